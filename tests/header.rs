@@ -3,6 +3,7 @@
 //! `make header` writes them anew: it runs this test with LXLA_WRITE_HEADER=1.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -10,7 +11,7 @@ fn root() -> &'static Path {
 
 /// Files of src/capi, in the header's order.
 const CHAPTERS: [&str; 25] = [
-    "types",
+    "abi/types",
     "constants",
     "library",
     "dtypes",
@@ -41,9 +42,76 @@ fn source(chapter: &str) -> std::path::PathBuf {
     root().join("src/capi").join(chapter).with_extension("rs")
 }
 
+/// A type of `abi/pointers.rs` and the pointer whose layout it has, with `T` for its parameter.
+struct PointerType {
+    name: String,
+    pointer: String,
+}
+
+/// Reads the definitions `pub struct Name<'a, T>(*const T, ...);`.
+fn pointer_types() -> Vec<PointerType> {
+    let text = std::fs::read_to_string(source("abi/pointers")).unwrap();
+    let definition = |line: &str| {
+        let (head, field) = line.strip_prefix("pub struct ")?.split_once("(*")?;
+        let name = head.split('<').next()?.to_string();
+        Some(PointerType { name, pointer: format!("*{}", field.split([',', ')']).next()?) })
+    };
+    text.lines().filter_map(definition).collect()
+}
+
+/// Replaces the pointer types of a chapter by their pointers: cbindgen does not see through `repr(transparent)`.
+fn with_pointers(text: &str, types: &[PointerType]) -> String {
+    let is_kept = |line: &str| ["//", "use ", "pub use "].iter().any(|start| line.trim_start().starts_with(start));
+    let one = |line: &str| types.iter().fold(line.to_string(), |line, of| replaced(&line, of));
+    text.lines().map(|line| if is_kept(line) { line.to_string() } else { one(line) } + "\n").collect()
+}
+
+/// Replaces a pointer type in a line: `List<'a, Text>` by `*const Text`.
+fn replaced(line: &str, of: &PointerType) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let parts = line.match_indices(&of.name).map(|(at, name)| (&line[..at], &line[at + name.len()..]));
+    let is_type = |(before, after): &(&str, &str)| {
+        !before.ends_with(is_word) && !after.starts_with(|c| is_word(c) || c == '(' || c == ':')
+    };
+    let Some((before, after)) = parts.into_iter().find(is_type) else { return line.to_string() };
+    let (arguments, rest) = match after.strip_prefix('<') {
+        Some(generics) => {
+            let end = closing(generics);
+            (&generics[..end], &generics[end + 1..])
+        }
+        None => ("", after),
+    };
+    let argument = arguments.strip_prefix("'a").map_or(arguments, |rest| rest.trim_start_matches(", "));
+    let pointer = match of.pointer.strip_suffix('T') {
+        Some(star) => format!("{star}{argument}"),
+        None => of.pointer.clone(),
+    };
+    format!("{before}{pointer}{}", replaced(rest, of))
+}
+
+/// Returns the position of the `>` that closes a list of generic arguments.
+fn closing(generics: &str) -> usize {
+    let mut depth = 1;
+    let closes = |c: char| {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        depth == 0
+    };
+    generics.find(closes).unwrap()
+}
+
+/// The header, generated once.
+static HEADER: LazyLock<String> = LazyLock::new(generated_header);
+
 fn generated_header() -> String {
     let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).unwrap();
-    let builder = CHAPTERS.iter().fold(cbindgen::Builder::new().with_config(config), |b, c| b.with_src(source(c)));
+    let types = pointer_types();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("capi");
+    std::fs::create_dir_all(&folder).unwrap();
+    let builder = CHAPTERS.iter().fold(cbindgen::Builder::new().with_config(config), |builder, chapter| {
+        let path = folder.join(chapter.replace('/', "_")).with_extension("rs");
+        std::fs::write(&path, with_pointers(&std::fs::read_to_string(source(chapter)).unwrap(), &types)).unwrap();
+        builder.with_src(path)
+    });
     let bindings = builder.generate().unwrap();
     let mut header = Vec::new();
     bindings.write(&mut header);
@@ -84,9 +152,26 @@ fn check(path: &str, wanted: &str) {
 
 #[test]
 fn header_is_not_stale() {
-    let header = generated_header();
-    check("include/lazyxla.h", &header);
-    check("include/lazyxla.symbols", &functions(&header));
+    check("include/lazyxla.h", &HEADER);
+    check("include/lazyxla.symbols", &functions(&HEADER));
+}
+
+#[test]
+fn pointer_types_become_pointers() {
+    let types = pointer_types();
+    let of = |line: &str| with_pointers(line, &types).trim_end().to_string();
+    assert_eq!(of("    pub names: List<'a, Text<'a>>,"), "    pub names: *const *const c_char,");
+    assert_eq!(
+        of("fn f(x: In<lxla_scalar>, y: Out<OwnedText>) {"),
+        "fn f(x: *const lxla_scalar, y: *mut *mut c_char) {"
+    );
+    assert_eq!(
+        of("fn f(a: List<i64>, b: List<i64>, c: BytesMut)"),
+        "fn f(a: *const i64, b: *const i64, c: *mut c_void)"
+    );
+    for kept in ["/// Text of In.", "use super::{In, Text};", "let x = OwnedText::new(Inner);"] {
+        assert_eq!(of(kept), kept);
+    }
 }
 
 #[test]
@@ -101,9 +186,8 @@ fn every_file_of_the_folder_is_a_chapter() {
 
 #[test]
 fn version_macros_are_the_crates() {
-    let header = generated_header();
     let macro_of = |name: &str| {
-        let line = header.lines().find(|line| line.contains(&format!("LXLA_VERSION_{name}"))).unwrap();
+        let line = HEADER.lines().find(|line| line.contains(&format!("LXLA_VERSION_{name}"))).unwrap();
         line.rsplit(' ').next().unwrap().to_string()
     };
     let version = ["MAJOR", "MINOR", "PATCH"].map(macro_of).join(".");
@@ -129,7 +213,7 @@ fn the_cpp_wrapper_calls_every_function() {
     let wrapper: String = folder.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let words: std::collections::HashSet<&str> =
         wrapper.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let header = functions(&generated_header());
+    let header = functions(&HEADER);
     let missing: Vec<&str> = header.lines().filter(|name| !words.contains(name) && !C_ONLY.contains(name)).collect();
     assert!(missing.is_empty(), "include/lazyxla/*.hpp lacks {missing:?}");
 }

@@ -122,6 +122,18 @@ fn environment_variables_are_read_in_one_place() {
     assert_eq!(readers, ["engine/pjrt/settings", "variables"]);
 }
 
+/// The chapters of the C ABI are safe code, but for the attribute that exports a function.
+#[test]
+fn unsafe_code_of_the_abi_is_in_its_folder() {
+    let is_unsafe = |code: &str| code.replace("#[unsafe(no_mangle)]", "").contains("unsafe");
+    let chapters =
+        sources().into_iter().filter(|(name, _)| name.starts_with("capi/") && !name.starts_with("capi/abi/"));
+    let chapters: Vec<(String, String)> = chapters.collect();
+    assert!(chapters.len() > 20, "only {} chapters found", chapters.len());
+    let wrong: Vec<&String> = chapters.iter().filter(|(_, code)| is_unsafe(code)).map(|(name, _)| name).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 #[test]
 fn lists_and_paths_are_found() {
     let found = used("use crate::{error, ir::{Op, Trace}, native};\nlet x = crate::types::DType::F32;");

@@ -1,15 +1,13 @@
 //! Chapter Computations: traced computations, their types and their text.
 
-use super::abi::arguments::owned_text;
 use super::abi::guard::{guard, guard_into};
+use super::abi::pointers::{List, Out, OwnedText};
 use super::abi::references::References;
-use super::abi::results::output;
+use super::abi::types::*;
 use super::tensor::handles;
-use super::types::*;
 use crate::computation::Computation;
 use crate::error::Result;
 use crate::lower;
-use std::ffi::c_char;
 use std::sync::Arc;
 
 /// Handles of all computations.
@@ -38,18 +36,15 @@ pub(super) fn new_computation(computation: Computation) -> lxla_computation {
 /// Moves no data and runs nothing. The tensors may be released afterwards. INVALID_ARGUMENT if a param has a value or
 /// is listed twice, if the tensors are on different devices, or if computations call each other more than 1000 deep.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_trace(
-    params: *const lxla_tensor,
+pub extern "C" fn lxla_computation_trace(
+    params: List<lxla_tensor>,
     n_params: usize,
-    results: *const lxla_tensor,
+    results: List<lxla_tensor>,
     n_results: usize,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_trace", unsafe { output("out_computation", out_computation) }, || {
-        // SAFETY: likewise.
-        let (params, results) =
-            unsafe { (handles("params", params, n_params)?, handles("results", results, n_results)?) };
+    guard_into("lxla_computation_trace", out_computation.named("out_computation"), || {
+        let (params, results) = (handles("params", params, n_params)?, handles("results", results, n_results)?);
         Computation::trace(&params, &results).map(new_computation)
     })
 }
@@ -68,16 +63,14 @@ pub extern "C" fn lxla_computation_release(computation: lxla_computation) -> lxl
 
 /// Returns the numbers of parameters, results and captured values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_info(
+pub extern "C" fn lxla_computation_info(
     computation: lxla_computation,
-    out_params: *mut usize,
-    out_results: *mut usize,
-    out_captured: *mut usize,
+    out_params: Out<usize>,
+    out_results: Out<usize>,
+    out_captured: Out<usize>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe {
-        [output("out_params", out_params), output("out_results", out_results), output("out_captured", out_captured)]
-    };
+    let outputs =
+        [out_params.named("out_params"), out_results.named("out_results"), out_captured.named("out_captured")];
     guard_into("lxla_computation_info", outputs, || {
         let computation = computation_of("computation", computation)?;
         Ok([computation.parameters().len(), computation.results().len(), computation.captured()])
@@ -87,25 +80,20 @@ pub unsafe extern "C" fn lxla_computation_info(
 /// Returns a new tensor with the captured value at `index` among the hidden inputs, which is parameter `index` after
 /// those of the computation in `main` of its StableHLO text.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_captured(
+pub extern "C" fn lxla_computation_captured(
     computation: lxla_computation,
     index: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_captured", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_computation_captured", out_tensor.named("out_tensor"), || {
         computation_of("computation", computation)?.capture(index)
     })
 }
 
 /// Returns the StableHLO text of a computation: a module whose `main` takes the parameters, then the captured values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_stablehlo(
-    computation: lxla_computation,
-    out_text: *mut *mut c_char,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_stablehlo", unsafe { output("out_text", out_text) }, || {
-        owned_text(lower::lower_body(computation_of("computation", computation)?.body())?)
+pub extern "C" fn lxla_computation_stablehlo(computation: lxla_computation, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_computation_stablehlo", out_text.named("out_text"), || {
+        OwnedText::new(lower::lower_body(computation_of("computation", computation)?.body())?)
     })
 }

@@ -1,19 +1,19 @@
 //! Chapter Control flow: calls, loops and branches of computations, barriers, custom calls.
 
-use super::abi::arguments::{flag, optional_text, ranked, slice, text};
+use super::abi::arguments::{check_rank, flag, optional_text};
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
-use super::abi::results::{check_count, output_tensors};
+use super::abi::options;
+use super::abi::pointers::{In, List, Out, Text};
+use super::abi::results::check_count;
+use super::abi::types::*;
 use super::computation::computation_of;
 use super::tensor::{handles, some_handles};
-use super::types::*;
 use crate::computation::{self, Computation};
 use crate::error;
 use crate::error::Result;
 use crate::ops::{self, ApiVersion, CustomCall};
 use crate::tensor::record_list;
 use crate::types::{DType, TensorType};
-use std::ffi::c_char;
 use std::sync::Arc;
 
 /// Records a call of the computation with `args`, one for each parameter, of the parameter's dtype and shape; arguments
@@ -29,17 +29,15 @@ use std::sync::Arc;
 /// All calls of a computation share one function of the lowered text. XLA inlines calls, so compile time grows with the
 /// number of calls; `lxla_scan` and `lxla_while` compile their bodies once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_call(
+pub extern "C" fn lxla_computation_call(
     computation: lxla_computation,
-    args: *const lxla_tensor,
+    args: List<lxla_tensor>,
     n_args: usize,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_call", unsafe { output_tensors("out_results", out_results, n_results) }, || {
-        // SAFETY: likewise.
-        let args = unsafe { handles("args", args, n_args)? };
+    guard_into("lxla_computation_call", out_results.list("out_results", n_results), || {
+        let args = handles("args", args, n_args)?;
         let computation = computation_of("computation", computation)?;
         check_count("out_results", n_results, computation.results().len())?;
         computation.call(&args)
@@ -51,17 +49,15 @@ pub unsafe extern "C" fn lxla_computation_call(
 /// types of `init`. Returns the `n` final values. If an initial value is donated, a body that updates it
 /// (`lxla_dynamic_update_slice`) runs in place.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_while(
+pub extern "C" fn lxla_while(
     cond: lxla_computation,
     body: lxla_computation,
-    init: *const lxla_tensor,
+    init: List<lxla_tensor>,
     n: usize,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_while", unsafe { output_tensors("out_results", out_results, n) }, || {
-        // SAFETY: likewise.
-        let init = unsafe { handles("init", init, n)? };
+    guard_into("lxla_while", out_results.list("out_results", n), || {
+        let init = handles("init", init, n)?;
         let (cond, body) = (computation_of("cond", cond)?, computation_of("body", body)?);
         computation::while_loop(&cond, &body, &init)
     })
@@ -70,19 +66,17 @@ pub unsafe extern "C" fn lxla_while(
 /// Records `on_true(args)` if `pred` (`pred[]`) is true, else `on_false(args)`. Both computations have the same
 /// parameter and result types. Only the selected one is executed. `n_results` must be the number of their results.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_cond(
+pub extern "C" fn lxla_cond(
     pred: lxla_tensor,
     on_true: lxla_computation,
     on_false: lxla_computation,
-    args: *const lxla_tensor,
+    args: List<lxla_tensor>,
     n_args: usize,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cond", unsafe { output_tensors("out_results", out_results, n_results) }, || {
-        // SAFETY: likewise.
-        let args = unsafe { handles("args", args, n_args)? };
+    guard_into("lxla_cond", out_results.list("out_results", n_results), || {
+        let args = handles("args", args, n_args)?;
         let (on_true, on_false) = (computation_of("on_true", on_true)?, computation_of("on_false", on_false)?);
         check_count("out_results", n_results, on_true.results().len())?;
         computation::branch(pred.into(), &on_true, &on_false, &args)
@@ -93,19 +87,17 @@ pub unsafe extern "C" fn lxla_cond(
 /// branches (at least 1) have the same parameter and result types. Only the selected one is executed. `n_results`
 /// must be the number of their results.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_case(
+pub extern "C" fn lxla_case(
     index: lxla_tensor,
-    branches: *const lxla_computation,
+    branches: List<lxla_computation>,
     n_branches: usize,
-    args: *const lxla_tensor,
+    args: List<lxla_tensor>,
     n_args: usize,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_case", unsafe { output_tensors("out_results", out_results, n_results) }, || {
-        // SAFETY: likewise.
-        let (branches, args) = unsafe { (slice("branches", branches, n_branches)?, handles("args", args, n_args)?) };
+    guard_into("lxla_case", out_results.list("out_results", n_results), || {
+        let (branches, args) = (branches.get("branches", n_branches)?, handles("args", args, n_args)?);
         let branches: Vec<Arc<Computation>> =
             branches.iter().map(|&branch| computation_of("branches", branch)).collect::<Result<_>>()?;
         if let Some(first) = branches.first() {
@@ -124,23 +116,21 @@ pub unsafe extern "C" fn lxla_case(
 /// Lowered to one loop, so that neither text nor compile time grows with `length`. Captured values are read, not
 /// copied.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scan(
+pub extern "C" fn lxla_scan(
     body: lxla_computation,
-    init: *const lxla_tensor,
+    init: List<lxla_tensor>,
     n_carry: usize,
-    xs: *const lxla_tensor,
+    xs: List<lxla_tensor>,
     n_xs: usize,
     length: i64,
     reverse: i32,
-    out_carry: *mut lxla_tensor,
-    out_ys: *mut lxla_tensor,
+    out_carry: Out<lxla_tensor>,
+    out_ys: Out<lxla_tensor>,
     n_ys: usize,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (output_tensors("out_carry", out_carry, n_carry), output_tensors("out_ys", out_ys, n_ys)) };
+    let outputs = (out_carry.list("out_carry", n_carry), out_ys.list("out_ys", n_ys));
     guard_into("lxla_scan", outputs, || {
-        // SAFETY: likewise.
-        let (init, xs) = unsafe { (handles("init", init, n_carry)?, handles("xs", xs, n_xs)?) };
+        let (init, xs) = (handles("init", init, n_carry)?, handles("xs", xs, n_xs)?);
         let (reverse, body) = (flag("reverse", reverse)?, computation_of("body", body)?);
         let given = body.results().len();
         if given != n_carry + n_ys {
@@ -161,24 +151,21 @@ pub unsafe extern "C" fn lxla_scan(
 /// pass provides; otherwise XLA would keep the values of the forward pass. A barrier costs nothing except on CPU, where
 /// XLA removes barriers, and each tensor is copied instead.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_optimization_barrier(
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_optimization_barrier(
+    tensors: List<lxla_tensor>,
     n: usize,
-    out_tensors: *mut lxla_tensor,
+    out_tensors: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_optimization_barrier", unsafe { output_tensors("out_tensors", out_tensors, n) }, || {
-        // SAFETY: likewise.
-        let tensors = unsafe { some_handles(tensors, n)? };
+    guard_into("lxla_optimization_barrier", out_tensors.list("out_tensors", n), || {
+        let tensors = some_handles(tensors, n)?;
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::optimization_barrier(trace, tensors))
     })
 }
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_custom_call_options_init(options: *mut lxla_custom_call_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_custom_call_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_custom_call_options_init(options: Out<lxla_custom_call_options>) -> lxla_status {
+    guard("lxla_custom_call_options_init", || options::init(options))
 }
 
 /// Records a call of `target`, a name registered with the device's plugin, with `n_operands` tensors (at least 1) of
@@ -195,25 +182,21 @@ pub unsafe extern "C" fn lxla_custom_call_options_init(options: *mut lxla_custom
 /// than TYPED_FFI. If the plugin does not know the target, the sync that compiles the call fails and changes nothing;
 /// a step fails, too, and names the call. UNIMPLEMENTED for eager tensors.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_custom_call(
-    target: *const c_char,
-    operands: *const lxla_tensor,
+pub extern "C" fn lxla_custom_call(
+    target: Text,
+    operands: List<lxla_tensor>,
     n_operands: usize,
-    dtypes: *const i32,
-    ranks: *const usize,
-    dims: *const i64,
+    dtypes: List<i32>,
+    ranks: List<usize>,
+    dims: List<i64>,
     n_results: usize,
-    options: *const lxla_custom_call_options,
-    out_results: *mut lxla_tensor,
+    options: In<lxla_custom_call_options>,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_custom_call", unsafe { output_tensors("out_results", out_results, n_results) }, || {
-        // SAFETY: likewise.
-        let (target, operands) = unsafe { (text("target", target)?, handles("operands", operands, n_operands)?) };
-        // SAFETY: likewise.
-        let results = unsafe { tensor_types(dtypes, ranks, dims, n_results)? };
-        // SAFETY: likewise.
-        let call = CustomCall { target: target.to_string(), results, ..unsafe { read_options(options)? } };
+    guard_into("lxla_custom_call", out_results.list("out_results", n_results), || {
+        let (target, operands) = (target.get("target")?, handles("operands", operands, n_operands)?);
+        let results = tensor_types(dtypes, ranks, dims, n_results)?;
+        let call = CustomCall { target: target.to_string(), results, ..read_options(options)? };
         if operands.is_empty() {
             let wanted = "want at least 1, which says on what device it runs";
             return Err(error!(InvalidArgument, "n_operands: 0 given; {wanted}"));
@@ -222,33 +205,25 @@ pub unsafe extern "C" fn lxla_custom_call(
     })
 }
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is the default of every field.
-unsafe impl Options for lxla_custom_call_options {
-    const NAME: &str = "lxla_custom_call_options";
-}
-
 /// Reads `n` tensor types whose dims are concatenated in one list.
-unsafe fn tensor_types(dtypes: *const i32, ranks: *const usize, dims: *const i64, n: usize) -> Result<Vec<TensorType>> {
-    // SAFETY: the caller's promise.
-    let (dtypes, ranks) = unsafe { (slice("dtypes", dtypes, n)?, slice("ranks", ranks, n)?) };
-    let mut start = dims;
+fn tensor_types(dtypes: List<i32>, ranks: List<usize>, dims: List<i64>, n: usize) -> Result<Vec<TensorType>> {
+    let (dtypes, ranks) = (dtypes.get("dtypes", n)?, ranks.get("ranks", n)?);
+    ranks.iter().try_for_each(|&rank| check_rank(rank))?;
+    let mut rest = dims.get("dims", ranks.iter().sum())?;
     let mut types = Vec::with_capacity(n);
     for (&dtype, &rank) in dtypes.iter().zip(ranks) {
-        // SAFETY: the caller's promise: the list has as many further entries as this rank.
-        let own = unsafe { ranked("dims", start, rank)? };
+        let (own, others) = rest.split_at(rank);
         types.push(TensorType::new(DType::from_number(dtype)?, own));
-        start = start.wrapping_add(rank);
+        rest = others;
     }
     Ok(types)
 }
 
 /// Converts the caller's options to a call without target and results. Fields beyond `struct_size` have their
 /// defaults.
-unsafe fn read_options(options: *const lxla_custom_call_options) -> Result<CustomCall> {
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read(options)? };
-    // SAFETY: the caller's promise, see `capi`.
-    let backend_config = unsafe { optional_text("options.backend_config", given.backend_config)? };
+fn read_options(options: In<lxla_custom_call_options>) -> Result<CustomCall> {
+    let given = options::read(options)?;
+    let backend_config = optional_text("options.backend_config", given.backend_config)?;
     let api_version = match given.api_version {
         0 => ApiVersion::TypedFfi,
         number => ApiVersion::from_number(number).map_err(|e| e.context("options"))?,

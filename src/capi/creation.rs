@@ -2,9 +2,9 @@
 
 use super::abi::arguments::{flag, scalar, tensor_type};
 use super::abi::guard::guard_into;
-use super::abi::results::output;
+use super::abi::pointers::{In, List, Out};
+use super::abi::types::*;
 use super::device::kept_device;
-use super::types::*;
 use crate::ops;
 use crate::tensor::{create, record};
 use crate::types::{DType, ScalarValue};
@@ -12,19 +12,17 @@ use crate::types::{DType, ScalarValue};
 /// Records a tensor filled with `value`; on an XLA device it takes no memory until it is needed. INVALID_ARGUMENT if
 /// the dtype cannot represent the value.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_full(
+pub extern "C" fn lxla_tensor_full(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
     value: f64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_full", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_tensor_full", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::full(trace, &ty, ScalarValue::Float(value)))
     })
@@ -32,19 +30,17 @@ pub unsafe extern "C" fn lxla_tensor_full(
 
 /// As `lxla_tensor_full`, for values that a double cannot represent.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
+pub extern "C" fn lxla_tensor_full_with_scalar(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    value: *const lxla_scalar,
-    out_tensor: *mut lxla_tensor,
+    value: In<lxla_scalar>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_full_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (ty, (_, value)) = unsafe { (tensor_type(dtype, dims, rank)?, scalar("value", value)?) };
+    guard_into("lxla_tensor_full_with_scalar", out_tensor.named("out_tensor"), || {
+        let (ty, (_, value)) = (tensor_type(dtype, dims, rank)?, scalar("value", value)?);
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::full(trace, &ty, value))
     })
@@ -56,17 +52,15 @@ pub unsafe extern "C" fn lxla_tensor_full_with_scalar(
 /// more.) Costs no transfer of its own: the varying scalars of a program are passed together. In a traced computation,
 /// the value is a constant; make it a parameter of the computation instead.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_varying_scalar(
+pub extern "C" fn lxla_tensor_varying_scalar(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    value: *const lxla_scalar,
-    out_tensor: *mut lxla_tensor,
+    value: In<lxla_scalar>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_varying_scalar", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (_, value) = unsafe { scalar("value", value)? };
+    guard_into("lxla_tensor_varying_scalar", out_tensor.named("out_tensor"), || {
+        let (_, value) = scalar("value", value)?;
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::varying(trace, dtype, value))
@@ -75,19 +69,17 @@ pub unsafe extern "C" fn lxla_tensor_varying_scalar(
 
 /// Records a tensor whose elements are their index along `axis`: 0, 1, 2, ... All dtypes but pred.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_iota(
+pub extern "C" fn lxla_iota(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_iota", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_iota", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::iota(trace, &ty, axis))
     })
@@ -97,17 +89,16 @@ pub unsafe extern "C" fn lxla_iota(
 /// dtype. INVALID_ARGUMENT if an argument is not finite, if step is 0, or if the dtype cannot represent one of them.
 /// Integers are exact; use `lxla_arange_with_scalars` for integers that a double cannot represent.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_arange(
+pub extern "C" fn lxla_arange(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
     start: f64,
     stop: f64,
     step: f64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_arange", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_arange", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::arange(trace, dtype, [start, stop, step].map(ScalarValue::Float)))
@@ -117,19 +108,17 @@ pub unsafe extern "C" fn lxla_arange(
 /// As `lxla_arange`, for numbers that a double cannot represent. For complex dtypes, too, the numbers must be real
 /// (INVALID_ARGUMENT otherwise).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_arange_with_scalars(
+pub extern "C" fn lxla_arange_with_scalars(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    start: *const lxla_scalar,
-    stop: *const lxla_scalar,
-    step: *const lxla_scalar,
-    out_tensor: *mut lxla_tensor,
+    start: In<lxla_scalar>,
+    stop: In<lxla_scalar>,
+    step: In<lxla_scalar>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_arange_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let numbers = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1] };
+    guard_into("lxla_arange_with_scalars", out_tensor.named("out_tensor"), || {
+        let numbers = [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1];
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::arange(trace, dtype, numbers))
@@ -140,7 +129,7 @@ pub unsafe extern "C" fn lxla_arange_with_scalars(
 /// dtype. With `endpoint` 1 the last one is stop; with 0, stop is excluded. start and stop must be finite and
 /// representable in the dtype. Integers are rounded down, exactly; for pred, nonzero numbers are true.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_linspace(
+pub extern "C" fn lxla_linspace(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
@@ -148,10 +137,9 @@ pub unsafe extern "C" fn lxla_linspace(
     stop: f64,
     count: i64,
     endpoint: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_linspace", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_linspace", out_tensor.named("out_tensor"), || {
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let ends = [start, stop].map(ScalarValue::Float);
         let target = kept_device(env, device)?;
@@ -162,20 +150,18 @@ pub unsafe extern "C" fn lxla_linspace(
 /// As `lxla_linspace`, for numbers that a double cannot represent. Complex numbers lie on a straight line from start
 /// to stop. For integers, `count` is at most 2^32.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_linspace_with_scalars(
+pub extern "C" fn lxla_linspace_with_scalars(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    start: *const lxla_scalar,
-    stop: *const lxla_scalar,
+    start: In<lxla_scalar>,
+    stop: In<lxla_scalar>,
     count: i64,
     endpoint: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_linspace_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ends = unsafe { [scalar("start", start)?.1, scalar("stop", stop)?.1] };
+    guard_into("lxla_linspace_with_scalars", out_tensor.named("out_tensor"), || {
+        let ends = [scalar("start", start)?.1, scalar("stop", stop)?.1];
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
@@ -185,17 +171,16 @@ pub unsafe extern "C" fn lxla_linspace_with_scalars(
 /// Records a `rows` x `columns` matrix of any dtype with ones on diagonal `k` (0: the main one; 1: the one above it)
 /// and zeros elsewhere.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_eye(
+pub extern "C" fn lxla_eye(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
     rows: i64,
     columns: i64,
     k: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_eye", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_eye", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
         create(target.device, |trace| ops::eye(trace, dtype, rows, columns, k))
@@ -206,15 +191,14 @@ pub unsafe extern "C" fn lxla_eye(
 /// `depth`, at `axis` of the result, which is 1 at the position given by the index and 0 elsewhere. An index out of
 /// range gives zeros only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_one_hot(
+pub extern "C" fn lxla_one_hot(
     indices: lxla_tensor,
     depth: i64,
     axis: i64,
     dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_one_hot", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_one_hot", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         record([("indices", indices.into())], |trace, [indices]| ops::one_hot(trace, indices, depth, axis, dtype))
     })
@@ -223,9 +207,8 @@ pub unsafe extern "C" fn lxla_one_hot(
 /// Records the lower triangles of the matrices in the last two axes of x: elements above diagonal `k` are 0. `k` is 0
 /// for the main diagonal, 1 for the one above it, -1 for the one below.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tril", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_tril", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::tril(trace, x, k))
     })
 }
@@ -233,9 +216,8 @@ pub unsafe extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: *mut lxla
 /// Records the upper triangles of the matrices in the last two axes of x: elements below diagonal `k` are 0, with `k`
 /// as in `lxla_tril`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_triu", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_triu", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::triu(trace, x, k))
     })
 }

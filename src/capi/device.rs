@@ -1,9 +1,8 @@
 //! Chapter Devices: device names, memory statistics, plugins.
 
-use super::abi::arguments::{owned_text, text};
 use super::abi::guard::guard_into;
-use super::abi::results::output;
-use super::types::*;
+use super::abi::pointers::{Out, OwnedText, Text};
+use super::abi::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::{Device, Place};
 use crate::engine::{self, MemoryStatistics, PluginInfo};
@@ -11,17 +10,14 @@ use crate::env::{self, DeviceKind, Environment};
 use crate::error;
 use crate::error::Result;
 use serde_json::{Map, Value, json};
-use std::ffi::c_char;
 use std::sync::Arc;
 
 /// Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
 /// that an environment has the device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_device_parse(text: *const c_char, out_device: *mut lxla_device) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_device_parse", unsafe { output("out_device", out_device) }, || {
-        // SAFETY: likewise.
-        let given = unsafe { self::text("text", text)? };
+pub extern "C" fn lxla_device_parse(text: Text, out_device: Out<lxla_device>) -> lxla_status {
+    guard_into("lxla_device_parse", out_device.named("out_device"), || {
+        let given = text.get("text")?;
         parse(given)
     })
 }
@@ -48,13 +44,12 @@ fn parse(given: &str) -> Result<lxla_device> {
 ///
 /// UNIMPLEMENTED if the plugin has no statistics (CPU plugins), and for cpu.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_device_memory_stats(
+pub extern "C" fn lxla_device_memory_stats(
     env: lxla_env,
     device: lxla_device,
-    out_json: *mut *mut c_char,
+    out_json: Out<OwnedText>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_device_memory_stats", unsafe { output("out_json", out_json) }, || {
+    guard_into("lxla_device_memory_stats", out_json.named("out_json"), || {
         let named = match kind_of(device)? {
             DeviceKind::Unspecified => lxla_device { kind: LXLA_DEVICE_XLA, ..device },
             _ => device,
@@ -64,7 +59,7 @@ pub unsafe extern "C" fn lxla_device_memory_stats(
         let mut all = owner.memory_statistics()?;
         if !matches!(owner.place, Place::Mesh(_)) {
             let (_, statistics) = all.remove(0);
-            return owned_text(Value::from(statistics_json(&statistics)).to_string());
+            return OwnedText::new(Value::from(statistics_json(&statistics)).to_string());
         }
         let with_name = |(ordinal, statistics): &(usize, MemoryStatistics)| {
             let mut map = statistics_json(statistics);
@@ -72,7 +67,7 @@ pub unsafe extern "C" fn lxla_device_memory_stats(
             Value::from(map)
         };
         let devices: Vec<Value> = all.iter().map(with_name).collect();
-        owned_text(json!({ "devices": devices }).to_string())
+        OwnedText::new(json!({ "devices": devices }).to_string())
     })
 }
 
@@ -105,11 +100,10 @@ fn statistics_json(statistics: &[(&'static str, i64)]) -> Map<String, Value> {
 /// NOT_FOUND if a plugin was found, but not `lazyxla-probe`: it is named by `LXLA_PROBE`, or is beside the library. The
 /// caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_plugin_list(out_json: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_plugin_list", unsafe { output("out_json", out_json) }, || {
+pub extern "C" fn lxla_plugin_list(out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_plugin_list", out_json.named("out_json"), || {
         let plugins: Vec<Value> = engine::plugins()?.iter().map(plugin_json).collect();
-        owned_text(Value::from(plugins).to_string())
+        OwnedText::new(Value::from(plugins).to_string())
     })
 }
 

@@ -1,22 +1,22 @@
 //! Chapter Dtypes: sizes, limits and promotion of element types, casts of scalars.
 
-use super::abi::arguments::{out, scalar};
-use super::abi::guard::{guard, guard_into};
-use super::abi::results::output;
+use super::abi::arguments::scalar;
+use super::abi::guard::guard_into;
+use super::abi::pointers::{In, Out};
+use super::abi::types::*;
 use super::constants::*;
-use super::types::*;
-use crate::error;
 use crate::error::Result;
 use crate::native;
 use crate::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};
 
 /// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_size", unsafe { output("out_size_bytes", out_size_bytes) }, || {
-        Ok(DType::from_number(dtype)?.size_bytes())
-    })
+pub extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: Out<usize>) -> lxla_status {
+    guard_into(
+        "lxla_dtype_size",
+        out_size_bytes.named("out_size_bytes"),
+        || Ok(DType::from_number(dtype)?.size_bytes()),
+    )
 }
 
 /// Returns the common dtype of two dtypes of any kinds, for frontends that convert both operands to it. The rules are
@@ -33,9 +33,8 @@ pub unsafe extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize)
 /// Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
 /// return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_promote", unsafe { output("out_dtype", out_dtype) }, || {
+pub extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: Out<i32>) -> lxla_status {
+    guard_into("lxla_dtype_promote", out_dtype.named("out_dtype"), || {
         let (a, b) = (named("a", a)?, named("b", b)?);
         Ok(a.join(b)? as i32)
     })
@@ -44,9 +43,8 @@ pub unsafe extern "C" fn lxla_dtype_promote(a: i32, b: i32, out_dtype: *mut i32)
 /// Returns 1 if `lxla_dtype_promote` of the two dtypes is `to`, else 0, as `can_cast` of the Python array API
 /// standard. Casts from integers to floats may round. `lxla_convert` accepts all casts.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dtype_can_cast", unsafe { output("out_flag", out_flag) }, || {
+pub extern "C" fn lxla_dtype_can_cast(from: i32, to: i32, out_flag: Out<i32>) -> lxla_status {
+    guard_into("lxla_dtype_can_cast", out_flag.named("out_flag"), || {
         let (from, to) = (named("from", from)?, named("to", to)?);
         Ok(from.can_cast(to))
     })
@@ -58,25 +56,8 @@ fn named(name: &str, number: i32) -> Result<DType> {
 
 /// Returns the limits of a dtype. The caller sets `out_limits->struct_size`; at most that many bytes are written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype_limits) -> lxla_status {
-    guard("lxla_dtype_info", || {
-        // SAFETY: the caller's promise, see `capi`.
-        unsafe { out("out_limits", out_limits)? };
-        // SAFETY: checked just now; only the first field is read, which the caller has set.
-        let size = unsafe { (&raw const (*out_limits).struct_size).read() };
-        if size < size_of::<usize>() {
-            return Err(error!(
-                InvalidArgument,
-                "out_limits: struct_size is {size}; set it to sizeof(lxla_dtype_limits), {}",
-                size_of::<lxla_dtype_limits>()
-            ));
-        }
-        let limits = limits(DType::from_number(dtype)?, size);
-        let known = size.min(size_of::<lxla_dtype_limits>());
-        // SAFETY: the caller guarantees that its struct has `size` bytes, and the source has at least `known`.
-        unsafe { std::ptr::copy_nonoverlapping((&raw const limits).cast::<u8>(), out_limits.cast::<u8>(), known) };
-        Ok(())
-    })
+pub extern "C" fn lxla_dtype_info(dtype: i32, out_limits: Out<lxla_dtype_limits>) -> lxla_status {
+    guard_into("lxla_dtype_info", out_limits.versioned("out_limits"), || DType::from_number(dtype).map(limits))
 }
 
 /// Returns a scalar converted to another dtype, as NumPy's astype does it, for frontends whose scalars may overflow:
@@ -93,15 +74,9 @@ pub unsafe extern "C" fn lxla_dtype_info(dtype: i32, out_limits: *mut lxla_dtype
 /// The scalar first takes its own dtype by the same rules: f32 0.1 to f64 is 0.1 rounded to f32, s8 300 is 44.
 /// `out_scalar` may be `scalar`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scalar_cast(
-    scalar: *const lxla_scalar,
-    dtype: i32,
-    out_scalar: *mut lxla_scalar,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_scalar_cast", unsafe { output("out_scalar", out_scalar) }, || {
-        // SAFETY: likewise.
-        let (from, value) = unsafe { self::scalar("scalar", scalar)? };
+pub extern "C" fn lxla_scalar_cast(scalar: In<lxla_scalar>, dtype: i32, out_scalar: Out<lxla_scalar>) -> lxla_status {
+    guard_into("lxla_scalar_cast", out_scalar.named("out_scalar"), || {
+        let (from, value) = self::scalar("scalar", scalar)?;
         native::cast(from, value, DType::from_number(dtype)?).map(|value| scalar_of(dtype, value))
     })
 }
@@ -118,7 +93,7 @@ fn scalar_of(dtype: i32, value: ScalarValue) -> lxla_scalar {
     scalar
 }
 
-fn limits(dtype: DType, struct_size: usize) -> lxla_dtype_limits {
+fn limits(dtype: DType) -> lxla_dtype_limits {
     let none = FloatLimits {
         min: 0.0,
         max: 0.0,
@@ -136,7 +111,7 @@ fn limits(dtype: DType, struct_size: usize) -> lxla_dtype_limits {
     let of = float.unwrap_or(none);
     let (min, max) = integer.map_or((of.min, of.max), as_float);
     lxla_dtype_limits {
-        struct_size,
+        struct_size: size_of::<lxla_dtype_limits>(),
         kind: match dtype.kind() {
             Kind::Pred => LXLA_KIND_PRED,
             Kind::Signed => LXLA_KIND_SIGNED,

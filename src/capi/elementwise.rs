@@ -2,8 +2,8 @@
 
 use super::abi::arguments::{flag, optional_scalar, scalar};
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::output;
-use super::types::*;
+use super::abi::pointers::{In, Out};
+use super::abi::types::*;
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId};
@@ -22,9 +22,8 @@ use crate::{error, ops, tensor};
 /// TRUNC keeps the sign: -0.5 becomes -0. LOG2 of a power of 2 is exact. LOG2 and LOG10 of 0 are -infinity, of
 /// negative numbers NaN.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_unary", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_unary", out_tensor.named("out_tensor"), || {
         let op = UnaryMember::from_number(op)?;
         tensor::unary(op, x.into())
     })
@@ -47,14 +46,13 @@ pub unsafe extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: *mut lx
 /// At negative integers rhs, both are infinite if the pole has the same sign on both sides (odd orders, even lhs of
 /// ZETA), else NaN; at 0 they are infinite, by the sign of the zero. Both have a derivative by rhs only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_binary(
+pub extern "C" fn lxla_binary(
     op: i32,
     lhs: lxla_tensor,
     rhs: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_binary", out_tensor.named("out_tensor"), || {
         let op = BinaryMember::from_number(op)?;
         tensor::binary(op, lhs.into(), rhs.into())
     })
@@ -72,14 +70,8 @@ pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tenso
 
 /// Records lhs (op) rhs with a scalar rhs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_binary_scalar(
-    op: i32,
-    lhs: lxla_tensor,
-    rhs: f64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary_scalar", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_binary_scalar(op: i32, lhs: lxla_tensor, rhs: f64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_binary_scalar", out_tensor.named("out_tensor"), || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
         tensor::binary_scalar(op, lhs.into(), rhs, false)
     })
@@ -96,17 +88,15 @@ pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64
 
 /// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot represent.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_binary_with_scalar(
+pub extern "C" fn lxla_binary_with_scalar(
     op: i32,
     lhs: lxla_tensor,
-    rhs: *const lxla_scalar,
+    rhs: In<lxla_scalar>,
     scalar_on_left: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_binary_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+    guard_into("lxla_binary_with_scalar", out_tensor.named("out_tensor"), || {
+        let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
         tensor::binary_scalar(op, lhs.into(), rhs, on_left)
     })
@@ -114,15 +104,14 @@ pub unsafe extern "C" fn lxla_binary_with_scalar(
 
 /// Replaces the value of `dst` by dst (op) rhs, or with `scalar_on_left` 1 by rhs (op) dst.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
+pub extern "C" fn lxla_binary_with_scalar_inplace(
     op: i32,
     dst: lxla_tensor,
-    rhs: *const lxla_scalar,
+    rhs: In<lxla_scalar>,
     scalar_on_left: i32,
 ) -> lxla_status {
     guard("lxla_binary_with_scalar_inplace", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+        let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
         tensor::binary_scalar_in_place(op, dst.into(), rhs, on_left)
     })
@@ -131,14 +120,13 @@ pub unsafe extern "C" fn lxla_binary_with_scalar_inplace(
 /// Records an elementwise comparison, one of `LXLA_COMPARE_*`, and returns pred. Broadcasts and promotes as
 /// `lxla_binary`. Complex numbers can be compared by EQ and NE only.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_compare(
+pub extern "C" fn lxla_compare(
     op: i32,
     lhs: lxla_tensor,
     rhs: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare", out_tensor.named("out_tensor"), || {
         let op = CompareOp::from_number(op)?;
         tensor::compare(op, lhs.into(), rhs.into())
     })
@@ -149,14 +137,13 @@ pub unsafe extern "C" fn lxla_compare(
 /// Broadcasts and promotes as `lxla_binary`. pred and integers are compared as by `lxla_compare`; INVALID_ARGUMENT for
 /// complex numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_compare_total_order(
+pub extern "C" fn lxla_compare_total_order(
     op: i32,
     lhs: lxla_tensor,
     rhs: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_total_order", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare_total_order", out_tensor.named("out_tensor"), || {
         let op = CompareOp::from_number(op)?;
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
             ops::compare_total_order(trace, op, lhs, rhs)
@@ -166,14 +153,13 @@ pub unsafe extern "C" fn lxla_compare_total_order(
 
 /// Records the comparison lhs (op) rhs with a scalar rhs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_compare_scalar(
+pub extern "C" fn lxla_compare_scalar(
     op: i32,
     lhs: lxla_tensor,
     rhs: f64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_scalar", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_compare_scalar", out_tensor.named("out_tensor"), || {
         let (op, rhs) = (CompareOp::from_number(op)?, ScalarValue::Float(rhs));
         record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, false))
     })
@@ -182,17 +168,15 @@ pub unsafe extern "C" fn lxla_compare_scalar(
 /// Records the comparison lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for scalars that a double cannot
 /// represent.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_compare_with_scalar(
+pub extern "C" fn lxla_compare_with_scalar(
     op: i32,
     lhs: lxla_tensor,
-    rhs: *const lxla_scalar,
+    rhs: In<lxla_scalar>,
     scalar_on_left: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_compare_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (_, rhs) = unsafe { scalar("rhs", rhs)? };
+    guard_into("lxla_compare_with_scalar", out_tensor.named("out_tensor"), || {
+        let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
         record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, on_left))
     })
@@ -201,14 +185,13 @@ pub unsafe extern "C" fn lxla_compare_with_scalar(
 /// Records pred ? on_true : on_false, elementwise. `pred` has dtype pred (INVALID_ARGUMENT otherwise). All three
 /// broadcast as in NumPy; on_true and on_false promote as the operands of `lxla_binary`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_select(
+pub extern "C" fn lxla_select(
     pred: lxla_tensor,
     on_true: lxla_tensor,
     on_false: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_select", out_tensor.named("out_tensor"), || {
         tensor::select(pred.into(), on_true.into(), on_false.into())
     })
 }
@@ -216,20 +199,17 @@ pub unsafe extern "C" fn lxla_select(
 /// As `lxla_select`, where each side is a tensor (with its scalar NULL) or a scalar (with its tensor 0). A scalar
 /// next to a tensor takes the tensor's dtype; two scalars take their promoted dtype.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_select_with_scalars(
+pub extern "C" fn lxla_select_with_scalars(
     pred: lxla_tensor,
     on_true: lxla_tensor,
-    true_scalar: *const lxla_scalar,
+    true_scalar: In<lxla_scalar>,
     on_false: lxla_tensor,
-    false_scalar: *const lxla_scalar,
-    out_tensor: *mut lxla_tensor,
+    false_scalar: In<lxla_scalar>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let on_true = unsafe { choice(["on_true", "true_scalar"], on_true, true_scalar)? };
-        // SAFETY: likewise.
-        let on_false = unsafe { choice(["on_false", "false_scalar"], on_false, false_scalar)? };
+    guard_into("lxla_select_with_scalars", out_tensor.named("out_tensor"), || {
+        let on_true = choice(["on_true", "true_scalar"], on_true, true_scalar)?;
+        let on_false = choice(["on_false", "false_scalar"], on_false, false_scalar)?;
         let tensors = [("on_true", on_true.tensor()), ("on_false", on_false.tensor())];
         record_optional([("pred", pred.into())], tensors, |trace, [pred], nodes| {
             ops::select_sides(trace, pred, [on_true.side(nodes[0]), on_false.side(nodes[1])])
@@ -240,14 +220,13 @@ pub unsafe extern "C" fn lxla_select_with_scalars(
 /// Records min(max(x, `min`), `max`), as `clip` of NumPy. All three broadcast and promote. If min > max, the result
 /// is max. NaN in any of them gives NaN. INVALID_ARGUMENT for complex numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_clamp(
+pub extern "C" fn lxla_clamp(
     min: lxla_tensor,
     x: lxla_tensor,
     max: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_clamp", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_clamp", out_tensor.named("out_tensor"), || {
         let operands = [("min", min.into()), ("x", x.into()), ("max", max.into())];
         record(operands, |trace, [min, x, max]| ops::clamp(trace, min, x, max))
     })
@@ -256,16 +235,14 @@ pub unsafe extern "C" fn lxla_clamp(
 /// As `lxla_clamp`, with scalar bounds, which take x's dtype. A NULL bound is absent, as None in `clip` of NumPy.
 /// Takes pred, integers and floats.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_clamp_with_scalars(
+pub extern "C" fn lxla_clamp_with_scalars(
     x: lxla_tensor,
-    min: *const lxla_scalar,
-    max: *const lxla_scalar,
-    out_tensor: *mut lxla_tensor,
+    min: In<lxla_scalar>,
+    max: In<lxla_scalar>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_clamp_with_scalars", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (min, max) = unsafe { (optional_scalar("min", min)?, optional_scalar("max", max)?) };
+    guard_into("lxla_clamp_with_scalars", out_tensor.named("out_tensor"), || {
+        let (min, max) = (optional_scalar("min", min)?, optional_scalar("max", max)?);
         record([("x", x.into())], |trace, [x]| ops::clamp_scalars(trace, min, x, max))
     })
 }
@@ -274,9 +251,8 @@ pub unsafe extern "C" fn lxla_clamp_with_scalars(
 /// (StableHLO tests the real part only). From floats to integers: rounds toward 0; values out of range give results
 /// that depend on the plugin. From complex to real: the real part.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_convert", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_convert", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         record([("x", x.into())], |trace, [x]| Ok(ops::convert(trace, x, dtype)))
     })
@@ -284,9 +260,8 @@ pub unsafe extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: *m
 
 /// Records a special function of floats, one of `LXLA_SPECIAL_*`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_special", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_special", out_tensor.named("out_tensor"), || {
         let op = SpecialOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| ops::special(trace, op, x))
     })
@@ -295,13 +270,8 @@ pub unsafe extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: *mut 
 /// Records complex numbers with the given real and imaginary parts, which broadcast and promote: c64 from f32, c128
 /// from f64.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_complex(
-    real: lxla_tensor,
-    imag: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_complex", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_complex(real: lxla_tensor, imag: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_complex", out_tensor.named("out_tensor"), || {
         let parts = [("real", real.into()), ("imag", imag.into())];
         record(parts, |trace, [real, imag]| ops::complex(trace, real, imag))
     })
@@ -309,18 +279,16 @@ pub unsafe extern "C" fn lxla_complex(
 
 /// Records the real part: f32 for c64, f64 for c128. For any other dtype, x itself.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_real(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_real", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_real(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_real", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::real(trace, x))
     })
 }
 
 /// Records the imaginary part: f32 for c64, f64 for c128. For any other dtype, zeros of x's dtype and shape.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_imag", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_imag", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::imag(trace, x))
     })
 }
@@ -329,9 +297,8 @@ pub unsafe extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: *mut lxla_tensor)
 /// element, low bits first. A wider dtype removes x's last axis, whose elements make up one element of the result.
 /// For integers and floats; INVALID_ARGUMENT for pred and complex numbers, unless the dtype is x's own.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_bitcast_convert", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_bitcast_convert", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         record([("x", x.into())], |trace, [x]| ops::bitcast_convert(trace, x, dtype))
     })
@@ -343,14 +310,13 @@ pub unsafe extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_te
 /// values that are subnormal in the format become 0 with their sign. Bit counts at least those of the dtype have no
 /// effect.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce_precision(
+pub extern "C" fn lxla_reduce_precision(
     x: lxla_tensor,
     exponent_bits: i32,
     mantissa_bits: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_precision", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reduce_precision", out_tensor.named("out_tensor"), || {
         let (exponent_bits, mantissa_bits) = (i64::from(exponent_bits), i64::from(mantissa_bits));
         record([("x", x.into())], |trace, [x]| ops::reduce_precision(trace, x, exponent_bits, mantissa_bits))
     })
@@ -381,7 +347,7 @@ impl Choice {
 }
 
 /// Returns the operand given: a tensor or a scalar.
-unsafe fn choice([name, of_scalar]: [&str; 2], tensor: lxla_tensor, given: *const lxla_scalar) -> Result<Choice> {
+fn choice([name, of_scalar]: [&str; 2], tensor: lxla_tensor, given: In<lxla_scalar>) -> Result<Choice> {
     if given.is_null() {
         return Ok(Choice::Tensor(tensor.into()));
     }
@@ -391,7 +357,6 @@ unsafe fn choice([name, of_scalar]: [&str; 2], tensor: lxla_tensor, given: *cons
             "{name}, {of_scalar}: a tensor and a scalar given; want one of them, and the other 0 or NULL"
         ));
     }
-    // SAFETY: the caller's promise, see `capi`.
-    let (dtype, value) = unsafe { scalar(of_scalar, given)? };
+    let (dtype, value) = scalar(of_scalar, given)?;
     Ok(Choice::Scalar(dtype, value))
 }

@@ -1,34 +1,26 @@
 //! Chapter Environments: options, scopes, counters.
 
-use super::abi::arguments::{optional_text, owned_text, text};
+use super::abi::arguments::optional_text;
 use super::abi::guard::{guard, guard_into};
 use super::abi::key_value::optional_store;
-use super::abi::options::{self, Options};
-use super::abi::results::output;
-use super::types::*;
+use super::abi::options;
+use super::abi::pointers::{In, Out, OwnedText, Text};
+use super::abi::types::*;
 use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
 use crate::error::Result;
-use std::ffi::c_char;
 use std::num::NonZeroUsize;
-
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
-unsafe impl Options for lxla_env_options {
-    const NAME: &'static str = "lxla_env_options";
-}
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_options_init(options: *mut lxla_env_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_env_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_env_options_init(options: Out<lxla_env_options>) -> lxla_status {
+    guard("lxla_env_options_init", || options::init(options))
 }
 
 /// Converts the caller's options. Fields beyond `struct_size` have their defaults.
-unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOptions> {
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read(options)? };
+fn read_options(options: In<lxla_env_options>) -> Result<EnvironmentOptions> {
+    let given = options::read(options)?;
     let mut named = Vec::new();
     for (name, switch) in [("use_native_for_cpu_tensor", given.use_native_for_cpu_tensor), ("donation", given.donation)]
     {
@@ -51,36 +43,30 @@ unsafe fn read_options(options: *const lxla_env_options) -> Result<EnvironmentOp
     }
     let device_count = usize::try_from(given.device_count)
         .map_err(|_| error!(InvalidArgument, "options.device_count: {} given; want 0 or more", given.device_count))?;
-    // SAFETY: the caller's promise, see `capi`.
-    let engine = unsafe { optional_text("options.engine", given.engine)? };
+    let engine = optional_text("options.engine", given.engine)?;
     Ok(EnvironmentOptions {
         engine: engine.map(|name| EngineKind::named("options.engine", name)).transpose()?,
-        // SAFETY: the caller's promise, see `capi`.
-        plugin_path: unsafe { optional_text("options.plugin_path", given.plugin_path)? }.map(Into::into),
-        // SAFETY: likewise.
-        cache_dir: unsafe { optional_text("options.cache_dir", given.cache_dir)? }.map(Into::into),
+        plugin_path: optional_text("options.plugin_path", given.plugin_path)?.map(Into::into),
+        cache_dir: optional_text("options.cache_dir", given.cache_dir)?.map(Into::into),
         cache_capacity: NonZeroUsize::new(given.cache_capacity),
         device_count,
-        // SAFETY: likewise.
-        processes: unsafe { read_processes(&given)? },
-        // SAFETY: likewise.
-        plugin_options: unsafe { read_plugin_options(&given)? },
+        processes: read_processes(&given)?,
+        plugin_options: read_plugin_options(&given)?,
         named,
     })
 }
 
 /// Parses the options of the plugin; none if the text is NULL.
-unsafe fn read_plugin_options(given: &lxla_env_options) -> Result<PluginOptions> {
+fn read_plugin_options(given: &lxla_env_options) -> Result<PluginOptions> {
     const ARGUMENT: &str = "options.plugin_options";
-    // SAFETY: the caller's promise, see `capi`.
-    match unsafe { optional_text(ARGUMENT, given.plugin_options)? } {
+    match optional_text(ARGUMENT, given.plugin_options)? {
         Some(text) => PluginOptions::parse(text).map_err(|e| e.context(ARGUMENT)),
         None => Ok(PluginOptions::default()),
     }
 }
 
 /// Converts the options for several processes; None if `process_count` is at most 1.
-unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> {
+fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> {
     if given.process_count < 0 {
         return Err(error!(InvalidArgument, "options.process_count: {} given; want 0 or more", given.process_count));
     }
@@ -88,8 +74,7 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
     if !(0..count).contains(&id) {
         return Err(error!(InvalidArgument, "options.process_id: {id} given; want 0 to {}", count - 1));
     }
-    // SAFETY: the caller's promise, see `capi`.
-    match unsafe { optional_store(given.key_value_store)? } {
+    match optional_store(given.key_value_store)? {
         _ if count == 1 => Ok(None),
         Some(store) => Ok(Some(Processes { id, count, store })),
         None => Err(error!(
@@ -110,11 +95,9 @@ unsafe fn read_processes(given: &lxla_env_options) -> Result<Option<Processes>> 
 /// INVALID_ARGUMENT if `plugin_options` is not a JSON object of options: the message has the offset of the first wrong
 /// byte, or the name of the option.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_create(options: *const lxla_env_options, out_env: *mut lxla_env) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_create", unsafe { output("out_env", out_env) }, || {
-        // SAFETY: likewise.
-        let options = unsafe { read_options(options)? };
+pub extern "C" fn lxla_env_create(options: In<lxla_env_options>, out_env: Out<lxla_env>) -> lxla_status {
+    guard_into("lxla_env_create", out_env.named("out_env"), || {
+        let options = read_options(options)?;
         Ok(lxla_env { id: env::create(options)? })
     })
 }
@@ -135,9 +118,8 @@ pub extern "C" fn lxla_env_release(env: lxla_env) -> lxla_status {
 /// Returns the default environment of the process, which is created with default options on first use. The handle is
 /// borrowed: it must not be released.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_default(out_env: *mut lxla_env) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_default", unsafe { output("out_env", out_env) }, || Ok(lxla_env { id: env::default()? }))
+pub extern "C" fn lxla_env_default(out_env: Out<lxla_env>) -> lxla_status {
+    guard_into("lxla_env_default", out_env.named("out_env"), || Ok(lxla_env { id: env::default()? }))
 }
 
 /// Makes `env` the current environment of the calling thread until the matching `lxla_env_exit`. Scopes nest.
@@ -156,9 +138,8 @@ pub extern "C" fn lxla_env_exit(env: lxla_env) -> lxla_status {
 /// Returns the current environment of the calling thread. The handle is borrowed: it must not be released.
 /// FAILED_PRECONDITION outside any scope.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_current", unsafe { output("out_env", out_env) }, || {
+pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
+    guard_into("lxla_env_current", out_env.named("out_env"), || {
         let outside = || error!(FailedPrecondition, "this thread is in no environment's scope");
         Ok(lxla_env { id: env::current().ok_or_else(outside)? })
     })
@@ -177,35 +158,27 @@ pub unsafe extern "C" fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status
 /// This call overrides the options of `lxla_env_create`, which override environment variables (`LXLA_DONATION` and so
 /// on).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_set_option(env: lxla_env, name: *const c_char, value: *const c_char) -> lxla_status {
+pub extern "C" fn lxla_env_set_option(env: lxla_env, name: Text, value: Text) -> lxla_status {
     guard("lxla_env_set_option", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (name, value) = unsafe { (text("name", name)?, text("value", value)?) };
+        let (name, value) = (name.get("name")?, value.get("value")?);
         env::resolve(env.id)?.options().set(name, value)
     })
 }
 
 /// Returns the value of an option in the form that `lxla_env_set_option` accepts.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_get_option(
-    env: lxla_env,
-    name: *const c_char,
-    out_text: *mut *mut c_char,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_get_option", unsafe { output("out_text", out_text) }, || {
-        // SAFETY: likewise.
-        let name = unsafe { text("name", name)? };
-        owned_text(env::resolve(env.id)?.options().get(name)?)
+pub extern "C" fn lxla_env_get_option(env: lxla_env, name: Text, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_env_get_option", out_text.named("out_text"), || {
+        let name = name.get("name")?;
+        OwnedText::new(env::resolve(env.id)?.options().get(name)?)
     })
 }
 
 /// Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.
 /// Devices of other processes are not counted, and have no ordinals here.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_device_count", unsafe { output("out_count", out_count) }, || {
+pub extern "C" fn lxla_env_device_count(env: lxla_env, out_count: Out<i32>) -> lxla_status {
+    guard_into("lxla_env_device_count", out_count.named("out_count"), || {
         Ok(env::resolve(env.id)?.devices()?.len() as i32)
     })
 }
@@ -235,11 +208,9 @@ pub unsafe extern "C" fn lxla_env_device_count(env: lxla_env, out_count: *mut i3
 ///   constants and donors).
 /// - `LiveBytes`, `PeakLiveBytes`: bytes held by the environment's buffers now, and their maximum.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_counter", unsafe { output("out_value", out_value) }, || {
-        // SAFETY: likewise.
-        let name = unsafe { text("name", name)? };
+pub extern "C" fn lxla_env_counter(env: lxla_env, name: Text, out_value: Out<u64>) -> lxla_status {
+    guard_into("lxla_env_counter", out_value.named("out_value"), || {
+        let name = name.get("name")?;
         env::resolve(env.id)?.counter(name)
     })
 }
@@ -247,10 +218,9 @@ pub unsafe extern "C" fn lxla_env_counter(env: lxla_env, name: *const c_char, ou
 /// Returns all counters, all options, the platform and the number of devices as one JSON object. If `process_count` is
 /// 2 or more, it also has `process_id` and `process_count`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_env_metrics_json", unsafe { output("out_text", out_text) }, || {
-        owned_text(env::resolve(env.id)?.metrics_json())
+pub extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_env_metrics_json", out_text.named("out_text"), || {
+        OwnedText::new(env::resolve(env.id)?.metrics_json())
     })
 }
 

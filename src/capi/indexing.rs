@@ -1,13 +1,13 @@
 //! Chapter Indexing: reading and writing at computed indices.
 
-use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or, slice};
+use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
-use super::abi::results::{optional_output, output, output_tensors};
+use super::abi::options;
+use super::abi::pointers::{In, List, Out};
+use super::abi::types::*;
 use super::computation::computation_of;
 use super::shape::check_rank;
 use super::tensor::{handles, optional_handle};
-use super::types::*;
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, ScatterOp};
@@ -18,14 +18,13 @@ use crate::{computation, error, ops};
 /// Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
 /// indices replace `axis`. Negative indices count from the end; indices out of range are clamped.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_take(
+pub extern "C" fn lxla_take(
     x: lxla_tensor,
     indices: lxla_tensor,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_take", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_take", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into())];
         record(operands, |trace, [x, indices]| ops::take(trace, x, indices, axis))
     })
@@ -34,17 +33,15 @@ pub unsafe extern "C" fn lxla_take(
 /// Records the slice of x with the given `sizes` that begins at `starts`: one integer scalar tensor for each of the
 /// `rank` axes, all of one dtype. Starts are clamped so that the slice lies within x, as in StableHLO.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dynamic_slice(
+pub extern "C" fn lxla_dynamic_slice(
     x: lxla_tensor,
-    starts: *const lxla_tensor,
-    sizes: *const i64,
+    starts: List<lxla_tensor>,
+    sizes: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dynamic_slice", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (starts, sizes) = unsafe { (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?) };
+    guard_into("lxla_dynamic_slice", out_tensor.named("out_tensor"), || {
+        let (starts, sizes) = (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?);
         record_list([("x", x.into())], ("starts", &starts), |trace, [x], starts| {
             ops::dynamic_slice(trace, x, starts, sizes)
         })
@@ -54,17 +51,15 @@ pub unsafe extern "C" fn lxla_dynamic_slice(
 /// Records x with `update` written at `starts`, which are as in `lxla_dynamic_slice`. `update` has x's dtype and
 /// rank, and must not be larger on any axis. If x's old buffer is donated, it is updated in place.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dynamic_update_slice(
+pub extern "C" fn lxla_dynamic_update_slice(
     x: lxla_tensor,
     update: lxla_tensor,
-    starts: *const lxla_tensor,
+    starts: List<lxla_tensor>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dynamic_update_slice", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let starts = unsafe { handles("starts", starts, rank)? };
+    guard_into("lxla_dynamic_update_slice", out_tensor.named("out_tensor"), || {
+        let starts = handles("starts", starts, rank)?;
         let operands = [("x", x.into()), ("update", update.into())];
         record_list(operands, ("starts", &starts), |trace, [x, update], starts| {
             ops::dynamic_update_slice(trace, x, update, starts)
@@ -76,14 +71,13 @@ pub unsafe extern "C" fn lxla_dynamic_update_slice(
 /// have x's rank; both broadcast on the other axes. Negative indices count from the end; indices out of range are
 /// clamped. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_take_along_axis(
+pub extern "C" fn lxla_take_along_axis(
     x: lxla_tensor,
     indices: lxla_tensor,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_take_along_axis", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_take_along_axis", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into())];
         record(operands, |trace, [x, indices]| ops::take_along_axis(trace, x, indices, axis))
     })
@@ -96,16 +90,15 @@ pub unsafe extern "C" fn lxla_take_along_axis(
 /// order that depends on the plugin, and COPY keeps one of them (on cpu and XLA's CPU, the last). SUM and PRODUCT
 /// take numbers, MAX and MIN take pred, integers and floats.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scatter_along(
+pub extern "C" fn lxla_scatter_along(
     op: i32,
     x: lxla_tensor,
     indices: lxla_tensor,
     updates: lxla_tensor,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_scatter_along", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_scatter_along", out_tensor.named("out_tensor"), || {
         let op = ScatterOp::from_number(op)?;
         let operands = [("x", x.into()), ("indices", indices.into()), ("updates", updates.into())];
         record(operands, |trace, [x, indices, updates]| ops::scatter_along(trace, op, x, indices, updates, axis))
@@ -116,15 +109,14 @@ pub unsafe extern "C" fn lxla_scatter_along(
 /// PyTorch. `indices` are integers of rank 1; `source` has x's dtype and, except on `axis`, its shape. Slices with
 /// equal indices accumulate. Negative indices count from the end; slices at indices out of range are dropped.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_index_add(
+pub extern "C" fn lxla_index_add(
     x: lxla_tensor,
     axis: i64,
     indices: lxla_tensor,
     source: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_add", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index_add", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
             ops::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
@@ -136,15 +128,14 @@ pub unsafe extern "C" fn lxla_index_add(
 /// arguments as in `lxla_index_add`. All dtypes. If indices are equal, one of their slices is written (on cpu and XLA's
 /// CPU, the last).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_index_copy(
+pub extern "C" fn lxla_index_copy(
     x: lxla_tensor,
     axis: i64,
     indices: lxla_tensor,
     source: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_copy", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_index_copy", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
             ops::index_combine(trace, ScatterOp::Copy, x, axis, indices, source)
@@ -159,16 +150,14 @@ pub unsafe extern "C" fn lxla_index_copy(
 /// accepted (see `lxla_nonzero`). Without index tensors, the result is x. All dtypes. INVALID_ARGUMENT if an indexed
 /// axis is empty, unless the result is empty.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_index(
+pub extern "C" fn lxla_index(
     x: lxla_tensor,
-    indices: *const lxla_tensor,
+    indices: List<lxla_tensor>,
     n_indices: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let indices = unsafe { optional_handles("indices", indices, n_indices)? };
+    guard_into("lxla_index", out_tensor.named("out_tensor"), || {
+        let indices = optional_handles("indices", indices, n_indices)?;
         record_optional([("x", x.into())], numbered("indices", &indices), |trace, [x], indices| {
             ops::index(trace, x, indices)
         })
@@ -180,18 +169,16 @@ pub unsafe extern "C" fn lxla_index(
 /// of `lxla_index`. Negative indices count from the end; values at indices out of range are dropped. Dtypes and
 /// repeated indices are as in `lxla_scatter_along`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_index_put(
+pub extern "C" fn lxla_index_put(
     op: i32,
     x: lxla_tensor,
-    indices: *const lxla_tensor,
+    indices: List<lxla_tensor>,
     n_indices: usize,
     values: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_index_put", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let indices = unsafe { optional_handles("indices", indices, n_indices)? };
+    guard_into("lxla_index_put", out_tensor.named("out_tensor"), || {
+        let indices = optional_handles("indices", indices, n_indices)?;
         let op = ScatterOp::from_number(op)?;
         let operands = [("x", x.into()), ("values", values.into())];
         record_optional(operands, numbered("indices", &indices), |trace, [x, values], indices| {
@@ -205,21 +192,18 @@ pub unsafe extern "C" fn lxla_index_put(
 /// strides is written in place. The starts of a slice without strides are scalars of the program: changed starts cause
 /// one more compilation, once. The positions of a slice with strides are constants of the program. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_slice_assign(
+pub extern "C" fn lxla_slice_assign(
     x: lxla_tensor,
-    starts: *const i64,
-    limits: *const i64,
-    strides: *const i64,
+    starts: List<i64>,
+    limits: List<i64>,
+    strides: List<i64>,
     rank: usize,
     values: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice_assign", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
-        // SAFETY: likewise.
-        let strides = unsafe { ranked_or("strides", strides, rank, 1)? };
+    guard_into("lxla_slice_assign", out_tensor.named("out_tensor"), || {
+        let (starts, limits) = (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?);
+        let strides = ranked_or("strides", strides, rank, 1)?;
         record([("x", x.into()), ("values", values.into())], |trace, [x, values]| {
             check_rank(trace, x, rank)?;
             ops::slice_assign(trace, x, starts, limits, &strides, values)
@@ -232,18 +216,16 @@ pub unsafe extern "C" fn lxla_slice_assign(
 /// axis of x (at least one). If there are fewer than `size`, the rest is `fill`; if there are more, the first `size`
 /// are returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_nonzero(
+pub extern "C" fn lxla_nonzero(
     x: lxla_tensor,
     size: i64,
     fill: i64,
     index_dtype: i32,
-    out_indices: *mut lxla_tensor,
+    out_indices: Out<lxla_tensor>,
     n_indices: usize,
-    out_count: *mut lxla_tensor,
+    out_count: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs =
-        unsafe { (output_tensors("out_indices", out_indices, n_indices), optional_output("out_count", out_count)) };
+    let outputs = (out_indices.list("out_indices", n_indices), out_count.optional("out_count"));
     guard_into("lxla_nonzero", outputs, || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let mut made = record([("x", x.into())], |trace, [x]| {
@@ -264,17 +246,16 @@ pub unsafe extern "C" fn lxla_nonzero(
 /// returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. For `x[mask] = y` with a
 /// y that broadcasts, use `lxla_select`. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_mask_select(
+pub extern "C" fn lxla_mask_select(
     x: lxla_tensor,
     mask: lxla_tensor,
     size: i64,
     fill: lxla_tensor,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
-    out_count: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+    out_count: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { (output("out_tensor", out_tensor), optional_output("out_count", out_count)) };
+    let outputs = (out_tensor.named("out_tensor"), out_count.optional("out_count"));
     guard_into("lxla_mask_select", outputs, || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let operands = [("x", x.into()), ("mask", mask.into()), ("fill", fill.into())];
@@ -286,9 +267,8 @@ pub unsafe extern "C" fn lxla_mask_select(
 
 /// Sets all fields after `struct_size` to their defaults: empty lists, `index_vector_dim` 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_gather_options_init(options: *mut lxla_gather_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_gather_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_gather_options_init(options: Out<lxla_gather_options>) -> lxla_status {
+    guard("lxla_gather_options_init", || options::init(options))
 }
 
 /// Records the gather of StableHLO: slices of x of `slice_sizes`, at starts given by `indices` (integers). The
@@ -298,19 +278,16 @@ pub unsafe extern "C" fn lxla_gather_options_init(options: *mut lxla_gather_opti
 /// `offset_dims`; the other axes are those of the indices, without `index_vector_dim`. Starts are clamped so that
 /// slices lie within x. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_gather(
+pub extern "C" fn lxla_gather(
     x: lxla_tensor,
     indices: lxla_tensor,
-    options: *const lxla_gather_options,
-    out_tensor: *mut lxla_tensor,
+    options: In<lxla_gather_options>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_gather", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let given = unsafe { options::read_given(options)? };
-        // SAFETY: likewise, for the lists.
+    guard_into("lxla_gather", out_tensor.named("out_tensor"), || {
+        let given = options::read_given(options)?;
         let (numbers, slice_sizes) =
-            unsafe { (gather_numbers(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?) };
+            (gather_numbers(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?);
         let sorted = flag("options.indices_are_sorted", given.indices_are_sorted)?;
         record([("x", x.into()), ("indices", indices.into())], |trace, [x, indices]| {
             ops::gather(trace, x, indices, &numbers, &slice_sizes, sorted)
@@ -320,9 +297,8 @@ pub unsafe extern "C" fn lxla_gather(
 
 /// Sets all fields after `struct_size` to their defaults: empty lists, `index_vector_dim` 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scatter_options_init(options: *mut lxla_scatter_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_scatter_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_scatter_options_init(options: Out<lxla_scatter_options>) -> lxla_status {
+    guard("lxla_scatter_options_init", || options::init(options))
 }
 
 /// Records the scatter of StableHLO: `n` inputs of one shape, with slices of `updates` combined into them at starts
@@ -336,23 +312,19 @@ pub unsafe extern "C" fn lxla_scatter_options_init(options: *mut lxla_scatter_op
 /// that depends on the plugin (on cpu and XLA's CPU, that of the indices). If the old buffers are donated, they are
 /// updated in place; on XLA's CPU, only the first of several inputs of the same dtype is.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_scatter(
+pub extern "C" fn lxla_scatter(
     combiner: lxla_computation,
-    inputs: *const lxla_tensor,
+    inputs: List<lxla_tensor>,
     indices: lxla_tensor,
-    updates: *const lxla_tensor,
+    updates: List<lxla_tensor>,
     n: usize,
-    options: *const lxla_scatter_options,
-    out_results: *mut lxla_tensor,
+    options: In<lxla_scatter_options>,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_scatter", unsafe { output_tensors("out_results", out_results, n) }, || {
-        // SAFETY: likewise.
-        let (inputs, updates) = unsafe { (handles("inputs", inputs, n)?, handles("updates", updates, n)?) };
-        // SAFETY: likewise.
-        let given = unsafe { options::read_given(options)? };
-        // SAFETY: likewise, for the lists.
-        let numbers = unsafe { scatter_numbers(&given)? };
+    guard_into("lxla_scatter", out_results.list("out_results", n), || {
+        let (inputs, updates) = (handles("inputs", inputs, n)?, handles("updates", updates, n)?);
+        let given = options::read_given(options)?;
+        let numbers = scatter_numbers(&given)?;
         let promises = Promises {
             sorted: flag("options.indices_are_sorted", given.indices_are_sorted)?,
             unique: flag("options.unique_indices", given.unique_indices)?,
@@ -362,65 +334,47 @@ pub unsafe extern "C" fn lxla_scatter(
     })
 }
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
-unsafe impl Options for lxla_gather_options {
-    const NAME: &str = "lxla_gather_options";
-}
-
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
-unsafe impl Options for lxla_scatter_options {
-    const NAME: &str = "lxla_scatter_options";
-}
-
 /// Reads the dimension numbers of a gather.
-unsafe fn gather_numbers(given: &lxla_gather_options) -> Result<DimensionNumbers> {
-    // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        Ok(DimensionNumbers {
-            window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
-            collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
-            batching_dims: list("operand_batching_dims", given.operand_batching_dims, given.n_operand_batching_dims)?,
-            indices_batching_dims: list(
-                "start_indices_batching_dims",
-                given.start_indices_batching_dims,
-                given.n_start_indices_batching_dims,
-            )?,
-            index_map: list("start_index_map", given.start_index_map, given.n_start_index_map)?,
-            index_vector_dim: given.index_vector_dim,
-        })
-    }
+fn gather_numbers(given: &lxla_gather_options) -> Result<DimensionNumbers> {
+    Ok(DimensionNumbers {
+        window_dims: list("offset_dims", given.offset_dims, given.n_offset_dims)?,
+        collapsed_dims: list("collapsed_slice_dims", given.collapsed_slice_dims, given.n_collapsed_slice_dims)?,
+        batching_dims: list("operand_batching_dims", given.operand_batching_dims, given.n_operand_batching_dims)?,
+        indices_batching_dims: list(
+            "start_indices_batching_dims",
+            given.start_indices_batching_dims,
+            given.n_start_indices_batching_dims,
+        )?,
+        index_map: list("start_index_map", given.start_index_map, given.n_start_index_map)?,
+        index_vector_dim: given.index_vector_dim,
+    })
 }
 
 /// Reads the dimension numbers of a scatter.
-unsafe fn scatter_numbers(given: &lxla_scatter_options) -> Result<DimensionNumbers> {
-    // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        Ok(DimensionNumbers {
-            window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
-            collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
-            batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,
-            indices_batching_dims: list(
-                "scatter_indices_batching_dims",
-                given.scatter_indices_batching_dims,
-                given.n_scatter_indices_batching_dims,
-            )?,
-            index_map: list(
-                "scatter_dims_to_operand_dims",
-                given.scatter_dims_to_operand_dims,
-                given.n_scatter_dims_to_operand_dims,
-            )?,
-            index_vector_dim: given.index_vector_dim,
-        })
-    }
+fn scatter_numbers(given: &lxla_scatter_options) -> Result<DimensionNumbers> {
+    Ok(DimensionNumbers {
+        window_dims: list("update_window_dims", given.update_window_dims, given.n_update_window_dims)?,
+        collapsed_dims: list("inserted_window_dims", given.inserted_window_dims, given.n_inserted_window_dims)?,
+        batching_dims: list("input_batching_dims", given.input_batching_dims, given.n_input_batching_dims)?,
+        indices_batching_dims: list(
+            "scatter_indices_batching_dims",
+            given.scatter_indices_batching_dims,
+            given.n_scatter_indices_batching_dims,
+        )?,
+        index_map: list(
+            "scatter_dims_to_operand_dims",
+            given.scatter_dims_to_operand_dims,
+            given.n_scatter_dims_to_operand_dims,
+        )?,
+        index_vector_dim: given.index_vector_dim,
+    })
 }
 
 /// Converts a list of optional tensor handles.
-unsafe fn optional_handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<Option<TensorHandle>>> {
-    // SAFETY: the caller's promise, see `capi`.
-    Ok(unsafe { slice(name, start, n)? }.iter().map(|&tensor| optional_handle(tensor)).collect())
+fn optional_handles(name: &str, list: List<lxla_tensor>, n: usize) -> Result<Vec<Option<TensorHandle>>> {
+    Ok(list.get(name, n)?.iter().map(|&tensor| optional_handle(tensor)).collect())
 }
 
-unsafe fn list(name: &str, start: *const i64, length: usize) -> Result<Vec<i64>> {
-    // SAFETY: the caller's promise, see `capi`.
-    Ok(unsafe { ranked(name, start, length)? }.to_vec())
+fn list(name: &str, given: List<i64>, length: usize) -> Result<Vec<i64>> {
+    Ok(ranked(name, given, length)?.to_vec())
 }

@@ -1,10 +1,12 @@
 //! Chapter Library: version, errors, the log.
 
 use super::abi::guard::{guard, last_message};
-use super::types::*;
+use super::abi::log::sink;
+use super::abi::pointers::OwnedText;
+use super::abi::types::*;
 use crate::error::Code;
 use crate::types::DType;
-use std::ffi::{CString, c_char};
+use std::ffi::c_char;
 
 /// Version of the ABI. Within one version, functions and constants are only added. Compare it with
 /// `lxla_abi_version()` to check that header and library match.
@@ -49,11 +51,8 @@ pub extern "C" fn lxla_last_error_message() -> *const c_char {
 
 /// Frees a string returned through a `char **out_text`. NULL is ignored. Each string must be freed once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_string_free(text: *mut c_char) {
-    if !text.is_null() {
-        // SAFETY: the string comes from `owned_text`, and the caller frees it once.
-        drop(unsafe { CString::from_raw(text) });
-    }
+pub extern "C" fn lxla_string_free(text: OwnedText) {
+    text.free();
 }
 
 /// Sets the log callback, to which `user` is passed; NULL (the default) disables logging. The callback may be called
@@ -65,21 +64,7 @@ pub unsafe extern "C" fn lxla_string_free(text: *mut c_char) {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_set_log_callback(fn_: lxla_log_fn, user: *mut std::ffi::c_void) -> lxla_status {
     guard("lxla_set_log_callback", || {
-        crate::log::set_sink(fn_.map(|function| {
-            let user = User(user);
-            Box::new(move |level: crate::log::Level, message: &std::ffi::CStr| {
-                let user = &user;
-                // SAFETY: the caller guarantees a callback that may be called from any thread.
-                unsafe { function(level as i32, message.as_ptr(), user.0) }
-            }) as crate::log::Sink
-        }));
+        crate::log::set_sink(sink(fn_, user));
         Ok(())
     })
 }
-
-/// Pointer of the caller, passed to its callback only.
-struct User(*mut std::ffi::c_void);
-// SAFETY: the pointer is only passed to the caller's callback, which may be called from any thread.
-unsafe impl Send for User {}
-// SAFETY: as above.
-unsafe impl Sync for User {}

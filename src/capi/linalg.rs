@@ -1,22 +1,20 @@
 //! Chapter Linear algebra: products, factorizations, norms, Fourier transforms.
 
-use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, ranked, text};
+use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, ranked};
 use super::abi::guard::guard_into;
-use super::abi::results::output;
+use super::abi::pointers::{List, Out, Text};
+use super::abi::types::*;
 use super::tensor::some_handles;
-use super::types::*;
 use crate::ir::{FftOp, Transposition};
 use crate::native::Triangle;
 use crate::ops::{self, DotAxes};
 use crate::tensor::{record, record_list};
-use std::ffi::c_char;
 
 /// Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
 /// axes broadcast; an operand of rank 1 is a vector; scalars are INVALID_ARGUMENT. Dtypes promote.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_matmul", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_matmul", out_tensor.named("out_tensor"), || {
         let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
         record(operands, |trace, [lhs, rhs]| ops::matmul(trace, lhs, rhs))
     })
@@ -34,28 +32,24 @@ pub unsafe extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_ten
 /// of the products, and at most about as many units as there are products; the order of summation depends on the
 /// device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_dot_general(
+pub extern "C" fn lxla_dot_general(
     lhs: lxla_tensor,
     rhs: lxla_tensor,
-    lhs_batching: *const i64,
-    rhs_batching: *const i64,
+    lhs_batching: List<i64>,
+    rhs_batching: List<i64>,
     n_batching: usize,
-    lhs_contracting: *const i64,
-    rhs_contracting: *const i64,
+    lhs_contracting: List<i64>,
+    rhs_contracting: List<i64>,
     n_contracting: usize,
     dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_dot_general", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe {
-            DotAxes {
-                lhs_batching: ranked("lhs_batching", lhs_batching, n_batching)?,
-                rhs_batching: ranked("rhs_batching", rhs_batching, n_batching)?,
-                lhs_contracting: ranked("lhs_contracting", lhs_contracting, n_contracting)?,
-                rhs_contracting: ranked("rhs_contracting", rhs_contracting, n_contracting)?,
-            }
+    guard_into("lxla_dot_general", out_tensor.named("out_tensor"), || {
+        let axes = DotAxes {
+            lhs_batching: ranked("lhs_batching", lhs_batching, n_batching)?,
+            rhs_batching: ranked("rhs_batching", rhs_batching, n_batching)?,
+            lhs_contracting: ranked("lhs_contracting", lhs_contracting, n_contracting)?,
+            rhs_contracting: ranked("rhs_contracting", rhs_contracting, n_contracting)?,
         };
         let dtype = optional_dtype(dtype)?;
         let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
@@ -73,16 +67,14 @@ pub unsafe extern "C" fn lxla_dot_general(
 /// intermediate results first; f16 and bf16 are rounded after each product. INVALID_ARGUMENT, with the equation in
 /// the message, if the equation is malformed or does not fit the tensors.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_einsum(
-    equation: *const c_char,
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_einsum(
+    equation: Text,
+    tensors: List<lxla_tensor>,
     n: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_einsum", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (equation, tensors) = unsafe { (text("equation", equation)?, some_handles(tensors, n)?) };
+    guard_into("lxla_einsum", out_tensor.named("out_tensor"), || {
+        let (equation, tensors) = (equation.get("equation")?, some_handles(tensors, n)?);
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::einsum(trace, equation, tensors))
     })
 }
@@ -96,9 +88,8 @@ pub unsafe extern "C" fn lxla_einsum(
 /// Takes floats and complex numbers. The error of l l^H is at most n units in the last place of the largest element
 /// of the matrix, and mostly much less.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cholesky", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_cholesky", out_tensor.named("out_tensor"), || {
         let lower = flag("lower", lower)?;
         record([("a", a.into())], |trace, [a]| ops::cholesky(trace, a, lower))
     })
@@ -113,17 +104,16 @@ pub unsafe extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: *
 /// NaN; how other infinities and NaN propagate depends on the device. The solution is exact for a matrix that differs
 /// from a by about n units in the last place, so that its error grows with the condition number of a.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_triangular_solve(
+pub extern "C" fn lxla_triangular_solve(
     a: lxla_tensor,
     b: lxla_tensor,
     left_side: i32,
     lower: i32,
     unit_diagonal: i32,
     transpose_a: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_triangular_solve", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_triangular_solve", out_tensor.named("out_tensor"), || {
         let triangle = Triangle {
             left_side: flag("left_side", left_side)?,
             lower: flag("lower", lower)?,
@@ -139,18 +129,16 @@ pub unsafe extern "C" fn lxla_triangular_solve(
 /// may overflow to infinity, as in NumPy. The norm of no elements is 0, and infinity for ord < 0. For ord between -1
 /// and 1, errors grow as 1/ord.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_norm(
+pub extern "C" fn lxla_norm(
     x: lxla_tensor,
     ord: f64,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_norm", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_norm", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
         record([("x", x.into())], |trace, [x]| ops::norm(trace, x, ord, &axes, keep_dims))
     })
@@ -169,17 +157,15 @@ pub unsafe extern "C" fn lxla_norm(
 /// 65536 elements). Which results of a line that contains an infinity or NaN are infinite or NaN depends on the
 /// device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_fft(
+pub extern "C" fn lxla_fft(
     op: i32,
     x: lxla_tensor,
-    lengths: *const i64,
+    lengths: List<i64>,
     n_lengths: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_fft", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let lengths = unsafe { optional_ranked("lengths", lengths, n_lengths)? };
+    guard_into("lxla_fft", out_tensor.named("out_tensor"), || {
+        let lengths = optional_ranked("lengths", lengths, n_lengths)?;
         let op = FftOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| match lengths {
             Some(lengths) => ops::fft(trace, op, x, lengths),

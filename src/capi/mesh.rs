@@ -1,13 +1,14 @@
 //! Chapter Operations on meshes: sharding constraints, shard_map, collectives.
 
-use super::abi::arguments::{slice, text};
+use super::abi::arguments::texts;
 use super::abi::guard::guard_into;
-use super::abi::results::{check_count, output, output_tensors};
+use super::abi::pointers::{List, Out, Text};
+use super::abi::results::check_count;
+use super::abi::types::*;
 use super::computation::computation_of;
 use super::device::kept_device;
 use super::places::resolve_mesh;
 use super::tensor::handles;
-use super::types::*;
 use crate::computation;
 use crate::error;
 use crate::error::Result;
@@ -16,7 +17,6 @@ use crate::mesh::{MeshAxes, Sharding};
 use crate::ops;
 use crate::tensor::{create_on_mesh, record_collective, record_on_mesh};
 use crate::types::TensorType;
-use std::ffi::c_char;
 
 /// Records x, a tensor on a mesh, with a constraint on its sharding, which does not change its values. `sharding` has
 /// one entry for each axis of x, separated by commas: the mesh axes that split it, major to minor (`"data+model,-"`),
@@ -27,15 +27,13 @@ use std::ffi::c_char;
 /// INVALID_ARGUMENT if x is not on a mesh, if the text does not parse (the message has the position of the error), or
 /// if the size of an axis is not divisible by the number of its pieces.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_sharding_constraint(
+pub extern "C" fn lxla_sharding_constraint(
     x: lxla_tensor,
-    sharding: *const c_char,
-    out_tensor: *mut lxla_tensor,
+    sharding: Text,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sharding_constraint", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let given = unsafe { text("sharding", sharding)? };
+    guard_into("lxla_sharding_constraint", out_tensor.named("out_tensor"), || {
+        let given = sharding.get("sharding")?;
         record_on_mesh(x.into(), |trace, x, axes| {
             let sharding = Sharding::parse("sharding", given, axes, trace.ty(x).dims.len())?;
             ops::sharding_constraint(trace, x, axes, &sharding)
@@ -64,26 +62,22 @@ pub unsafe extern "C" fn lxla_sharding_constraint(
 /// on this mesh; if the body contains a sharding constraint or another `lxla_shard_map`, or was traced on a mesh with
 /// other axes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_shard_map(
+pub extern "C" fn lxla_shard_map(
     body: lxla_computation,
     mesh: lxla_mesh,
-    in_shardings: *const *const c_char,
-    args: *const lxla_tensor,
+    in_shardings: List<Text>,
+    args: List<lxla_tensor>,
     n_args: usize,
-    out_shardings: *const *const c_char,
-    out_results: *mut lxla_tensor,
+    out_shardings: List<Text>,
+    out_results: Out<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_shard_map", unsafe { output_tensors("out_results", out_results, n_results) }, || {
-        // SAFETY: likewise.
-        let (inputs, args, outputs) = unsafe {
-            (
-                slice("in_shardings", in_shardings, n_args)?,
-                handles("args", args, n_args)?,
-                slice("out_shardings", out_shardings, n_results)?,
-            )
-        };
+    guard_into("lxla_shard_map", out_results.list("out_results", n_results), || {
+        let (inputs, args, outputs) = (
+            texts("in_shardings", in_shardings, n_args)?,
+            handles("args", args, n_args)?,
+            texts("out_shardings", out_shardings, n_results)?,
+        );
         let (body, mesh) = (computation_of("body", body)?, resolve_mesh("mesh", mesh)?.mesh);
         if n_args != body.parameters().len() {
             return Err(error!(
@@ -93,28 +87,18 @@ pub unsafe extern "C" fn lxla_shard_map(
             ));
         }
         check_count("out_results", n_results, body.results().len())?;
-        // SAFETY: likewise.
-        let (inputs, outputs) = unsafe {
-            (
-                shardings("in_shardings", inputs, &mesh.axes, body.parameters())?,
-                shardings("out_shardings", outputs, &mesh.axes, body.results())?,
-            )
-        };
+        let (inputs, outputs) = (
+            shardings("in_shardings", &inputs, &mesh.axes, body.parameters())?,
+            shardings("out_shardings", &outputs, &mesh.axes, body.results())?,
+        );
         computation::shard_map(&body, &mesh, &inputs, &args, &outputs)
     })
 }
 
 /// Parses one sharding for each of these types.
-unsafe fn shardings(
-    name: &str,
-    texts: &[*const c_char],
-    axes: &MeshAxes,
-    types: &[TensorType],
-) -> Result<Vec<Sharding>> {
-    let one = |(i, (&start, ty)): (usize, (&*const c_char, &TensorType))| {
-        let name = format!("{name}[{i}]");
-        // SAFETY: the caller's promise.
-        Sharding::parse(&name, unsafe { text(&name, start)? }, axes, ty.dims.len())
+fn shardings(name: &str, texts: &[&str], axes: &MeshAxes, types: &[TensorType]) -> Result<Vec<Sharding>> {
+    let one = |(i, (text, ty)): (usize, (&&str, &TensorType))| {
+        Sharding::parse(&format!("{name}[{i}]"), text, axes, ty.dims.len())
     };
     texts.iter().zip(types).enumerate().map(one).collect()
 }
@@ -134,17 +118,10 @@ unsafe fn shardings(
 /// The cotangent of x is the sum of the cotangents of the group. For a maximum or minimum, the devices whose element is
 /// the result share it evenly. UNIMPLEMENTED for the derivative of a product.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_all_reduce(
-    op: i32,
-    x: lxla_tensor,
-    axes: *const c_char,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_reduce", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_all_reduce(op: i32, x: lxla_tensor, axes: Text, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_all_reduce", out_tensor.named("out_tensor"), || {
         let op = ReduceOp::from_number(op)?;
-        // SAFETY: likewise.
-        let axes = unsafe { text("axes", axes)? };
+        let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
             ops::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
         })
@@ -155,16 +132,9 @@ pub unsafe extern "C" fn lxla_all_reduce(
 /// gets the result. Groups are as in `lxla_all_reduce`; their devices are ordered by their position along `axes`, the
 /// first of which is the major one. All dtypes. The cotangent of x is a `lxla_reduce_scatter` of sums.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_all_gather(
-    x: lxla_tensor,
-    axes: *const c_char,
-    axis: i64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_gather", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { text("axes", axes)? };
+pub extern "C" fn lxla_all_gather(x: lxla_tensor, axes: Text, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_all_gather", out_tensor.named("out_tensor"), || {
+        let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
             ops::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
@@ -176,18 +146,16 @@ pub unsafe extern "C" fn lxla_all_gather(
 /// divisible by the number of devices of a group. The cotangent of x for SUM is a `lxla_all_gather`; UNIMPLEMENTED for
 /// the derivative of another `op`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce_scatter(
+pub extern "C" fn lxla_reduce_scatter(
     op: i32,
     x: lxla_tensor,
-    axes: *const c_char,
+    axes: Text,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_scatter", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_reduce_scatter", out_tensor.named("out_tensor"), || {
         let op = ReduceOp::from_number(op)?;
-        // SAFETY: likewise.
-        let axes = unsafe { text("axes", axes)? };
+        let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
             ops::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
@@ -199,17 +167,15 @@ pub unsafe extern "C" fn lxla_reduce_scatter(
 /// piece, and concatenates the pieces that it receives along `concat_axis`. All dtypes. The cotangent of x is the
 /// exchange with `split_axis` and `concat_axis` swapped.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_all_to_all(
+pub extern "C" fn lxla_all_to_all(
     x: lxla_tensor,
-    axes: *const c_char,
+    axes: Text,
     split_axis: i64,
     concat_axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_all_to_all", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { text("axes", axes)? };
+    guard_into("lxla_all_to_all", out_tensor.named("out_tensor"), || {
+        let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
             ops::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
         })
@@ -221,17 +187,15 @@ pub unsafe extern "C" fn lxla_all_to_all(
 /// of the source; devices that are no target get zeros. A position may be a source at most once, and a target at most
 /// once. All dtypes. The cotangent of x goes from the targets back to the sources.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_collective_permute(
+pub extern "C" fn lxla_collective_permute(
     x: lxla_tensor,
-    axis: *const c_char,
-    pairs: *const i64,
+    axis: Text,
+    pairs: List<i64>,
     n_pairs: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_collective_permute", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (axis, positions) = unsafe { (text("axis", axis)?, slice("pairs", pairs, n_pairs.saturating_mul(2))?) };
+    guard_into("lxla_collective_permute", out_tensor.named("out_tensor"), || {
+        let (axis, positions) = (axis.get("axis")?, pairs.get("pairs", n_pairs.saturating_mul(2))?);
         let pairs: Vec<(i64, i64)> = positions.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
         record_collective(x.into(), |trace, x, mesh| {
             let axes = mesh.parse_list("axis", axis)?;
@@ -247,16 +211,14 @@ pub unsafe extern "C" fn lxla_collective_permute(
 /// scalar from 0 to the product of their sizes minus 1, row-major with the first axis as the major one. For the body of
 /// a `lxla_shard_map`, as `lxla_all_reduce`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_axis_index(
+pub extern "C" fn lxla_axis_index(
     env: lxla_env,
     device: lxla_device,
-    axes: *const c_char,
-    out_tensor: *mut lxla_tensor,
+    axes: Text,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_axis_index", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { text("axes", axes)? };
+    guard_into("lxla_axis_index", out_tensor.named("out_tensor"), || {
+        let axes = axes.get("axes")?;
         let target = kept_device(env, device)?;
         create_on_mesh(target.device, |trace, mesh| ops::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
     })

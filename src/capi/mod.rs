@@ -1,13 +1,7 @@
-//! The C ABI: the only `extern "C"` functions and the only raw pointers from C. Each function is three steps: guard,
-//! convert, call. The header `include/lazyxla.h` is generated from this folder.
-//!
-//! # Safety
-//! Requirements on the caller of every function, which cannot be checked: a pointer that is not NULL is valid during
-//! the call for the number of elements given by its length argument (a string: up to its NUL), for reads, or for writes
-//! if it is named `out_*`.
+//! The C ABI: the only `extern "C"` functions. Each function is three steps: guard, convert, call. The header
+//! `include/lazyxla.h` is generated from this folder. `abi` has the types of arguments, and all `unsafe` code: the
+//! chapters have none but the attribute `no_mangle` (`tests/layers.rs`). Its documentation says what C callers promise.
 #![allow(non_camel_case_types)]
-// The section above covers all functions.
-#![allow(clippy::missing_safety_doc)]
 
 mod abi;
 mod computation;
@@ -34,8 +28,8 @@ mod sorting;
 mod sync;
 mod tensor;
 mod transform;
-mod types;
 
+pub use abi::types::*;
 pub use computation::*;
 pub use constants::*;
 pub use control::*;
@@ -60,4 +54,3 @@ pub use sorting::*;
 pub use sync::*;
 pub use tensor::*;
 pub use transform::*;
-pub use types::*;

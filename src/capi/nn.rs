@@ -2,25 +2,19 @@
 
 use super::abi::arguments::{axes_of, optional_dtype, optional_ranked, optional_slice};
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
-use super::abi::results::output;
+use super::abi::options;
+use super::abi::pointers::{In, List, Out};
+use super::abi::types::*;
 use super::tensor::optional_handle;
-use super::types::*;
 use crate::error::Result;
 use crate::ops::{self, ActivationOp, ConvolutionOptions};
 use crate::tensor::{record, record_optional};
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL or 0, the default.
-unsafe impl Options for lxla_convolution_options {
-    const NAME: &'static str = "lxla_convolution_options";
-}
-
 /// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
 /// infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_activation", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_activation", out_tensor.named("out_tensor"), || {
         let op = ActivationOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| ops::activation(trace, op, x))
     })
@@ -29,18 +23,16 @@ pub unsafe extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: *m
 /// Records e^x / sum(e^x) along an axis, without intermediate overflow. If the axis contains +infinity or NaN, or
 /// -infinity only, the whole axis is NaN.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_softmax", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_softmax", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::softmax(trace, x, axis))
     })
 }
 
 /// Records the logarithm of `lxla_softmax`, accurate where it is near 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_log_softmax", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_log_softmax", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::log_softmax(trace, x, axis))
     })
 }
@@ -49,19 +41,17 @@ pub unsafe extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor:
 /// least 1; all axes if `axes` is NULL). `scale` and `offset` may each be omitted (id 0); they broadcast to x's
 /// shape, and have x's dtype, or f32 for an x of f16 or bf16. INVALID_ARGUMENT if epsilon is negative or not finite.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_layer_norm(
+pub extern "C" fn lxla_layer_norm(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     scale: lxla_tensor,
     offset: lxla_tensor,
     epsilon: f64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_layer_norm", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_layer_norm", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
         record_optional([("x", x.into())], optional, |trace, [x], given| {
             ops::layer_norm(trace, x, &axes, given[0], given[1], epsilon)
@@ -82,20 +72,17 @@ pub unsafe extern "C" fn lxla_layer_norm(
 /// square of such a unit of the largest element if that is more (for equal elements, it is mostly 0, but not always);
 /// the result a few units of its largest element and of the mean divided by the standard deviation.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_batch_norm_training(
+pub extern "C" fn lxla_batch_norm_training(
     x: lxla_tensor,
     scale: lxla_tensor,
     offset: lxla_tensor,
     epsilon: f64,
     feature_axis: i64,
-    out_tensor: *mut lxla_tensor,
-    out_mean: *mut lxla_tensor,
-    out_variance: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+    out_mean: Out<lxla_tensor>,
+    out_variance: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe {
-        [output("out_tensor", out_tensor), output("out_mean", out_mean), output("out_variance", out_variance)]
-    };
+    let outputs = [out_tensor.named("out_tensor"), out_mean.named("out_mean"), out_variance.named("out_variance")];
     guard_into("lxla_batch_norm_training", outputs, || {
         let operands = [("x", x.into()), ("scale", scale.into()), ("offset", offset.into())];
         record(operands, |trace, [x, scale, offset]| {
@@ -107,7 +94,7 @@ pub unsafe extern "C" fn lxla_batch_norm_training(
 /// Records (x - mean) / sqrt(variance + epsilon) * scale + offset. All operands but x have shape `[features]`, the
 /// size of `feature_axis`. Dtypes are as in `lxla_batch_norm_training`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_batch_norm_inference(
+pub extern "C" fn lxla_batch_norm_inference(
     x: lxla_tensor,
     scale: lxla_tensor,
     offset: lxla_tensor,
@@ -115,10 +102,9 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
     variance: lxla_tensor,
     epsilon: f64,
     feature_axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_batch_norm_inference", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_batch_norm_inference", out_tensor.named("out_tensor"), || {
         let operands = [
             ("x", x.into()),
             ("scale", scale.into()),
@@ -135,7 +121,7 @@ pub unsafe extern "C" fn lxla_batch_norm_inference(
 /// by the training. The gradients include the dependence of mean and variance on x. Dtypes are as in
 /// `lxla_batch_norm_training`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_batch_norm_grad(
+pub extern "C" fn lxla_batch_norm_grad(
     x: lxla_tensor,
     scale: lxla_tensor,
     mean: lxla_tensor,
@@ -143,18 +129,15 @@ pub unsafe extern "C" fn lxla_batch_norm_grad(
     grad_output: lxla_tensor,
     epsilon: f64,
     feature_axis: i64,
-    out_grad_x: *mut lxla_tensor,
-    out_grad_scale: *mut lxla_tensor,
-    out_grad_offset: *mut lxla_tensor,
+    out_grad_x: Out<lxla_tensor>,
+    out_grad_scale: Out<lxla_tensor>,
+    out_grad_offset: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe {
-        [
-            output("out_grad_x", out_grad_x),
-            output("out_grad_scale", out_grad_scale),
-            output("out_grad_offset", out_grad_offset),
-        ]
-    };
+    let outputs = [
+        out_grad_x.named("out_grad_x"),
+        out_grad_scale.named("out_grad_scale"),
+        out_grad_offset.named("out_grad_offset"),
+    ];
     guard_into("lxla_batch_norm_grad", outputs, || {
         let operands = [
             ("x", x.into()),
@@ -169,9 +152,8 @@ pub unsafe extern "C" fn lxla_batch_norm_grad(
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_convolution_options_init(options: *mut lxla_convolution_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_convolution_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_convolution_options_init(options: Out<lxla_convolution_options>) -> lxla_status {
+    guard("lxla_convolution_options_init", || options::init(options))
 }
 
 /// Records a convolution as in neural networks: the cross-correlation of lhs with the kernel rhs over the spatial
@@ -184,21 +166,17 @@ pub unsafe extern "C" fn lxla_convolution_options_init(options: *mut lxla_convol
 /// `lxla_dot_general`. Where an infinity or NaN of rhs is multiplied by padding or a gap of a dilation, the product
 /// is NaN or 0, depending on the device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_convolution(
+pub extern "C" fn lxla_convolution(
     lhs: lxla_tensor,
     rhs: lxla_tensor,
-    options: *const lxla_convolution_options,
-    out_tensor: *mut lxla_tensor,
+    options: In<lxla_convolution_options>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_convolution", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let given = unsafe { options::read(options)? };
-        // SAFETY: likewise, for the lists.
-        let reversal = unsafe { optional_slice("options.window_reversal", given.window_reversal, given.spatial_rank)? };
+    guard_into("lxla_convolution", out_tensor.named("out_tensor"), || {
+        let given = options::read(options)?;
+        let reversal = optional_slice("options.window_reversal", given.window_reversal, given.spatial_rank)?;
         let reversal: Option<Vec<i64>> = reversal.map(|list| list.iter().map(|&value| value.into()).collect());
-        // SAFETY: likewise.
-        let options = ConvolutionOptions { window_reversal: reversal.as_deref(), ..unsafe { read_options(&given)? } };
+        let options = ConvolutionOptions { window_reversal: reversal.as_deref(), ..read_options(&given)? };
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
             ops::convolution(trace, lhs, rhs, &options)
         })
@@ -206,26 +184,23 @@ pub unsafe extern "C" fn lxla_convolution(
 }
 
 /// Converts the caller's options, except for `window_reversal`.
-unsafe fn read_options<'a>(given: &lxla_convolution_options) -> Result<ConvolutionOptions<'a>> {
+fn read_options<'a>(given: &lxla_convolution_options<'a>) -> Result<ConvolutionOptions<'a>> {
     let (spatial, all) = (given.spatial_rank, given.spatial_rank.saturating_add(2));
-    // SAFETY: the caller's promise, see `capi`.
-    unsafe {
-        Ok(ConvolutionOptions {
-            window_strides: optional_ranked("options.window_strides", given.window_strides, spatial)?,
-            padding_low: optional_ranked("options.padding_low", given.padding_low, spatial)?,
-            padding_high: optional_ranked("options.padding_high", given.padding_high, spatial)?,
-            lhs_dilation: optional_ranked("options.lhs_dilation", given.lhs_dilation, spatial)?,
-            rhs_dilation: optional_ranked("options.rhs_dilation", given.rhs_dilation, spatial)?,
-            window_reversal: None,
-            lhs_dimensions: optional_ranked("options.lhs_dimensions", given.lhs_dimensions, all)?,
-            rhs_dimensions: optional_ranked("options.rhs_dimensions", given.rhs_dimensions, all)?,
-            out_dimensions: optional_ranked("options.out_dimensions", given.out_dimensions, all)?,
-            feature_groups: or_one(given.feature_group_count),
-            batch_groups: or_one(given.batch_group_count),
-            sums_batch: false,
-            dtype: optional_dtype(given.dtype)?,
-        })
-    }
+    Ok(ConvolutionOptions {
+        window_strides: optional_ranked("options.window_strides", given.window_strides, spatial)?,
+        padding_low: optional_ranked("options.padding_low", given.padding_low, spatial)?,
+        padding_high: optional_ranked("options.padding_high", given.padding_high, spatial)?,
+        lhs_dilation: optional_ranked("options.lhs_dilation", given.lhs_dilation, spatial)?,
+        rhs_dilation: optional_ranked("options.rhs_dilation", given.rhs_dilation, spatial)?,
+        window_reversal: None,
+        lhs_dimensions: optional_ranked("options.lhs_dimensions", given.lhs_dimensions, all)?,
+        rhs_dimensions: optional_ranked("options.rhs_dimensions", given.rhs_dimensions, all)?,
+        out_dimensions: optional_ranked("options.out_dimensions", given.out_dimensions, all)?,
+        feature_groups: or_one(given.feature_group_count),
+        batch_groups: or_one(given.batch_group_count),
+        sums_batch: false,
+        dtype: optional_dtype(given.dtype)?,
+    })
 }
 
 fn or_one(count: i64) -> i64 {

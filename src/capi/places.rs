@@ -1,17 +1,16 @@
 //! Chapter Meshes: creation of meshes, tensors on a mesh, their shardings.
 
 use super::LXLA_DEVICE_MESH;
-use super::abi::arguments::{optional_slice, owned_text, slice, slice_mut, tensor_type, text};
+use super::abi::arguments::{optional_slice, tensor_type, texts};
 use super::abi::guard::{guard, guard_into};
+use super::abi::pointers::{Bytes, BytesMut, List, Out, OwnedText, Text};
 use super::abi::references::References;
-use super::abi::results::output;
-use super::types::*;
+use super::abi::types::*;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};
 use crate::error::{Error, Result};
 use crate::mesh::{Mesh, MeshAxes, Sharding, picture};
 use crate::{error, sync, tensor};
-use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Weak};
 
 /// Handles of all meshes.
@@ -59,24 +58,18 @@ pub(super) fn resolve_mesh(argument: &str, mesh: lxla_mesh) -> Result<KeptMesh> 
 /// Operations, computations, steps and saves take tensors on the mesh (`lxla_mesh_device`) like tensors on any other
 /// device, with their whole shapes. XLA's partitioner (Shardy) divides the work among the devices.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_mesh_create(
+pub extern "C" fn lxla_mesh_create(
     env: lxla_env,
-    axis_names: *const *const c_char,
-    axis_sizes: *const i64,
+    axis_names: List<Text>,
+    axis_sizes: List<i64>,
     rank: usize,
-    ordinals: *const i32,
-    out_mesh: *mut lxla_mesh,
+    ordinals: List<i32>,
+    out_mesh: Out<lxla_mesh>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_create", unsafe { output("out_mesh", out_mesh) }, || {
-        // SAFETY: likewise.
-        let (names, sizes) =
-            unsafe { (slice("axis_names", axis_names, rank)?, slice("axis_sizes", axis_sizes, rank)?) };
-        // SAFETY: likewise.
-        let names = names.iter().enumerate().map(|(i, &name)| unsafe { text(&format!("axis_names[{i}]"), name) });
-        let axes = MeshAxes::new(&names.collect::<Result<Vec<&str>>>()?, sizes)?;
-        // SAFETY: likewise.
-        let ordinals = unsafe { optional_slice("ordinals", ordinals, axes.device_count())? };
+    guard_into("lxla_mesh_create", out_mesh.named("out_mesh"), || {
+        let (names, sizes) = (texts("axis_names", axis_names, rank)?, axis_sizes.get("axis_sizes", rank)?);
+        let axes = MeshAxes::new(&names, sizes)?;
+        let ordinals = optional_slice("ordinals", ordinals, axes.device_count())?;
         let environment = env::resolve(env.id)?;
         let number = environment.create_mesh(axes, ordinals)?;
         let open = OpenMesh { environment: Arc::downgrade(&environment), number };
@@ -100,9 +93,8 @@ pub extern "C" fn lxla_mesh_release(mesh: lxla_mesh) -> lxla_status {
 /// accepts it: creation functions, `lxla_mark_step`, `lxla_load`, ... A tensor that is created without a sharding is
 /// replicated: each device has a copy.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla_device) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_device", unsafe { output("out_device", out_device) }, || {
+pub extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: Out<lxla_device>) -> lxla_status {
+    guard_into("lxla_mesh_device", out_device.named("out_device"), || {
         resolve_mesh("mesh", mesh)?;
         let number = MESHES.get("mesh", mesh.id)?.number;
         Ok(lxla_device { kind: LXLA_DEVICE_MESH, ordinal: number as i32 })
@@ -112,14 +104,13 @@ pub unsafe extern "C" fn lxla_mesh_device(mesh: lxla_mesh, out_device: *mut lxla
 /// Returns the axes and devices of a mesh as JSON: `{"axes": [{"name": "data", "size": 2}, ...], "ordinals": [0, 1,
 /// ...], "devices": 4}`, with ordinals row-major over the axes. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mesh_info", unsafe { output("out_json", out_json) }, || {
+pub extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_mesh_info", out_json.named("out_json"), || {
         let mesh = resolve_mesh("mesh", mesh)?.mesh;
         let axes: Vec<serde_json::Value> =
             mesh.axes.axes().iter().map(|axis| serde_json::json!({ "name": axis.name, "size": axis.size })).collect();
         let info = serde_json::json!({ "axes": axes, "ordinals": mesh.ordinals, "devices": mesh.ordinals.len() });
-        owned_text(info.to_string())
+        OwnedText::new(info.to_string())
     })
 }
 
@@ -135,16 +126,14 @@ pub unsafe extern "C" fn lxla_mesh_info(mesh: lxla_mesh, out_json: *mut *mut c_c
 /// INVALID_ARGUMENT if the text does not parse (the message has the position of the error), if a mesh axis is unknown,
 /// or if the size of an axis of x is not divisible by the number of its pieces.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_shard(
+pub extern "C" fn lxla_tensor_shard(
     x: lxla_tensor,
     mesh: lxla_mesh,
-    sharding: *const c_char,
-    out_tensor: *mut lxla_tensor,
+    sharding: Text,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_shard", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let given = unsafe { text("sharding", sharding)? };
+    guard_into("lxla_tensor_shard", out_tensor.named("out_tensor"), || {
+        let given = sharding.get("sharding")?;
         let target = resolve_mesh("mesh", mesh)?;
         let rank = tensor::ty(x.into()).map_err(|e| renamed(&e))?.dims.len();
         let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
@@ -160,26 +149,19 @@ fn renamed(error: &Error) -> Error {
 /// Returns a tensor on `mesh` with the given sharding (as in `lxla_tensor_shard`) and a copy of host memory, as
 /// `lxla_tensor_from_host`. Each piece is transferred to the devices that hold it, and nothing else.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
+pub extern "C" fn lxla_tensor_from_host_sharded(
     mesh: lxla_mesh,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    data: *const c_void,
+    data: Bytes,
     size_bytes: usize,
-    sharding: *const c_char,
-    out_tensor: *mut lxla_tensor,
+    sharding: Text,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_host_sharded", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (ty, given, bytes) = unsafe {
-            (
-                tensor_type(dtype, dims, rank)?,
-                text("sharding", sharding)?,
-                slice("data", data.cast::<u8>(), size_bytes)?,
-            )
-        };
+    guard_into("lxla_tensor_from_host_sharded", out_tensor.named("out_tensor"), || {
+        let (ty, given, bytes) =
+            (tensor_type(dtype, dims, rank)?, sharding.get("sharding")?, data.get("data", size_bytes)?);
         let target = resolve_mesh("mesh", mesh)?;
         let sharding = Sharding::parse("sharding", given, &target.mesh.axes, rank)?;
         sync::from_host_sharded(target.device, &ty, bytes, &sharding)
@@ -191,22 +173,20 @@ pub unsafe extern "C" fn lxla_tensor_from_host_sharded(
 /// donated buffer has the sharding of the buffer, and XLA chooses the sharding of any other result. The caller frees
 /// the text with `lxla_string_free`. INVALID_ARGUMENT if x is not on a mesh.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_sharding", unsafe { output("out_text", out_text) }, || {
+pub extern "C" fn lxla_tensor_sharding(x: lxla_tensor, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_tensor_sharding", out_text.named("out_text"), || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        owned_text(sharding.text(&mesh.axes))
+        OwnedText::new(sharding.text(&mesh.axes))
     })
 }
 
 /// Returns a drawing, in lines of text, of the devices that hold each piece of a tensor on a mesh. Computes a pending
 /// tensor first, as `lxla_sync`. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_sharding_picture", unsafe { output("out_text", out_text) }, || {
+pub extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_tensor_sharding_picture", out_text.named("out_text"), || {
         let (mesh, sharding) = sync::sharding_of(x.into())?;
-        owned_text(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims))
+        OwnedText::new(picture(&sharding, &mesh, &tensor::ty(x.into())?.dims))
     })
 }
 
@@ -216,13 +196,13 @@ pub unsafe extern "C" fn lxla_tensor_sharding_picture(x: lxla_tensor, out_text: 
 /// `out_dims`. Both have `capacity` entries, at least the rank of x, and may be NULL. With `dst` NULL and `size_bytes`
 /// 0, copies nothing and writes only these two.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_shard_read(
+pub extern "C" fn lxla_tensor_shard_read(
     x: lxla_tensor,
     ordinal: i32,
-    dst: *mut c_void,
+    dst: BytesMut,
     size_bytes: usize,
-    out_offsets: *mut i64,
-    out_dims: *mut i64,
+    out_offsets: Out<i64>,
+    out_dims: Out<i64>,
     capacity: usize,
 ) -> lxla_status {
     guard("lxla_tensor_shard_read", || {
@@ -236,22 +216,17 @@ pub unsafe extern "C" fn lxla_tensor_shard_read(
                 ty.size_bytes()
             ));
         }
-        let lists = [(out_offsets, "out_offsets"), (out_dims, "out_dims")];
-        if capacity < rank && lists.iter().any(|(list, _)| !list.is_null()) {
+        if capacity < rank && !(out_offsets.is_null() && out_dims.is_null()) {
             return Err(error!(InvalidArgument, "capacity: {capacity} given; x has {rank} axes"));
         }
-        // SAFETY: the caller's promise, see `capi`.
-        let destination = unsafe { slice_mut("dst", dst.cast::<u8>(), size_bytes)? };
+        // Both lists are validated before anything is written.
+        let offsets = out_offsets.checked_list("out_offsets", if out_offsets.is_null() { 0 } else { rank })?;
+        let dims = out_dims.checked_list("out_dims", if out_dims.is_null() { 0 } else { rank })?;
         if !dst.is_null() {
-            piece.read(destination)?;
+            piece.read(dst.get("dst", size_bytes)?)?;
         }
-        for ((list, name), values) in lists.into_iter().zip([&piece.offsets[..], &ty.dims[..]]) {
-            // SAFETY: the caller's promise, see `capi`.
-            let list = unsafe { slice_mut(name, list, if list.is_null() { 0 } else { rank })? };
-            if !list.is_empty() {
-                list.copy_from_slice(values);
-            }
-        }
+        offsets.fill(piece.offsets.iter().copied());
+        dims.fill(ty.dims.iter().copied());
         Ok(())
     })
 }

@@ -2,8 +2,8 @@
 
 use super::abi::arguments::{ranked, tensor_type};
 use super::abi::guard::guard_into;
-use super::abi::results::output;
-use super::types::*;
+use super::abi::pointers::{List, Out};
+use super::abi::types::*;
 use crate::error;
 use crate::ops::{self, RngAlgorithm};
 use crate::tensor::record;
@@ -14,20 +14,18 @@ use crate::tensor::record;
 /// low word of the counter; the high word starts as the key). The next state continues the sequence; without
 /// elements, it is the state given. Eager results are equal to XLA's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_rng_bit_generator(
+pub extern "C" fn lxla_rng_bit_generator(
     algorithm: i32,
     state: lxla_tensor,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_state: *mut lxla_tensor,
-    out_bits: *mut lxla_tensor,
+    out_state: Out<lxla_tensor>,
+    out_bits: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [output("out_state", out_state), output("out_bits", out_bits)] };
+    let outputs = [out_state.named("out_state"), out_bits.named("out_bits")];
     guard_into("lxla_rng_bit_generator", outputs, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+        let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("state", state.into())], |trace, [state]| ops::rng_bit_generator(trace, algorithm, state, &ty))
     })
@@ -41,18 +39,16 @@ pub unsafe extern "C" fn lxla_rng_bit_generator(
 /// jax_threefry_partitionable, the default of JAX). With `LXLA_RNG_PHILOX`, equal to `lxla_rng_bit_generator` with
 /// state {key as one number, 0, 0}.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_random_bits(
+pub extern "C" fn lxla_random_bits(
     algorithm: i32,
     key: lxla_tensor,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_bits", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_random_bits", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_bits(trace, algorithm, key, &ty))
     })
@@ -61,14 +57,13 @@ pub unsafe extern "C" fn lxla_random_bits(
 /// Records `n` new keys derived from a key, `u32[n,2]`, one per row; with THREE_FRY, those of `jax.random.split`. Do
 /// not use a key for both splitting and numbers: both derive from the same bits.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_random_split(
+pub extern "C" fn lxla_random_split(
     algorithm: i32,
     key: lxla_tensor,
     n: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_split", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_random_split", out_tensor.named("out_tensor"), || {
         let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; want at most 2^63 - 1"))?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_split(trace, algorithm, key, n))
@@ -84,20 +79,18 @@ pub unsafe extern "C" fn lxla_random_split(
 /// within one rounding, because XLA may fuse the product and the sum there. A result that would round to high is the
 /// next lower number.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_random_uniform(
+pub extern "C" fn lxla_random_uniform(
     algorithm: i32,
     key: lxla_tensor,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
     low: f64,
     high: f64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_uniform", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_random_uniform", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_uniform(trace, algorithm, key, &ty, low, high))
     })
@@ -107,18 +100,16 @@ pub unsafe extern "C" fn lxla_random_uniform(
 /// `lxla_random_uniform`. The random bits are equal on every device; the results may differ in the last places. With
 /// THREE_FRY, close to `jax.random.normal`, whose formula loses about 60 units in the last place far from 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_random_normal(
+pub extern "C" fn lxla_random_normal(
     algorithm: i32,
     key: lxla_tensor,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_normal", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_random_normal", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_normal(trace, algorithm, key, &ty))
     })
@@ -128,18 +119,16 @@ pub unsafe extern "C" fn lxla_random_normal(
 /// 1). Equal on every device, as `lxla_random_bits`. For a tensor of probabilities, compare `lxla_random_uniform`
 /// with it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_random_bernoulli(
+pub extern "C" fn lxla_random_bernoulli(
     algorithm: i32,
     key: lxla_tensor,
     p: f64,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_random_bernoulli", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let dims = unsafe { ranked("dims", dims, rank)? };
+    guard_into("lxla_random_bernoulli", out_tensor.named("out_tensor"), || {
+        let dims = ranked("dims", dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| ops::random_bernoulli(trace, algorithm, key, p, dims))
     })

@@ -2,11 +2,11 @@
 
 use super::abi::arguments::{axes_of, flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
-use super::abi::results::{output, output_tensors};
+use super::abi::options;
+use super::abi::pointers::{In, List, Out};
+use super::abi::types::*;
 use super::computation::computation_of;
 use super::tensor::handles;
-use super::types::*;
 use crate::error::Result;
 use crate::ir::{ReduceOp, Window};
 use crate::tensor::record;
@@ -16,18 +16,16 @@ use crate::{computation, ops, tensor};
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
 /// dtype (infinities for floats). ALL and ANY take pred.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce(
+pub extern "C" fn lxla_reduce(
     op: i32,
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_reduce", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let (op, keep_dims) = (ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
         tensor::reduce(op, x.into(), &axes, keep_dims)
     })
@@ -35,17 +33,15 @@ pub unsafe extern "C" fn lxla_reduce(
 
 /// Records the mean of floats over axes. The mean of no elements is NaN.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_mean(
+pub extern "C" fn lxla_mean(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_mean", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_mean", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
         record([("x", x.into())], |trace, [x]| ops::mean(trace, x, &axes, keep_dims))
     })
@@ -54,18 +50,16 @@ pub unsafe extern "C" fn lxla_mean(
 /// Records the variance of floats over axes: sum((x - mean)^2) / max(count - correction, 0). `correction` is finite:
 /// 0 for a population, 1 for a sample. NaN or infinity if count <= correction, as in NumPy.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_variance(
+pub extern "C" fn lxla_variance(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     correction: f64,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_variance", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_variance", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
         record([("x", x.into())], |trace, [x]| ops::variance(trace, x, &axes, correction, keep_dims))
     })
@@ -73,18 +67,16 @@ pub unsafe extern "C" fn lxla_variance(
 
 /// Records the standard deviation of floats over axes: the square root of `lxla_variance`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_standard_deviation(
+pub extern "C" fn lxla_standard_deviation(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     correction: f64,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_standard_deviation", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_standard_deviation", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
         record([("x", x.into())], |trace, [x]| ops::standard_deviation(trace, x, &axes, correction, keep_dims))
     })
@@ -92,17 +84,15 @@ pub unsafe extern "C" fn lxla_standard_deviation(
 
 /// Records log(sum(e^x)) of floats over axes, without intermediate overflow. -infinity for no elements.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_logsumexp(
+pub extern "C" fn lxla_logsumexp(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
     keep_dims: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_logsumexp", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_logsumexp", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
         record([("x", x.into())], |trace, [x]| ops::logsumexp(trace, x, &axes, keep_dims))
     })
@@ -111,15 +101,14 @@ pub unsafe extern "C" fn lxla_logsumexp(
 /// Records the index, of `index_dtype`, of the largest element of x along `axis`: the first of equal elements, or the
 /// first NaN if there is one, as in NumPy. Takes pred, integers and floats. INVALID_ARGUMENT if the axis is empty.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_argmax(
+pub extern "C" fn lxla_argmax(
     x: lxla_tensor,
     axis: i64,
     keep_dims: i32,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argmax", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argmax", out_tensor.named("out_tensor"), || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, true, index_dtype))
     })
@@ -128,15 +117,14 @@ pub unsafe extern "C" fn lxla_argmax(
 /// Records the index of the smallest element of x along `axis`: the first of equal elements, or the first NaN;
 /// otherwise as `lxla_argmax`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_argmin(
+pub extern "C" fn lxla_argmin(
     x: lxla_tensor,
     axis: i64,
     keep_dims: i32,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argmin", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argmin", out_tensor.named("out_tensor"), || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, false, index_dtype))
     })
@@ -147,15 +135,14 @@ pub unsafe extern "C" fn lxla_argmin(
 /// x's shape; dtypes are as in `lxla_reduce`. Work is at most proportional to the length of the axis times its
 /// logarithm.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_cumulative(
+pub extern "C" fn lxla_cumulative(
     op: i32,
     x: lxla_tensor,
     axis: i64,
     reverse: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_cumulative", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_cumulative", out_tensor.named("out_tensor"), || {
         let (op, reverse) = (ReduceOp::from_number(op)?, flag("reverse", reverse)?);
         record([("x", x.into())], |trace, [x]| ops::cumulative(trace, op, x, axis, reverse))
     })
@@ -166,51 +153,44 @@ pub unsafe extern "C" fn lxla_cumulative(
 /// of the inputs. `body` must be associative with `inits` as its identity: elements are combined in an order that
 /// depends on the plugin, and `inits` any number of times. Returns `n` tensors.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce_with(
+pub extern "C" fn lxla_reduce_with(
     body: lxla_computation,
-    inputs: *const lxla_tensor,
-    inits: *const lxla_tensor,
+    inputs: List<lxla_tensor>,
+    inits: List<lxla_tensor>,
     n: usize,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_with", unsafe { output_tensors("out_results", out_results, n) }, || {
-        // SAFETY: likewise.
-        let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
+    guard_into("lxla_reduce_with", out_results.list("out_results", n), || {
+        let (inputs, inits) = (handles("inputs", inputs, n)?, handles("inits", inits, n)?);
         let first = inputs.first().map_or(lxla_tensor { id: 0 }, |&input| input.into());
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(first, axes, n_axes)? };
+        let axes = axes_of(first, axes, n_axes)?;
         computation::reduce_with(&*computation_of("body", body)?, &inputs, &inits, &axes)
     })
 }
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_window_options_init(options: *mut lxla_window_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_window_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_window_options_init(options: Out<lxla_window_options>) -> lxla_status {
+    guard("lxla_window_options_init", || options::init(options))
 }
 
 /// Records the reduce_window of StableHLO: reduces the elements in each window over `n` inputs of one shape, as
 /// `lxla_reduce_with`. Padding elements are `inits`. The options must not be NULL. Returns `n` tensors with one
 /// element per window.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reduce_window(
+pub extern "C" fn lxla_reduce_window(
     body: lxla_computation,
-    inputs: *const lxla_tensor,
-    inits: *const lxla_tensor,
+    inputs: List<lxla_tensor>,
+    inits: List<lxla_tensor>,
     n: usize,
-    options: *const lxla_window_options,
-    out_results: *mut lxla_tensor,
+    options: In<lxla_window_options>,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reduce_window", unsafe { output_tensors("out_results", out_results, n) }, || {
-        // SAFETY: likewise.
-        let (inputs, inits) = unsafe { (handles("inputs", inputs, n)?, handles("inits", inits, n)?) };
-        // SAFETY: likewise.
-        let windows = unsafe { windows(options)? };
+    guard_into("lxla_reduce_window", out_results.list("out_results", n), || {
+        let (inputs, inits) = (handles("inputs", inputs, n)?, handles("inits", inits, n)?);
+        let windows = windows(options)?;
         computation::reduce_window(&*computation_of("body", body)?, &inputs, &inits, &windows)
     })
 }
@@ -224,40 +204,28 @@ pub unsafe extern "C" fn lxla_reduce_window(
 /// Elements removed by negative padding stay `init`. INVALID_ARGUMENT if padding removes more than an axis has, or a
 /// dilation is not 1. The options must not be NULL. Neither computation may capture values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_select_and_scatter(
+pub extern "C" fn lxla_select_and_scatter(
     select: lxla_computation,
     combiner: lxla_computation,
     x: lxla_tensor,
     source: lxla_tensor,
     init: lxla_tensor,
-    options: *const lxla_window_options,
-    out_tensor: *mut lxla_tensor,
+    options: In<lxla_window_options>,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_select_and_scatter", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let windows = unsafe { windows(options)? };
+    guard_into("lxla_select_and_scatter", out_tensor.named("out_tensor"), || {
+        let windows = windows(options)?;
         let (select, combiner) = (computation_of("select", select)?, computation_of("combiner", combiner)?);
         computation::select_and_scatter(&select, &combiner, x.into(), source.into(), init.into(), &windows)
     })
 }
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid for every field.
-unsafe impl Options for lxla_window_options {
-    const NAME: &str = "lxla_window_options";
-}
-
 /// Converts the caller's options to one window per axis.
-unsafe fn windows(options: *const lxla_window_options) -> Result<Vec<Window>> {
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read_given(options)? };
+fn windows(options: In<lxla_window_options>) -> Result<Vec<Window>> {
+    let given = options::read_given(options)?;
     let rank = given.rank;
-    let optional = |name, list: *const i64, default| {
-        // SAFETY: likewise.
-        unsafe { ranked_or(name, list, rank, default) }
-    };
-    // SAFETY: likewise.
-    let sizes = unsafe { ranked("options.window_dimensions", given.window_dimensions, rank)? };
+    let optional = |name, list, default| ranked_or(name, list, rank, default);
+    let sizes = ranked("options.window_dimensions", given.window_dimensions, rank)?;
     let strides = optional("options.strides", given.strides, 1)?;
     let base_dilations = optional("options.base_dilations", given.base_dilations, 1)?;
     let dilations = optional("options.window_dilations", given.window_dilations, 1)?;

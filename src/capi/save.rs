@@ -1,58 +1,44 @@
 //! Chapter Files: saving and loading.
 
-use super::abi::arguments::{owned_text, slice, text};
+use super::abi::arguments::texts;
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
+use super::abi::options;
+use super::abi::pointers::{In, List, Out, OwnedText, Text};
 use super::abi::references::References;
-use super::abi::results::output;
+use super::abi::types::*;
 use super::device::kept_device;
 use super::tensor::handles;
-use super::types::*;
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::io::{self, About};
 use crate::sync::{self, Ticket};
-use std::ffi::c_char;
 use std::path::Path;
 
 /// Handles of all tickets.
 static TICKETS: References<Ticket> = References::new("ticket");
 
 /// Converts the names and tensors of a save.
-unsafe fn listed<'a>(
-    names: *const *const c_char,
-    tensors: *const lxla_tensor,
+fn listed<'a>(
+    names: List<'a, Text<'a>>,
+    tensors: List<lxla_tensor>,
     n: usize,
 ) -> Result<(Vec<&'a str>, Vec<TensorHandle>)> {
-    // SAFETY: the caller's promise, see `capi`.
-    let (names, tensors) = unsafe { (slice("names", names, n)?, handles("tensors", tensors, n)?) };
-    // SAFETY: likewise.
-    let names = names.iter().enumerate().map(|(i, &name)| unsafe { text(&format!("names[{i}]"), name) });
-    Ok((names.collect::<Result<_>>()?, tensors))
-}
-
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL, 0 or the default of a switch.
-unsafe impl Options for lxla_save_options {
-    const NAME: &'static str = "lxla_save_options";
+    Ok((texts("names", names, n)?, handles("tensors", tensors, n)?))
 }
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_options_init(options: *mut lxla_save_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_save_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_save_options_init(options: Out<lxla_save_options>) -> lxla_status {
+    guard("lxla_save_options_init", || options::init(options))
 }
 
 /// Copies the metadata of a save; None if that of the replaced file is to be kept.
-unsafe fn metadata(options: *const lxla_save_options) -> Result<Option<About>> {
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read(options)? };
+fn metadata(options: In<lxla_save_options>) -> Result<Option<About>> {
+    let given = options::read(options)?;
     let (keys, values) = ("options.metadata_keys", "options.metadata_values");
-    // SAFETY: likewise.
-    let lists = unsafe {
-        (slice(keys, given.metadata_keys, given.n_metadata)?, slice(values, given.metadata_values, given.n_metadata)?)
-    };
+    let n = given.n_metadata;
+    let pairs = texts(keys, given.metadata_keys, n)?.into_iter().zip(texts(values, given.metadata_values, n)?);
     let keeps = match given.keep_metadata {
         0 | 1 => true,
         2 => false,
@@ -62,9 +48,7 @@ unsafe fn metadata(options: *const lxla_save_options) -> Result<Option<About>> {
         return Ok(None);
     }
     let mut about = About::new();
-    for (i, (&key, &value)) in lists.0.iter().zip(lists.1).enumerate() {
-        // SAFETY: likewise.
-        let (key, value) = unsafe { (text(&format!("{keys}[{i}]"), key)?, text(&format!("{values}[{i}]"), value)?) };
+    for (key, value) in pairs {
         if about.insert(key.to_string(), value.to_string()).is_some() {
             return Err(error!(InvalidArgument, "{keys}: {} is given twice", quoted(key)));
         }
@@ -91,15 +75,9 @@ unsafe fn metadata(options: *const lxla_save_options) -> Result<Option<About>> {
 /// errors name the path. On failure, the previous file is unchanged, except if the directory could not be synced
 /// after the rename; the message then says that the new file is in place.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save(
-    path: *const c_char,
-    names: *const *const c_char,
-    tensors: *const lxla_tensor,
-    n: usize,
-) -> lxla_status {
+pub extern "C" fn lxla_save(path: Text, names: List<Text>, tensors: List<lxla_tensor>, n: usize) -> lxla_status {
     guard("lxla_save", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
+        let (path, (names, tensors)) = (path.get("path")?, listed(names, tensors, n)?);
         sync::save(Path::new(path), &names, &tensors, None)
     })
 }
@@ -109,18 +87,16 @@ pub unsafe extern "C" fn lxla_save(
 /// that lacks it. INVALID_ARGUMENT for a duplicate key, and for metadata that does not fit into the header of the
 /// format (100 MB). Read it with `lxla_file_metadata`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_with_options(
-    path: *const c_char,
-    names: *const *const c_char,
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_save_with_options(
+    path: Text,
+    names: List<Text>,
+    tensors: List<lxla_tensor>,
     n: usize,
-    options: *const lxla_save_options,
+    options: In<lxla_save_options>,
 ) -> lxla_status {
     guard("lxla_save_with_options", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
-        // SAFETY: likewise.
-        let metadata = unsafe { metadata(options)? };
+        let (path, (names, tensors)) = (path.get("path")?, listed(names, tensors, n)?);
+        let metadata = metadata(options)?;
         sync::save(Path::new(path), &names, &tensors, metadata)
     })
 }
@@ -130,17 +106,15 @@ pub unsafe extern "C" fn lxla_save_with_options(
 /// arguments are reported by this call, later failures by `lxla_save_wait`. On normal exit the process waits for the
 /// save for up to a minute. A relative path is resolved during the call. Returns a ticket.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_async(
-    path: *const c_char,
-    names: *const *const c_char,
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_save_async(
+    path: Text,
+    names: List<Text>,
+    tensors: List<lxla_tensor>,
     n: usize,
-    out_ticket: *mut lxla_save_ticket,
+    out_ticket: Out<lxla_save_ticket>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_save_async", unsafe { output("out_ticket", out_ticket) }, || {
-        // SAFETY: likewise.
-        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
+    guard_into("lxla_save_async", out_ticket.named("out_ticket"), || {
+        let (path, (names, tensors)) = (path.get("path")?, listed(names, tensors, n)?);
         let ticket = sync::save_async(Path::new(path), &names, &tensors, None)?;
         Ok(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
@@ -149,20 +123,17 @@ pub unsafe extern "C" fn lxla_save_async(
 /// As `lxla_save_async`, with options (NULL: the defaults), as in `lxla_save_with_options`. The metadata is copied
 /// during the call; metadata to keep is that of the file which is there when the background thread replaces it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_async_with_options(
-    path: *const c_char,
-    names: *const *const c_char,
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_save_async_with_options(
+    path: Text,
+    names: List<Text>,
+    tensors: List<lxla_tensor>,
     n: usize,
-    options: *const lxla_save_options,
-    out_ticket: *mut lxla_save_ticket,
+    options: In<lxla_save_options>,
+    out_ticket: Out<lxla_save_ticket>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_save_async_with_options", unsafe { output("out_ticket", out_ticket) }, || {
-        // SAFETY: likewise.
-        let (path, (names, tensors)) = unsafe { (text("path", path)?, listed(names, tensors, n)?) };
-        // SAFETY: likewise.
-        let metadata = unsafe { metadata(options)? };
+    guard_into("lxla_save_async_with_options", out_ticket.named("out_ticket"), || {
+        let (path, (names, tensors)) = (path.get("path")?, listed(names, tensors, n)?);
+        let metadata = metadata(options)?;
         let ticket = sync::save_async(Path::new(path), &names, &tensors, metadata)?;
         Ok(lxla_save_ticket { id: TICKETS.insert(ticket) })
     })
@@ -170,23 +141,18 @@ pub unsafe extern "C" fn lxla_save_async_with_options(
 
 /// Returns 1 if a save has finished, successfully or not, else 0. Does not wait.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_save_done", unsafe { output("out_done", out_done) }, || {
-        Ok(TICKETS.get("ticket", ticket.id)?.is_done())
-    })
+pub extern "C" fn lxla_save_done(ticket: lxla_save_ticket, out_done: Out<i32>) -> lxla_status {
+    guard_into("lxla_save_done", out_done.named("out_done"), || Ok(TICKETS.get("ticket", ticket.id)?.is_done()))
 }
 
 /// Returns the number of tensor bytes written to the file so far, and their total. Does not wait.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_save_progress(
+pub extern "C" fn lxla_save_progress(
     ticket: lxla_save_ticket,
-    out_written_bytes: *mut u64,
-    out_total_bytes: *mut u64,
+    out_written_bytes: Out<u64>,
+    out_total_bytes: Out<u64>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs =
-        unsafe { (output("out_written_bytes", out_written_bytes), output("out_total_bytes", out_total_bytes)) };
+    let outputs = (out_written_bytes.named("out_written_bytes"), out_total_bytes.named("out_total_bytes"));
     guard_into("lxla_save_progress", outputs, || Ok(TICKETS.get("ticket", ticket.id)?.progress()))
 }
 
@@ -213,17 +179,15 @@ pub extern "C" fn lxla_save_ticket_release(ticket: lxla_save_ticket) -> lxla_sta
 /// if the tensor does not fit in host memory, UNIMPLEMENTED if its dtype is not supported, INVALID_ARGUMENT if it has
 /// more than 64 axes or the path is not a regular file.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_load(
+pub extern "C" fn lxla_load(
     env: lxla_env,
     device: lxla_device,
-    path: *const c_char,
-    name: *const c_char,
-    out_tensor: *mut lxla_tensor,
+    path: Text,
+    name: Text,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_load", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (path, name) = unsafe { (text("path", path)?, text("name", name)?) };
+    guard_into("lxla_load", out_tensor.named("out_tensor"), || {
+        let (path, name) = (path.get("path")?, name.get("name")?);
         let target = kept_device(env, device)?;
         sync::load(target.device, Path::new(path), name)
     })
@@ -232,23 +196,19 @@ pub unsafe extern "C" fn lxla_load(
 /// Returns the contents of a safetensors file: a JSON object that maps each name to "dtype" (such as "f32") and
 /// "dims", in the order of the data. The caller frees `out_json` with `lxla_string_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_file_names(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_file_names", unsafe { output("out_json", out_json) }, || {
-        // SAFETY: likewise.
-        let path = unsafe { text("path", path)? };
-        io::names(Path::new(path)).and_then(owned_text)
+pub extern "C" fn lxla_file_names(path: Text, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_file_names", out_json.named("out_json"), || {
+        let path = path.get("path")?;
+        io::names(Path::new(path)).and_then(OwnedText::new)
     })
 }
 
 /// Returns the metadata of a safetensors file: a JSON object that maps keys to strings, in the order of the keys; `{}`
 /// if there is none. Errors are those of `lxla_load`. The caller frees `out_json` with `lxla_string_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_file_metadata(path: *const c_char, out_json: *mut *mut c_char) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_file_metadata", unsafe { output("out_json", out_json) }, || {
-        // SAFETY: likewise.
-        let path = unsafe { text("path", path)? };
-        io::metadata(Path::new(path)).and_then(|about| owned_text(serde_json::json!(about).to_string()))
+pub extern "C" fn lxla_file_metadata(path: Text, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_file_metadata", out_json.named("out_json"), || {
+        let path = path.get("path")?;
+        io::metadata(Path::new(path)).and_then(|about| OwnedText::new(serde_json::json!(about).to_string()))
     })
 }

@@ -2,9 +2,9 @@
 
 use super::abi::arguments::{axes_of, optional_slice, ranked, ranked_or, scalar};
 use super::abi::guard::guard_into;
-use super::abi::results::{output, output_tensors};
+use super::abi::pointers::{In, List, Out};
+use super::abi::types::*;
 use super::tensor::some_handles;
-use super::types::*;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 use crate::tensor::{self, record, record_list};
@@ -13,80 +13,70 @@ use std::borrow::Cow;
 
 /// Records x with another shape of the same number of elements, in row-major order.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reshape(
+pub extern "C" fn lxla_reshape(
     x: lxla_tensor,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reshape", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let dims = unsafe { ranked("dims", dims, rank)? };
+    guard_into("lxla_reshape", out_tensor.named("out_tensor"), || {
+        let dims = ranked("dims", dims, rank)?;
         record([("x", x.into())], |trace, [x]| ops::reshape(trace, x, dims))
     })
 }
 
 /// Records x broadcast to a shape by NumPy's rules.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_broadcast_to(
+pub extern "C" fn lxla_broadcast_to(
     x: lxla_tensor,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_broadcast_to", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let dims = unsafe { ranked("dims", dims, rank)? };
+    guard_into("lxla_broadcast_to", out_tensor.named("out_tensor"), || {
+        let dims = ranked("dims", dims, rank)?;
         record([("x", x.into())], |trace, [x]| ops::broadcast_to(trace, x, dims))
     })
 }
 
 /// Records a permutation of the axes: axis i of the result is axis `perm[i]` of x. `perm` lists each axis once.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_transpose(
+pub extern "C" fn lxla_transpose(
     x: lxla_tensor,
-    perm: *const i64,
+    perm: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_transpose", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let perm = unsafe { ranked("perm", perm, rank)? };
+    guard_into("lxla_transpose", out_tensor.named("out_tensor"), || {
+        let perm = ranked("perm", perm, rank)?;
         record([("x", x.into())], |trace, [x]| ops::transpose(trace, x, perm))
     })
 }
 
 /// Records x with the order of the elements reversed along the axes. The same as `lxla_flip`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_reverse(
+pub extern "C" fn lxla_reverse(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_reverse", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_reverse", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         record([("x", x.into())], |trace, [x]| ops::reverse(trace, x, &axes))
     })
 }
 
 /// Records x with the order of the elements reversed along the axes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_flip(
+pub extern "C" fn lxla_flip(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_flip", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_flip", out_tensor.named("out_tensor"), || {
+        let axes = axes_of(x, axes, n_axes)?;
         record([("x", x.into())], |trace, [x]| ops::flip(trace, x, &axes))
     })
 }
@@ -94,33 +84,29 @@ pub unsafe extern "C" fn lxla_flip(
 /// Records x with its elements shifted forward by `shifts[i]` (negative: backward) along `axes[i]`, for i < `n`.
 /// Elements shifted beyond one end reenter at the other. An axis may be listed several times; its shifts add up.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_roll(
+pub extern "C" fn lxla_roll(
     x: lxla_tensor,
-    shifts: *const i64,
-    axes: *const i64,
+    shifts: List<i64>,
+    axes: List<i64>,
     n: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_roll", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (shifts, axes) = unsafe { (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?) };
+    guard_into("lxla_roll", out_tensor.named("out_tensor"), || {
+        let (shifts, axes) = (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?);
         record([("x", x.into())], |trace, [x]| ops::roll(trace, x, shifts, axes))
     })
 }
 
 /// Records x without the listed axes, which must be of size 1; with `axes` NULL, without all axes of size 1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_squeeze(
+pub extern "C" fn lxla_squeeze(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_squeeze", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let mut axes = unsafe { axes_of(x, axes, n_axes)? };
+    guard_into("lxla_squeeze", out_tensor.named("out_tensor"), || {
+        let mut axes = axes_of(x, axes, n_axes)?;
         if let Cow::Owned(all) = &mut axes {
             let dims = tensor::ty(x.into()).map(|ty| ty.dims).unwrap_or_default();
             all.retain(|&axis| dims.get(axis as usize) == Some(&1));
@@ -132,16 +118,14 @@ pub unsafe extern "C" fn lxla_squeeze(
 /// Records x with `n_axes` new axes of size 1; `axes` are their positions in the result. `axes` may be NULL only if
 /// `n_axes` is 0, and then adds none.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_expand_dims(
+pub extern "C" fn lxla_expand_dims(
     x: lxla_tensor,
-    axes: *const i64,
+    axes: List<i64>,
     n_axes: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_expand_dims", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let axes = unsafe { ranked("axes", axes, n_axes)? };
+    guard_into("lxla_expand_dims", out_tensor.named("out_tensor"), || {
+        let axes = ranked("axes", axes, n_axes)?;
         record([("x", x.into())], |trace, [x]| ops::expand_dims(trace, x, axes))
     })
 }
@@ -149,16 +133,14 @@ pub unsafe extern "C" fn lxla_expand_dims(
 /// Records the concatenation of `n` tensors (at least 1) along an axis. Their dtypes promote; their sizes on all
 /// other axes must be equal.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_concatenate(
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_concatenate(
+    tensors: List<lxla_tensor>,
     n: usize,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_concatenate", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let tensors = unsafe { some_handles(tensors, n)? };
+    guard_into("lxla_concatenate", out_tensor.named("out_tensor"), || {
+        let tensors = some_handles(tensors, n)?;
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::concatenate(trace, tensors, axis))
     })
 }
@@ -166,16 +148,14 @@ pub unsafe extern "C" fn lxla_concatenate(
 /// Records `n` tensors (at least 1) of one shape stacked along a new axis, at position `axis` of the result. Their
 /// dtypes promote.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_stack(
-    tensors: *const lxla_tensor,
+pub extern "C" fn lxla_stack(
+    tensors: List<lxla_tensor>,
     n: usize,
     axis: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_stack", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let tensors = unsafe { some_handles(tensors, n)? };
+    guard_into("lxla_stack", out_tensor.named("out_tensor"), || {
+        let tensors = some_handles(tensors, n)?;
         record_list([], ("tensors", &tensors), |trace, [], tensors| ops::stack(trace, tensors, axis))
     })
 }
@@ -183,17 +163,15 @@ pub unsafe extern "C" fn lxla_stack(
 /// Records the split of x along an axis into `n` parts of the given sizes, whose sum is the size of the axis. NULL
 /// sizes split it equally.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_split(
+pub extern "C" fn lxla_split(
     x: lxla_tensor,
-    sizes: *const i64,
+    sizes: List<i64>,
     n: usize,
     axis: i64,
-    out_tensors: *mut lxla_tensor,
+    out_tensors: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_split", unsafe { output_tensors("out_tensors", out_tensors, n) }, || {
-        // SAFETY: likewise.
-        let sizes = unsafe { optional_slice("sizes", sizes, n)? };
+    guard_into("lxla_split", out_tensors.list("out_tensors", n), || {
+        let sizes = optional_slice("sizes", sizes, n)?;
         record([("x", x.into())], |trace, [x]| match sizes {
             Some(sizes) => ops::split(trace, x, sizes, axis),
             None => ops::split_equally(trace, x, n, axis),
@@ -204,20 +182,17 @@ pub unsafe extern "C" fn lxla_split(
 /// Records `x[start : limit : stride]` on each of `rank` axes, with 0 <= start <= limit <= size and stride >= 1. NULL
 /// strides are all 1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_slice(
+pub extern "C" fn lxla_slice(
     x: lxla_tensor,
-    starts: *const i64,
-    limits: *const i64,
-    strides: *const i64,
+    starts: List<i64>,
+    limits: List<i64>,
+    strides: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (starts, limits) = unsafe { (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?) };
-        // SAFETY: likewise.
-        let strides = unsafe { ranked_or("strides", strides, rank, 1)? };
+    guard_into("lxla_slice", out_tensor.named("out_tensor"), || {
+        let (starts, limits) = (ranked("starts", starts, rank)?, ranked("limits", limits, rank)?);
+        let strides = ranked_or("strides", strides, rank, 1)?;
         record([("x", x.into())], |trace, [x]| {
             check_rank(trace, x, rank)?;
             ops::slice(trace, x, starts, limits, &strides)
@@ -229,16 +204,15 @@ pub unsafe extern "C" fn lxla_slice(
 /// one out of range is clamped, and a negative step reverses the order. INT64_MAX as stop (INT64_MIN for a negative
 /// step) stands for an omitted stop. INVALID_ARGUMENT if step is 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_slice_axis(
+pub extern "C" fn lxla_slice_axis(
     x: lxla_tensor,
     axis: i64,
     start: i64,
     stop: i64,
     step: i64,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_slice_axis", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_slice_axis", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::slice_axis(trace, x, axis, start, stop, step))
     })
 }
@@ -247,21 +221,18 @@ pub unsafe extern "C" fn lxla_slice_axis(
 /// first, `interior` between adjacent ones, `high` after the last. A negative low or high removes elements. NULL
 /// interior is all 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_pad(
+pub extern "C" fn lxla_pad(
     x: lxla_tensor,
     value: lxla_tensor,
-    low: *const i64,
-    high: *const i64,
-    interior: *const i64,
+    low: List<i64>,
+    high: List<i64>,
+    interior: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_pad", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (low, high) = unsafe { (ranked("low", low, rank)?, ranked("high", high, rank)?) };
-        // SAFETY: likewise.
-        let interior = unsafe { ranked_or("interior", interior, rank, 0)? };
+    guard_into("lxla_pad", out_tensor.named("out_tensor"), || {
+        let (low, high) = (ranked("low", low, rank)?, ranked("high", high, rank)?);
+        let interior = ranked_or("interior", interior, rank, 0)?;
         record([("x", x.into()), ("value", value.into())], |trace, [x, value]| {
             check_rank(trace, x, rank)?;
             ops::pad(trace, x, value, low, high, &interior)
@@ -271,23 +242,19 @@ pub unsafe extern "C" fn lxla_pad(
 
 /// As `lxla_pad`, with a scalar as the padding value.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_pad_with_scalar(
+pub extern "C" fn lxla_pad_with_scalar(
     x: lxla_tensor,
-    value: *const lxla_scalar,
-    low: *const i64,
-    high: *const i64,
-    interior: *const i64,
+    value: In<lxla_scalar>,
+    low: List<i64>,
+    high: List<i64>,
+    interior: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_pad_with_scalar", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let (_, value) = unsafe { scalar("value", value)? };
-        // SAFETY: likewise.
-        let (low, high) = unsafe { (ranked("low", low, rank)?, ranked("high", high, rank)?) };
-        // SAFETY: likewise.
-        let interior = unsafe { ranked_or("interior", interior, rank, 0)? };
+    guard_into("lxla_pad_with_scalar", out_tensor.named("out_tensor"), || {
+        let (_, value) = scalar("value", value)?;
+        let (low, high) = (ranked("low", low, rank)?, ranked("high", high, rank)?);
+        let interior = ranked_or("interior", interior, rank, 0)?;
         record([("x", x.into())], |trace, [x]| {
             check_rank(trace, x, rank)?;
             ops::pad_scalar(trace, x, value, low, high, &interior)
@@ -298,30 +265,17 @@ pub unsafe extern "C" fn lxla_pad_with_scalar(
 /// Records x repeated `repeats[i]` times along axis i, as `tile` of NumPy. If `n` is not x's rank, the shorter of the
 /// shape and `repeats` is extended with leading ones.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tile(
-    x: lxla_tensor,
-    repeats: *const i64,
-    n: usize,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tile", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let repeats = unsafe { ranked("repeats", repeats, n)? };
+pub extern "C" fn lxla_tile(x: lxla_tensor, repeats: List<i64>, n: usize, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_tile", out_tensor.named("out_tensor"), || {
+        let repeats = ranked("repeats", repeats, n)?;
         record([("x", x.into())], |trace, [x]| ops::tile(trace, x, repeats))
     })
 }
 
 /// Records x with each slice along an axis repeated `repeats` times in succession, as `repeat` of NumPy.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_repeat(
-    x: lxla_tensor,
-    repeats: i64,
-    axis: i64,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_repeat", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_repeat(x: lxla_tensor, repeats: i64, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_repeat", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::repeat(trace, x, repeats, axis))
     })
 }

@@ -2,10 +2,11 @@
 
 use super::abi::arguments::{flag, index_dtype_of};
 use super::abi::guard::guard_into;
-use super::abi::results::{OptionalOutput, optional_output, output, output_tensors};
+use super::abi::pointers::{List, Out};
+use super::abi::results::OptionalOutput;
+use super::abi::types::*;
 use super::computation::computation_of;
 use super::tensor::{handles, optional_handle};
-use super::types::*;
 use crate::ir::NodeId;
 use crate::tensor::{record, record_optional};
 use crate::{computation, ops};
@@ -17,18 +18,16 @@ use crate::{computation, ops};
 /// tensor orders NaN as `lxla_sort_along` does; any other comparator determines the position of NaN itself. With
 /// `stable` 1 equal elements keep their order; eager sorts always do. Returns `n` tensors.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_sort(
+pub extern "C" fn lxla_sort(
     comparator: lxla_computation,
-    inputs: *const lxla_tensor,
+    inputs: List<lxla_tensor>,
     n: usize,
     axis: i64,
     stable: i32,
-    out_results: *mut lxla_tensor,
+    out_results: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sort", unsafe { output_tensors("out_results", out_results, n) }, || {
-        // SAFETY: likewise.
-        let inputs = unsafe { handles("inputs", inputs, n)? };
+    guard_into("lxla_sort", out_results.list("out_results", n), || {
+        let inputs = handles("inputs", inputs, n)?;
         let stable = flag("stable", stable)?;
         computation::sort(&*computation_of("comparator", comparator)?, &inputs, axis, stable)
     })
@@ -40,15 +39,14 @@ pub unsafe extern "C" fn lxla_sort(
 /// NumPy: by real part, then by imaginary part, followed by numbers with a NaN imaginary part, NaN real part, and
 /// both. With `stable` 1 equal elements keep their order. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_sort_along(
+pub extern "C" fn lxla_sort_along(
     x: lxla_tensor,
     axis: i64,
     descending: i32,
     stable: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_sort_along", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_sort_along", out_tensor.named("out_tensor"), || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         record([("x", x.into())], |trace, [x]| ops::sort_along(trace, x, axis, descending, stable))
     })
@@ -57,16 +55,15 @@ pub unsafe extern "C" fn lxla_sort_along(
 /// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis returns
 /// the sorted values and their indices in one call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_argsort(
+pub extern "C" fn lxla_argsort(
     x: lxla_tensor,
     axis: i64,
     descending: i32,
     stable: i32,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_argsort", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_argsort", out_tensor.named("out_tensor"), || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         let index_dtype = index_dtype_of(index_dtype)?;
         record([("x", x.into())], |trace, [x]| ops::argsort(trace, x, axis, descending, stable, index_dtype))
@@ -78,17 +75,16 @@ pub unsafe extern "C" fn lxla_argsort(
 /// in `lxla_sort_along`: NaN of either sign is the largest, and -0 equals 0, unlike in `chlo.top_k` (see
 /// `lxla_topk_total_order`). INVALID_ARGUMENT unless 0 <= k <= size of the axis. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_topk(
+pub extern "C" fn lxla_topk(
     x: lxla_tensor,
     k: i64,
     axis: i64,
     largest: i32,
     index_dtype: i32,
-    out_values: *mut lxla_tensor,
-    out_indices: *mut lxla_tensor,
+    out_values: Out<lxla_tensor>,
+    out_indices: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [output("out_values", out_values), output("out_indices", out_indices)] };
+    let outputs = [out_values.named("out_values"), out_indices.named("out_indices")];
     guard_into("lxla_topk", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::top_k(trace, x, k, axis, largest, index_dtype))
@@ -99,17 +95,16 @@ pub unsafe extern "C" fn lxla_topk(
 /// numbers, -0, 0, positive numbers, infinity, other NaN; two NaN by their bits. Denormal numbers are distinct from 0
 /// on every device. 8-bit floats are ordered by their values in f32. Not for complex numbers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_topk_total_order(
+pub extern "C" fn lxla_topk_total_order(
     x: lxla_tensor,
     k: i64,
     axis: i64,
     largest: i32,
     index_dtype: i32,
-    out_values: *mut lxla_tensor,
-    out_indices: *mut lxla_tensor,
+    out_values: Out<lxla_tensor>,
+    out_indices: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe { [output("out_values", out_values), output("out_indices", out_indices)] };
+    let outputs = [out_values.named("out_values"), out_indices.named("out_indices")];
     guard_into("lxla_topk_total_order", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
         record([("x", x.into())], |trace, [x]| ops::top_k_total_order(trace, x, k, axis, largest, index_dtype))
@@ -133,29 +128,25 @@ pub unsafe extern "C" fn lxla_topk_total_order(
 ///
 /// All dtypes and shapes. INVALID_ARGUMENT if x is empty, `size` is not 0 and `fill` is 0.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_unique(
+pub extern "C" fn lxla_unique(
     x: lxla_tensor,
     size: i64,
     fill: lxla_tensor,
     index_dtype: i32,
-    out_values: *mut lxla_tensor,
-    out_indices: *mut lxla_tensor,
-    out_inverse: *mut lxla_tensor,
-    out_counts: *mut lxla_tensor,
-    out_count: *mut lxla_tensor,
+    out_values: Out<lxla_tensor>,
+    out_indices: Out<lxla_tensor>,
+    out_inverse: Out<lxla_tensor>,
+    out_counts: Out<lxla_tensor>,
+    out_count: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let (values, others) = unsafe {
-        let others = [
-            optional_output("out_indices", out_indices),
-            optional_output("out_inverse", out_inverse),
-            optional_output("out_counts", out_counts),
-            optional_output("out_count", out_count),
-        ];
-        (output("out_values", out_values), others)
-    };
+    let others = [
+        out_indices.optional("out_indices"),
+        out_inverse.optional("out_inverse"),
+        out_counts.optional("out_counts"),
+        out_count.optional("out_count"),
+    ];
     let wanted = others.each_ref().map(OptionalOutput::is_wanted);
-    guard_into("lxla_unique", (values, others), || {
+    guard_into("lxla_unique", (out_values.named("out_values"), others), || {
         let index_dtype = index_dtype_of(index_dtype)?;
         let fill = [("fill", optional_handle(fill))];
         let made = record_optional([("x", x.into())], fill, |trace, [x], fill| {
@@ -175,15 +166,14 @@ pub unsafe extern "C" fn lxla_unique(
 /// `lxla_sort_along`. Dtypes promote as in `lxla_binary`. The result has the shape of `values` and dtype
 /// `index_dtype`, which must represent the size of `sorted`. Unspecified if `sorted` is not ascending. All dtypes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_searchsorted(
+pub extern "C" fn lxla_searchsorted(
     sorted: lxla_tensor,
     values: lxla_tensor,
     right: i32,
     index_dtype: i32,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_searchsorted", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_searchsorted", out_tensor.named("out_tensor"), || {
         let (right, index_dtype) = (flag("right", right)?, index_dtype_of(index_dtype)?);
         let operands = [("sorted", sorted.into()), ("values", values.into())];
         record(operands, |trace, [sorted, values]| ops::searchsorted(trace, sorted, values, right, index_dtype))

@@ -2,9 +2,10 @@
 
 use super::abi::arguments::flag;
 use super::abi::guard::guard;
+use super::abi::pointers::List;
+use super::abi::types::*;
 use super::device::kind_of;
 use super::tensor::handles;
-use super::types::*;
 use crate::device::Device;
 use crate::env::{self, DeviceKind};
 use crate::error::Result;
@@ -64,11 +65,10 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
 /// compiling fails, what can be compiled of the listed tensors and of what they depend on is computed, as with
 /// `lxla_mark_step`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_step_tensors(tensors: *const lxla_tensor, n: usize, wait: i32) -> lxla_status {
+pub extern "C" fn lxla_step_tensors(tensors: List<lxla_tensor>, n: usize, wait: i32) -> lxla_status {
     guard("lxla_step_tensors", || {
         let wait = flag("wait", wait)?;
-        // SAFETY: the caller's promise, see `capi`.
-        let tensors = unsafe { handles("tensors", tensors, n)? };
+        let tensors = handles("tensors", tensors, n)?;
         sync::step_tensors(&tensors, wait)
     })
 }
@@ -77,10 +77,9 @@ pub unsafe extern "C" fn lxla_step_tensors(tensors: *const lxla_tensor, n: usize
 /// else. Never donates: `lxla_step_tensors` does. Does not wait.
 /// FAILED_PRECONDITION if a tensor depends on a placeholder; nothing is computed then.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status {
+pub extern "C" fn lxla_sync(tensors: List<lxla_tensor>, n: usize) -> lxla_status {
     guard("lxla_sync", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let tensors = unsafe { handles("tensors", tensors, n)? };
+        let tensors = handles("tensors", tensors, n)?;
         sync::sync(&tensors)
     })
 }

@@ -1,10 +1,11 @@
 //! Chapter Tensors: handles, values, reads and writes.
 
-use super::abi::arguments::{flag, optional_out, slice, slice_mut, tensor_type};
+use super::abi::arguments::{flag, tensor_type};
+use super::abi::borrowed::{Borrowed, wait_until_unused};
 use super::abi::guard::{guard, guard_into};
-use super::abi::results::output;
+use super::abi::pointers::{Bytes, BytesMut, List, Out};
+use super::abi::types::*;
 use super::device::kept_device;
-use super::types::*;
 use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA, device};
 use crate::allocation::{collected, probe};
 use crate::device::{Place, TensorHandle, release, release_many, retain};
@@ -12,11 +13,8 @@ use crate::error::Result;
 use crate::native::Array;
 use crate::sync::{check_pred, check_size};
 use crate::types::SharedBytes;
-use crate::{call, env, error, sync, tensor};
+use crate::{env, error, sync, tensor};
 use std::ffi::c_void;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 impl From<lxla_tensor> for TensorHandle {
     fn from(tensor: lxla_tensor) -> TensorHandle {
@@ -34,21 +32,19 @@ impl From<TensorHandle> for lxla_tensor {
 const LISTED_BYTES: usize = 384;
 
 /// Converts a list of tensor handles. RESOURCE_EXHAUSTED if there is no memory for an operation on so many.
-pub(super) unsafe fn handles(name: &str, start: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
-    // SAFETY: the caller's promise, see `capi`.
-    let tensors = unsafe { slice(name, start, n)? };
+pub(super) fn handles(name: &str, list: List<lxla_tensor>, n: usize) -> Result<Vec<TensorHandle>> {
+    let tensors = list.get(name, n)?;
     let purpose = format_args!("{n} tensors of a list");
     probe(n.saturating_mul(LISTED_BYTES), purpose).map_err(|e| e.context(name))?;
     collected(tensors.iter().map(|&tensor| tensor.into()), purpose)
 }
 
 /// Converts `tensors`, a list of at least one tensor handle, whose length is the argument `n`.
-pub(super) unsafe fn some_handles(tensors: *const lxla_tensor, n: usize) -> Result<Vec<TensorHandle>> {
+pub(super) fn some_handles(tensors: List<lxla_tensor>, n: usize) -> Result<Vec<TensorHandle>> {
     if n == 0 {
         return Err(error!(InvalidArgument, "n: 0 tensors given; want at least 1"));
     }
-    // SAFETY: the caller's promise, see `capi`.
-    unsafe { handles("tensors", tensors, n) }
+    handles("tensors", tensors, n)
 }
 
 /// Converts an optional tensor: None for the null handle.
@@ -60,23 +56,20 @@ pub(super) fn optional_handle(tensor: lxla_tensor) -> Option<TensorHandle> {
 /// read after the call. INVALID_ARGUMENT if `size_bytes` is not the size of the type. With 0 bytes, `data` may be
 /// NULL. pred takes one byte per element, 0 or 1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_from_host(
+pub extern "C" fn lxla_tensor_from_host(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    data: *const c_void,
+    data: Bytes,
     size_bytes: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_host", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_tensor_from_host", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         check_size(&ty, size_bytes)?;
-        // SAFETY: likewise.
-        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        let bytes = data.get("data", size_bytes)?;
         let target = kept_device(env, device)?;
         sync::from_host(target.device, &ty, bytes)
     })
@@ -92,99 +85,49 @@ pub unsafe extern "C" fn lxla_tensor_from_host(
 /// memory must neither be modified nor freed. On failure `release` is not called. NULL `release`: the memory is never
 /// modified or freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_from_host_borrowed(
+pub extern "C" fn lxla_tensor_from_host_borrowed(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    data: *const c_void,
+    data: Bytes,
     size_bytes: usize,
     release: lxla_release_fn,
     user: *mut c_void,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_from_host_borrowed", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_tensor_from_host_borrowed", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         check_size(&ty, size_bytes)?;
-        // SAFETY: likewise.
-        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        let memory = Borrowed::new(data, size_bytes, release, user)?;
+        let bytes = memory.bytes();
         check_pred(&ty, bytes)?;
         let target = kept_device(env, device)?;
-        let memory = Arc::new(Borrowed { bytes, release, user, is_taken: AtomicBool::new(false) });
         let made = match Array::shared(&ty, memory.clone()) {
             Some(array) => sync::from_array(target.device, array),
             None => sync::from_host(target.device, &ty, bytes),
         };
         let tensor = made.inspect_err(|_| wait_until_unused(&memory))?;
-        memory.is_taken.store(true, Ordering::Relaxed);
+        memory.take();
         Ok(tensor)
     })
-}
-
-/// Maximum time for which [`wait_until_unused`] waits.
-const COPY_LIMIT: Duration = Duration::from_secs(10);
-
-/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it.
-pub(super) fn wait_until_unused<T>(memory: &Arc<T>) {
-    let start = Instant::now();
-    while Arc::strong_count(memory) > 1 && start.elapsed() < COPY_LIMIT {
-        std::thread::sleep(Duration::from_micros(100));
-    }
-}
-
-/// Memory of the caller, which the library uses in place once the call has succeeded (`is_taken`).
-struct Borrowed {
-    bytes: *const [u8],
-    release: lxla_release_fn,
-    user: *mut c_void,
-    is_taken: AtomicBool,
-}
-
-// SAFETY: the memory is only read, and the caller promises that `release` may be called on any thread.
-unsafe impl Send for Borrowed {}
-// SAFETY: as above.
-unsafe impl Sync for Borrowed {}
-
-// SAFETY: the caller promises that the memory does not change until `release` is called, when this is dropped.
-unsafe impl SharedBytes for Borrowed {
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: as above.
-        unsafe { &*self.bytes }
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        if self.is_taken.load(Ordering::Relaxed)
-            && let Some(release) = self.release
-        {
-            // Deferred: this thread may hold a lock, and the function may call the library.
-            let user = self.user;
-            // SAFETY: the caller's promise, see `capi`.
-            call::run_later(move || unsafe { release(user) });
-        }
-    }
 }
 
 /// Returns a tensor with a dtype and a shape, but without a value. Operations that depend on it are recorded, also on
 /// cpu, where other operations remain eager. A placeholder is a parameter of lowered programs, and takes no memory.
 /// FAILED_PRECONDITION if it, or a tensor that depends on it, is read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_placeholder(
+pub extern "C" fn lxla_tensor_placeholder(
     env: lxla_env,
     device: lxla_device,
     dtype: i32,
-    dims: *const i64,
+    dims: List<i64>,
     rank: usize,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_placeholder", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let ty = unsafe { tensor_type(dtype, dims, rank)? };
+    guard_into("lxla_tensor_placeholder", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
         let target = kept_device(env, device)?;
         tensor::placeholder(target.device, ty, false)
     })
@@ -192,12 +135,8 @@ pub unsafe extern "C" fn lxla_tensor_placeholder(
 
 /// Returns a placeholder with the dtype, shape, device and requires_grad of `tensor`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_placeholder_like(
-    tensor: lxla_tensor,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_placeholder_like", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_tensor_placeholder_like(tensor: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_tensor_placeholder_like", out_tensor.named("out_tensor"), || {
         tensor::placeholder_like(tensor.into())
     })
 }
@@ -216,10 +155,9 @@ pub extern "C" fn lxla_tensor_release(tensor: lxla_tensor) -> lxla_status {
 
 /// Removes one reference from each of `n` tensors. Releases all that can be released, and returns the first failure.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n: usize) -> lxla_status {
+pub extern "C" fn lxla_tensor_release_many(tensors: List<lxla_tensor>, n: usize) -> lxla_status {
     guard("lxla_tensor_release_many", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let tensors = unsafe { slice("tensors", tensors, n)? };
+        let tensors = tensors.get("tensors", n)?;
         release_many(tensors.iter().map(|&tensor| tensor.into()))
     })
 }
@@ -227,9 +165,8 @@ pub unsafe extern "C" fn lxla_tensor_release_many(tensors: *const lxla_tensor, n
 /// Returns a new tensor with the current value of `tensor`. In-place operations on either do not affect the other.
 /// Copies no data.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_snapshot", unsafe { output("out_tensor", out_tensor) }, || tensor::snapshot(tensor.into()))
+pub extern "C" fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_tensor_snapshot", out_tensor.named("out_tensor"), || tensor::snapshot(tensor.into()))
 }
 
 /// Replaces the value of `dst` by the current value of `src`. Copies no data. INVALID_ARGUMENT if dtype, shape or
@@ -241,42 +178,33 @@ pub extern "C" fn lxla_tensor_assign(dst: lxla_tensor, src: lxla_tensor) -> lxla
 
 /// Replaces the value of `dst` by a copy of host memory, as `lxla_tensor_from_host`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void, size_bytes: usize) -> lxla_status {
+pub extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: Bytes, size_bytes: usize) -> lxla_status {
     guard("lxla_tensor_write", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let bytes = unsafe { slice("data", data.cast::<u8>(), size_bytes)? };
+        let bytes = data.get("data", size_bytes)?;
         sync::write(dst.into(), bytes)
     })
 }
 
 /// Returns the dtype, one of `LXLA_DTYPE_*`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_dtype", unsafe { output("out_dtype", out_dtype) }, || {
-        Ok(tensor::ty(tensor.into())?.dtype as i32)
-    })
+pub extern "C" fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: Out<i32>) -> lxla_status {
+    guard_into("lxla_tensor_dtype", out_dtype.named("out_dtype"), || Ok(tensor::ty(tensor.into())?.dtype as i32))
 }
 
 /// Returns the number of axes.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_rank", unsafe { output("out_rank", out_rank) }, || {
-        Ok(tensor::ty(tensor.into())?.dims.len())
-    })
+pub extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: Out<usize>) -> lxla_status {
+    guard_into("lxla_tensor_rank", out_rank.named("out_rank"), || Ok(tensor::ty(tensor.into())?.dims.len()))
 }
 
 /// Writes the sizes of the axes to the first `rank` entries of `out_dims`. INVALID_ARGUMENT if `capacity` is less
 /// than the rank.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i64, capacity: usize) -> lxla_status {
+pub extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: Out<i64>, capacity: usize) -> lxla_status {
     guard("lxla_tensor_dims", || {
         let dims = tensor::ty(tensor.into())?.dims;
         check_capacity(capacity, dims.len())?;
-        // SAFETY: the caller's promise, see `capi`; no more than `capacity`.
-        let places = unsafe { slice_mut("out_dims", out_dims, dims.len())? };
-        places.copy_from_slice(&dims);
+        out_dims.checked_list("out_dims", dims.len())?.fill(dims.iter().copied());
         Ok(())
     })
 }
@@ -291,11 +219,11 @@ fn check_capacity(capacity: usize, rank: usize) -> Result<()> {
 /// Returns dtype, rank and sizes in one call. `out_dims` has `capacity` entries, of which the first `rank` are
 /// written; INVALID_ARGUMENT if they do not fit (64 always suffice). Each output may be NULL, and is then skipped.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_info(
+pub extern "C" fn lxla_tensor_info(
     tensor: lxla_tensor,
-    out_dtype: *mut i32,
-    out_rank: *mut usize,
-    out_dims: *mut i64,
+    out_dtype: Out<i32>,
+    out_rank: Out<usize>,
+    out_dims: Out<i64>,
     capacity: usize,
 ) -> lxla_status {
     guard("lxla_tensor_info", || {
@@ -303,21 +231,19 @@ pub unsafe extern "C" fn lxla_tensor_info(
         let wanted = if out_dims.is_null() { 0 } else { ty.dims.len() };
         check_capacity(capacity, wanted)?;
         // All outputs are validated before the first is written.
-        // SAFETY: the caller's promise, see `capi`.
-        let (dtype, rank) = unsafe { (optional_out("out_dtype", out_dtype)?, optional_out("out_rank", out_rank)?) };
-        // SAFETY: likewise; at most `capacity` entries of the list are written.
-        let dims = unsafe { slice_mut("out_dims", out_dims, wanted)? };
-        dims.copy_from_slice(&ty.dims[..wanted]);
-        dtype.map_or(Ok(()), |out| out.set(ty.dtype as i32))?;
-        rank.map_or(Ok(()), |out| out.set(ty.dims.len()))
+        let dtype = out_dtype.checked_if_given("out_dtype")?;
+        let rank = out_rank.checked_if_given("out_rank")?;
+        out_dims.checked_list("out_dims", wanted)?.fill(ty.dims.iter().copied());
+        dtype.into_iter().for_each(|place| place.fill([ty.dtype as i32]));
+        rank.into_iter().for_each(|place| place.fill([ty.dims.len()]));
+        Ok(())
     })
 }
 
 /// Returns the device.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mut lxla_device) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_device", unsafe { output("out_device", out_device) }, || {
+pub extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: Out<lxla_device>) -> lxla_status {
+    guard_into("lxla_tensor_device", out_device.named("out_device"), || {
         let (_, on) = tensor::place(tensor.into())?;
         Ok(match on {
             Place::Cpu => lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 },
@@ -329,9 +255,8 @@ pub unsafe extern "C" fn lxla_tensor_device(tensor: lxla_tensor, out_device: *mu
 
 /// Returns the environment. The handle is borrowed: it must not be released.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla_env) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_env", unsafe { output("out_env", out_env) }, || {
+pub extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: Out<lxla_env>) -> lxla_status {
+    guard_into("lxla_tensor_env", out_env.named("out_env"), || {
         let (id, _) = tensor::place(tensor.into())?;
         Ok(lxla_env { id })
     })
@@ -339,11 +264,8 @@ pub unsafe extern "C" fn lxla_tensor_env(tensor: lxla_tensor, out_env: *mut lxla
 
 /// Returns the current state of the value, one of `LXLA_STATE_*`. Does not wait.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_state", unsafe { output("out_state", out_state) }, || {
-        Ok(tensor::state(tensor.into())? as i32)
-    })
+pub extern "C" fn lxla_tensor_state(tensor: lxla_tensor, out_state: Out<i32>) -> lxla_status {
+    guard_into("lxla_tensor_state", out_state.named("out_state"), || Ok(tensor::state(tensor.into())? as i32))
 }
 
 /// Sets the requires_grad mark of a tensor to 0 or 1. The library copies the mark to snapshots and placeholders, and
@@ -357,21 +279,17 @@ pub extern "C" fn lxla_tensor_set_requires_grad(tensor: lxla_tensor, requires_gr
 
 /// Returns the requires_grad mark, 0 or 1.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: *mut i32) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_requires_grad", unsafe { output("out_flag", out_flag) }, || {
-        tensor::requires_grad(tensor.into())
-    })
+pub extern "C" fn lxla_tensor_requires_grad(tensor: lxla_tensor, out_flag: Out<i32>) -> lxla_status {
+    guard_into("lxla_tensor_requires_grad", out_flag.named("out_flag"), || tensor::requires_grad(tensor.into()))
 }
 
 /// Copies a tensor's values, row-major, to `dst`, and blocks until they are there. Computes a pending tensor first,
 /// as `lxla_sync`. INVALID_ARGUMENT if `size_bytes` is not the size of the tensor; FAILED_PRECONDITION if it is, or
 /// depends on, a placeholder; the error of the computation if that failed. On failure, `dst` may be partly written.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: *mut c_void, size_bytes: usize) -> lxla_status {
+pub extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: BytesMut, size_bytes: usize) -> lxla_status {
     guard("lxla_tensor_read", || {
-        // SAFETY: the caller's promise, see `capi`.
-        let destination = unsafe { slice_mut("dst", dst.cast::<u8>(), size_bytes)? };
+        let destination = dst.get("dst", size_bytes)?;
         sync::read(tensor.into(), destination)
     })
 }
@@ -381,13 +299,12 @@ pub unsafe extern "C" fn lxla_tensor_read(tensor: lxla_tensor, dst: *mut c_void,
 /// for. Between cpu and an XLA device that computes in host memory, the value is shared instead of copied where
 /// alignment and layout permit.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_tensor_to_device(
+pub extern "C" fn lxla_tensor_to_device(
     tensor: lxla_tensor,
     device: lxla_device,
-    out_tensor: *mut lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_tensor_to_device", unsafe { output("out_tensor", out_tensor) }, || {
+    guard_into("lxla_tensor_to_device", out_tensor.named("out_tensor"), || {
         let kind = device::kind_of(device)?;
         let (id, _) = tensor::place(tensor.into())?;
         let environment = env::resolve(id)?;

@@ -1,19 +1,18 @@
 //! Chapter Derivatives and batching: transformations of computations, gradients of pending tensors.
 
-use super::abi::arguments::{flag, slice, text};
+use super::abi::arguments::{flag, texts};
 use super::abi::guard::{guard, guard_into};
-use super::abi::options::{self, Options};
-use super::abi::results::{output, output_tensors};
+use super::abi::options;
+use super::abi::pointers::{In, List, Out, Text};
+use super::abi::types::*;
 use super::computation::{computation_of, new_computation};
 use super::constants::*;
 use super::tensor::handles;
-use super::types::*;
 use crate::computation::{self, Checkpoint, VjpOptions};
 use crate::error;
 use crate::error::Result;
 use crate::ops;
 use crate::tensor::{gradients, record};
-use std::ffi::c_char;
 
 /// Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
 /// one tangent for each parameter in `wrt`; its results are the results of `f`, then one tangent for each
@@ -25,25 +24,22 @@ use std::ffi::c_char;
 /// the operation. As every transformation, RESOURCE_EXHAUSTED if `f` has more than 2^22 operations, counting those of a
 /// called computation at each call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_jvp(
+pub extern "C" fn lxla_computation_jvp(
     f: lxla_computation,
-    wrt: *const usize,
+    wrt: List<usize>,
     n_wrt: usize,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_jvp", unsafe { output("out_computation", out_computation) }, || {
-        // SAFETY: likewise.
-        let wrt = unsafe { optional_list("wrt", wrt, n_wrt)? };
+    guard_into("lxla_computation_jvp", out_computation.named("out_computation"), || {
+        let wrt = optional_list("wrt", wrt, n_wrt)?;
         computation::jvp(&*computation_of("f", f)?, wrt.as_deref()).map(new_computation)
     })
 }
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_vjp_options_init(options: *mut lxla_vjp_options) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard("lxla_vjp_options_init", || unsafe { options::init(options) })
+pub extern "C" fn lxla_vjp_options_init(options: Out<lxla_vjp_options>) -> lxla_status {
+    guard("lxla_vjp_options_init", || options::init(options))
 }
 
 /// Returns the reverse-mode derivative of `f` (vector-Jacobian product) as two computations. `out_forward` takes the
@@ -69,21 +65,19 @@ pub unsafe extern "C" fn lxla_vjp_options_init(options: *mut lxla_vjp_options) -
 ///
 /// UNIMPLEMENTED if an operation has no derivative, or if a differentiated result depends on a while loop.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_vjp(
+pub extern "C" fn lxla_computation_vjp(
     f: lxla_computation,
-    options: *const lxla_vjp_options,
-    out_forward: *mut lxla_computation,
-    out_backward: *mut lxla_computation,
-    out_n_residuals: *mut usize,
+    options: In<lxla_vjp_options>,
+    out_forward: Out<lxla_computation>,
+    out_backward: Out<lxla_computation>,
+    out_n_residuals: Out<usize>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    let outputs = unsafe {
-        let passes = [output("out_forward", out_forward), output("out_backward", out_backward)];
-        (passes, output("out_n_residuals", out_n_residuals))
-    };
+    let outputs = (
+        [out_forward.named("out_forward"), out_backward.named("out_backward")],
+        out_n_residuals.named("out_n_residuals"),
+    );
     guard_into("lxla_computation_vjp", outputs, || {
-        // SAFETY: likewise.
-        let options = unsafe { vjp_options(options)? };
+        let options = vjp_options(options)?;
         let passes = computation::vjp(&*computation_of("f", f)?, &options)?;
         Ok(([new_computation(passes.forward), new_computation(passes.backward)], passes.residuals))
     })
@@ -93,15 +87,13 @@ pub unsafe extern "C" fn lxla_computation_vjp(
 /// result, which must be a float scalar. Options, order of the gradients and conventions are those of
 /// `lxla_computation_vjp`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_value_and_grad(
+pub extern "C" fn lxla_computation_value_and_grad(
     f: lxla_computation,
-    options: *const lxla_vjp_options,
-    out_computation: *mut lxla_computation,
+    options: In<lxla_vjp_options>,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_value_and_grad", unsafe { output("out_computation", out_computation) }, || {
-        // SAFETY: likewise.
-        let options = unsafe { vjp_options(options)? };
+    guard_into("lxla_computation_value_and_grad", out_computation.named("out_computation"), || {
+        let options = vjp_options(options)?;
         computation::value_and_grad(&*computation_of("f", f)?, &options).map(new_computation)
     })
 }
@@ -118,19 +110,17 @@ pub unsafe extern "C" fn lxla_computation_value_and_grad(
 /// UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
 /// or by a computation with a custom batching rule.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_vmap(
+pub extern "C" fn lxla_computation_vmap(
     f: lxla_computation,
-    in_axes: *const i64,
+    in_axes: List<i64>,
     n_in: usize,
-    out_axes: *const i64,
+    out_axes: List<i64>,
     n_out: usize,
     size: i64,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_vmap", unsafe { output("out_computation", out_computation) }, || {
-        // SAFETY: likewise.
-        let (in_axes, out_axes) = unsafe { (slice("in_axes", in_axes, n_in)?, slice("out_axes", out_axes, n_out)?) };
+    guard_into("lxla_computation_vmap", out_computation.named("out_computation"), || {
+        let (in_axes, out_axes) = (in_axes.get("in_axes", n_in)?, out_axes.get("out_axes", n_out)?);
         computation::vmap(&*computation_of("f", f)?, in_axes, out_axes, size).map(new_computation)
     })
 }
@@ -144,12 +134,8 @@ pub unsafe extern "C" fn lxla_computation_vmap(
 /// The rules of `f` and of the computations that it calls stay in the result, for the parameters that `f` had.
 /// UNIMPLEMENTED for derivatives of a rule by values that were captured, and for batches of a batching rule over them.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_lift(
-    f: lxla_computation,
-    out_computation: *mut lxla_computation,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_lift", unsafe { output("out_computation", out_computation) }, || {
+pub extern "C" fn lxla_computation_lift(f: lxla_computation, out_computation: Out<lxla_computation>) -> lxla_status {
+    guard_into("lxla_computation_lift", out_computation.named("out_computation"), || {
         computation::lift(&*computation_of("f", f)?).map(new_computation)
     })
 }
@@ -162,21 +148,16 @@ pub unsafe extern "C" fn lxla_computation_lift(
 /// computations that have a policy of their own. Parameters and results of the result are treated as those of a call.
 /// Batches and tangents of it have the same policy, and rules of `f` stay.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_checkpoint(
+pub extern "C" fn lxla_computation_checkpoint(
     f: lxla_computation,
     policy: i32,
-    saved_names: *const *const c_char,
+    saved_names: List<Text>,
     n_saved_names: usize,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_checkpoint", unsafe { output("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_checkpoint", out_computation.named("out_computation"), || {
         let f = computation_of("f", f)?;
-        // SAFETY: likewise.
-        let policy = unsafe {
-            let names = slice("saved_names", saved_names, n_saved_names)?;
-            policy_of("policy", policy, "saved_names", names)?
-        };
+        let policy = policy_of("policy", policy, "saved_names", texts("saved_names", saved_names, n_saved_names)?)?;
         computation::checkpoint(&f, &policy).map(new_computation)
     })
 }
@@ -192,14 +173,13 @@ pub unsafe extern "C" fn lxla_computation_checkpoint(
 /// reverse mode of one that forward mode made (reverse over forward) differentiates the computation of
 /// `lxla_computation_with_jvp`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_with_vjp(
+pub extern "C" fn lxla_computation_with_vjp(
     primal: lxla_computation,
     forward: lxla_computation,
     backward: lxla_computation,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_vjp", unsafe { output("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_vjp", out_computation.named("out_computation"), || {
         let (primal, forward, backward) = (
             computation_of("primal", primal)?,
             computation_of("forward", forward)?,
@@ -215,13 +195,12 @@ pub unsafe extern "C" fn lxla_computation_with_vjp(
 /// a rule by `lxla_computation_with_vjp`, which stays and is used in reverse mode. UNIMPLEMENTED for derivatives by
 /// captured values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_with_jvp(
+pub extern "C" fn lxla_computation_with_jvp(
     primal: lxla_computation,
     jvp: lxla_computation,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_jvp", unsafe { output("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_jvp", out_computation.named("out_computation"), || {
         let (primal, jvp) = (computation_of("primal", primal)?, computation_of("jvp", jvp)?);
         computation::with_jvp(&primal, &jvp).map(new_computation)
     })
@@ -237,13 +216,12 @@ pub unsafe extern "C" fn lxla_computation_with_jvp(
 /// of the batched computation is that of `batched`. Custom derivatives can be combined with the rule: `primal` may have
 /// one, or one may be added to the result. UNIMPLEMENTED for batches over captured values.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_computation_with_vmap(
+pub extern "C" fn lxla_computation_with_vmap(
     primal: lxla_computation,
     batched: lxla_computation,
-    out_computation: *mut lxla_computation,
+    out_computation: Out<lxla_computation>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_computation_with_vmap", unsafe { output("out_computation", out_computation) }, || {
+    guard_into("lxla_computation_with_vmap", out_computation.named("out_computation"), || {
         let (primal, batched) = (computation_of("primal", primal)?, computation_of("batched", batched)?);
         computation::with_vmap(&primal, &batched).map(new_computation)
     })
@@ -263,29 +241,25 @@ pub unsafe extern "C" fn lxla_computation_with_vmap(
 /// because its operations are not recorded: trace a computation instead, and use `lxla_computation_value_and_grad`.
 /// UNIMPLEMENTED if an operation has no derivative.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_gradients(
-    ys: *const lxla_tensor,
+pub extern "C" fn lxla_gradients(
+    ys: List<lxla_tensor>,
     n_ys: usize,
-    cotangents: *const lxla_tensor,
-    xs: *const lxla_tensor,
+    cotangents: List<lxla_tensor>,
+    xs: List<lxla_tensor>,
     n_xs: usize,
-    out_gradients: *mut lxla_tensor,
+    out_gradients: Out<lxla_tensor>,
 ) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_gradients", unsafe { output_tensors("out_gradients", out_gradients, n_xs) }, || {
-        // SAFETY: likewise.
-        let (ys, xs) = unsafe { (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?) };
-        // SAFETY: likewise.
-        let given = if cotangents.is_null() { None } else { Some(unsafe { handles("cotangents", cotangents, n_ys)? }) };
+    guard_into("lxla_gradients", out_gradients.list("out_gradients", n_xs), || {
+        let (ys, xs) = (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?);
+        let given = if cotangents.is_null() { None } else { Some(handles("cotangents", cotangents, n_ys)?) };
         gradients(&ys, given.as_deref(), &xs)
     })
 }
 
 /// Records `x`, of any dtype and shape, with derivative zero: derivatives treat the result as a constant.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_stop_gradient", unsafe { output("out_tensor", out_tensor) }, || {
+pub extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_stop_gradient", out_tensor.named("out_tensor"), || {
         record([("x", x.into())], |trace, [x]| ops::stop_gradient(trace, x))
     })
 }
@@ -293,46 +267,32 @@ pub unsafe extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxl
 /// Records `x`, of any dtype and shape, under a name (not empty). The checkpoint policy SAVE_NAMED saves the values
 /// whose names are in `saved_names`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lxla_checkpoint_name(
-    x: lxla_tensor,
-    name: *const c_char,
-    out_tensor: *mut lxla_tensor,
-) -> lxla_status {
-    // SAFETY: the caller's promise, see `capi`.
-    guard_into("lxla_checkpoint_name", unsafe { output("out_tensor", out_tensor) }, || {
-        // SAFETY: likewise.
-        let name = unsafe { text("name", name)? };
+pub extern "C" fn lxla_checkpoint_name(x: lxla_tensor, name: Text, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_checkpoint_name", out_tensor.named("out_tensor"), || {
+        let name = name.get("name")?;
         record([("x", x.into())], |trace, [x]| ops::checkpoint_name(trace, x, name))
     })
 }
 
-// SAFETY: `repr(C)`, begins with struct_size, and zero is the default of every field.
-unsafe impl Options for lxla_vjp_options {
-    const NAME: &str = "lxla_vjp_options";
-}
-
 /// Returns the entries of a list, or None if it is NULL.
-unsafe fn optional_list(name: &str, start: *const usize, length: usize) -> Result<Option<Vec<usize>>> {
-    if start.is_null() {
+fn optional_list(name: &str, list: List<usize>, length: usize) -> Result<Option<Vec<usize>>> {
+    if list.is_null() {
         if length > 0 {
             return Err(error!(NullArgument, "{name}: it is NULL, and its length is {length}"));
         }
         return Ok(None);
     }
-    // SAFETY: the caller's promise, see `capi`.
-    Ok(Some(unsafe { slice(name, start, length)? }.to_vec()))
+    Ok(Some(list.get(name, length)?.to_vec()))
 }
 
 /// Reads a checkpoint policy and the names of the values that it saves.
-unsafe fn policy_of(argument: &str, policy: i32, list: &str, names: &[*const c_char]) -> Result<Checkpoint> {
+fn policy_of(argument: &str, policy: i32, list: &str, names: Vec<&str>) -> Result<Checkpoint> {
     let known = match policy {
         LXLA_CHECKPOINT_SAVE_ALL => Checkpoint::SaveAll,
         LXLA_CHECKPOINT_SAVE_NONE => Checkpoint::SaveNone,
         LXLA_CHECKPOINT_SAVE_DOTS => Checkpoint::SaveDots,
         LXLA_CHECKPOINT_SAVE_NAMED => {
-            // SAFETY: the caller's promise, see `capi`.
-            let name = |&name: &*const c_char| unsafe { text(list, name) }.map(str::to_string);
-            return names.iter().map(name).collect::<Result<_>>().map(Checkpoint::SaveNamed);
+            return Ok(Checkpoint::SaveNamed(names.into_iter().map(str::to_string).collect()));
         }
         other => {
             return Err(error!(
@@ -341,29 +301,24 @@ unsafe fn policy_of(argument: &str, policy: i32, list: &str, names: &[*const c_c
             ));
         }
     };
-    match names {
+    match names[..] {
         [] => Ok(known),
         _ => Err(error!(InvalidArgument, "{list}: given without the policy LXLA_CHECKPOINT_SAVE_NAMED")),
     }
 }
 
 /// Reads the options of reverse mode.
-unsafe fn vjp_options(options: *const lxla_vjp_options) -> Result<VjpOptions> {
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read(options)? };
-    // SAFETY: the caller's promise, see `capi`.
-    let (wrt, names) = unsafe {
-        (
-            optional_list("options.wrt", given.wrt, given.n_wrt)?,
-            slice("options.saved_names", given.saved_names, given.n_saved_names)?,
-        )
-    };
+fn vjp_options(options: In<lxla_vjp_options>) -> Result<VjpOptions> {
+    let given = options::read(options)?;
+    let (wrt, names) = (
+        optional_list("options.wrt", given.wrt, given.n_wrt)?,
+        texts("options.saved_names", given.saved_names, given.n_saved_names)?,
+    );
     let captured = match given.captured {
         0 | 2 => false,
         other => flag("options.captured", other)?,
     };
     let policy = if given.checkpoint == 0 { LXLA_CHECKPOINT_SAVE_ALL } else { given.checkpoint };
-    // SAFETY: the caller's promise, see `capi`.
-    let checkpoint = unsafe { policy_of("options.checkpoint", policy, "options.saved_names", names)? };
+    let checkpoint = policy_of("options.checkpoint", policy, "options.saved_names", names)?;
     Ok(VjpOptions { wrt, captured, checkpoint })
 }

@@ -2,8 +2,8 @@
 //! calls in a forked child before they can acquire a lock.
 
 use super::results::Outputs;
+use super::types::lxla_status;
 use crate::call;
-use crate::capi::types::lxla_status;
 use crate::error;
 use crate::error::{Error, Result};
 use std::cell::RefCell;

@@ -1,9 +1,9 @@
 //! Adapts the caller's key-value store (C function pointers) to the trait of the engine.
 
-use super::arguments::slice;
-use super::options::{self, Options};
+use super::options;
+use super::pointers::{In, List};
+use super::types::{lxla_key_value_reply_fn, lxla_key_value_store, lxla_status};
 use crate::allocation::copied;
-use crate::capi::types::{lxla_key_value_reply_fn, lxla_key_value_store, lxla_status};
 use crate::engine::KeyValueStore;
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
@@ -15,11 +15,6 @@ use std::time::Duration;
 const ARGUMENT: &str = "options.key_value_store";
 /// Maximum length in bytes of a callback's message within an error message.
 const MOST_BYTES_OF_A_MESSAGE: usize = 4096;
-
-// SAFETY: `repr(C)`, begins with struct_size, and zero is valid: NULL.
-unsafe impl Options for lxla_key_value_store {
-    const NAME: &'static str = "lxla_key_value_store";
-}
 
 /// Type of `lxla_key_value_get_fn` without NULL.
 type Get =
@@ -52,12 +47,11 @@ unsafe impl Send for CallersStore {}
 unsafe impl Sync for CallersStore {}
 
 /// Converts the caller's store; None if it is NULL.
-pub unsafe fn optional_store(store: *const lxla_key_value_store) -> Result<Option<Arc<dyn KeyValueStore>>> {
+pub fn optional_store(store: In<lxla_key_value_store>) -> Result<Option<Arc<dyn KeyValueStore>>> {
     if store.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise, see `capi`.
-    let given = unsafe { options::read_argument(ARGUMENT, store)? };
+    let given = options::read_argument(ARGUMENT, store)?;
     let store: Arc<dyn KeyValueStore> = Arc::new(CallersStore {
         user: given.user,
         get: required("get", given.get)?,
@@ -110,7 +104,7 @@ unsafe extern "C" fn take_reply(to: *mut c_void, bytes: *const c_void, size: usi
     // SAFETY: the caller passes the pointer that it was given, before its function returns.
     let Some(reply) = (unsafe { to.cast::<Reply>().as_mut() }) else { return };
     // SAFETY: the caller passes pointer and length.
-    let given = unsafe { slice("bytes", bytes.cast::<u8>(), size) };
+    let given = unsafe { List::at(bytes.cast::<u8>()) }.get("bytes", size);
     *reply = Some(given.and_then(|bytes| copied(bytes, "a value of the key-value store")));
 }
 
@@ -223,16 +217,14 @@ mod tests {
     }
 
     fn refused(store: &lxla_key_value_store) -> Error {
-        // SAFETY: the struct is valid.
-        unsafe { optional_store(store) }.err().unwrap()
+        optional_store(store.into()).err().unwrap()
     }
 
     #[test]
     fn values_and_failures_of_callers_functions_are_told_apart() {
         let told = |status: lxla_status, reply: Option<&'static [u8]>| {
             let fixed = Fixed { status, reply };
-            // SAFETY: the struct is valid.
-            let store = unsafe { optional_store(&given(&fixed)) }.unwrap().unwrap();
+            let store = optional_store((&given(&fixed)).into()).unwrap().unwrap();
             let text = |e: Error| format!("{:?} {e}", e.code);
             let got = store.get(b"a", Duration::from_secs(1)).map_err(text);
             (got, store.try_get(b"a").map_err(text), store.put(b"a", b"b").map_err(text))
@@ -258,8 +250,7 @@ mod tests {
     #[test]
     fn stores_without_all_functions_are_refused() {
         let fixed = Fixed { status: 0, reply: None };
-        // SAFETY: NULL is allowed.
-        assert!(unsafe { optional_store(std::ptr::null()) }.unwrap().is_none());
+        assert!(optional_store(In::default()).unwrap().is_none());
         let no_put = refused(&lxla_key_value_store { put: None, ..given(&fixed) });
         assert_eq!(no_put.code, Code::InvalidArgument);
         assert_eq!(&*no_put.message, "options.key_value_store.put: it is NULL; want a function");

@@ -1,8 +1,25 @@
-//! Helpers of the ABI functions: guard, argument conversion, options structs, reference-counted handles.
+//! The boundary to C: types of the header, of pointers and of outputs, guard, conversion of arguments, options structs,
+//! counted handles, callbacks. The only `unsafe` code of [`crate::capi`], and the only place that reads or writes what a
+//! pointer of the caller points to.
+//!
+//! # Safety
+//! Every C caller promises, for each argument and each field of a struct that has a type of [`pointers`]: a pointer that
+//! is not NULL is valid until the call returns, for as many elements as the argument or field says that the header
+//! documents as its length (a string: up to its NUL; a struct with `struct_size`: as many bytes; else one element): for
+//! reads, or for writes if it is named `out_*` or `dst`. Nothing else writes to memory that a call reads meanwhile.
+//! Outputs may share memory with each other and with inputs: inputs are converted before outputs are written. What the
+//! documentation of a function says about callbacks and about memory that the library keeps holds as well.
+//!
+//! None of this can be checked. NULL, alignment and sizes beyond the address space are.
 
 pub mod arguments;
+pub mod borrowed;
+pub mod dlpack;
 pub mod guard;
 pub mod key_value;
+pub mod log;
 pub mod options;
+pub mod pointers;
 pub mod references;
 pub mod results;
+pub mod types;

@@ -1,8 +1,9 @@
-//! Output arguments: a single value, several values, or a list of tensors. All are validated before the call has any
-//! effect, and written only on success.
+//! Output arguments: a single value, several values, or a list. All are validated before the call has any effect, and
+//! written only on success.
 
-use super::arguments::{Out, optional_out, out, slice_mut};
-use crate::capi::types::lxla_tensor;
+use super::options::{Options, check_size};
+use super::pointers::{Out, Place};
+use super::types::lxla_tensor;
 use crate::device::{TensorHandle, release};
 use crate::error;
 use crate::error::Result;
@@ -16,36 +17,49 @@ pub trait Outputs<V> {
     fn set(self, values: V) -> Result<()>;
 }
 
-/// A required output argument.
-pub struct Output<T> {
-    name: &'static str,
-    pointer: *mut T,
-}
-
-/// Names a required output argument, which is validated later.
-#[inline]
-pub unsafe fn output<T>(name: &'static str, pointer: *mut T) -> Output<T> {
-    Output { name, pointer }
-}
-
-impl<T> Output<T> {
+impl<'a, T> Out<'a, T> {
+    /// A required output with the name of its argument.
     #[inline]
-    fn checked(&self) -> Result<Out<T>> {
-        // SAFETY: `output` was given the caller's promise.
-        unsafe { out(self.name, self.pointer) }
+    pub fn named(self, name: &'static str) -> Output<'a, T> {
+        Output { name, place: self }
+    }
+
+    /// A list of `n` outputs. `n` must be the argument that the header documents as their number.
+    #[inline]
+    pub fn list(self, name: &'static str, n: usize) -> OutputList<'a, T> {
+        OutputList { name, start: self, n }
+    }
+
+    /// A struct with `struct_size`, of which as many bytes are written.
+    pub fn versioned(self, name: &'static str) -> VersionedOutput<'a, T> {
+        VersionedOutput { name, place: self }
     }
 }
 
-impl<T: From<V>, V> Outputs<V> for Output<T> {
+impl<'a> Out<'a, lxla_tensor> {
+    /// An output tensor that the caller leaves out by NULL.
+    pub fn optional(self, name: &'static str) -> OptionalOutput<'a> {
+        OptionalOutput { name, place: self }
+    }
+}
+
+/// A required output argument.
+pub struct Output<'a, T> {
+    name: &'static str,
+    place: Out<'a, T>,
+}
+
+impl<T: From<V>, V> Outputs<V> for Output<'_, T> {
     #[inline]
     fn check(&self) -> Result<()> {
-        self.checked()?;
+        self.place.checked(self.name)?;
         Ok(())
     }
 
     #[inline]
     fn set(self, value: V) -> Result<()> {
-        self.checked()?.set(value.into())
+        self.place.checked(self.name)?.fill([value.into()]);
+        Ok(())
     }
 }
 
@@ -72,71 +86,89 @@ impl<A: Outputs<V>, B: Outputs<W>, V, W> Outputs<(V, W)> for (A, B) {
 }
 
 /// An output tensor that the caller leaves out by NULL.
-pub struct OptionalOutput {
+pub struct OptionalOutput<'a> {
     name: &'static str,
-    pointer: *mut lxla_tensor,
+    place: Out<'a, lxla_tensor>,
 }
 
-/// Names an optional output tensor, which is validated later.
-pub unsafe fn optional_output(name: &'static str, pointer: *mut lxla_tensor) -> OptionalOutput {
-    OptionalOutput { name, pointer }
-}
-
-impl OptionalOutput {
+impl OptionalOutput<'_> {
     /// Whether the caller wants the output.
     pub fn is_wanted(&self) -> bool {
-        !self.pointer.is_null()
-    }
-
-    fn checked(&self) -> Result<Option<Out<lxla_tensor>>> {
-        // SAFETY: `optional_output` was given the caller's promise.
-        unsafe { optional_out(self.name, self.pointer) }
+        !self.place.is_null()
     }
 }
 
 /// Releases a tensor for which the caller passed NULL.
-impl Outputs<Option<TensorHandle>> for OptionalOutput {
+impl Outputs<Option<TensorHandle>> for OptionalOutput<'_> {
     fn check(&self) -> Result<()> {
-        self.checked()?;
+        self.place.checked_if_given(self.name)?;
         Ok(())
     }
 
     fn set(self, tensor: Option<TensorHandle>) -> Result<()> {
-        match (self.checked()?, tensor) {
-            (Some(output), Some(tensor)) => output.set(tensor.into()),
-            (None, Some(tensor)) => release(tensor),
-            (_, None) => Ok(()),
+        match (self.place.checked_if_given(self.name)?, tensor) {
+            (Some(place), Some(tensor)) => place.fill([tensor.into()]),
+            (None, Some(tensor)) => release(tensor)?,
+            (_, None) => {}
         }
+        Ok(())
     }
 }
 
-/// A list of output tensors.
-pub struct OutputTensors {
+/// A list of outputs.
+pub struct OutputList<'a, T> {
     name: &'static str,
-    start: *mut lxla_tensor,
+    start: Out<'a, T>,
     n: usize,
 }
 
-/// Names a list of `n` output tensors, which is validated later.
-pub unsafe fn output_tensors(name: &'static str, start: *mut lxla_tensor, n: usize) -> OutputTensors {
-    OutputTensors { name, start, n }
-}
-
-impl OutputTensors {
-    fn checked<'a>(&self) -> Result<&'a mut [lxla_tensor]> {
-        // SAFETY: `output_tensors` was given the caller's promise.
-        unsafe { slice_mut(self.name, self.start, self.n) }
+impl<'a, T> OutputList<'a, T> {
+    fn checked(&self) -> Result<Place<'a, T>> {
+        self.start.checked_list(self.name, self.n)
     }
 }
 
-impl Outputs<Vec<TensorHandle>> for OutputTensors {
+impl<T: From<L::Item>, L: IntoIterator> Outputs<L> for OutputList<'_, T> {
     fn check(&self) -> Result<()> {
         self.checked()?;
         Ok(())
     }
 
-    fn set(self, tensors: Vec<TensorHandle>) -> Result<()> {
-        self.checked()?.iter_mut().zip(tensors).for_each(|(output, tensor)| *output = tensor.into());
+    fn set(self, values: L) -> Result<()> {
+        self.checked()?.fill(values.into_iter().map(T::from));
+        Ok(())
+    }
+}
+
+/// A struct of which `struct_size` bytes are written, as the caller set it.
+pub struct VersionedOutput<'a, T> {
+    name: &'static str,
+    place: Out<'a, T>,
+}
+
+impl<T: Options> VersionedOutput<'_, T> {
+    /// Returns the caller's `struct_size`.
+    fn size(&self) -> Result<usize> {
+        self.place.checked(self.name)?;
+        // SAFETY: checked just now; only the first field is read, which the caller has set.
+        let size = unsafe { self.place.address().cast::<usize>().read() };
+        check_size::<T>(self.name, size)?;
+        Ok(size)
+    }
+}
+
+/// Keeps the caller's `struct_size`.
+impl<T: Options> Outputs<T> for VersionedOutput<'_, T> {
+    fn check(&self) -> Result<()> {
+        self.size()?;
+        Ok(())
+    }
+
+    fn set(self, value: T) -> Result<()> {
+        let (head, known) = (size_of::<usize>(), self.size()?.min(size_of::<T>()));
+        let (from, to) = ((&raw const value).cast::<u8>(), self.place.address().cast::<u8>());
+        // SAFETY: the caller promises that its struct has `struct_size` bytes, and the source has at least `known`.
+        unsafe { std::ptr::copy_nonoverlapping(from.add(head), to.add(head), known - head) };
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Types of the C header.
 
+use super::pointers::{In, List, Text};
 use std::ffi::{c_char, c_void};
 
 /// Status code returned by every fallible function: `LXLA_OK` (0) or another `LXLA_*` status code.
@@ -58,17 +59,17 @@ pub struct lxla_device {
 
 /// Options of `lxla_env_create`. NULL or 0 selects the default of a field.
 #[repr(C)]
-pub struct lxla_env_options {
+pub struct lxla_env_options<'a> {
     /// sizeof(lxla_env_options), set by the caller.
     pub struct_size: usize,
     /// Path of the PJRT plugin. NULL: the file in the variable `LXLA_PJRT_PLUGIN`, else the first that exists of the
     /// default plugin in `lazyxla/` beside the library, in the build folder (for a library inside the source tree), and
     /// the files in `PJRT_NAMES_AND_LIBRARY_PATHS`.
-    pub plugin_path: *const c_char,
+    pub plugin_path: Text<'a>,
     /// Directory of the disk cache; created with mode 700 if it does not exist. The cache uses only the subdirectory
     /// `lazyxla-v2`. NULL: the variable `LXLA_CACHE_DIR`; if that is not set, there is no disk cache. An unusable
     /// directory disables the disk cache and logs a warning.
-    pub cache_dir: *const c_char,
+    pub cache_dir: Text<'a>,
     /// Maximum number of compiled programs kept in memory; the least recently used is evicted. Default 1024.
     pub cache_capacity: usize,
     /// Maximum number of operations in one compiled program; larger graphs are split. Default 16384.
@@ -89,17 +90,17 @@ pub struct lxla_env_options {
     pub process_count: i32,
     /// Key-value store through which the plugins of these processes find each other. Required if `process_count` is 2
     /// or more, otherwise ignored. The struct is copied during the call.
-    pub key_value_store: *const lxla_key_value_store,
+    pub key_value_store: In<'a, lxla_key_value_store>,
     /// Options of the plugin's client: a JSON object such as `{"memory_fraction": 0.5, "visible_devices": [0, 1]}`, of
     /// strings, integers (int64), floats (32 bits; written with a point or an exponent), true, false, and lists of
     /// integers. Each is passed by its name and type; the plugin judges them, and some plugins end the process if a
     /// type is wrong. `cpu_device_count` excludes `device_count`; with several processes, the library sets `node_id`
     /// and `num_nodes`. NULL: none.
-    pub plugin_options: *const c_char,
+    pub plugin_options: Text<'a>,
     /// Engine of the XLA devices: `pjrt` (a PJRT plugin), or `xla-rs` (the crate xla: one device, no meshes, no plugin;
     /// UNIMPLEMENTED unless the library was built from `crates/xla-rs`), which is started during the call. NULL: `pjrt`
     /// if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
-    pub engine: *const c_char,
+    pub engine: Text<'a>,
 }
 
 /// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three
@@ -172,29 +173,29 @@ pub type lxla_key_value_try_get_fn = Option<
 /// Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
 /// `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
 #[repr(C)]
-pub struct lxla_convolution_options {
+pub struct lxla_convolution_options<'a> {
     /// sizeof(lxla_convolution_options), set by the caller.
     pub struct_size: usize,
     /// Number of spatial axes: the rank of the operands minus 2. Ignored if all lists are NULL.
     pub spatial_rank: usize,
     /// Step between adjacent windows, at least 1. Default 1.
-    pub window_strides: *const i64,
+    pub window_strides: List<'a, i64>,
     /// Number of zeros before the first element; a negative number removes elements. Default 0.
-    pub padding_low: *const i64,
+    pub padding_low: List<'a, i64>,
     /// Number of zeros after the last element; a negative number removes elements. Default 0.
-    pub padding_high: *const i64,
+    pub padding_high: List<'a, i64>,
     /// Distance between adjacent elements of lhs after insertion of zeros, at least 1. Default 1.
-    pub lhs_dilation: *const i64,
+    pub lhs_dilation: List<'a, i64>,
     /// Distance between adjacent elements of rhs, at least 1. Default 1.
-    pub rhs_dilation: *const i64,
+    pub rhs_dilation: List<'a, i64>,
     /// 1 reverses rhs along the axis. Default 0.
-    pub window_reversal: *const i32,
+    pub window_reversal: List<'a, i32>,
     /// Axes of lhs: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
-    pub lhs_dimensions: *const i64,
+    pub lhs_dimensions: List<'a, i64>,
     /// Axes of rhs: output features, input features, spatial axes. Default 0, 1, 2, ... (OIHW).
-    pub rhs_dimensions: *const i64,
+    pub rhs_dimensions: List<'a, i64>,
     /// Axes of the result: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
-    pub out_dimensions: *const i64,
+    pub out_dimensions: List<'a, i64>,
     /// Number of groups into which the features are split, each convolved with its part of rhs. Default 1.
     pub feature_group_count: i64,
     /// Number of groups into which the batch is split, each convolved with its part of rhs. Default 1. One of the two
@@ -226,12 +227,12 @@ pub struct lxla_memory_stats {
 
 /// Options of `lxla_custom_call`. NULL or 0 selects the default of a field.
 #[repr(C)]
-pub struct lxla_custom_call_options {
+pub struct lxla_custom_call_options<'a> {
     /// sizeof(lxla_custom_call_options), set by the caller.
     pub struct_size: usize,
     /// Configuration passed to the target: a string, or for TYPED_FFI an MLIR dictionary such as `{lower = true, n =
     /// 3 : i64}`. Default: none.
-    pub backend_config: *const c_char,
+    pub backend_config: Text<'a>,
     /// Calling convention of the target, one of `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
     pub api_version: i32,
     /// Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
@@ -240,14 +241,14 @@ pub struct lxla_custom_call_options {
 
 /// Options of `lxla_save_with_options` and `lxla_save_async_with_options`. NULL or 0 selects the default of a field.
 #[repr(C)]
-pub struct lxla_save_options {
+pub struct lxla_save_options<'a> {
     /// sizeof(lxla_save_options), set by the caller.
     pub struct_size: usize,
     /// Keys of the file's metadata (`__metadata__` of the format), distinct, UTF-8. The strings are copied during the
     /// call.
-    pub metadata_keys: *const *const c_char,
+    pub metadata_keys: List<'a, Text<'a>>,
     /// Value of each key, UTF-8.
-    pub metadata_values: *const *const c_char,
+    pub metadata_values: List<'a, Text<'a>>,
     /// Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
     pub n_metadata: usize,
     /// Switch: if no metadata is given, that of the replaced file is kept. Default on.
@@ -256,11 +257,11 @@ pub struct lxla_save_options {
 
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
 #[repr(C)]
-pub struct lxla_vjp_options {
+pub struct lxla_vjp_options<'a> {
     /// sizeof(lxla_vjp_options), set by the caller.
     pub struct_size: usize,
     /// Distinct indices of the parameters by which to differentiate, of float or complex dtypes. Default: all of them.
-    pub wrt: *const usize,
+    pub wrt: List<'a, usize>,
     /// Length of `wrt`.
     pub n_wrt: usize,
     /// Switch: differentiates by the captured values of float or complex dtypes too. Default off.
@@ -268,7 +269,7 @@ pub struct lxla_vjp_options {
     /// Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
     pub checkpoint: i32,
     /// Names of the values that SAVE_NAMED saves, as given to `lxla_checkpoint_name`.
-    pub saved_names: *const *const c_char,
+    pub saved_names: List<'a, Text<'a>>,
     /// Length of `saved_names`.
     pub n_saved_names: usize,
 }
@@ -276,35 +277,35 @@ pub struct lxla_vjp_options {
 /// Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
 /// negative.
 #[repr(C)]
-pub struct lxla_gather_options {
+pub struct lxla_gather_options<'a> {
     /// sizeof(lxla_gather_options), set by the caller.
     pub struct_size: usize,
     /// Axes of the result that index into a slice, ascending.
-    pub offset_dims: *const i64,
+    pub offset_dims: List<'a, i64>,
     /// Length of `offset_dims`.
     pub n_offset_dims: usize,
     /// Axes of x that are removed from each slice, ascending; their slice size is 1.
-    pub collapsed_slice_dims: *const i64,
+    pub collapsed_slice_dims: List<'a, i64>,
     /// Length of `collapsed_slice_dims`.
     pub n_collapsed_slice_dims: usize,
     /// Batch axes of x, ascending. The slice start on such an axis is the position along the paired batch axis of the
     /// indices.
-    pub operand_batching_dims: *const i64,
+    pub operand_batching_dims: List<'a, i64>,
     /// Length of `operand_batching_dims`.
     pub n_operand_batching_dims: usize,
     /// Batch axes of the indices, paired with `operand_batching_dims`.
-    pub start_indices_batching_dims: *const i64,
+    pub start_indices_batching_dims: List<'a, i64>,
     /// Length of `start_indices_batching_dims`.
     pub n_start_indices_batching_dims: usize,
     /// Element i of an index vector is the slice start on axis `start_index_map[i]` of x.
-    pub start_index_map: *const i64,
+    pub start_index_map: List<'a, i64>,
     /// Length of `start_index_map`.
     pub n_start_index_map: usize,
     /// Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
     /// element.
     pub index_vector_dim: i64,
     /// Size of a slice on each axis of x.
-    pub slice_sizes: *const i64,
+    pub slice_sizes: List<'a, i64>,
     /// Length of `slice_sizes`.
     pub n_slice_sizes: usize,
     /// 1: the caller guarantees that the index vectors are sorted in ascending order.
@@ -314,28 +315,28 @@ pub struct lxla_gather_options {
 /// Dimension numbers of `lxla_scatter`, named as in StableHLO. Each list is followed by its length. Axes must not be
 /// negative.
 #[repr(C)]
-pub struct lxla_scatter_options {
+pub struct lxla_scatter_options<'a> {
     /// sizeof(lxla_scatter_options), set by the caller.
     pub struct_size: usize,
     /// Axes of the updates that index into a slice, ascending.
-    pub update_window_dims: *const i64,
+    pub update_window_dims: List<'a, i64>,
     /// Length of `update_window_dims`.
     pub n_update_window_dims: usize,
     /// Axes of the inputs that the slices lack, ascending; the slice size there is 1.
-    pub inserted_window_dims: *const i64,
+    pub inserted_window_dims: List<'a, i64>,
     /// Length of `inserted_window_dims`.
     pub n_inserted_window_dims: usize,
     /// Batch axes of the inputs, ascending. The slice start on such an axis is the position along the paired batch
     /// axis of the indices.
-    pub input_batching_dims: *const i64,
+    pub input_batching_dims: List<'a, i64>,
     /// Length of `input_batching_dims`.
     pub n_input_batching_dims: usize,
     /// Batch axes of the indices, paired with `input_batching_dims`.
-    pub scatter_indices_batching_dims: *const i64,
+    pub scatter_indices_batching_dims: List<'a, i64>,
     /// Length of `scatter_indices_batching_dims`.
     pub n_scatter_indices_batching_dims: usize,
     /// Element i of an index vector is the slice start on axis `scatter_dims_to_operand_dims[i]` of the inputs.
-    pub scatter_dims_to_operand_dims: *const i64,
+    pub scatter_dims_to_operand_dims: List<'a, i64>,
     /// Length of `scatter_dims_to_operand_dims`.
     pub n_scatter_dims_to_operand_dims: usize,
     /// Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
@@ -349,23 +350,23 @@ pub struct lxla_scatter_options {
 
 /// Window configuration of `lxla_reduce_window` and `lxla_select_and_scatter`. Each list has `rank` entries.
 #[repr(C)]
-pub struct lxla_window_options {
+pub struct lxla_window_options<'a> {
     /// sizeof(lxla_window_options), set by the caller.
     pub struct_size: usize,
     /// Rank of the input.
     pub rank: usize,
     /// Number of elements of a window on each axis, at least 1. Required.
-    pub window_dimensions: *const i64,
+    pub window_dimensions: List<'a, i64>,
     /// Step between adjacent windows. NULL: 1.
-    pub strides: *const i64,
+    pub strides: List<'a, i64>,
     /// Distance between adjacent elements of the input after insertion of padding. NULL: 1.
-    pub base_dilations: *const i64,
+    pub base_dilations: List<'a, i64>,
     /// Distance between adjacent elements of a window. NULL: 1.
-    pub window_dilations: *const i64,
+    pub window_dilations: List<'a, i64>,
     /// Padding before the first element; a negative number removes elements. NULL: 0.
-    pub low: *const i64,
+    pub low: List<'a, i64>,
     /// Padding after the last element; a negative number removes elements. NULL: 0.
-    pub high: *const i64,
+    pub high: List<'a, i64>,
 }
 
 /// Limits of a dtype, as `finfo` and `iinfo` of NumPy. The caller sets `struct_size`; at most that many bytes are
