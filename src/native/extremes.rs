@@ -3,9 +3,9 @@
 use super::array::Array;
 use super::element::unsupported;
 use super::indexing::integers;
+use super::order::{Ordered, by_order};
 use super::places::elements_at;
 use super::shape::concatenate;
-use super::sorting::{Ordered, by_order};
 use crate::allocation::filled;
 use crate::error::Result;
 use crate::types::{DType, Dims, TensorType, count};
