@@ -5,7 +5,6 @@ use super::element::Element;
 use super::fast;
 use super::fast64;
 use super::powers;
-use super::powers64;
 use super::roots;
 use super::writer::Writer;
 
@@ -227,7 +226,7 @@ real! {
         sines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::sin),
         cosines: |x: &[f64], out: &mut Writer<f64>| out.map(x, f64::cos),
         tangents: fast64::tangents,
-        powers: powers64::powers,
+        powers: powers::powers,
     }
 }
 

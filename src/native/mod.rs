@@ -36,7 +36,6 @@ mod order;
 mod parallel;
 mod places;
 mod powers;
-mod powers64;
 mod precision;
 mod random;
 mod reduction;

@@ -1,18 +1,9 @@
-//! `x^y` of f32 in three loops over blocks of pairs: one loop would be a chain of dependent instructions too long for
-//! the processor to overlap several of them.
+//! `x^y` of f32 in three loops, with logarithms in f64.
 
-use super::fast::{ROUND_64, fraction, polynomial64};
-use super::wide::widest;
-use super::writer::Writer;
-
-/// Number of pairs of a block: all that is computed of one stays in the L1 cache.
-const BLOCK: usize = 256;
-
-/// Number of pairs of the block of a short row.
-const SHORT_BLOCK: usize = 32;
-
-/// A block is padded to a multiple of this number of pairs, which fill the vector registers of every processor.
-const LANES: usize = 16;
+use super::super::fast::{ROUND_64, fraction, polynomial64};
+use super::super::wide::widest;
+use super::super::writer::Writer;
+use super::Base;
 
 /// Largest absolute exponent of 2 that is computed; the results of larger ones are infinite or 0.
 const MOST_EXPONENT: f64 = 200.0;
@@ -38,50 +29,33 @@ const POWER_OF_TWO: [f64; 8] = [
     1.530_374_155_434_504_5e-5,
 ];
 
-/// `x^y` for each pair: almost always the nearest f32. Pairs other than positive normal finite `x` and finite `y` use
-/// the standard library's `powf`.
-pub fn powers(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
-    if x.len() <= SHORT_BLOCK { in_blocks::<SHORT_BLOCK>(x, y, out) } else { in_blocks::<BLOCK>(x, y, out) }
-}
+impl Base for f32 {
+    type Block<const N: usize> = Block<N>;
+    const LANES: usize = 16;
+    const ONE: f32 = 1.0;
 
-fn in_blocks<const N: usize>(x: &[f32], y: &[f32], out: &mut Writer<f32>) {
-    let mut block = Block::<N> { parts: [[0.0; N]; 3], exponents: [0.0; N] };
-    for (x, y) in x.chunks(N).zip(y.chunks(N)) {
-        let all = if x.len() % LANES == 0 {
-            block.fill(x, y)
-        } else {
-            let (mut padded_x, mut padded_y) = ([1.0; N], [1.0; N]);
-            padded_x[..x.len()].copy_from_slice(x);
-            padded_y[..y.len()].copy_from_slice(y);
-            let count = x.len().next_multiple_of(LANES);
-            block.fill(&padded_x[..count], &padded_y[..count])
-        };
-        let exponents = &block.exponents[..x.len()];
-        if all {
-            out.compute(exponents, power_of_two);
-            continue;
-        }
-        let power = |i: usize| if is_ordinary(x[i], y[i]) { power_of_two(exponents[i]) } else { x[i].powf(y[i]) };
-        out.generate(x.len(), power);
+    fn is_ordinary(x: f32, y: f32) -> bool {
+        (f32::MIN_POSITIVE..f32::INFINITY).contains(&x) && y.abs() < f32::INFINITY
+    }
+
+    fn power(x: f32, y: f32) -> f32 {
+        x.powf(y)
     }
 }
 
-/// Whether a pair is computed here.
-fn is_ordinary(x: f32, y: f32) -> bool {
-    (f32::MIN_POSITIVE..f32::INFINITY).contains(&x) && y.abs() < f32::INFINITY
-}
-
-/// Intermediate results for a block of pairs.
-struct Block<const N: usize> {
+/// Intermediate results of a block of pairs.
+pub struct Block<const N: usize> {
     /// The results of [`quotient`].
     parts: [[f32; N]; 3],
     /// Base-2 logarithms of the powers.
     exponents: [f64; N],
 }
 
-impl<const N: usize> Block<N> {
-    /// Computes the exponents of at most `N` pairs, and returns whether all pairs are ordinary. The exponents of others
-    /// are meaningless.
+impl<const N: usize> super::Block<f32> for Block<N> {
+    fn new() -> Block<N> {
+        Block { parts: [[0.0; N]; 3], exponents: [0.0; N] }
+    }
+
     fn fill(&mut self, x: &[f32], y: &[f32]) -> bool {
         let [n, s, rest] = &mut self.parts;
         let (n, s, rest) = (&mut n[..x.len()], &mut s[..x.len()], &mut rest[..x.len()]);
@@ -106,6 +80,14 @@ impl<const N: usize> Block<N> {
                 farthest_x < f32::INFINITY.to_bits() - FIRST && largest_y < f32::INFINITY.to_bits()
             },
         )
+    }
+
+    fn power(&self, i: usize) -> f32 {
+        power_of_two(self.exponents[i])
+    }
+
+    fn write(&self, count: usize, out: &mut Writer<f32>) {
+        out.compute(&self.exponents[..count], power_of_two);
     }
 }
 
@@ -142,15 +124,7 @@ fn power_of_two(e: f64) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::mem::MaybeUninit;
-
-    fn computed(x: &[f32], y: &[f32]) -> Vec<f32> {
-        let mut slots = vec![MaybeUninit::uninit(); x.len()];
-        let mut out = Writer::new(&mut slots);
-        powers(x, y, &mut out);
-        out.finish().to_vec()
-    }
+    use super::super::tests::{check_single, computed};
 
     /// Pairs of numbers of all sizes, whose powers are finite.
     fn ordinary() -> impl Iterator<Item = (f32, f32)> {
@@ -186,14 +160,6 @@ mod tests {
 
     #[test]
     fn a_power_depends_on_its_pair_alone() {
-        let (x, y): (Vec<f32>, Vec<f32>) = ordinary().filter(|(x, y)| is_ordinary(*x, *y)).take(2 * BLOCK).unzip();
-        let all = computed(&x, &y);
-        for count in [1, LANES - 1, LANES, LANES + 1, SHORT_BLOCK, SHORT_BLOCK + 1, BLOCK, BLOCK + 7] {
-            assert_eq!(computed(&x[..count], &y[..count]), all[..count]);
-            let mut disturbed = x[..count].to_vec();
-            disturbed[count / 2] = -2.0;
-            let got = computed(&disturbed, &y[..count]);
-            assert!((0..count).all(|i| i == count / 2 || got[i] == all[i]), "{count}");
-        }
+        check_single(ordinary(), -2.0);
     }
 }

@@ -1,18 +1,10 @@
-//! `x^y` of f64 in two loops over blocks of pairs, like that of f32 in `powers.rs`. Logarithms are sums of two f64.
+//! `x^y` of f64 in two loops. Logarithms are sums of two f64.
 
-use super::fast::{EXPONENTIAL, ROUND_64, polynomial64};
-use super::fast64::fraction;
-use super::wide::widest;
-use super::writer::Writer;
-
-/// Number of pairs of a block: all that is computed of one stays in the L1 cache.
-const BLOCK: usize = 256;
-
-/// Number of pairs of the block of a short row.
-const SHORT_BLOCK: usize = 32;
-
-/// A block is padded to a multiple of this number of pairs, which fill the vector registers of every processor.
-const LANES: usize = 8;
+use super::super::fast::{EXPONENTIAL, ROUND_64, polynomial64};
+use super::super::fast64::fraction;
+use super::super::wide::widest;
+use super::super::writer::Writer;
+use super::Base;
 
 /// Largest absolute exponent of 2 that is computed; the results of larger ones are infinite or 0.
 const MOST_EXPONENT: f64 = 1200.0;
@@ -33,50 +25,33 @@ const THIRD: [f64; 2] = [0.333_333_333_333_333_3, 1.850_371_707_708_594e-17];
 const TWO_LOG2_E: [f64; 2] = [2.885_390_081_777_926_8, 4.071_054_748_074_782e-17];
 const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
 
-/// `x^y` for each pair, with an error below 0.8 ulp. Pairs other than positive normal finite `x` and finite `y` use the
-/// standard library's `powf`.
-pub fn powers(x: &[f64], y: &[f64], out: &mut Writer<f64>) {
-    if x.len() <= SHORT_BLOCK { in_blocks::<SHORT_BLOCK>(x, y, out) } else { in_blocks::<BLOCK>(x, y, out) }
-}
+impl Base for f64 {
+    type Block<const N: usize> = Block<N>;
+    const LANES: usize = 8;
+    const ONE: f64 = 1.0;
 
-fn in_blocks<const N: usize>(x: &[f64], y: &[f64], out: &mut Writer<f64>) {
-    let mut block = Block::<N> { exponents: [0.0; N], rests: [0.0; N], results: [0.0; N] };
-    for (x, y) in x.chunks(N).zip(y.chunks(N)) {
-        let all = if x.len() % LANES == 0 {
-            block.fill(x, y)
-        } else {
-            let (mut padded_x, mut padded_y) = ([1.0; N], [1.0; N]);
-            padded_x[..x.len()].copy_from_slice(x);
-            padded_y[..y.len()].copy_from_slice(y);
-            let count = x.len().next_multiple_of(LANES);
-            block.fill(&padded_x[..count], &padded_y[..count])
-        };
-        let results = &block.results[..x.len()];
-        if all {
-            out.copy(results);
-            continue;
-        }
-        let power = |i: usize| if is_ordinary(x[i], y[i]) { results[i] } else { x[i].powf(y[i]) };
-        out.generate(x.len(), power);
+    fn is_ordinary(x: f64, y: f64) -> bool {
+        (f64::MIN_POSITIVE..f64::INFINITY).contains(&x) && y.abs() < f64::INFINITY
+    }
+
+    fn power(x: f64, y: f64) -> f64 {
+        x.powf(y)
     }
 }
 
-/// Whether a pair is computed here.
-fn is_ordinary(x: f64, y: f64) -> bool {
-    (f64::MIN_POSITIVE..f64::INFINITY).contains(&x) && y.abs() < f64::INFINITY
-}
-
-/// Intermediate results for a block of pairs.
-struct Block<const N: usize> {
+/// Intermediate results of a block of pairs.
+pub struct Block<const N: usize> {
     /// Base-2 logarithms of the powers, and what is left of them.
     exponents: [f64; N],
     rests: [f64; N],
     results: [f64; N],
 }
 
-impl<const N: usize> Block<N> {
-    /// Computes the powers of at most `N` pairs, and returns whether all pairs are ordinary. The results of others are
-    /// meaningless.
+impl<const N: usize> super::Block<f64> for Block<N> {
+    fn new() -> Block<N> {
+        Block { exponents: [0.0; N], rests: [0.0; N], results: [0.0; N] }
+    }
+
     fn fill(&mut self, x: &[f64], y: &[f64]) -> bool {
         let exponents = &mut self.exponents[..x.len()];
         let rests = &mut self.rests[..x.len()];
@@ -98,6 +73,14 @@ impl<const N: usize> Block<N> {
                 farthest_x < f64::INFINITY.to_bits() - FIRST && largest_y < f64::INFINITY.to_bits()
             },
         )
+    }
+
+    fn power(&self, i: usize) -> f64 {
+        self.results[i]
+    }
+
+    fn write(&self, count: usize, out: &mut Writer<f64>) {
+        out.copy(&self.results[..count]);
     }
 }
 
@@ -164,15 +147,7 @@ fn power_of_two(e: f64, rest: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::mem::MaybeUninit;
-
-    fn computed(x: &[f64], y: &[f64]) -> Vec<f64> {
-        let mut slots = vec![MaybeUninit::uninit(); x.len()];
-        let mut out = Writer::new(&mut slots);
-        powers(x, y, &mut out);
-        out.finish().to_vec()
-    }
+    use super::super::tests::{check_single, computed};
 
     /// Pairs of numbers of all sizes, with powers between underflow and overflow, and some beyond.
     fn ordinary() -> impl Iterator<Item = (f64, f64)> {
@@ -198,14 +173,6 @@ mod tests {
 
     #[test]
     fn a_power_depends_on_its_pair_alone() {
-        let (x, y): (Vec<f64>, Vec<f64>) = ordinary().filter(|(x, y)| is_ordinary(*x, *y)).take(2 * BLOCK).unzip();
-        let all = computed(&x, &y);
-        for count in [1, LANES - 1, LANES, LANES + 1, SHORT_BLOCK, SHORT_BLOCK + 1, BLOCK, BLOCK + 7] {
-            assert_eq!(computed(&x[..count], &y[..count]), all[..count]);
-            let mut disturbed = x[..count].to_vec();
-            disturbed[count / 2] = -2.0;
-            let got = computed(&disturbed, &y[..count]);
-            assert!((0..count).all(|i| i == count / 2 || got[i] == all[i]), "{count}");
-        }
+        check_single(ordinary(), -2.0);
     }
 }
