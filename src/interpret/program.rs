@@ -1,5 +1,6 @@
 //! Interpreter: evaluates a whole program, one operation at a time.
 
+use super::fused;
 use crate::allocation::{probe, with_room};
 use crate::error;
 use crate::error::Result;
@@ -32,7 +33,7 @@ pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Ve
 }
 
 /// A decoded program or body with the values of its scalar slots.
-struct Function<'a> {
+pub(super) struct Function<'a> {
     values: Vec<Instruction>,
     outputs: Vec<usize>,
     scalars: &'a [Scalar],
@@ -45,7 +46,7 @@ struct Function<'a> {
 type Results = SmallVec<[Array; 1]>;
 
 impl<'a> Function<'a> {
-    fn new(program: &Program, scalars: &'a [Scalar]) -> Result<Function<'a>> {
+    pub(super) fn new(program: &Program, scalars: &'a [Scalar]) -> Result<Function<'a>> {
         // Instructions, and the values of all of them.
         probe(program.decoded_bytes().saturating_mul(2), "the evaluation of a program")?;
         let (values, outputs) = program.decode();
@@ -61,7 +62,7 @@ impl<'a> Function<'a> {
         Function::new(body.program(), body.scalars())
     }
 
-    fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
+    pub(super) fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
         self.run(inputs, None)
     }
 
@@ -116,6 +117,14 @@ impl<'a> Function<'a> {
     fn call_in_blocks(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
         let count = ty.elements() as i64;
         let is_whole = |x: &&Array| x.ty().dims == ty.dims;
+        let row = TensorType::new(ty.dtype, &[count]);
+        let leaves = self.values.iter().filter(|value| value.op == Op::Leaf);
+        if leaves.map(|leaf| &leaf.ty).eq(inputs.iter().map(Array::ty)) {
+            let flat: Vec<Array> = inputs.iter().map(|x| x.reshape(&[x.ty().elements() as i64])).collect();
+            if let Some(made) = self.fused(&row, &flat) {
+                return Ok(made?.reshape(&ty.dims));
+            }
+        }
         let whole: Vec<Array> = inputs.iter().filter(is_whole).map(|x| x.reshape(&[count])).collect();
         let apply = |parts: &[Array], length: i64| {
             let mut parts = parts.iter();
@@ -127,7 +136,13 @@ impl<'a> Function<'a> {
             let made = self.run(&inputs, Some(length))?;
             Ok(made.into_iter().next().expect("the program has one output"))
         };
-        Ok(in_blocks(&TensorType::new(ty.dtype, &[count]), &whole, &apply)?.reshape(&ty.dims))
+        Ok(in_blocks(&row, &whole, &apply)?.reshape(&ty.dims))
+    }
+
+    /// Evaluates an elementwise program with one output as one function over blocks: `row` is the type of the output as
+    /// a vector. None if it cannot be evaluated so.
+    pub(super) fn fused(&self, row: &TensorType, inputs: &[Array]) -> Option<Result<Array>> {
+        fused::evaluate(&self.values, self.scalars, self.outputs[0], row, inputs)
     }
 
     /// Evaluates all values and returns the outputs. With a length, every value is a vector of that length instead of a
@@ -206,13 +221,22 @@ fn by_formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
         Ok(wide.reshape(&[length]))
     };
     let inputs: Vec<Array> = operands.iter().map(flat).collect::<Result<_>>()?;
-    let function = Function::of(&body)?;
+    let row = TensorType::new(ty.dtype, &[length]);
+    let made = match Function::of(&body)?.fused(&row, &inputs) {
+        Some(made) => made,
+        None => by_operations(&body, &row, &inputs),
+    };
+    Ok(made?.reshape(&ty.dims))
+}
+
+/// Evaluates a formula operation by operation, on vectors with the elements of `row`.
+pub(super) fn by_operations(body: &Body, row: &TensorType, inputs: &[Array]) -> Result<Array> {
+    let function = Function::of(body)?;
     let apply = |parts: &[Array], length: i64| {
         let made = function.call_each(parts, length)?;
         Ok(made.into_iter().next().expect("a function has one result"))
     };
-    let row = TensorType::new(ty.dtype, &[length]);
-    Ok(in_blocks(&row, &inputs, &apply)?.reshape(&ty.dims))
+    in_blocks(row, inputs, &apply)
 }
 
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar
@@ -241,65 +265,6 @@ mod tests {
     use crate::native::testing::{array, counted, row as line};
     use crate::ops::{self, Applied};
     use crate::types::{DType, ScalarValue};
-
-    /// Special numbers, numbers of all exponents, and numbers near 1.
-    fn sample(count: u64, seed: u64) -> Vec<f64> {
-        let special =
-            [0.0, 5e-324, 1e-310, 1e-45, 1e-8, 0.5, 1.0, 1.5, 2.0, 2.5, 79.0, 81.0, 88.5, 709.0, 1e10, 1e19, 3e38];
-        let special = special.into_iter().chain([1e300, f64::MAX, f64::INFINITY, f64::NAN]).flat_map(|x| [x, -x]);
-        let random = (0..count).flat_map(|i| {
-            let bits = (i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let small = (bits >> 12) as f64 / (1u64 << 51) as f64 - 1.0;
-            [f64::from_bits(bits), f64::from(f32::from_bits((bits >> 32) as u32)), small, 4.0 * small]
-        });
-        special.chain(random).collect()
-    }
-
-    /// Compares the kernel of a function with its formula: results are at most `units` in the last place apart; any NaN
-    /// equals any other.
-    fn compare_with_formula(op: Op, operands: &[&[f64]], units: u64) {
-        for dtype in [DType::F32, DType::F64] {
-            let wide: Vec<Array> = operands.iter().map(|x| line(x)).collect();
-            let arrays: Vec<Array> = wide.iter().map(|x| crate::native::convert(x, dtype).unwrap()).collect();
-            let references: Vec<&Array> = arrays.iter().collect();
-            let got = shortcut(op, arrays[0].ty(), &references).unwrap().unwrap();
-            let want = by_formula(op, arrays[0].ty(), &references).unwrap();
-            let bits = |x: &Array| -> Vec<u64> {
-                match dtype {
-                    DType::F32 => {
-                        x.elements::<f32>().iter().map(|x| if x.is_nan() { 1 } else { x.to_bits().into() }).collect()
-                    }
-                    _ => x.elements::<f64>().iter().map(|x| if x.is_nan() { 1 } else { x.to_bits() }).collect(),
-                }
-            };
-            for (i, (got, want)) in bits(&got).into_iter().zip(bits(&want)).enumerate() {
-                let at: Vec<f64> = operands.iter().map(|x| x[i]).collect();
-                assert!(got.abs_diff(want) <= units, "{op:?} {dtype} at {at:?}: bits {got:x}, not {want:x}");
-            }
-        }
-    }
-
-    #[test]
-    fn kernels_compute_their_formulas() {
-        let count = if cfg!(miri) { 4 } else { 5000 };
-        let x = sample(count, 1);
-        use UnaryFunction::*;
-        for function in [Trunc, Asinh, Acosh, Atanh] {
-            compare_with_formula(Op::UnaryFunction(function), &[&x], 0);
-        }
-        for function in [Log2, Log10, Sinh, Cosh] {
-            compare_with_formula(Op::UnaryFunction(function), &[&x], 3);
-        }
-        let mut y = sample(count, 7);
-        let special = sample(0, 0);
-        let (mut first, mut second): (Vec<f64>, Vec<f64>) =
-            special.iter().flat_map(|a| special.iter().map(move |b| (*a, *b))).unzip();
-        first.extend(&x);
-        second.append(&mut y);
-        for function in [BinaryFunction::Copysign, BinaryFunction::Logaddexp, BinaryFunction::NextAfter] {
-            compare_with_formula(Op::BinaryFunction(function), &[&first, &second], 0);
-        }
-    }
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
         trace.parameter(TensorType::new(DType::S32, dims))

@@ -32,7 +32,8 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
     }
 }
 
-fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
+/// Kernel of an operation on floats; None if they do not support it.
+pub(super) fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
     use BinaryOp::*;
     Some(match op {
         Add => |a, b, out| out.zip(a, b, T::plus),

@@ -3,7 +3,8 @@
 //!
 //! An operation chooses a *kernel*, a loop over slices of one element type, and passes it to a *driver*, which
 //! broadcasts, divides large work into pieces for several threads, and widens f16 and bf16 to f32 block by block. So
-//! each operation has one loop for each element type, instead of one for each combination of operands.
+//! each operation has one loop for each element type, instead of one for each combination of operands. Several
+//! elementwise operations of floats are evaluated together, without arrays for their results (`fused`).
 
 mod arcs;
 mod array;
@@ -27,6 +28,7 @@ mod fft_plans;
 mod folds;
 mod fourier;
 mod functions;
+mod fused;
 mod halves;
 mod indexing;
 mod integer;
@@ -68,6 +70,7 @@ pub use elementwise::Source;
 pub use extremes::extreme;
 pub use folds::reduce_with;
 pub use fourier::fft;
+pub use fused::{Builder, Fused, Lane, Value};
 pub use indexing::{dynamic_slice, dynamic_update_slice, integer, take};
 pub use linalg::{Triangle, cholesky, triangular_solve};
 pub use matmul::matmul;

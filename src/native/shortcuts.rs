@@ -66,7 +66,7 @@ macro_rules! kernels {
         far: $far:expr,
         hypot: $hypot:expr,
     }) => {
-        mod $name {
+        pub mod $name {
             use super::*;
 
             /// Coefficients of `(sinh x - x) / x^3`, a polynomial in `x^2`.

@@ -72,7 +72,8 @@ fn signed(op: UnaryOp, ty: &TensorType, x: &Array) -> Result<Array> {
     }
 }
 
-fn float<T: Real>(op: UnaryOp) -> Option<Kernel1<T, T>> {
+/// Kernel of an operation on floats; None if they do not support it.
+pub(super) fn float<T: Real>(op: UnaryOp) -> Option<Kernel1<T, T>> {
     use UnaryOp::*;
     Some(match op {
         Negate => |x, out| out.map(x, |x| -x),

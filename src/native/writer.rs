@@ -52,6 +52,13 @@ impl<'a, T: Element> Writer<'a, T> {
         Writer { slots, written: 0 }
     }
 
+    /// Creates a writer that replaces elements. What it does not write keeps its value.
+    pub fn over(elements: &'a mut [T]) -> Writer<'a, T> {
+        // SAFETY: `MaybeUninit<T>` has the layout of `T`. Writers write initialized elements only.
+        let slots = unsafe { &mut *(std::ptr::from_mut(elements) as *mut [MaybeUninit<T>]) };
+        Writer::new(slots)
+    }
+
     /// Number of slots that are not yet initialized.
     pub fn remaining(&self) -> usize {
         self.slots.len() - self.written
@@ -69,13 +76,16 @@ impl<'a, T: Element> Writer<'a, T> {
         &mut self.slots[self.written..][..count]
     }
 
+    // The closures of the loops are moved: through a reference, what `f` has captured might change with each element
+    // that is written, and the loops would not be vectorized.
+
     /// Writes `f` of each element.
     #[inline(always)]
     pub fn map<A: Copy>(&mut self, x: &[A], f: impl Fn(A) -> T) {
         let out = self.next(x.len());
         wide(
             #[inline(always)]
-            || {
+            move || {
                 for (out, &x) in out.iter_mut().zip(x) {
                     out.write(f(x));
                 }
@@ -90,7 +100,7 @@ impl<'a, T: Element> Writer<'a, T> {
         let out = self.next(x.len());
         widest(
             #[inline(always)]
-            || {
+            move || {
                 for (out, &x) in out.iter_mut().zip(x) {
                     out.write(f(x));
                 }
@@ -106,7 +116,7 @@ impl<'a, T: Element> Writer<'a, T> {
         let out = self.next(a.len());
         wide(
             #[inline(always)]
-            || {
+            move || {
                 for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
                     out.write(f(a, b));
                 }
@@ -122,9 +132,25 @@ impl<'a, T: Element> Writer<'a, T> {
         let out = self.next(a.len());
         widest(
             #[inline(always)]
-            || {
+            move || {
                 for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
                     out.write(f(a, b));
+                }
+            },
+        );
+        self.written += a.len();
+    }
+
+    /// Like [`Writer::compute_two`] with three operands.
+    #[inline(always)]
+    pub fn compute_three<A: Copy, B: Copy>(&mut self, a: &[A], b: &[B], c: &[B], f: impl Fn(A, B, B) -> T) {
+        assert!(a.len() == b.len() && a.len() == c.len(), "elements of the operands");
+        let out = self.next(a.len());
+        widest(
+            #[inline(always)]
+            move || {
+                for (out, ((&a, &b), &c)) in out.iter_mut().zip(a.iter().zip(b).zip(c)) {
+                    out.write(f(a, b, c));
                 }
             },
         );

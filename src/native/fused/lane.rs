@@ -1,0 +1,292 @@
+//! Loops of the steps, for f32 and f64.
+
+use super::super::elementwise::{Kernel1, Kernel2};
+use super::super::functions::Real;
+use super::super::integer::Integer;
+use super::super::shortcuts;
+use super::super::wide::to_i32;
+use super::super::writer::Writer;
+use super::super::{binary, unary};
+use crate::ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
+use bytemuck::Zeroable;
+use std::ops::{BitAnd, BitOr, Not};
+
+/// A loop over one operand and a constant.
+pub type WithScalar<A, O> = fn(&[A], A, &mut Writer<O>);
+
+/// Selects by a comparison of the first operand with a constant.
+pub type SelectIf<T, B> = fn(&[T], T, [&[B]; 2], &mut Writer<B>);
+
+/// The unsigned integer with the width of a float: the type of masks, all of whose bits are equal, and of integers of
+/// either sign.
+pub trait Word: Integer + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
+
+impl Word for u32 {}
+impl Word for u64 {}
+
+/// A float type in which functions are evaluated.
+pub trait Lane: Real {
+    /// Integers of this width.
+    type Bits: Word;
+
+    /// 0.
+    const ZERO: Self;
+
+    /// The bits, of which the low ones are those of the float.
+    fn of_bits(bits: u64) -> Self;
+    /// Comparison of integers, to a mask.
+    fn integer_test(op: CompareOp, signed: bool) -> Kernel2<Self::Bits, Self::Bits>;
+    /// Conversion from integers.
+    fn of_integers(signed: bool) -> Kernel1<Self::Bits, Self>;
+    /// Conversion to integers; None if it has no loop.
+    fn to_integers(signed: bool) -> Option<Kernel1<Self, Self::Bits>>;
+    /// Kernel of a function that has one.
+    fn of_one(function: UnaryFunction) -> Option<Kernel1<Self, Self>>;
+    /// Kernel of a function that has one.
+    fn of_two(function: BinaryFunction) -> Option<Kernel2<Self, Self>>;
+}
+
+macro_rules! lane {
+    ($T:ident, $Bits:ident, $Signed:ident, $module:ident, $to_signed:expr) => {
+        impl Lane for $T {
+            type Bits = $Bits;
+            const ZERO: $T = 0.0;
+
+            fn of_bits(bits: u64) -> $T {
+                $T::from_bits(bits as $Bits)
+            }
+
+            fn integer_test(op: CompareOp, signed: bool) -> Kernel2<$Bits, $Bits> {
+                use CompareOp::*;
+                match op {
+                    Eq => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a == b)),
+                    Ne => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a != b)),
+                    Lt if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>((a as $Signed) < b as $Signed)),
+                    Le if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed <= b as $Signed)),
+                    Gt if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed > b as $Signed)),
+                    Ge if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed >= b as $Signed)),
+                    Lt => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a < b)),
+                    Le => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a <= b)),
+                    Gt => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a > b)),
+                    Ge => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a >= b)),
+                }
+            }
+
+            fn of_integers(signed: bool) -> Kernel1<$Bits, $T> {
+                if signed {
+                    |x, out| out.compute(x, |x| x as $Signed as $T)
+                } else {
+                    |x, out| out.compute(x, |x| x as $T)
+                }
+            }
+
+            fn to_integers(signed: bool) -> Option<Kernel1<$T, $Bits>> {
+                if signed { Some(|x, out| out.compute(x, |x| $to_signed(x) as $Bits)) } else { None }
+            }
+
+            fn of_one(function: UnaryFunction) -> Option<Kernel1<$T, $T>> {
+                shortcuts::$module::of_one(function)
+            }
+
+            fn of_two(function: BinaryFunction) -> Option<Kernel2<$T, $T>> {
+                shortcuts::$module::of_two(function)
+            }
+        }
+    };
+}
+
+lane! { f32, u32, i32, single, to_i32 }
+lane! { f64, u64, i64, double, |x: f64| x as i64 }
+
+/// All bits set if it is true.
+#[inline(always)]
+pub fn mask<T: Lane>(is: bool) -> T::Bits {
+    if is { !T::Bits::zeroed() } else { T::Bits::zeroed() }
+}
+
+/// The bits of `a` where the mask is set, else those of `b`.
+#[inline(always)]
+fn blend<B: Word>(mask: B, a: B, b: B) -> B {
+    (a & mask) | (b & !mask)
+}
+
+/// Kernel of an operation; None if floats do not support it.
+pub fn map<T: Lane>(op: UnaryOp) -> Option<Kernel1<T, T>> {
+    use UnaryOp::*;
+    Some(match op {
+        Negate => |x, out| out.compute(x, |x| -x),
+        Abs => |x, out| out.compute(x, T::abs),
+        Sqrt => |x, out| out.compute(x, T::sqrt),
+        Floor => |x, out| out.compute(x, T::floor),
+        RoundNearestEven => |x, out| out.compute(x, T::round_to_even),
+        _ => return unary::float(op),
+    })
+}
+
+/// Kernel of an operation; None if floats do not support it.
+pub fn zip<T: Lane>(op: BinaryOp) -> Option<Kernel2<T, T>> {
+    use BinaryOp::*;
+    Some(match op {
+        Add => |a, b, out| out.compute_two(a, b, T::plus),
+        Subtract => |a, b, out| out.compute_two(a, b, T::minus),
+        Multiply => |a, b, out| out.compute_two(a, b, T::times),
+        Divide => |a, b, out| out.compute_two(a, b, T::over),
+        Maximum => |a, b, out| out.compute_two(a, b, T::greater),
+        Minimum => |a, b, out| out.compute_two(a, b, T::smaller),
+        _ => return binary::float(op),
+    })
+}
+
+/// Loop of an operation on an operand and a constant, which may be on the left; None if it has none.
+pub fn with_scalar<T: Lane>(op: BinaryOp, on_left: bool) -> Option<WithScalar<T, T>> {
+    use BinaryOp::*;
+    Some(match (op, on_left) {
+        (Add, _) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.plus(c),
+            )
+        },
+        (Multiply, _) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.times(c),
+            )
+        },
+        (Subtract, false) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.minus(c),
+            )
+        },
+        (Subtract, true) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| c.minus(x),
+            )
+        },
+        (Divide, false) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.over(c),
+            )
+        },
+        (Divide, true) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| c.over(x),
+            )
+        },
+        (Maximum, false) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.greater(c),
+            )
+        },
+        (Maximum, true) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| c.greater(x),
+            )
+        },
+        (Minimum, false) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| x.smaller(c),
+            )
+        },
+        (Minimum, true) => |x, c, out| {
+            out.compute(
+                x,
+                #[inline(always)]
+                |x| c.smaller(x),
+            )
+        },
+        _ => return None,
+    })
+}
+
+/// Comparison to a mask.
+pub fn test<T: Lane>(op: CompareOp) -> Kernel2<T, T::Bits> {
+    use CompareOp::*;
+    match op {
+        Eq => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a == b)),
+        Ne => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a != b)),
+        Lt => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a < b)),
+        Le => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a <= b)),
+        Gt => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a > b)),
+        Ge => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a >= b)),
+    }
+}
+
+/// Comparison with a constant to a mask.
+pub fn test_scalar<T: Lane>(op: CompareOp) -> WithScalar<T, T::Bits> {
+    use CompareOp::*;
+    match op {
+        Eq => |x, c, out| out.compute(x, |x| mask::<T>(x == c)),
+        Ne => |x, c, out| out.compute(x, |x| mask::<T>(x != c)),
+        Lt => |x, c, out| out.compute(x, |x| mask::<T>(x < c)),
+        Le => |x, c, out| out.compute(x, |x| mask::<T>(x <= c)),
+        Gt => |x, c, out| out.compute(x, |x| mask::<T>(x > c)),
+        Ge => |x, c, out| out.compute(x, |x| mask::<T>(x >= c)),
+    }
+}
+
+/// Comparison with a constant to pred.
+pub fn test_scalar_to_preds<T: Lane>(op: CompareOp) -> WithScalar<T, u8> {
+    use CompareOp::*;
+    match op {
+        Eq => |x, c, out| out.map(x, |x| u8::from(x == c)),
+        Ne => |x, c, out| out.map(x, |x| u8::from(x != c)),
+        Lt => |x, c, out| out.map(x, |x| u8::from(x < c)),
+        Le => |x, c, out| out.map(x, |x| u8::from(x <= c)),
+        Gt => |x, c, out| out.map(x, |x| u8::from(x > c)),
+        Ge => |x, c, out| out.map(x, |x| u8::from(x >= c)),
+    }
+}
+
+/// Selection by a comparison with a constant.
+pub fn select_if<T: Lane>(op: CompareOp) -> SelectIf<T, T::Bits> {
+    use CompareOp::*;
+    match op {
+        Eq => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x == c), a, b)),
+        Ne => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x != c), a, b)),
+        Lt => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x < c), a, b)),
+        Le => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x <= c), a, b)),
+        Gt => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x > c), a, b)),
+        Ge => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x >= c), a, b)),
+    }
+}
+
+/// Selection by a mask.
+pub fn select<B: Word>(mask: &[B], a: &[B], b: &[B], out: &mut Writer<B>) {
+    out.compute_three(mask, a, b, |mask, a, b| blend(mask, a, b));
+}
+
+pub fn is_finite<T: Lane>(x: &[T], out: &mut Writer<T::Bits>) {
+    out.compute(x, |x| mask::<T>(x.is_finite()));
+}
+
+/// Inverts all bits, also those of a mask.
+pub fn inverted<B: Word>(x: &[B], out: &mut Writer<B>) {
+    out.compute(x, |x| !x);
+}
+
+/// Masks of pred.
+pub fn of_preds<T: Lane>(x: &[u8], out: &mut Writer<T::Bits>) {
+    out.compute(x, |x| mask::<T>(x != 0));
+}
+
+/// Pred of masks.
+pub fn to_preds<B: Word>(x: &[B], out: &mut Writer<u8>) {
+    out.compute(x, |x| u8::from(x != B::zeroed()));
+}
