@@ -165,7 +165,7 @@ pub fn logarithms(x: &[f64], out: &mut Writer<f64>) {
 /// longer.
 #[inline(always)]
 pub fn positive(x: &[f64], out: &mut Writer<f64>, near: impl Fn(f64) -> f64 + Copy, far: impl Fn(f64) -> f64 + Copy) {
-    for x in x.chunks(256) {
+    for x in x.chunks(1024) {
         // Their bits are one range.
         const FIRST: u64 = f64::MIN_POSITIVE.to_bits();
         let farthest = widest(

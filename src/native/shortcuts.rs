@@ -1,7 +1,7 @@
 //! Kernels for elementwise functions that also have a formula, a list of simpler operations: one loop instead of one for
 //! each operation. The formula stays the definition. The inverse circular functions and hypot have algorithms of their
-//! own; log2, log10, sinh and cosh are rounded less often; the other kernels compute what the formula does, in the same
-//! order, with the same bits.
+//! own; log2, log10, sinh and cosh are rounded less often, and asinh and acosh of f32 otherwise; the other kernels compute
+//! what the formula does, in the same order, with the same bits.
 
 use super::arcs;
 use super::array::Array;
@@ -63,6 +63,7 @@ macro_rules! kernels {
         exp: $exp:ident,
         sinh: $polynomial:ident, $count:literal, $sinh:expr,
         log10_2: $log10_2:expr,
+        ln_1p_of_positive: $ln_of_positive:ident,
         far: $far:expr,
         hypot: $hypot:expr,
     }) => {
@@ -176,7 +177,7 @@ macro_rules! kernels {
             #[inline(always)]
             fn log_plus_one_of_sum(size: $T, sum: $T) -> $T {
                 let is_far = size > $far;
-                let log = $fast::ln_1p(if is_far { size } else { sum });
+                let log = $fast::$ln_of_positive(if is_far { size } else { sum });
                 log + if is_far { std::$T::consts::LN_2 } else { 0.0 }
             }
 
@@ -208,6 +209,7 @@ kernels! {
         exp: exp,
         sinh: polynomial, 4, [0.166_666_67, 0.008_333_34, 0.000_198_381_02, 2.806_280_3e-6],
         log10_2: [0.301_025_390_625, 4.605_038_981_195_214e-6],
+        ln_1p_of_positive: ln_1p_of_positive,
         far: 1e9,
         hypot: Some(each_pair!(roots::hypot)),
     }
@@ -225,6 +227,7 @@ kernels! {
             7.746_178_593_018_827e-13,
         ],
         log10_2: [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13],
+        ln_1p_of_positive: ln_1p,
         far: 1e18,
         hypot: None,
     }
