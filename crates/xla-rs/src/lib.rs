@@ -14,8 +14,8 @@ mod stablehlo;
 use crate::buffer::XlaRsBuffer;
 use crate::executable::XlaRsExecutable;
 use lazyxla::extension::{
-    Buffer, DType, Engine, EngineOptions, Error, Executable, Memory, Result, Signature, TensorType, exit, register,
-    xla_flags,
+    Buffer, Code, DType, Engine, EngineOptions, Error, Executable, Memory, Result, Signature, TensorType, exit,
+    register, xla_flags,
 };
 use std::any::Any;
 use std::sync::Arc;
@@ -66,15 +66,22 @@ struct XlaRsEngine {
     version: String,
 }
 
-/// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code;
-/// the messages of some begin with it.
+/// Words of XLA's messages, and the code of the status that has them.
+const CODES: [(&str, Code); 3] = [
+    ("RESOURCE_EXHAUSTED", Code::ResourceExhausted),
+    ("Out of memory", Code::ResourceExhausted),
+    ("No FFI handler registered", Code::NotFound),
+];
+
+/// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code,
+/// so the words of some messages tell it.
 fn failed(error: xla::Error) -> Error {
     let text = match error {
         xla::Error::XlaError { msg, .. } => msg,
         other => other.to_string(),
     };
-    let is_memory = text.contains("RESOURCE_EXHAUSTED") || text.contains("Out of memory");
-    if is_memory { error!(ResourceExhausted, "xla-rs: {text}") } else { error!(Internal, "xla-rs: {text}") }
+    let known = CODES.iter().find(|(words, _)| text.contains(words));
+    Error::new(known.map_or(Code::Internal, |(_, code)| *code), format!("xla-rs: {text}"))
 }
 
 /// The crate's name of a dtype. Five 8-bit floats have none: their buffers are of u8, and programs take them as what
