@@ -11,6 +11,9 @@
  * Status     Functions return lxla_status: LXLA_OK (0) or an error code. Codes 1 to 16 are those of absl and PJRT.
  *            lxla_last_error_message() returns the message of the calling thread's last failed call. The
  *            documentation omits the prefixes of constants: INVALID_ARGUMENT, SUM for LXLA_REDUCE_SUM.
+ * Pointers   A pointer that is not NULL is valid during the call, for as many elements as its length argument says: for
+ *            reads, or for writes if it is named out_* or dst. No other thread writes to memory that a call reads. An
+ *            output may have the memory of an input, such as a list of handles that is replaced.
  * Outputs    Write-only, written only on success, and not NULL. "Returns" and "Records" refer to the outputs.
  * Failure    A failed call has no effect. The library never prints, exits or aborts.
  * Handles    Structs of one field, passed by value. id 0 is the null handle. A new handle has one reference, also
@@ -80,881 +83,34 @@
 #define LXLA_VERSION_MINOR 1
 #define LXLA_VERSION_PATCH 0
 
-/**
- * Success.
- */
-#define LXLA_OK 0
-
-/**
- * The operation was cancelled.
- */
-#define LXLA_CANCELLED 1
-
-/**
- * Unknown error.
- */
-#define LXLA_UNKNOWN 2
-
-/**
- * An argument is invalid, regardless of the state of the library.
- */
-#define LXLA_INVALID_ARGUMENT 3
-
-/**
- * The operation did not complete in time.
- */
-#define LXLA_DEADLINE_EXCEEDED 4
-
-/**
- * A requested file, name or other entity was not found.
- */
-#define LXLA_NOT_FOUND 5
-
-/**
- * The entity to be created already exists.
- */
-#define LXLA_ALREADY_EXISTS 6
-
-/**
- * The caller lacks the permission for the operation.
- */
-#define LXLA_PERMISSION_DENIED 7
-
-/**
- * Memory or another resource is exhausted.
- */
-#define LXLA_RESOURCE_EXHAUSTED 8
-
-/**
- * The operation is not allowed in the current state.
- */
-#define LXLA_FAILED_PRECONDITION 9
-
-/**
- * The operation was aborted.
- */
-#define LXLA_ABORTED 10
-
-/**
- * A position is outside the valid range.
- */
-#define LXLA_OUT_OF_RANGE 11
-
-/**
- * The operation is not implemented by the library or the plugin.
- */
-#define LXLA_UNIMPLEMENTED 12
-
-/**
- * Internal error of the library or the plugin.
- */
-#define LXLA_INTERNAL 13
-
-/**
- * A service is currently unavailable.
- */
-#define LXLA_UNAVAILABLE 14
-
-/**
- * Data is lost or corrupted.
- */
-#define LXLA_DATA_LOSS 15
-
-/**
- * The caller could not be authenticated.
- */
-#define LXLA_UNAUTHENTICATED 16
-
-/**
- * A handle is 0, stale, foreign or was released.
- */
-#define LXLA_INVALID_HANDLE 64
-
-/**
- * A required pointer is NULL.
- */
-#define LXLA_NULL_ARGUMENT 65
-
-/**
- * Internal error: a panic was caught at the ABI boundary.
- */
-#define LXLA_PANIC 66
-
-/**
- * The process is a child of fork(); the library works in the parent only.
- */
-#define LXLA_FORKED 67
-
-/**
- * No device specified: cpu for new tensors; every XLA device for steps and waits.
- */
-#define LXLA_DEVICE_UNSPECIFIED 0
-
-/**
- * Host memory; operations are eager.
- */
-#define LXLA_DEVICE_CPU 1
-
-/**
- * A PJRT device; operations are lazy.
- */
-#define LXLA_DEVICE_XLA 2
-
-/**
- * A mesh, by its number in the environment; see `lxla_mesh_device`.
- */
-#define LXLA_DEVICE_MESH 3
-
-/**
- * Boolean, stored as one byte, 0 or 1.
- */
-#define LXLA_DTYPE_PRED 1
-
-/**
- * 8-bit signed integer.
- */
-#define LXLA_DTYPE_S8 2
-
-/**
- * 16-bit signed integer.
- */
-#define LXLA_DTYPE_S16 3
-
-/**
- * 32-bit signed integer.
- */
-#define LXLA_DTYPE_S32 4
-
-/**
- * 64-bit signed integer.
- */
-#define LXLA_DTYPE_S64 5
-
-/**
- * 8-bit unsigned integer.
- */
-#define LXLA_DTYPE_U8 6
-
-/**
- * 16-bit unsigned integer.
- */
-#define LXLA_DTYPE_U16 7
-
-/**
- * 32-bit unsigned integer.
- */
-#define LXLA_DTYPE_U32 8
-
-/**
- * 64-bit unsigned integer.
- */
-#define LXLA_DTYPE_U64 9
-
-/**
- * IEEE binary16 float.
- */
-#define LXLA_DTYPE_F16 10
-
-/**
- * IEEE binary32 float.
- */
-#define LXLA_DTYPE_F32 11
-
-/**
- * IEEE binary64 float.
- */
-#define LXLA_DTYPE_F64 12
-
-/**
- * bfloat16: 8 exponent bits, 7 mantissa bits.
- */
-#define LXLA_DTYPE_BF16 13
-
-/**
- * Complex number of two f32.
- */
-#define LXLA_DTYPE_C64 14
-
-/**
- * Complex number of two f64.
- */
-#define LXLA_DTYPE_C128 15
-
-/**
- * 8-bit float: 5 exponent bits, 2 mantissa bits, with infinities and NaN.
- */
-#define LXLA_DTYPE_F8E5M2 16
-
-/**
- * 8-bit float: 4 exponent bits, 3 mantissa bits, with NaN, without infinities.
- */
-#define LXLA_DTYPE_F8E4M3FN 17
-
-/**
- * 8-bit float: 4 exponent bits (bias 11), 3 mantissa bits, with NaN, without infinities and -0.
- */
-#define LXLA_DTYPE_F8E4M3B11FNUZ 18
-
-/**
- * 8-bit float: 5 exponent bits (bias 16), 2 mantissa bits, with NaN, without infinities and -0.
- */
-#define LXLA_DTYPE_F8E5M2FNUZ 19
-
-/**
- * 8-bit float: 4 exponent bits (bias 8), 3 mantissa bits, with NaN, without infinities and -0.
- */
-#define LXLA_DTYPE_F8E4M3FNUZ 20
-
-/**
- * 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN.
- */
-#define LXLA_DTYPE_F8E4M3 26
-
-/**
- * 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN.
- */
-#define LXLA_DTYPE_F8E3M4 27
-
-/**
- * 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN.
- */
-#define LXLA_DTYPE_F8E8M0FNU 28
-
-/**
- * Boolean.
- */
-#define LXLA_KIND_PRED 1
-
-/**
- * Signed integers.
- */
-#define LXLA_KIND_SIGNED 2
-
-/**
- * Unsigned integers.
- */
-#define LXLA_KIND_UNSIGNED 3
-
-/**
- * Floats, including 8-bit floats.
- */
-#define LXLA_KIND_FLOAT 4
-
-/**
- * Complex numbers.
- */
-#define LXLA_KIND_COMPLEX 5
-
-/**
- * The value is recorded, and not yet computed.
- */
-#define LXLA_STATE_PENDING 1
-
-/**
- * The value is on the device, or its computation is in flight.
- */
-#define LXLA_STATE_READY 2
-
-/**
- * The tensor is a placeholder and has no value.
- */
-#define LXLA_STATE_PLACEHOLDER 3
-
-/**
- * The value is an array in host memory (an eager tensor).
- */
-#define LXLA_STATE_NATIVE 4
-
-/**
- * The value is lost; reading it returns the error.
- */
-#define LXLA_STATE_FAILED 5
-
-/**
- * lhs + rhs. Integers wrap.
- */
-#define LXLA_BINARY_ADD 1
-
-/**
- * lhs - rhs. Integers wrap.
- */
-#define LXLA_BINARY_SUBTRACT 2
-
-/**
- * lhs * rhs. Integers wrap.
- */
-#define LXLA_BINARY_MULTIPLY 3
-
-/**
- * lhs / rhs. Integers truncate toward 0.
- */
-#define LXLA_BINARY_DIVIDE 4
-
-/**
- * lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
- */
-#define LXLA_BINARY_REMAINDER 5
-
-/**
- * lhs raised to the power rhs.
- */
-#define LXLA_BINARY_POWER 6
-
-/**
- * max(lhs, rhs); NaN if either is NaN; logical or for pred.
- */
-#define LXLA_BINARY_MAXIMUM 7
-
-/**
- * min(lhs, rhs); NaN if either is NaN; logical and for pred.
- */
-#define LXLA_BINARY_MINIMUM 8
-
-/**
- * atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
- */
-#define LXLA_BINARY_ATAN2 9
-
-/**
- * lhs & rhs: bitwise for integers, logical for pred.
- */
-#define LXLA_BINARY_AND 10
-
-/**
- * lhs | rhs: bitwise for integers, logical for pred.
- */
-#define LXLA_BINARY_OR 11
-
-/**
- * lhs ^ rhs: bitwise for integers, logical for pred.
- */
-#define LXLA_BINARY_XOR 12
-
-/**
- * lhs << rhs; 0 if rhs is at least the width of the dtype.
- */
-#define LXLA_BINARY_SHIFT_LEFT 13
-
-/**
- * lhs >> rhs, filled with copies of the top bit.
- */
-#define LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC 14
-
-/**
- * lhs >> rhs, filled with zeros; 0 if rhs is at least the width of the dtype.
- */
-#define LXLA_BINARY_SHIFT_RIGHT_LOGICAL 15
-
-/**
- * floor(lhs / rhs).
- */
-#define LXLA_BINARY_FLOOR_DIVIDE 16
-
-/**
- * lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
- */
-#define LXLA_BINARY_MODULO 17
-
-/**
- * |lhs| with the sign bit of rhs.
- */
-#define LXLA_BINARY_COPYSIGN 18
-
-/**
- * sqrt(lhs^2 + rhs^2) without intermediate overflow.
- */
-#define LXLA_BINARY_HYPOT 19
-
-/**
- * log(e^lhs + e^rhs) without intermediate overflow.
- */
-#define LXLA_BINARY_LOGADDEXP 20
-
-/**
- * The next float after lhs in the direction of rhs.
- */
-#define LXLA_BINARY_NEXT_AFTER 21
-
-/**
- * Derivative of order lhs of digamma at rhs; NaN unless lhs is an integer of at least 0 with a finite factorial.
- */
-#define LXLA_BINARY_POLYGAMMA 22
-
-/**
- * Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
- */
-#define LXLA_BINARY_ZETA 23
-
-/**
- * -x.
- */
-#define LXLA_UNARY_NEGATE 1
-
-/**
- * |x|; the magnitude for complex numbers.
- */
-#define LXLA_UNARY_ABS 2
-
-/**
- * -1, 0 or 1 by the sign of x; x / |x| for complex numbers.
- */
-#define LXLA_UNARY_SIGN 3
-
-/**
- * e^x.
- */
-#define LXLA_UNARY_EXPONENTIAL 4
-
-/**
- * e^x - 1, accurate near 0.
- */
-#define LXLA_UNARY_EXPONENTIAL_MINUS_ONE 5
-
-/**
- * Natural logarithm of x.
- */
-#define LXLA_UNARY_LOG 6
-
-/**
- * log(1 + x), accurate near 0.
- */
-#define LXLA_UNARY_LOG_PLUS_ONE 7
-
-/**
- * 1 / (1 + e^-x).
- */
-#define LXLA_UNARY_LOGISTIC 8
-
-/**
- * Hyperbolic tangent of x.
- */
-#define LXLA_UNARY_TANH 9
-
-/**
- * Square root of x.
- */
-#define LXLA_UNARY_SQRT 10
-
-/**
- * 1 / sqrt(x).
- */
-#define LXLA_UNARY_RSQRT 11
-
-/**
- * Cube root of x.
- */
-#define LXLA_UNARY_CBRT 12
-
-/**
- * Sine of x, in radians.
- */
-#define LXLA_UNARY_SINE 13
-
-/**
- * Cosine of x, in radians.
- */
-#define LXLA_UNARY_COSINE 14
-
-/**
- * Tangent of x, in radians.
- */
-#define LXLA_UNARY_TAN 15
-
-/**
- * Largest integer not greater than x.
- */
-#define LXLA_UNARY_FLOOR 16
-
-/**
- * Smallest integer not less than x.
- */
-#define LXLA_UNARY_CEIL 17
-
-/**
- * Nearest integer; ties to even.
- */
-#define LXLA_UNARY_ROUND_NEAREST_EVEN 18
-
-/**
- * Nearest integer; ties away from 0.
- */
-#define LXLA_UNARY_ROUND_NEAREST_AFZ 19
-
-/**
- * ~x: bitwise for integers, logical for pred.
- */
-#define LXLA_UNARY_NOT 20
-
-/**
- * Number of bits that are 1.
- */
-#define LXLA_UNARY_POPCNT 21
-
-/**
- * Number of leading bits that are 0.
- */
-#define LXLA_UNARY_COUNT_LEADING_ZEROS 22
-
-/**
- * True if x is neither infinite nor NaN.
- */
-#define LXLA_UNARY_IS_FINITE 23
-
-/**
- * True if x is NaN.
- */
-#define LXLA_UNARY_IS_NAN 24
-
-/**
- * True if x is infinite.
- */
-#define LXLA_UNARY_IS_INF 25
-
-/**
- * True if the sign bit of x is set.
- */
-#define LXLA_UNARY_SIGNBIT 26
-
-/**
- * x rounded toward 0.
- */
-#define LXLA_UNARY_TRUNC 27
-
-/**
- * Base-2 logarithm of x.
- */
-#define LXLA_UNARY_LOG2 28
-
-/**
- * Base-10 logarithm of x.
- */
-#define LXLA_UNARY_LOG10 29
-
-/**
- * Complex conjugate of x.
- */
-#define LXLA_UNARY_CONJ 30
-
-/**
- * Hyperbolic sine.
- */
-#define LXLA_UNARY_SINH 31
-
-/**
- * Hyperbolic cosine.
- */
-#define LXLA_UNARY_COSH 32
-
-/**
- * Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].
- */
-#define LXLA_UNARY_ASIN 33
-
-/**
- * Inverse cosine, from 0 to pi; NaN outside [-1, 1].
- */
-#define LXLA_UNARY_ACOS 34
-
-/**
- * Inverse tangent, from -pi/2 to pi/2.
- */
-#define LXLA_UNARY_ATAN 35
-
-/**
- * Inverse hyperbolic sine.
- */
-#define LXLA_UNARY_ASINH 36
-
-/**
- * Inverse hyperbolic cosine; NaN below 1.
- */
-#define LXLA_UNARY_ACOSH 37
-
-/**
- * Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1].
- */
-#define LXLA_UNARY_ATANH 38
-
-/**
- * Logarithm of the magnitude of the gamma function; infinite at 0 and negative integers.
- */
-#define LXLA_UNARY_LGAMMA 39
-
-/**
- * Derivative of lgamma; NaN at negative integers, and infinite at 0 with the opposite sign of the zero.
- */
-#define LXLA_UNARY_DIGAMMA 40
-
-/**
- * Inverse error function; infinite at -1 and 1, NaN outside [-1, 1].
- */
-#define LXLA_UNARY_ERF_INV 41
-
-/**
- * e^-|x| times the modified Bessel function of the first kind of order 1.
- */
-#define LXLA_UNARY_BESSEL_I1E 42
-
-/**
- * e^-|x| times the modified Bessel function of the first kind of order 0.
- */
-#define LXLA_UNARY_BESSEL_I0E 43
-
-/**
- * Derivative of digamma; infinite at 0 and negative integers.
- */
-#define LXLA_UNARY_TRIGAMMA 44
-
-/**
- * lhs == rhs.
- */
-#define LXLA_COMPARE_EQ 1
-
-/**
- * lhs != rhs.
- */
-#define LXLA_COMPARE_NE 2
-
-/**
- * lhs >= rhs.
- */
-#define LXLA_COMPARE_GE 3
-
-/**
- * lhs > rhs.
- */
-#define LXLA_COMPARE_GT 4
-
-/**
- * lhs <= rhs.
- */
-#define LXLA_COMPARE_LE 5
-
-/**
- * lhs < rhs.
- */
-#define LXLA_COMPARE_LT 6
-
-/**
- * Sum.
- */
-#define LXLA_REDUCE_SUM 1
-
-/**
- * Product.
- */
-#define LXLA_REDUCE_PRODUCT 2
-
-/**
- * Largest element.
- */
-#define LXLA_REDUCE_MAX 3
-
-/**
- * Smallest element.
- */
-#define LXLA_REDUCE_MIN 4
-
-/**
- * Logical and, of pred.
- */
-#define LXLA_REDUCE_ALL 5
-
-/**
- * Logical or, of pred.
- */
-#define LXLA_REDUCE_ANY 6
-
-/**
- * Forward transform, complex to complex.
- */
-#define LXLA_FFT_FFT 1
-
-/**
- * Inverse transform, complex to complex.
- */
-#define LXLA_FFT_IFFT 2
-
-/**
- * Forward transform, real to complex.
- */
-#define LXLA_FFT_RFFT 3
-
-/**
- * Inverse transform, complex to real.
- */
-#define LXLA_FFT_IRFFT 4
-
-/**
- * op(a) = a.
- */
-#define LXLA_TRANSPOSE_NO_TRANSPOSE 1
-
-/**
- * op(a) = transpose of a.
- */
-#define LXLA_TRANSPOSE_TRANSPOSE 2
-
-/**
- * op(a) = conjugate transpose of a.
- */
-#define LXLA_TRANSPOSE_ADJOINT 3
-
-/**
- * Threefry 2x32 with 20 rounds.
- */
-#define LXLA_RNG_THREE_FRY 1
-
-/**
- * Philox 4x32 with 10 rounds.
- */
-#define LXLA_RNG_PHILOX 2
-
-/**
- * The target receives pointers to its buffers, and cannot report an error.
- */
-#define LXLA_CUSTOM_CALL_ORIGINAL 1
-
-/**
- * As ORIGINAL, and the target reports a status.
- */
-#define LXLA_CUSTOM_CALL_STATUS_RETURNING 2
-
-/**
- * As STATUS_RETURNING, with one signature for CPU and other platforms.
- */
-#define LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED 3
-
-/**
- * The target receives typed buffers and attributes through XLA's foreign function interface.
- */
-#define LXLA_CUSTOM_CALL_TYPED_FFI 4
-
-/**
- * Saves every value that the backward pass reads.
- */
-#define LXLA_CHECKPOINT_SAVE_ALL 1
-
-/**
- * Saves parameters only, and computes all else again.
- */
-#define LXLA_CHECKPOINT_SAVE_NONE 2
-
-/**
- * Saves parameters and the results of dot products and convolutions.
- */
-#define LXLA_CHECKPOINT_SAVE_DOTS 3
-
-/**
- * Saves parameters and the values with the names in `saved_names`.
- */
-#define LXLA_CHECKPOINT_SAVE_NAMED 4
-
-/**
- * max(x, 0).
- */
-#define LXLA_ACTIVATION_RELU 1
-
-/**
- * x * Phi(x), with Phi the cumulative distribution function of the standard normal distribution.
- */
-#define LXLA_ACTIVATION_GELU 2
-
-/**
- * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.
- */
-#define LXLA_ACTIVATION_GELU_TANH 3
-
-/**
- * x / (1 + e^-x).
- */
-#define LXLA_ACTIVATION_SILU 4
-
-/**
- * min(max(x, 0), 6).
- */
-#define LXLA_ACTIVATION_RELU6 5
-
-/**
- * x if x > 0, else e^x - 1.
- */
-#define LXLA_ACTIVATION_ELU 6
-
-/**
- * 1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1)).
- */
-#define LXLA_ACTIVATION_SELU 7
-
-/**
- * log(1 + e^x).
- */
-#define LXLA_ACTIVATION_SOFTPLUS 8
-
-/**
- * x * tanh(log(1 + e^x)).
- */
-#define LXLA_ACTIVATION_MISH 9
-
-/**
- * -log(1 + e^-x).
- */
-#define LXLA_ACTIVATION_LOG_SIGMOID 10
-
-/**
- * min(max(x + 3, 0), 6) / 6.
- */
-#define LXLA_ACTIVATION_HARD_SIGMOID 11
-
-/**
- * x * min(max(x + 3, 0), 6) / 6.
- */
-#define LXLA_ACTIVATION_HARD_SWISH 12
-
-/**
- * Error function: erf(x).
- */
-#define LXLA_SPECIAL_ERF 1
-
-/**
- * Complementary error function: 1 - erf(x), accurate for large x.
- */
-#define LXLA_SPECIAL_ERFC 2
-
-/**
- * Cumulative distribution function of the standard normal distribution.
- */
-#define LXLA_SPECIAL_NORMAL_CDF 3
-
-/**
- * The update replaces the element.
- */
-#define LXLA_SCATTER_COPY 1
-
-/**
- * The update is added to the element.
- */
-#define LXLA_SCATTER_SUM 2
-
-/**
- * The element is multiplied by the update.
- */
-#define LXLA_SCATTER_PRODUCT 3
-
-/**
- * The larger of element and update.
- */
-#define LXLA_SCATTER_MAX 4
-
-/**
- * The smaller of element and update.
- */
-#define LXLA_SCATTER_MIN 5
-
-/**
- * Version of the ABI. Within one version, functions and constants are only added. Compare it with
- * `lxla_abi_version()` to check that header and library match.
- */
-#define LXLA_ABI_VERSION 1
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/* ---- Library: version, errors, the log. ---- */
+
+/* Status codes. Codes 1 to 16 are those of absl and PJRT. */
+#define LXLA_OK 0 /**< Success. */
+#define LXLA_CANCELLED 1 /**< The operation was cancelled. */
+#define LXLA_UNKNOWN 2 /**< Unknown error. */
+#define LXLA_INVALID_ARGUMENT 3 /**< An argument is invalid, regardless of the state of the library. */
+#define LXLA_DEADLINE_EXCEEDED 4 /**< The operation did not complete in time. */
+#define LXLA_NOT_FOUND 5 /**< A requested file, name or other entity was not found. */
+#define LXLA_ALREADY_EXISTS 6 /**< The entity to be created already exists. */
+#define LXLA_PERMISSION_DENIED 7 /**< The caller lacks the permission for the operation. */
+#define LXLA_RESOURCE_EXHAUSTED 8 /**< Memory or another resource is exhausted. */
+#define LXLA_FAILED_PRECONDITION 9 /**< The operation is not allowed in the current state. */
+#define LXLA_ABORTED 10 /**< The operation was aborted. */
+#define LXLA_OUT_OF_RANGE 11 /**< A position is outside the valid range. */
+#define LXLA_UNIMPLEMENTED 12 /**< The operation is not implemented by the library or the plugin. */
+#define LXLA_INTERNAL 13 /**< Internal error of the library or the plugin. */
+#define LXLA_UNAVAILABLE 14 /**< A service is currently unavailable. */
+#define LXLA_DATA_LOSS 15 /**< Data is lost or corrupted. */
+#define LXLA_UNAUTHENTICATED 16 /**< The caller could not be authenticated. */
+#define LXLA_INVALID_HANDLE 64 /**< A handle is 0, stale, foreign or was released. */
+#define LXLA_NULL_ARGUMENT 65 /**< A required pointer is NULL. */
+#define LXLA_PANIC 66 /**< Internal error: a panic was caught at the ABI boundary. */
+#define LXLA_FORKED 67 /**< The process is a child of fork(); the library works in the parent only. */
 
 /**
  * Status code returned by every fallible function: `LXLA_OK` (0) or another `LXLA_*` status code.
@@ -966,6 +122,90 @@ typedef int32_t lxla_status;
  * `user` is the pointer passed to `lxla_set_log_callback`.
  */
 typedef void (*lxla_log_fn)(int32_t level, const char *message, void *user);
+
+/**
+ * Version of the ABI. Within one version, functions and constants are only added. Compare it with
+ * `lxla_abi_version()` to check that header and library match.
+ */
+#define LXLA_ABI_VERSION 1
+
+/**
+ * Returns the ABI version of the loaded library. Never fails.
+ */
+uint32_t lxla_abi_version(void);
+
+/**
+ * Returns the version of the loaded library, such as "0.1.0", in static memory. Never fails.
+ */
+const char *lxla_version(void);
+
+/**
+ * Returns the name of a status code, such as "INVALID_ARGUMENT", in static memory; "UNKNOWN_STATUS" for any other
+ * number.
+ */
+const char *lxla_status_name(lxla_status status);
+
+/**
+ * Returns the name of a dtype, such as "bf16", in static memory; "unknown" for any other number.
+ */
+const char *lxla_dtype_name(int32_t dtype);
+
+/**
+ * Returns the message of the calling thread's last failed call: the function, the argument, the value given and the
+ * value expected; "" if no call failed. The memory belongs to the library, and is valid until the thread's next
+ * failed call. Successful calls do not change it.
+ */
+const char *lxla_last_error_message(void);
+
+/**
+ * Frees a string returned through a `char **out_text`. NULL is ignored. Each string must be freed once.
+ */
+void lxla_string_free(char *text);
+
+/**
+ * Sets the log callback, to which `user` is passed; NULL (the default) disables logging. The callback may be called
+ * from any thread at any time until it is replaced. It must not call the library, except for this function.
+ *
+ * Blocks until no other thread is in the previous callback, so that on return its `user` may be freed and its code
+ * unloaded. The caller must not hold a lock that the previous callback acquires. Does not block if called from
+ * within a callback.
+ */
+lxla_status lxla_set_log_callback(lxla_log_fn fn_,
+                                  void *user);
+
+/* ---- Dtypes: sizes, limits and promotion of element types, casts of scalars. ---- */
+
+/* Dtypes, with the numbers of PJRT. */
+#define LXLA_DTYPE_PRED 1 /**< Boolean, stored as one byte, 0 or 1. */
+#define LXLA_DTYPE_S8 2 /**< 8-bit signed integer. */
+#define LXLA_DTYPE_S16 3 /**< 16-bit signed integer. */
+#define LXLA_DTYPE_S32 4 /**< 32-bit signed integer. */
+#define LXLA_DTYPE_S64 5 /**< 64-bit signed integer. */
+#define LXLA_DTYPE_U8 6 /**< 8-bit unsigned integer. */
+#define LXLA_DTYPE_U16 7 /**< 16-bit unsigned integer. */
+#define LXLA_DTYPE_U32 8 /**< 32-bit unsigned integer. */
+#define LXLA_DTYPE_U64 9 /**< 64-bit unsigned integer. */
+#define LXLA_DTYPE_F16 10 /**< IEEE binary16 float. */
+#define LXLA_DTYPE_F32 11 /**< IEEE binary32 float. */
+#define LXLA_DTYPE_F64 12 /**< IEEE binary64 float. */
+#define LXLA_DTYPE_BF16 13 /**< bfloat16: 8 exponent bits, 7 mantissa bits. */
+#define LXLA_DTYPE_C64 14 /**< Complex number of two f32. */
+#define LXLA_DTYPE_C128 15 /**< Complex number of two f64. */
+#define LXLA_DTYPE_F8E5M2 16 /**< 8-bit float: 5 exponent bits, 2 mantissa bits, with infinities and NaN. */
+#define LXLA_DTYPE_F8E4M3FN 17 /**< 8-bit float: 4 exponent bits, 3 mantissa bits, with NaN, without infinities. */
+#define LXLA_DTYPE_F8E4M3B11FNUZ 18 /**< 8 bits: 4 of exponent (bias 11), 3 of mantissa; NaN, no infinity, no -0. */
+#define LXLA_DTYPE_F8E5M2FNUZ 19 /**< 8 bits: 5 of exponent (bias 16), 2 of mantissa; NaN, no infinity, no -0. */
+#define LXLA_DTYPE_F8E4M3FNUZ 20 /**< 8 bits: 4 of exponent (bias 8), 3 of mantissa; NaN, no infinity, no -0. */
+#define LXLA_DTYPE_F8E4M3 26 /**< 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN. */
+#define LXLA_DTYPE_F8E3M4 27 /**< 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN. */
+#define LXLA_DTYPE_F8E8M0FNU 28 /**< 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN. */
+
+/* Kinds of dtypes. */
+#define LXLA_KIND_PRED 1 /**< Boolean. */
+#define LXLA_KIND_SIGNED 2 /**< Signed integers. */
+#define LXLA_KIND_UNSIGNED 3 /**< Unsigned integers. */
+#define LXLA_KIND_FLOAT 4 /**< Floats, including 8-bit floats. */
+#define LXLA_KIND_COMPLEX 5 /**< Complex numbers. */
 
 /**
  * Limits of a dtype, as `finfo` and `iinfo` of NumPy. The caller sets `struct_size`; at most that many bytes are
@@ -1078,6 +318,63 @@ typedef struct {
    */
   lxla_scalar_value value;
 } lxla_scalar;
+
+/**
+ * Returns the size of one element in bytes.
+ */
+lxla_status lxla_dtype_size(int32_t dtype, size_t *out_size_bytes);
+
+/**
+ * Returns the common dtype of two dtypes of any kinds, for frontends that convert both operands to it. The rules are
+ * those of JAX without weak types:
+ *
+ * - pred and any dtype: that dtype.
+ * - Two signed or two unsigned integers: the wider one.
+ * - A signed and an unsigned integer: the narrowest signed integer that represents both; f64 for u64.
+ * - An integer and a float, 8-bit float or complex number: the latter, whatever its width.
+ * - Two floats: the wider one; f32 for f16 and bf16.
+ * - A float and a complex number: c64, or c128 if either has 64-bit parts.
+ * - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
+ *
+ * Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
+ * return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
+ */
+lxla_status lxla_dtype_promote(int32_t a,
+                               int32_t b,
+                               int32_t *out_dtype);
+
+/**
+ * Returns 1 if `lxla_dtype_promote` of the two dtypes is `to`, else 0, as `can_cast` of the Python array API
+ * standard. Casts from integers to floats may round. `lxla_convert` accepts all casts.
+ */
+lxla_status lxla_dtype_can_cast(int32_t from, int32_t to, int32_t *out_flag);
+
+/**
+ * Returns the limits of a dtype. The caller sets `out_limits->struct_size`; at most that many bytes are written.
+ */
+lxla_status lxla_dtype_info(int32_t dtype,
+                            lxla_dtype_limits *out_limits);
+
+/**
+ * Returns a scalar converted to another dtype, as NumPy's astype does it, for frontends whose scalars may overflow:
+ * operations with scalars return INVALID_ARGUMENT for a value that the dtype cannot represent. The result is that of
+ * `lxla_convert` of a tensor on cpu with this value:
+ *
+ * - Integers to integers: modulo 2^bits.
+ * - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
+ *   bits; overflow gives infinity, or NaN if the dtype has none.
+ * - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
+ * - Complex numbers to other numbers: the real part.
+ * - All to pred: 1 if the value is not 0.
+ *
+ * The scalar first takes its own dtype by the same rules: f32 0.1 to f64 is 0.1 rounded to f32, s8 300 is 44.
+ * `out_scalar` may be `scalar`.
+ */
+lxla_status lxla_scalar_cast(const lxla_scalar *scalar,
+                             int32_t dtype,
+                             lxla_scalar *out_scalar);
+
+/* ---- Environments: options, scopes, counters. ---- */
 
 /**
  * Function that receives the reply of a function of `lxla_key_value_store`. Call it as `reply(to, bytes, size)`, with
@@ -1240,529 +537,6 @@ typedef struct {
 } lxla_env;
 
 /**
- * A device of an environment: a kind and an index among the devices of that kind.
- */
-typedef struct {
-  /**
-   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU`, `LXLA_DEVICE_XLA` or `LXLA_DEVICE_MESH`.
-   */
-  int32_t kind;
-  /**
-   * Index of the device, from 0. Must be 0 for UNSPECIFIED and CPU.
-   */
-  int32_t ordinal;
-} lxla_device;
-
-/**
- * Handle of a tensor. id 0 is the null handle.
- */
-typedef struct {
-  /**
-   * Opaque.
-   */
-  uint64_t id;
-} lxla_tensor;
-
-/**
- * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
- */
-typedef void (*lxla_release_fn)(void *user);
-
-/**
- * Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
- * negative.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_gather_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Axes of the result that index into a slice, ascending.
-   */
-  const int64_t *offset_dims;
-  /**
-   * Length of `offset_dims`.
-   */
-  size_t n_offset_dims;
-  /**
-   * Axes of x that are removed from each slice, ascending; their slice size is 1.
-   */
-  const int64_t *collapsed_slice_dims;
-  /**
-   * Length of `collapsed_slice_dims`.
-   */
-  size_t n_collapsed_slice_dims;
-  /**
-   * Batch axes of x, ascending. The slice start on such an axis is the position along the paired batch axis of the
-   * indices.
-   */
-  const int64_t *operand_batching_dims;
-  /**
-   * Length of `operand_batching_dims`.
-   */
-  size_t n_operand_batching_dims;
-  /**
-   * Batch axes of the indices, paired with `operand_batching_dims`.
-   */
-  const int64_t *start_indices_batching_dims;
-  /**
-   * Length of `start_indices_batching_dims`.
-   */
-  size_t n_start_indices_batching_dims;
-  /**
-   * Element i of an index vector is the slice start on axis `start_index_map[i]` of x.
-   */
-  const int64_t *start_index_map;
-  /**
-   * Length of `start_index_map`.
-   */
-  size_t n_start_index_map;
-  /**
-   * Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
-   * element.
-   */
-  int64_t index_vector_dim;
-  /**
-   * Size of a slice on each axis of x.
-   */
-  const int64_t *slice_sizes;
-  /**
-   * Length of `slice_sizes`.
-   */
-  size_t n_slice_sizes;
-  /**
-   * 1: the caller guarantees that the index vectors are sorted in ascending order.
-   */
-  int32_t indices_are_sorted;
-} lxla_gather_options;
-
-/**
- * Dimension numbers of `lxla_scatter`, named as in StableHLO. Each list is followed by its length. Axes must not be
- * negative.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_scatter_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Axes of the updates that index into a slice, ascending.
-   */
-  const int64_t *update_window_dims;
-  /**
-   * Length of `update_window_dims`.
-   */
-  size_t n_update_window_dims;
-  /**
-   * Axes of the inputs that the slices lack, ascending; the slice size there is 1.
-   */
-  const int64_t *inserted_window_dims;
-  /**
-   * Length of `inserted_window_dims`.
-   */
-  size_t n_inserted_window_dims;
-  /**
-   * Batch axes of the inputs, ascending. The slice start on such an axis is the position along the paired batch
-   * axis of the indices.
-   */
-  const int64_t *input_batching_dims;
-  /**
-   * Length of `input_batching_dims`.
-   */
-  size_t n_input_batching_dims;
-  /**
-   * Batch axes of the indices, paired with `input_batching_dims`.
-   */
-  const int64_t *scatter_indices_batching_dims;
-  /**
-   * Length of `scatter_indices_batching_dims`.
-   */
-  size_t n_scatter_indices_batching_dims;
-  /**
-   * Element i of an index vector is the slice start on axis `scatter_dims_to_operand_dims[i]` of the inputs.
-   */
-  const int64_t *scatter_dims_to_operand_dims;
-  /**
-   * Length of `scatter_dims_to_operand_dims`.
-   */
-  size_t n_scatter_dims_to_operand_dims;
-  /**
-   * Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
-   * element.
-   */
-  int64_t index_vector_dim;
-  /**
-   * 1: the caller guarantees that the index vectors are sorted in ascending order.
-   */
-  int32_t indices_are_sorted;
-  /**
-   * 1: the caller guarantees that no element is updated twice.
-   */
-  int32_t unique_indices;
-} lxla_scatter_options;
-
-/**
- * Handle of a traced computation. id 0 is the null handle.
- */
-typedef struct {
-  /**
-   * Opaque.
-   */
-  uint64_t id;
-} lxla_computation;
-
-/**
- * Window configuration of `lxla_reduce_window` and `lxla_select_and_scatter`. Each list has `rank` entries.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_window_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Rank of the input.
-   */
-  size_t rank;
-  /**
-   * Number of elements of a window on each axis, at least 1. Required.
-   */
-  const int64_t *window_dimensions;
-  /**
-   * Step between adjacent windows. NULL: 1.
-   */
-  const int64_t *strides;
-  /**
-   * Distance between adjacent elements of the input after insertion of padding. NULL: 1.
-   */
-  const int64_t *base_dilations;
-  /**
-   * Distance between adjacent elements of a window. NULL: 1.
-   */
-  const int64_t *window_dilations;
-  /**
-   * Padding before the first element; a negative number removes elements. NULL: 0.
-   */
-  const int64_t *low;
-  /**
-   * Padding after the last element; a negative number removes elements. NULL: 0.
-   */
-  const int64_t *high;
-} lxla_window_options;
-
-/**
- * Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
- * `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_convolution_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Number of spatial axes: the rank of the operands minus 2. Ignored if all lists are NULL.
-   */
-  size_t spatial_rank;
-  /**
-   * Step between adjacent windows, at least 1. Default 1.
-   */
-  const int64_t *window_strides;
-  /**
-   * Number of zeros before the first element; a negative number removes elements. Default 0.
-   */
-  const int64_t *padding_low;
-  /**
-   * Number of zeros after the last element; a negative number removes elements. Default 0.
-   */
-  const int64_t *padding_high;
-  /**
-   * Distance between adjacent elements of lhs after insertion of zeros, at least 1. Default 1.
-   */
-  const int64_t *lhs_dilation;
-  /**
-   * Distance between adjacent elements of rhs, at least 1. Default 1.
-   */
-  const int64_t *rhs_dilation;
-  /**
-   * 1 reverses rhs along the axis. Default 0.
-   */
-  const int32_t *window_reversal;
-  /**
-   * Axes of lhs: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
-   */
-  const int64_t *lhs_dimensions;
-  /**
-   * Axes of rhs: output features, input features, spatial axes. Default 0, 1, 2, ... (OIHW).
-   */
-  const int64_t *rhs_dimensions;
-  /**
-   * Axes of the result: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
-   */
-  const int64_t *out_dimensions;
-  /**
-   * Number of groups into which the features are split, each convolved with its part of rhs. Default 1.
-   */
-  int64_t feature_group_count;
-  /**
-   * Number of groups into which the batch is split, each convolved with its part of rhs. Default 1. One of the two
-   * counts must be 1.
-   */
-  int64_t batch_group_count;
-  /**
-   * Dtype of the accumulation and the result, as in `lxla_dot_general`. Default: the common dtype of the operands.
-   */
-  int32_t dtype;
-  /**
-   * Must be 0.
-   */
-  int32_t reserved;
-} lxla_convolution_options;
-
-/**
- * Options of `lxla_custom_call`. NULL or 0 selects the default of a field.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_custom_call_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Configuration passed to the target: a string, or for TYPED_FFI an MLIR dictionary such as `{lower = true, n =
-   * 3 : i64}`. Default: none.
-   */
-  const char *backend_config;
-  /**
-   * Calling convention of the target, one of `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
-   */
-  int32_t api_version;
-  /**
-   * Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
-   */
-  int32_t has_side_effect;
-} lxla_custom_call_options;
-
-/**
- * Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_vjp_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Distinct indices of the parameters by which to differentiate, of float or complex dtypes. Default: all of them.
-   */
-  const size_t *wrt;
-  /**
-   * Length of `wrt`.
-   */
-  size_t n_wrt;
-  /**
-   * Switch: differentiates by the captured values of float or complex dtypes too. Default off.
-   */
-  int32_t captured;
-  /**
-   * Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
-   */
-  int32_t checkpoint;
-  /**
-   * Names of the values that SAVE_NAMED saves, as given to `lxla_checkpoint_name`.
-   */
-  const char *const *saved_names;
-  /**
-   * Length of `saved_names`.
-   */
-  size_t n_saved_names;
-} lxla_vjp_options;
-
-/**
- * Handle of a mesh. id 0 is the null handle.
- */
-typedef struct {
-  /**
-   * Opaque.
-   */
-  uint64_t id;
-} lxla_mesh;
-
-/**
- * Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.
- * All fields but `temp_bytes` are sums over the programs.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_memory_stats), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Size of the arguments.
-   */
-  uint64_t argument_bytes;
-  /**
-   * Size of the outputs, including those that alias arguments.
-   */
-  uint64_t output_bytes;
-  /**
-   * Size of the outputs that alias donated arguments.
-   */
-  uint64_t alias_bytes;
-  /**
-   * Size of the temporary memory during execution; the maximum over the programs.
-   */
-  uint64_t temp_bytes;
-  /**
-   * Size of the compiled code.
-   */
-  uint64_t code_bytes;
-} lxla_memory_stats;
-
-/**
- * Options of `lxla_save_with_options` and `lxla_save_async_with_options`. NULL or 0 selects the default of a field.
- */
-typedef struct {
-  /**
-   * sizeof(lxla_save_options), set by the caller.
-   */
-  size_t struct_size;
-  /**
-   * Keys of the file's metadata (`__metadata__` of the format), distinct, UTF-8. The strings are copied during the
-   * call.
-   */
-  const char *const *metadata_keys;
-  /**
-   * Value of each key, UTF-8.
-   */
-  const char *const *metadata_values;
-  /**
-   * Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
-   */
-  size_t n_metadata;
-  /**
-   * Switch: if no metadata is given, that of the replaced file is kept. Default on.
-   */
-  int32_t keep_metadata;
-} lxla_save_options;
-
-/**
- * Handle of an asynchronous save. id 0 is the null handle.
- */
-typedef struct {
-  /**
-   * Opaque.
-   */
-  uint64_t id;
-} lxla_save_ticket;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
-/* ---- Library: version, errors, the log. ---- */
-
-/**
- * Returns the ABI version of the loaded library. Never fails.
- */
-uint32_t lxla_abi_version(void);
-
-/**
- * Returns the version of the loaded library, such as "0.1.0", in static memory. Never fails.
- */
-const char *lxla_version(void);
-
-/**
- * Returns the name of a status code, such as "INVALID_ARGUMENT", in static memory; "UNKNOWN_STATUS" for any other
- * number.
- */
-const char *lxla_status_name(lxla_status status);
-
-/**
- * Returns the name of a dtype, such as "bf16", in static memory; "unknown" for any other number.
- */
-const char *lxla_dtype_name(int32_t dtype);
-
-/**
- * Returns the message of the calling thread's last failed call: the function, the argument, the value given and the
- * value expected; "" if no call failed. The memory belongs to the library, and is valid until the thread's next
- * failed call. Successful calls do not change it.
- */
-const char *lxla_last_error_message(void);
-
-/**
- * Frees a string returned through a `char **out_text`. NULL is ignored. Each string must be freed once.
- */
-void lxla_string_free(char *text);
-
-/**
- * Sets the log callback, to which `user` is passed; NULL (the default) disables logging. The callback may be called
- * from any thread at any time until it is replaced. It must not call the library, except for this function.
- *
- * Blocks until no other thread is in the previous callback, so that on return its `user` may be freed and its code
- * unloaded. The caller must not hold a lock that the previous callback acquires. Does not block if called from
- * within a callback.
- */
-lxla_status lxla_set_log_callback(lxla_log_fn fn_,
-                                  void *user);
-
-/* ---- Dtypes: sizes, limits and promotion of element types, casts of scalars. ---- */
-
-/**
- * Returns the size of one element in bytes.
- */
-lxla_status lxla_dtype_size(int32_t dtype, size_t *out_size_bytes);
-
-/**
- * Returns the common dtype of two dtypes of any kinds, for frontends that convert both operands to it. The rules are
- * those of JAX without weak types:
- *
- * - pred and any dtype: that dtype.
- * - Two signed or two unsigned integers: the wider one.
- * - A signed and an unsigned integer: the narrowest signed integer that represents both; f64 for u64.
- * - An integer and a float, 8-bit float or complex number: the latter, whatever its width.
- * - Two floats: the wider one; f32 for f16 and bf16.
- * - A float and a complex number: c64, or c128 if either has 64-bit parts.
- * - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
- *
- * Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
- * return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
- */
-lxla_status lxla_dtype_promote(int32_t a,
-                               int32_t b,
-                               int32_t *out_dtype);
-
-/**
- * Returns 1 if `lxla_dtype_promote` of the two dtypes is `to`, else 0, as `can_cast` of the Python array API
- * standard. Casts from integers to floats may round. `lxla_convert` accepts all casts.
- */
-lxla_status lxla_dtype_can_cast(int32_t from, int32_t to, int32_t *out_flag);
-
-/**
- * Returns the limits of a dtype. The caller sets `out_limits->struct_size`; at most that many bytes are written.
- */
-lxla_status lxla_dtype_info(int32_t dtype,
-                            lxla_dtype_limits *out_limits);
-
-/**
- * Returns a scalar converted to another dtype, as NumPy's astype does it, for frontends whose scalars may overflow:
- * operations with scalars return INVALID_ARGUMENT for a value that the dtype cannot represent. The result is that of
- * `lxla_convert` of a tensor on cpu with this value:
- *
- * - Integers to integers: modulo 2^bits.
- * - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
- *   bits; overflow gives infinity, or NaN if the dtype has none.
- * - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
- * - Complex numbers to other numbers: the real part.
- * - All to pred: 1 if the value is not 0.
- *
- * The scalar first takes its own dtype by the same rules: f32 0.1 to f64 is 0.1 rounded to f32, s8 300 is 44.
- * `out_scalar` may be `scalar`.
- */
-lxla_status lxla_scalar_cast(const lxla_scalar *scalar,
-                             int32_t dtype,
-                             lxla_scalar *out_scalar);
-
-/* ---- Environments: options, scopes, counters. ---- */
-
-/**
  * Sets all fields after `struct_size` to their defaults.
  */
 lxla_status lxla_env_options_init(lxla_env_options *options);
@@ -1890,6 +664,26 @@ lxla_status lxla_env_metrics_reset(lxla_env env);
 
 /* ---- Devices: device names, memory statistics, plugins. ---- */
 
+/* Kinds of devices. */
+#define LXLA_DEVICE_UNSPECIFIED 0 /**< None given: cpu for new tensors; every XLA device for steps and waits. */
+#define LXLA_DEVICE_CPU 1 /**< Host memory; operations are eager. */
+#define LXLA_DEVICE_XLA 2 /**< A PJRT device; operations are lazy. */
+#define LXLA_DEVICE_MESH 3 /**< A mesh, by its number in the environment; see `lxla_mesh_device`. */
+
+/**
+ * A device of an environment: a kind and an index among the devices of that kind.
+ */
+typedef struct {
+  /**
+   * `LXLA_DEVICE_UNSPECIFIED`, `LXLA_DEVICE_CPU`, `LXLA_DEVICE_XLA` or `LXLA_DEVICE_MESH`.
+   */
+  int32_t kind;
+  /**
+   * Index of the device, from 0. Must be 0 for UNSPECIFIED and CPU.
+   */
+  int32_t ordinal;
+} lxla_device;
+
 /**
  * Parses "cpu", "xla:N", "xla" (the same as "xla:0") or "mesh:N". INVALID_ARGUMENT for any other text. Does not check
  * that an environment has the device.
@@ -1941,6 +735,28 @@ lxla_status lxla_device_memory_stats(lxla_env env,
 lxla_status lxla_plugin_list(char **out_json);
 
 /* ---- Tensors: handles, values, reads and writes. ---- */
+
+/* States of the value of a tensor. */
+#define LXLA_STATE_PENDING 1 /**< The value is recorded, and not yet computed. */
+#define LXLA_STATE_READY 2 /**< The value is on the device, or its computation is in flight. */
+#define LXLA_STATE_PLACEHOLDER 3 /**< The tensor is a placeholder and has no value. */
+#define LXLA_STATE_NATIVE 4 /**< The value is an array in host memory (an eager tensor). */
+#define LXLA_STATE_FAILED 5 /**< The value is lost; reading it returns the error. */
+
+/**
+ * Handle of a tensor. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_tensor;
+
+/**
+ * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
+ */
+typedef void (*lxla_release_fn)(void *user);
 
 /**
  * Returns a tensor with a copy of `size_bytes` bytes at `data`: row-major values of any alignment, which are not
@@ -2245,6 +1061,90 @@ lxla_status lxla_triu(lxla_tensor x,
                       lxla_tensor *out_tensor);
 
 /* ---- Elementwise operations: arithmetic, functions, comparisons, conversions, complex numbers, bits. ---- */
+
+/* Operations of lxla_unary. */
+#define LXLA_UNARY_NEGATE 1 /**< -x. */
+#define LXLA_UNARY_ABS 2 /**< |x|; the magnitude for complex numbers. */
+#define LXLA_UNARY_SIGN 3 /**< -1, 0 or 1 by the sign of x; x / |x| for complex numbers. */
+#define LXLA_UNARY_EXPONENTIAL 4 /**< e^x. */
+#define LXLA_UNARY_EXPONENTIAL_MINUS_ONE 5 /**< e^x - 1, accurate near 0. */
+#define LXLA_UNARY_LOG 6 /**< Natural logarithm of x. */
+#define LXLA_UNARY_LOG_PLUS_ONE 7 /**< log(1 + x), accurate near 0. */
+#define LXLA_UNARY_LOGISTIC 8 /**< 1 / (1 + e^-x). */
+#define LXLA_UNARY_TANH 9 /**< Hyperbolic tangent of x. */
+#define LXLA_UNARY_SQRT 10 /**< Square root of x. */
+#define LXLA_UNARY_RSQRT 11 /**< 1 / sqrt(x). */
+#define LXLA_UNARY_CBRT 12 /**< Cube root of x. */
+#define LXLA_UNARY_SINE 13 /**< Sine of x, in radians. */
+#define LXLA_UNARY_COSINE 14 /**< Cosine of x, in radians. */
+#define LXLA_UNARY_TAN 15 /**< Tangent of x, in radians. */
+#define LXLA_UNARY_FLOOR 16 /**< Largest integer not greater than x. */
+#define LXLA_UNARY_CEIL 17 /**< Smallest integer not less than x. */
+#define LXLA_UNARY_ROUND_NEAREST_EVEN 18 /**< Nearest integer; ties to even. */
+#define LXLA_UNARY_ROUND_NEAREST_AFZ 19 /**< Nearest integer; ties away from 0. */
+#define LXLA_UNARY_NOT 20 /**< ~x: bitwise for integers, logical for pred. */
+#define LXLA_UNARY_POPCNT 21 /**< Number of bits that are 1. */
+#define LXLA_UNARY_COUNT_LEADING_ZEROS 22 /**< Number of leading bits that are 0. */
+#define LXLA_UNARY_IS_FINITE 23 /**< True if x is neither infinite nor NaN. */
+#define LXLA_UNARY_IS_NAN 24 /**< True if x is NaN. */
+#define LXLA_UNARY_IS_INF 25 /**< True if x is infinite. */
+#define LXLA_UNARY_SIGNBIT 26 /**< True if the sign bit of x is set. */
+#define LXLA_UNARY_TRUNC 27 /**< x rounded toward 0. */
+#define LXLA_UNARY_LOG2 28 /**< Base-2 logarithm of x. */
+#define LXLA_UNARY_LOG10 29 /**< Base-10 logarithm of x. */
+#define LXLA_UNARY_CONJ 30 /**< Complex conjugate of x. */
+#define LXLA_UNARY_SINH 31 /**< Hyperbolic sine. */
+#define LXLA_UNARY_COSH 32 /**< Hyperbolic cosine. */
+#define LXLA_UNARY_ASIN 33 /**< Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1]. */
+#define LXLA_UNARY_ACOS 34 /**< Inverse cosine, from 0 to pi; NaN outside [-1, 1]. */
+#define LXLA_UNARY_ATAN 35 /**< Inverse tangent, from -pi/2 to pi/2. */
+#define LXLA_UNARY_ASINH 36 /**< Inverse hyperbolic sine. */
+#define LXLA_UNARY_ACOSH 37 /**< Inverse hyperbolic cosine; NaN below 1. */
+#define LXLA_UNARY_ATANH 38 /**< Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1]. */
+#define LXLA_UNARY_LGAMMA 39 /**< Logarithm of |gamma(x)|; infinite at 0 and negative integers. */
+#define LXLA_UNARY_DIGAMMA 40 /**< Derivative of lgamma; NaN at negative integers, -infinity at 0, infinity at -0. */
+#define LXLA_UNARY_ERF_INV 41 /**< Inverse error function; infinite at -1 and 1, NaN outside [-1, 1]. */
+#define LXLA_UNARY_BESSEL_I1E 42 /**< e^-|x| times the modified Bessel function of the first kind of order 1. */
+#define LXLA_UNARY_BESSEL_I0E 43 /**< e^-|x| times the modified Bessel function of the first kind of order 0. */
+#define LXLA_UNARY_TRIGAMMA 44 /**< Derivative of digamma; infinite at 0 and negative integers. */
+
+/* Operations of lxla_binary. */
+#define LXLA_BINARY_ADD 1 /**< lhs + rhs. Integers wrap. */
+#define LXLA_BINARY_SUBTRACT 2 /**< lhs - rhs. Integers wrap. */
+#define LXLA_BINARY_MULTIPLY 3 /**< lhs * rhs. Integers wrap. */
+#define LXLA_BINARY_DIVIDE 4 /**< lhs / rhs. Integers truncate toward 0. */
+#define LXLA_BINARY_REMAINDER 5 /**< lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C. */
+#define LXLA_BINARY_POWER 6 /**< lhs raised to the power rhs. */
+#define LXLA_BINARY_MAXIMUM 7 /**< max(lhs, rhs); NaN if either is NaN; logical or for pred. */
+#define LXLA_BINARY_MINIMUM 8 /**< min(lhs, rhs); NaN if either is NaN; logical and for pred. */
+#define LXLA_BINARY_ATAN2 9 /**< atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians. */
+#define LXLA_BINARY_AND 10 /**< lhs & rhs: bitwise for integers, logical for pred. */
+#define LXLA_BINARY_OR 11 /**< lhs | rhs: bitwise for integers, logical for pred. */
+#define LXLA_BINARY_XOR 12 /**< lhs ^ rhs: bitwise for integers, logical for pred. */
+#define LXLA_BINARY_SHIFT_LEFT 13 /**< lhs << rhs; 0 if rhs is at least the width of the dtype. */
+#define LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC 14 /**< lhs >> rhs, filled with copies of the top bit. */
+#define LXLA_BINARY_SHIFT_RIGHT_LOGICAL 15 /**< lhs >> rhs, filled with zeros; 0 if rhs >= the width of the dtype. */
+#define LXLA_BINARY_FLOOR_DIVIDE 16 /**< floor(lhs / rhs). */
+#define LXLA_BINARY_MODULO 17 /**< lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python. */
+#define LXLA_BINARY_COPYSIGN 18 /**< |lhs| with the sign bit of rhs. */
+#define LXLA_BINARY_HYPOT 19 /**< sqrt(lhs^2 + rhs^2) without intermediate overflow. */
+#define LXLA_BINARY_LOGADDEXP 20 /**< log(e^lhs + e^rhs) without intermediate overflow. */
+#define LXLA_BINARY_NEXT_AFTER 21 /**< The next float after lhs in the direction of rhs. */
+#define LXLA_BINARY_POLYGAMMA 22 /**< Derivative of order lhs of digamma at rhs. */
+#define LXLA_BINARY_ZETA 23 /**< Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0. */
+
+/* Comparisons of lxla_compare. */
+#define LXLA_COMPARE_EQ 1 /**< lhs == rhs. */
+#define LXLA_COMPARE_NE 2 /**< lhs != rhs. */
+#define LXLA_COMPARE_GE 3 /**< lhs >= rhs. */
+#define LXLA_COMPARE_GT 4 /**< lhs > rhs. */
+#define LXLA_COMPARE_LE 5 /**< lhs <= rhs. */
+#define LXLA_COMPARE_LT 6 /**< lhs < rhs. */
+
+/* Functions of lxla_special. */
+#define LXLA_SPECIAL_ERF 1 /**< Error function: erf(x). */
+#define LXLA_SPECIAL_ERFC 2 /**< Complementary error function: 1 - erf(x), accurate for large x. */
+#define LXLA_SPECIAL_NORMAL_CDF 3 /**< Cumulative distribution function of the standard normal distribution. */
 
 /**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
@@ -2587,6 +1487,157 @@ lxla_status lxla_repeat(lxla_tensor x, int64_t repeats, int64_t axis, lxla_tenso
 
 /* ---- Indexing: reading and writing at computed indices. ---- */
 
+/* Combinations of an update with an element. */
+#define LXLA_SCATTER_COPY 1 /**< The update replaces the element. */
+#define LXLA_SCATTER_SUM 2 /**< The update is added to the element. */
+#define LXLA_SCATTER_PRODUCT 3 /**< The element is multiplied by the update. */
+#define LXLA_SCATTER_MAX 4 /**< The larger of element and update. */
+#define LXLA_SCATTER_MIN 5 /**< The smaller of element and update. */
+
+/**
+ * Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
+ * negative.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_gather_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Axes of the result that index into a slice, ascending.
+   */
+  const int64_t *offset_dims;
+  /**
+   * Length of `offset_dims`.
+   */
+  size_t n_offset_dims;
+  /**
+   * Axes of x that are removed from each slice, ascending; their slice size is 1.
+   */
+  const int64_t *collapsed_slice_dims;
+  /**
+   * Length of `collapsed_slice_dims`.
+   */
+  size_t n_collapsed_slice_dims;
+  /**
+   * Batch axes of x, ascending. The slice start on such an axis is the position along the paired batch axis of the
+   * indices.
+   */
+  const int64_t *operand_batching_dims;
+  /**
+   * Length of `operand_batching_dims`.
+   */
+  size_t n_operand_batching_dims;
+  /**
+   * Batch axes of the indices, paired with `operand_batching_dims`.
+   */
+  const int64_t *start_indices_batching_dims;
+  /**
+   * Length of `start_indices_batching_dims`.
+   */
+  size_t n_start_indices_batching_dims;
+  /**
+   * Element i of an index vector is the slice start on axis `start_index_map[i]` of x.
+   */
+  const int64_t *start_index_map;
+  /**
+   * Length of `start_index_map`.
+   */
+  size_t n_start_index_map;
+  /**
+   * Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
+   * element.
+   */
+  int64_t index_vector_dim;
+  /**
+   * Size of a slice on each axis of x.
+   */
+  const int64_t *slice_sizes;
+  /**
+   * Length of `slice_sizes`.
+   */
+  size_t n_slice_sizes;
+  /**
+   * 1: the caller guarantees that the index vectors are sorted in ascending order.
+   */
+  int32_t indices_are_sorted;
+} lxla_gather_options;
+
+/**
+ * Dimension numbers of `lxla_scatter`, named as in StableHLO. Each list is followed by its length. Axes must not be
+ * negative.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_scatter_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Axes of the updates that index into a slice, ascending.
+   */
+  const int64_t *update_window_dims;
+  /**
+   * Length of `update_window_dims`.
+   */
+  size_t n_update_window_dims;
+  /**
+   * Axes of the inputs that the slices lack, ascending; the slice size there is 1.
+   */
+  const int64_t *inserted_window_dims;
+  /**
+   * Length of `inserted_window_dims`.
+   */
+  size_t n_inserted_window_dims;
+  /**
+   * Batch axes of the inputs, ascending. The slice start on such an axis is the position along the paired batch
+   * axis of the indices.
+   */
+  const int64_t *input_batching_dims;
+  /**
+   * Length of `input_batching_dims`.
+   */
+  size_t n_input_batching_dims;
+  /**
+   * Batch axes of the indices, paired with `input_batching_dims`.
+   */
+  const int64_t *scatter_indices_batching_dims;
+  /**
+   * Length of `scatter_indices_batching_dims`.
+   */
+  size_t n_scatter_indices_batching_dims;
+  /**
+   * Element i of an index vector is the slice start on axis `scatter_dims_to_operand_dims[i]` of the inputs.
+   */
+  const int64_t *scatter_dims_to_operand_dims;
+  /**
+   * Length of `scatter_dims_to_operand_dims`.
+   */
+  size_t n_scatter_dims_to_operand_dims;
+  /**
+   * Axis of the indices that holds the index vectors. If it equals their rank, each index is a vector of one
+   * element.
+   */
+  int64_t index_vector_dim;
+  /**
+   * 1: the caller guarantees that the index vectors are sorted in ascending order.
+   */
+  int32_t indices_are_sorted;
+  /**
+   * 1: the caller guarantees that no element is updated twice.
+   */
+  int32_t unique_indices;
+} lxla_scatter_options;
+
+/**
+ * Handle of a traced computation. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_computation;
+
 /**
  * Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
  * indices replace `axis`. Negative indices count from the end; indices out of range are clamped.
@@ -2886,6 +1937,52 @@ lxla_status lxla_searchsorted(lxla_tensor sorted,
 
 /* ---- Reduction: reductions over axes and windows, statistics, cumulative operations. ---- */
 
+/* Reductions. */
+#define LXLA_REDUCE_SUM 1 /**< Sum. */
+#define LXLA_REDUCE_PRODUCT 2 /**< Product. */
+#define LXLA_REDUCE_MAX 3 /**< Largest element. */
+#define LXLA_REDUCE_MIN 4 /**< Smallest element. */
+#define LXLA_REDUCE_ALL 5 /**< Logical and, of pred. */
+#define LXLA_REDUCE_ANY 6 /**< Logical or, of pred. */
+
+/**
+ * Window configuration of `lxla_reduce_window` and `lxla_select_and_scatter`. Each list has `rank` entries.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_window_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Rank of the input.
+   */
+  size_t rank;
+  /**
+   * Number of elements of a window on each axis, at least 1. Required.
+   */
+  const int64_t *window_dimensions;
+  /**
+   * Step between adjacent windows. NULL: 1.
+   */
+  const int64_t *strides;
+  /**
+   * Distance between adjacent elements of the input after insertion of padding. NULL: 1.
+   */
+  const int64_t *base_dilations;
+  /**
+   * Distance between adjacent elements of a window. NULL: 1.
+   */
+  const int64_t *window_dilations;
+  /**
+   * Padding before the first element; a negative number removes elements. NULL: 0.
+   */
+  const int64_t *low;
+  /**
+   * Padding after the last element; a negative number removes elements. NULL: 0.
+   */
+  const int64_t *high;
+} lxla_window_options;
+
 /**
  * Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
  * and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
@@ -3020,6 +2117,17 @@ lxla_status lxla_select_and_scatter(lxla_computation select,
 
 /* ---- Linear algebra: products, factorizations, norms, Fourier transforms. ---- */
 
+/* Transpositions of lxla_triangular_solve. */
+#define LXLA_TRANSPOSE_NO_TRANSPOSE 1 /**< op(a) = a. */
+#define LXLA_TRANSPOSE_TRANSPOSE 2 /**< op(a) = transpose of a. */
+#define LXLA_TRANSPOSE_ADJOINT 3 /**< op(a) = conjugate transpose of a. */
+
+/* Transforms of lxla_fft. */
+#define LXLA_FFT_FFT 1 /**< Forward transform, complex to complex. */
+#define LXLA_FFT_IFFT 2 /**< Inverse transform, complex to complex. */
+#define LXLA_FFT_RFFT 3 /**< Forward transform, real to complex. */
+#define LXLA_FFT_IRFFT 4 /**< Inverse transform, complex to real. */
+
 /**
  * Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
  * axes broadcast; an operand of rank 1 is a vector; scalars are INVALID_ARGUMENT. Dtypes promote.
@@ -3135,6 +2243,88 @@ lxla_status lxla_fft(int32_t op,
 
 /* ---- Neural networks: activations, normalizations, convolutions. ---- */
 
+/* Functions of lxla_activation. */
+#define LXLA_ACTIVATION_RELU 1 /**< max(x, 0). */
+#define LXLA_ACTIVATION_GELU 2 /**< x * Phi(x), with Phi the cumulative standard normal distribution. */
+#define LXLA_ACTIVATION_GELU_TANH 3 /**< x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2. */
+#define LXLA_ACTIVATION_SILU 4 /**< x / (1 + e^-x). */
+#define LXLA_ACTIVATION_RELU6 5 /**< min(max(x, 0), 6). */
+#define LXLA_ACTIVATION_ELU 6 /**< x if x > 0, else e^x - 1. */
+#define LXLA_ACTIVATION_SELU 7 /**< 1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1)). */
+#define LXLA_ACTIVATION_SOFTPLUS 8 /**< log(1 + e^x). */
+#define LXLA_ACTIVATION_MISH 9 /**< x * tanh(log(1 + e^x)). */
+#define LXLA_ACTIVATION_LOG_SIGMOID 10 /**< -log(1 + e^-x). */
+#define LXLA_ACTIVATION_HARD_SIGMOID 11 /**< min(max(x + 3, 0), 6) / 6. */
+#define LXLA_ACTIVATION_HARD_SWISH 12 /**< x * min(max(x + 3, 0), 6) / 6. */
+
+/**
+ * Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
+ * `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_convolution_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Number of spatial axes: the rank of the operands minus 2. Ignored if all lists are NULL.
+   */
+  size_t spatial_rank;
+  /**
+   * Step between adjacent windows, at least 1. Default 1.
+   */
+  const int64_t *window_strides;
+  /**
+   * Number of zeros before the first element; a negative number removes elements. Default 0.
+   */
+  const int64_t *padding_low;
+  /**
+   * Number of zeros after the last element; a negative number removes elements. Default 0.
+   */
+  const int64_t *padding_high;
+  /**
+   * Distance between adjacent elements of lhs after insertion of zeros, at least 1. Default 1.
+   */
+  const int64_t *lhs_dilation;
+  /**
+   * Distance between adjacent elements of rhs, at least 1. Default 1.
+   */
+  const int64_t *rhs_dilation;
+  /**
+   * 1 reverses rhs along the axis. Default 0.
+   */
+  const int32_t *window_reversal;
+  /**
+   * Axes of lhs: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
+   */
+  const int64_t *lhs_dimensions;
+  /**
+   * Axes of rhs: output features, input features, spatial axes. Default 0, 1, 2, ... (OIHW).
+   */
+  const int64_t *rhs_dimensions;
+  /**
+   * Axes of the result: batch, features, spatial axes. Default 0, 1, 2, ... (NCHW).
+   */
+  const int64_t *out_dimensions;
+  /**
+   * Number of groups into which the features are split, each convolved with its part of rhs. Default 1.
+   */
+  int64_t feature_group_count;
+  /**
+   * Number of groups into which the batch is split, each convolved with its part of rhs. Default 1. One of the two
+   * counts must be 1.
+   */
+  int64_t batch_group_count;
+  /**
+   * Dtype of the accumulation and the result, as in `lxla_dot_general`. Default: the common dtype of the operands.
+   */
+  int32_t dtype;
+  /**
+   * Must be 0.
+   */
+  int32_t reserved;
+} lxla_convolution_options;
+
 /**
  * Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
  * infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
@@ -3244,6 +2434,10 @@ lxla_status lxla_convolution(lxla_tensor lhs,
                              lxla_tensor *out_tensor);
 
 /* ---- Random numbers. ---- */
+
+/* Random bit generators. */
+#define LXLA_RNG_THREE_FRY 1 /**< Threefry 2x32 with 20 rounds. */
+#define LXLA_RNG_PHILOX 2 /**< Philox 4x32 with 10 rounds. */
 
 /**
  * Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
@@ -3384,6 +2578,35 @@ lxla_status lxla_computation_stablehlo(lxla_computation computation,
 
 /* ---- Control flow: calls, loops and branches of computations, barriers, custom calls. ---- */
 
+/* Calling conventions of lxla_custom_call. */
+#define LXLA_CUSTOM_CALL_ORIGINAL 1 /**< The target receives pointers to its buffers, and cannot report an error. */
+#define LXLA_CUSTOM_CALL_STATUS_RETURNING 2 /**< As ORIGINAL, and the target reports a status. */
+#define LXLA_CUSTOM_CALL_STATUS_RETURNING_UNIFIED 3 /**< As STATUS_RETURNING, with one signature for all platforms. */
+#define LXLA_CUSTOM_CALL_TYPED_FFI 4 /**< Typed buffers and attributes, through XLA's foreign function interface. */
+
+/**
+ * Options of `lxla_custom_call`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_custom_call_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Configuration passed to the target: a string, or for TYPED_FFI an MLIR dictionary such as `{lower = true, n =
+   * 3 : i64}`. Default: none.
+   */
+  const char *backend_config;
+  /**
+   * Calling convention of the target, one of `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
+   */
+  int32_t api_version;
+  /**
+   * Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
+   */
+  int32_t has_side_effect;
+} lxla_custom_call_options;
+
 /**
  * Records a call of the computation with `args`, one for each parameter, of the parameter's dtype and shape; arguments
  * may be pending. `n_results` must be the number of results. A result that is a parameter returned unchanged has the
@@ -3504,6 +2727,46 @@ lxla_status lxla_custom_call(const char *target,
                              lxla_tensor *out_results);
 
 /* ---- Derivatives and batching: transformations of computations, gradients of pending tensors. ---- */
+
+/* Checkpoint policies. */
+#define LXLA_CHECKPOINT_SAVE_ALL 1 /**< Saves every value that the backward pass reads. */
+#define LXLA_CHECKPOINT_SAVE_NONE 2 /**< Saves parameters only, and computes all else again. */
+#define LXLA_CHECKPOINT_SAVE_DOTS 3 /**< Saves parameters and the results of dot products and convolutions. */
+#define LXLA_CHECKPOINT_SAVE_NAMED 4 /**< Saves parameters and the values with the names in `saved_names`. */
+
+/**
+ * Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_vjp_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Distinct indices of the parameters by which to differentiate, of float or complex dtypes. Default: all of them.
+   */
+  const size_t *wrt;
+  /**
+   * Length of `wrt`.
+   */
+  size_t n_wrt;
+  /**
+   * Switch: differentiates by the captured values of float or complex dtypes too. Default off.
+   */
+  int32_t captured;
+  /**
+   * Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
+   */
+  int32_t checkpoint;
+  /**
+   * Names of the values that SAVE_NAMED saves, as given to `lxla_checkpoint_name`.
+   */
+  const char *const *saved_names;
+  /**
+   * Length of `saved_names`.
+   */
+  size_t n_saved_names;
+} lxla_vjp_options;
 
 /**
  * Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
@@ -3693,6 +2956,16 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
                                  lxla_tensor *out_tensor);
 
 /* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
+
+/**
+ * Handle of a mesh. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_mesh;
 
 /**
  * Creates a mesh: XLA devices of `env`, arranged along named axes. Tensors can be on the mesh as on a device. The mesh
@@ -3978,6 +3251,37 @@ lxla_status lxla_sync(const lxla_tensor *tensors,
 /* ---- Inspection: what a step or sync would run. ---- */
 
 /**
+ * Device memory of compiled programs in bytes. The caller sets `struct_size`; at most that many bytes are written.
+ * All fields but `temp_bytes` are sums over the programs.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_memory_stats), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Size of the arguments.
+   */
+  uint64_t argument_bytes;
+  /**
+   * Size of the outputs, including those that alias arguments.
+   */
+  uint64_t output_bytes;
+  /**
+   * Size of the outputs that alias donated arguments.
+   */
+  uint64_t alias_bytes;
+  /**
+   * Size of the temporary memory during execution; the maximum over the programs.
+   */
+  uint64_t temp_bytes;
+  /**
+   * Size of the compiled code.
+   */
+  uint64_t code_bytes;
+} lxla_memory_stats;
+
+/**
  * Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
  * run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in every
  * process, except among processes that run together (`process_count`), where each process has its own. Runs nothing;
@@ -4018,6 +3322,43 @@ lxla_status lxla_compiled_memory(lxla_env env,
                                  lxla_memory_stats *out_stats);
 
 /* ---- Files: saving and loading. ---- */
+
+/**
+ * Options of `lxla_save_with_options` and `lxla_save_async_with_options`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_save_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Keys of the file's metadata (`__metadata__` of the format), distinct, UTF-8. The strings are copied during the
+   * call.
+   */
+  const char *const *metadata_keys;
+  /**
+   * Value of each key, UTF-8.
+   */
+  const char *const *metadata_values;
+  /**
+   * Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
+   */
+  size_t n_metadata;
+  /**
+   * Switch: if no metadata is given, that of the replaced file is kept. Default on.
+   */
+  int32_t keep_metadata;
+} lxla_save_options;
+
+/**
+ * Handle of an asynchronous save. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_save_ticket;
 
 /**
  * Sets all fields after `struct_size` to their defaults.

@@ -12,6 +12,7 @@
 #include "lazyxla/indexing.hpp"
 #include "lazyxla/inspect.hpp"
 #include "lazyxla/linalg.hpp"
+#include "lazyxla/members.hpp"
 #include "lazyxla/mesh.hpp"
 #include "lazyxla/nn.hpp"
 #include "lazyxla/random.hpp"

@@ -1,6 +1,11 @@
 //! Exports of the internal layers for the tests in `tests/`. Not part of the public interface: they change with the
 //! library.
 
+/// The constants of the C header.
+pub mod capi {
+    pub use crate::capi::constants::{Constant, Family, families};
+}
+
 /// Traced computations and what applies them.
 pub mod computation {
     pub use crate::computation::{

@@ -149,7 +149,7 @@ fn in_words(dtypes: &[DType]) -> String {
 /// Formats the call of a member of a family, and checks that the header defines its constant.
 fn call(function: &str, constants: &str, member: &str, number: i32) -> String {
     let constant = format!("LXLA_{constants}_{}", member.to_uppercase());
-    let line = format!("#define {constant} {number}\n");
+    let line = format!("#define {constant} {number} /**<");
     assert!(text_of("include/lazyxla.h").contains(&line), "the header has no {constant} with the number {number}");
     format!("{function}({constant})")
 }

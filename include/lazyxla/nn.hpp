@@ -9,18 +9,6 @@ namespace lazyxla {
 
 /// Applies an activation, one of LXLA_ACTIVATION_*.
 inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
-inline Tensor relu(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU, x); }  ///< max(x, 0).
-inline Tensor gelu(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU, x); }  ///< By the error function.
-inline Tensor gelu_tanh(const Tensor &x) { return activation(LXLA_ACTIVATION_GELU_TANH, x); }  ///< By tanh.
-inline Tensor silu(const Tensor &x) { return activation(LXLA_ACTIVATION_SILU, x); }  ///< x logistic(x).
-inline Tensor relu6(const Tensor &x) { return activation(LXLA_ACTIVATION_RELU6, x); }  ///< min(max(x, 0), 6).
-inline Tensor elu(const Tensor &x) { return activation(LXLA_ACTIVATION_ELU, x); }  ///< expm1(x) below 0.
-inline Tensor selu(const Tensor &x) { return activation(LXLA_ACTIVATION_SELU, x); }  ///< Self-normalizing ELU.
-inline Tensor softplus(const Tensor &x) { return activation(LXLA_ACTIVATION_SOFTPLUS, x); }  ///< log(1 + e^x).
-inline Tensor mish(const Tensor &x) { return activation(LXLA_ACTIVATION_MISH, x); }  ///< x tanh(softplus(x)).
-inline Tensor log_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_LOG_SIGMOID, x); }  ///< log(logistic(x)).
-inline Tensor hard_sigmoid(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SIGMOID, x); }  ///< relu6(x + 3) / 6.
-inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HARD_SWISH, x); }  ///< x hard_sigmoid(x).
 
 /// Computes e^x, divided by its sum over an axis.
 inline Tensor softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }

@@ -17,18 +17,6 @@ inline Tensor reduce(int32_t op, const Tensor &x) {
   return Tensor::make<lxla_reduce>(op, x.handle(), detail::all_axes, size_t{0}, 0);
 }
 
-// Reductions over all axes, or over the listed ones.
-#define LAZYXLA_REDUCE(name, code)                                     \
-  inline Tensor name(const Tensor &x) { return reduce(code, x); }      \
-  inline Tensor name(const Tensor &x, const Dims &axes, bool keep = false) { return reduce(code, x, axes, keep); }
-LAZYXLA_REDUCE(sum, LXLA_REDUCE_SUM)          ///< Sums.
-LAZYXLA_REDUCE(product, LXLA_REDUCE_PRODUCT)  ///< Products.
-LAZYXLA_REDUCE(max, LXLA_REDUCE_MAX)          ///< Greatest elements.
-LAZYXLA_REDUCE(min, LXLA_REDUCE_MIN)          ///< Smallest elements.
-LAZYXLA_REDUCE(all, LXLA_REDUCE_ALL)          ///< Whether all are true, of pred.
-LAZYXLA_REDUCE(any, LXLA_REDUCE_ANY)          ///< Whether any is true, of pred.
-#undef LAZYXLA_REDUCE
-
 /// Computes the mean over axes.
 inline Tensor mean(const Tensor &x, const Dims &axes, bool keep = false) {
   return Tensor::make<lxla_mean>(x.handle(), detail::axes_of(axes), axes.size(), keep ? 1 : 0);

@@ -3,7 +3,7 @@
 use super::abi::guard::guard_into;
 use super::abi::pointers::{Out, OwnedText, Text};
 use super::abi::types::*;
-use super::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
+use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::{Device, Place};
 use crate::engine::{self, MemoryStatistics, PluginInfo};
 use crate::env::{self, DeviceKind, Environment};

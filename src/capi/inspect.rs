@@ -1,9 +1,9 @@
 //! Chapter Inspection: what a step or sync would run.
 
-use super::LXLA_DEVICE_XLA;
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out, OwnedText};
 use super::abi::types::*;
+use super::constants::LXLA_DEVICE_XLA;
 use super::device::{KeptDevice, kept_device, kind_of};
 use super::tensor::handles;
 use crate::env::DeviceKind;

@@ -5,7 +5,7 @@
 
 mod abi;
 mod computation;
-mod constants;
+pub(crate) mod constants;
 mod control;
 mod creation;
 mod device;
@@ -31,7 +31,6 @@ mod transform;
 
 pub use abi::types::*;
 pub use computation::*;
-pub use constants::*;
 pub use control::*;
 pub use creation::*;
 pub use device::*;

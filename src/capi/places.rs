@@ -1,11 +1,11 @@
 //! Chapter Meshes: creation of meshes, tensors on a mesh, their shardings.
 
-use super::LXLA_DEVICE_MESH;
 use super::abi::arguments::{optional_slice, tensor_type, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{Bytes, BytesMut, List, Out, OwnedText, Text};
 use super::abi::references::References;
 use super::abi::types::*;
+use super::constants::LXLA_DEVICE_MESH;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};
 use crate::error::{Error, Result};

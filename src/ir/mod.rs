@@ -36,7 +36,8 @@ pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Linear, Segment, Workspace};
 pub(crate) use members::numbered;
 pub use members::{
-    BinaryFunction, BinaryOp, CompareOp, FftOp, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction, UnaryOp,
+    BinaryFunction, BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
+    UnaryOp,
 };
 pub use op::Op;
 pub use planner::Planner;

@@ -30,8 +30,9 @@ pub struct Borrowed {
 }
 
 impl Borrowed {
-    /// Returns `size` bytes at `data`. The caller of a function that lends memory promises that it does not change, also
-    /// after the call, until `release` is called; if the call fails, until nothing uses it (see [`wait_until_unused`]).
+    /// Returns `size` bytes at `data`. The caller of a function that lends memory promises that it does not change,
+    /// also after the call, until `release` is called; if the call fails, until nothing uses it (see
+    /// [`wait_until_unused`]).
     pub fn new(data: Bytes, size: usize, release: lxla_release_fn, user: *mut c_void) -> Result<Arc<Borrowed>> {
         let bytes: *const [u8] = data.get("data", size)?;
         Ok(Arc::new(Borrowed { bytes, release, user, is_taken: AtomicBool::new(false) }))

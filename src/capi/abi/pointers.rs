@@ -4,7 +4,8 @@
 //!
 //! They hold raw pointers, not references: C may pass one address for two arguments.
 //!
-//! `tests/header.rs` replaces each type by its pointer before cbindgen reads a signature: keep one definition per line.
+//! `tests/header/source.rs` replaces each type by its pointer before cbindgen reads a signature: keep one definition
+//! per line.
 
 use crate::error;
 use crate::error::{Error, Result};
@@ -178,6 +179,15 @@ impl<'a, T> Out<'a, T> {
     #[inline]
     pub fn checked(&self, name: &str) -> Result<Place<'a, T>> {
         self.checked_list(name, 1)
+    }
+
+    /// Writes one value, or returns an error that names the argument.
+    #[inline]
+    pub fn set(self, name: &str, value: T) -> Result<()> {
+        check_pointer(name, self.0)?;
+        // SAFETY: not NULL, aligned, and writable during the call by the caller's promise.
+        unsafe { self.0.write(value) };
+        Ok(())
     }
 
     /// Validates the place of one value; None if the caller passed NULL.

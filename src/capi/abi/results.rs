@@ -58,8 +58,7 @@ impl<T: From<V>, V> Outputs<V> for Output<'_, T> {
 
     #[inline]
     fn set(self, value: V) -> Result<()> {
-        self.place.checked(self.name)?.fill([value.into()]);
-        Ok(())
+        self.place.set(self.name, value.into())
     }
 }
 

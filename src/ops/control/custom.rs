@@ -6,7 +6,7 @@ use super::checkpoint::Checkpoint;
 use super::custom_rules as rules;
 use crate::emit::Emitter;
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::lower;

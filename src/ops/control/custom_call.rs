@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir, row_major};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes, members};
+use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
 use crate::ops::definition::{Call, Definition, Native};
@@ -20,26 +20,17 @@ pub(in crate::ops) const CUSTOM_CALL: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Calling convention of a target. The numbers are StableHLO's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum ApiVersion {
-    Original = 1,
-    StatusReturning = 2,
-    StatusReturningUnified = 3,
-    TypedFfi = 4,
-}
-
-impl ApiVersion {
-    /// Converts the ABI's number to a version; an error if there is none.
-    pub fn from_number(number: i32) -> Result<ApiVersion> {
-        use ApiVersion::*;
-        [Original, StatusReturning, StatusReturningUnified, TypedFfi]
-            .into_iter()
-            .find(|&version| version as i32 == number)
-            .ok_or_else(|| {
-                error!(InvalidArgument, "api_version: {number} is not an LXLA_CUSTOM_CALL_* constant (valid: 1 to 4)")
-            })
+numbered! {
+    /// Calling convention of a target. The numbers are StableHLO's.
+    ApiVersion, "api_version", "LXLA_CUSTOM_CALL_*", {
+        /// The target receives pointers to its buffers, and cannot report an error.
+        Original = 1 => "ORIGINAL",
+        /// As ORIGINAL, and the target reports a status.
+        StatusReturning = 2 => "STATUS_RETURNING",
+        /// As STATUS_RETURNING, with one signature for all platforms.
+        StatusReturningUnified = 3 => "STATUS_RETURNING_UNIFIED",
+        /// Typed buffers and attributes, through XLA's foreign function interface.
+        TypedFfi = 4 => "TYPED_FFI",
     }
 }
 

@@ -5,7 +5,7 @@
 //! half of the slope there, by the rules of maximum and minimum.
 
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::SpecialOp;
 use crate::ir::{NodeId, Trace, numbered};
 use crate::ops::definition::Composed;
@@ -18,17 +18,29 @@ use std::f64::consts::PI;
 numbered! {
     /// Activation functions.
     ActivationOp, "op", "LXLA_ACTIVATION_*", {
+        /// max(x, 0).
         Relu = 1 => "relu",
+        /// x * Phi(x), with Phi the cumulative standard normal distribution.
         Gelu = 2 => "gelu",
+        /// x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.
         GeluTanh = 3 => "gelu_tanh",
+        /// x / (1 + e^-x).
         Silu = 4 => "silu",
+        /// min(max(x, 0), 6).
         Relu6 = 5 => "relu6",
+        /// x if x > 0, else e^x - 1.
         Elu = 6 => "elu",
+        /// 1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1)).
         Selu = 7 => "selu",
+        /// log(1 + e^x).
         Softplus = 8 => "softplus",
+        /// x * tanh(log(1 + e^x)).
         Mish = 9 => "mish",
+        /// -log(1 + e^-x).
         LogSigmoid = 10 => "log_sigmoid",
+        /// min(max(x + 3, 0), 6) / 6.
         HardSigmoid = 11 => "hard_sigmoid",
+        /// x * min(max(x + 3, 0), 6) / 6.
         HardSwish = 12 => "hard_swish",
     }
 }

@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes, members};
+use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, Native};
@@ -35,22 +35,13 @@ attributes! {
 
 members!(RngAlgorithm);
 
-/// A random bit generator. The numbers are those of the C constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum RngAlgorithm {
-    ThreeFry = 1,
-    Philox = 2,
-}
-
-impl RngAlgorithm {
-    /// Returns the generator with this number in the C ABI.
-    pub fn from_number(number: i32) -> Result<RngAlgorithm> {
-        match number {
-            1 => Ok(RngAlgorithm::ThreeFry),
-            2 => Ok(RngAlgorithm::Philox),
-            _ => Err(error!(InvalidArgument, "algorithm: {number} is not an LXLA_RNG_* constant (valid: 1 to 2)")),
-        }
+numbered! {
+    /// A random bit generator.
+    RngAlgorithm, "algorithm", "LXLA_RNG_*", {
+        /// Threefry 2x32 with 20 rounds.
+        ThreeFry = 1 => "THREE_FRY",
+        /// Philox 4x32 with 10 rounds.
+        Philox = 2 => "PHILOX",
     }
 }
 
@@ -98,10 +89,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let (name, state) = (e.name_of(at), value.operands[0]);
     let (state, state_ty) = (e.name(state), mlir(&e.values[state].ty));
     let RngBitGeneratorAttributes { algorithm, ty } = value.attributes();
-    let algorithm = match algorithm {
-        RngAlgorithm::ThreeFry => "THREE_FRY",
-        RngAlgorithm::Philox => "PHILOX",
-    };
+    let algorithm = algorithm.name();
     let bits = mlir(&ty);
     emit!(
         e,
