@@ -222,8 +222,10 @@ pub extern "C" fn lxla_tensor_shard_read(
         // Both lists are validated before anything is written.
         let offsets = out_offsets.checked_list("out_offsets", if out_offsets.is_null() { 0 } else { rank })?;
         let dims = out_dims.checked_list("out_dims", if out_dims.is_null() { 0 } else { rank })?;
-        if !dst.is_null() {
-            piece.read(dst.get("dst", size_bytes)?)?;
+        let is_wanted = !dst.is_null();
+        let destination = dst.get("dst", size_bytes)?;
+        if is_wanted {
+            piece.read(destination)?;
         }
         offsets.fill(piece.offsets.iter().copied());
         dims.fill(ty.dims.iter().copied());
