@@ -252,7 +252,8 @@ fn has_rules(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap();
     let ends = ["derivative", "batch", "rules"];
     let is_named = ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")));
-    file.starts_with("ops/") && (is_named || ["ops/control/lower", "ops/control/evaluate"].contains(&file))
+    file.starts_with("ops/")
+        && (is_named || ["ops/control/lower", "ops/control/evaluate", "ops/elementwise/lower"].contains(&file))
 }
 
 #[test]

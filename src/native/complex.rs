@@ -2,7 +2,7 @@
 //! c64 too.
 
 use super::array::Array;
-use super::complex_functions::{cos, exp, exp_m1, ln, ln_1p, logistic, power, rsqrt, sign, sin, sqrt, tan, tanh};
+use super::complex_functions as formulas;
 use super::element::Element;
 use super::element::unsupported;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
@@ -109,22 +109,35 @@ fn abs<C: Number>() -> Kernel1<C, C::Part> {
     }
 }
 
+/// Makes a kernel of a formula.
+macro_rules! by_formula {
+    ($formula:ident) => {
+        |x, out| {
+            out.map(x, |x| {
+                let x = x.wide();
+                let [re, im] = formulas::$formula([x.re, x.im]);
+                C::narrow(Complex64::new(re, im))
+            })
+        }
+    };
+}
+
 fn function<C: Number>(op: UnaryOp) -> Option<Kernel1<C, C>> {
     use UnaryOp::*;
     Some(match op {
         Negate => |x, out| out.map(x, |x| -x),
-        Sign => |x, out| out.map(x, |x| C::narrow(sign(x.wide()))),
-        Exponential => |x, out| out.map(x, |x| C::narrow(exp(x.wide()))),
-        ExponentialMinusOne => |x, out| out.map(x, |x| C::narrow(exp_m1(x.wide()))),
-        Log => |x, out| out.map(x, |x| C::narrow(ln(x.wide()))),
-        LogPlusOne => |x, out| out.map(x, |x| C::narrow(ln_1p(x.wide()))),
-        Logistic => |x, out| out.map(x, |x| C::narrow(logistic(x.wide()))),
-        Tanh => |x, out| out.map(x, |x| C::narrow(tanh(x.wide()))),
-        Sqrt => |x, out| out.map(x, |x| C::narrow(sqrt(x.wide()))),
-        Rsqrt => |x, out| out.map(x, |x| C::narrow(rsqrt(x.wide()))),
-        Sine => |x, out| out.map(x, |x| C::narrow(sin(x.wide()))),
-        Cosine => |x, out| out.map(x, |x| C::narrow(cos(x.wide()))),
-        Tan => |x, out| out.map(x, |x| C::narrow(tan(x.wide()))),
+        Sign => by_formula!(sign),
+        Exponential => by_formula!(exp),
+        ExponentialMinusOne => by_formula!(exp_minus_one),
+        Log => by_formula!(log),
+        LogPlusOne => by_formula!(log_plus_one),
+        Logistic => by_formula!(logistic),
+        Tanh => by_formula!(tanh),
+        Sqrt => by_formula!(sqrt),
+        Rsqrt => by_formula!(rsqrt),
+        Sine => by_formula!(sin),
+        Cosine => by_formula!(cos),
+        Tan => by_formula!(tan),
         _ => return None,
     })
 }
@@ -138,6 +151,11 @@ fn function_of_two<C: Number>(op: BinaryOp) -> Option<Kernel2<C, C>> {
         BinaryOp::Power => |a, b, out| out.zip(a, b, |a, b| C::narrow(power(a.wide(), b.wide()))),
         _ => return None,
     })
+}
+
+fn power(base: Complex64, exponent: Complex64) -> Complex64 {
+    let [re, im] = formulas::power([base.re, base.im], [exponent.re, exponent.im]);
+    Complex64::new(re, im)
 }
 
 /// Division by Smith's method, which overflows only if the result does; zero and infinite operands follow C99, annex G.

@@ -1,221 +1,453 @@
-//! Functions of complex numbers in f64. Values at infinities and NaN follow C (ISO/IEC 9899:2018, annex G) and the
-//! array API standard; intermediate results do not overflow unless the result does. `ops::complex_functions` uses the
-//! same formulas in StableHLO.
+//! Functions of complex numbers, as formulas of their real and imaginary parts. They are the kernels of host arrays,
+//! whose parts are f64 ([`Part`] for f64), and what `ops::complex_functions` records for XLA, whose own functions lose
+//! bits near poles, zeros and the unit circle, and overflow before their results do. Values at infinities and NaN
+//! follow C (ISO/IEC 9899:2018, annex G) and the array API standard.
 
-use num_complex::Complex64;
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
-const ONE: Complex64 = Complex64::ONE;
+/// Real and imaginary part.
+pub type Parts<R> = [R; 2];
 
-fn is_infinite(z: Complex64) -> bool {
-    z.re.is_infinite() || z.im.is_infinite()
-}
+/// A real or imaginary part: a float, or an expression whose operations are recorded.
+pub trait Part:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+{
+    /// Result of a comparison.
+    type Mask: Copy + BitAnd<Output = Self::Mask> + BitOr<Output = Self::Mask> + Not<Output = Self::Mask>;
 
-/// Returns `z / root^2`, its absolute value, and `root`: a power of two such that the absolute value neither overflows
-/// nor underflows.
-fn scaled(z: Complex64) -> (Complex64, f64, f64) {
-    let large = z.re.abs().max(z.im.abs());
-    let root = match large {
-        _ if large > 2f64.powi(500) => 2f64.powi(260),
-        _ if large < 2f64.powi(-450) => 2f64.powi(-260),
-        _ => 1.0,
-    };
-    let z = Complex64::new(z.re / root / root, z.im / root / root);
-    (z, z.re.hypot(z.im), root)
-}
+    /// Whether it has the width of f64, not of f32.
+    fn is_double(self) -> bool;
+    /// A number of the same type.
+    fn number(self, value: f64) -> Self;
+    /// `self` where the mask is true, and `other` elsewhere.
+    fn when(self, mask: Self::Mask, other: Self) -> Self;
+    /// Whether it equals the other number; likewise the comparisons below.
+    fn equals(self, other: Self) -> Self::Mask;
+    fn is_below(self, other: Self) -> Self::Mask;
+    fn is_finite(self) -> Self::Mask;
+    /// The greater number; NaN if either is NaN.
+    fn greater(self, other: Self) -> Self;
+    /// The smaller number; NaN if either is NaN.
+    fn smaller(self, other: Self) -> Self;
+    /// The magnitude with the sign bit of another number.
+    fn signed_as(self, other: Self) -> Self;
+    fn abs(self) -> Self;
+    fn exp(self) -> Self;
+    fn exp_minus_one(self) -> Self;
+    fn log(self) -> Self;
+    fn log_plus_one(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn atan2(self, x: Self) -> Self;
 
-/// `z / |z|`; 0 for zeros of either sign.
-pub fn sign(z: Complex64) -> Complex64 {
-    if z == Complex64::ZERO {
-        return Complex64::ZERO;
+    fn is_number(self, value: f64) -> Self::Mask {
+        self.equals(self.number(value))
     }
-    let (z, size, _) = scaled(z);
-    Complex64::new(z.re / size, z.im / size)
+
+    fn is_less(self, value: f64) -> Self::Mask {
+        self.is_below(self.number(value))
+    }
+
+    fn is_more(self, value: f64) -> Self::Mask {
+        self.number(value).is_below(self)
+    }
+
+    /// Whether it is positive or zero.
+    fn is_right(self) -> Self::Mask {
+        self.is_more(0.0) | self.is_number(0.0)
+    }
+
+    /// `self` where the mask is true, and a number elsewhere.
+    fn when_or(self, mask: Self::Mask, value: f64) -> Self {
+        self.when(mask, self.number(value))
+    }
+
+    /// A number where the mask is true, and `self` elsewhere.
+    fn unless(self, mask: Self::Mask, value: f64) -> Self {
+        self.number(value).when(mask, self)
+    }
 }
 
-/// Above this argument `e^x` is computed as `e^(x - STEP)`, and the factor `e^STEP` is multiplied in where nothing
-/// overflows.
-const LARGE: f64 = 512.0;
-const STEP: f64 = 708.4375;
+impl Part for f64 {
+    type Mask = bool;
 
-/// `e^x` as two factors, of which neither overflows as long as their product does not.
-fn power_of_e(x: f64) -> (f64, f64) {
-    if x > LARGE { ((x - STEP).exp(), STEP.exp()) } else { (x.exp(), 1.0) }
+    fn is_double(self) -> bool {
+        true
+    }
+
+    fn number(self, value: f64) -> f64 {
+        value
+    }
+
+    fn when(self, mask: bool, other: f64) -> f64 {
+        if mask { self } else { other }
+    }
+
+    fn equals(self, other: f64) -> bool {
+        self == other
+    }
+
+    fn is_below(self, other: f64) -> bool {
+        self < other
+    }
+
+    fn is_finite(self) -> bool {
+        f64::is_finite(self)
+    }
+
+    fn greater(self, other: f64) -> f64 {
+        if self > other || self.is_nan() { self } else { other }
+    }
+
+    fn smaller(self, other: f64) -> f64 {
+        if self < other || self.is_nan() { self } else { other }
+    }
+
+    fn signed_as(self, other: f64) -> f64 {
+        self.copysign(other)
+    }
+
+    fn abs(self) -> f64 {
+        f64::abs(self)
+    }
+
+    fn exp(self) -> f64 {
+        f64::exp(self)
+    }
+
+    fn exp_minus_one(self) -> f64 {
+        self.exp_m1()
+    }
+
+    fn log(self) -> f64 {
+        self.ln()
+    }
+
+    fn log_plus_one(self) -> f64 {
+        self.ln_1p()
+    }
+
+    fn sqrt(self) -> f64 {
+        f64::sqrt(self)
+    }
+
+    fn sin(self) -> f64 {
+        f64::sin(self)
+    }
+
+    fn cos(self) -> f64 {
+        f64::cos(self)
+    }
+
+    fn atan2(self, x: f64) -> f64 {
+        f64::atan2(self, x)
+    }
+}
+
+/// Whether either number is infinite.
+fn any_infinite<R: Part>([a, b]: Parts<R>) -> R::Mask {
+    a.abs().is_number(f64::INFINITY) | b.abs().is_number(f64::INFINITY)
+}
+
+/// A complex number multiplied by a power of four, so that squares of its parts neither overflow nor underflow.
+struct Scaled<R: Part> {
+    parts: Parts<R>,
+    /// Absolute value of the scaled number.
+    size: R,
+    /// Whether the number is 0.
+    is_zero: R::Mask,
+    /// Factor by which the scaled absolute value is multiplied to get the unscaled one.
+    back: R,
+    /// Square root of `back`; `root` is the square root of its reciprocal.
+    root_back: R,
+    root: R,
+}
+
+impl<R: Part> Scaled<R> {
+    fn of([a, b]: Parts<R>) -> Scaled<R> {
+        let (above, below, exponent) = if a.is_double() { (500, -450, 260) } else { (60, -50, 36) };
+        let large = a.abs().greater(b.abs());
+        let (is_large, is_small) = (large.is_more(2f64.powi(above)), large.is_less(2f64.powi(below)));
+        let power = |exponent: i32| {
+            let [of_large, of_small] = [-exponent, exponent].map(|exponent| a.number(2f64.powi(exponent)));
+            of_large.when(is_large, of_small.when_or(is_small, 1.0))
+        };
+        let scale = power(2 * exponent);
+        let parts = [a * scale, b * scale];
+        Scaled {
+            size: (parts[0] * parts[0] + parts[1] * parts[1]).sqrt(),
+            parts,
+            is_zero: large.is_number(0.0),
+            back: power(-2 * exponent),
+            root_back: power(-exponent),
+            root: power(exponent),
+        }
+    }
+
+    /// Square root of the scaled number.
+    fn square_root(&self) -> Parts<R> {
+        let [a, b] = self.parts;
+        let half = ((a.abs() + self.size) * 0.5).sqrt();
+        let other = (b.abs() / (half + half)).unless(self.is_zero, 0.0);
+        let is_right = a.is_right();
+        [half.when(is_right, other), other.when(is_right, half).signed_as(b)]
+    }
+}
+
+/// The absolute value: infinite if either part is, even if the other is NaN.
+pub fn size<R: Part>(z: Parts<R>) -> R {
+    let scaled = Scaled::of(z);
+    (scaled.size * scaled.back).unless(any_infinite(z), f64::INFINITY)
+}
+
+/// `z / |z|`; 0 for zeros of any sign.
+pub fn sign<R: Part>(z: Parts<R>) -> Parts<R> {
+    let scaled = Scaled::of(z);
+    scaled.parts.map(|part| (part / scaled.size).unless(scaled.is_zero, 0.0))
+}
+
+/// The square root, whose real part is not negative. Below the branch cut (imaginary part negative or -0), the root's
+/// imaginary part has that sign too.
+pub fn sqrt<R: Part>(z: Parts<R>) -> Parts<R> {
+    let scaled = Scaled::of(z);
+    let [re, im] = scaled.square_root().map(|part| part * scaled.root_back);
+    let [a, b] = z;
+    let is_tall = b.abs().is_number(f64::INFINITY);
+    let (grows, above) = (is_tall | a.is_number(f64::INFINITY), is_tall | a.is_number(f64::NEG_INFINITY));
+    [re.unless(grows, f64::INFINITY), im.unless(above, f64::INFINITY).signed_as(b)]
+}
+
+/// The reciprocal square root: the conjugate of the root divided by the absolute value; 0 for infinity;
+/// `infinity + NaN i` for 0, as by division.
+pub fn rsqrt<R: Part>(z: Parts<R>) -> Parts<R> {
+    let scaled = Scaled::of(z);
+    let any = any_infinite(z);
+    let [re, im] = scaled.square_root().map(|part| (part / scaled.size * scaled.root).unless(any, 0.0));
+    [re.unless(scaled.is_zero, f64::INFINITY), -im.signed_as(z[1])]
+}
+
+/// `e^x` as a product of two factors. `x` may be nearly twice as large as for the exponential itself, if the value that
+/// it is multiplied by is correspondingly small.
+struct Power<R> {
+    /// `e^x`, divided by `scale`.
+    power: R,
+    /// 1, or a fixed factor if `x` is large.
+    scale: R,
+}
+
+/// Amount subtracted from `x` above a limit. The subtraction is exact, and e to this power is nearly a float: among all
+/// values with few bits, these are the best.
+const STEP_F32: f64 = 87.28125;
+const STEP_F64: f64 = 708.4375;
+
+impl<R: Part> Power<R> {
+    fn of(x: R) -> Power<R> {
+        let (limit, step) = if x.is_double() { (512.0, STEP_F64) } else { (64.0, STEP_F32) };
+        let is_large = x.is_more(limit);
+        let down = x.number(step).when_or(is_large, 0.0);
+        Power { power: (x - down).exp(), scale: x.number(step.exp()).when_or(is_large, 1.0) }
+    }
+
+    /// `factor e^x`.
+    fn times(&self, factor: R) -> R {
+        factor * self.scale * self.power
+    }
+}
+
+/// Where the angle is undefined (`b` is infinite or NaN) without effect, or with a partial one: `anywhere` where the
+/// magnitude is 0 or infinite (`a` is infinite), `at_zero` where it is 0 (`a` is -infinity).
+struct Lost<M> {
+    anywhere: M,
+    at_zero: M,
+}
+
+impl<M> Lost<M> {
+    fn of<R: Part<Mask = M>>([a, b]: Parts<R>) -> Lost<M>
+    where
+        M: Copy + BitAnd<Output = M> + Not<Output = M>,
+    {
+        let anywhere = a.abs().is_number(f64::INFINITY) & !b.is_finite();
+        Lost { anywhere, at_zero: anywhere & a.is_less(0.0) }
+    }
 }
 
 /// `e^a (cos b + i sin b)`.
-pub fn exp(z: Complex64) -> Complex64 {
-    if z.im == 0.0 {
-        return Complex64::new(z.re.exp(), z.im);
-    }
-    if z.re.is_infinite() && !z.im.is_finite() {
-        return if z.re < 0.0 { Complex64::ZERO } else { Complex64::new(z.re, f64::NAN) };
-    }
-    let (power, scale) = power_of_e(z.re);
-    Complex64::new(z.im.cos() * scale * power, z.im.sin() * scale * power)
+pub fn exp<R: Part>(z: Parts<R>) -> Parts<R> {
+    let [a, b] = z;
+    let (lost, power) = (Lost::of(z), Power::of(a));
+    let cosine = b.cos().unless(lost.anywhere, 1.0);
+    let sine = b.sin().unless(lost.at_zero, 0.0);
+    [power.times(cosine), b.when(b.is_number(0.0), power.times(sine))]
 }
 
-pub fn exp_m1(z: Complex64) -> Complex64 {
-    if z.im == 0.0 {
-        return Complex64::new(z.re.exp_m1(), z.im);
-    }
-    let whole = exp(z);
-    if z.re.is_infinite() || z.re > 45.0 {
-        return Complex64::new(whole.re - 1.0, whole.im);
-    }
-    let half = (z.im / 2.0).sin();
-    Complex64::new(z.re.exp_m1() * z.im.cos() - 2.0 * half * half, whole.im)
+/// `(e^a - 1) cos b - 2 sin^2(b/2) + i e^a sin b`. For `a` above 45, where rounding loses the 1, the real part is that
+/// of `e^z`.
+pub fn exp_minus_one<R: Part>(z: Parts<R>) -> Parts<R> {
+    let [a, b] = z;
+    let [far, im] = exp(z);
+    let lost = Lost::of(z);
+    let cosine = b.cos().unless(lost.anywhere, 1.0);
+    let sine = (b * 0.5).sin().unless(lost.anywhere, 0.0);
+    let square = sine * sine;
+    let near = a.exp_minus_one() * cosine - (square + square);
+    [far.when(a.is_more(45.0), near), im]
 }
 
-/// Natural logarithm of the absolute value of `re + i im`.
-fn ln_size(re: f64, im: f64) -> f64 {
-    if re.is_infinite() || im.is_infinite() {
-        return f64::INFINITY;
-    }
-    let (re, im) = (re.abs(), im.abs());
-    if re.is_nan() || im.is_nan() {
-        return f64::NAN;
-    }
-    let (large, small) = if re > im { (re, im) } else { (im, re) };
-    // Near the unit circle `ln(|z|)` would lose most of its bits to cancellation.
-    if large > 0.5 && large < 2.0 && small < 1.0 {
-        0.5 * ((large - 1.0) * (large + 1.0) + small * small).ln_1p()
-    } else if large == 0.0 {
-        f64::NEG_INFINITY
-    } else {
-        let ratio = small / large;
-        large.ln() + 0.5 * (ratio * ratio).ln_1p()
-    }
+/// The logarithm of the absolute value. Near the unit circle it is computed by log1p of `|z|^2 - 1`, since the
+/// logarithm itself would keep few bits there.
+fn log_of_size<R: Part>(z: Parts<R>) -> R {
+    let sizes = z.map(R::abs);
+    let (large, small) = (sizes[0].greater(sizes[1]), sizes[0].smaller(sizes[1]));
+    let beyond = (large - 1.0) * (large + 1.0) + small * small;
+    let ratio = small / large.unless(large.is_number(0.0), 1.0);
+    let is_near = large.is_more(0.5) & large.is_less(2.0) & small.is_less(1.0);
+    let half = beyond.when(is_near, ratio * ratio).log_plus_one() * 0.5;
+    half.when(is_near, large.log() + half).unless(any_infinite(z), f64::INFINITY)
 }
 
-pub fn ln(z: Complex64) -> Complex64 {
-    Complex64::new(ln_size(z.re, z.im), z.im.atan2(z.re))
+/// The natural logarithm.
+pub fn log<R: Part>(z: Parts<R>) -> Parts<R> {
+    [log_of_size(z), z[1].atan2(z[0])]
 }
 
-pub fn ln_1p(z: Complex64) -> Complex64 {
-    let re = if z.re.abs() < 0.5 && z.im.abs() < 0.5 {
-        0.5 * (z.re * (2.0 + z.re) + z.im * z.im).ln_1p()
-    } else {
-        ln_size(1.0 + z.re, z.im)
-    };
-    Complex64::new(re, z.im.atan2(1.0 + z.re))
+/// `log(1 + z)`. Near 0 it is computed from `|1 + z|^2 - 1 = a (2 + a) + b^2`.
+pub fn log_plus_one<R: Part>([a, b]: Parts<R>) -> Parts<R> {
+    let sum = a + 1.0;
+    let near = (a * (a + 2.0) + b * b).log_plus_one() * 0.5;
+    let is_near = a.abs().is_less(0.5) & b.abs().is_less(0.5);
+    [near.when(is_near, log_of_size([sum, b])), b.atan2(sum)]
+}
+
+/// `base^exponent` as `e^(exponent log base)`. As in NumPy, 0 to the power of 0 is 1, 0 to an exponent with a positive
+/// real part is 0, and 0 to any other exponent is NaN. Rounding errors grow with the exponential's argument, so powers
+/// of c64 are computed in c128.
+pub fn power<R: Part>(base: Parts<R>, exponent: Parts<R>) -> Parts<R> {
+    let [size, angle] = log(base);
+    let [c, d] = exponent;
+    let [re, im] = exp([c * size - d * angle, d * size + c * angle]);
+    let is_zero = |z: Parts<R>| z[0].is_number(0.0) & z[1].is_number(0.0);
+    let of_zero = c.number(0.0).when_or(c.is_more(0.0), f64::NAN);
+    let (base_is_zero, is_one) = (is_zero(base), is_zero(exponent));
+    [of_zero.when(base_is_zero, re).unless(is_one, 1.0), of_zero.when(base_is_zero, im).unless(is_one, 0.0)]
+}
+
+/// `sinh h` for `h` in [0, 1] by its Taylor series; the difference of exponentials would lose most bits there.
+fn small_sinh<R: Part>(h: R) -> R {
+    let terms = if h.is_double() { 9 } else { 5 };
+    let square = h * h;
+    let factor = |k: u32| 1.0 / f64::from(2 * k * (2 * k + 1));
+    // Horner's scheme for 1 + h^2 / 6 (1 + h^2 / 20 (...)), from the innermost term.
+    let sum = (1..terms).rev().fold(square * factor(terms), |sum, k| square * factor(k) * (sum + 1.0));
+    h + h * sum
+}
+
+/// `sinh h` and `cosh h` for `h` >= 0, from `power`, which is `e^h`, and its reciprocal.
+fn sinh_cosh<R: Part>(h: R, power: R, inverse: R) -> [R; 2] {
+    let far = (power - inverse) * 0.5;
+    [small_sinh(h).when(h.is_less(1.0), far), (power + inverse) * 0.5]
+}
+
+/// Sine and cosine of `a`, hyperbolic sine and cosine of `b`. The sine and cosine are multiplied by `Power::scale`, by
+/// which the hyperbolic functions are divided.
+struct Circle<R: Part> {
+    sine: R,
+    cosine: R,
+    sinh: R,
+    cosh: R,
+    /// Whether `a` is infinite or NaN and `b` is 0 (`flat`) or infinite (`tall`).
+    flat: R::Mask,
+    tall: R::Mask,
+    /// Whether `a` is 0.
+    straight: R::Mask,
+}
+
+impl<R: Part> Circle<R> {
+    fn of([a, b]: Parts<R>) -> Circle<R> {
+        let h = b.abs();
+        let Power { power, scale } = Power::of(h);
+        let inverse = (h.number(1.0) / power).when_or(scale.is_number(1.0), 0.0);
+        let [size, cosh] = sinh_cosh(h, power, inverse);
+        let is_lost = !a.is_finite();
+        Circle {
+            sine: a.sin() * scale,
+            cosine: a.cos() * scale,
+            sinh: size.signed_as(b),
+            cosh,
+            flat: is_lost & b.is_number(0.0),
+            tall: is_lost & h.is_number(f64::INFINITY),
+            straight: a.is_number(0.0),
+        }
+    }
 }
 
 /// `sin a cosh b + i cos a sinh b`.
-pub fn sin(z: Complex64) -> Complex64 {
-    let (sine, cosine, sinh, cosh) = circle(z);
-    let is_aside = !z.re.is_finite() && (z.im == 0.0 || z.im.is_infinite());
-    let im = if is_aside { sinh } else { cosine * sinh };
-    Complex64::new(if z.re == 0.0 { z.re } else { sine * cosh }, im)
+pub fn sin<R: Part>(z: Parts<R>) -> Parts<R> {
+    let c = Circle::of(z);
+    let cosine = c.cosine.unless(c.flat | c.tall, 1.0);
+    [z[0].when(c.straight, c.sine * c.cosh), cosine * c.sinh]
 }
 
 /// `cos a cosh b - i sin a sinh b`.
-pub fn cos(z: Complex64) -> Complex64 {
-    let (sine, cosine, sinh, cosh) = circle(z);
-    let is_lost = !z.re.is_finite();
-    let re = if is_lost && z.im.is_infinite() { cosh } else { cosine * cosh };
-    let im = match z.re {
-        _ if z.re == 0.0 => z.re * 1f64.copysign(z.im),
-        _ if is_lost && z.im == 0.0 => sinh,
-        _ => sine * sinh,
-    };
-    Complex64::new(re, -im)
+pub fn cos<R: Part>(z: Parts<R>) -> Parts<R> {
+    let c = Circle::of(z);
+    let (sine, cosine) = (c.sine.unless(c.flat, 1.0), c.cosine.unless(c.tall, 1.0));
+    let side = z[1].number(1.0).signed_as(z[1]);
+    [cosine * c.cosh, -(z[0] * side).when(c.straight, sine * c.sinh)]
 }
 
-/// Sine and cosine of the real part, and hyperbolic sine and cosine of the imaginary part. For a large imaginary part a
-/// factor of the latter two is moved to the former two, to avoid overflow.
-fn circle(z: Complex64) -> (f64, f64, f64, f64) {
-    let (sine, cosine) = z.re.sin_cos();
-    if z.im.abs() > LARGE {
-        let (power, scale) = power_of_e(z.im.abs());
-        let half = 0.5 * power;
-        return (sine * scale, cosine * scale, half.copysign(z.im), half);
-    }
-    (sine, cosine, z.im.sinh(), z.im.cosh())
+/// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`, whose denominator loses no bits near the poles. For `|x|`
+/// above 20 the real part is 1 (with the sign of `x`) and the imaginary part `4 sin y cos y e^(-2 |x|)`.
+pub fn tanh<R: Part>([x, y]: Parts<R>) -> Parts<R> {
+    let h = x.abs();
+    let is_far = h.is_more(20.0);
+    let power = (-h).when(is_far, h).exp();
+    let [sinh, cosh] = sinh_cosh(h, power, h.number(1.0) / power);
+    let cosine = y.cos();
+    // If x is infinite, the result does not depend on y. If x is finite and y is not, the result is NaN.
+    let (is_infinite, is_finite) = (h.is_number(f64::INFINITY), y.is_finite());
+    let turn = (y.sin() * cosine).unless(is_infinite & !is_finite, 0.0);
+    let divisor = sinh * sinh + cosine * cosine;
+    let far = x.number(1.0).when_or(is_infinite | is_finite, f64::NAN);
+    let re = far.when(is_far, sinh * cosh / divisor).signed_as(x);
+    let im = (turn * 4.0 * power * power).when(is_far, turn / divisor);
+    [x.when(x.is_number(0.0), re), y.when(y.is_number(0.0), im)]
 }
 
-/// `(sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y)`; the divisor is a sum without cancellation near the poles.
-pub fn tanh(z: Complex64) -> Complex64 {
-    let (x, y) = (z.re, z.im);
-    let turn = if x.is_infinite() && !y.is_finite() { 0.0 } else { y.sin() * y.cos() };
-    let (re, im) = if x.abs() > 20.0 {
-        let power = (-x.abs()).exp();
-        // For finite `x` both parts are NaN if `y` is NaN or infinite.
-        (if turn.is_nan() { turn } else { 1f64.copysign(x) }, 4.0 * turn * power * power)
-    } else {
-        let (sinh, cosine) = (x.sinh(), y.cos());
-        let divisor = sinh * sinh + cosine * cosine;
-        (sinh * x.cosh() / divisor, turn / divisor)
-    };
-    Complex64::new(if x == 0.0 { x } else { re }, if y == 0.0 { y } else { im })
+/// `tan z = -i tanh(i z)`. Since `tanh(conj z) = conj(tanh z)`, this is tanh with swapped input and output parts.
+pub fn tan<R: Part>([a, b]: Parts<R>) -> Parts<R> {
+    let [re, im] = tanh([b, a]);
+    [im, re]
 }
 
-/// `-i tanh(i z)`.
-pub fn tan(z: Complex64) -> Complex64 {
-    let rotated = tanh(Complex64::new(z.im, z.re));
-    Complex64::new(rotated.im, rotated.re)
-}
+/// `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`, the divisor `|1 + w e^(ib)|^2` is
+/// `p^2 + 2 w k`, which loses no bits near the poles.
+pub fn logistic<R: Part>([a, b]: Parts<R>) -> Parts<R> {
+    let h = a.abs();
+    let one = a.number(1.0);
+    let is_small = h.is_less(1.0);
+    let power = (-(h * 0.5).when(is_small, h)).exp();
+    // 1 - e^-h = 2 sinh(h/2) e^(-h/2).
+    let sinh = small_sinh(h * 0.5);
+    let near = (sinh + sinh) * power;
+    let p = near.when(is_small, one - power);
+    let w = (one - near).when(is_small, power);
 
-/// `1 / (1 + e^-z)`. With `w = e^-|a|`, `p = 1 - w` and `k = 1 + cos b`, the divisor `|1 + w e^(ib)|^2` is computed
-/// without cancellation near the poles, as `p^2 + 2 w k`.
-pub fn logistic(z: Complex64) -> Complex64 {
-    let (w, p) = ((-z.re.abs()).exp(), -(-z.re.abs()).exp_m1());
-    let (sine, cosine) = if z.re.is_infinite() && !z.im.is_finite() { (0.0, 1.0) } else { (z.im / 2.0).sin_cos() };
-    let k = 2.0 * cosine * cosine;
-    let divisor = p * p + 2.0 * (w * k);
-    let re = if z.re >= 0.0 { p + w * k } else { w * (k - p) };
-    Complex64::new(re / divisor, w * (2.0 * cosine * sine) / divisor)
-}
-
-/// Principal square root: its real part is not negative.
-pub fn sqrt(z: Complex64) -> Complex64 {
-    if z.im.is_infinite() {
-        return Complex64::new(f64::INFINITY, z.im);
-    }
-    if z.re.is_infinite() {
-        let other = if z.im.is_nan() { z.im } else { 0.0 };
-        return if z.re > 0.0 {
-            Complex64::new(z.re, other.copysign(z.im))
-        } else {
-            Complex64::new(other, f64::INFINITY.copysign(z.im))
-        };
-    }
-    let (z, size, root) = scaled(z);
-    let half = root_of_scaled(z, size);
-    Complex64::new(half.re * root, half.im * root)
-}
-
-fn root_of_scaled(z: Complex64, size: f64) -> Complex64 {
-    if z == Complex64::ZERO {
-        return Complex64::new(0.0, z.im);
-    }
-    let half = (0.5 * (z.re.abs() + size)).sqrt();
-    let other = z.im.abs() / (2.0 * half);
-    let (re, im) = if z.re >= 0.0 { (half, other) } else { (other, half) };
-    Complex64::new(re, im.copysign(z.im))
-}
-
-/// Reciprocal of the principal square root, computed as `conj(sqrt(z)) / |z|`. 0 for infinite `z`; infinity + NaN i for
-/// 0, as complex division gives.
-pub fn rsqrt(z: Complex64) -> Complex64 {
-    if is_infinite(z) {
-        return Complex64::new(0.0, -0f64.copysign(z.im));
-    }
-    if z == Complex64::ZERO {
-        return Complex64::new(f64::INFINITY, f64::NAN);
-    }
-    let (z, size, root) = scaled(z);
-    let half = root_of_scaled(z, size);
-    Complex64::new(half.re / size / root, -half.im / size / root)
-}
-
-/// As in NumPy: 1 for exponent 0; a zero base with another exponent gives NaN unless the exponent's real part is
-/// positive.
-pub fn power(base: Complex64, exponent: Complex64) -> Complex64 {
-    if exponent == Complex64::ZERO {
-        return ONE;
-    }
-    if base == Complex64::ZERO {
-        return if exponent.re > 0.0 { Complex64::ZERO } else { Complex64::new(f64::NAN, f64::NAN) };
-    }
-    exp(exponent * ln(base))
+    let aside = h.is_number(f64::INFINITY) & !b.is_finite();
+    let half = b * 0.5;
+    let (sine, cosine) = (half.sin().unless(aside, 0.0), half.cos().unless(aside, 1.0));
+    let twice = cosine + cosine;
+    let k = twice * cosine;
+    let wk = w * k;
+    let divisor = p * p + (wk + wk);
+    let re = (p + wk).when(a.is_right(), w * (k - p));
+    [re / divisor, w * (twice * sine) / divisor]
 }

@@ -14,7 +14,7 @@ mod cast;
 mod combine;
 mod compare;
 mod complex;
-mod complex_functions;
+pub mod complex_functions;
 mod convert;
 mod convolution;
 mod creation;

@@ -6,11 +6,10 @@ use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
 use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::arc::atan2;
-use crate::ops::elementwise::complex_functions;
 use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
+use crate::ops::elementwise::lower;
 use crate::ops::rules::{Batching, Derivative};
 use crate::ops::{common_dims, common_dtype, inferred};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
@@ -157,7 +156,7 @@ fn lower(e: &mut Emitter, at: usize) {
     let Op::Binary(op) = value.op else { return };
     let lhs = e.cast(value.operands[0], &value.ty);
     let rhs = e.cast(value.operands[1], &value.ty);
-    write(e, &e.name_of(at), op, &lhs, &rhs, &value.ty);
+    write(e, at, op, &lhs, &rhs, &value.ty);
 }
 
 fn lower_with_scalar(e: &mut Emitter, at: usize) {
@@ -166,24 +165,26 @@ fn lower_with_scalar(e: &mut Emitter, at: usize) {
     e.scalar(&scalar, &value.ty);
     let x = e.name(value.operands[0]);
     match value.op {
-        Op::ScalarBinary(op) => write(e, &e.name_of(at), op, &scalar, &x, &value.ty),
-        Op::BinaryScalar(op) => write(e, &e.name_of(at), op, &x, &scalar, &value.ty),
+        Op::ScalarBinary(op) => write(e, at, op, &scalar, &x, &value.ty),
+        Op::BinaryScalar(op) => write(e, at, op, &x, &scalar, &value.ty),
         _ => {}
     }
 }
 
-fn write(e: &mut Emitter, name: &str, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
+fn write(e: &mut Emitter, at: usize, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
+    let name = e.name_of(at);
     if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && ty.dtype.is_integer() {
-        return integer_division(e, name, op, lhs, rhs, ty);
+        return integer_division(e, &name, op, lhs, rhs, ty);
     }
     if op == BinaryOp::Power && ty.dtype.is_integer() {
-        return integer_power(e, name, lhs, rhs, ty);
+        return integer_power(e, &name, lhs, rhs, ty);
     }
     if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
-        return complex_functions::power(e, name, lhs, rhs, ty);
+        let made = lower::complex_power(e, lhs, rhs, ty);
+        return e.rename(at, made);
     }
     if op == BinaryOp::Atan2 {
-        return atan2(e, name, lhs, rhs, ty);
+        return lower::atan2(e, &name, lhs, rhs, ty);
     }
     // XLA combines a minimum of a maximum into a clamp, which it may not have for preds.
     let written = match op {

@@ -151,8 +151,8 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
     Ok(Factor::Times(f.finish(factor)?))
 }
 
-/// `x / (a^2 + b^2)`, where `x` is `a` or `b`. The squares may overflow or underflow where the quotient does not. So all
-/// are divided by the larger operand, on which the result does not depend; its inverse is a normal number.
+/// `x / (a^2 + b^2)`, where `x` is `a` or `b`. The squares may overflow or underflow where the quotient does not. So
+/// all are divided by the larger operand, on which the result does not depend; its inverse is a normal number.
 fn over_square_of_length<'f>(a: Expr<'f>, b: Expr<'f>, x: Expr<'f>) -> Expr<'f> {
     let limits = float_limits(x.dtype()).expect("atan2 takes floats");
     let larger = a.abs().max(b.abs()).max(limits.smallest_normal).min(limits.max / 8.0);
@@ -166,7 +166,8 @@ fn over_square_of_length<'f>(a: Expr<'f>, b: Expr<'f>, x: Expr<'f>) -> Expr<'f> 
 fn power_by_base<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     let is_singular = b.eq(0.0) & !(1.0 / a).is_finite();
     let base = is_singular.select(1.0, a);
-    is_singular.select(0.0, b * base.power(b - 1.0))
+    // A difference would keep an imaginary part of -0.
+    is_singular.select(0.0, b * base.power(b + -1.0))
 }
 
 /// `log(a) a^b`; 0 where `a` is 0.

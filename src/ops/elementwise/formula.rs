@@ -14,8 +14,8 @@
 //! operation's own function. A number is converted to the dtype of the expression beside it. A recorded formula is
 //! lowered, evaluated on `cpu`, differentiated and batched like any other operations.
 //!
-//! Errors are kept in the [`Formula`]: an operation that fails returns its left operand, and [`Formula::finish`] returns
-//! the first error instead of the result.
+//! Errors are kept in the [`Formula`]: an operation that fails returns its left operand, and [`Formula::finish`]
+//! returns the first error instead of the result.
 
 use crate::error;
 use crate::error::{Error, Result};

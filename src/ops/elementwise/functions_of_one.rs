@@ -128,9 +128,9 @@ const PARTS_F64: Parts = Parts {
     low: 1.420_502_322_726_61e-13,
 };
 
-/// log2 or log10 of `x = 2^k m`, with m between the square roots of a half and of 2, as `k + log2(m)` (scaled for log10):
-/// logarithms of powers of two are exact in base 2, and a large `k` costs no bits of the term in `m`. For arguments that
-/// are not positive and finite, the result is that of the natural logarithm.
+/// log2 or log10 of `x = 2^k m`, with m between the square roots of a half and of 2, as `k + log2(m)` (scaled for
+/// log10): logarithms of powers of two are exact in base 2, and a large `k` costs no bits of the term in `m`. For
+/// arguments that are not positive and finite, the result is that of the natural logarithm.
 fn logarithm(function: UnaryFunction, x: Expr) -> Expr {
     let (parts, bits) = if x.is_double() { (PARTS_F64, DType::S64) } else { (PARTS_F32, DType::S32) };
     let is_small = x.lt(parts.tiny);

@@ -115,8 +115,8 @@ fn integer_modulo<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     b.eq(0.0).select(0.0, remainder)
 }
 
-/// The floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the quotient is
-/// an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
+/// The floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the quotient
+/// is an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
 fn floor_divide<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     let remainder = a % b;
     let quotient = (a - remainder) / b;

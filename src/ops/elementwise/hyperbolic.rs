@@ -42,8 +42,8 @@ pub fn atanh(x: Expr) -> Expr {
     ((size * 2.0 / (1.0 - size)).log_plus_one() * 0.5).with_sign_of(x)
 }
 
-/// `e^a / 2` for `a >= 0`, until the half overflows. From 80 on it is computed as `e^(a - 8) e^8 / 2`: the difference is
-/// exact, and XLA's exponential of f32 is less accurate near its overflow.
+/// `e^a / 2` for `a >= 0`, until the half overflows. From 80 on it is computed as `e^(a - 8) e^8 / 2`: the difference
+/// is exact, and XLA's exponential of f32 is less accurate near its overflow.
 fn half_exponential(a: Expr) -> Expr {
     let is_large = a.gt(80.0);
     is_large.select(a - 8.0, a).exp() * is_large.select(a.number(HALF_OF_E_TO_8), 0.5)

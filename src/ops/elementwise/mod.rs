@@ -1,15 +1,11 @@
 //! Elementwise operations: arithmetic, real and complex functions, comparisons, conversions, bit operations.
 
-pub mod arc;
 pub mod bessel;
 pub mod binary;
 pub mod bits;
-pub mod builder;
 pub mod clamp;
 pub mod compare_select;
 pub mod complex;
-pub mod complex_circle;
-pub mod complex_exponential;
 pub mod complex_functions;
 pub mod convert;
 pub mod derivative;
@@ -18,13 +14,13 @@ pub mod float8;
 pub mod fold_barrier;
 pub mod formula;
 pub mod function;
-pub mod functions;
 pub mod functions_of_one;
 pub mod functions_of_two;
 pub mod gamma;
 pub mod hyperbolic;
 pub mod integers;
 pub mod inverse_circle;
+pub mod lower;
 pub mod members;
 pub mod next_after;
 pub mod signs;

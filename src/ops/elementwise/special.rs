@@ -53,10 +53,10 @@ fn normal_cdf(x: Expr) -> Expr {
     x.lt(0.0).select(tail, 1.0 - tail)
 }
 
-/// `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square would lose
-/// bits that the exponential needs, so `a` is rounded to a multiple of 1/16, whose square is exact, and the remainder
-/// goes into a second exponential. XLA would merge a product of two exponentials into one and lose these bits, so the
-/// slow factor is multiplied between them.
+/// `erfc(sqrt(scale) a)` for `a >= 0`, as `e^(-scale a^2)` times a slowly varying factor. Rounding the square would
+/// lose bits that the exponential needs, so `a` is rounded to a multiple of 1/16, whose square is exact, and the
+/// remainder goes into a second exponential. XLA would merge a product of two exponentials into one and lose these
+/// bits, so the slow factor is multiplied between them.
 fn gaussian_tail(a: Expr, scale: f64) -> Expr {
     let (end, coefficients): (f64, &[f64]) = if a.is_double() { (END_F64, &TAIL_F64) } else { (END_F32, &TAIL_F32) };
     let a = a.min(end / scale.sqrt());

@@ -1,6 +1,5 @@
 //! Elementwise operations of one operand.
 
-use crate::emit::{Emitter, emit, mlir};
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
 use crate::native;
@@ -8,10 +7,9 @@ use crate::ops::creation::constants::every;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
-use crate::ops::elementwise::complex_functions;
 use crate::ops::elementwise::derivative;
 use crate::ops::elementwise::float8;
-use crate::ops::elementwise::functions::{self, is_wide};
+use crate::ops::elementwise::lower;
 use crate::ops::refuse;
 use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -22,7 +20,7 @@ pub(in crate::ops) const UNARY: Definition = Definition {
     stablehlo: "",
     function: "lxla_unary",
     dtypes: "",
-    lower,
+    lower: lower::unary,
     native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: derivative::UNARY,
@@ -94,38 +92,6 @@ fn infer(op: UnaryOp, x: &TensorType) -> Result<DType> {
         (true, Abs) => Ok(x.dtype.real()),
         (true, _) => Ok(x.dtype),
     }
-}
-
-/// Writes `name = op(x)` for an `x` of this type, real or complex.
-fn function(e: &mut Emitter, name: &str, op: UnaryOp, x: &str, ty: &TensorType) {
-    if ty.dtype.kind() == Kind::Complex {
-        complex_functions::function(e, name, op, x, ty);
-    } else {
-        functions::function(e, name, op, x, ty);
-    }
-}
-
-fn lower(e: &mut Emitter, at: usize) {
-    let value = e.instruction(at);
-    let Op::Unary(op) = value.op else { return };
-    let operand = e.values[value.operands[0]].ty.clone();
-    if op == UnaryOp::Abs && operand.dtype.kind() == Kind::Complex {
-        return complex_functions::magnitude(e, &e.name_of(at), &e.name(value.operands[0]), &operand);
-    }
-    if op == UnaryOp::Sign && operand.dtype.kind() == Kind::Complex {
-        return function(e, &e.name_of(at), op, &e.name(value.operands[0]), &operand);
-    }
-    if !is_wide(op) {
-        return e.one_operand(at, op.name(), "");
-    }
-    let (name, x) = (e.name_of(at), value.operands[0]);
-    if !matches!(value.ty.dtype, DType::F16 | DType::BF16) {
-        return function(e, &name, op, &e.name(x), &value.ty);
-    }
-    let wide = TensorType { dtype: DType::F32, dims: value.ty.dims.clone() };
-    let (operand, result) = (e.cast(x, &wide), e.temporary());
-    function(e, &result, op, &operand, &wide);
-    emit!(e, "    {name} = stablehlo.convert {result} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
 }
 
 #[cfg(test)]

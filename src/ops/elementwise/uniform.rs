@@ -1,5 +1,5 @@
-//! Uniform operations: elementwise operations whose operands have the same shape, and are not converted to another dtype
-//! first. On small native arrays they are evaluated without being recorded (`src/tensor/elementwise.rs`), because
+//! Uniform operations: elementwise operations whose operands have the same shape, and are not converted to another
+//! dtype first. On small native arrays they are evaluated without being recorded (`src/tensor/elementwise.rs`), because
 //! recording takes longer than evaluating.
 
 use crate::ir::{CompareOp, Op, UnaryOp};

@@ -36,9 +36,9 @@ fn constants(x: Expr) -> &'static Constants {
     if x.is_double() { &CONSTANTS_F64 } else { &CONSTANTS_F32 }
 }
 
-/// The Hurwitz zeta function. It is infinite for `s = 1`, and NaN below. At `q = 0` and negative integers it is infinite
-/// for even `s`; for odd `s` it has the sign of the zero there, and is NaN at negative integers. It is NaN for negative
-/// `q` unless `s` is an integer.
+/// The Hurwitz zeta function. It is infinite for `s = 1`, and NaN below. At `q = 0` and negative integers it is
+/// infinite for even `s`; for odd `s` it has the sign of the zero there, and is NaN at negative integers. It is NaN for
+/// negative `q` unless `s` is an integer.
 pub fn zeta<'f>(s: Expr<'f>, q: Expr<'f>) -> Expr<'f> {
     let sum = s.ge(1.0).select(sum_of_powers(s, q, None), f64::NAN);
     (s.eq(1.0) & q.eq(q)).select(f64::INFINITY, sum)
