@@ -1,5 +1,5 @@
 //! Functions of complex numbers, as formulas of their real and imaginary parts. They are the kernels of host arrays,
-//! whose parts are f64 ([`Part`] for f64), and what `ops::complex_functions` records for XLA, whose own functions lose
+//! whose parts are f64 ([`Part`] for f64), and what `ops/elementwise/functions/complex.rs` records for XLA, whose own functions lose
 //! bits near poles, zeros and the unit circle, and overflow before their results do. Values at infinities and NaN
 //! follow C (ISO/IEC 9899:2018, annex G) and the array API standard.
 

@@ -13,7 +13,7 @@ use crate::types::{Scalar, TensorType};
 pub const COMPOSED: &[&[Composed]] = &[
     nn::activation::COMPOSED,
     sorting::top_k::COMPOSED,
-    elementwise::special::COMPOSED,
+    elementwise::functions::erf::COMPOSED,
     elementwise::total_order::COMPOSED,
     nn::normalize::COMPOSED,
     reduction::statistics::COMPOSED,
@@ -38,9 +38,9 @@ pub const COMPOSED: &[&[Composed]] = &[
 pub fn definition(op: Op) -> &'static Definition {
     match op {
         Op::Leaf | Op::Result => &Definition::DEFAULT,
-        Op::UnaryFunction(_) => &elementwise::function::UNARY_FUNCTION,
-        Op::BinaryFunction(_) => &elementwise::function::BINARY_FUNCTION,
-        Op::Special(_) => &elementwise::function::SPECIAL_FUNCTION,
+        Op::UnaryFunction(_) => &elementwise::functions::definition::UNARY_FUNCTION,
+        Op::BinaryFunction(_) => &elementwise::functions::definition::BINARY_FUNCTION,
+        Op::Special(_) => &elementwise::functions::definition::SPECIAL_FUNCTION,
         Op::Full => &creation::constants::FULL,
         Op::Iota => &creation::constants::IOTA,
         Op::Unary(_) => &elementwise::unary::UNARY,

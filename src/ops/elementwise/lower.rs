@@ -2,8 +2,8 @@
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{Op, Trace, UnaryOp, take_closed_body};
-use crate::ops::elementwise::complex_functions;
 use crate::ops::elementwise::formula::{Expr, record};
+use crate::ops::elementwise::functions::complex;
 use crate::types::{DType, TensorType};
 
 /// Writes a formula of named values. Returns the name of its result.
@@ -62,7 +62,7 @@ fn by_formula(e: &mut Emitter, op: UnaryOp, x: &str, ty: &TensorType) -> Option<
     match (op, ty.dtype) {
         (UnaryOp::Negate, _) => None,
         (_, DType::C64 | DType::C128) => Some(write_formula(e, [(x, ty)], |[z]| {
-            complex_functions::formula(op, z).expect("an operation of complex numbers has a formula")
+            complex::formula(op, z).expect("an operation of complex numbers has a formula")
         })),
         (UnaryOp::Cbrt, _) => {
             let near = e.temporary();
@@ -119,7 +119,7 @@ pub fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
 
 /// Writes a power of complex numbers. Returns the name of the result.
 pub fn complex_power(e: &mut Emitter, base: &str, exponent: &str, ty: &TensorType) -> String {
-    write_formula(e, [(base, ty), (exponent, ty)], |[base, exponent]| complex_functions::power(base, exponent))
+    write_formula(e, [(base, ty), (exponent, ty)], |[base, exponent]| complex::power(base, exponent))
 }
 
 /// An identity of `x` that XLA's simplifier cannot fold: the bits of `x`, OR-ed with the leading zero count of `other`

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::ir::{BinaryFunction, UnaryFunction};
 use crate::ir::{BinaryOp, NodeId, Trace, UnaryOp};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
-use crate::ops::elementwise::functions_of_one::unary_function;
-use crate::ops::elementwise::functions_of_two::{binary_function, binary_function_scalar};
+use crate::ops::elementwise::functions::of_one::unary_function;
+use crate::ops::elementwise::functions::of_two::{binary_function, binary_function_scalar};
 use crate::ops::elementwise::unary::unary;
 use crate::types::ScalarValue;
 

@@ -1,31 +1,20 @@
 //! Elementwise operations: arithmetic, real and complex functions, comparisons, conversions, bit operations.
 
-pub mod bessel;
 pub mod binary;
 pub mod bits;
 pub mod clamp;
 pub mod compare_select;
 pub mod complex;
-pub mod complex_functions;
 pub mod convert;
 pub mod derivative;
-pub mod erf_inv;
 pub mod float8;
 pub mod fold_barrier;
 pub mod formula;
-pub mod function;
-pub mod functions_of_one;
-pub mod functions_of_two;
-pub mod gamma;
-pub mod hyperbolic;
+pub mod functions;
 pub mod integers;
-pub mod inverse_circle;
 pub mod lower;
 pub mod members;
-pub mod next_after;
 pub mod signs;
-pub mod special;
 pub mod total_order;
 pub mod unary;
 pub mod uniform;
-pub mod zeta;

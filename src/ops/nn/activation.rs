@@ -10,7 +10,7 @@ use crate::ir::SpecialOp;
 use crate::ir::{NodeId, Trace, numbered};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
-use crate::ops::elementwise::special::special;
+use crate::ops::elementwise::functions::erf::special;
 use crate::ops::refuse;
 use crate::types::Kind;
 use std::f64::consts::PI;

@@ -15,7 +15,7 @@
 //! the least normal number may be infinite or 0.
 
 use crate::ops::elementwise::formula::Expr;
-use crate::ops::elementwise::gamma;
+use crate::ops::elementwise::functions::gamma;
 
 /// Constants for one dtype.
 struct Constants {

@@ -2,7 +2,7 @@
 //! used to lower and to evaluate it, but not to differentiate it: formulas split bits and select between
 //! approximations, so that their derivatives would be wrong or inaccurate. Derivatives are rules of their own.
 
-use super::{functions_of_one, functions_of_two, special};
+use super::{erf, of_one, of_two};
 use crate::emit::Emitter;
 use crate::error::Result;
 use crate::ir::{BinaryFunction, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, take_closed_body};
@@ -50,9 +50,9 @@ fn formula(trace: &mut Trace, op: Op, operands: &[NodeId]) -> Result<NodeId> {
     let f = Formula::new(trace);
     let operand = |i: usize| f.operand(operands[i]);
     f.finish(match op {
-        Op::UnaryFunction(function) => functions_of_one::formula(function, operand(0)),
-        Op::BinaryFunction(function) => functions_of_two::formula(function, operand(0), operand(1)),
-        Op::Special(op) => special::formula(op, operand(0)),
+        Op::UnaryFunction(function) => of_one::formula(function, operand(0)),
+        Op::BinaryFunction(function) => of_two::formula(function, operand(0), operand(1)),
+        Op::Special(op) => erf::formula(op, operand(0)),
         _ => unreachable!("asked for {op:?}"),
     })
 }

@@ -1,5 +1,5 @@
 //! Elementwise functions of two operands without a StableHLO operation: the formulas for floats, which are one node
-//! (`function.rs`), and the operations recorded for other dtypes. At NaN, infinities, zeros and integer divisors of 0,
+//! (`definition.rs`), and the operations recorded for other dtypes. At NaN, infinities, zeros and integer divisors of 0,
 //! lazy and eager results are those of NumPy.
 
 use crate::error;
@@ -8,10 +8,10 @@ use crate::ir::{BinaryFunction, NodeId, Op, Trace};
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::formula::{Expr, Term, record, widened};
+use crate::ops::elementwise::functions::{division, next_after, zeta};
 use crate::ops::elementwise::signs::signbit;
-use crate::ops::elementwise::{next_after, zeta};
 use crate::ops::{common_dims, common_dtype, typed};
-use crate::types::{DType, Kind, ScalarValue, TensorType};
+use crate::types::{DType, ScalarValue, TensorType};
 use std::f64::consts::LN_2;
 
 /// Records a function of two tensors, with broadcasting and type promotion. 8-bit and 16-bit floats are computed in f32
@@ -30,8 +30,8 @@ pub fn binary_function(trace: &mut Trace, function: BinaryFunction, lhs: NodeId,
     record(trace, [lhs, rhs], |operands| {
         let [a, b] = operands.map(|x| x.convert(computed_in));
         let result = match function {
-            BinaryFunction::FloorDivide if dtype.is_integer() => integer_floor_divide(a, b),
-            BinaryFunction::Modulo if dtype.is_integer() => integer_modulo(a, b),
+            BinaryFunction::FloorDivide if dtype.is_integer() => division::integer_floor_divide(a, b),
+            BinaryFunction::Modulo if dtype.is_integer() => division::integer_modulo(a, b),
             _ => a.apply_with(b, |trace, a, b| {
                 let dims = common_dims(&trace.ty(a), &trace.ty(b))?;
                 Ok(typed(trace, Op::BinaryFunction(function), &TensorType { dtype: computed_in, dims }, &[a, b]))
@@ -51,8 +51,8 @@ impl<'f> Expr<'f> {
 /// The formula of a function of two floats of one dtype: f32 or f64, and for functions of bits also f16 and bf16.
 pub(in crate::ops) fn formula<'f>(function: BinaryFunction, a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     match function {
-        BinaryFunction::FloorDivide => floor_divide(a, b),
-        BinaryFunction::Modulo => modulo(a, b),
+        BinaryFunction::FloorDivide => division::floor_divide(a, b),
+        BinaryFunction::Modulo => division::modulo(a, b),
         BinaryFunction::Copysign => a.with_sign_of(b),
         BinaryFunction::Hypot => a.complex(b).abs(),
         BinaryFunction::Logaddexp => logaddexp(a, b),
@@ -89,52 +89,6 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
         return Ok(());
     }
     Err(error!(InvalidArgument, "{} takes {wanted}, not {dtype}", function.name()))
-}
-
-/// Whether the floored quotient is less than the truncated one: the remainder is not 0, and its sign differs from the
-/// divisor's.
-fn is_below<'f>(remainder: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
-    (remainder.lt(0.0) ^ b.lt(0.0)) & remainder.ne(0.0)
-}
-
-/// The floor division of integers. Division by 0 is 0, as in NumPy; the lowest value divided by -1 is itself.
-fn integer_floor_divide<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
-    let mut quotient = a / b;
-    if quotient.dtype().kind() == Kind::Signed {
-        quotient = is_below(a - quotient * b, b).select(quotient - 1.0, quotient);
-    }
-    b.eq(0.0).select(0.0, quotient)
-}
-
-/// The modulo of integers; 0 for divisor 0, as in NumPy.
-fn integer_modulo<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
-    let mut remainder = a % b;
-    if remainder.dtype().kind() == Kind::Signed {
-        remainder = is_below(remainder, b).select(remainder + b, remainder);
-    }
-    b.eq(0.0).select(0.0, remainder)
-}
-
-/// The floor division of floats as in Python and NumPy: the exact remainder is subtracted first, so that the quotient
-/// is an integer up to rounding. For divisor 0, it is the plain quotient, infinite or NaN.
-fn floor_divide<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
-    let remainder = a % b;
-    let quotient = (a - remainder) / b;
-    let quotient = is_below(remainder, b).select(quotient - 1.0, quotient);
-    let floor = quotient.floor();
-    let nearest = (quotient - floor).gt(0.5).select(floor + 1.0, floor);
-
-    let plain = a / b;
-    let signed_zero = a.number(0.0).with_sign_of(plain);
-    let result = quotient.eq(0.0).select(signed_zero, nearest);
-    b.eq(0.0).select(plain, result)
-}
-
-/// The modulo of floats, with the divisor's sign even if it is 0; NaN for divisor 0.
-fn modulo<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
-    let remainder = a % b;
-    let result = is_below(remainder, b).select(remainder + b, remainder);
-    remainder.eq(0.0).select(b.number(0.0).with_sign_of(b), result)
 }
 
 /// `max(a, b) + log(1 + e^-|a - b|)`; `a + log 2` where a = b, infinities included.
