@@ -208,6 +208,19 @@ impl<'a, T: Element> Writer<'a, T> {
         self.just_written(x.len())
     }
 
+    /// Lets `fill` write the bits of the next `count` elements as those of another type of the same layout. Panics unless
+    /// it writes all of them.
+    pub fn write_as<A: Element>(&mut self, count: usize, fill: impl FnOnce(&mut Writer<A>)) {
+        assert_eq!((size_of::<A>(), align_of::<A>()), (size_of::<T>(), align_of::<T>()), "layout of the elements");
+        let slots = self.next(count);
+        // SAFETY: the types have the same layout, and all bits are values of an `Element`.
+        let slots = unsafe { &mut *(std::ptr::from_mut(slots) as *mut [MaybeUninit<A>]) };
+        let mut out = Writer::new(slots);
+        fill(&mut out);
+        out.finish();
+        self.written += count;
+    }
+
     /// Marks the next `count` slots as initialized and returns them.
     fn just_written(&mut self, count: usize) -> &mut [T] {
         let start = self.written;
@@ -244,7 +257,7 @@ mod tests {
         writer.generate(2, |i| i as i32);
         writer.repeat_mut(9, 2)[1] = 5;
         assert_eq!(writer.remaining(), 1);
-        writer.copy(&[6]);
+        writer.write_as(1, |writer: &mut Writer<u32>| writer.copy(&[6]));
         assert_eq!(writer.finish(), [10, 20, 4, 6, 7, 8, 0, 1, 9, 5, 6]);
     }
 

@@ -274,13 +274,8 @@ impl<T: Lane> Builder<T> {
     pub fn finish(mut self, result: Value) -> Option<Fused<T>> {
         let result = if result.class == Class::Mask { self.preds(result)? } else { result };
         let last_uses = self.last_uses(result);
-        let mut made = Fused {
-            steps: Vec::new(),
-            repeated: Vec::new(),
-            registers: 0,
-            result: Place::Input(0),
-            class: result.class,
-        };
+        let mut made =
+            Fused { steps: Vec::new(), repeated: Vec::new(), registers: 0, result: None, class: result.class };
         let (mut places, mut free) = (Vec::with_capacity(self.nodes.len()), Vec::new());
         for (index, node) in self.nodes.into_iter().enumerate() {
             if last_uses[index].is_none() {
@@ -296,10 +291,15 @@ impl<T: Lane> Builder<T> {
                 _ if is_repeated => None,
                 _ => free.pop(),
             };
-            let register = register.unwrap_or_else(|| {
-                made.registers += 1;
-                made.registers - 1
-            });
+            let is_last = index == result.index && !is_repeated;
+            let register = match register {
+                _ if is_last => made.registers,
+                Some(register) => register,
+                None => {
+                    made.registers += 1;
+                    made.registers - 1
+                }
+            };
             places.push(Some(Place::Register(register)));
             if is_repeated {
                 made.repeated.push((register, node.work));
@@ -315,7 +315,8 @@ impl<T: Lane> Builder<T> {
             }
             made.steps.push(Step { work: node.work, operands, to: register });
         }
-        made.result = places[result.index].expect("the result is used");
+        let place = places[result.index].expect("the result is used");
+        made.result = (place != Place::Register(made.registers)).then_some(place);
         Some(made)
     }
 

@@ -26,20 +26,22 @@ pub struct Fused<T: Lane> {
     pub(super) steps: Vec<Step<T>>,
     /// Registers that are filled once.
     pub(super) repeated: Vec<(usize, Work<T>)>,
-    /// Number of registers.
+    /// Number of registers. A step that writes the register with this number writes the result.
     pub(super) registers: usize,
-    pub(super) result: Place,
+    /// The value that is the result, if no step writes it.
+    pub(super) result: Option<Place>,
     pub(super) class: Class,
 }
 
-/// The registers, and the block of elements that they hold.
-struct Block<'a> {
+/// The registers, the block of elements that they hold, and where its result is written.
+struct Block<'a, 'w, O> {
     inputs: &'a [Array],
     registers: Vec<Vec<u64>>,
     range: Range<usize>,
+    result: Option<&'a mut Writer<'w, O>>,
 }
 
-impl Block<'_> {
+impl<O: Element> Block<'_, '_, O> {
     /// The elements of a value.
     fn of<A: Element>(&self, place: Place) -> &[A] {
         match place {
@@ -48,8 +50,14 @@ impl Block<'_> {
         }
     }
 
-    /// Lets `fill` write the elements of a register.
-    fn write<A: Element>(&mut self, register: usize, fill: impl FnOnce(&Block<'_>, &mut Writer<A>)) {
+    /// Lets `fill` write the elements of a register, or those of the result.
+    fn write<A: Element>(&mut self, register: usize, fill: impl FnOnce(&Self, &mut Writer<A>)) {
+        if register == self.registers.len() {
+            let result = self.result.take().expect("one step writes the result");
+            result.write_as(self.range.len(), |out| fill(self, out));
+            self.result = Some(result);
+            return;
+        }
         let mut words = std::mem::take(&mut self.registers[register]);
         let mut out = Writer::over(&mut bytemuck::cast_slice_mut(&mut words)[..self.range.len()]);
         fill(self, &mut out);
@@ -76,7 +84,7 @@ impl<T: Lane> Fused<T> {
     fn evaluate_as<O: Element>(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let fill = |range: Range<usize>, out: &mut Writer<O>| {
-            if let Err(error) = self.fill(inputs, range, &mut |block| out.copy(block.of(self.result))) {
+            if let Err(error) = self.fill(inputs, range, out) {
                 *failure.lock() = Some(error);
                 out.repeat(O::zeroed(), out.remaining());
             }
@@ -91,12 +99,13 @@ impl<T: Lane> Fused<T> {
         }
     }
 
-    /// Calls `finish` for each block of a range, with the result in its place.
-    fn fill(&self, inputs: &[Array], range: Range<usize>, finish: &mut dyn FnMut(&Block)) -> Result<()> {
+    /// Writes the result for a range of elements.
+    fn fill<O: Element>(&self, inputs: &[Array], range: Range<usize>, out: &mut Writer<O>) -> Result<()> {
         let lanes = (WORDS * size_of::<u64>() / size_of::<T>()).min(range.len());
         let words = (lanes * size_of::<T>()).div_ceil(size_of::<u64>());
         let registers = (0..self.registers).map(|_| filled(0u64, words, "the blocks of a function"));
-        let mut block = Block { inputs, registers: registers.collect::<Result<_>>()?, range: 0..lanes };
+        let mut block =
+            Block { inputs, registers: registers.collect::<Result<_>>()?, range: 0..lanes, result: Some(out) };
         for (register, work) in &self.repeated {
             let value = match work {
                 Work::Single(number) => inputs[*number].elements::<T>()[0],
@@ -108,14 +117,18 @@ impl<T: Lane> Fused<T> {
         for start in range.clone().step_by(lanes.max(1)) {
             block.range = start..range.end.min(start + lanes);
             self.steps.iter().for_each(|step| step.run(&mut block));
-            finish(&block);
+            if let Some(place) = self.result {
+                let out = block.result.take().expect("no step writes it");
+                out.copy(block.of(place));
+                block.result = Some(out);
+            }
         }
         Ok(())
     }
 }
 
 impl<T: Lane> Step<T> {
-    fn run(&self, block: &mut Block) {
+    fn run<O: Element>(&self, block: &mut Block<'_, '_, O>) {
         let at = |i: usize| self.operands[i];
         let to = self.to;
         match &self.work {

@@ -62,7 +62,7 @@ impl BinaryMember {
 
 #[cold]
 fn no_such(number: i32, constants: &str, last: i32) -> Error {
-    error!(InvalidArgument, "op: {number} is no {constants} constant (1 to {last})")
+    error!(InvalidArgument, "op: {number} is not an {constants} constant (valid: 1 to {last})")
 }
 
 impl From<UnaryOp> for UnaryMember {
@@ -150,10 +150,10 @@ mod tests {
         let last = UnaryOp::ALL.len() + UnaryFunction::ALL.len();
         for bad in [0, -1, last as i32 + 1, i32::MIN, i32::MAX] {
             let e = UnaryMember::from_number(bad).unwrap_err();
-            assert!(e.message.contains(&format!("is no LXLA_UNARY_* constant (1 to {last})")), "{e}");
+            assert!(e.message.contains(&format!("is not an LXLA_UNARY_* constant (valid: 1 to {last})")), "{e}");
         }
         let last = BinaryOp::ALL.len() + BinaryFunction::ALL.len();
         let e = BinaryMember::from_number(last as i32 + 1).unwrap_err();
-        assert!(e.message.contains(&format!("is no LXLA_BINARY_* constant (1 to {last})")), "{e}");
+        assert!(e.message.contains(&format!("is not an LXLA_BINARY_* constant (valid: 1 to {last})")), "{e}");
     }
 }
