@@ -166,6 +166,22 @@ static void poles_and_overflow(void) {
   RELEASE(a, b);
 }
 
+// Subnormal numbers, whose squares are 0: on cpu only, since XLA's CPU backend takes them for 0.
+static void subnormal_numbers(void) {
+  if (!is_native()) return;
+  const double least = 5e-324, small = 1e-318, both = 1e-320;
+  lxla_tensor z = ARRAY(C128, double, DIMS(4), least, 0, 0, -least, small, 0, both, both);
+  NEAR(unary(LXLA_UNARY_SIGN, z), C128, DIMS(4), 1e-15, 1, 0, 0, -1, 1, 0, sqrt(0.5), sqrt(0.5));
+  double complex turned = csqrt(-I * 1.0), half = csqrt(1 + I * 1.0);
+  double root = sqrt(least), other = sqrt(both);
+  NEAR(unary(LXLA_UNARY_SQRT, z), C128, DIMS(4), 1e-15, root, 0, root * creal(turned), root * cimag(turned), sqrt(small),
+       0, other * creal(half), other * cimag(half));
+  double complex below = 1 / turned / root, last = 1 / half / other;
+  NEAR(unary(LXLA_UNARY_RSQRT, z), C128, DIMS(4), 1e-15, 1 / root, -0.0, creal(below), cimag(below), 1 / sqrt(small), -0.0,
+       creal(last), cimag(last));
+  RELEASE(z);
+}
+
 // NumPy's rule: true where either part is not 0. StableHLO's convert looks at the real part.
 static void preds_of_complex_numbers(void) {
   lxla_tensor z = C64S(DIMS(6), 0, 0, 0, 1, 1, 0, -0.0f, -0.0f, 0, NAN, NAN, 0), p;
@@ -178,4 +194,5 @@ TEST(complex_and_its_parts) { on_both(complex_numbers); }
 TEST(complex_functions_at_their_edges) { on_both(complex_edges); }
 TEST(complex_functions_have_the_standards_values_at_the_edges) { on_both(edges_of_complex_functions); }
 TEST(nothing_is_lost_near_poles_and_overflow) { on_both(poles_and_overflow); }
+TEST(subnormal_complex_numbers_have_exact_roots_and_signs_on_cpu) { on_both(subnormal_numbers); }
 TEST(a_complex_number_is_true_by_either_part) { on_both(preds_of_complex_numbers); }

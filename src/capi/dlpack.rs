@@ -61,6 +61,7 @@ pub extern "C" fn lxla_tensor_from_dlpack(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_tensor_from_dlpack", out_tensor.named("out_tensor"), || {
+        managed.check::<Managed>()?;
         let copy = flag("copy", copy)?;
         let target = kept_device(env, device)?;
         imported::<Managed>(target.device, managed, copy)
@@ -78,6 +79,7 @@ pub extern "C" fn lxla_tensor_from_dlpack_unversioned(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_tensor_from_dlpack_unversioned", out_tensor.named("out_tensor"), || {
+        managed.check::<Unversioned>()?;
         let copy = flag("copy", copy)?;
         let target = kept_device(env, device)?;
         imported::<Unversioned>(target.device, managed, copy)

@@ -73,11 +73,10 @@ pub extern "C" fn lxla_shard_map(
     n_results: usize,
 ) -> lxla_status {
     guard_into("lxla_shard_map", out_results.list("out_results", n_results), || {
-        let (inputs, args, outputs) = (
-            texts("in_shardings", in_shardings, n_args)?,
-            handles("args", args, n_args)?,
-            texts("out_shardings", out_shardings, n_results)?,
-        );
+        // Strings are read after the counts are checked: a wrong count is an error, not a read past the end of a list.
+        in_shardings.get("in_shardings", n_args)?;
+        out_shardings.get("out_shardings", n_results)?;
+        let args = handles("args", args, n_args)?;
         let (body, mesh) = (computation_of("body", body)?, resolve_mesh("mesh", mesh)?.mesh);
         if n_args != body.parameters().len() {
             return Err(error!(
@@ -88,8 +87,8 @@ pub extern "C" fn lxla_shard_map(
         }
         check_count("out_results", n_results, body.results().len())?;
         let (inputs, outputs) = (
-            shardings("in_shardings", &inputs, &mesh.axes, body.parameters())?,
-            shardings("out_shardings", &outputs, &mesh.axes, body.results())?,
+            shardings("in_shardings", &texts("in_shardings", in_shardings, n_args)?, &mesh.axes, body.parameters())?,
+            shardings("out_shardings", &texts("out_shardings", out_shardings, n_results)?, &mesh.axes, body.results())?,
         );
         computation::shard_map(&body, &mesh, &inputs, &args, &outputs)
     })

@@ -24,7 +24,9 @@ fn listed<'a>(
     tensors: List<lxla_tensor>,
     n: usize,
 ) -> Result<(Vec<&'a str>, Vec<TensorHandle>)> {
-    Ok((texts("names", names, n)?, handles("tensors", tensors, n)?))
+    // In this order: `handles` reports a number of tensors for which there is no memory before names are read.
+    let tensors = handles("tensors", tensors, n)?;
+    Ok((texts("names", names, n)?, tensors))
 }
 
 /// Sets all fields after `struct_size` to their defaults.

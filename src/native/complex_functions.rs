@@ -174,22 +174,25 @@ struct Scaled<R: Part> {
 
 impl<R: Part> Scaled<R> {
     fn of([a, b]: Parts<R>) -> Scaled<R> {
-        let (above, below, exponent) = if a.is_double() { (500, -450, 260) } else { (60, -50, 36) };
+        // The smallest subnormal number, scaled, has a square that is a normal number. Large numbers are scaled less, so
+        // that a much smaller part keeps its bits.
+        let ((above, down), (below, up)) =
+            if a.is_double() { ((500, 260), (-450, 300)) } else { ((60, 36), (-50, 44)) };
         let large = a.abs().greater(b.abs());
         let (is_large, is_small) = (large.is_more(2f64.powi(above)), large.is_less(2f64.powi(below)));
-        let power = |exponent: i32| {
-            let [of_large, of_small] = [-exponent, exponent].map(|exponent| a.number(2f64.powi(exponent)));
+        let power = |factor: i32| {
+            let [of_large, of_small] = [-factor * down, factor * up].map(|exponent| a.number(2f64.powi(exponent)));
             of_large.when(is_large, of_small.when_or(is_small, 1.0))
         };
-        let scale = power(2 * exponent);
+        let scale = power(2);
         let parts = [a * scale, b * scale];
         Scaled {
             size: (parts[0] * parts[0] + parts[1] * parts[1]).sqrt(),
             parts,
             is_zero: large.is_number(0.0),
-            back: power(-2 * exponent),
-            root_back: power(-exponent),
-            root: power(exponent),
+            back: power(-2),
+            root_back: power(-1),
+            root: power(1),
         }
     }
 

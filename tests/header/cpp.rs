@@ -22,7 +22,9 @@ const COMPARE: &str = "template <class L, class R> detail::Result<L, R> NAME(con
 }";
 
 const REDUCE_AXES: &str = "/// The same over the listed axes.
-inline Tensor NAME(const Tensor &x, const Dims &axes, bool keep = false) { return reduce(CODE, x, axes, keep); }";
+inline Tensor NAME(const Tensor &x, const Dims &axes, bool keep = false) {
+  return reduce(CODE, x, axes, keep);
+}";
 
 /// Names in C++ that are not those of the constants in lower case: those of <cmath>, and words that C++ reserves.
 const NAMES: [(&str, &str); 7] = [

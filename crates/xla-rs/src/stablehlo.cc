@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -53,7 +53,7 @@ extern "C" int lazyxla_stablehlo_to_hlo(const char *text, size_t size, char **by
     return static_cast<int>(status.code());
   } catch (const std::bad_alloc &) {
     return static_cast<int>(absl::StatusCode::kResourceExhausted);
-  } catch (const std::exception &) {
+  } catch (...) {
     return static_cast<int>(absl::StatusCode::kInternal);
   }
 }

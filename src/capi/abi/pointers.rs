@@ -39,6 +39,7 @@ pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
 /// A struct of DLPack, or NULL.
 #[repr(transparent)]
+#[derive(Clone, Copy)]
 pub struct Dlpack<'a>(*mut c_void, PhantomData<&'a mut c_void>);
 
 /// A string that the library allocated and that the C caller frees, or NULL.
@@ -225,6 +226,11 @@ impl<T> Place<'_, T> {
 }
 
 impl Dlpack<'_> {
+    /// Checks that the address can be that of a struct of type `M`.
+    pub fn check<M>(self) -> Result<()> {
+        self.address::<M>().map(drop)
+    }
+
     /// Returns the address as that of a struct of type `M`, after a check for NULL and alignment.
     pub(super) fn address<M>(self) -> Result<*mut M> {
         let address = self.0.cast::<M>();

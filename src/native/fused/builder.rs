@@ -127,11 +127,17 @@ impl<T: Lane> Builder<T> {
 
     /// A function that has a kernel of its own.
     pub fn function_of_one(&mut self, function: UnaryFunction, x: Value) -> Option<Value> {
+        if x.class != Class::Float {
+            return None;
+        }
         self.push(Class::Float, Work::Map(T::of_one(function)?), &[x])
     }
 
     /// A function that has a kernel of its own.
     pub fn function_of_two(&mut self, function: BinaryFunction, a: Value, b: Value) -> Option<Value> {
+        if [a, b].iter().any(|value| value.class != Class::Float) {
+            return None;
+        }
         self.push(Class::Float, Work::Zip(T::of_two(function)?), &[a, b])
     }
 
@@ -226,6 +232,15 @@ impl<T: Lane> Builder<T> {
         }
         if let Form::Test(op, x, scalar) = self.nodes[pred.index].form {
             let x = Value { index: x, class: Class::Float };
+            match (self.scalar_of(a), self.scalar_of(b)) {
+                (Some(by), _) if b == x => {
+                    return self.push(x.class, Work::Replace(lane::replace(op, false), [scalar, by]), &[x]);
+                }
+                (_, Some(by)) if a == x => {
+                    return self.push(x.class, Work::Replace(lane::replace(op, true), [scalar, by]), &[x]);
+                }
+                _ => {}
+            }
             return self.push(a.class, Work::SelectIf(lane::select_if::<T>(op), scalar), &[x, a, b]);
         }
         self.push(a.class, Work::Select, &[pred, a, b])

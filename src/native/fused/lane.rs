@@ -17,6 +17,9 @@ pub type WithScalar<A, O> = fn(&[A], A, &mut Writer<O>);
 /// Selects by a comparison of the first operand with a constant.
 pub type SelectIf<T, B> = fn(&[T], T, [&[B]; 2], &mut Writer<B>);
 
+/// A loop over one operand and two constants.
+pub type Replace<T> = fn(&[T], [T; 2], &mut Writer<T>);
+
 /// The unsigned integer with the width of a float: the type of masks, all of whose bits are equal, and of integers of
 /// either sign.
 pub trait Word: Integer + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
@@ -264,6 +267,26 @@ pub fn select_if<T: Lane>(op: CompareOp) -> SelectIf<T, T::Bits> {
         Le => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x <= c), a, b)),
         Gt => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x > c), a, b)),
         Ge => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x >= c), a, b)),
+    }
+}
+
+/// Replaces elements for which a comparison with the first constant holds, or with `is_kept` those for which it does not,
+/// by the second constant.
+pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T> {
+    use CompareOp::*;
+    match (op, is_kept) {
+        (Eq, false) => |x, [c, by], out| out.compute(x, |x| if x == c { by } else { x }),
+        (Ne, false) => |x, [c, by], out| out.compute(x, |x| if x != c { by } else { x }),
+        (Lt, false) => |x, [c, by], out| out.compute(x, |x| if x < c { by } else { x }),
+        (Le, false) => |x, [c, by], out| out.compute(x, |x| if x <= c { by } else { x }),
+        (Gt, false) => |x, [c, by], out| out.compute(x, |x| if x > c { by } else { x }),
+        (Ge, false) => |x, [c, by], out| out.compute(x, |x| if x >= c { by } else { x }),
+        (Eq, true) => |x, [c, by], out| out.compute(x, |x| if x == c { x } else { by }),
+        (Ne, true) => |x, [c, by], out| out.compute(x, |x| if x != c { x } else { by }),
+        (Lt, true) => |x, [c, by], out| out.compute(x, |x| if x < c { x } else { by }),
+        (Le, true) => |x, [c, by], out| out.compute(x, |x| if x <= c { x } else { by }),
+        (Gt, true) => |x, [c, by], out| out.compute(x, |x| if x > c { x } else { by }),
+        (Ge, true) => |x, [c, by], out| out.compute(x, |x| if x >= c { x } else { by }),
     }
 }
 

@@ -149,6 +149,7 @@ impl<T: Lane> Step<T> {
             Work::SelectIf(kernel, scalar) => block.write(to, |from, out| {
                 kernel(from.of(at(0)), *scalar, [from.of(at(1)), from.of(at(2))], out);
             }),
+            Work::Replace(kernel, constants) => block.write(to, |from, out| kernel(from.of(at(0)), *constants, out)),
             Work::OfIntegers(kernel) => block.write(to, |from, out| kernel(from.of(at(0)), out)),
             Work::OfPreds => block.write(to, |from, out| lane::of_preds::<T>(from.of(at(0)), out)),
             Work::ToPreds => block.write(to, |from, out| lane::to_preds::<T::Bits>(from.of(at(0)), out)),

@@ -1,7 +1,7 @@
 //! The steps of a function.
 
 use super::super::elementwise::{Kernel1, Kernel2};
-use super::lane::{Lane, SelectIf, WithScalar};
+use super::lane::{Lane, Replace, SelectIf, WithScalar};
 use smallvec::SmallVec;
 
 /// A step: its work, and where its operands and its result are.
@@ -61,6 +61,8 @@ pub enum Work<T: Lane> {
     ToBits(Kernel1<T, T::Bits>),
     Select,
     SelectIf(SelectIf<T, T::Bits>, T),
+    /// The constants are those of the comparison and of the selection.
+    Replace(Replace<T>, [T; 2]),
     OfIntegers(Kernel1<T::Bits, T>),
     OfPreds,
     ToPreds,
