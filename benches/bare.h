@@ -10,9 +10,9 @@
 typedef struct {
   PJRT_LoadedExecutable *executable;
   int operations, arguments, outputs;
-  int *updated_by;         // for each argument the output that is written over its buffer, or -1
+  int *updated_by;  // for each argument the output that is written over its buffer, or -1
   PJRT_Buffer **in, **out;
-  PJRT_Event *done;        // of the run that was enqueued last
+  PJRT_Event *done;  // of the run that was enqueued last
 } bare_step;
 
 static inline void *bare_allocate(size_t count, size_t size) {
@@ -32,7 +32,8 @@ static inline int bare_count(const char *at, const char *end, const char *what) 
 static inline const char *bare_buffer(const char *at, PJRT_Buffer **buffer) {
   int64_t dims[8], elements = 1;
   size_t rank = 0;
-  for (int used = 0; rank < 8 && sscanf(at, "%" SCNd64 "x%n", &dims[rank], &used) == 1; at += used) elements *= dims[rank++];
+  for (int used = 0; rank < 8 && sscanf(at, "%" SCNd64 "x%n", &dims[rank], &used) == 1; at += used)
+    elements *= dims[rank++];
   if (strncmp(at, "f32>", 4) != 0) STOP("a benchmark has f32 arguments only: %.40s", at);
   float *zeros = bare_allocate((size_t)elements, sizeof *zeros);
   *buffer = pjrt_buffer(PJRT_Buffer_Type_F32, dims, rank, zeros);

@@ -12,8 +12,8 @@
 
 #define STOP(...) (fprintf(stderr, __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
 
-#define OK(call)                                                                                    \
-  do {                                                                                              \
+#define OK(call)                                                                                        \
+  do {                                                                                                  \
     if ((call) != LXLA_OK) STOP("%s:%d: %s: %s", __FILE__, __LINE__, #call, lxla_last_error_message()); \
   } while (0)
 

@@ -7,8 +7,8 @@ enum { OPERATIONS = 5000, INPUTS = 4, ROUNDS = 3, REPEATS = 21, SAMPLES = ROUNDS
 static const size_t MOST_OPS[] = {250, 500, 1000, 2000, 4000, 16384};
 enum { SETTINGS = sizeof MOST_OPS / sizeof *MOST_OPS };
 
-// A network of `depth` layers that is trained, or a chain on f32[side, side], or on f32[side]. The pieces of a chain are
-// alike, so that few are compiled, or each reads other inputs.
+// A network of `depth` layers that is trained, or a chain on f32[side, side], or on f32[side]. The pieces of a chain
+// are alike, so that few are compiled, or each reads other inputs.
 typedef struct {
   const char *name;
   int depth, side, rank, unlike;
@@ -143,7 +143,8 @@ static void measure(const program *p, figures *all) {
 
 static void print(const program *p, figures *all) {
   double whole = median(all[SETTINGS - 1].step, SAMPLES), compile_whole = median(all[SETTINGS - 1].compile, ROUNDS);
-  printf("%s:\n\n| max_program_ops | runs | programs | compile | to uncut | step | to uncut | donated | values |\n", p->name);
+  printf("%s:\n\n| max_program_ops | runs | programs | compile | to uncut | step | to uncut | donated | values |\n",
+         p->name);
   printf("|---|---|---|---|---|---|---|---|---|\n");
   for (int s = 0; s < SETTINGS; s++) {
     figures *f = &all[s];

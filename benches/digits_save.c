@@ -6,7 +6,11 @@
 
 enum { TURNS = 1000, EVERY = 10, SAVED = 4 * LAYERS };
 
-typedef enum { NO_SAVES, AFTER_STEP, BEFORE_STEP } moment;  // after the step values are there; before it they are pending
+typedef enum {
+  NO_SAVES,
+  AFTER_STEP,
+  BEFORE_STEP
+} moment;  // after the step values are there; before it they are pending
 
 typedef struct {
   const char *name;
@@ -114,9 +118,10 @@ int main(int argc, char **argv) {
   enum { COUNT = sizeof variants / sizeof *variants };
   static curve curves[COUNT];
   int status = 0;
-  printf("| %d steps, saves every %d | loss at the end | against no saves | median step | runs, operations run again |\n"
-         "|---|---|---|---|---|\n",
-         TURNS, EVERY);
+  printf(
+      "| %d steps, saves every %d | loss at the end | against no saves | median step | runs, operations run again |\n"
+      "|---|---|---|---|---|\n",
+      TURNS, EVERY);
   for (int i = 0; i < COUNT; i++) {
     curves[i] = trained(&set, &variants[i]);
     int from;
@@ -126,7 +131,8 @@ int main(int argc, char **argv) {
     if (from >= 0 && variants[i].when != BEFORE_STEP) status = 1;
     qsort(curves[i].times, TURNS, sizeof(double), by_value);
     printf("| %s | %.6f | %s | %.0f us | %llu, %llu |\n", variants[i].name, (double)curves[i].losses[TURNS - 1], told,
-           curves[i].times[TURNS / 2] * 1e6, (unsigned long long)curves[i].runs, (unsigned long long)curves[i].recomputed);
+           curves[i].times[TURNS / 2] * 1e6, (unsigned long long)curves[i].runs,
+           (unsigned long long)curves[i].recomputed);
   }
   return status;
 }

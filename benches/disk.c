@@ -164,7 +164,8 @@ static void measure(const char *program, const char *folder, int size, int round
 // Returns one figure of one kind of process, over programs of all sizes.
 static double over_sizes(int kind, int figure) {
   double all[COUNT * ROUNDS];
-  for (int size = 0; size < COUNT; size++) memcpy(all + size * ROUNDS, samples[size][kind][figure], sizeof samples[0][0][0]);
+  for (int size = 0; size < COUNT; size++)
+    memcpy(all + size * ROUNDS, samples[size][kind][figure], sizeof samples[0][0][0]);
   return median(all, COUNT * ROUNDS);
 }
 
@@ -172,7 +173,8 @@ static double over_sizes(int kind, int figure) {
 // first step with an empty cache, less compiling, beyond the same without a cache.
 static void print_size(int size) {
   double ratios[ROUNDS], keeping[ROUNDS];
-  double(*none)[ROUNDS] = samples[size][NONE], (*cold)[ROUNDS] = samples[size][COLD], (*warm)[ROUNDS] = samples[size][WARM];
+  double (*none)[ROUNDS] = samples[size][NONE], (*cold)[ROUNDS] = samples[size][COLD],
+         (*warm)[ROUNDS] = samples[size][WARM];
   for (int i = 0; i < ROUNDS; i++) {
     ratios[i] = cold[COMPILE][i] / warm[LOAD][i];
     keeping[i] = (cold[LOAD][i] - cold[COMPILE][i]) - (none[LOAD][i] - none[COMPILE][i]);
@@ -180,7 +182,8 @@ static void print_size(int size) {
   char name[32] = "the digits step";
   if (OPERATIONS[size] != TRAINING) snprintf(name, sizeof name, "%d operations", OPERATIONS[size]);
   printf("| %s | %.1f ms | %.2f ms | %.1f | %.2f ms | %.2f ms |\n", name, median(cold[COMPILE], ROUNDS),
-         median(warm[LOAD], ROUNDS), median(ratios, ROUNDS), median(warm[PLUGIN_LOAD], ROUNDS), median(keeping, ROUNDS));
+         median(warm[LOAD], ROUNDS), median(ratios, ROUNDS), median(warm[PLUGIN_LOAD], ROUNDS),
+         median(keeping, ROUNDS));
 }
 
 int main(int argc, char **argv) {
@@ -188,8 +191,9 @@ int main(int argc, char **argv) {
   if (argc > 3 && strcmp(argv[1], "child") == 0) return child(atoi(argv[2]), atoi(argv[3]));
   for (int round = 0; round < ROUNDS; round++)
     for (int size = 0; size < COUNT; size++) measure(argv[0], argc > 1 ? argv[1] : ".", size, round);
-  printf("| program | compile | load from disk | compile / load | the plugin's own load | what keeping costs |\n"
-         "|---|---|---|---|---|---|\n");
+  printf(
+      "| program | compile | load from disk | compile / load | the plugin's own load | what keeping costs |\n"
+      "|---|---|---|---|---|---|\n");
   for (int size = 0; size < COUNT; size++) print_size(size);
   printf("with a full cache no process compiled anything\n\n");
   printf("| process | opening the environment | first program, of one operation |\n|---|---|---|\n");

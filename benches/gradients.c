@@ -10,11 +10,11 @@ static size_t count;
 
 static lxla_tensor noted(lxla_tensor x) { return made[count++] = x; }
 
-#define RECORD(function, ...)           \
-  do {                                  \
-    lxla_tensor out;                    \
-    OK(function(__VA_ARGS__, &out));    \
-    return noted(out);                  \
+#define RECORD(function, ...)        \
+  do {                               \
+    lxla_tensor out;                 \
+    OK(function(__VA_ARGS__, &out)); \
+    return noted(out);               \
   } while (0)
 
 static lxla_tensor binary(int32_t op, lxla_tensor a, lxla_tensor b) { RECORD(lxla_binary, op, a, b); }
@@ -22,7 +22,9 @@ static lxla_tensor scaled(lxla_tensor x, double by) { RECORD(lxla_binary_scalar,
 static lxla_tensor matmul(lxla_tensor a, lxla_tensor b) { RECORD(lxla_matmul, a, b); }
 static lxla_tensor turned(lxla_tensor x) { RECORD(lxla_transpose, x, (int64_t[]){1, 0}, 2); }
 static lxla_tensor tanh_of(lxla_tensor x) { RECORD(lxla_unary, LXLA_UNARY_TANH, x); }
-static lxla_tensor sum(lxla_tensor x, const int64_t *axes, size_t n) { RECORD(lxla_reduce, LXLA_REDUCE_SUM, x, axes, n, 0); }
+static lxla_tensor sum(lxla_tensor x, const int64_t *axes, size_t n) {
+  RECORD(lxla_reduce, LXLA_REDUCE_SUM, x, axes, n, 0);
+}
 
 typedef struct {
   lxla_tensor x, y, w[LAYERS], b[LAYERS];
@@ -48,7 +50,7 @@ static void by_hand(const network *n) {
   for (int i = LAYERS - 1; i >= 0; i--) {
     lxla_tensor h = p.inputs[i + 1], slope, one;
     OK(lxla_binary_with_scalar(LXLA_BINARY_SUBTRACT, binary(LXLA_BINARY_MULTIPLY, h, h),
-                                &(lxla_scalar){.dtype = LXLA_DTYPE_F32, .value.f = 1}, 1, &one));
+                               &(lxla_scalar){.dtype = LXLA_DTYPE_F32, .value.f = 1}, 1, &one));
     slope = noted(one);
     gradient = binary(LXLA_BINARY_MULTIPLY, gradient, slope);
     matmul(turned(p.inputs[i]), gradient);
@@ -84,8 +86,7 @@ static lxla_tensor data(const int64_t *dims, size_t rank) {
 
 int main(void) {
   network n = {.x = data((int64_t[]){BATCH, WIDTH}, 2), .y = data((int64_t[]){BATCH, WIDTH}, 2)};
-  for (int i = 0; i < LAYERS; i++)
-    n.w[i] = data((int64_t[]){WIDTH, WIDTH}, 2), n.b[i] = data((int64_t[]){WIDTH}, 1);
+  for (int i = 0; i < LAYERS; i++) n.w[i] = data((int64_t[]){WIDTH, WIDTH}, 2), n.b[i] = data((int64_t[]){WIDTH}, 1);
   OK(lxla_mark_step(env, device, 1));
   double hand[ROUNDS], library[ROUNDS], ratio[ROUNDS];
   for (int i = -1; i < ROUNDS; i++) {

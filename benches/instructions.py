@@ -6,6 +6,7 @@ Runs `bench_step_real --count` under valgrind's callgrind. Counted are the instr
 and in what it calls, except for the plugin: they do not depend on the load of the machine. Ends with status 1 if a count is
 more than 10 % above that in the file; --write writes the file anew. Ends with status 2 if there is nothing to compare.
 """
+
 import collections
 import pathlib
 import re
@@ -68,7 +69,13 @@ def read_dump(text):
 def run(program):
     """Runs the program under callgrind. Returns what it printed, and the dumps in the order of time."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", "--compress-strings=no", "--compress-pos=no", "--toggle-collect=count_*"]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            "--compress-strings=no",
+            "--compress-pos=no",
+            "--toggle-collect=count_*",
+        ]
         command += [f"--dump-after={function}" for function in FUNCTIONS]
         command += [f"--callgrind-out-file={folder}/dump", program, "--count"]
         try:
@@ -108,7 +115,9 @@ def main():
     print("| instructions of | now | in the file | ratio |\n|---|---|---|---|")
     for function, what in FUNCTIONS.items():
         if function in before:
-            print(f"| {what} | {counts[function]:.0f} | {before[function]:.0f} | {counts[function] / before[function]:.3f} |")
+            print(
+                f"| {what} | {counts[function]:.0f} | {before[function]:.0f} | {counts[function] / before[function]:.3f} |"
+            )
         else:
             print(f"| {what} | {counts[function]:.0f} | | |")
     if "--write" in sys.argv:
@@ -121,10 +130,15 @@ def main():
     for what in risen:
         print(f"{what}: more than {LIMIT - 1:.0%} above benches/instructions.txt", file=sys.stderr)
     if risen:
-        print(f"Make it cheaper; if it has to cost that, write the file anew and say why in the commit: {RENEW}", file=sys.stderr)
+        print(
+            f"Make it cheaper; if it has to cost that, write the file anew and say why in the commit: {RENEW}",
+            file=sys.stderr,
+        )
         sys.exit(1)
     if any(counts[function] * LIMIT < before[function] for function in FUNCTIONS):
-        print(f"Some counts fell by about {LIMIT - 1:.0%} or more; so that they stay there, write the file anew: {RENEW}")
+        print(
+            f"Some counts fell by about {LIMIT - 1:.0%} or more; so that they stay there, write the file anew: {RENEW}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The digits step of benches/digits.c in JAX: jitted, parameters and momenta donated, waited for each time.
 
-    python jax_digits.py examples/data/digits.csv
+python jax_digits.py examples/data/digits.csv
 """
+
 import os
 import statistics
 import sys
@@ -16,7 +17,10 @@ SIZES, BATCH, TURNS = [64, 256, 256, 10], 128, 1500
 rows = np.loadtxt(sys.argv[1], delimiter=",", dtype=np.float32)[:BATCH]
 x, labels = jnp.asarray(rows[:, :64] / 16), jnp.asarray(np.eye(10, dtype=np.float32)[rows[:, 64].astype(int)])
 random = np.random.RandomState(0)
-parameters = [(jnp.asarray(random.randn(i, o).astype(np.float32) * (2 / i) ** 0.5), jnp.zeros((1, o))) for i, o in zip(SIZES, SIZES[1:])]
+parameters = [
+    (jnp.asarray(random.randn(i, o).astype(np.float32) * (2 / i) ** 0.5), jnp.zeros((1, o)))
+    for i, o in zip(SIZES, SIZES[1:])
+]
 momenta = jax.tree.map(jnp.zeros_like, parameters)
 
 

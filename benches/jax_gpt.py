@@ -6,6 +6,7 @@ Takes the options of gpt.c that concern the training, and prints the loss as gpt
 --compare reads what `gpt --curve` wrote, and ends with status 1 if the two curves are further apart than rounding
 explains; --program runs gpt with the same options first. Ends with status 77 where there is no JAX for this Python.
 """
+
 import argparse
 import math
 import os
@@ -115,7 +116,9 @@ def loss_of(o, p, tokens, targets):
     body = lambda x, w: (layer(o, x, w), None)
     if POLICIES[o.policy]:
         body = jax.checkpoint(body, policy=POLICIES[o.policy])
-    of_layers = {name: p[name] for name in p if name.partition("_")[0] in ("attention", "qkv", "mix", "mlp", "up", "down")}
+    of_layers = {
+        name: p[name] for name in p if name.partition("_")[0] in ("attention", "qkv", "mix", "mlp", "up", "down")
+    }
     x, _ = jax.lax.scan(body, x, of_layers)
     scores = layer_norm(x, p["final_scale"], p["final_offset"]) @ p["token_embedding"].T
     picked = jnp.take_along_axis(jax.nn.log_softmax(scores), targets[..., None], -1)
@@ -147,7 +150,9 @@ def rate_at(o, step):
 def rates_at(o, step):
     """What the update reads: step size, 1 / sqrt(correction of v), decay."""
     rate = rate_at(o, step)
-    return np.array([rate / (1 - BETA1 ** (step + 1)), 1 / math.sqrt(1 - BETA2 ** (step + 1)), rate * o.decay], np.float32)
+    return np.array(
+        [rate / (1 - BETA1 ** (step + 1)), 1 / math.sqrt(1 - BETA2 ** (step + 1)), rate * o.decay], np.float32
+    )
 
 
 def options():
@@ -184,8 +189,10 @@ def compare(theirs, losses):
     assert len(theirs) == len(losses), f"gpt made {len(theirs)} steps, want {len(losses)}"
     apart = np.abs(theirs - losses) / losses
     early, late = apart[:EARLY_STEPS].max(), apart.max()
-    print(f"losses are at most {early:.2g} apart in the first {EARLY_STEPS} steps (limit {EARLY_LIMIT}), "
-          f"{late:.2g} in all (limit {LATE_LIMIT})")
+    print(
+        f"losses are at most {early:.2g} apart in the first {EARLY_STEPS} steps (limit {EARLY_LIMIT}), "
+        f"{late:.2g} in all (limit {LATE_LIMIT})"
+    )
     return early <= EARLY_LIMIT and late <= LATE_LIMIT
 
 
@@ -218,8 +225,10 @@ def main():
         return total / count
 
     size = sum(p.size for p in parameters.values())
-    print(f"JAX {jax.__version__}: {size} parameters, {len(symbols)} symbols, {training} characters to train, "
-          f"validation loss {held_out():.4f}")
+    print(
+        f"JAX {jax.__version__}: {size} parameters, {len(symbols)} symbols, {training} characters to train, "
+        f"validation loss {held_out():.4f}"
+    )
     w = np.zeros((o.batch, o.context + 1), np.int32)
     memory = step.lower(parameters, m, v, w[:, :-1], w[:, 1:], rates_at(o, 0)).compile().memory_analysis()
     print(f"  policy {o.policy}: temporaries of a step take {memory.temp_size_in_bytes / 1e6:.2f} MB")
@@ -231,8 +240,11 @@ def main():
         losses.append(float(value))
         times.append(time.perf_counter() - start)
         if i == 0 or (i + 1) % o.every == 0:
-            print(f"  step {i + 1:5d}  loss {losses[-1]:.4f}  rate {rate_at(o, i):.2e}  "
-                  f"{o.batch * o.context / statistics.median(times[-o.every:]):.0f} tokens/s", flush=True)
+            print(
+                f"  step {i + 1:5d}  loss {losses[-1]:.4f}  rate {rate_at(o, i):.2e}  "
+                f"{o.batch * o.context / statistics.median(times[-o.every :]):.0f} tokens/s",
+                flush=True,
+            )
     took, middle = time.perf_counter() - begun, statistics.median(times) * 1e3
     print(f"validation loss {held_out():.4f}; {took:.0f} s, {middle:.1f} ms a step, waited for")
     if o.curve:

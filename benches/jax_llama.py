@@ -5,6 +5,7 @@
 The model is that of examples/llama.h, operation for operation but for einsum and softmax, which JAX has whole. Each turn traces a
 new function, as a program does once a shape.
 """
+
 import gc
 import os
 import statistics
@@ -20,8 +21,16 @@ LAYERS, WIDTH, FFN, HEADS, KV, VOCABULARY, SEQUENCE, TURNS = 126, 16384, 53248, 
 HEAD, GROUP = WIDTH // HEADS, HEADS // KV
 BF16, F32 = jnp.bfloat16, jnp.float32
 WEIGHTS = dict(
-    attention_norm=(WIDTH,), q=(WIDTH, WIDTH), k=(WIDTH, KV * HEAD), v=(WIDTH, KV * HEAD), o=(WIDTH, WIDTH),
-    ffn_norm=(WIDTH,), gate=(WIDTH, FFN), up=(WIDTH, FFN), down=(FFN, WIDTH))
+    attention_norm=(WIDTH,),
+    q=(WIDTH, WIDTH),
+    k=(WIDTH, KV * HEAD),
+    v=(WIDTH, KV * HEAD),
+    o=(WIDTH, WIDTH),
+    ffn_norm=(WIDTH,),
+    gate=(WIDTH, FFN),
+    up=(WIDTH, FFN),
+    down=(FFN, WIDTH),
+)
 
 
 def abstract(*dims, dtype=BF16):

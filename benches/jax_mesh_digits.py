@@ -4,6 +4,7 @@
 
 The batch is split over the devices, parameters and momenta are replicated and donated; each step is waited for.
 """
+
 import os
 import statistics
 import subprocess
@@ -43,7 +44,10 @@ def measure(devices):
     x = jax.device_put(rows[:, :64] / 16, by_data)
     labels = jax.device_put(np.eye(10, dtype=np.float32)[rows[:, 64].astype(int)], by_data)
     random = np.random.RandomState(0)
-    layers = [(random.randn(i, o).astype(np.float32) * (2 / i) ** 0.5, np.zeros((1, o), np.float32)) for i, o in zip(SIZES, SIZES[1:])]
+    layers = [
+        (random.randn(i, o).astype(np.float32) * (2 / i) ** 0.5, np.zeros((1, o), np.float32))
+        for i, o in zip(SIZES, SIZES[1:])
+    ]
     parameters = jax.device_put(layers, replicated)
     momenta = jax.device_put(jax.tree.map(np.zeros_like, layers), replicated)
     given, made = (replicated, replicated, by_data, by_data), (replicated, replicated, replicated)
@@ -67,9 +71,13 @@ def main():
             if len(sys.argv) < 3:
                 print(f"| {devices} devices | | {theirs:.1f} us | |")
                 continue
-            said = subprocess.run([sys.argv[2], sys.argv[1], str(devices)], check=True, capture_output=True, text=True).stdout
+            said = subprocess.run(
+                [sys.argv[2], sys.argv[1], str(devices)], check=True, capture_output=True, text=True
+            ).stdout
             ours, recording = (float(number) for number in said.split()[2:])
-            print(f"| {devices} devices | {ours:.1f} us, of which recording {recording:.1f} | {theirs:.1f} us | {ours / theirs:.2f} |")
+            print(
+                f"| {devices} devices | {ours:.1f} us, of which recording {recording:.1f} | {theirs:.1f} us | {ours / theirs:.2f} |"
+            )
 
 
 if __name__ == "__main__":

@@ -104,12 +104,18 @@ def programs():
     yield "one", lambda o, d: o.draw(d, 0)
     yield "four added", lambda o, d: o.add(o.add(o.draw(d, 0), o.draw(d, 1)), o.add(o.draw(d, 2), o.draw(d, 3)))
     yield "chain", lambda o, d: o.tanh(o.multiply(o.tanh(o.add(o.draw(d, 0), o.draw(d, 1))), o.draw(d, 2)))
-    yield "products padded", lambda o, d: o.add(
-        o.pad(o.multiply(o.draw(d, 0), o.draw(d, 1))), o.pad(o.multiply(o.draw(d, 2), o.draw(d, 3)))
+    yield (
+        "products padded",
+        lambda o, d: o.add(
+            o.pad(o.multiply(o.draw(d, 0), o.draw(d, 1))), o.pad(o.multiply(o.draw(d, 2), o.draw(d, 3)))
+        ),
     )
     yield "matrix product", lambda o, d: o.product(o.draw(d, 0), o.multiply(o.draw(d, 1), o.draw(d, 2)))
-    yield "reductions", lambda o, d: o.add(
-        o.sum(o.multiply(o.draw(d, 0), o.draw(d, 1)), 0), o.sum(o.multiply(o.draw(d, 2), o.draw(d, 3)), 1)
+    yield (
+        "reductions",
+        lambda o, d: o.add(
+            o.sum(o.multiply(o.draw(d, 0), o.draw(d, 1)), 0), o.sum(o.multiply(o.draw(d, 2), o.draw(d, 3)), 1)
+        ),
     )
     yield "gradient", lambda o, d: o.gradient(lambda x: o.tanh(o.multiply(x, o.draw(d, 1))), o.draw(d, 0))
 

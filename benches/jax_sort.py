@@ -1,6 +1,6 @@
 """Sorts of a million f32 with and without their indices: eager beside NumPy, lazy beside JAX; least of rounds in turn.
 
-    build/jax/bin/python benches/jax_sort.py build/cmake/lib/liblazyxla.so"""
+build/jax/bin/python benches/jax_sort.py build/cmake/lib/liblazyxla.so"""
 
 import os
 import sys

@@ -7,6 +7,7 @@ client in jaxlib, and on the plugin that the program runs on (LXLA_PJRT_PLUGIN, 
 The steps are jitted, parameters and momenta are donated. The call is that of the jitted function, which returns before the
 computation ends.
 """
+
 import json
 import os
 import pathlib
@@ -19,7 +20,10 @@ import time
 DEFAULT = pathlib.Path(__file__).parents[1] / "build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 CLIENTS = "cpu", "plugin"  # jaxlib's, and the plugin's
 config = tempfile.NamedTemporaryFile("w", suffix=".json")
-json.dump({"library_path": os.environ.get("LXLA_PJRT_PLUGIN") or str(DEFAULT), "create_option": {"cpu_device_count": 1}}, config)
+json.dump(
+    {"library_path": os.environ.get("LXLA_PJRT_PLUGIN") or str(DEFAULT), "create_option": {"cpu_device_count": 1}},
+    config,
+)
 config.flush()
 os.environ["PJRT_NAMES_AND_LIBRARY_PATHS"] = "plugin:" + config.name
 os.environ["JAX_PLATFORMS"] = ",".join(CLIENTS)
@@ -48,7 +52,10 @@ def network_loss(parameters, x, y):
 
 def random_layers(sizes, scale):
     random = np.random.RandomState(0)
-    return [(jnp.asarray(scale(i) * random.randn(i, o).astype(np.float32)), jnp.zeros((1, o))) for i, o in zip(sizes, sizes[1:])]
+    return [
+        (jnp.asarray(scale(i) * random.randn(i, o).astype(np.float32)), jnp.zeros((1, o)))
+        for i, o in zip(sizes, sizes[1:])
+    ]
 
 
 def pattern(number):
@@ -130,7 +137,10 @@ class Tables:
 
     def __init__(self):
         self.table = ""  # the first words of the head of the table that is printed
-        self.ours, self.peers = {}, {}  # by name of the step: recording and call, waited, unwaited; medians of both peers
+        self.ours, self.peers = (
+            {},
+            {},
+        )  # by name of the step: recording and call, waited, unwaited; medians of both peers
 
     def columns(self, line):
         """JAX's cells for a line of a table."""
@@ -138,9 +148,22 @@ class Tables:
         if first == "step":
             self.table = cells[0]
             if self.table == "tensors made":
-                return [f"JAX {jax.__version__}: call", "waited", "unwaited", "JAX on the plugin: call", "waited", "unwaited"]
-            return ["recording and call / JAX's call", "waited / JAX", "unwaited / JAX",
-                    "recording and call / JAX's call on the plugin", "waited / JAX on the plugin", "unwaited / JAX on the plugin"]
+                return [
+                    f"JAX {jax.__version__}: call",
+                    "waited",
+                    "unwaited",
+                    "JAX on the plugin: call",
+                    "waited",
+                    "unwaited",
+                ]
+            return [
+                "recording and call / JAX's call",
+                "waited / JAX",
+                "unwaited / JAX",
+                "recording and call / JAX's call on the plugin",
+                "waited / JAX on the plugin",
+                "unwaited / JAX on the plugin",
+            ]
         if self.table == "tensors made":
             recording, call, waited, unwaited = (float(cells[i]) for i in (3, 5, 7, 8))
             self.ours[first] = recording + call, waited, unwaited

@@ -39,7 +39,8 @@ int main(void) {
     }
   the_mesh.handle = kept;
   double with = median(lower[1], TURNS), without = median(lower[0], TURNS);
-  printf("| lowering 405B's training step, medians of %d | with shardings %.3f ms, %zu kB; ", TURNS, with, length[1] / 1000);
+  printf("| lowering 405B's training step, medians of %d | with shardings %.3f ms, %zu kB; ", TURNS, with,
+         length[1] / 1000);
   printf("without %.3f ms, %zu kB: ratio %.2f |\n", without, length[0] / 1000, with / without);
   with = median(both[1], TURNS), without = median(both[0], TURNS);
   printf("| the same, recorded anew each time | %.3f ms, %.3f ms: ratio %.2f |\n", with, without, with / without);

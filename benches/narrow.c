@@ -1,5 +1,6 @@
-// Times transpose(x) * g on the CPU plugin, straight through PJRT: as one product, which XLA computes with x transposed, and as
-// the transpose of transpose(g) * x, as src/ops/linalg/narrow.rs writes it where g has fewer columns.
+// Times transpose(x) * g on the CPU plugin, straight through PJRT: as one product, which XLA computes with x
+// transposed, and as the transpose of transpose(g) * x, as src/ops/linalg/narrow.rs writes it where g has fewer
+// columns.
 //
 //   bench_narrow
 #include "bench.h"
@@ -27,7 +28,8 @@ static PJRT_LoadedExecutable *whole(int rows, int in, int out) {
 
 static PJRT_LoadedExecutable *turned(int rows, int in, int out) {
   char text[2048];
-  snprintf(text, sizeof text, TURNED, rows, in, rows, out, in, out, rows, out, rows, in, out, in, out, in, out, in, in, out, in, out);
+  snprintf(text, sizeof text, TURNED, rows, in, rows, out, in, out, rows, out, rows, in, out, in, out, in, out, in, in,
+           out, in, out);
   return pjrt_compile(text);
 }
 
@@ -49,8 +51,8 @@ static double microseconds(PJRT_LoadedExecutable *executable, PJRT_Buffer **argu
 }
 
 int main(void) {
-  static const int sizes[][3] = {{128, 256, 10}, {64, 512, 10}, {128, 1024, 4}, {512, 1024, 32}, {16, 512, 32},
-                                 {16, 64, 4},   {1024, 1024, 256}, {1024, 512, 128}, {128, 1024, 64}};
+  static const int sizes[][3] = {{128, 256, 10}, {64, 512, 10},     {128, 1024, 4},   {512, 1024, 32}, {16, 512, 32},
+                                 {16, 64, 4},    {1024, 1024, 256}, {1024, 512, 128}, {128, 1024, 64}};
   pjrt_start();
   puts("| x | g | as one product, us | turned, us | turned / as one |\n|---|---|---|---|---|");
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -1,4 +1,5 @@
-// A network of layers x + relu(x W + b), and its training step: forward, backward and momentum, each operation recorded.
+// A network of layers x + relu(x W + b), and its training step: forward, backward and momentum, each operation
+// recorded.
 #ifndef LXLA_BENCH_NETWORK_H
 #define LXLA_BENCH_NETWORK_H
 
@@ -74,7 +75,8 @@ static lxla_tensor go_forward(network *n, lxla_tensor *inputs, lxla_tensor *pass
 // Returns the mean square of outputs - y, and its derivative.
 static lxla_tensor square_error(network *n, lxla_tensor outputs, lxla_tensor *gradient) {
   const double elements = NETWORK_ROWS * NETWORK_WIDTH;
-  lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, outputs, n->y), square = binary(LXLA_BINARY_MULTIPLY, error, error), sum;
+  lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, outputs, n->y), square = binary(LXLA_BINARY_MULTIPLY, error, error),
+              sum;
   OK(lxla_reduce(LXLA_REDUCE_SUM, square, (const int64_t[]){0, 1}, 2, 0, &sum));
   lxla_tensor loss = scaled(sum, 1 / elements);
   *gradient = scaled(error, 2 / elements);

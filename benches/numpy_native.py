@@ -4,6 +4,7 @@ Four processes take turns: bench_native and this script as a server, on as many 
 answers "operation calls" with the nanoseconds of one call, those of processor time, and a number out of its result. Both
 allocate every result. On one thread processor time is compared, which other work on the machine changes less.
 """
+
 import os
 import statistics
 import subprocess

@@ -18,8 +18,8 @@ static void pjrt_check(PJRT_Error *error) {
   STOP("PJRT: %.*s", (int)args.message_size, args.message);
 }
 
-#define PJRT(name, ...)                                                                                 \
-  PJRT_##name##_Args name##_args = {.struct_size = PJRT_##name##_Args_STRUCT_SIZE, ##__VA_ARGS__};       \
+#define PJRT(name, ...)                                                                            \
+  PJRT_##name##_Args name##_args = {.struct_size = PJRT_##name##_Args_STRUCT_SIZE, ##__VA_ARGS__}; \
   pjrt_check(pjrt->PJRT_##name(&name##_args))
 
 static inline void pjrt_start_with(int64_t devices) {
@@ -27,8 +27,12 @@ static inline void pjrt_start_with(int64_t devices) {
   void *plugin = dlopen(path && *path ? path : LXLA_TEST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   if (!plugin) STOP("%s", dlerror());
   pjrt = ((const PJRT_Api *(*)(void))(uintptr_t)dlsym(plugin, "GetPjrtApi"))();
-  PJRT_NamedValue count = {.struct_size = PJRT_NamedValue_STRUCT_SIZE, .name = "cpu_device_count", .name_size = 16,
-                           .type = PJRT_NamedValue_kInt64, .int64_value = devices, .value_size = 1};
+  PJRT_NamedValue count = {.struct_size = PJRT_NamedValue_STRUCT_SIZE,
+                           .name = "cpu_device_count",
+                           .name_size = 16,
+                           .type = PJRT_NamedValue_kInt64,
+                           .int64_value = devices,
+                           .value_size = 1};
   PJRT(Client_Create, .create_options = &count, .num_options = 1);
   pjrt_client = Client_Create_args.client;
   PJRT(Client_AddressableDevices, .client = pjrt_client);
@@ -39,15 +43,19 @@ static inline void pjrt_start_with(int64_t devices) {
 static inline void pjrt_start(void) { pjrt_start_with(1); }
 
 // XLA options of lazyxla, see src/engine/pjrt/compile_options.rs.
-#define PJRT_SWITCHED_OFF                                             \
-  "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00"      \
-  "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00"     \
+#define PJRT_SWITCHED_OFF                                       \
+  "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00"  \
+  "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00" \
   "\x3a\x19\x0a\x13xla_cpu_use_xnnpack\x12\x02\x10\x00"
 
 static inline PJRT_LoadedExecutable *pjrt_compile_with(const char *text, const char *options, size_t size) {
-  PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE, .code = (char *)text, .code_size = strlen(text),
-                          .format = "mlir", .format_size = 4};
-  PJRT(Client_Compile, .client = pjrt_client, .program = &program, .compile_options = options, .compile_options_size = size);
+  PJRT_Program program = {.struct_size = PJRT_Program_STRUCT_SIZE,
+                          .code = (char *)text,
+                          .code_size = strlen(text),
+                          .format = "mlir",
+                          .format_size = 4};
+  PJRT(Client_Compile, .client = pjrt_client, .program = &program, .compile_options = options,
+       .compile_options_size = size);
   return Client_Compile_args.executable;
 }
 
@@ -98,7 +106,8 @@ static inline PJRT_Buffer *pjrt_buffer(PJRT_Buffer_Type type, const int64_t *dim
 static inline void pjrt_destroy(PJRT_Buffer *buffer) { PJRT(Buffer_Destroy, .buffer = buffer); }
 
 // Runs an executable; with `wait`, blocks until it has finished. The caller destroys the arguments, donated or not.
-static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments, size_t n, PJRT_Buffer **outputs, int wait) {
+static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arguments, size_t n, PJRT_Buffer **outputs,
+                            int wait) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT_Event *done = NULL;
   PJRT_Buffer *const *argument_list = arguments;
@@ -111,8 +120,8 @@ static inline void pjrt_run(PJRT_LoadedExecutable *executable, PJRT_Buffer **arg
 }
 
 // Enqueues a run on several devices, each with its list of arguments and of outputs. Writes one event for each device.
-static inline void pjrt_enqueue(PJRT_LoadedExecutable *executable, int devices, PJRT_Buffer *const *const *arguments, size_t n,
-                                PJRT_Buffer **const *outputs, PJRT_Event **done) {
+static inline void pjrt_enqueue(PJRT_LoadedExecutable *executable, int devices, PJRT_Buffer *const *const *arguments,
+                                size_t n, PJRT_Buffer **const *outputs, PJRT_Event **done) {
   PJRT_ExecuteOptions options = {.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE};
   PJRT(LoadedExecutable_Execute, .executable = executable, .options = &options, .argument_lists = arguments,
        .num_devices = (size_t)devices, .num_args = n, .output_lists = outputs, .device_complete_events = done);

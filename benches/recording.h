@@ -9,9 +9,9 @@ enum { RECORDING_SIDE = 8 };
 typedef enum { ADDITIONS, MIXED } recording_kind;
 
 typedef struct {
-  lxla_tensor row, other_row;            // f32[8]
-  lxla_tensor square, other_square;      // f32[8, 8]
-  lxla_tensor mask;                      // pred[8, 8]
+  lxla_tensor row, other_row;        // f32[8]
+  lxla_tensor square, other_square;  // f32[8, 8]
+  lxla_tensor mask;                  // pred[8, 8]
 } recording_operands;
 
 // Nanoseconds of recording an operation, and of releasing a handle that was kept.
@@ -37,7 +37,8 @@ static recording_operands recording_prepare(void) {
 }
 
 static void recording_release(const recording_operands *on) {
-  OK(lxla_tensor_release_many((const lxla_tensor[]){on->row, on->other_row, on->square, on->other_square, on->mask}, 5));
+  OK(lxla_tensor_release_many((const lxla_tensor[]){on->row, on->other_row, on->square, on->other_square, on->mask},
+                              5));
 }
 
 // Records operation `i` of a mixed chain. Returns its result: x itself, where it is in place.

@@ -8,8 +8,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { TENSORS = 200, PAIRS = 11, BLOCK_BYTES = 1 << 20 };           // of a whole save
-enum { WIDTH = 1024, ROWS = 8, MOST_LAYERS = 24 };                  // of the network: layers of WIDTH x WIDTH, 4 MB each
+enum { TENSORS = 200, PAIRS = 11, BLOCK_BYTES = 1 << 20 };  // of a whole save
+enum { WIDTH = 1024, ROWS = 8, MOST_LAYERS = 24 };          // of the network: layers of WIDTH x WIDTH, 4 MB each
 enum { STEPS = 40, BLOCKS = 12, EVERY = 20, MOST_STEPS = STEPS * BLOCKS };
 
 static char path[4096], plain_path[4096], kept_path[4096];
@@ -112,7 +112,8 @@ static void whole_saves(double megabytes) {
   }
   remove(path), remove(plain_path);
   double p = median(plain, PAIRS), s = median(save, PAIRS), p_least = least(plain, PAIRS), s_least = least(save, PAIRS);
-  printf("| %.0f MB in %d tensors | lxla_save | plain write with fsync | ratio |\n|---|---|---|---|\n", bytes / 1e6, TENSORS);
+  printf("| %.0f MB in %d tensors | lxla_save | plain write with fsync | ratio |\n|---|---|---|---|\n", bytes / 1e6,
+         TENSORS);
   printf("| median of %d | %.0f MB/s | %.0f MB/s | %.2f |\n", PAIRS, bytes / s, bytes / p, p / s);
   printf("| fastest | %.0f MB/s | %.0f MB/s | %.2f |\n", bytes / s_least, bytes / p_least, p_least / s_least);
   printf("| median of the ratios of pairs | | | %.2f |\n\n", median(ratios, PAIRS));
@@ -265,7 +266,8 @@ static void beside_training(int layers, int every) {
   writer.values = values;
   static times t[SIDES];
   double ratios[SIDES][BLOCKS];
-  for (int side = 0; side < SIDES; side++) block(&net, side, every, &t[side]);  // warms up: the compile, the files, the memory
+  for (int side = 0; side < SIDES; side++)
+    block(&net, side, every, &t[side]);  // warms up: the compile, the files, the memory
   memset(t, 0, sizeof t);
   for (int i = 0; i < BLOCKS; i++) {
     double means[SIDES];
@@ -275,9 +277,10 @@ static void beside_training(int layers, int every) {
   remove(path), remove(kept_path);
   char when[40] = "as soon as the last has ended";
   if (every) snprintf(when, sizeof when, "every %dth step", every);
-  printf("| %.0f MB written %s, beside | step, median | mean | steps that start one (the call) | later ones that find one | "
-         "cost of one |\n|---|---|---|---|---|---|\n",
-         (double)writer.bytes / 1e6, when);
+  printf(
+      "| %.0f MB written %s, beside | step, median | mean | steps that start one (the call) | later ones that find one | "
+      "cost of one |\n|---|---|---|---|---|---|\n",
+      (double)writer.bytes / 1e6, when);
   double alone = median(t[NOTHING].all, t[NOTHING].all_count);
   static const char *const names[SIDES] = {"nothing", "a plain thread", "lxla_save_async"};
   for (int side = 0; side < SIDES; side++) print_side(names[side], &t[side], median(ratios[side], BLOCKS), alone);

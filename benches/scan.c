@@ -26,7 +26,8 @@ static double compile_milliseconds(void) {
 
 // Traces x -> tanh(x W + shift). Each shift gives another program.
 static lxla_computation layer(double shift) {
-  lxla_tensor p[] = {placeholder((int64_t[]){1, WIDTH}, 2), placeholder((int64_t[]){WIDTH, WIDTH}, 2)}, product, sum, out;
+  lxla_tensor p[] = {placeholder((int64_t[]){1, WIDTH}, 2), placeholder((int64_t[]){WIDTH, WIDTH}, 2)}, product, sum,
+              out;
   OK(lxla_matmul(p[0], p[1], &product));
   OK(lxla_binary_scalar(LXLA_BINARY_ADD, product, shift, &sum));
   OK(lxla_unary(LXLA_UNARY_TANH, sum, &out));
@@ -62,8 +63,8 @@ static void scan(int64_t length) {
     OK(lxla_tensor_release(out));
     OK(lxla_computation_release(body));
   }
-  printf("| scan, length %lld | text %zu bytes, compiled in %.1f ms, run in %.0f us |\n", (long long)length, size, compiled,
-         median(run, COMPILES));
+  printf("| scan, length %lld | text %zu bytes, compiled in %.1f ms, run in %.0f us |\n", (long long)length, size,
+         compiled, median(run, COMPILES));
   OK(lxla_tensor_release(x));
   OK(lxla_tensor_release(weights));
 }
@@ -151,8 +152,10 @@ static void call(int ops) {
     for (int i = 0; i < BLOCK; i++) execute(executable, raw);
     lower(&bare, start);
   }
-  printf("| call of %d operations and step, waited | %.2f us, bare execute %.2f us; of the calling thread %.2f and %.2f us: "
-         "%.2f us beyond it |\n", ops, ours.clock, bare.clock, ours.processor, bare.processor, ours.processor - bare.processor);
+  printf(
+      "| call of %d operations and step, waited | %.2f us, bare execute %.2f us; of the calling thread %.2f and %.2f us: "
+      "%.2f us beyond it |\n",
+      ops, ours.clock, bare.clock, ours.processor, bare.processor, ours.processor - bare.processor);
   OK(lxla_computation_release(f));
   OK(lxla_tensor_release(x));
   OK(lxla_tensor_release(y));
@@ -160,8 +163,8 @@ static void call(int ops) {
 
 int main(void) {
   pjrt_start();
-  printf("| what | least of %d compiles, median of as many runs; least of %d blocks of %d calls |\n|---|---|\n", COMPILES,
-         BLOCKS, BLOCK);
+  printf("| what | least of %d compiles, median of as many runs; least of %d blocks of %d calls |\n|---|---|\n",
+         COMPILES, BLOCKS, BLOCK);
   for (int64_t length = 1; length <= 1000; length *= 10) scan(length);
   call(100);
   call(1000);

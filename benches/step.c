@@ -50,8 +50,9 @@ static void chain(void) {
     if (turn >= 0) record[turn] = recorded - start, step[turn] = stepped - recorded, bare[turn] = run - stepped;
   }
   double s = median(step, TURNS), b = median(bare, TURNS), r = median(record, TURNS);
-  printf("| step of %d ops, waited | %.1f us, bare execute %.1f us: %.1f ns per op beyond it (recording %.1f ns per op) |\n", OPS, s,
-         b, (s - b) * 1e3 / OPS, r * 1e3 / OPS);
+  printf(
+      "| step of %d ops, waited | %.1f us, bare execute %.1f us: %.1f ns per op beyond it (recording %.1f ns per op) |\n",
+      OPS, s, b, (s - b) * 1e3 / OPS, r * 1e3 / OPS);
   OK(lxla_tensor_release(x));
   OK(lxla_tensor_release(y));
 }
@@ -94,8 +95,8 @@ static void arguments(int outputs) {
     OK(lxla_tensor_release(sum));
   }
   double s = median(step, TURNS), b = median(bare, TURNS);
-  printf("| step with %d arguments and %d outputs, waited | %.1f us, bare execute %.1f us: ratio %.2f |\n", ARGUMENTS, outputs, s, b,
-         s / b);
+  printf("| step with %d arguments and %d outputs, waited | %.1f us, bare execute %.1f us: ratio %.2f |\n", ARGUMENTS,
+         outputs, s, b, s / b);
   OK(lxla_tensor_release_many(t, ARGUMENTS));
 }
 

@@ -1,5 +1,6 @@
 // Measures the host cost of real training steps: networks of 10 to 400 layers and the digits step, recorded, marked and
-// waited for, beside the same program straight through the PJRT C API; steps of many arguments; recording mixed operations.
+// waited for, beside the same program straight through the PJRT C API; steps of many arguments; recording mixed
+// operations.
 //
 //   bench_step_real digits.csv [--peer]   with --peer, jax_step_real.py runs the same steps in JAX between the blocks
 //   bench_step_real --count               runs what instructions.py counts the instructions of
@@ -35,7 +36,8 @@ static struct {
 static void record_network(work *w) { w->results[0] = network_train(&net), w->result_count = 1; }
 
 static void record_digits(work *w) {
-  w->results[0] = train(digits.layers, digits.x, digits.y, 0), w->result_count = 1;  // a rate of 0 keeps the numbers the same
+  w->results[0] = train(digits.layers, digits.x, digits.y, 0),
+  w->result_count = 1;  // a rate of 0 keeps the numbers the same
 }
 
 static void record_arguments(work *w) {
@@ -70,8 +72,8 @@ static void prepare_digits(const char *path) {
 
 // --- Measuring ---
 
-// Microseconds. Processor: of the calling thread in the call. Waited: from the start of the recording, where there is one,
-// to the end of the computation. Unwaited: of each of PIPELINED steps that are waited for together.
+// Microseconds. Processor: of the calling thread in the call. Waited: from the start of the recording, where there is
+// one, to the end of the computation. Unwaited: of each of PIPELINED steps that are waited for together.
 typedef struct {
   double record[SAMPLES], call[SAMPLES], processor[SAMPLES], waited[SAMPLES], unwaited[SAMPLES];
 } samples;
@@ -189,8 +191,9 @@ static void print_times(const row *r) {
 
 static void print_ratios(const row *r) {
   double beyond = (r->processor - r->bare_processor) * 1e3;
-  printf("| %s | %.2f | %.2f | %.1f | %.0f | %.2f | %.2f |\n", r->name, r->call / r->bare_call, r->processor / r->bare_processor,
-         beyond / r->operations, beyond / r->arguments, r->waited / r->bare_waited, r->unwaited / r->bare_unwaited);
+  printf("| %s | %.2f | %.2f | %.1f | %.0f | %.2f | %.2f |\n", r->name, r->call / r->bare_call,
+         r->processor / r->bare_processor, beyond / r->operations, beyond / r->arguments, r->waited / r->bare_waited,
+         r->unwaited / r->bare_unwaited);
 }
 
 static void print_steps(int peer) {
@@ -211,17 +214,21 @@ static void print_steps(int peer) {
   };
   enum { COUNT = sizeof works / sizeof *works };
   row rows[COUNT];
-  printf("Microseconds, medians of %d. Call: lxla_mark_step without waiting, or PJRT_LoadedExecutable_Execute; processor: of the "
-         "calling thread in it. Waited: recording, call and computation. Unwaited: one of %d steps that are waited for "
-         "together.\n\n", SAMPLES, PIPELINED);
-  printf("| step | tensors made | operations | arguments | recording | ns an operation | call | processor | waited | unwaited "
-         "| bare call | processor | waited | unwaited |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  printf(
+      "Microseconds, medians of %d. Call: lxla_mark_step without waiting, or PJRT_LoadedExecutable_Execute; processor: of the "
+      "calling thread in it. Waited: recording, call and computation. Unwaited: one of %d steps that are waited for "
+      "together.\n\n",
+      SAMPLES, PIPELINED);
+  printf(
+      "| step | tensors made | operations | arguments | recording | ns an operation | call | processor | waited | unwaited "
+      "| bare call | processor | waited | unwaited |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < COUNT; i++) {
     rows[i] = measure(&works[i], peer);
     print_times(&rows[i]);
   }
-  printf("\n| step | call / bare | processor / bare | processor beyond bare: ns an operation | ns an argument | waited / bare "
-         "| unwaited / bare |\n|---|---|---|---|---|---|---|\n");
+  printf(
+      "\n| step | call / bare | processor / bare | processor beyond bare: ns an operation | ns an argument | waited / bare "
+      "| unwaited / bare |\n|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < COUNT; i++) print_ratios(&rows[i]);
 }
 
@@ -230,10 +237,13 @@ static void print_recording(void) {
   enum { LONGEST = 100000 };
   static lxla_tensor kept[LONGEST + 1];
   recording_operands on = recording_prepare();
-  printf("\nRecording matmul, transpose, reduce, broadcast, select, scalar and in-place operations in turn, medians of %d. Each "
-         "handle is released after its last use, or all are kept until the end.\n\n", SAMPLES);
-  printf("| operations | addition, ns | mixed, ns | mixed / addition | mixed, kept, ns | lxla_tensor_release_many, ns a handle |\n"
-         "|---|---|---|---|---|---|\n");
+  printf(
+      "\nRecording matmul, transpose, reduce, broadcast, select, scalar and in-place operations in turn, medians of %d. Each "
+      "handle is released after its last use, or all are kept until the end.\n\n",
+      SAMPLES);
+  printf(
+      "| operations | addition, ns | mixed, ns | mixed / addition | mixed, kept, ns | lxla_tensor_release_many, ns a handle |\n"
+      "|---|---|---|---|---|---|\n");
   for (int n = 100; n <= LONGEST; n *= 10) {
     double addition[SAMPLES], mixed[SAMPLES], kept_mixed[SAMPLES], release[SAMPLES];
     for (int i = 0; i < SAMPLES; i++) {
@@ -243,7 +253,8 @@ static void print_recording(void) {
       kept_mixed[i] = cost.record, release[i] = cost.release;
     }
     double a = median(addition, SAMPLES), m = median(mixed, SAMPLES);
-    printf("| %d | %.1f | %.1f | %.2f | %.1f | %.1f |\n", n, a, m, m / a, median(kept_mixed, SAMPLES), median(release, SAMPLES));
+    printf("| %d | %.1f | %.1f | %.2f | %.1f | %.1f |\n", n, a, m, m / a, median(kept_mixed, SAMPLES),
+           median(release, SAMPLES));
   }
   recording_release(&on);
 }
@@ -289,7 +300,8 @@ static void count(void) {
   }
   network_release(&net);
   recording_release(&on);
-  printf("count_addition %d\ncount_mixed %d\ncount_release_many %zu\ncount_step %d\n", COUNTED, COUNTED, handles, operations);
+  printf("count_addition %d\ncount_mixed %d\ncount_release_many %zu\ncount_step %d\n", COUNTED, COUNTED, handles,
+         operations);
 }
 
 int main(int argc, char **argv) {

@@ -4,6 +4,7 @@
 
 Needs torch (2.9.0 was measured). Prints the median time of a step; two threads, like the other benchmarks.
 """
+
 import statistics
 import sys
 import time

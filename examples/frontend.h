@@ -13,12 +13,12 @@ static const lxla_env env = {0};                   // id 0: the current environm
 static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first XLA device
 // [recipe end]
 
-#define CHECK(condition)                                                    \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
       fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                              \
-    }                                                                       \
+      exit(1);                                                                      \
+    }                                                                               \
   } while (0)
 
 static inline lxla_tensor from_floats(lxla_device on, const int64_t *dims, size_t rank, const float *data) {
@@ -86,8 +86,8 @@ static inline lxla_tensor placeholder(const int64_t *dims, size_t rank) {
 }
 
 // Releases one reference of each tensor: RELEASE(a, b, ...)
-#define RELEASE(...)                                                    \
-  TRY(lxla_tensor_release_many((const lxla_tensor[]){__VA_ARGS__},      \
+#define RELEASE(...)                                               \
+  TRY(lxla_tensor_release_many((const lxla_tensor[]){__VA_ARGS__}, \
                                sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)))
 
 #endif

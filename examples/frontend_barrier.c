@@ -32,7 +32,7 @@ static lxla_tensor gradient(int checkpointed, lxla_tensor input, const lxla_tens
     x[i + 1] = binary(LXLA_BINARY_ADD, x[i], product);
     RELEASE(wt, product);
   }
-  TRY(lxla_tensor_snapshot(x[LAYERS], &dy));   // the gradient of half the sum of squares
+  TRY(lxla_tensor_snapshot(x[LAYERS], &dy));  // the gradient of half the sum of squares
   for (int i = LAYERS - 1; i >= 0; i--) {
     if (checkpointed) {
       RELEASE(h[i]);

@@ -6,7 +6,7 @@ enum { LAYERS = 16, ROWS = 64, WIDTH = 64, HIDDEN = 1024 };
 typedef void function(const lxla_tensor *in, lxla_tensor *out);
 
 // A layer y = x + tanh(x W1) W2, and its derivative rules.
-static void layer_forward(const lxla_tensor *in, lxla_tensor *out) {          // x, w1, w2 -> y, h
+static void layer_forward(const lxla_tensor *in, lxla_tensor *out) {  // x, w1, w2 -> y, h
   lxla_tensor z = matmul(in[0], in[1]), h = unary(LXLA_UNARY_TANH, z), product = matmul(h, in[2]);
   out[0] = binary(LXLA_BINARY_ADD, in[0], product);
   out[1] = h;
@@ -25,7 +25,7 @@ static void layer_backward(lxla_tensor dy, lxla_tensor x, lxla_tensor w1, lxla_t
 }
 
 static void scan(function *f, const lxla_tensor *init, const lxla_tensor *xs, size_t n_xs, int32_t reverse,
-                 lxla_tensor *out_carry, lxla_tensor *out_ys, size_t n_ys) {   // as in frontend_scan.c, n_carry 1
+                 lxla_tensor *out_carry, lxla_tensor *out_ys, size_t n_ys) {  // as in frontend_scan.c, n_carry 1
   lxla_tensor in[5], out[3];
   lxla_computation body;
   TRY(lxla_tensor_placeholder_like(*init, &in[0]));
@@ -43,32 +43,32 @@ static void scan(function *f, const lxla_tensor *init, const lxla_tensor *xs, si
 }
 
 // [recipe]
-static lxla_computation forward;   // x, w1, w2 -> y, h: traced once
+static lxla_computation forward;  // x, w1, w2 -> y, h: traced once
 
-static void forward_checkpointed(const lxla_tensor *in, lxla_tensor *out) {   // x; w1, w2 -> y; x
+static void forward_checkpointed(const lxla_tensor *in, lxla_tensor *out) {  // x; w1, w2 -> y; x
   lxla_tensor y_and_h[2];
   TRY(lxla_computation_call(forward, in, 3, y_and_h, 2));
   out[0] = y_and_h[0];
-  TRY(lxla_tensor_snapshot(in[0], &out[1]));                 // all that is stacked: the layer's input
-  TRY(lxla_tensor_release(y_and_h[1]));                      // not kept: the backward loop computes it again
+  TRY(lxla_tensor_snapshot(in[0], &out[1]));  // all that is stacked: the layer's input
+  TRY(lxla_tensor_release(y_and_h[1]));       // not kept: the backward loop computes it again
 }
 
 static void backward_checkpointed(const lxla_tensor *in, lxla_tensor *out) {  // dy; x, w1, w2 -> dx; dw1, dw2
   lxla_tensor y_and_h[2];
   TRY(lxla_computation_call(forward, in + 1, 3, y_and_h, 2));
-  layer_backward(in[0], in[1], in[2], in[3], y_and_h[1], out);   // the frontend's derivative rules
+  layer_backward(in[0], in[1], in[2], in[3], y_and_h[1], out);  // the frontend's derivative rules
   TRY(lxla_tensor_release_many(y_and_h, 2));
 }
 // [recipe end]
 
-static void forward_kept(const lxla_tensor *in, lxla_tensor *out) {           // x; w1, w2 -> y; x, h
+static void forward_kept(const lxla_tensor *in, lxla_tensor *out) {  // x; w1, w2 -> y; x, h
   lxla_tensor y_and_h[2];
   TRY(lxla_computation_call(forward, in, 3, y_and_h, 2));
   out[0] = y_and_h[0], out[2] = y_and_h[1];
   TRY(lxla_tensor_snapshot(in[0], &out[1]));
 }
 
-static void backward_kept(const lxla_tensor *in, lxla_tensor *out) {          // dy; x, h, w1, w2 -> dx; dw1, dw2
+static void backward_kept(const lxla_tensor *in, lxla_tensor *out) {  // dy; x, h, w1, w2 -> dx; dw1, dw2
   layer_backward(in[0], in[1], in[3], in[4], in[2], out);
 }
 

@@ -34,11 +34,11 @@ static model new_model(int how) {
   const float zeros[COLUMNS] = {0};
   model m = {from_floats(device, DIMS(COLUMNS, 1), zeros), {0}};
   // [recipe]
-  if (how == 0) {        // recorded: the first step computes the zeros, and is another program than the second one
+  if (how == 0) {  // recorded: the first step computes the zeros, and is another program than the second one
     TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, DIMS(COLUMNS, 1), 0, &m.momentum));
-  } else if (how == 1) { // from the host: ready, as the results of a step are
+  } else if (how == 1) {  // from the host: ready, as the results of a step are
     TRY(lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, DIMS(COLUMNS, 1), zeros, sizeof zeros, &m.momentum));
-  } else {               // recorded, and computed before the first step: a small program of its own
+  } else {  // recorded, and computed before the first step: a small program of its own
     TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, DIMS(COLUMNS, 1), 0, &m.momentum));
     TRY(lxla_sync(&m.momentum, 1));
   }
@@ -55,9 +55,9 @@ static uint64_t train(int how, int read_every) {
     // [recipe]
     lxla_tensor loss = record_step(&m, 0.05f / (float)(1 + i));
     const int is_read = i % read_every == 0;
-    if (!is_read) RELEASE(loss);               // released before the step: a program without the loss
+    if (!is_read) RELEASE(loss);  // released before the step: a program without the loss
     TRY(lxla_mark_step(env, device, 0));
-    if (is_read) {                             // alive at the step: a program whose result is the loss
+    if (is_read) {  // alive at the step: a program whose result is the loss
       TRY(lxla_tensor_read(loss, &value, sizeof value));
       RELEASE(loss);
     }
@@ -69,10 +69,10 @@ static uint64_t train(int how, int read_every) {
 
 static void check_training(void) {
   // [recipe]
-  CHECK(train(1, 1) == 1);     // momentum from the host, the loss read in every step: one program
-  CHECK(train(0, 1) == 1);     // momentum recorded: the first step is another program; the others are known by now
-  CHECK(train(2, 1) == 1);     // momentum synced: its own small program
-  CHECK(train(1, 10) == 1);    // the loss released in most steps: one more program, for these
+  CHECK(train(1, 1) == 1);   // momentum from the host, the loss read in every step: one program
+  CHECK(train(0, 1) == 1);   // momentum recorded: the first step is another program; the others are known by now
+  CHECK(train(2, 1) == 1);   // momentum synced: its own small program
+  CHECK(train(1, 10) == 1);  // the loss released in most steps: one more program, for these
   // [recipe end]
 }
 
@@ -101,8 +101,8 @@ static uint64_t draw(int is_synced) {
     // [recipe]
     lxla_tensor numbers, now = split_key(&key);
     TRY(lxla_random_uniform(LXLA_RNG_THREE_FRY, now, LXLA_DTYPE_F32, NULL, 0, 0, 1, &numbers));
-    if (is_synced) TRY(lxla_sync((lxla_tensor[]){numbers, key}, 2));   // the next iteration starts from a ready key
-    TRY(lxla_tensor_read(numbers, &value, sizeof value));              // else the key stays pending, one split deeper
+    if (is_synced) TRY(lxla_sync((lxla_tensor[]){numbers, key}, 2));  // the next iteration starts from a ready key
+    TRY(lxla_tensor_read(numbers, &value, sizeof value));             // else the key stays pending, one split deeper
     RELEASE(numbers, now);
     // [recipe end]
     CHECK(0 <= value && value < 1);
@@ -113,13 +113,13 @@ static uint64_t draw(int is_synced) {
 
 static void check_keys(void) {
   // [recipe]
-  CHECK(draw(0) == MASKS);     // each read is a program with one more split
-  CHECK(draw(1) == 1);         // one program
+  CHECK(draw(0) == MASKS);  // each read is a program with one more split
+  CHECK(draw(1) == 1);      // one program
   // [recipe end]
 }
 
 // [recipe]
-static int32_t count_of(lxla_tensor mask) {        // a program of its own, the same for every mask
+static int32_t count_of(lxla_tensor mask) {  // a program of its own, the same for every mask
   lxla_tensor numbers, sum;
   int32_t count;
   TRY(lxla_convert(mask, LXLA_DTYPE_S32, &numbers));
@@ -129,7 +129,7 @@ static int32_t count_of(lxla_tensor mask) {        // a program of its own, the 
   return count;
 }
 
-static int64_t bucket(int64_t count) {             // the smallest power of two that is not less
+static int64_t bucket(int64_t count) {  // the smallest power of two that is not less
   int64_t capacity = 1;
   while (capacity < count) capacity *= 2;
   return capacity;
@@ -169,8 +169,8 @@ static uint64_t select_all(int has_buckets) {
 
 static void check_masks(void) {
   // [recipe]
-  CHECK(select_all(1) == 1 + 6);       // the count; capacities 1, 2, 4, 8, 16, 32
-  CHECK(select_all(0) == MASKS - 5);   // a program for each size; those of 1, 2, 4, 8 and 16 are known by now
+  CHECK(select_all(1) == 1 + 6);      // the count; capacities 1, 2, 4, 8, 16, 32
+  CHECK(select_all(0) == MASKS - 5);  // a program for each size; those of 1, 2, 4, 8 and 16 are known by now
   // [recipe end]
 }
 

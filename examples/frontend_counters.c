@@ -8,7 +8,7 @@ static lxla_env cached_env(void) {
   lxla_env_options options = {.struct_size = sizeof options};
   lxla_env own;
   TRY(lxla_env_options_init(&options));
-  options.cache_dir = FOLDER;            // or LXLA_CACHE_DIR for environments that name none
+  options.cache_dir = FOLDER;  // or LXLA_CACHE_DIR for environments that name none
   TRY(lxla_env_create(&options, &own));
   // [recipe end]
   return own;
@@ -21,10 +21,10 @@ static void work(lxla_env own) {
   uint8_t hash[32];
   // [recipe]
   char *text;
-  TRY(lxla_step_stablehlo(own, device, &text));            // what a step would compile now, donors marked
+  TRY(lxla_step_stablehlo(own, device, &text));  // what a step would compile now, donors marked
   CHECK(strstr(text, "stablehlo.tanh"));
   lxla_string_free(text);
-  TRY(lxla_graph_hash(own, device, &y, 1, hash));          // of the sync's key; the same in every process
+  TRY(lxla_graph_hash(own, device, &y, 1, hash));  // of the sync's key; the same in every process
   // [recipe end]
   CHECK(fabsf(first_value(y, 3) - tanhf(1)) < 1e-6f);
   RELEASE(x, y);
@@ -40,10 +40,10 @@ int main(void) {
   // [recipe]
   CHECK(counter(second, "UncachedCompile") == 0 && counter(second, "PersistentCacheHit") == 1);
   char *json;
-  TRY(lxla_env_metrics_json(second, &json));               // all counters and options
+  TRY(lxla_env_metrics_json(second, &json));  // all counters and options
   CHECK(strstr(json, "\"PersistentCacheHit\""));
   lxla_string_free(json);
-  TRY(lxla_env_metrics_reset(second));                     // measure one part of a program
+  TRY(lxla_env_metrics_reset(second));  // measure one part of a program
   CHECK(counter(second, "ExecuteComputation") == 0);
   // [recipe end]
   TRY(lxla_env_release(first));

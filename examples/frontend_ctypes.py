@@ -63,6 +63,8 @@ def stablehlo(tensor):  # a string to be freed is a c_void_p: ctypes converts a 
         return ctypes.string_at(text).decode()
     finally:
         lib.lxla_string_free(text)
+
+
 # [recipe end]
 
 
@@ -88,6 +90,8 @@ def stack(tensors):
 def save(path, tensors):
     names = [name.encode() for name in tensors]  # const char *const *: pointers into bytes, kept until the call ends
     lib.lxla_save(path.encode(), (c_char_p * len(names))(*names), handles_of(list(tensors.values())), len(names))
+
+
 # [recipe end]
 
 

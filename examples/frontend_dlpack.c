@@ -37,27 +37,31 @@ typedef struct {
 
 static atomic_int deleted;
 
-static void delete_array(dl_managed *managed) {   // on any thread, with no lock of the library held
+static void delete_array(dl_managed *managed) {  // on any thread, with no lock of the library held
   exported_array *array = managed->context;
   free(array->elements);
   free(array);
   deleted++;
 }
 
-static dl_managed *export_array(float *elements, int64_t n) {   // takes `elements` over
+static dl_managed *export_array(float *elements, int64_t n) {  // takes `elements` over
   exported_array *array = calloc(1, sizeof *array);
   CHECK(array);
   array->elements = elements, array->shape[0] = n, array->strides[0] = 1;
   array->managed = (dl_managed){.major = 1, .minor = 1, .context = array, .deleter = delete_array};
-  array->managed.tensor = (dl_tensor){.data = elements, .device = {CPU, 0}, .ndim = 1, .dtype = {FLOAT, 32, 1},
-                                      .shape = array->shape, .strides = array->strides};
+  array->managed.tensor = (dl_tensor){.data = elements,
+                                      .device = {CPU, 0},
+                                      .ndim = 1,
+                                      .dtype = {FLOAT, 32, 1},
+                                      .shape = array->shape,
+                                      .strides = array->strides};
   return &array->managed;
 }
 // [recipe end]
 
 int main(void) {
   const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
-  float *elements = aligned_alloc(64, N * sizeof *elements), values[N];   // 64 bytes: the CPU plugin shares it as well
+  float *elements = aligned_alloc(64, N * sizeof *elements), values[N];  // 64 bytes: the CPU plugin shares it as well
   CHECK(elements);
   for (int i = 0; i < N; i++) elements[i] = (float)i;
   void *out;
@@ -65,12 +69,12 @@ int main(void) {
 
   // [recipe]
   dl_managed *in = export_array(elements, N);
-  if (lxla_tensor_from_dlpack(env, cpu, in, 0, &native) != LXLA_OK) {   // copy 0: share where that is possible
-    in->deleter(in);                                                    // on failure the struct is still the caller's
+  if (lxla_tensor_from_dlpack(env, cpu, in, 0, &native) != LXLA_OK) {  // copy 0: share where that is possible
+    in->deleter(in);                                                   // on failure the struct is still the caller's
     return 1;
   }
-  TRY(lxla_tensor_to_device(native, device, &lazy));                    // the CPU plugin uses the same memory
-  TRY(lxla_tensor_to_dlpack(native, &out));                             // and so does the consumer of the export
+  TRY(lxla_tensor_to_device(native, device, &lazy));  // the CPU plugin uses the same memory
+  TRY(lxla_tensor_to_dlpack(native, &out));           // and so does the consumer of the export
   const dl_managed *view = out;
   CHECK(view->tensor.data == elements && (view->flags & READ_ONLY));
   // [recipe end]

@@ -4,11 +4,11 @@
 // [recipe]
 // Mean squared error. Either `*out` is a new tensor, or the call failed and nothing is left behind.
 static lxla_status mean_squared_error(lxla_tensor prediction, lxla_tensor target, lxla_tensor *out) {
-  lxla_tensor difference = {0}, square = {0};   // id 0: releasing it does nothing
+  lxla_tensor difference = {0}, square = {0};  // id 0: releasing it does nothing
   lxla_status status = lxla_binary(LXLA_BINARY_SUBTRACT, prediction, target, &difference);
   if (status == LXLA_OK) status = lxla_binary(LXLA_BINARY_MULTIPLY, difference, difference, &square);
   if (status == LXLA_OK) status = lxla_mean(square, NULL, 0, 0, out);
-  lxla_tensor_release(square);      // a release that succeeds leaves the error message as it is
+  lxla_tensor_release(square);  // a release that succeeds leaves the error message as it is
   lxla_tensor_release(difference);
   return status;
 }

@@ -8,7 +8,7 @@ static lxla_tensor loss_of(lxla_tensor x, lxla_tensor target, lxla_tensor w1, lx
   lxla_tensor error = binary(LXLA_BINARY_SUBTRACT, prediction, target);
   lxla_tensor square = binary(LXLA_BINARY_MULTIPLY, error, error);
   TRY(lxla_mean(square, NULL, 0, 0, &loss));
-  RELEASE(z, h, prediction, error, square);   // the recorded operations stay
+  RELEASE(z, h, prediction, error, square);  // the recorded operations stay
   return loss;
 }
 
@@ -24,7 +24,7 @@ static void descend(lxla_tensor w, lxla_tensor gradient, double rate) {
 // A training step on pending tensors: one program with the loss, its gradients and the updates.
 static lxla_tensor train_lazily(lxla_tensor x, lxla_tensor target, const lxla_tensor *w) {
   lxla_tensor loss = loss_of(x, target, w[0], w[1]), gradients[2];
-  TRY(lxla_gradients(&loss, 1, NULL, w, 2, gradients));   // before the step or a read of the loss
+  TRY(lxla_gradients(&loss, 1, NULL, w, 2, gradients));  // before the step or a read of the loss
   for (int i = 0; i < 2; i++) descend(w[i], gradients[i], 0.1);
   RELEASE(gradients[0], gradients[1]);
   TRY(lxla_mark_step(env, device, 0));
@@ -65,7 +65,7 @@ static lxla_tensor train_by(lxla_computation step, lxla_tensor x, lxla_tensor ta
 enum { STEPS = 200 };
 
 static void make_data(lxla_device on, lxla_tensor *x, lxla_tensor *target, lxla_tensor *w) {
-  float x_values[] = {0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}, t_values[] = {0, 1, 1, 0};   // exclusive or, and a bias
+  float x_values[] = {0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1}, t_values[] = {0, 1, 1, 0};  // exclusive or, and a bias
   float w1_values[] = {1.1f, -0.8f, 0.5f, -1.2f, 0.9f, 0.6f, -0.1f, 0.2f, -0.4f}, w2_values[] = {0.7f, -0.9f, 0.5f};
   *x = from_floats(on, DIMS(4, 3), x_values), *target = from_floats(on, DIMS(4, 1), t_values);
   w[0] = from_floats(on, DIMS(3, 3), w1_values), w[1] = from_floats(on, DIMS(3, 1), w2_values);
@@ -73,7 +73,7 @@ static void make_data(lxla_device on, lxla_tensor *x, lxla_tensor *target, lxla_
 
 int main(void) {
   float losses[3], first = 0;
-  for (int way = 0; way < 3; way++) {   // pending tensors; a computation, lazily and natively
+  for (int way = 0; way < 3; way++) {  // pending tensors; a computation, lazily and natively
     lxla_device on = way == 2 ? (lxla_device){LXLA_DEVICE_CPU, 0} : device;
     lxla_tensor x, target, w[2];
     make_data(on, &x, &target, w);

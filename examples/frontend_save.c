@@ -39,12 +39,12 @@ int main(void) {
   float start[] = {1, 2}, slope[] = {8, 8};
   lxla_tensor state[] = {from_floats(device, DIMS(2), start), from_floats(device, DIMS(2), slope)}, loaded[2];
   TRY(lxla_mark_step(env, device, 1));
-  CHECK(donated_by_step(state) == 2);                       // weights 5, momentum 4
+  CHECK(donated_by_step(state) == 2);  // weights 5, momentum 4
   lxla_save_ticket ticket = start_checkpoint(PATH, state);
-  donated_by_step(state);                                   // weights 7, momentum 2: the file keeps 5 and 4
+  donated_by_step(state);  // weights 7, momentum 2: the file keeps 5 and 4
   finish_checkpoint(ticket);
   CHECK(value_of(state, 0) == 7 && value_of(state, 1) == 2);
-  CHECK(donated_by_step(state) == 2);                       // nothing holds the buffers any more
+  CHECK(donated_by_step(state) == 2);  // nothing holds the buffers any more
 
   char *names;
   TRY(lxla_file_names(PATH, &names));

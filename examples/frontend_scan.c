@@ -4,7 +4,7 @@
 // [recipe]
 typedef void function(const lxla_tensor *in, lxla_tensor *out, void *user);
 
-static lxla_tensor placeholder_of_slice(lxla_tensor x) {   // x without its leading axis
+static lxla_tensor placeholder_of_slice(lxla_tensor x) {  // x without its leading axis
   int64_t dims[64];
   size_t rank;
   int32_t dtype;
@@ -20,7 +20,7 @@ static void scan(function *f, void *user, const lxla_tensor *init, size_t n_carr
   lxla_computation body;
   for (size_t i = 0; i < n_carry; i++) TRY(lxla_tensor_placeholder_like(init[i], &in[i]));
   for (size_t i = 0; i < n_xs; i++) in[n_carry + i] = placeholder_of_slice(xs[i]);
-  f(in, out, user);                                          // records on placeholders: moves nothing, runs nothing
+  f(in, out, user);  // records on placeholders: moves nothing, runs nothing
   TRY(lxla_computation_trace(in, n_carry + n_xs, out, n_carry + n_ys, &body));
   TRY(lxla_tensor_release_many(in, n_carry + n_xs));
   TRY(lxla_tensor_release_many(out, n_carry + n_ys));
@@ -71,7 +71,7 @@ static size_t text_of_scan(int layers) {
   lxla_string_free(text);
   TRY(lxla_tensor_read(y, got, sizeof got));
   TRY(lxla_tensor_read(inputs, inputs_got, (size_t)layers * sizeof got));
-  CHECK(inputs_got[0] == x_values[0]);                           // the first layer's input
+  CHECK(inputs_got[0] == x_values[0]);  // the first layer's input
   plain(x_values, w_values, b_values, layers);
   for (int i = 0; i < WIDTH; i++) CHECK(fabsf(got[i] - x_values[i]) < 1e-5f);
   RELEASE(x, y, inputs, stacked[0], stacked[1]);
@@ -82,7 +82,7 @@ int main(void) {
   size_t four = text_of_scan(4), forty = text_of_scan(MOST_LAYERS);
   CHECK(forty < four + 64);
   uint64_t compiles = counter(env, "UncachedCompile");
-  text_of_scan(4);                                               // traced again: an equal body, the same program
+  text_of_scan(4);  // traced again: an equal body, the same program
   CHECK(counter(env, "UncachedCompile") == compiles);
   return 0;
 }

@@ -13,24 +13,24 @@ static lxla_tensor position(int64_t at) {
 }
 
 // [recipe]
-static lxla_tensor window_static(int64_t at) {     // x[at : at + 2]: the position is part of the program
+static lxla_tensor window_static(int64_t at) {  // x[at : at + 2]: the position is part of the program
   lxla_tensor out;
   TRY(lxla_slice(x, &at, (int64_t[]){at + 2}, NULL, 1, &out));
   return out;
 }
 
-static lxla_tensor window_dynamic(int64_t at) {    // the position is an operand: one program for all positions
+static lxla_tensor window_dynamic(int64_t at) {  // the position is an operand: one program for all positions
   lxla_tensor start = position(at), out;
   TRY(lxla_dynamic_slice(x, &start, (int64_t[]){2}, 1, &out));
   RELEASE(start);
   return out;
 }
 
-static lxla_tensor scaled(int64_t by) {            // a scalar: a constant, until it changes; then a parameter for good
+static lxla_tensor scaled(int64_t by) {  // a scalar: a constant, until it changes; then a parameter for good
   return binary_scalar(LXLA_BINARY_MULTIPLY, x, (double)by);
 }
 
-static lxla_tensor assigned(int64_t at) {          // x[at : at + 2] = 7: its starts are scalars
+static lxla_tensor assigned(int64_t at) {  // x[at : at + 2] = 7: its starts are scalars
   lxla_tensor seven, out;
   TRY(lxla_tensor_full(env, device, LXLA_DTYPE_F32, NULL, 0, 7, &seven));
   TRY(lxla_slice_assign(x, &at, (int64_t[]){at + 2}, NULL, 1, seven, &out));
@@ -53,7 +53,7 @@ static uint64_t compiles(lxla_tensor record(int64_t), float expected(int64_t)) {
   return counter(env, "UncachedCompile") - before;
 }
 
-static float itself(int64_t at) { return (float)at + 1; }       // element `at` of 1, 2, 3, ...
+static float itself(int64_t at) { return (float)at + 1; }  // element `at` of 1, 2, 3, ...
 static float product(int64_t by) { return (float)by; }
 static float seven_at_first(int64_t at) { return at == 0 ? 7 : 1; }
 
@@ -62,7 +62,7 @@ int main(void) {
   for (int i = 0; i < N; i++) values[i] = (float)(i + 1);
   x = from_floats(device, DIMS(N), values);
   // [recipe]
-  CHECK(compiles(window_static, itself) == TURNS);       // one program for each position
+  CHECK(compiles(window_static, itself) == TURNS);  // one program for each position
   CHECK(compiles(window_dynamic, itself) == 1);
   CHECK(compiles(scaled, product) <= 2);
   CHECK(compiles(assigned, seven_at_first) <= 2);

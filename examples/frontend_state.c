@@ -41,7 +41,7 @@ static lxla_computation trace_layer(state *s, lxla_tensor x) {
   lxla_tensor in[3], seen, out[3], examples[] = {x, outside.mean, outside.key};
   lxla_computation traced;
   for (int i = 0; i < 3; i++) TRY(lxla_tensor_placeholder_like(examples[i], &in[i]));
-  TRY(lxla_tensor_snapshot(in[0], &seen));      // the user's code has handles of its own: it may release or change them
+  TRY(lxla_tensor_snapshot(in[0], &seen));  // the user's code has handles of its own: it may release or change them
   TRY(lxla_tensor_snapshot(in[1], &s->mean));
   TRY(lxla_tensor_snapshot(in[2], &s->key));
   out[0] = layer(s, seen), out[1] = s->mean, out[2] = s->key;
@@ -56,7 +56,7 @@ static lxla_computation trace_layer(state *s, lxla_tensor x) {
 static lxla_tensor call_layer(lxla_computation traced, state *s, lxla_tensor x) {
   lxla_tensor out[3];
   TRY(lxla_computation_call(traced, (lxla_tensor[]){x, s->mean, s->key}, 3, out, 3));
-  TRY(lxla_tensor_assign(s->mean, out[1]));     // the state's tensors outlive the call, with their new values
+  TRY(lxla_tensor_assign(s->mean, out[1]));  // the state's tensors outlive the call, with their new values
   TRY(lxla_tensor_assign(s->key, out[2]));
   RELEASE(out[1], out[2]);
   return out[0];
@@ -123,7 +123,7 @@ static void check_handles(lxla_tensor x) {
   TRY(lxla_tensor_placeholder_like(x, &p));
   TRY(lxla_tensor_snapshot(p, &seen));
   TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, seen, 1));
-  TRY(lxla_computation_trace(&p, 1, &seen, 1, &traced));                            // x + 1
+  TRY(lxla_computation_trace(&p, 1, &seen, 1, &traced));                                // x + 1
   CHECK(lxla_computation_trace(&seen, 1, &seen, 1, &traced) == LXLA_INVALID_ARGUMENT);  // `seen` has another value now
   // [recipe end]
   CHECK(strstr(lxla_last_error_message(), "params[0]"));
@@ -139,8 +139,8 @@ static void check_identity(void) {
   const float two = 2;
   lxla_tensor w = from_floats(device, NULL, 0, &two), same_number = from_floats(device, NULL, 0, &two), before;
   lxla_tensor y = binary(LXLA_BINARY_MULTIPLY, w, w), dw[3];
-  TRY(lxla_tensor_snapshot(w, &before));                          // the same value, under another handle
-  TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, w, 1));         // w has another value, of which y knows nothing
+  TRY(lxla_tensor_snapshot(w, &before));                   // the same value, under another handle
+  TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, w, 1));  // w has another value, of which y knows nothing
   TRY(lxla_gradients(&y, 1, NULL, (lxla_tensor[]){before, w, same_number}, 3, dw));
   CHECK(first_value(dw[0], 1) == 4 && first_value(dw[1], 1) == 0 && first_value(dw[2], 1) == 0);
   // [recipe end]

@@ -14,7 +14,7 @@ static void *worker(void *argument) {
   lxla_tensor x = from_floats(device, DIMS(1), &value);
   for (int i = 0; i < STEPS; i++) {
     TRY(lxla_binary_scalar_inplace(LXLA_BINARY_ADD, x, 1));
-    TRY(lxla_sync(&x, 1));            // this thread's tensor only; a step would run what every thread has pending
+    TRY(lxla_sync(&x, 1));  // this thread's tensor only; a step would run what every thread has pending
   }
   CHECK(first_value(x, 1) == STEPS);
   RELEASE(x);
@@ -36,7 +36,7 @@ int main(void) {
   // [recipe]
   lxla_tensor x = from_floats(device, DIMS(2), values);
   TRY(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, x, 2));
-  TRY(lxla_mark_step(env, device, 0));   // may be under way when main returns: the library waits for it
+  TRY(lxla_mark_step(env, device, 0));  // may be under way when main returns: the library waits for it
   return 0;
   // [recipe end]
 }

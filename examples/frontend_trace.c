@@ -48,8 +48,8 @@ static void on(lxla_device where) {
   char *text;
   TRY(lxla_computation_info(c, &params, &results, &captured));
   CHECK(params == 1 && results == 1 && captured == 1);
-  TRY(lxla_computation_captured(c, 0, &hidden));        // the captured W, as a tensor
-  TRY(lxla_computation_stablehlo(c, &text));            // a module: main takes the parameter, then the capture
+  TRY(lxla_computation_captured(c, 0, &hidden));  // the captured W, as a tensor
+  TRY(lxla_computation_stablehlo(c, &text));      // a module: main takes the parameter, then the capture
   CHECK(strstr(text, "stablehlo.tanh"));
   lxla_string_free(text);
   // [recipe end]
@@ -61,13 +61,13 @@ static void on(lxla_device where) {
   CHECK(fabsf(applied(c, pending) - tanhf(0.5f - 0.45f + 1)) < 1e-6f);
 
   lxla_tensor y, wrong = from_floats(where, DIMS(2), x_values);
-  CHECK(lxla_computation_call(c, &wrong, 1, &y, 1) == LXLA_INVALID_ARGUMENT);   // f32[2] for f32[1,2]
+  CHECK(lxla_computation_call(c, &wrong, 1, &y, 1) == LXLA_INVALID_ARGUMENT);  // f32[2] for f32[1,2]
   RELEASE(w, x, other, pending, hidden, wrong);
   TRY(lxla_computation_release(c));
 }
 
 int main(void) {
-  on((lxla_device){LXLA_DEVICE_CPU, 0});    // eager, without a plugin
+  on((lxla_device){LXLA_DEVICE_CPU, 0});  // eager, without a plugin
   on(device);
   return 0;
 }

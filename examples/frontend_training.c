@@ -5,7 +5,7 @@ enum { ROWS = 8, COLUMNS = 2, STEPS = 200 };
 
 // [recipe]
 typedef struct {
-  lxla_tensor weights, momentum;   // updated in place; a step donates the old buffers
+  lxla_tensor weights, momentum;  // updated in place; a step donates the old buffers
 } model;
 
 // Records one step. Nothing runs. `*out_loss` is the caller's to release.
@@ -16,9 +16,9 @@ static void record_step(model *m, lxla_tensor x, lxla_tensor target, double rate
   TRY(lxla_mean(square, NULL, 0, 0, out_loss));
   TRY(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, m->momentum, 0.9));
   TRY(lxla_binary_inplace(LXLA_BINARY_ADD, m->momentum, gradient));
-  update = binary_scalar(LXLA_BINARY_MULTIPLY, m->momentum, rate);   // the rate may change: one more compile, once
+  update = binary_scalar(LXLA_BINARY_MULTIPLY, m->momentum, rate);  // the rate may change: one more compile, once
   TRY(lxla_binary_inplace(LXLA_BINARY_SUBTRACT, m->weights, update));
-  RELEASE(prediction, error, square, xt, gradient, update);   // what was recorded stays valid
+  RELEASE(prediction, error, square, xt, gradient, update);  // what was recorded stays valid
 }
 // [recipe end]
 
@@ -27,7 +27,7 @@ static void record_step(model *m, lxla_tensor x, lxla_tensor target, double rate
 static void train(model *m, lxla_tensor x, lxla_tensor target, double rate) {
   lxla_tensor loss;
   record_step(m, x, target, rate, &loss);
-  RELEASE(loss);                        // nobody reads this one: it is not computed
+  RELEASE(loss);  // nobody reads this one: it is not computed
   TRY(lxla_mark_step(env, device, 0));
 }
 
@@ -80,8 +80,8 @@ int main(void) {
   model m = {from_floats(device, DIMS(COLUMNS, 1), zeros), from_floats(device, DIMS(COLUMNS, 1), zeros)};
   for (int i = 0; i < STEPS; i++) train(&m, x, target, 0.01 * (1 + cos(3.14159 * i / STEPS)));
   TRY(lxla_wait(env, device));
-  CHECK(counter(env, "UncachedCompile") <= 2);             // with the rate as a constant, then as a parameter
-  CHECK(counter(env, "DonatedBuffers") == 2 * STEPS);      // weights and momentum, each step
+  CHECK(counter(env, "UncachedCompile") <= 2);         // with the rate as a constant, then as a parameter
+  CHECK(counter(env, "DonatedBuffers") == 2 * STEPS);  // weights and momentum, each step
 
   float last = 0;
   for (int i = 0; i < STEPS; i++) last = train_and_report(&m, x, target, 0.02);
@@ -94,7 +94,7 @@ int main(void) {
   lxla_tensor old = binary_scalar(LXLA_BINARY_MULTIPLY, m.weights, 2);
   uint64_t donated = counter(env, "DonatedBuffers");
   for (int i = 0; i < 3; i++) last = evaluate_and_report(&m, x, target, 0.02);
-  CHECK(counter(env, "DonatedBuffers") - donated == 3 * 2 - 1);    // all but the weights that `old` needs
+  CHECK(counter(env, "DonatedBuffers") - donated == 3 * 2 - 1);  // all but the weights that `old` needs
   int32_t state;
   TRY(lxla_tensor_state(old, &state));
   CHECK(state == LXLA_STATE_PENDING);

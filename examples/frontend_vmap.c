@@ -23,8 +23,8 @@ static lxla_computation softplus(const int64_t *dims, size_t rank) {
   lxla_tensor dx = binary(LXLA_BINARY_MULTIPLY, dy, slope);
   lxla_computation primal, forward, backward, out;
   TRY(lxla_computation_trace(&x, 1, &y, 1, &primal));
-  TRY(lxla_computation_trace(&x, 1, (lxla_tensor[]){y, x}, 2, &forward));      // the results, then residuals: x
-  TRY(lxla_computation_trace((lxla_tensor[]){x, dy}, 2, &dx, 1, &backward));   // residuals, cotangents -> gradients
+  TRY(lxla_computation_trace(&x, 1, (lxla_tensor[]){y, x}, 2, &forward));     // the results, then residuals: x
+  TRY(lxla_computation_trace((lxla_tensor[]){x, dy}, 2, &dx, 1, &backward));  // residuals, cotangents -> gradients
   TRY(lxla_computation_with_vjp(primal, forward, backward, &out));
   TRY(lxla_computation_release(primal));
   TRY(lxla_computation_release(forward));
@@ -58,10 +58,10 @@ static void batches(void) {
   lxla_tensor r[2];
   lxla_vjp_options options = {.struct_size = sizeof options};
   TRY(lxla_vjp_options_init(&options));
-  options.wrt = (size_t[]){0}, options.n_wrt = 1;                              // by w, not by x
+  options.wrt = (size_t[]){0}, options.n_wrt = 1;  // by w, not by x
   TRY(lxla_computation_value_and_grad(f, &options, &with_gradient));
-  of_batch = vmap(with_gradient, (int64_t[]){-1, 0}, BATCH);                   // one w, a batch of x
-  TRY(lxla_computation_call(of_batch, (lxla_tensor[]){w, batch}, 2, r, 2));    // f32[BATCH], f32[BATCH, N]
+  of_batch = vmap(with_gradient, (int64_t[]){-1, 0}, BATCH);                 // one w, a batch of x
+  TRY(lxla_computation_call(of_batch, (lxla_tensor[]){w, batch}, 2, r, 2));  // f32[BATCH], f32[BATCH, N]
   // [recipe end]
   TRY(lxla_tensor_read(r[0], losses, sizeof losses));
   TRY(lxla_tensor_read(r[1], rows, sizeof rows));
@@ -83,7 +83,7 @@ static void custom_derivative(void) {
   lxla_computation g = softplus(DIMS(N));
   TRY(lxla_computation_call(g, &at, 1, &y, 1));
   TRY(lxla_reduce(LXLA_REDUCE_SUM, y, NULL, 0, 0, &sum));
-  TRY(lxla_gradients(&sum, 1, NULL, &at, 1, &dx));         // by the rule given; so in loops, batches, value_and_grad
+  TRY(lxla_gradients(&sum, 1, NULL, &at, 1, &dx));  // by the rule given; so in loops, batches, value_and_grad
   // [recipe end]
   TRY(lxla_tensor_read(dx, got, sizeof got));
   for (int i = 0; i < N; i++) CHECK(fabs(got[i] - 1 / (1 + exp(-points[i]))) < 1e-6);

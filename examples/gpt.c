@@ -48,7 +48,8 @@ static const struct {
     {"--decay", 'd', offsetof(options, decay), "weight decay of matrices"},
     {"--clip", 'd', offsetof(options, clip), "largest norm of the gradients"},
     {"--seed", 'i', offsetof(options, seed), "of weights, batches and samples"},
-    {"--policy", 's', offsetof(options, policy), "what the backward pass does not compute again: all, dots, named, none"},
+    {"--policy", 's', offsetof(options, policy),
+     "what the backward pass does not compute again: all, dots, named, none"},
     {"--every", 'i', offsetof(options, every), "steps from one line of progress to the next"},
     {"--bound", 'd', offsetof(options, bound), "validation loss that has to be reached"},
     {"--curve", 's', offsetof(options, curve), "file for the loss of each step"},
@@ -93,9 +94,24 @@ static int set(options *o, const char *name, const char *value, int *used) {
 }
 
 static int parse(int argc, char **argv, options *o) {
-  *o = (options){.layers = 4, .width = 128, .heads = 4, .context = 64, .batch = 16, .steps = 600, .warmup = 50, .seed = 1,
-                 .every = 50, .characters = 300, .rate = 3e-3, .decay = 0.1, .clip = 1, .temperature = 0.7, .bound = 2.0,
-                 .policy = "dots", .prompt = "And God said", .save = "gpt.safetensors"};
+  *o = (options){.layers = 4,
+                 .width = 128,
+                 .heads = 4,
+                 .context = 64,
+                 .batch = 16,
+                 .steps = 600,
+                 .warmup = 50,
+                 .seed = 1,
+                 .every = 50,
+                 .characters = 300,
+                 .rate = 3e-3,
+                 .decay = 0.1,
+                 .clip = 1,
+                 .temperature = 0.7,
+                 .bound = 2.0,
+                 .policy = "dots",
+                 .prompt = "And God said",
+                 .save = "gpt.safetensors"};
   if (argc < 2) return 0;
   o->text = argv[1];
   for (int i = 2, used; i < argc; i += 1 + used)
@@ -130,7 +146,8 @@ static void release_state(state *s) {
 }
 
 // Records one step, and returns its loss.
-static lxla_tensor record_step(const options *o, state *s, lxla_computation value_and_grad, const batch *b, int64_t step) {
+static lxla_tensor record_step(const options *o, state *s, lxla_computation value_and_grad, const batch *b,
+                               int64_t step) {
   const adamw how = {.beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = o->decay, .clip = o->clip};
   lxla_tensor in[PARAMETERS + 2], out[1 + PARAMETERS];
   memcpy(in, s->parameters, sizeof s->parameters);

@@ -16,15 +16,31 @@ static const double NORM_EPSILON = 1e-5, MASKED = -1e30;
 
 // Parameters from ATTENTION_SCALE on are stacked over the layers.
 enum {
-  TOKEN_EMBEDDING, POSITION_EMBEDDING, FINAL_SCALE, FINAL_OFFSET,
-  ATTENTION_SCALE, ATTENTION_OFFSET, QKV_WEIGHT, QKV_BIAS, MIX_WEIGHT, MIX_BIAS,
-  MLP_SCALE, MLP_OFFSET, UP_WEIGHT, UP_BIAS, DOWN_WEIGHT, DOWN_BIAS,
-  PARAMETERS, OF_LAYERS = ATTENTION_SCALE, LAYER_PARAMETERS = PARAMETERS - OF_LAYERS
+  TOKEN_EMBEDDING,
+  POSITION_EMBEDDING,
+  FINAL_SCALE,
+  FINAL_OFFSET,
+  ATTENTION_SCALE,
+  ATTENTION_OFFSET,
+  QKV_WEIGHT,
+  QKV_BIAS,
+  MIX_WEIGHT,
+  MIX_BIAS,
+  MLP_SCALE,
+  MLP_OFFSET,
+  UP_WEIGHT,
+  UP_BIAS,
+  DOWN_WEIGHT,
+  DOWN_BIAS,
+  PARAMETERS,
+  OF_LAYERS = ATTENTION_SCALE,
+  LAYER_PARAMETERS = PARAMETERS - OF_LAYERS
 };
 static const char *const NAMES[PARAMETERS] = {
-    "token_embedding", "position_embedding", "final_scale", "final_offset",
-    "attention_scale", "attention_offset", "qkv_weight", "qkv_bias", "mix_weight", "mix_bias",
-    "mlp_scale", "mlp_offset", "up_weight", "up_bias", "down_weight", "down_bias"};
+    "token_embedding",  "position_embedding", "final_scale", "final_offset", "attention_scale",
+    "attention_offset", "qkv_weight",         "qkv_bias",    "mix_weight",   "mix_bias",
+    "mlp_scale",        "mlp_offset",         "up_weight",   "up_bias",      "down_weight",
+    "down_bias"};
 
 // Shardings of the parameters over the mesh axis model, as in Megatron: each device has some of the heads and some of
 // the hidden units.
@@ -50,8 +66,9 @@ static inline int is_scale(int i) { return i == FINAL_SCALE || i == ATTENTION_SC
 // Writes the sizes of a parameter; with `stacked` 1, those of a layer parameter for all layers. Returns the rank.
 static inline size_t dims_of(const model *m, int i, int stacked, int64_t dims[3]) {
   int64_t w = m->width;
-  const int64_t own[PARAMETERS][2] = {{m->symbols, w}, {m->context, w}, {w}, {w}, {w}, {w}, {w, 3 * w}, {3 * w},
-                                      {w, w}, {w}, {w}, {w}, {w, 4 * w}, {4 * w}, {4 * w, w}, {w}};
+  const int64_t own[PARAMETERS][2] = {{m->symbols, w}, {m->context, w}, {w},        {w}, {w}, {w},
+                                      {w, 3 * w},      {3 * w},         {w, w},     {w}, {w}, {w},
+                                      {w, 4 * w},      {4 * w},         {4 * w, w}, {w}};
   size_t rank = 0;
   if (stacked && i >= OF_LAYERS) dims[rank++] = m->layers;
   for (int k = 0; k < 2 && own[i][k]; k++) dims[rank++] = own[i][k];
@@ -95,8 +112,12 @@ static inline void initialise(const model *m, uint64_t seed, lxla_tensor *parame
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, LXLA_BINARY_ADD, a, b); }
 static inline lxla_tensor scaled(lxla_tensor x, double by) { NOTED(lxla_binary_scalar, LXLA_BINARY_MULTIPLY, x, by); }
 static inline lxla_tensor taken(lxla_tensor x, lxla_tensor at) { NOTED(lxla_take, x, at, 0); }
-static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank) { NOTED(lxla_reshape, x, dims, rank); }
-static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) { NOTED(lxla_transpose, x, axes, rank); }
+static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank) {
+  NOTED(lxla_reshape, x, dims, rank);
+}
+static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) {
+  NOTED(lxla_transpose, x, axes, rank);
+}
 static inline lxla_tensor named(lxla_tensor x, const char *name) { NOTED(lxla_checkpoint_name, x, name); }
 
 // Returns x with a sharding constraint, if there is a mesh.

@@ -30,14 +30,20 @@ static inline lxla_tensor unary(int32_t op, lxla_tensor x) { NOTED(lxla_unary, o
 static inline lxla_tensor matmul(lxla_tensor a, lxla_tensor b) { NOTED(lxla_matmul, a, b); }
 static inline lxla_tensor converted(lxla_tensor x, int32_t dtype) { NOTED(lxla_convert, x, dtype); }
 static inline lxla_tensor taken(lxla_tensor x, lxla_tensor at) { NOTED(lxla_take, x, at, 0); }
-static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank) { NOTED(lxla_reshape, x, dims, rank); }
-static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) { NOTED(lxla_transpose, x, axes, rank); }
+static inline lxla_tensor shaped(lxla_tensor x, const int64_t *dims, size_t rank) {
+  NOTED(lxla_reshape, x, dims, rank);
+}
+static inline lxla_tensor turned(lxla_tensor x, const int64_t *axes, size_t rank) {
+  NOTED(lxla_transpose, x, axes, rank);
+}
 
 static inline lxla_tensor over_last_axis(int32_t op, lxla_tensor x) {
   NOTED(lxla_reduce, op, x, (const int64_t[]){-1}, 1, 1);
 }
 
-static inline lxla_tensor counted(int32_t dtype, int64_t n) { NOTED(lxla_iota, llama_env, llama_device, dtype, &n, 1, 0); }
+static inline lxla_tensor counted(int32_t dtype, int64_t n) {
+  NOTED(lxla_iota, llama_env, llama_device, dtype, &n, 1, 0);
+}
 
 // --- The model -----------------------------------------------------------------------------------------------------
 
@@ -74,9 +80,9 @@ static inline int64_t parameter_count(const llama *m) {
 
 // Tables that all layers share. They are computed from constants alone, so that they become part of a traced layer.
 typedef struct {
-  lxla_tensor cosine, sine;   // [sequence, 1, head / 2]
-  lxla_tensor visible;        // [sequence, sequence]: the keys that each query attends to
-  lxla_tensor hidden;         // the score of masked keys
+  lxla_tensor cosine, sine;  // [sequence, 1, head / 2]
+  lxla_tensor visible;       // [sequence, sequence]: the keys that each query attends to
+  lxla_tensor hidden;        // the score of masked keys
 } llama_tables;
 
 static inline llama_tables make_tables(const llama *m) {
@@ -112,7 +118,8 @@ static inline lxla_tensor joined(lxla_tensor a, lxla_tensor b) {
 static inline lxla_tensor rotated(const llama *m, const llama_tables *t, lxla_tensor x, int64_t n) {
   const int64_t dims[3] = {m->sequence, n, head_size(m)};
   lxla_tensor wide = converted(x, LXLA_DTYPE_F32), a = half_of(wide, dims, 0), b = half_of(wide, dims, 1);
-  lxla_tensor first = minus(times(a, t->cosine), times(b, t->sine)), second = plus(times(b, t->cosine), times(a, t->sine));
+  lxla_tensor first = minus(times(a, t->cosine), times(b, t->sine)),
+              second = plus(times(b, t->cosine), times(a, t->sine));
   return converted(joined(first, second), m->dtype);
 }
 

@@ -1,7 +1,8 @@
 // Llama 3.1 as one loop: a layer is traced once, on placeholders, and lxla_scan applies it to the stacked weights of
 // all.
 //
-//   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE] [--emit-step FILE]
+//   llama_scan tiny|8b|405b [--layers N] [--width W] [--sequence S] [--unrolled] [--run] [--emit FILE] [--emit-step
+//   FILE]
 //              [--mesh data=8,model=64] [--compile-layers N]
 //
 // The model is traced and lowered without weights and without moving bytes, whatever its size; then its training step:
@@ -17,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const double MOST_GROWTH = 100;              // MB that tracing and lowering may take
-static const double RUNS_BY_ITSELF = 1e8;           // elements of weights and scores, at most
+static const double MOST_GROWTH = 100;     // MB that tracing and lowering may take
+static const double RUNS_BY_ITSELF = 1e8;  // elements of weights and scores, at most
 static const double TOLERANCE_F32 = 1e-5, TOLERANCE_BF16 = 5e-2;
 static const double GRADIENT_TOLERANCE_F32 = 1e-4, GRADIENT_TOLERANCE_BF16 = 1e-1;
 enum { STEPS = 8, NARROW = 512 };
@@ -126,7 +127,8 @@ static lxla_tensor *unstacked_inputs(const llama *m, const lxla_tensor *inputs) 
   if (!out) exit(1);
   for (size_t i = 0; i < n; i++) {
     if (i < LAYERS) TRY(lxla_tensor_snapshot(inputs[i], &out[i]));
-    else out[i] = unstacked(m, inputs[LAYERS + (i - LAYERS) % LAYER_WEIGHTS], i, (int64_t)((i - LAYERS) / LAYER_WEIGHTS));
+    else
+      out[i] = unstacked(m, inputs[LAYERS + (i - LAYERS) % LAYER_WEIGHTS], i, (int64_t)((i - LAYERS) / LAYER_WEIGHTS));
   }
   return out;
 }
@@ -182,7 +184,8 @@ static int run(const request *r, lxla_computation model) {
   printf("  compiled and run     %.0f ms; the layers one by one %.0f ms\n", half - start, end - half);
   const float *last = got + (m->sequence - 1) * m->vocabulary;
   printf("  last token's logits  %.5f %.5f %.5f ...\n", last[0], last[1], last[2]);
-  printf("  largest difference   %.2g of the largest logit: %s (at most %.0e)\n", apart, good ? "equal" : "NOT EQUAL", tolerance);
+  printf("  largest difference   %.2g of the largest logit: %s (at most %.0e)\n", apart, good ? "equal" : "NOT EQUAL",
+         tolerance);
   free(got), free(want);
   TRY(lxla_tensor_release_many(inputs, n));
   TRY(lxla_tensor_release_many(separate, input_count(m, 1)));
@@ -291,9 +294,10 @@ static void describe(const request *r) {
   const llama *m = &r->model;
   printf("lazyxla %s: Llama 3.1 %s, %lld layers %s, %s\n", lxla_version(), r->size, (long long)m->layers,
          r->unrolled ? "one by one" : "as one loop", m->dtype == LXLA_DTYPE_F32 ? "f32" : "bf16");
-  printf("  shape                width %lld, ffn %lld, %lld heads of %lld, %lld kv heads, vocabulary %lld, sequence %lld\n",
-         (long long)m->width, (long long)m->ffn, (long long)m->heads, (long long)head_size(m), (long long)m->kv_heads,
-         (long long)m->vocabulary, (long long)m->sequence);
+  printf(
+      "  shape                width %lld, ffn %lld, %lld heads of %lld, %lld kv heads, vocabulary %lld, sequence %lld\n",
+      (long long)m->width, (long long)m->ffn, (long long)m->heads, (long long)head_size(m), (long long)m->kv_heads,
+      (long long)m->vocabulary, (long long)m->sequence);
   printf("  parameters           %lld\n", (long long)parameter_count(m));
 }
 
@@ -331,8 +335,8 @@ static lxla_computation trace_and_lower_step(const request *r, int *good) {
   TRY(lxla_computation_stablehlo(step, &text));
   double lowered = milliseconds(), after = resident_mb();
   unsigned long long moved = counter("OutboundBytes") + counter("InboundBytes") - before_moved;
-  printf("  training step        trace %.3f ms; lower %.3f ms, to %.1f kB; bytes moved %llu; memory %+.1f MB\n", traced - start,
-         lowered - traced, (double)strlen(text) / 1e3, moved, after - before);
+  printf("  training step        trace %.3f ms; lower %.3f ms, to %.1f kB; bytes moved %llu; memory %+.1f MB\n",
+         traced - start, lowered - traced, (double)strlen(text) / 1e3, moved, after - before);
   if (r->emit_step) emit(r->emit_step, text);
   lxla_string_free(text);
   *good = moved == 0 && after - before < MOST_GROWTH;
@@ -399,7 +403,8 @@ static void narrow(llama *m, int64_t width) {
 }
 
 static int usable(const llama *m) {
-  return m->layers >= 0 && m->sequence > 0 && m->heads > 0 && m->width == m->heads * head_size(m) && head_size(m) % 2 == 0;
+  return m->layers >= 0 && m->sequence > 0 && m->heads > 0 && m->width == m->heads * head_size(m) &&
+         head_size(m) % 2 == 0;
 }
 
 static int parse(int argc, char **argv, request *r) {

@@ -1,8 +1,8 @@
 // Tensors that a model has recorded and that are not needed any more once its result is recorded. Header only: copy it
 // with try.h.
 //
-// A function that records one operation returns NOTED(...). A function that records many stores noted.count at its start,
-// and ends with keep(start, result), which releases all others.
+// A function that records one operation returns NOTED(...). A function that records many stores noted.count at its
+// start, and ends with keep(start, result), which releases all others.
 #ifndef EXAMPLE_NOTED_H
 #define EXAMPLE_NOTED_H
 

@@ -107,7 +107,8 @@ static inline void adamw_update(const adamw *o, const adamw_rates *rates, lxla_t
   int32_t dtype;
   TRY(lxla_tensor_dtype(parameter, &dtype));
   lxla_tensor wide = adamw_converted(gradient, LXLA_DTYPE_F32), p = adamw_converted(parameter, LXLA_DTYPE_F32);
-  lxla_tensor g = adamw_binary(LXLA_BINARY_MULTIPLY, wide, factor), square = adamw_binary(LXLA_BINARY_MULTIPLY, g, g), root;
+  lxla_tensor g = adamw_binary(LXLA_BINARY_MULTIPLY, wide, factor), square = adamw_binary(LXLA_BINARY_MULTIPLY, g, g),
+              root;
   out[1] = adamw_average(m, g, o->beta1);
   out[2] = adamw_average(v, square, o->beta2);
   TRY(lxla_unary(LXLA_UNARY_SQRT, out[2], &root));

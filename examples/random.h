@@ -16,7 +16,8 @@ static inline uint64_t next_number(uint64_t *state) {
 static inline double uniform(uint64_t *state) { return (double)(next_number(state) >> 11) / 9007199254740992.0; }
 
 static inline double normal(uint64_t *state) {
-  double radius = sqrt(-2 * log(1 - uniform(state)));  // a statement of its own: C leaves open which operand comes first
+  double radius =
+      sqrt(-2 * log(1 - uniform(state)));  // a statement of its own: C leaves open which operand comes first
   return radius * cos(6.283185307179586 * uniform(state));
 }
 

@@ -18,8 +18,8 @@ enum { PIXELS = 64, HIDDEN = 256, CLASSES = 10, LAYERS = 3, BATCH = 128, HELD_OU
 static const int64_t SIZES[LAYERS + 1] = {PIXELS, HIDDEN, HIDDEN, CLASSES};
 static const double MOMENTUM = 0.9, FIRST_RATE = 0.05;
 
-static const lxla_env env = {0};                     // the current environment, else the default one
-static lxla_device device = {LXLA_DEVICE_XLA, 0};    // its first accelerator; a mesh with --mesh
+static const lxla_env env = {0};                   // the current environment, else the default one
+static lxla_device device = {LXLA_DEVICE_XLA, 0};  // its first accelerator; a mesh with --mesh
 
 // --- Data ----------------------------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ static lxla_tensor batch(const float *data, int64_t rows, int64_t columns) {
 }
 
 typedef struct {
-  lxla_tensor weight, bias;                     // [in, out], [1, out]
+  lxla_tensor weight, bias;  // [in, out], [1, out]
   lxla_tensor weight_momentum, bias_momentum;
 } layer;
 
@@ -234,8 +234,8 @@ static void show(int epoch, int epochs, float loss, double held_out, double step
   char bar[WIDTH + 1];
   for (int i = 0; i < WIDTH; i++) bar[i] = i < filled ? '#' : '.';
   bar[WIDTH] = 0;
-  printf("%s  epoch %3d/%d [%s]  loss %.4f  held-out accuracy %.4f  %5.0f steps/s%s", terminal ? "\r" : "", epoch, epochs, bar,
-         loss, held_out, steps_per_second, terminal && epoch < epochs ? "" : "\n");
+  printf("%s  epoch %3d/%d [%s]  loss %.4f  held-out accuracy %.4f  %5.0f steps/s%s", terminal ? "\r" : "", epoch,
+         epochs, bar, loss, held_out, steps_per_second, terminal && epoch < epochs ? "" : "\n");
   fflush(stdout);
 }
 
@@ -284,8 +284,8 @@ int main(int argc, char **argv) {
   if (!order || !times) return 1;
   for (int i = 0; i < training; i++) order[i] = i;
 
-  printf("lazyxla %s: %d training images, %d held out, %d epochs of %d steps\n", lxla_version(), training, HELD_OUT, epochs,
-         batches);
+  printf("lazyxla %s: %d training images, %d held out, %d epochs of %d steps\n", lxla_version(), training, HELD_OUT,
+         epochs, batches);
   layer layers[LAYERS];
   initialise(layers);
   TRY(lxla_mark_step(env, device, 1));
@@ -305,7 +305,8 @@ int main(int argc, char **argv) {
       }
       double start = seconds();
       uint64_t donated = counter("DonatedBuffers");
-      double rate = FIRST_RATE * (1 - 0.9 * step / steps);  // a rate that changes every step costs one more compile, ever
+      double rate =
+          FIRST_RATE * (1 - 0.9 * step / steps);  // a rate that changes every step costs one more compile, ever
       lxla_tensor x = batch(pixels[0], BATCH, PIXELS), y = batch(labels[0], BATCH, CLASSES);
       lxla_tensor loss = train(layers, x, y, rate);
       drop(x), drop(y);
@@ -326,10 +327,11 @@ int main(int argc, char **argv) {
   if (curve && fclose(curve) != 0) return 1;
   qsort(times, (size_t)steps, sizeof *times, by_value);
   printf("\n  held-out accuracy    %.4f\n", held_out);
-  printf("  programs compiled    %llu in all, for %d steps and %d evaluations\n", (unsigned long long)counter("UncachedCompile"),
-         steps, epochs);
+  printf("  programs compiled    %llu in all, for %d steps and %d evaluations\n",
+         (unsigned long long)counter("UncachedCompile"), steps, epochs);
   printf("  cache hits           %llu\n", (unsigned long long)counter("CachedCompile"));
-  printf("  buffers donated      %llu each step: all %d parameters and momenta\n", (unsigned long long)least_donated, 4 * LAYERS);
+  printf("  buffers donated      %llu each step: all %d parameters and momenta\n", (unsigned long long)least_donated,
+         4 * LAYERS);
   printf("  live bytes           %.2f MB at most\n", (double)counter("PeakLiveBytes") / 1e6);
   printf("  time per step        %.0f us (median; loss read back every step)\n", times[steps / 2] * 1e6);
   for (int i = 0; i < LAYERS; i++)

@@ -55,16 +55,15 @@ static _Noreturn void fail_to_load(void) {
 }
 
 // Struct of arguments, followed by zeros for the fields that a newer plugin knows.
-#define ARGUMENTS(type, name)                                       \
-  struct {                                                          \
-    type fields;                                                    \
-    uint64_t room[16];                                              \
-  } name = {{0}, {0}};                                              \
+#define ARGUMENTS(type, name) \
+  struct {                    \
+    type fields;              \
+    uint64_t room[16];        \
+  } name = {{0}, {0}};        \
   name.fields.struct_size = api->version.minor_version > PREFIX_MINOR ? sizeof name : sizeof name.fields
 
 // Whether the plugin's table has a function.
-#define HAS(function) \
-  (api->struct_size >= offsetof(prefix_api, function) + sizeof api->function && api->function)
+#define HAS(function) (api->struct_size >= offsetof(prefix_api, function) + sizeof api->function && api->function)
 
 static _Noreturn void fail_with(const prefix_api *api, const char *function, void *error) {
   char text[4096];

@@ -7,6 +7,7 @@ The result is committed; nothing runs this at build time. Run it by hand to call
 name to FUNCTIONS. Functions that we do not call stay in the table as bare pointers, so that offsets hold. A unit test
 (engine/pjrt/binding_test.rs) compiles C assertions of every size and offset against the plugin's own header.
 """
+
 import re
 import sys
 
@@ -23,8 +24,13 @@ Buffer_Destroy Buffer_IsDeleted Buffer_CopyToDevice Buffer_ToHostBuffer Buffer_I
 Buffer_GetMemoryLayout Buffer_OpaqueDeviceMemoryDataPointer
 Buffer_IncreaseExternalReferenceCount Buffer_DecreaseExternalReferenceCount
 """.split()
-ENUMS = ["PJRT_Error_Code", "PJRT_NamedValue_Type", "PJRT_Buffer_Type", "PJRT_HostBufferSemantics",
-         "PJRT_Buffer_MemoryLayout_Type"]
+ENUMS = [
+    "PJRT_Error_Code",
+    "PJRT_NamedValue_Type",
+    "PJRT_Buffer_Type",
+    "PJRT_HostBufferSemantics",
+    "PJRT_Buffer_MemoryLayout_Type",
+]
 # Types of functions that a caller hands to a plugin, or a plugin to a caller's function.
 CALLBACKS = {
     "PJRT_Event_OnReadyCallback": "(*mut PJRT_Error, *mut c_void)",
@@ -36,8 +42,19 @@ CALLBACKS = {
     "PJRT_KeyValueTryGetCallback_ValueDeleter": "(*mut c_char)",
 }
 # Enums whose values we never name are plain integers to us.
-INTEGERS = {"size_t": "usize", "int": "i32", "int32_t": "i32", "int64_t": "i64", "uint64_t": "u64", "uint32_t": "u32",
-            "bool": "bool", "float": "f32", "char": "c_char", "void": "c_void", "PJRT_Extension_Type": "u32"}
+INTEGERS = {
+    "size_t": "usize",
+    "int": "i32",
+    "int32_t": "i32",
+    "int64_t": "i64",
+    "uint64_t": "u64",
+    "uint32_t": "u32",
+    "bool": "bool",
+    "float": "f32",
+    "char": "c_char",
+    "void": "c_void",
+    "PJRT_Extension_Type": "u32",
+}
 
 source = open(sys.argv[1]).read()
 source = re.sub(r"//[^\n]*", "", source)
@@ -50,7 +67,7 @@ def braces(text, start):
     while depth:
         depth += {"{": 1, "}": -1}.get(text[i], 0)
         i += 1
-    return text[start:i - 1]
+    return text[start : i - 1]
 
 
 def body_of(name):
@@ -64,7 +81,7 @@ def rust_type(c):
     # Read the base type with its own const, then each '*' with the const that stands after it.
     const = tokens[0] == "const"
     base = tokens[1] if const else tokens[0]
-    rest = tokens[2 if const else 1:]
+    rest = tokens[2 if const else 1 :]
     if base in INTEGERS:
         out = INTEGERS[base]
     else:
@@ -86,7 +103,7 @@ def fields_of(name, text):
         m = re.match(r"union \{", text)
         if m:
             inner = braces(text, m.end())
-            text = text[m.end() + len(inner) + 1:].strip()
+            text = text[m.end() + len(inner) + 1 :].strip()
             assert text.startswith(";")
             text = text[1:]
             union = name + "_Value"
@@ -99,13 +116,13 @@ def fields_of(name, text):
         m = re.match(r"void \(\*(\w+)\)\((.*)\)$", decl)
         if m:
             args = ", ".join(rust_type(re.sub(r"\w+$", "", a.strip())) for a in m.group(2).split(","))
-            out.append((m.group(1), "Option<unsafe extern \"C\" fn(%s)>" % args))
+            out.append((m.group(1), 'Option<unsafe extern "C" fn(%s)>' % args))
             continue
         m = re.match(r"(.*?)(\w+)$", decl)
         kind = m.group(1).strip()
         base = kind.rstrip("*")
         if base in CALLBACKS:
-            function = "Option<unsafe extern \"C\" fn%s>" % CALLBACKS[base]
+            function = 'Option<unsafe extern "C" fn%s>' % CALLBACKS[base]
             for argument in re.findall(r"PJRT_\w+_Args", function):
                 need(argument)
             out.append((m.group(2), "*mut " * kind.count("*") + function))
@@ -134,7 +151,8 @@ for f in FUNCTIONS:
     need("PJRT_%s_Args" % f)
 
 minor = re.search(r"#define PJRT_API_MINOR (\d+)", source).group(1)
-print("""//! The PJRT C API, as far as we call it: written by tools/pjrt_binding.py from pjrt_c_api.h, version 0.%s.
+print(
+    """//! The PJRT C API, as far as we call it: written by tools/pjrt_binding.py from pjrt_c_api.h, version 0.%s.
 //! Do not edit; run the tool again. Meanings are documented in that header, which the plugin's package carries.
 #![allow(non_camel_case_types, non_upper_case_globals, non_snake_case, dead_code)]
 
@@ -148,7 +166,9 @@ pub trait VersionedStruct {
     /// `PJRT_STRUCT_SIZE` of the header: up to the end of the last field, without padding.
     const STRUCT_SIZE: usize;
 }
-""" % (minor, minor))
+"""
+    % (minor, minor)
+)
 for e in ENUMS:
     m = re.search(r"typedef enum \{([^}]*)\} %s;" % e, source)
     print("pub type %s = u32;" % e)
@@ -174,25 +194,35 @@ for name, members, kind in structs:
     if kind == "struct" and members[0][0] == "struct_size":
         last, kind_of_last = members[-1]
         last = "type_" if last == "type" else last
-        print("impl VersionedStruct for %s {\n    const STRUCT_SIZE: usize = std::mem::offset_of!(%s, %s) + size_of::<%s>();\n}" % (name, name, last, kind_of_last))
+        print(
+            "impl VersionedStruct for %s {\n    const STRUCT_SIZE: usize = std::mem::offset_of!(%s, %s) + size_of::<%s>();\n}"
+            % (name, name, last, kind_of_last)
+        )
         layout.append((name, members))
 
 table = re.findall(r"_PJRT_API_STRUCT_FIELD\((PJRT_\w+)\);", source)
-print("\n/// The function table. Never copy it: a plugin's may be shorter or longer than ours.\n#[repr(C)]\npub struct PJRT_Api {\n    pub struct_size: usize,\n    pub extension_start: *mut PJRT_Extension_Base,\n    pub pjrt_api_version: PJRT_Api_Version,")
+print(
+    "\n/// The function table. Never copy it: a plugin's may be shorter or longer than ours.\n#[repr(C)]\npub struct PJRT_Api {\n    pub struct_size: usize,\n    pub extension_start: *mut PJRT_Extension_Base,\n    pub pjrt_api_version: PJRT_Api_Version,"
+)
 for f in table:
-    short = f[len("PJRT_"):]
+    short = f[len("PJRT_") :]
     if short in FUNCTIONS:
         result = "" if re.search(r"typedef void %s\(" % f, source) else " -> *mut PJRT_Error"
-        print("    pub %s: Option<unsafe extern \"C\" fn(*mut %s_Args)%s>," % (f, f, result))
+        print('    pub %s: Option<unsafe extern "C" fn(*mut %s_Args)%s>,' % (f, f, result))
     else:
         print("    pub %s: *const c_void," % f)
 print("}")
-print("\n/// One struct of the binding: its name, its size without padding, and the offset and size of each field.\n"
-      "#[cfg(test)]\npub type Layout = (&'static str, usize, &'static [(&'static str, usize)]);\n")
+print(
+    "\n/// One struct of the binding: its name, its size without padding, and the offset and size of each field.\n"
+    "#[cfg(test)]\npub type Layout = (&'static str, usize, &'static [(&'static str, usize)]);\n"
+)
 print("#[cfg(test)]\n#[rustfmt::skip]\npub const LAYOUTS: &[Layout] = &[")
 for name, members in layout:
-    rows = ", ".join('("%s", std::mem::offset_of!(%s, %s))' % (n, name, "type_" if n == "type" else n)
-                     for n, t in members if not t.endswith("_Value"))
+    rows = ", ".join(
+        '("%s", std::mem::offset_of!(%s, %s))' % (n, name, "type_" if n == "type" else n)
+        for n, t in members
+        if not t.endswith("_Value")
+    )
     print('    ("%s", %s::STRUCT_SIZE, &[%s]),' % (name, name, rows))
 rows = ", ".join('("%s", std::mem::offset_of!(PJRT_Api, %s))' % (f, f) for f in table)
 print('    ("PJRT_Api", size_of::<PJRT_Api>(), &[%s]),' % rows)

@@ -21,7 +21,12 @@ ADD, SUBTRACT, MULTIPLY = constants.BINARY_ADD, constants.BINARY_SUBTRACT, const
 DIVIDE, MAXIMUM, SUM = constants.BINARY_DIVIDE, constants.BINARY_MAXIMUM, constants.REDUCE_SUM
 
 Tensor, Env, Device, Computation, Mesh = (
-    types.lxla_tensor, types.lxla_env, types.lxla_device, types.lxla_computation, types.lxla_mesh)
+    types.lxla_tensor,
+    types.lxla_env,
+    types.lxla_device,
+    types.lxla_computation,
+    types.lxla_mesh,
+)
 Scalar, ScalarValue = types.lxla_scalar, types.lxla_scalar_value
 EnvOptions, VjpOptions, KeyValueStore = types.lxla_env_options, types.lxla_vjp_options, types.lxla_key_value_store
 
@@ -161,8 +166,12 @@ def test_several_processes_share_a_store():
         reply(to, value, len(value))
         return OK
 
-    store = KeyValueStore(struct_size=ctypes.sizeof(KeyValueStore), get=types.lxla_key_value_get_fn(get),
-                          put=types.lxla_key_value_put_fn(put), try_get=types.lxla_key_value_try_get_fn(try_get))
+    store = KeyValueStore(
+        struct_size=ctypes.sizeof(KeyValueStore),
+        get=types.lxla_key_value_get_fn(get),
+        put=types.lxla_key_value_put_fn(put),
+        try_get=types.lxla_key_value_try_get_fn(try_get),
+    )
     # CPU plugins do not run in several processes: they get a client of this process alone.
     env = new_env(process_id=1, process_count=2, key_value_store=ctypes.pointer(store))
     x = floats(env, 1, 2)
@@ -312,7 +321,10 @@ def test_meshes():
     place = give(lib.lxla_mesh_device, Device, square)
     assert (place.kind, place.ordinal) == (constants.DEVICE_MESH, 0)
     assert json.loads(text(lib.lxla_mesh_info, square)) == {
-        "axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}], "devices": 4, "ordinals": [0, 1, 2, 3]}
+        "axes": [{"name": "data", "size": 2}, {"name": "model", "size": 2}],
+        "devices": 4,
+        "ordinals": [0, 1, 2, 3],
+    }
     data = array.array("f", range(8))
     address, count = data.buffer_info()
     x = give(lib.lxla_tensor_from_host_sharded, Tensor, square, F32, *dims(4, 2), address, 4 * count, b"data,model")

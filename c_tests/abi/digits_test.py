@@ -64,7 +64,9 @@ def train(path, dtype=np.float64):
     layers = []
     for fan_in, fan_out in zip(SIZES, SIZES[1:]):
         weight = [random.normal() * math.sqrt(2 / fan_in) for _ in range(fan_in * fan_out)]
-        layers.append([np.array(weight, np.float32).astype(dtype).reshape(fan_in, fan_out), np.zeros((1, fan_out), dtype)])
+        layers.append(
+            [np.array(weight, np.float32).astype(dtype).reshape(fan_in, fan_out), np.zeros((1, fan_out), dtype)]
+        )
     momenta = [[np.zeros_like(p) for p in layer] for layer in layers]
     batches = training // BATCH
     order, losses, accuracies, steps = list(range(training)), [], [], EPOCHS * batches
@@ -119,7 +121,9 @@ def main():
         curve = pathlib.Path(folder) / "curve.txt"
         subprocess.run([program, data, str(EPOCHS), curve, *sys.argv[3:]], check=True, stdout=subprocess.DEVNULL)
         lines = [line.split() for line in curve.read_text().splitlines()]
-    losses, accuracies = (np.array([float(value) for name, value in lines if name == key]) for key in ("loss", "accuracy"))
+    losses, accuracies = (
+        np.array([float(value) for name, value in lines if name == key]) for key in ("loss", "accuracy")
+    )
     check(losses, accuracies, *train(data))
 
 

@@ -14,8 +14,22 @@ from ctypes_test import Tensor, new_env, ok, release
 cpu, xla = abi.cpu(), abi.xla()
 NAME, USED = b"dltensor_versioned", b"used_dltensor_versioned"
 OLD_NAME, OLD_USED = b"dltensor", b"used_dltensor"
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
-          "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 
 python = ctypes.pythonapi
 python.PyCapsule_New.restype, python.PyCapsule_New.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
@@ -179,7 +193,10 @@ def check_torch(env):
                 seen = torch.from_dlpack(Exported(tensor))
                 release(tensor)
                 assert seen.dtype == dtype and seen.shape == given.shape, (seen, given)
-                assert torch.equal(seen.reshape(-1).view(torch.uint8), given.reshape(-1).view(torch.uint8)), (name, shape)
+                assert torch.equal(seen.reshape(-1).view(torch.uint8), given.reshape(-1).view(torch.uint8)), (
+                    name,
+                    shape,
+                )
     given = torch.arange(4096, dtype=torch.float32)
     tensor = imported(env, cpu, given)
     assert torch.from_dlpack(Exported(tensor)).data_ptr() == given.data_ptr(), "shared both ways"

@@ -25,16 +25,21 @@ jax.config.update("jax_enable_x64", True)
 # Names as in the header, without the prefix of their family.
 UNARY, BINARY, COMPARE, REDUCE, DTYPE = map(family, ("UNARY", "BINARY", "COMPARE", "REDUCE", "DTYPE"))
 ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, MAXIMUM, MINIMUM, AND = (
-    BINARY[name] for name in "add subtract multiply divide remainder maximum minimum and".split())
-BINARY_OF_FLOATS = [BINARY[name] for name in "add subtract multiply divide remainder power maximum minimum atan2".split()]
+    BINARY[name] for name in "add subtract multiply divide remainder maximum minimum and".split()
+)
+BINARY_OF_FLOATS = [
+    BINARY[name] for name in "add subtract multiply divide remainder power maximum minimum atan2".split()
+]
 BINARY_OF_BITS = [BINARY[name] for name in "and or xor shift_left shift_right_arithmetic shift_right_logical".split()]
 THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
 NE, GT, LT = (COMPARE[name] for name in "ne gt lt".split())
 SUM, PRODUCT, MAX, MIN, ALL, ANY = (REDUCE[name] for name in "sum product max min all any".split())
 NEGATE, TANH, EXPONENTIAL = (UNARY[name] for name in "negate tanh exponential".split())
 UNARY_OF_FLOATS = [
-    UNARY[name] for name in "negate abs sign exponential exponential_minus_one log log_plus_one logistic tanh sqrt rsqrt cbrt "
-    "sine cosine tan floor ceil round_nearest_even round_nearest_afz is_finite".split()]
+    UNARY[name]
+    for name in "negate abs sign exponential exponential_minus_one log log_plus_one logistic tanh sqrt rsqrt cbrt "
+    "sine cosine tan floor ceil round_nearest_even round_nearest_afz is_finite".split()
+]
 UNARY_OF_INTEGERS = [UNARY[name] for name in "negate abs sign not popcnt count_leading_zeros".split()]
 UNARY_OF_SIGNED = [UNARY["abs"], UNARY["sign"]]
 # NumPy's names of dtypes, and their numbers.
@@ -64,7 +69,9 @@ def record(name, *inputs):
 def data(values, dtype=np.float32):
     values = np.array(values, dtype, order="C")
     address = values.ctypes.data if values.size else None
-    return record("tensor_from_host", env, lxla.xla(), dtype_number(dtype), *lxla.dims(*values.shape), address, values.nbytes)
+    return record(
+        "tensor_from_host", env, lxla.xla(), dtype_number(dtype), *lxla.dims(*values.shape), address, values.nbytes
+    )
 
 
 def placeholder(dtype, *sizes):
@@ -243,21 +250,34 @@ def test_shapes():
     counting = record("iota", env, lxla.xla(), dtype_number(np.int16), *lxla.dims(4, 6), 1)
     strided = record("slice", p, lxla.dims(1, 0)[0], lxla.dims(4, 6)[0], *lxla.dims(2, 3))
     rows = record("slice", p, lxla.dims(1, 0)[0], lxla.dims(3, 6)[0], None, 2)
-    results = [sized("reshape", p, 2, 12), sized("transpose", p, 1, 0), sized("broadcast_to", p, 3, 4, 6), strided, rows,
-               record("concatenate", array([p, rows, counting]), 3, 0), add(p, counting)]
+    results = [
+        sized("reshape", p, 2, 12),
+        sized("transpose", p, 1, 0),
+        sized("broadcast_to", p, 3, 4, 6),
+        strided,
+        rows,
+        record("concatenate", array([p, rows, counting]), 3, 0),
+        add(p, counting),
+    ]
     check([p], results, [random.randint(-99, 99, (4, 6))])
 
 
 def test_take():
     p, at, narrow = placeholder(np.float32, 3, 5, 2), placeholder(np.int32, 2, 3), placeholder(np.int8, 4)
-    check([p, at, narrow], [record("take", p, at, 1), record("take", p, narrow, 0), record("take", p, at, -1)],
-          [normal(3, 5, 2), [[0, -1, 4], [99, -99, 2]], [0, -1, -3, 5]])
+    check(
+        [p, at, narrow],
+        [record("take", p, at, 1), record("take", p, narrow, 0), record("take", p, at, -1)],
+        [normal(3, 5, 2), [[0, -1, 4], [99, -99, 2]], [0, -1, -3, 5]],
+    )
 
 
 def test_dynamic_slices():
     p, update = placeholder(np.float32, 4, 5), placeholder(np.float32, 2, 3)
     at = [placeholder(np.int32), placeholder(np.int32)]
-    results = [record("dynamic_slice", p, array(at), *lxla.dims(2, 3)), record("dynamic_update_slice", p, update, array(at), 2)]
+    results = [
+        record("dynamic_slice", p, array(at), *lxla.dims(2, 3)),
+        record("dynamic_update_slice", p, update, array(at), 2),
+    ]
     for start in ([1, 2], [-5, 99], [3, 0]):
         check([p, update, *at], results, [normal(4, 5), normal(2, 3), *start])
 
@@ -265,8 +285,11 @@ def test_dynamic_slices():
 def test_pad():
     p, value = placeholder(np.int32, 3, 4), placeholder(np.int32)
     low, high, interior = lxla.dims(1, -1)[0], lxla.dims(2, -2)[0], lxla.dims(2, 0)
-    check([p, value], [record("pad", p, value, low, high, *interior), record("pad", p, value, low, high, None, 2)],
-          [np.arange(12).reshape(3, 4), -7])
+    check(
+        [p, value],
+        [record("pad", p, value, low, high, *interior), record("pad", p, value, low, high, None, 2)],
+        [np.arange(12).reshape(3, 4), -7],
+    )
 
 
 def test_results_that_are_parameters_captures_and_constants():
@@ -309,7 +332,12 @@ def test_case():
     x = placeholder(np.float32, 3)
     branches = [trace([x], [add(multiply(x, i), data([i, 0, i]))]) for i in range(1, 4)]
     captured = [np.float32([i, 0, i]) for i in range(1, 4)]
-    for dtype, numbers in ((np.int32, (0, 1, 2, 3, -1)), (np.int64, (1, 2**32, -(2**40))), (np.uint8, (2, 255)), (np.uint64, (0, 2**63))):
+    for dtype, numbers in (
+        (np.int32, (0, 1, 2, 3, -1)),
+        (np.int64, (1, 2**32, -(2**40))),
+        (np.uint8, (2, 255)),
+        (np.uint64, (0, 2**63)),
+    ):
         index = placeholder(dtype)
         results = several(lxla.lib.lxla_case, 1, index, (Computation * 3)(*branches), 3, array([x]), 1)
         for number in numbers:
@@ -336,7 +364,10 @@ def test_random_numbers_are_those_of_jax():
     shape = 5, 7
     bits = [sized_by("random_bits", THREE_FRY, key, t) for t in (np.uint8, np.uint16, np.uint32, np.uint64)]
     split = record("random_split", THREE_FRY, key, 6)
-    uniform = [record("random_uniform", THREE_FRY, key, dtype_number(t), *lxla.dims(*shape), -2.0, 2.0) for t in (np.float16, np.float32, np.float64)]
+    uniform = [
+        record("random_uniform", THREE_FRY, key, dtype_number(t), *lxla.dims(*shape), -2.0, 2.0)
+        for t in (np.float16, np.float32, np.float64)
+    ]
     normal_numbers = [sized_by("random_normal", THREE_FRY, key, t) for t in (np.float32, np.float64)]
     coins = record("random_bernoulli", THREE_FRY, key, 0.25, *lxla.dims(*shape))
     for words in ((0, 0), (0, 42), (0xFFFFFFFF, 0x80000000)):
@@ -348,11 +379,17 @@ def test_random_numbers_are_those_of_jax():
         for a, b in zip(ours, theirs):
             np.testing.assert_array_equal(a, np.asarray(b), strict=True)
         for a in ours[8:10]:
-            np.testing.assert_allclose(a, jax.random.normal(jax_key, shape, a.dtype), rtol=1e-6 if a.dtype == np.float32 else 1e-13)
+            np.testing.assert_allclose(
+                a, jax.random.normal(jax_key, shape, a.dtype), rtol=1e-6 if a.dtype == np.float32 else 1e-13
+            )
         np.testing.assert_array_equal(ours[10], jax.random.bernoulli(jax_key, np.float32(0.25), shape))
     for dtype in (np.uint8, np.int32, np.uint64):
         next_state, generated = Tensor(), Tensor()
-        ok(lxla.lib.lxla_rng_bit_generator(PHILOX, state, dtype_number(dtype), *lxla.dims(3, 5), byref(next_state), byref(generated)))
+        ok(
+            lxla.lib.lxla_rng_bit_generator(
+                PHILOX, state, dtype_number(dtype), *lxla.dims(3, 5), byref(next_state), byref(generated)
+            )
+        )
         made.extend([next_state, generated])
         check([state], [next_state, generated], [[5, 2**64 - 2, 7]])
 
@@ -362,10 +399,17 @@ def sized_by(name, algorithm, key, dtype):
 
 
 def test_scans():
-    count, h, x, m = placeholder(np.int32), placeholder(np.float32, 3), placeholder(np.float32, 3), placeholder(np.float64, 2, 3)
+    count, h, x, m = (
+        placeholder(np.int32),
+        placeholder(np.float32, 3),
+        placeholder(np.float32, 3),
+        placeholder(np.float64, 2, 3),
+    )
     w = normal(3, 3)
     mixed = unary(TANH, add(record("matmul", h, data(w)), x))
-    body = trace([count, h, x, m], [add(count, 2), mixed, multiply(m, record("convert", mixed, dtype_number(np.float64))), count])
+    body = trace(
+        [count, h, x, m], [add(count, 2), mixed, multiply(m, record("convert", mixed, dtype_number(np.float64))), count]
+    )
     init, xs, ms = placeholder(np.float32, 3), placeholder(np.float32, 5, 3), placeholder(np.float64, 5, 2, 3)
     for reverse in (0, 1):
         results = scan(body, [count, init], [xs, ms], 5, 2, reverse)

@@ -12,7 +12,16 @@ from ctypes import POINTER, byref, c_double, c_int32, c_int64, c_size_t
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 from ctypes_test import Computation, Mesh, Scalar, Tensor
-from fuzz_computations import INTERNAL, INVALID_HANDLE, OK, PANIC, RESOURCE_EXHAUSTED, TRANSFORMATIONS, Function, Transformations
+from fuzz_computations import (
+    INTERNAL,
+    INVALID_HANDLE,
+    OK,
+    PANIC,
+    RESOURCE_EXHAUSTED,
+    TRANSFORMATIONS,
+    Function,
+    Transformations,
+)
 from header import constants, family, functions, types
 
 
@@ -23,8 +32,27 @@ LEFT_OUT = re.compile(
     "|stablehlo|step_|graph_hash|compiled_memory|custom_call|last_error|.*_options_init)"
 )
 DTYPE = family("DTYPE")
-DTYPES = [DTYPE[name] for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4".split()]
-SHAPES = [(), (1,), (2,), (3,), (2, 3), (3, 2), (3, 3), (1, 3), (0, 2), (2, 0), (2, 3, 3), (1, 2, 4, 4), (0, 2**40), (1,) * 63, (1,) * 64]
+DTYPES = [
+    DTYPE[name]
+    for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4".split()
+]
+SHAPES = [
+    (),
+    (1,),
+    (2,),
+    (3,),
+    (2, 3),
+    (3, 2),
+    (3, 3),
+    (1, 3),
+    (0, 2),
+    (2, 0),
+    (2, 3, 3),
+    (1, 2, 4, 4),
+    (0, 2**40),
+    (1,) * 63,
+    (1,) * 64,
+]
 MOST_RESULTS = 12
 SCALARS = [DTYPE[name] for name in "s32 s64 u64 f32 f64 c128".split()]
 PRED, S32, S64, U32, U64, F32, C64 = (DTYPE[name] for name in "pred s32 s64 u32 u64 f32 c64".split())
@@ -35,46 +63,148 @@ IMAGE, ROW, KEY, ONE = (F32, (1, 2, 4, 4)), (F32, (3,)), (U32, (2,)), (F32, ())
 ADD, GREATER = (F32, 0), (F32, 3)
 RIGHT = {
     "lxla_batch_norm_training": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "epsilon": 0.1, "feature_axis": 1},
-    "lxla_batch_norm_inference": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "mean": ROW, "variance": ROW, "epsilon": 0.1, "feature_axis": 1},
-    "lxla_batch_norm_grad": {"x": (F32, (2, 3)), "scale": ROW, "mean": ROW, "variance": ROW, "grad_output": (F32, (2, 3)), "epsilon": 0.1, "feature_axis": 1},
+    "lxla_batch_norm_inference": {
+        "x": (F32, (2, 3)),
+        "scale": ROW,
+        "offset": ROW,
+        "mean": ROW,
+        "variance": ROW,
+        "epsilon": 0.1,
+        "feature_axis": 1,
+    },
+    "lxla_batch_norm_grad": {
+        "x": (F32, (2, 3)),
+        "scale": ROW,
+        "mean": ROW,
+        "variance": ROW,
+        "grad_output": (F32, (2, 3)),
+        "epsilon": 0.1,
+        "feature_axis": 1,
+    },
     "lxla_arange_with_scalars": {"dtype": F32, "start": 0, "stop": 5, "step": 2},
-    "lxla_case": {"index": (S32, ()), "branches": [ADD, ADD], "n_branches": 2, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
+    "lxla_case": {
+        "index": (S32, ()),
+        "branches": [ADD, ADD],
+        "n_branches": 2,
+        "args": [ONE, ONE],
+        "n_args": 2,
+        "n_results": 1,
+    },
     "lxla_cond": {"pred": (PRED, ()), "on_true": ADD, "on_false": ADD, "args": [ONE, ONE], "n_args": 2, "n_results": 1},
     "lxla_convolution": {"lhs": IMAGE, "rhs": IMAGE, "options": {}},
     "lxla_dynamic_slice": {"x": (F32, (2, 3)), "starts": [(S32, ()), (S32, ())], "sizes": [1, 2], "n": 2},
-    "lxla_dynamic_update_slice": {"x": (F32, (2, 3)), "update": (F32, (1, 3)), "starts": [(S32, ()), (S32, ())], "n": 2},
+    "lxla_dynamic_update_slice": {
+        "x": (F32, (2, 3)),
+        "update": (F32, (1, 3)),
+        "starts": [(S32, ()), (S32, ())],
+        "n": 2,
+    },
     "lxla_checkpoint_name": {"x": ROW, "name": b"a"},
     "lxla_fft": {"op": constants.FFT_FFT, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
     "lxla_gradients": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},
-    "lxla_gather": {"x": ROW, "indices": (S32, (2,)), "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]}},
+    "lxla_gather": {
+        "x": ROW,
+        "indices": (S32, (2,)),
+        "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]},
+    },
     "lxla_index_add": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index_copy": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index": {"x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2},
-    "lxla_index_put": {"op": constants.SCATTER_SUM, "x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2, "values": (F32, (2,))},
+    "lxla_index_put": {
+        "op": constants.SCATTER_SUM,
+        "x": (F32, (2, 3)),
+        "indices": [(S32, (2,)), (S32, ())],
+        "n_indices": 2,
+        "values": (F32, (2,)),
+    },
     "lxla_mask_select": {"x": (F32, (2, 3)), "mask": (PRED, (2,)), "size": 3, "fill": ONE, "index_dtype": S32},
     "lxla_nonzero": {"x": (F32, (2, 3)), "size": 3, "fill": 1, "index_dtype": S32, "n_indices": 2},
     "lxla_searchsorted": {"sorted": ROW, "values": (F32, (2, 3)), "right": 1, "index_dtype": S32},
-    "lxla_slice_assign": {"x": (F32, (2, 3)), "starts": [0, 1], "limits": [2, 3], "strides": [2, 1], "rank": 2, "values": ONE},
+    "lxla_slice_assign": {
+        "x": (F32, (2, 3)),
+        "starts": [0, 1],
+        "limits": [2, 3],
+        "strides": [2, 1],
+        "rank": 2,
+        "values": ONE,
+    },
     "lxla_unique": {"x": (F32, (2, 3)), "size": 3, "fill": ONE, "index_dtype": S32},
     "lxla_clamp_with_scalars": {"x": ROW, "min": 1, "max": 2},
     "lxla_linspace_with_scalars": {"dtype": S32, "start": -3, "stop": 9, "count": 5, "endpoint": 1},
-    "lxla_pad_with_scalar": {"x": (F32, (2, 3)), "value": 1, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "rank": 2},
-    "lxla_select_with_scalars": {"pred": (PRED, (2, 3)), "on_true": (F32, (2, 3)), "true_scalar": None, "on_false": None, "false_scalar": 2},
-    "lxla_pad": {"x": (F32, (2, 3)), "value": ONE, "low": [1, 0], "high": [0, -1], "interior": [1, 0], "n": 2, "rank": 2},
+    "lxla_pad_with_scalar": {
+        "x": (F32, (2, 3)),
+        "value": 1,
+        "low": [1, 0],
+        "high": [0, -1],
+        "interior": [1, 0],
+        "rank": 2,
+    },
+    "lxla_select_with_scalars": {
+        "pred": (PRED, (2, 3)),
+        "on_true": (F32, (2, 3)),
+        "true_scalar": None,
+        "on_false": None,
+        "false_scalar": 2,
+    },
+    "lxla_pad": {
+        "x": (F32, (2, 3)),
+        "value": ONE,
+        "low": [1, 0],
+        "high": [0, -1],
+        "interior": [1, 0],
+        "n": 2,
+        "rank": 2,
+    },
     "lxla_random_bernoulli": {"algorithm": THREE_FRY, "key": KEY, "p": 0.5, "dims": [2, 3], "rank": 2},
     "lxla_random_bits": {"algorithm": PHILOX, "key": KEY, "dtype": U32, "dims": [2, 3], "rank": 2},
     "lxla_random_normal": {"algorithm": THREE_FRY, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2},
     "lxla_random_split": {"algorithm": THREE_FRY, "key": KEY, "n": 2},
-    "lxla_random_uniform": {"algorithm": PHILOX, "key": KEY, "dtype": F32, "dims": [2, 3], "rank": 2, "low": 0.0, "high": 1.0},
+    "lxla_random_uniform": {
+        "algorithm": PHILOX,
+        "key": KEY,
+        "dtype": F32,
+        "dims": [2, 3],
+        "rank": 2,
+        "low": 0.0,
+        "high": 1.0,
+    },
     "lxla_rng_bit_generator": {"algorithm": THREE_FRY, "state": (U64, (2,)), "dtype": U32, "dims": [2, 3], "rank": 2},
-    "lxla_reduce_window": {"body": ADD, "inputs": [ROW], "inits": [ONE], "n": 1, "options": {"rank": 1, "window_dimensions": [2]}},
+    "lxla_reduce_window": {
+        "body": ADD,
+        "inputs": [ROW],
+        "inits": [ONE],
+        "n": 1,
+        "options": {"rank": 1, "window_dimensions": [2]},
+    },
     "lxla_reduce_with": {"body": ADD, "inputs": [(F32, (2, 3))], "inits": [ONE], "n": 1, "axes": [1], "n_axes": 1},
-    "lxla_scan": {"body": ADD, "init": [ONE], "n_init": 1, "n_carry": 1, "xs": [ROW], "n_xs": 1, "length": 3, "reverse": 0, "n_ys": 0},
-    "lxla_scatter": {"combiner": ADD, "inputs": [ROW], "indices": (S32, (2,)), "updates": [(F32, (2,))], "n": 1,
-                     "options": {"inserted_window_dims": [0], "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1}},
+    "lxla_scan": {
+        "body": ADD,
+        "init": [ONE],
+        "n_init": 1,
+        "n_carry": 1,
+        "xs": [ROW],
+        "n_xs": 1,
+        "length": 3,
+        "reverse": 0,
+        "n_ys": 0,
+    },
+    "lxla_scatter": {
+        "combiner": ADD,
+        "inputs": [ROW],
+        "indices": (S32, (2,)),
+        "updates": [(F32, (2,))],
+        "n": 1,
+        "options": {"inserted_window_dims": [0], "scatter_dims_to_operand_dims": [0], "index_vector_dim": 1},
+    },
     "lxla_select": {"pred": (PRED, (2, 3)), "on_true": (F32, (2, 3)), "on_false": (F32, (1, 3))},
-    "lxla_select_and_scatter": {"select": GREATER, "combiner": ADD, "x": ROW, "source": (F32, (2,)), "init": ONE,
-                                "options": {"rank": 1, "window_dimensions": [2]}},
+    "lxla_select_and_scatter": {
+        "select": GREATER,
+        "combiner": ADD,
+        "x": ROW,
+        "source": (F32, (2,)),
+        "init": ONE,
+        "options": {"rank": 1, "window_dimensions": [2]},
+    },
     "lxla_sort": {"comparator": GREATER, "inputs": [(F32, (2, 3))], "n": 1, "axis": 1, "stable": 1},
     "lxla_slice": {"x": (F32, (2, 3)), "starts": [0, 1], "limits": [2, 3], "strides": [1, 1], "n": 2, "rank": 2},
 }
@@ -102,12 +232,19 @@ class Fuzzer(Transformations):
     def made(self, dtype, shape):
         sizes = (c_int64 * max(len(shape), 1))(*shape)
         value = 1.0 if dtype == PRED else float(self.rng.randint(0, 2))
-        full = lambda device: abi.give(abi.lib.lxla_tensor_full, Tensor, self.env, device, dtype, sizes, len(shape), value)
+        full = lambda device: abi.give(
+            abi.lib.lxla_tensor_full, Tensor, self.env, device, dtype, sizes, len(shape), value
+        )
         return [full(device) for device in self.worlds]
 
     def traced(self):
         """Traces computations of scalars: sums, products and comparisons, of some dtypes."""
-        recorded = [(abi.ADD, "lxla_binary"), (abi.MULTIPLY, "lxla_binary"), (constants.COMPARE_LT, "lxla_compare"), (constants.COMPARE_GT, "lxla_compare")]
+        recorded = [
+            (abi.ADD, "lxla_binary"),
+            (abi.MULTIPLY, "lxla_binary"),
+            (constants.COMPARE_LT, "lxla_compare"),
+            (constants.COMPARE_GT, "lxla_compare"),
+        ]
         for dtype in (DTYPE[name] for name in "pred s32 f32 bf16 c64 f8e5m2".split()):
             for i, (op, function) in enumerate(recorded):
                 p = [Tensor(), Tensor()]
@@ -122,7 +259,23 @@ class Fuzzer(Transformations):
 
     def number(self):
         r = self.rng
-        return r.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, -1, -2, r.randint(-4, 6), r.choice([2**63 - 1, -(2**63), 2**50, 2**40, 2**33, 255])])
+        return r.choice(
+            [
+                0,
+                0,
+                0,
+                1,
+                1,
+                1,
+                2,
+                2,
+                3,
+                -1,
+                -2,
+                r.randint(-4, 6),
+                r.choice([2**63 - 1, -(2**63), 2**50, 2**40, 2**33, 255]),
+            ]
+        )
 
     def named(self, name, kind):
         """Returns a number that is often valid for a parameter of this name."""
@@ -150,7 +303,9 @@ class Fuzzer(Transformations):
     def list_of(self, kind, n):
         if self.rng.random() < 0.1:
             return None
-        values = sorted(self.number() for _ in range(n)) if self.rng.random() < 0.3 else [self.number() for _ in range(n)]
+        values = (
+            sorted(self.number() for _ in range(n)) if self.rng.random() < 0.3 else [self.number() for _ in range(n)]
+        )
         if self.rng.random() < 0.3:
             values = list(range(n))
         return (kind * max(n, 1))(*[kind(v).value for v in values])
@@ -255,16 +410,36 @@ class Fuzzer(Transformations):
             elif kind == "lxla_computation":
                 values = [self.rng.choice(list(self.computations.values()))] * 2
             elif kind == "const lxla_computation *":
-                values = [(Computation * max(n, 1))(*[self.rng.choice(list(self.computations.values())) for _ in range(n)])] * 2
+                values = [
+                    (Computation * max(n, 1))(*[self.rng.choice(list(self.computations.values())) for _ in range(n)])
+                ] * 2
             elif kind == "const lxla_scalar *":
                 scalar = Scalar(dtype=self.rng.choice([*SCALARS, 99]))
                 scalar.value.u = self.rng.choice([0, 1, 2, 2**63])
                 values = [byref(scalar) if self.rng.random() < 0.85 else None] * 2
                 self.alive.append(scalar)
             elif kind == "const char *":
-                values = [self.rng.choice([b"ij,jk->ik", b"i,i->", b"...i->i...", b"ii->i", b"->", b"ij", b"i j , k", b"", b"ij->ijj", b"data"])] * 2
+                values = [
+                    self.rng.choice(
+                        [
+                            b"ij,jk->ik",
+                            b"i,i->",
+                            b"...i->i...",
+                            b"ii->i",
+                            b"->",
+                            b"ij",
+                            b"i j , k",
+                            b"",
+                            b"ij->ijj",
+                            b"data",
+                        ]
+                    )
+                ] * 2
             elif kind == "const char * const *":
-                texts = [self.rng.choice([b"", b"data", b"-", b"data,-", b"data+model", b"data,data", b",", None]) for _ in range(n)]
+                texts = [
+                    self.rng.choice([b"", b"data", b"-", b"data,-", b"data+model", b"data,data", b",", None])
+                    for _ in range(n)
+                ]
                 values = [(ctypes.c_char_p * max(n, 1))(*texts)] * 2
             elif kind == "lxla_mesh":
                 values = [Mesh(self.rng.choice([0, 1, 2**64 - 1]))] * 2
@@ -333,7 +508,9 @@ class Fuzzer(Transformations):
     def run(self, calls):
         self.recorded, self.done, self.examples = [], {}, {}
         for i in range(calls):
-            wrong = (self.transform() if self.rng.random() < 0.15 else self.call()) or (self.step() if i % 200 == 199 else None)
+            wrong = (self.transform() if self.rng.random() < 0.15 else self.call()) or (
+                self.step() if i % 200 == 199 else None
+            )
             if wrong:
                 return wrong
 
@@ -345,7 +522,9 @@ def main():
     fuzzer = Fuzzer(random.Random(seed))
     wrong = fuzzer.run(calls)
     succeeded = sum(fuzzer.done.values())
-    print(f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations) + len(TRANSFORMATIONS)} functions")
+    print(
+        f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations) + len(TRANSFORMATIONS)} functions"
+    )
     known = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
     print("never:", *sorted(known - fuzzer.done.keys()))
     if wrong:

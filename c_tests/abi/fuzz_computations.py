@@ -60,8 +60,13 @@ class Transformations:
             results = [t for places in out for t in places[0] if t.id]
             handle = Computation()
             if all(math.prod(self.type_of(t)[1]) < 1000 for t in results):
-                status = abi.lib.lxla_computation_trace((Tensor * len(holes))(*holes), len(holes), (Tensor * len(results))(*results),
-                                                        len(results), byref(handle))
+                status = abi.lib.lxla_computation_trace(
+                    (Tensor * len(holes))(*holes),
+                    len(holes),
+                    (Tensor * len(results))(*results),
+                    len(results),
+                    byref(handle),
+                )
                 made = Function(handle, types) if status == OK else None
                 if made:
                     made.name = name
@@ -74,7 +79,11 @@ class Transformations:
         r = self.rng
         if r.random() < 0.4:
             return None, r.choice([0, 0, 0, 0, 0, 1])
-        values = r.sample(range(n), r.randint(0, n)) if r.random() < 0.8 else [r.choice([0, 1, 2, n, 2**64 - 1]) for _ in range(r.randint(0, 3))]
+        values = (
+            r.sample(range(n), r.randint(0, n))
+            if r.random() < 0.8
+            else [r.choice([0, 1, 2, n, 2**64 - 1]) for _ in range(r.randint(0, 3))]
+        )
         return (c_size_t * max(len(values), 1))(*values), len(values)
 
     def axes(self, ranks):
@@ -144,13 +153,17 @@ class Transformations:
             parameters = f.parameters + (self.captured(f) if status == OK else [])
         elif name == "checkpoint":
             policy, names = r.choice([1, 2, 2, 3, 4, 5]), (ctypes.c_char_p * 2)(b"a", b"b")
-            status = function(f.handle, policy, names, 2 if policy == constants.CHECKPOINT_SAVE_NAMED else 0, byref(made))
+            status = function(
+                f.handle, policy, names, 2 if policy == constants.CHECKPOINT_SAVE_NAMED else 0, byref(made)
+            )
             parameters = f.parameters
         elif name == "with_vmap":
             # The batching that the library has itself, or another computation.
             into, out = [(c_int64 * max(n, 1))() for n in (len(f.parameters), f.results)]
             rule = Computation()
-            status = lib.lxla_computation_vmap(f.handle, into, len(f.parameters), out, f.results, r.choice([1, 2, 3]), byref(rule))
+            status = lib.lxla_computation_vmap(
+                f.handle, into, len(f.parameters), out, f.results, r.choice([1, 2, 3]), byref(rule)
+            )
             if status == OK:
                 given = r.choice(self.functions).handle if r.random() < 0.1 else rule
                 status = function(f.handle, given, byref(made))
@@ -202,7 +215,9 @@ class Transformations:
             abi.ok(abi.lib.lxla_computation_release(computation))
 
     def called(self, f):
-        return self.applied(f.handle, [[self.example(*type)[world] for type in f.parameters] for world in range(2)], f.name)
+        return self.applied(
+            f.handle, [[self.example(*type)[world] for type in f.parameters] for world in range(2)], f.name
+        )
 
     def applied(self, handle, arguments, what):
         """Calls a computation lazily and natively. Returns the results, and the error found."""

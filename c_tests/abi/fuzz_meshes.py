@@ -21,8 +21,16 @@ from header import constants, family
 OK, INTERNAL, PANIC = constants.OK, constants.INTERNAL, constants.PANIC
 DTYPE = family("DTYPE")
 DEVICES = 8
-DTYPES = {DTYPE["pred"]: np.bool_, DTYPE["s8"]: np.int8, DTYPE["s32"]: np.int32, DTYPE["s64"]: np.int64, DTYPE["u8"]: np.uint8,
-          DTYPE["f32"]: np.float32, DTYPE["f64"]: np.float64, DTYPE["c64"]: np.complex64}
+DTYPES = {
+    DTYPE["pred"]: np.bool_,
+    DTYPE["s8"]: np.int8,
+    DTYPE["s32"]: np.int32,
+    DTYPE["s64"]: np.int64,
+    DTYPE["u8"]: np.uint8,
+    DTYPE["f32"]: np.float32,
+    DTYPE["f64"]: np.float64,
+    DTYPE["c64"]: np.complex64,
+}
 SHAPES = [(), (8,), (6,), (1,), (0, 4), (8, 4), (4, 8), (2, 3), (8, 8), (2, 4, 6), (4, 2, 2, 8)]
 UNUSED = 2**64 - 1  # an output that nothing may be written to
 
@@ -105,8 +113,16 @@ class Fuzzer:
             right = right and len(set(ordinals)) == count and all(0 <= ordinal < DEVICES for ordinal in ordinals)
         made = Mesh(UNUSED)
         given = (c_int32 * len(ordinals))(*ordinals) if ordinals else None
-        ok = self.called("lxla_mesh_create", self.env, texts(*[name.encode() for name in names] or [b""]),
-                         (c_int64 * max(rank, 1))(*sizes), rank, given, byref(made), out=[made])
+        ok = self.called(
+            "lxla_mesh_create",
+            self.env,
+            texts(*[name.encode() for name in names] or [b""]),
+            (c_int64 * max(rank, 1))(*sizes),
+            rank,
+            given,
+            byref(made),
+            out=[made],
+        )
         self.decided("lxla_mesh_create", ok, right, (names, sizes, ordinals))
         if not ok:
             return
@@ -142,7 +158,11 @@ class Fuzzer:
         text = ",".join(entries)
         while r.random() < 0.2:
             at = r.randint(0, len(text))
-            text = text[:at] + r.choice(["", "-", "+", ",", "a", "b", " ", "é", "data", "model", "\n"]) + text[at + r.randint(0, 1) :]
+            text = (
+                text[:at]
+                + r.choice(["", "-", "+", ",", "a", "b", " ", "é", "data", "model", "\n"])
+                + text[at + r.randint(0, 1) :]
+            )
         return text
 
     # --- Tensors ---
@@ -180,7 +200,9 @@ class Fuzzer:
     def values(self):
         dtype = self.rng.choice(list(DTYPES))
         shape = self.rng.choice(SHAPES)
-        return dtype, (np.arange(math.prod(shape)) % 100 % (2 if dtype == DTYPE["pred"] else 128)).astype(DTYPES[dtype]).reshape(shape)
+        return dtype, (np.arange(math.prod(shape)) % 100 % (2 if dtype == DTYPE["pred"] else 128)).astype(
+            DTYPES[dtype]
+        ).reshape(shape)
 
     def make_tensor(self):
         """From the host, from cpu, or from a device."""
@@ -250,13 +272,15 @@ class Fuzzer:
         if r.random() < 0.3:
             pairs = [(r.randint(-1, 3), r.randint(0, 4)) for _ in range(r.randint(0, 3))]
         flat = (c_int64 * max(2 * len(pairs), 1))(*[n for pair in pairs for n in pair])
-        name, arguments = r.choice([
-            ("lxla_all_reduce", (op, x, axes.encode())),
-            ("lxla_all_gather", (x, axes.encode(), axis)),
-            ("lxla_reduce_scatter", (op, x, axes.encode(), axis)),
-            ("lxla_all_to_all", (x, axes.encode(), axis, other)),
-            ("lxla_collective_permute", (x, axes.encode(), flat, len(pairs))),
-        ])
+        name, arguments = r.choice(
+            [
+                ("lxla_all_reduce", (op, x, axes.encode())),
+                ("lxla_all_gather", (x, axes.encode(), axis)),
+                ("lxla_reduce_scatter", (op, x, axes.encode(), axis)),
+                ("lxla_all_to_all", (x, axes.encode(), axis, other)),
+                ("lxla_collective_permute", (x, axes.encode(), flat, len(pairs))),
+            ]
+        )
         if not self.called(name, *arguments, byref(made), out=[made]):
             return None
         # Zeros, where no pair has a target; a constant, where there are no elements.
@@ -309,8 +333,17 @@ class Fuzzer:
         abi.ok(abi.lib.lxla_computation_release(body))
 
     def run(self, calls):
-        actions = [self.make_mesh, self.release_mesh, self.make_tensor, self.make_tensor, self.make_tensor, self.constrain, self.constrain,
-                   self.combine, self.map_shards]
+        actions = [
+            self.make_mesh,
+            self.release_mesh,
+            self.make_tensor,
+            self.make_tensor,
+            self.make_tensor,
+            self.constrain,
+            self.constrain,
+            self.combine,
+            self.map_shards,
+        ]
         for i in range(calls):
             self.rng.choice(actions)()
             while len(self.tensors) > 40:
@@ -337,7 +370,9 @@ def main():
     except Wrong as wrong:
         print(wrong)
         return 1
-    print(f"{calls} calls, seed {seed}; succeeded:", ", ".join(f"{name} {n}" for name, n in sorted(fuzzer.done.items())))
+    print(
+        f"{calls} calls, seed {seed}; succeeded:", ", ".join(f"{name} {n}" for name, n in sorted(fuzzer.done.items()))
+    )
     return 0
 
 

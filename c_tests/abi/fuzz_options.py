@@ -18,10 +18,59 @@ OK, INVALID_ARGUMENT = abi.OK, abi.INVALID_ARGUMENT
 UNUSED = 2**64 - 1
 MOST_DEVICES = 1023
 NAMES = ["a", "b", "", "ü", "a b", "\\u0041", '\\"', "cpu_device_count", "node_id", "num_nodes", "x" * 300]
-VALUES = ["1", "-1", "0", "-0", "2", "01", "1.5", "1e3", "-2E-2", "1e39", "1e400", "1.", ".5", "+1", "0x1", "NaN", "Infinity",
-          str(2**63 - 1), str(-(2**63)), str(2**63), "9" * 30, "true", "false", "null", "tru", "[]", "[1]", "[1, -2,3]", "[1.0]",
-          "[true]", "[null]", '["1"]', "[[1]]", "[1,]", "[", "{}", '{"c": 1}', '""', '"text"', '"ü"', '"\\n"', '"\\u00e9"',
-          '"\\ud83d\\ude00"', '"\\ud800"', '"\\x"', '"\t"', '"', "'text'", "1024", "1023", ""]
+VALUES = [
+    "1",
+    "-1",
+    "0",
+    "-0",
+    "2",
+    "01",
+    "1.5",
+    "1e3",
+    "-2E-2",
+    "1e39",
+    "1e400",
+    "1.",
+    ".5",
+    "+1",
+    "0x1",
+    "NaN",
+    "Infinity",
+    str(2**63 - 1),
+    str(-(2**63)),
+    str(2**63),
+    "9" * 30,
+    "true",
+    "false",
+    "null",
+    "tru",
+    "[]",
+    "[1]",
+    "[1, -2,3]",
+    "[1.0]",
+    "[true]",
+    "[null]",
+    '["1"]',
+    "[[1]]",
+    "[1,]",
+    "[",
+    "{}",
+    '{"c": 1}',
+    '""',
+    '"text"',
+    '"ü"',
+    '"\\n"',
+    '"\\u00e9"',
+    '"\\ud83d\\ude00"',
+    '"\\ud800"',
+    '"\\x"',
+    '"\t"',
+    '"',
+    "'text'",
+    "1024",
+    "1023",
+    "",
+]
 NOISE = list('{}[],:"\\ \n\t01.-+eEtrufalsn') + ["ü", "\x7f", "\\u"]
 
 
@@ -79,7 +128,7 @@ def random_text(rng):
     text = space() + "{" + ",".join(member() for _ in range(rng.choice([0, 1, 1, 2, 3]))) + "}" + space()
     for _ in range(rng.choice([0, 0, 0, 1, 2])):
         at = rng.randrange(len(text) + 1)
-        text = rng.choice([text[:at] + rng.choice(NOISE) + text[at:], text[:at] + text[at + 1:], text[:at]])
+        text = rng.choice([text[:at] + rng.choice(NOISE) + text[at:], text[:at] + text[at + 1 :], text[:at]])
     return text
 
 
@@ -90,7 +139,9 @@ def check(text):
     status = abi.lib.lxla_env_create(byref(options), byref(env))
     right = is_right(text)
     if (status == OK) != right:
-        raise Wrong(f"{text!r}: status {status}, want {'success' if right else 'a refusal'}: {abi.lib.lxla_last_error_message()}")
+        raise Wrong(
+            f"{text!r}: status {status}, want {'success' if right else 'a refusal'}: {abi.lib.lxla_last_error_message()}"
+        )
     if status == OK:
         abi.release(env)
         return True

@@ -146,7 +146,9 @@ def load(path):
 
 
 # Every `#define LXLA_NAME` as NAME; classes of every typedef; functions; the latter two by their names in C.
-constants = SimpleNamespace(**{name: int(n) for name, n in re.findall(r"^#define LXLA_(\w+) (-?\d+)(?: /\*\*<.*\*/)?$", TEXT, re.M)})
+constants = SimpleNamespace(
+    **{name: int(n) for name, n in re.findall(r"^#define LXLA_(\w+) (-?\d+)(?: /\*\*<.*\*/)?$", TEXT, re.M)}
+)
 types = SimpleNamespace()
 functions = {}
 for statement in statements():

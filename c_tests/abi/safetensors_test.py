@@ -85,7 +85,9 @@ def number(array):
 
 def to_device(env, array):
     address = array.ctypes.data if array.size else None
-    return give(abi.lib.lxla_tensor_from_host, Tensor, env, xla(), number(array), *dims(*array.shape), address, array.nbytes)
+    return give(
+        abi.lib.lxla_tensor_from_host, Tensor, env, xla(), number(array), *dims(*array.shape), address, array.nbytes
+    )
 
 
 def check_tensor(tensor, array, name):
@@ -113,7 +115,9 @@ def save_with(path, tensors, metadata=(), keep=0):
     options.metadata_keys, options.metadata_values = (ctypes.cast(each, ctypes.POINTER(c_char_p)) for each in lists)
     options.n_metadata, options.keep_metadata = len(metadata), keep
     names = (c_char_p * len(tensors))(*(name.encode() for name in tensors))
-    return abi.lib.lxla_save_with_options(path.encode(), names, (Tensor * len(tensors))(*tensors.values()), len(tensors), byref(options))
+    return abi.lib.lxla_save_with_options(
+        path.encode(), names, (Tensor * len(tensors))(*tensors.values()), len(tensors), byref(options)
+    )
 
 
 def metadata_of(path):
@@ -161,7 +165,7 @@ def test_what_the_library_saves_python_loads(folder):
 
 def test_what_python_saves_the_library_loads(folder):
     env, arrays, path = new_env(), samples(), os.path.join(folder, "theirs")
-    for metadata in (None, {}, {"format": "np", "note": "é \" \\ \n"}):
+    for metadata in (None, {}, {"format": "np", "note": 'é " \\ \n'}):
         safetensors.numpy.save_file(arrays, path, metadata)
         for name, array in arrays.items():
             loaded = load(env, path, name)
@@ -204,7 +208,10 @@ def test_computed_and_transposed_tensors_are_row_major(folder):
 
 def test_names(folder):
     env, path = new_env(), os.path.join(folder, "names")
-    arrays = {name: np.array([i], np.int32) for i, name in enumerate(["", "a.b", "a b", 'q"\\\n\t', "é😀", "dtype", "x" * 5000])}
+    arrays = {
+        name: np.array([i], np.int32)
+        for i, name in enumerate(["", "a.b", "a b", 'q"\\\n\t', "é😀", "dtype", "x" * 5000])
+    }
     tensors = {name: to_device(env, array) for name, array in arrays.items()}
     ok(save(path, tensors))
     check_file(path, arrays)
@@ -255,7 +262,9 @@ def test_headers_that_contradict_themselves(folder):
     env, path = new_env(), os.path.join(folder, "contradictory")
 
     def tensor(begin, end, shape=None, dtype="U8"):
-        return f'{{"dtype":"{dtype}","shape":{[end - begin] if shape is None else shape},"data_offsets":[{begin},{end}]}}'
+        return (
+            f'{{"dtype":"{dtype}","shape":{[end - begin] if shape is None else shape},"data_offsets":[{begin},{end}]}}'
+        )
 
     largest = 2**64 - 1
     cases = [
@@ -275,7 +284,7 @@ def test_headers_that_contradict_themselves(folder):
         (f'{{"a":{tensor(0, 3, [-3])}}}', 3),
         (f'{{"a":{tensor(0, 3, [3.5])}}}', 3),
         (f'{{"a":{tensor(0, 3)}}}}}', 3),
-        (f'[{tensor(0, 3)}]', 3),
+        (f"[{tensor(0, 3)}]", 3),
         ('{"a":' * 5000, 3),
         ("", 0),
     ]
@@ -297,7 +306,14 @@ def test_the_name_that_the_format_keeps_for_itself(folder):
     release(tensor, env)
 
 
-METADATA = {"": "", "format": "np", "note": 'é😀 " \\ \n \t \x01', "a.b": "{}", "long": "x" * 200000, "__metadata__": "1"}
+METADATA = {
+    "": "",
+    "format": "np",
+    "note": 'é😀 " \\ \n \t \x01',
+    "a.b": "{}",
+    "long": "x" * 200000,
+    "__metadata__": "1",
+}
 
 
 def test_metadata_goes_both_ways(folder):
@@ -328,7 +344,11 @@ def test_metadata_of_a_replaced_file_is_kept(folder):
     tensor = to_device(env, array)
     version = {"lazyxla_version": abi.lib.lxla_version().decode()}
     safetensors.numpy.save_file({"b": array, "c": array}, path, METADATA | {"lazyxla_version": "0.0.1"})
-    for saved in (lambda: save(path, {"a": tensor}), lambda: save_with(path, {"a": tensor}), lambda: save_with(path, {"a": tensor}, keep=1)):
+    for saved in (
+        lambda: save(path, {"a": tensor}),
+        lambda: save_with(path, {"a": tensor}),
+        lambda: save_with(path, {"a": tensor}, keep=1),
+    ):
         ok(saved())
         check_file(path, {"a": array})
         assert metadata_of(path) == METADATA | version
@@ -361,7 +381,12 @@ def test_wrong_metadata_is_refused(folder):
         ([(b"\xff", b"")], {}, INVALID_ARGUMENT, "options.metadata_keys[0]: it is not UTF-8"),
         ([(b"k", b"\xff")], {}, INVALID_ARGUMENT, "options.metadata_values[0]: it is not UTF-8"),
         ([], {"keep": 3}, INVALID_ARGUMENT, "options.keep_metadata: 3 given; want 0, 1 or 2"),
-        ([(b"k", b"x" * 100000001)], {}, INVALID_ARGUMENT, "options.metadata_values: keys and values have 100000002 bytes"),
+        (
+            [(b"k", b"x" * 100000001)],
+            {},
+            INVALID_ARGUMENT,
+            "options.metadata_values: keys and values have 100000002 bytes",
+        ),
         ([(b"k", b"x" * 99999950)], {}, INVALID_ARGUMENT, "of them metadata; the safetensors format allows 100000000"),
     ]:
         refused(save_with(path, {"a": tensor}, metadata, **given), code, words)

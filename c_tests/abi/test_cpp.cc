@@ -58,11 +58,20 @@ TEST(elementwise_functions_of_one_operand) {
   Environment env;
   using Function = Tensor (*)(const Tensor &);
   const std::pair<Function, double (*)(double)> pairs[] = {
-      {lazyxla::abs, std::fabs},    {lazyxla::exp, std::exp},     {lazyxla::expm1, std::expm1},
-      {lazyxla::log, std::log},     {lazyxla::log1p, std::log1p}, {lazyxla::tanh, std::tanh},
-      {lazyxla::sqrt, std::sqrt},   {lazyxla::cbrt, std::cbrt},   {lazyxla::sin, std::sin},
-      {lazyxla::cos, std::cos},     {lazyxla::tan, std::tan},     {lazyxla::floor, std::floor},
-      {lazyxla::ceil, std::ceil},   {lazyxla::round_nearest_afz, std::round},
+      {lazyxla::abs, std::fabs},
+      {lazyxla::exp, std::exp},
+      {lazyxla::expm1, std::expm1},
+      {lazyxla::log, std::log},
+      {lazyxla::log1p, std::log1p},
+      {lazyxla::tanh, std::tanh},
+      {lazyxla::sqrt, std::sqrt},
+      {lazyxla::cbrt, std::cbrt},
+      {lazyxla::sin, std::sin},
+      {lazyxla::cos, std::cos},
+      {lazyxla::tan, std::tan},
+      {lazyxla::floor, std::floor},
+      {lazyxla::ceil, std::ceil},
+      {lazyxla::round_nearest_afz, std::round},
       {lazyxla::round_nearest_even, std::nearbyint},
       {lazyxla::negate, [](double v) { return -v; }},
       {lazyxla::sign, [](double) { return 1.0; }},
@@ -452,7 +461,8 @@ TEST(traced_computations_loops_and_branches) {
 
 TEST(computed_places_and_padding) {
   Environment env;
-  const Tensor x = floats(env, {1, 2, 3, 4}), one = lazyxla::convert(lazyxla::reshape(floats(env, {1}), {}), LXLA_DTYPE_S32);
+  const Tensor x = floats(env, {1, 2, 3, 4}),
+               one = lazyxla::convert(lazyxla::reshape(floats(env, {1}), {}), LXLA_DTYPE_S32);
   CHECK(lazyxla::dynamic_slice(x, {one}, {2}).read<float>() == (std::vector<float>{2, 3}));
   CHECK(lazyxla::dynamic_update_slice(x, floats(env, {9}), {one}).read<float>() == (std::vector<float>{1, 9, 3, 4}));
   const Tensor last = lazyxla::convert(floats(env, {-1, 0, 7}), LXLA_DTYPE_S32);

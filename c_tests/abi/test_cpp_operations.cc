@@ -17,25 +17,37 @@ TEST(elements_and_activations) {
   on_both([](const Place &at) {
     const Tensor x = matrix({-2, 0, 2}, {3}, at), low = Tensor::full({}, -1, LXLA_DTYPE_F32, at);
     CHECK(near(lazyxla::clamp(low, x, -low), {-1, 0, 1}));
-    CHECK(near(lazyxla::clamp(-1, x, 1), {-1, 0, 1}) && near(lazyxla::at_least(x, 0), {0, 0, 2}) && near(lazyxla::at_most(x, 1), {-2, 0, 1}));
-    CHECK(near(lazyxla::select(lazyxla::lt(x, 0), 7, x), {7, 0, 2}) && near(lazyxla::select(lazyxla::lt(x, 0), x, 7), {-2, 7, 7}));
+    CHECK(near(lazyxla::clamp(-1, x, 1), {-1, 0, 1}) && near(lazyxla::at_least(x, 0), {0, 0, 2}) &&
+          near(lazyxla::at_most(x, 1), {-2, 0, 1}));
+    CHECK(near(lazyxla::select(lazyxla::lt(x, 0), 7, x), {7, 0, 2}) &&
+          near(lazyxla::select(lazyxla::lt(x, 0), x, 7), {-2, 7, 7}));
     CHECK(has<int64_t>(lazyxla::select(lazyxla::lt(x, 0), 1, 2), {1, 2, 2}));
-    CHECK(near(lazyxla::floor_divide(x, 3), {-1, 0, 0}) && near(lazyxla::modulo(x, 3), {1, 0, 2}) && near(lazyxla::hypot(x, x), {2.828427f, 0, 2.828427f}));
-    CHECK(near(lazyxla::copysign(x, -1), {-2, 0, -2}) && near(lazyxla::logaddexp(x, x), {-1.306853f, 0.693147f, 2.693147f}));
-    CHECK(near(lazyxla::trunc(x * 0.75), {-1, 0, 1}) && near(lazyxla::log2(x + 6), {2, 2.584963f, 3}) && near(lazyxla::log10(x + 3), {0, 0.477121f, 0.698970f}));
-    CHECK(has<bool>(lazyxla::is_nan(x / 0), {false, true, false}) && has<bool>(lazyxla::is_inf(x / 0), {true, false, true}) && has<bool>(lazyxla::signbit(x), {true, false, false}));
+    CHECK(near(lazyxla::floor_divide(x, 3), {-1, 0, 0}) && near(lazyxla::modulo(x, 3), {1, 0, 2}) &&
+          near(lazyxla::hypot(x, x), {2.828427f, 0, 2.828427f}));
+    CHECK(near(lazyxla::copysign(x, -1), {-2, 0, -2}) &&
+          near(lazyxla::logaddexp(x, x), {-1.306853f, 0.693147f, 2.693147f}));
+    CHECK(near(lazyxla::trunc(x * 0.75), {-1, 0, 1}) && near(lazyxla::log2(x + 6), {2, 2.584963f, 3}) &&
+          near(lazyxla::log10(x + 3), {0, 0.477121f, 0.698970f}));
+    CHECK(has<bool>(lazyxla::is_nan(x / 0), {false, true, false}) &&
+          has<bool>(lazyxla::is_inf(x / 0), {true, false, true}) &&
+          has<bool>(lazyxla::signbit(x), {true, false, false}));
     const Tensor z = lazyxla::complex(x, x * 2);
-    CHECK(near(lazyxla::real(z), {-2, 0, 2}) && near(lazyxla::imag(z), {-4, 0, 4}) && near(lazyxla::imag(lazyxla::conj(z)), {4, 0, -4}));
+    CHECK(near(lazyxla::real(z), {-2, 0, 2}) && near(lazyxla::imag(z), {-4, 0, 4}) &&
+          near(lazyxla::imag(lazyxla::conj(z)), {4, 0, -4}));
     CHECK(has<int32_t>(lazyxla::bitcast_convert(x, LXLA_DTYPE_S32), {int32_t(0xC0000000), 0, 0x40000000}));
     CHECK(near(lazyxla::reduce_precision(x * 1.2, 8, 1), {-2, 0, 2}));
     const auto kept = lazyxla::optimization_barrier({x, z});
     CHECK(kept.size() == 2 && near(kept[0], {-2, 0, 2}));
     CHECK(near(lazyxla::relu(x), {0, 0, 2}) && near(lazyxla::gelu(x), {-0.0455003f, 0, 1.9544997f}));
-    CHECK(near(lazyxla::gelu_tanh(x), {-0.0454023f, 0, 1.9545977f}) && near(lazyxla::silu(x), {-0.238406f, 0, 1.761594f}));
+    CHECK(near(lazyxla::gelu_tanh(x), {-0.0454023f, 0, 1.9545977f}) &&
+          near(lazyxla::silu(x), {-0.238406f, 0, 1.761594f}));
     CHECK(near(lazyxla::relu6(x * 4), {0, 0, 6}) && near(lazyxla::elu(x), {-0.864665f, 0, 2}));
-    CHECK(near(lazyxla::selu(x), {-1.520167f, 0, 2.101402f}) && near(lazyxla::softplus(x), {0.126928f, 0.693147f, 2.126928f}));
-    CHECK(near(lazyxla::mish(x), {-0.252501f, 0, 1.943959f}) && near(lazyxla::log_sigmoid(x), {-2.126928f, -0.693147f, -0.126928f}));
-    CHECK(near(lazyxla::hard_sigmoid(x), {1.f / 6, 0.5f, 5.f / 6}) && near(lazyxla::hard_swish(x), {-1.f / 3, 0, 5.f / 3}));
+    CHECK(near(lazyxla::selu(x), {-1.520167f, 0, 2.101402f}) &&
+          near(lazyxla::softplus(x), {0.126928f, 0.693147f, 2.126928f}));
+    CHECK(near(lazyxla::mish(x), {-0.252501f, 0, 1.943959f}) &&
+          near(lazyxla::log_sigmoid(x), {-2.126928f, -0.693147f, -0.126928f}));
+    CHECK(near(lazyxla::hard_sigmoid(x), {1.f / 6, 0.5f, 5.f / 6}) &&
+          near(lazyxla::hard_swish(x), {-1.f / 3, 0, 5.f / 3}));
     CHECK(near(lazyxla::erf(x), {-0.995322f, 0, 0.995322f}) && near(lazyxla::erfc(x), {1.995322f, 1, 0.004678f}));
     CHECK(has<bool>(lazyxla::lt(x, 1), {true, true, false}) && has<bool>(lazyxla::ge(0, x), {true, true, false}));
     CHECK(has<bool>(lazyxla::compare_total_order(LXLA_COMPARE_LT, -(x * 0), x * 0), {false, true, true}));
@@ -43,16 +55,21 @@ TEST(elements_and_activations) {
     big += int64_t{1} << 62;
     CHECK(has<int64_t>(big, {(int64_t{1} << 62) + 1}));
     CHECK(has<uint64_t>(Tensor::full_exact({1}, UINT64_MAX, LXLA_DTYPE_U64, at), {UINT64_MAX}));
-    CHECK(has<int64_t>(Tensor::arange_exact(INT64_MAX - 2, INT64_MAX, 1, LXLA_DTYPE_S64, at), {INT64_MAX - 2, INT64_MAX - 1}));
-    CHECK(has<int64_t>(Tensor::linspace_exact(INT64_MIN, INT64_MAX, 2, true, LXLA_DTYPE_S64, at), {INT64_MIN, INT64_MAX}));
+    CHECK(has<int64_t>(Tensor::arange_exact(INT64_MAX - 2, INT64_MAX, 1, LXLA_DTYPE_S64, at),
+                       {INT64_MAX - 2, INT64_MAX - 1}));
+    CHECK(has<int64_t>(Tensor::linspace_exact(INT64_MIN, INT64_MAX, 2, true, LXLA_DTYPE_S64, at),
+                       {INT64_MIN, INT64_MAX}));
   });
 }
 
 TEST(dtypes) {
-  CHECK(lazyxla::dtype_size(LXLA_DTYPE_C128) == 16 && lazyxla::dtype_promote(LXLA_DTYPE_S64, LXLA_DTYPE_F16) == LXLA_DTYPE_F16);
-  CHECK(lazyxla::dtype_can_cast(LXLA_DTYPE_U8, LXLA_DTYPE_S16) && !lazyxla::dtype_can_cast(LXLA_DTYPE_F64, LXLA_DTYPE_F32));
+  CHECK(lazyxla::dtype_size(LXLA_DTYPE_C128) == 16 &&
+        lazyxla::dtype_promote(LXLA_DTYPE_S64, LXLA_DTYPE_F16) == LXLA_DTYPE_F16);
+  CHECK(lazyxla::dtype_can_cast(LXLA_DTYPE_U8, LXLA_DTYPE_S16) &&
+        !lazyxla::dtype_can_cast(LXLA_DTYPE_F64, LXLA_DTYPE_F32));
   CHECK(lazyxla::dtype_info(LXLA_DTYPE_F32).digits == 6);
-  const lazyxla::Scalar wrapped = lazyxla::Scalar(300).cast(LXLA_DTYPE_S8), infinite = lazyxla::Scalar(-1e300).cast(LXLA_DTYPE_F32);
+  const lazyxla::Scalar wrapped = lazyxla::Scalar(300).cast(LXLA_DTYPE_S8),
+                        infinite = lazyxla::Scalar(-1e300).cast(LXLA_DTYPE_F32);
   CHECK(wrapped.get()->dtype == LXLA_DTYPE_S8 && wrapped.get()->value.i == 44);
   CHECK(infinite.get()->dtype == LXLA_DTYPE_F32 && infinite.get()->value.f == -HUGE_VAL);
   REFUSED(LXLA_INVALID_ARGUMENT, "lxla_scalar_cast: dtype: 99", lazyxla::Scalar(1).cast(99));
@@ -61,22 +78,31 @@ TEST(dtypes) {
 TEST(arrangements) {
   on_both([](const Place &at) {
     const Tensor x = matrix({1, 2, 3, 4, 5, 6}, {2, 3}, at);
-    CHECK(lazyxla::expand_dims(x, {0}).dims() == (Dims{1, 2, 3}) && lazyxla::squeeze(lazyxla::expand_dims(x, {0, -1})).rank() == 2);
+    CHECK(lazyxla::expand_dims(x, {0}).dims() == (Dims{1, 2, 3}) &&
+          lazyxla::squeeze(lazyxla::expand_dims(x, {0, -1})).rank() == 2);
     CHECK(near(lazyxla::stack({x, x}, 1), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
-    CHECK(near(lazyxla::split(x, Dims{1, 2}, 1)[1], {2, 3, 5, 6}) && near(lazyxla::split(x, size_t{2}, 0)[1], {4, 5, 6}));
+    CHECK(near(lazyxla::split(x, Dims{1, 2}, 1)[1], {2, 3, 5, 6}) &&
+          near(lazyxla::split(x, size_t{2}, 0)[1], {4, 5, 6}));
     CHECK(near(lazyxla::slice_axis(x, 1, -2, 3), {2, 3, 5, 6}) && near(lazyxla::reverse(x, {0}), {4, 5, 6, 1, 2, 3}));
-    CHECK(near(lazyxla::flip(x), {6, 5, 4, 3, 2, 1}) && near(lazyxla::flip(x, Dims{}), {1, 2, 3, 4, 5, 6}) && near(lazyxla::roll(x, {1}, {1}), {3, 1, 2, 6, 4, 5}));
-    CHECK(near(lazyxla::pad(x, 9, {0, 1}, {0, -1}), {9, 1, 2, 9, 4, 5}) && lazyxla::squeeze(lazyxla::expand_dims(x, {0}), Dims{}).rank() == 3);
+    CHECK(near(lazyxla::flip(x), {6, 5, 4, 3, 2, 1}) && near(lazyxla::flip(x, Dims{}), {1, 2, 3, 4, 5, 6}) &&
+          near(lazyxla::roll(x, {1}, {1}), {3, 1, 2, 6, 4, 5}));
+    CHECK(near(lazyxla::pad(x, 9, {0, 1}, {0, -1}), {9, 1, 2, 9, 4, 5}) &&
+          lazyxla::squeeze(lazyxla::expand_dims(x, {0}), Dims{}).rank() == 3);
     CHECK(near(lazyxla::tile(x, {1, 2}), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     CHECK(near(lazyxla::repeat(x, 2, 0), {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
     CHECK(near(lazyxla::tril(x), {1, 0, 0, 4, 5, 0}) && near(lazyxla::triu(x, 1), {0, 2, 3, 0, 0, 6}));
-    CHECK(near(Tensor::arange(1, 2, 0.5, LXLA_DTYPE_F32, at), {1, 1.5f}) && near(Tensor::eye(1, 2, 1, LXLA_DTYPE_F32, at), {0, 1}));
+    CHECK(near(Tensor::arange(1, 2, 0.5, LXLA_DTYPE_F32, at), {1, 1.5f}) &&
+          near(Tensor::eye(1, 2, 1, LXLA_DTYPE_F32, at), {0, 1}));
     CHECK(near(Tensor::linspace(0, 1, 3, true, LXLA_DTYPE_F32, at), {0, 0.5f, 1}));
-    const Tensor places = Tensor::from_host(std::vector<int32_t>{1, 0}, {2}, at), column = lazyxla::reshape(places, {2, 1});
+    const Tensor places = Tensor::from_host(std::vector<int32_t>{1, 0}, {2}, at),
+                 column = lazyxla::reshape(places, {2, 1});
     CHECK(near(lazyxla::one_hot(places, 2), {0, 1, 1, 0}) && near(lazyxla::take_along_axis(x, column, 1), {2, 4}));
-    CHECK(near(lazyxla::scatter_along(LXLA_SCATTER_SUM, x, column, lazyxla::take_along_axis(x, column, 1), 1), {1, 4, 3, 8, 5, 6}));
-    CHECK(near(lazyxla::index_add(x, 0, places, x), {5, 7, 9, 5, 7, 9}) && near(lazyxla::index_copy(x, 0, places, x), {4, 5, 6, 1, 2, 3}));
-    CHECK(near(lazyxla::sort_along(x, 1, true), {3, 2, 1, 6, 5, 4}) && has<int64_t>(lazyxla::argsort(x, 0, true), {1, 1, 1, 0, 0, 0}));
+    CHECK(near(lazyxla::scatter_along(LXLA_SCATTER_SUM, x, column, lazyxla::take_along_axis(x, column, 1), 1),
+               {1, 4, 3, 8, 5, 6}));
+    CHECK(near(lazyxla::index_add(x, 0, places, x), {5, 7, 9, 5, 7, 9}) &&
+          near(lazyxla::index_copy(x, 0, places, x), {4, 5, 6, 1, 2, 3}));
+    CHECK(near(lazyxla::sort_along(x, 1, true), {3, 2, 1, 6, 5, 4}) &&
+          has<int64_t>(lazyxla::argsort(x, 0, true), {1, 1, 1, 0, 0, 0}));
     const auto [values, indices] = lazyxla::topk(x, 2);
     CHECK(near(values, {3, 2, 6, 5}) && has<int64_t>(indices, {2, 1, 2, 1}));
     CHECK(near(lazyxla::gather(x, places, {{1}, {0}, {}, {}, {0}, 1, {1, 3}}), {4, 5, 6, 1, 2, 3}));
@@ -89,14 +115,18 @@ TEST(statistics_and_products) {
   on_both([](const Place &at) {
     const Tensor x = matrix({1, 2, 3, 4, 5, 9}, {2, 3}, at), square = matrix({4, 2, 2, 5}, {2, 2}, at);
     CHECK(near(lazyxla::sum(x), {24}) && near(lazyxla::mean(x, Dims{}), {1, 2, 3, 4, 5, 9}));
-    CHECK(near(lazyxla::mean(x), {4}) && near(lazyxla::mean(x, {1}), {2, 6}) && near(lazyxla::logsumexp(x * 0, {1}), {1.098612f, 1.098612f}));
+    CHECK(near(lazyxla::mean(x), {4}) && near(lazyxla::mean(x, {1}), {2, 6}) &&
+          near(lazyxla::logsumexp(x * 0, {1}), {1.098612f, 1.098612f}));
     CHECK(near(lazyxla::variance(x, {1}, 1), {1, 7}) && near(lazyxla::standard_deviation(x, {1}, 1), {1, 2.645751f}));
     CHECK(near(lazyxla::norm(matrix({3, 4}, {2}, at)), {5}) && near(lazyxla::norm(x, {0}, 1), {5, 7, 12}));
-    CHECK(near(lazyxla::softmax(x * 0, 0), {.5f, .5f, .5f, .5f, .5f, .5f}) && near(lazyxla::log_softmax(matrix({0, 0}, {2}, at)), {-0.693147f, -0.693147f}));
-    CHECK(near(lazyxla::layer_norm(x, {1}, Tensor(), x * 0 + 1, 0), {-0.224745f, 1, 2.224745f, 0.0741799f, 0.53709f, 2.38873f}));
+    CHECK(near(lazyxla::softmax(x * 0, 0), {.5f, .5f, .5f, .5f, .5f, .5f}) &&
+          near(lazyxla::log_softmax(matrix({0, 0}, {2}, at)), {-0.693147f, -0.693147f}));
+    CHECK(near(lazyxla::layer_norm(x, {1}, Tensor(), x * 0 + 1, 0),
+               {-0.224745f, 1, 2.224745f, 0.0741799f, 0.53709f, 2.38873f}));
     CHECK(has<int64_t>(lazyxla::argmax(x, 1), {2, 2}) && has<int64_t>(lazyxla::argmin(x, 0), {0, 0, 0}));
     CHECK(near(lazyxla::cumsum(x, 1), {1, 3, 6, 4, 9, 18}) && near(lazyxla::cumprod(x, 0), {1, 2, 3, 4, 10, 27}));
-    CHECK(near(lazyxla::einsum("ij,ij->i", {x, x}), {14, 122}) && near(lazyxla::dot_general(x, x, {{}, {}, {1}, {1}}), {14, 41, 41, 122}));
+    CHECK(near(lazyxla::einsum("ij,ij->i", {x, x}), {14, 122}) &&
+          near(lazyxla::dot_general(x, x, {{}, {}, {1}, {1}}), {14, 41, 41, 122}));
     const Tensor image = lazyxla::reshape(x, {1, 1, 2, 3}), kernel = matrix({1, 1}, {1, 1, 1, 2}, at);
     lazyxla::Convolution by_two;
     by_two.window_strides = {1, 2};
@@ -121,10 +151,12 @@ TEST(random_numbers_of_keys) {
   on_both([](const Place &at) {
     const Tensor key = Tensor::from_host(std::vector<uint32_t>{0, 42}, {2}, at);
     // Values of jax.random for jax.random.key(42).
-    CHECK(has<uint32_t>(lazyxla::random_bits(LXLA_RNG_THREE_FRY, key, LXLA_DTYPE_U32, {2}), {2098992034u, 2919706841u}));
+    CHECK(
+        has<uint32_t>(lazyxla::random_bits(LXLA_RNG_THREE_FRY, key, LXLA_DTYPE_U32, {2}), {2098992034u, 2919706841u}));
     const Tensor keys = lazyxla::random_split(LXLA_RNG_PHILOX, key, 3);
     CHECK(keys.dims() == (Dims{3, 2}));
-    for (const Tensor &u : {lazyxla::random_uniform(LXLA_RNG_PHILOX, key, {100}, 2, 3), lazyxla::random_normal(LXLA_RNG_PHILOX, key, {100})})
+    for (const Tensor &u : {lazyxla::random_uniform(LXLA_RNG_PHILOX, key, {100}, 2, 3),
+                            lazyxla::random_normal(LXLA_RNG_PHILOX, key, {100})})
       CHECK(u.dims() == Dims{100} && u.dtype() == LXLA_DTYPE_F32);
     const float mean = lazyxla::mean(lazyxla::random_uniform(LXLA_RNG_THREE_FRY, key, {1000}, 2, 3)).read<float>()[0];
     CHECK(2.4f < mean && mean < 2.6f);
@@ -139,8 +171,8 @@ TEST(operations_with_computations) {
   on_both([](const Place &at) {
     const Place &traced = at;
     Tensor p = Tensor::placeholder({}, LXLA_DTYPE_F32, traced), q = Tensor::placeholder({}, LXLA_DTYPE_F32, traced);
-    const lazyxla::Computation sum({p, q}, {p + q}), less({p, q}, {lazyxla::lt(p, q)}), more({p, q}, {lazyxla::ge(p, q)}),
-        twice({p}, {p * 2}), same({p}, {p + 0});
+    const lazyxla::Computation sum({p, q}, {p + q}), less({p, q}, {lazyxla::lt(p, q)}),
+        more({p, q}, {lazyxla::ge(p, q)}), twice({p}, {p * 2}), same({p}, {p + 0});
     const Tensor x = matrix({3, 1, 2}, {3}, at), zero = Tensor::full({}, 0, LXLA_DTYPE_F32, at);
     CHECK(near(lazyxla::sort(less, {x})[0], {1, 2, 3}) && near(lazyxla::reduce_with(sum, {x}, {zero}, {0})[0], {6}));
     lazyxla::Windows pairs;
@@ -159,10 +191,12 @@ TEST(selections) {
   on_both([](const Place &at) {
     const Tensor x = matrix({3, 0, 2, 3}, {2, 2}, at), zero = Tensor::full({}, 0, LXLA_DTYPE_F32, at);
     const auto places = lazyxla::nonzero(x, 4, 9, LXLA_DTYPE_S32);
-    CHECK(has<int32_t>(places[0], {0, 1, 1, 9}) && has<int32_t>(places[1], {0, 0, 1, 9}) && has<int32_t>(places[2], {3}));
+    CHECK(has<int32_t>(places[0], {0, 1, 1, 9}) && has<int32_t>(places[1], {0, 0, 1, 9}) &&
+          has<int32_t>(places[2], {3}));
     CHECK(near(lazyxla::mask_select(x, lazyxla::gt(x, zero + 2), 3, zero)[0], {3, 3, 0}));
     const auto all = lazyxla::unique(x, 4, zero - 1, LXLA_DTYPE_S32);
-    CHECK(near(all.values, {0, 2, 3, -1}) && has<int32_t>(all.indices, {1, 2, 0, 1}) && has<int32_t>(all.counts, {1, 1, 2, 0}));
+    CHECK(near(all.values, {0, 2, 3, -1}) && has<int32_t>(all.indices, {1, 2, 0, 1}) &&
+          has<int32_t>(all.counts, {1, 1, 2, 0}));
     CHECK(has<int32_t>(all.inverse, {2, 0, 1, 2}) && has<int32_t>(all.count, {3}));
     CHECK(has<int32_t>(lazyxla::searchsorted(lazyxla::unique(x, 3).values, x, true, LXLA_DTYPE_S32), {3, 1, 2, 3}));
     const Tensor i = Tensor::from_host(std::vector<int32_t>{1, -2}, {2}, at);
@@ -177,11 +211,16 @@ TEST(selections) {
 TEST(functions_of_one_and_two) {
   on_both([](const Place &at) {
     const Tensor x = matrix({0.5f}, {1}, at);
-    CHECK(near(lazyxla::sinh(x), {0.5210953f}) && near(lazyxla::cosh(x), {1.1276260f}) && near(lazyxla::asin(x), {0.5235988f}));
-    CHECK(near(lazyxla::acos(x), {1.0471976f}) && near(lazyxla::atan(x), {0.4636476f}) && near(lazyxla::asinh(x), {0.4812118f}));
-    CHECK(near(lazyxla::acosh(x + 1), {0.9624237f}) && near(lazyxla::atanh(x), {0.5493061f}) && near(lazyxla::lgamma(x), {0.5723649f}));
-    CHECK(near(lazyxla::digamma(x), {-1.9635100f}) && near(lazyxla::trigamma(x), {4.9348022f}) && near(lazyxla::erf_inv(x), {0.4769363f}));
-    CHECK(near(lazyxla::bessel_i0e(x), {0.6450353f}) && near(lazyxla::bessel_i1e(x), {0.1564208f}) && near(lazyxla::normal_cdf(x), {0.6914625f}));
+    CHECK(near(lazyxla::sinh(x), {0.5210953f}) && near(lazyxla::cosh(x), {1.1276260f}) &&
+          near(lazyxla::asin(x), {0.5235988f}));
+    CHECK(near(lazyxla::acos(x), {1.0471976f}) && near(lazyxla::atan(x), {0.4636476f}) &&
+          near(lazyxla::asinh(x), {0.4812118f}));
+    CHECK(near(lazyxla::acosh(x + 1), {0.9624237f}) && near(lazyxla::atanh(x), {0.5493061f}) &&
+          near(lazyxla::lgamma(x), {0.5723649f}));
+    CHECK(near(lazyxla::digamma(x), {-1.9635100f}) && near(lazyxla::trigamma(x), {4.9348022f}) &&
+          near(lazyxla::erf_inv(x), {0.4769363f}));
+    CHECK(near(lazyxla::bessel_i0e(x), {0.6450353f}) && near(lazyxla::bessel_i1e(x), {0.1564208f}) &&
+          near(lazyxla::normal_cdf(x), {0.6914625f}));
     CHECK(has<float>(lazyxla::nextafter(x, 1), {0.50000006f}));
     CHECK(near(lazyxla::polygamma(2, x), {-16.8287966f}) && near(lazyxla::zeta(2, x), {4.9348022f}));
   });
@@ -217,7 +256,8 @@ TEST(derivatives_and_batching) {
     CHECK(near(mapped[0], {90, 161, 254}) && near(mapped[1], {0, 1, 2, 3, 4, 5}));
     REFUSED(LXLA_INVALID_ARGUMENT, "in_axes", lazyxla::vmap(f, {0}, {0, 0}, 3));
     // A policy of f's own.
-    for (const auto &kept : {lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE), lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, {"square"})})
+    for (const auto &kept : {lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE),
+                             lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, {"square"})})
       CHECK(near(lazyxla::value_and_grad(kept)({x, n})[2], {4, 60}) && near(kept({x, n})[0], {94}));
     REFUSED(LXLA_INVALID_ARGUMENT, "saved_names", lazyxla::checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, {"square"}));
     // What f captured, as a parameter: w.
@@ -234,12 +274,14 @@ TEST(derivatives_and_batching) {
     // A batching of the caller's: 3 times the value.
     const Tensor many = Tensor::placeholder({3, 2}, LXLA_DTYPE_F32, at);
     const lazyxla::Computation thrice({many}, {many * 3}), batching = lazyxla::with_vmap(same, thrice);
-    CHECK(near(lazyxla::vmap(batching, {0}, {0}, 3)({matrix({0, 1, 2, 3, 4, 5}, {3, 2}, at)})[0], {0, 3, 6, 9, 12, 15}));
+    CHECK(
+        near(lazyxla::vmap(batching, {0}, {0}, 3)({matrix({0, 1, 2, 3, 4, 5}, {3, 2}, at)})[0], {0, 3, 6, 9, 12, 15}));
     const lazyxla::Computation stopped({p}, {lazyxla::sum(lazyxla::stop_gradient(p) * p)});
     CHECK(near(lazyxla::value_and_grad(stopped)({x})[1], {2, 3}));
     // Gradients of what waits for a placeholder.
     const Tensor cube = p * p * p;
-    const lazyxla::Computation of_sum({p}, lazyxla::gradients({lazyxla::sum(cube)}, {p})), of_cube({p}, lazyxla::gradients({cube}, {p}, {w}));
+    const lazyxla::Computation of_sum({p}, lazyxla::gradients({lazyxla::sum(cube)}, {p})),
+        of_cube({p}, lazyxla::gradients({cube}, {p}, {w}));
     CHECK(near(of_sum({x})[0], {12, 27}) && near(of_cube({x})[0], {12, 270}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::gradients", lazyxla::gradients({cube}, {p}, {}));
   });
@@ -269,7 +311,8 @@ TEST(what_runs_and_what_it_takes) {
   without.wait();
   CHECK(lazyxla::file_metadata("test_cpp_names.safetensors") == "{" + version + "}");
   std::remove("test_cpp_names.safetensors");
-  REFUSED(LXLA_NOT_FOUND, "no_such_target", lazyxla::custom_call("no_such_target", {x}, {{LXLA_DTYPE_F32, {2}}})[0].read<float>());
+  REFUSED(LXLA_NOT_FOUND, "no_such_target",
+          lazyxla::custom_call("no_such_target", {x}, {{LXLA_DTYPE_F32, {2}}})[0].read<float>());
   CHECK(lazyxla::version() == lxla_version());
 }
 

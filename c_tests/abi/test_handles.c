@@ -175,7 +175,8 @@ TEST(h1_wrong_sizes_ranks_and_dims) {
   start();
   lxla_tensor t = one(env, 1), out = {9};
   float v[4] = {0};
-  WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(2), v, 7, &out), "size_bytes: 7 given; f32[2] has 8 bytes");
+  WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(2), v, 7, &out),
+        "size_bytes: 7 given; f32[2] has 8 bytes");
   WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(-1), v, 4, &out), "dims[0] is -1");
   WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(INT64_MAX, 4), v, 16, &out), "more elements");
   WRONG(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(1ll << 40, 1ll << 40), 0, &out), "more elements");
@@ -186,7 +187,8 @@ TEST(h1_wrong_sizes_ranks_and_dims) {
   WRONG(lxla_tensor_write(t, v, 3), "size_bytes: 3 given; f32[1] has 4 bytes");
   WRONG(lxla_tensor_dims(t, many, 0), "capacity: 0");
   WRONG(lxla_sync(&t, SIZE_MAX), "tensors");
-  WRONG(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, (const int64_t *)((const char *)many + 1), 1, 0, &out), "aligned");
+  WRONG(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, (const int64_t *)((const char *)many + 1), 1, 0, &out),
+        "aligned");
   lxla_tensor wide = from_f32(env, DIMS(2, 2), v);
   WRONG(lxla_tensor_assign(t, wide), "src: it is f32[2,2]; dst is f32[1]");
   WRONG(lxla_binary_inplace(ADD, t, wide), "dst: it is f32[1]");
@@ -279,7 +281,8 @@ TEST(h1_pred_is_0_or_1) {
   start();
   lxla_tensor out = {9}, good;
   const uint8_t bad[] = {1, 0, 2}, fine[] = {1, 0, 1};
-  WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_PRED, DIMS(3), bad, 3, &out), "element 2 of pred[3] is 2; pred takes 0 or 1");
+  WRONG(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_PRED, DIMS(3), bad, 3, &out),
+        "element 2 of pred[3] is 2; pred takes 0 or 1");
   EQUAL(out.id, 9);
   OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_PRED, DIMS(3), fine, 3, &good));
   WRONG(lxla_tensor_write(good, bad, 3), "pred takes 0 or 1");

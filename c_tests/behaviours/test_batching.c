@@ -34,7 +34,8 @@ BOTH_TEST(t6_vmap_of_a_gradient_is_one_gradient_for_each_example) {
   OK(lxla_reduce(LXLA_REDUCE_SUM, r[1], (int64_t[]){0}, 1, 0, &wanted));
   ARE_NEAR(sum[1], own(wanted));
   // Nested batches: all pairs of w and x.
-  const lxla_computation pairs = vmap(vmap(f, LIST(int64_t, -1, 0), LIST(int64_t, 0), 3), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2);
+  const lxla_computation pairs =
+      vmap(vmap(f, LIST(int64_t, -1, 0), LIST(int64_t, 0), 3), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2);
   apply(pairs, TENSORS(DATA(DIMS(2, 2), 3, 1, 1, 0), x), r, 1);
   IS(r[0], DIMS(2, 3), 25, 16, 4, 1, 0, 1);
 }
@@ -56,7 +57,8 @@ BOTH_TEST(t6_results_that_are_not_mapped) {
 
 BOTH_TEST(t6_vmap_of_branches_and_loops) {
   const lxla_tensor x = HOLE(SCALAR), i = HOLE(SCALAR), k = hole_of(S32, SCALAR), batch = DATA(DIMS(4), 8, -3, 1, 3);
-  const lxla_computation square = traces(&x, 1, (lxla_tensor[]){mul(x, x)}, 1), negated = traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1);
+  const lxla_computation square = traces(&x, 1, (lxla_tensor[]){mul(x, x)}, 1),
+                         negated = traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1);
   lxla_tensor r[2], v[4];
   // A predicate and an index for each element.
   OK(lxla_cond(is_above(x, 0), square, negated, &x, 1, r, 1));
@@ -80,7 +82,8 @@ BOTH_TEST(t6_vmap_of_branches_and_loops) {
   IS(v[0], DIMS(4), 3, 0, 0, 2);
   IS(v[1], DIMS(4), 1, -3, 1, 0.75);
   // Its tangents, mapped.
-  apply(vmap(jvp(loop, NULL, 0), LIST(int64_t, 0, -1), LIST(int64_t, 0, 0, 0, 0), 4), TENSORS(batch, number_of(F32, 16)), v, 4);
+  apply(vmap(jvp(loop, NULL, 0), LIST(int64_t, 0, -1), LIST(int64_t, 0, 0, 0, 0), 4),
+        TENSORS(batch, number_of(F32, 16)), v, 4);
   IS(v[2], DIMS(4), 0, 0, 0, 0);
   IS(v[3], DIMS(4), 2, 16, 16, 4);
 }
@@ -95,8 +98,10 @@ static int occurrences_in(lxla_computation c, const char *words) {
 
 // A choice that is the same for all elements stays a choice of one branch, batched; other choices become selections.
 BOTH_TEST(t6_vmap_of_a_branch_by_a_common_choice) {
-  const lxla_tensor x = HOLE(SCALAR), p = hole_of(PRED, SCALAR), k = hole_of(S32, SCALAR), batch = DATA(DIMS(3), 1, -2, 3);
-  const lxla_computation branches[] = {traces(&x, 1, (lxla_tensor[]){mul(x, x)}, 1), traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1)};
+  const lxla_tensor x = HOLE(SCALAR), p = hole_of(PRED, SCALAR), k = hole_of(S32, SCALAR),
+                    batch = DATA(DIMS(3), 1, -2, 3);
+  const lxla_computation branches[] = {traces(&x, 1, (lxla_tensor[]){mul(x, x)}, 1),
+                                       traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1)};
   lxla_tensor r, v;
   OK(lxla_cond(p, branches[0], branches[1], &x, 1, &r, 1));
   const lxla_computation of_cond = traces(TENSORS(p, x), (lxla_tensor[]){own(r)}, 1);
@@ -122,7 +127,8 @@ BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
   const lxla_tensor key = hole_of(U32, DIMS(2)), keys = own(ARRAY(U32, uint32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6));
   lxla_tensor numbers, v, rows[3], pair[2];
   OK(lxla_random_uniform(LXLA_RNG_THREE_FRY, key, F32, DIMS(4), 0, 1, &numbers));
-  const lxla_computation of_key = traces(&key, 1, (lxla_tensor[]){own(numbers)}, 1), of_keys = vmap(of_key, LIST(int64_t, 0), LIST(int64_t, 0), 3);
+  const lxla_computation of_key = traces(&key, 1, (lxla_tensor[]){own(numbers)}, 1),
+                         of_keys = vmap(of_key, LIST(int64_t, 0), LIST(int64_t, 0), 3);
   apply(of_keys, &keys, 1, &v, 1);
   for (int i = 0; i < 3; i++) apply(of_key, (lxla_tensor[]){row(keys, i)}, 1, rows + i, 1);
   ARE_NEAR(v, stacked(rows, 3));
@@ -133,9 +139,11 @@ BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
   lxla_custom_call_options how = {.struct_size = sizeof how};
   OK(lxla_custom_call_options_init(&how));
   how.backend_config = "1,1,100,1e-6", how.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
-  OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how, pair));
+  OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how,
+                      pair));
   own(pair[0]);
-  const lxla_computation over = vmap(traces(&matrix, 1, (lxla_tensor[]){own(pair[1])}, 1), LIST(int64_t, 0), LIST(int64_t, 0), 2);
+  const lxla_computation over =
+      vmap(traces(&matrix, 1, (lxla_tensor[]){own(pair[1])}, 1), LIST(int64_t, 0), LIST(int64_t, 0), 2);
   apply(over, (lxla_tensor[]){DATA(DIMS(2, 2, 2), 2, 1, 1, 2, 5, 0, 0, 7)}, 1, &v, 1);
   IS_NEAR(v, DIMS(2, 2), 1, 3, 5, 7);
   EQUAL(occurrences_in(over, "stablehlo.while"), 1);
@@ -168,11 +176,12 @@ BOTH_TEST(t9_what_cannot_be_batched_is_named) {
   const lxla_tensor k = HOLE(SCALAR), a = HOLE(SCALAR), b = HOLE(SCALAR), x = HOLE(DIMS(3));
   lxla_computation made = {77}, ruled;
   lxla_tensor out;
-#define BY_K(result, words)                                                                                               \
-  REFUSED(lxla_computation_vmap(traces(TENSORS(k, x), (lxla_tensor[]){result}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), \
-                                2, &made),                                                                                \
+#define BY_K(result, words)                                                                              \
+  REFUSED(lxla_computation_vmap(traces(TENSORS(k, x), (lxla_tensor[]){result}, 1), LIST(int64_t, 0, -1), \
+                                LIST(int64_t, 0), 2, &made),                                             \
           LXLA_UNIMPLEMENTED, words)
-  const lxla_computation by_product = traces(TENSORS(a, b), (lxla_tensor[]){own(compared(LXLA_COMPARE_LT, mul(a, k), mul(b, k)))}, 1);
+  const lxla_computation by_product =
+      traces(TENSORS(a, b), (lxla_tensor[]){own(compared(LXLA_COMPARE_LT, mul(a, k), mul(b, k)))}, 1);
   OK(lxla_sort(by_product, &x, 1, 0, 1, &out));
   BY_K(own(out), "sort cannot be batched over values that its comparator captured");
   const lxla_computation weighted = traces(TENSORS(a, b), (lxla_tensor[]){add(mul(a, k), b)}, 1);
@@ -183,7 +192,8 @@ BOTH_TEST(t9_what_cannot_be_batched_is_named) {
   windows.rank = 1, windows.window_dimensions = (int64_t[]){3};
   OK(lxla_reduce_window(weighted, &x, (lxla_tensor[]){number_of(F32, 0)}, 1, &windows, &out));
   BY_K(own(out), "reduce_window cannot be batched over an initial value or a capture");
-  const lxla_computation at_least = owned(comparison(LXLA_COMPARE_GE, F32)), multiply = owned(of_two(MUL, F32)), sum = owned(of_two(ADD, F32));
+  const lxla_computation at_least = owned(comparison(LXLA_COMPARE_GE, F32)), multiply = owned(of_two(MUL, F32)),
+                         sum = owned(of_two(ADD, F32));
   OK(lxla_select_and_scatter(at_least, multiply, DATA(DIMS(3), 1, 3, 2), DATA(DIMS(1), 5), k, &windows, &out));
   BY_K(own(out), "select_and_scatter cannot be batched over an initial value, unless its combiner is a sum");
   const lxla_tensor pair = HOLE(DIMS(2, 3));
@@ -196,10 +206,12 @@ BOTH_TEST(t9_what_cannot_be_batched_is_named) {
   lxla_tensor v;
   OK(lxla_reduce_with(sum, &x, &k, 1, (int64_t[]){0}, 1, &out));
   const lxla_tensor starts = DATA(DIMS(2), 10, 20), values = DATA(DIMS(3), 1, 2, 3);
-  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2), TENSORS(starts, values), &v, 1);
+  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2),
+        TENSORS(starts, values), &v, 1);
   IS(v, DIMS(2), 16, 26);
   OK(lxla_select_and_scatter(at_least, sum, DATA(DIMS(3), 1, 3, 2), DATA(DIMS(1), 5), k, &windows, &out));
-  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2), TENSORS(starts, values), &v, 1);
+  apply(vmap(traces(TENSORS(k, x), (lxla_tensor[]){own(out)}, 1), LIST(int64_t, 0, -1), LIST(int64_t, 0), 2),
+        TENSORS(starts, values), &v, 1);
   IS(v, DIMS(2, 3), 10, 15, 10, 20, 25, 20);
 }
 
@@ -211,15 +223,19 @@ BOTH_TEST(t9_bad_arguments_of_vmap_are_named) {
 #define BAD_VMAP(words, in, out, size) REFUSED(lxla_computation_vmap(vector, in, out, size, &c), BAD, words)
   BAD_VMAP("in_axes: 1 given; the computation has 2 parameters", LIST(int64_t, 0), LIST(int64_t, 0, 0), 2);
   BAD_VMAP("out_axes: 3 given; the computation has 2 results", LIST(int64_t, 0, 0), LIST(int64_t, 0, 0, 0), 2);
-  BAD_VMAP("in_axes[1] is 3; parameter 1 is f32[3,2], want -1 (not mapped) to 2", LIST(int64_t, 0, 3), LIST(int64_t, 0, 0), 2);
+  BAD_VMAP("in_axes[1] is 3; parameter 1 is f32[3,2], want -1 (not mapped) to 2", LIST(int64_t, 0, 3),
+           LIST(int64_t, 0, 0), 2);
   BAD_VMAP("in_axes[0] is -2", LIST(int64_t, -2, 0), LIST(int64_t, 0, 0), 2);
-  BAD_VMAP("out_axes[0] is 2; result 0 is f32[2], want -1 (not mapped) to 1", LIST(int64_t, 0, 0), LIST(int64_t, 2, 0), 2);
-  BAD_VMAP("out_axes[0] is -1, and result 0 depends on a mapped argument", LIST(int64_t, 0, 0), LIST(int64_t, -1, 0), 2);
+  BAD_VMAP("out_axes[0] is 2; result 0 is f32[2], want -1 (not mapped) to 1", LIST(int64_t, 0, 0), LIST(int64_t, 2, 0),
+           2);
+  BAD_VMAP("out_axes[0] is -1, and result 0 depends on a mapped argument", LIST(int64_t, 0, 0), LIST(int64_t, -1, 0),
+           2);
   BAD_VMAP("size: 0 given; want at least 1", LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 0);
   BAD_VMAP("size: -3 given", LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), -3);
   REFUSED(lxla_computation_vmap(vector, NULL, 2, LIST(int64_t, 0, 0), 2, &c), LXLA_NULL_ARGUMENT, "in_axes");
   REFUSED(lxla_computation_vmap(vector, LIST(int64_t, 0, 0), NULL, 2, 2, &c), LXLA_NULL_ARGUMENT, "out_axes");
-  REFUSED(lxla_computation_vmap(vector, LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 2, NULL), LXLA_NULL_ARGUMENT, "out_computation");
+  REFUSED(lxla_computation_vmap(vector, LIST(int64_t, 0, 0), LIST(int64_t, 0, 0), 2, NULL), LXLA_NULL_ARGUMENT,
+          "out_computation");
   OK(lxla_computation_trace(&x, 1, &x, 1, &gone));
   OK(lxla_computation_release(gone));
   REFUSED(lxla_computation_vmap(gone, LIST(int64_t, 0), LIST(int64_t, 0), 2, &c), LXLA_INVALID_HANDLE, "f");

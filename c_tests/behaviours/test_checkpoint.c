@@ -29,13 +29,15 @@ static const struct {
   const char *name;
   size_t residuals;  // of twice_in_a_loss, of which x, the result of the first call, the second one, and c
 } policies[] = {
-    {LXLA_CHECKPOINT_SAVE_NONE, NULL, 4},     {LXLA_CHECKPOINT_SAVE_NAMED, "other", 4}, {LXLA_CHECKPOINT_SAVE_NAMED, "h", 6},
-    {LXLA_CHECKPOINT_SAVE_DOTS, NULL, 6},     {LXLA_CHECKPOINT_SAVE_ALL, NULL, 12},
+    {LXLA_CHECKPOINT_SAVE_NONE, NULL, 4}, {LXLA_CHECKPOINT_SAVE_NAMED, "other", 4},
+    {LXLA_CHECKPOINT_SAVE_NAMED, "h", 6}, {LXLA_CHECKPOINT_SAVE_DOTS, NULL, 6},
+    {LXLA_CHECKPOINT_SAVE_ALL, NULL, 12},
 };
 enum { POLICIES = sizeof policies / sizeof *policies };
 
 BOTH_TEST(t13_a_policy_of_a_computation_saves_what_it_says_of_its_inside) {
-  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75), c = DATA(DIMS(2, 2), 1, 2, 3, 4), one_f32 = number_of(F32, 1);
+  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75),
+                    c = DATA(DIMS(2, 2), 1, 2, 3, 4), one_f32 = number_of(F32, 1);
   const lxla_computation f = block(w), plain = twice_in_a_loss(f);
   lxla_vjp_options options = vjp_defaults();
   options.captured = 1;
@@ -74,7 +76,8 @@ static lxla_computation scanned(lxla_computation g) {
 }
 
 BOTH_TEST(t13_policies_in_scans_batches_and_derivatives_of_derivatives) {
-  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75), t = DATA(DIMS(2, 2), 1, -1, 2, 3);
+  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75),
+                    t = DATA(DIMS(2, 2), 1, -1, 2, 3);
   const lxla_tensor rows = DATA(DIMS(3, 2, 2), 1, 2, -0.5, 0.75, 0, 1, 2, 3, -1, -2, 0.5, 0.25);
   const lxla_computation f = block(w), loop = scanned(f);
   lxla_vjp_options options = vjp_defaults();
@@ -82,7 +85,8 @@ BOTH_TEST(t13_policies_in_scans_batches_and_derivatives_of_derivatives) {
   const size_t all = vjp_by(loop, &options).residuals;
   lxla_tensor want[5][6], got[6];
   for (int i = -1; i < POLICIES; i++) {
-    const lxla_computation g = i < 0 ? f : checkpointed(f, policies[i].policy, policies[i].name), of = i < 0 ? loop : scanned(g);
+    const lxla_computation g = i < 0 ? f : checkpointed(f, policies[i].policy, policies[i].name),
+                           of = i < 0 ? loop : scanned(g);
     const lxla_computation df = value_and_grad_by(of, &options);
     const lxla_tensor a = HOLE(DIMS(2, 2));
     lxla_tensor made[3];
@@ -123,11 +127,13 @@ BOTH_TEST(t13_policies_in_scans_batches_and_derivatives_of_derivatives) {
 
 // A policy within another one: each holds inside of its own computation.
 BOTH_TEST(t13_policies_nest) {
-  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75), c = DATA(DIMS(2, 2), 1, 2, 3, 4), one_f32 = number_of(F32, 1);
+  const lxla_tensor w = DATA(DIMS(2, 2), 0.5, -1, 0.25, 2), x = DATA(DIMS(2, 2), 1, 2, -0.5, 0.75),
+                    c = DATA(DIMS(2, 2), 1, 2, 3, 4), one_f32 = number_of(F32, 1);
   const lxla_computation f = block(w), plain = twice_in_a_loss(f);
   lxla_tensor want[2], got[2];
   pull(vjp_by(plain, NULL), TENSORS(x, c), &one_f32, 1, want);
-  const lxla_computation none_of_f = checkpointed(f, LXLA_CHECKPOINT_SAVE_NONE, NULL), all_of_f = checkpointed(f, LXLA_CHECKPOINT_SAVE_ALL, NULL);
+  const lxla_computation none_of_f = checkpointed(f, LXLA_CHECKPOINT_SAVE_NONE, NULL),
+                         all_of_f = checkpointed(f, LXLA_CHECKPOINT_SAVE_ALL, NULL);
   const struct {
     lxla_computation what;
     size_t residuals;
@@ -147,8 +153,10 @@ BOTH_TEST(t13_policies_nest) {
 
 // Rules stay: of clipping, of a jvp; a rule can be given to a computation with a policy.
 BOTH_TEST(t13_a_computation_with_a_policy_keeps_its_rules) {
-  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), by = DATA(DIMS(2), 1, 10), y = unary(LXLA_UNARY_SINE, x);
-  const lxla_computation primal = traces(&x, 1, &y, 1), forward = traces(&x, 1, TENSORS(y, x)), tangents = traces(TENSORS(x, c), TENSORS(y, times(mul(x, c), 100)));
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), by = DATA(DIMS(2), 1, 10),
+                    y = unary(LXLA_UNARY_SINE, x);
+  const lxla_computation primal = traces(&x, 1, &y, 1), forward = traces(&x, 1, TENSORS(y, x)),
+                         tangents = traces(TENSORS(x, c), TENSORS(y, times(mul(x, c), 100)));
   const lxla_computation backward = traces(TENSORS(x, c), (lxla_tensor[]){times(mul(x, c), 10)}, 1);
   lxla_computation made[2];
   OK(lxla_computation_with_jvp(primal, tangents, &made[0]));
@@ -176,7 +184,8 @@ static int64_t temporary(int32_t policy, lxla_tensor *dx) {
   float values[WIDTH * HIDDEN];
   for (int i = 0; i < WIDTH * HIDDEN; i++) values[i] = (float)((i * 7) % 13 - 6) / 64;
   const lxla_tensor start = own(array(F32, DIMS(ROWS, WIDTH), values, ROWS * WIDTH * sizeof *values));
-  const lxla_tensor a = own(array(F32, DIMS(WIDTH, HIDDEN), values, sizeof values)), b = own(array(F32, DIMS(HIDDEN, WIDTH), values, sizeof values));
+  const lxla_tensor a = own(array(F32, DIMS(WIDTH, HIDDEN), values, sizeof values)),
+                    b = own(array(F32, DIMS(HIDDEN, WIDTH), values, sizeof values));
   lxla_tensor y = start, of;
   for (int i = 0; i < BLOCKS; i++) apply(f, TENSORS(y, a, b), &y, 1);
   const lxla_tensor loss = total(mul(y, y));
@@ -189,7 +198,8 @@ static int64_t temporary(int32_t policy, lxla_tensor *dx) {
 
 XLA_TEST(t13_memory_falls_by_what_is_computed_again) {
   lxla_tensor d[3];
-  const int64_t all = temporary(0, &d[0]), none_saved = temporary(LXLA_CHECKPOINT_SAVE_NONE, &d[1]), saved = temporary(LXLA_CHECKPOINT_SAVE_ALL, &d[2]);
+  const int64_t all = temporary(0, &d[0]), none_saved = temporary(LXLA_CHECKPOINT_SAVE_NONE, &d[1]),
+                saved = temporary(LXLA_CHECKPOINT_SAVE_ALL, &d[2]);
   const int64_t inside = 64 * 512 * 4;
   CHECK(all > 8 * inside && saved > 8 * inside);
   CHECK(none_saved < 4 * inside);
@@ -199,7 +209,8 @@ XLA_TEST(t13_memory_falls_by_what_is_computed_again) {
 
 // Results that are parameters, integers, and a parameter without a gradient.
 BOTH_TEST(t13_results_that_are_parameters_and_integers_pass) {
-  const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, DIMS(2)), unused = HOLE(DIMS(2)), a = DATA(DIMS(2), 3, 4), k = own(ARRAY(S32, int32_t, DIMS(2), 5, 6));
+  const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, DIMS(2)), unused = HOLE(DIMS(2)), a = DATA(DIMS(2), 3, 4),
+                    k = own(ARRAY(S32, int32_t, DIMS(2), 5, 6));
   lxla_tensor as_float, y[4], v[6];
   OK(lxla_convert(n, F32, &as_float));
   const lxla_computation f = traces(TENSORS(x, n, unused), TENSORS(x, n, mul(mul(x, x), own(as_float)), tanh_of(x)));
@@ -209,14 +220,18 @@ BOTH_TEST(t13_results_that_are_parameters_and_integers_pass) {
   OK(lxla_tensor_retain(y[1]));
   HAS(y[1], S32, int32_t, DIMS(2), 5, 6);
   apply(g, TENSORS(x, n, unused), y, 4);
-  const lxla_computation loss = traces(TENSORS(x, n, unused), (lxla_tensor[]){total(add(times(y[0], 100), y[2])), y[1]}, 2), df = value_and_grad(loss);
+  const lxla_computation loss = traces(TENSORS(x, n, unused), (lxla_tensor[]){total(add(times(y[0], 100), y[2])), y[1]},
+                                       2),
+                         df = value_and_grad(loss);
   apply(df, TENSORS(a, k, a), v, 4);
   IS(v[2], DIMS(2), 100 + 30, 100 + 48);
   IS(v[3], DIMS(2), 0, 0);
   // One tensor as two arguments.
-  const lxla_computation product_of = checkpointed(traces(TENSORS(x, unused), (lxla_tensor[]){mul(x, tanh_of(unused))}, 1), LXLA_CHECKPOINT_SAVE_NONE, NULL);
+  const lxla_computation product_of = checkpointed(
+      traces(TENSORS(x, unused), (lxla_tensor[]){mul(x, tanh_of(unused))}, 1), LXLA_CHECKPOINT_SAVE_NONE, NULL);
   apply(product_of, TENSORS(x, x), y, 1);
-  apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y[0])}, 1)), (lxla_tensor[]){DATA(DIMS(2), 0.5, 0)}, 1, v, 2);
+  apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y[0])}, 1)), (lxla_tensor[]){DATA(DIMS(2), 0.5, 0)}, 1, v,
+        2);
   IS_NEAR(v[1], DIMS(2), tanh(0.5) + 0.5 * (1 - tanh(0.5) * tanh(0.5)), 0);
 }
 
@@ -247,12 +262,16 @@ BOTH_TEST(t13_bad_policies_are_named) {
   lxla_computation c = {77};
   const char *const names[] = {"a", NULL};
   REFUSED(lxla_computation_checkpoint(none_c, 1, NULL, 0, &c), LXLA_INVALID_HANDLE, "f");
-  REFUSED(lxla_computation_checkpoint(f, 0, NULL, 0, &c), BAD, "policy: 0 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
-  REFUSED(lxla_computation_checkpoint(f, 5, NULL, 0, &c), BAD, "policy: 5 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
-  REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, names, 1, &c), BAD, "saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED");
+  REFUSED(lxla_computation_checkpoint(f, 0, NULL, 0, &c), BAD,
+          "policy: 0 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
+  REFUSED(lxla_computation_checkpoint(f, 5, NULL, 0, &c), BAD,
+          "policy: 5 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
+  REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, names, 1, &c), BAD,
+          "saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, names, 2, &c), LXLA_NULL_ARGUMENT, "saved_names");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, NULL, 1, &c), LXLA_NULL_ARGUMENT, "saved_names");
-  REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, NULL, 0, NULL), LXLA_NULL_ARGUMENT, "out_computation");
+  REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, NULL, 0, NULL), LXLA_NULL_ARGUMENT,
+          "out_computation");
   EQUAL(c.id, 77);
 }
 

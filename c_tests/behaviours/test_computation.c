@@ -52,7 +52,8 @@ TEST(p6_what_does_not_fit_is_named) {
   lxla_tensor pair[] = {good, good};
   REFUSED(lxla_computation_call(f, pair, 2, out, 1), LXLA_INVALID_ARGUMENT, "args: 2 given; the computation takes 1");
   REFUSED(lxla_computation_call(f, NULL, 0, out, 1), LXLA_INVALID_ARGUMENT, "args: 0 given");
-  REFUSED(lxla_computation_call(f, &wide, 1, out, 1), LXLA_INVALID_ARGUMENT, "args[0] is f32[2]; the computation's parameter 0 is f32[1]");
+  REFUSED(lxla_computation_call(f, &wide, 1, out, 1), LXLA_INVALID_ARGUMENT,
+          "args[0] is f32[2]; the computation's parameter 0 is f32[1]");
   REFUSED(lxla_computation_call(f, &good, 1, out, 2), LXLA_INVALID_ARGUMENT, "out_results: 2 given; want 1");
   REFUSED(lxla_computation_call(none_c, &good, 1, out, 1), LXLA_INVALID_HANDLE, "computation");
   REFUSED(lxla_computation_call(f, NULL, 1, out, 1), LXLA_NULL_ARGUMENT, "args");
@@ -62,7 +63,8 @@ TEST(p6_what_does_not_fit_is_named) {
   lxla_tensor p = placeholder(env, F32, DIMS(1)), result = scalar(MUL, p, 2);
   lxla_computation c = {77};
   lxla_tensor twice[] = {p, p}, not_one[] = {p, good};
-  REFUSED(lxla_computation_trace(twice, 2, &result, 1, &c), LXLA_INVALID_ARGUMENT, "params[1] is the same placeholder as params[0]");
+  REFUSED(lxla_computation_trace(twice, 2, &result, 1, &c), LXLA_INVALID_ARGUMENT,
+          "params[1] is the same placeholder as params[0]");
   REFUSED(lxla_computation_trace(not_one, 2, &result, 1, &c), LXLA_INVALID_ARGUMENT, "params[1], f32[1], has a value");
   REFUSED(lxla_computation_trace(&result, 1, &result, 1, &c), LXLA_INVALID_ARGUMENT, "params[0], f32[1], has a value");
   REFUSED(lxla_computation_trace(&p, 1, NULL, 0, &c), LXLA_INVALID_ARGUMENT, "n_results");
@@ -89,7 +91,8 @@ TEST(computations_without_captures_run_on_any_device_of_their_environment) {
   lxla_env env, other_env = new_env();
   OK(lxla_env_create(&options, &env));
   lxla_computation f = square_plus(env, 1), c;
-  lxla_tensor there, native, foreign = one(other_env, 1), out, p = placeholder(env, F32, DIMS(1)), captured = one(env, 3);
+  lxla_tensor there, native, foreign = one(other_env, 1), out, p = placeholder(env, F32, DIMS(1)),
+                             captured = one(env, 3);
   OK(lxla_tensor_full(env, XLA(1), F32, DIMS(1), 4, &there));
   OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, F32, DIMS(1), 5, &native));
   lxla_tensor of_there = called(f, &there, 1), of_native = called(f, &native, 1);
@@ -122,7 +125,8 @@ TEST(p7_captures_are_hidden_inputs) {
   EQUAL(captured, 2);
   lxla_tensor captures[2];
   for (int i = 0; i < 2; i++) OK(lxla_computation_captured(f, i, &captures[i]));
-  REFUSED(lxla_computation_captured(f, 2, &captures[0]), LXLA_INVALID_ARGUMENT, "index: 2 given; 2 values were captured");
+  REFUSED(lxla_computation_captured(f, 2, &captures[0]), LXLA_INVALID_ARGUMENT,
+          "index: 2 given; 2 values were captured");
   EQUAL(state_of(captures[1]), LXLA_STATE_PENDING);
   RELEASE(captures[0], captures[1]);
   RELEASE(weighted, result, p, pending);

@@ -26,8 +26,8 @@ static lxla_tensor numbers(lxla_env env, int n) {
   return t;
 }
 
-static void scanned(lxla_computation body, lxla_tensor init, lxla_tensor xs, int64_t length, int reverse, lxla_tensor *carry,
-                    lxla_tensor *ys) {
+static void scanned(lxla_computation body, lxla_tensor init, lxla_tensor xs, int64_t length, int reverse,
+                    lxla_tensor *carry, lxla_tensor *ys) {
   OK(lxla_scan(body, &init, 1, &xs, 1, length, reverse, carry, ys, 1));
 }
 
@@ -132,7 +132,8 @@ TEST(c1_mixed_dtypes_and_tuples_equal_the_plain_loop) {
 
 TEST(c1_no_stacks_and_no_slices) {
   lxla_env env = new_env();
-  lxla_tensor p = placeholder(env, F32, NULL, 0), doubled = scalar(MUL, p, 2), init = of_type(env, F32, NULL, 0, 3), carry;
+  lxla_tensor p = placeholder(env, F32, NULL, 0), doubled = scalar(MUL, p, 2), init = of_type(env, F32, NULL, 0, 3),
+              carry;
   lxla_computation body = traced(&p, 1, &doubled, 1);
   OK(lxla_scan(body, &init, 1, NULL, 0, 10, 0, &carry, NULL, 0));
   EQUAL(value(carry), 3 * 1024);
@@ -144,7 +145,8 @@ TEST(c1_no_stacks_and_no_slices) {
 TEST(c2_bodies_that_change_nothing_make_constants_and_capture) {
   lxla_env env = new_env();
   lxla_tensor ready = from_f32(env, NULL, 0, (float[]){10}), pending = scalar(MUL, ready, 3);
-  lxla_tensor c = placeholder(env, F32, NULL, 0), x = placeholder(env, F32, NULL, 0), seven = of_type(env, F32, NULL, 0, 7);
+  lxla_tensor c = placeholder(env, F32, NULL, 0), x = placeholder(env, F32, NULL, 0),
+              seven = of_type(env, F32, NULL, 0, 7);
   lxla_tensor a = binary(MUL, x, ready), b = binary(ADD, a, pending), y = binary(ADD, b, seven);
   lxla_computation body = traced(TENSORS(c, x), TENSORS(c, x, y, seven, ready));
   RELEASE(a, b, y, c, x, seven, pending);
@@ -187,19 +189,26 @@ TEST(c4_what_does_not_fit_is_refused_at_the_call) {
   lxla_env env = new_env();
   lxla_computation body = cumsum_body(env);
   lxla_tensor zero = of_type(env, F32, NULL, 0, 0), xs = numbers(env, 5), carry[2], ys[2], vector = numbers(env, 2);
-  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 4, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[5]; want 4 slices");
-  REFUSED(lxla_scan(body, &zero, 1, &zero, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[]; want 5 slices");
-  REFUSED(lxla_scan(body, &vector, 1, &xs, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "init[0] is f32[2]; body's parameter 0 is f32[]");
-  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 0, carry, ys, 2), LXLA_INVALID_ARGUMENT, "body: it gives 2 results; want 1 carried (n_carry) and 2 stacked");
-  REFUSED(lxla_scan(body, &zero, 1, NULL, 0, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "init, xs: 1 and 0 given; body takes 2");
+  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 4, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT,
+          "xs[0] is f32[5]; want 4 slices");
+  REFUSED(lxla_scan(body, &zero, 1, &zero, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT,
+          "xs[0] is f32[]; want 5 slices");
+  REFUSED(lxla_scan(body, &vector, 1, &xs, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT,
+          "init[0] is f32[2]; body's parameter 0 is f32[]");
+  REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 0, carry, ys, 2), LXLA_INVALID_ARGUMENT,
+          "body: it gives 2 results; want 1 carried (n_carry) and 2 stacked");
+  REFUSED(lxla_scan(body, &zero, 1, NULL, 0, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT,
+          "init, xs: 1 and 0 given; body takes 2");
   REFUSED(lxla_scan(body, &zero, 1, &xs, 1, 5, 2, carry, ys, 1), LXLA_INVALID_ARGUMENT, "reverse: 2");
   lxla_tensor matrix = of_type(env, F32, DIMS(5, 3), 1);
-  REFUSED(lxla_scan(body, &zero, 1, &matrix, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT, "xs[0] is f32[5,3]; body's parameter 1 is f32[], and 5 of them are f32[5]");
+  REFUSED(lxla_scan(body, &zero, 1, &matrix, 1, 5, 0, carry, ys, 1), LXLA_INVALID_ARGUMENT,
+          "xs[0] is f32[5,3]; body's parameter 1 is f32[], and 5 of them are f32[5]");
   // Refuses a body that changes the type of its carry.
   lxla_tensor p = placeholder(env, F32, NULL, 0), wider;
   OK(lxla_broadcast_to(p, DIMS(2), &wider));
   lxla_computation grows = traced(&p, 1, &wider, 1);
-  REFUSED(lxla_scan(grows, &zero, 1, NULL, 0, 3, 0, carry, NULL, 0), LXLA_INVALID_ARGUMENT, "body: its first results are f32[2]; what it carries are f32[]");
+  REFUSED(lxla_scan(grows, &zero, 1, NULL, 0, 3, 0, carry, NULL, 0), LXLA_INVALID_ARGUMENT,
+          "body: its first results are f32[2]; what it carries are f32[]");
   REFUSED(lxla_scan(grows, &zero, 1, NULL, 0, -1, 0, carry, NULL, 0), LXLA_INVALID_ARGUMENT, "");
   lxla_tensor more;
   OK(lxla_compare(LXLA_COMPARE_LT, p, zero, &more));
@@ -209,7 +218,8 @@ TEST(c4_what_does_not_fit_is_refused_at_the_call) {
   REFUSED(lxla_while(cond, body, &zero, 1, carry), LXLA_INVALID_ARGUMENT, "init: 1 given; body takes 2");
   REFUSED(lxla_cond(zero, grows, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "pred: it is f32[]; want pred[]");
   lxla_tensor yes = of_type(env, LXLA_DTYPE_PRED, NULL, 0, 1);
-  REFUSED(lxla_cond(yes, cond, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT, "on_false: its results are f32[2]; those of on_true are pred[]");
+  REFUSED(lxla_cond(yes, cond, grows, &zero, 1, carry, 1), LXLA_INVALID_ARGUMENT,
+          "on_false: its results are f32[2]; those of on_true are pred[]");
   // The refused calls changed nothing: the same scan still works.
   scanned(body, zero, xs, 5, 0, &carry[0], &ys[0]);
   EQUAL(value(carry[0]), 15);
@@ -246,7 +256,8 @@ TEST(c5_text_does_not_grow_with_the_length) {
 // Counts the Collatz steps until n is 1: a branch in a loop, with a captured limit.
 TEST(while_and_cond_compute) {
   lxla_env env = new_env();
-  lxla_tensor n = placeholder(env, S32, NULL, 0), k = placeholder(env, S32, NULL, 0), limit = of_type(env, S32, NULL, 0, 1);
+  lxla_tensor n = placeholder(env, S32, NULL, 0), k = placeholder(env, S32, NULL, 0),
+              limit = of_type(env, S32, NULL, 0, 1);
   step(env);  // makes the limit data, which is captured
   lxla_tensor more, half, triple, up, odd_bit, one_bit = of_type(env, S32, NULL, 0, 1), is_odd, next, steps;
   OK(lxla_compare(LXLA_COMPARE_NE, n, limit, &more));
@@ -311,7 +322,8 @@ enum { MANY = 64 << 20 };
 
 // Traces the body (buffer, i) -> (buffer with i written at i, i + 1), and the condition i < 100.
 static void slice_updates(lxla_env env, lxla_computation *cond, lxla_computation *body) {
-  lxla_tensor buffer = placeholder(env, F32, DIMS(MANY)), i = placeholder(env, S32, NULL, 0), last, more, as_float, part, written, next;
+  lxla_tensor buffer = placeholder(env, F32, DIMS(MANY)), i = placeholder(env, S32, NULL, 0), last, more, as_float,
+              part, written, next;
   OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 100, &last));
   OK(lxla_compare(LXLA_COMPARE_LT, i, last, &more));
   OK(lxla_convert(i, F32, &as_float));

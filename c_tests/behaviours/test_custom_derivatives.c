@@ -39,7 +39,8 @@ XLA_TEST(t7_two_gradients_through_one_application) {
 
 BOTH_TEST(t7_a_vjp_of_the_callers_in_calls_scans_and_batches) {
   const lxla_computation g = clipping();
-  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), h = HOLE(DIMS(2)), s = HOLE(SCALAR), a = DATA(DIMS(2), 5, 6), by = DATA(DIMS(2), 10, 0.25);
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), h = HOLE(DIMS(2)), s = HOLE(SCALAR), a = DATA(DIMS(2), 5, 6),
+                    by = DATA(DIMS(2), 10, 0.25);
   lxla_tensor y, v[4];
   apply(g, &a, 1, &y, 1);
   IS(y, DIMS(2), 5, 6);
@@ -67,7 +68,8 @@ BOTH_TEST(t7_a_vjp_of_the_callers_in_calls_scans_and_batches) {
   const lxla_computation batched = vmap(g, LIST(int64_t, 0), LIST(int64_t, 0), 2);
   const lxla_tensor wide = HOLE(DIMS(2, 2));
   apply(batched, &wide, 1, &y, 1);
-  apply(value_and_grad(traces(&wide, 1, (lxla_tensor[]){total(times(y, 3))}, 1)), (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
+  apply(value_and_grad(traces(&wide, 1, (lxla_tensor[]){total(times(y, 3))}, 1)),
+        (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
   IS(v[1], DIMS(2, 2), 1, 1, 1, 1);
   // Of pending tensors.
   if (!is_native()) {
@@ -85,15 +87,18 @@ BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
   lxla_tensor as_float, y, v[2];
   OK(lxla_convert(n, F32, &as_float));
   const lxla_tensor scaled = mul(x, own(as_float));
-  const lxla_computation primal = traces(TENSORS(x, n), &scaled, 1), forward = traces(TENSORS(x, n), TENSORS(scaled, n, x));
-  const lxla_computation backward = traces(TENSORS(n, x, ct), (lxla_tensor[]){add(times(mul(x, ct), 100), as_float)}, 1);
+  const lxla_computation primal = traces(TENSORS(x, n), &scaled, 1),
+                         forward = traces(TENSORS(x, n), TENSORS(scaled, n, x));
+  const lxla_computation backward =
+      traces(TENSORS(n, x, ct), (lxla_tensor[]){add(times(mul(x, ct), 100), as_float)}, 1);
   lxla_computation made;
   OK(lxla_computation_with_vjp(primal, forward, backward, &made));
   owned(made);
   EQUAL(n_params(made), 2);
   EQUAL(n_results(made), 1);
   apply(made, TENSORS(x, n), &y, 1);
-  apply(value_and_grad(traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1)), TENSORS(DATA(DIMS(2), 1, 3), number_of(S32, 4)), v, 2);
+  apply(value_and_grad(traces(TENSORS(x, n), (lxla_tensor[]){total(times(y, 2))}, 1)),
+        TENSORS(DATA(DIMS(2), 1, 3), number_of(S32, 4)), v, 2);
   IS(v[0], SCALAR, 32);
   IS(v[1], DIMS(2), 204, 604);
   // Residuals over a batch: of the gradient, and of the two passes.
@@ -115,9 +120,11 @@ BOTH_TEST(t7_residuals_and_integers_in_a_vjp_of_the_callers) {
 
 // x^2 and 2 x. The cotangents of x are said to be 10 times that of the first, and 100 times that of the second plus 7.
 BOTH_TEST(t7_a_result_without_a_cotangent_has_cotangent_0) {
-  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), d = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x), twice = add(x, x);
+  const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), d = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2),
+                    square = mul(x, x), twice = add(x, x);
   const lxla_computation primal = traces(&x, 1, TENSORS(square, twice));
-  const lxla_computation backward = traces(TENSORS(c, d), (lxla_tensor[]){plus(add(times(c, 10), times(d, 100)), 7)}, 1);
+  const lxla_computation backward =
+      traces(TENSORS(c, d), (lxla_tensor[]){plus(add(times(c, 10), times(d, 100)), 7)}, 1);
   lxla_computation made;
   OK(lxla_computation_with_vjp(primal, primal, backward, &made));
   owned(made);
@@ -132,7 +139,8 @@ BOTH_TEST(t7_a_result_without_a_cotangent_has_cotangent_0) {
 
 // The residual 3 x of x^2 is saved under SAVE_NONE.
 BOTH_TEST(t7_residuals_of_the_callers_are_saved_under_every_policy) {
-  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), one_f32 = number_of(F32, 1), square = mul(x, x);
+  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2),
+                    one_f32 = number_of(F32, 1), square = mul(x, x);
   const lxla_computation primal = traces(&x, 1, &square, 1), forward = traces(&x, 1, TENSORS(square, times(x, 3)));
   const lxla_computation backward = traces(TENSORS(r, c), (lxla_tensor[]){mul(r, c)}, 1);
   lxla_computation made;
@@ -159,7 +167,8 @@ BOTH_TEST(t7_residuals_of_the_callers_are_saved_under_every_policy) {
 BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
   // x^2, with the custom tangent 100 x t.
   const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), square = mul(x, x);
-  const lxla_computation primal = traces(&x, 1, &square, 1), rule = traces(TENSORS(x, t), TENSORS(square, times(mul(x, t), 100)));
+  const lxla_computation primal = traces(&x, 1, &square, 1),
+                         rule = traces(TENSORS(x, t), TENSORS(square, times(mul(x, t), 100)));
   lxla_computation made;
   OK(lxla_computation_with_jvp(primal, rule, &made));
   owned(made);
@@ -193,12 +202,14 @@ static lxla_computation with_batching(lxla_computation primal, lxla_computation 
 
 BOTH_TEST(t7_a_batching_of_the_callers) {
   // x y, with 10 x y as its batched computation for a batch of three.
-  const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(SCALAR), xs = HOLE(DIMS(3, 2)), ys = HOLE(DIMS(3)), a = DATA(DIMS(2), 1, 2);
+  const lxla_tensor x = HOLE(DIMS(2)), y = HOLE(SCALAR), xs = HOLE(DIMS(3, 2)), ys = HOLE(DIMS(3)),
+                    a = DATA(DIMS(2), 1, 2);
   const lxla_tensor five = number_of(F32, 5), rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6);
   lxla_tensor column, z, v[4];
   OK(lxla_reshape(ys, DIMS(3, 1), &column));
   const lxla_tensor batch = times(mul(xs, own(column)), 10);
-  const lxla_computation primal = traces(TENSORS(x, y), (lxla_tensor[]){mul(x, y)}, 1), rule = traces(TENSORS(xs, ys), &batch, 1);
+  const lxla_computation primal = traces(TENSORS(x, y), (lxla_tensor[]){mul(x, y)}, 1),
+                         rule = traces(TENSORS(xs, ys), &batch, 1);
   const lxla_computation made = with_batching(primal, rule);
   apply(made, TENSORS(a, five), v, 1);
   IS(v[0], DIMS(2), 5, 10);
@@ -217,7 +228,8 @@ BOTH_TEST(t7_a_batching_of_the_callers) {
   // The derivative of a batch is that of the rule.
   lxla_tensor w;
   apply(over, TENSORS(xs, ys), &w, 1);
-  apply(value_and_grad(traces(TENSORS(xs, ys), (lxla_tensor[]){total(w)}, 1)), TENSORS(rows, DATA(DIMS(3), 1, 2, 3)), v, 3);
+  apply(value_and_grad(traces(TENSORS(xs, ys), (lxla_tensor[]){total(w)}, 1)), TENSORS(rows, DATA(DIMS(3), 1, 2, 3)), v,
+        3);
   IS(v[1], DIMS(3, 2), 10, 10, 20, 20, 30, 30);
   IS(v[2], DIMS(3), 30, 70, 110);
   // The derivative of the computation is that of primal, and can be batched at any size.
@@ -236,7 +248,8 @@ BOTH_TEST(t7_a_batching_of_the_callers) {
     if (size == 3) IS(v[1], DIMS(3, 2), 50, 100, 150, 200, 250, 300);
   }
   lxla_computation c = {77};
-  REFUSED(lxla_computation_vmap(made, LIST(int64_t, 0, 0), LIST(int64_t, 0), 4, &c), BAD, "f: a computation has a batching rule (lxla_computation_with_vmap) for a batch of 3; size is 4");
+  REFUSED(lxla_computation_vmap(made, LIST(int64_t, 0, 0), LIST(int64_t, 0), 4, &c), BAD,
+          "f: a computation has a batching rule (lxla_computation_with_vmap) for a batch of 3; size is 4");
   EQUAL(c.id, 77);
 }
 
@@ -249,7 +262,8 @@ BOTH_TEST(t7_a_batching_and_a_vjp_of_the_callers) {
   const lxla_computation both[] = {with_batching(clipping(), twice), owned(outer)};
   for (int i = 0; i < 2; i++) {
     lxla_tensor y, v[3];
-    apply(vmap(both[i], LIST(int64_t, 0), LIST(int64_t, 0), 3), (lxla_tensor[]){DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6)}, 1, v, 1);
+    apply(vmap(both[i], LIST(int64_t, 0), LIST(int64_t, 0), 3), (lxla_tensor[]){DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6)}, 1,
+          v, 1);
     IS(v[0], DIMS(3, 2), 2, 4, 6, 8, 10, 12);
     apply(both[i], &x, 1, &y, 1);
     const lxla_computation df = value_and_grad(traces(TENSORS(x, by), (lxla_tensor[]){total(mul(y, by))}, 1));
@@ -257,7 +271,8 @@ BOTH_TEST(t7_a_batching_and_a_vjp_of_the_callers) {
     apply(df, TENSORS(a, DATA(DIMS(2), 10, 0.25)), v, 3);
     IS(v[0], SCALAR, 51.5);
     IS(v[1], DIMS(2), 1, 0.25);
-    apply(vmap(df, LIST(int64_t, -1, 0), LIST(int64_t, 0, 0, 0), 2), TENSORS(a, DATA(DIMS(2, 2), 10, 0.25, -0.5, -7)), v, 3);
+    apply(vmap(df, LIST(int64_t, -1, 0), LIST(int64_t, 0, 0, 0), 2), TENSORS(a, DATA(DIMS(2, 2), 10, 0.25, -0.5, -7)),
+          v, 3);
     IS(v[1], DIMS(2, 2), 1, 0.25, -0.5, -1);
   }
 }
@@ -266,9 +281,11 @@ BOTH_TEST(t7_a_batching_and_a_vjp_of_the_callers) {
 // with a batching rule (2 sin x, for a batch of three) between the two or over both, each in both orders.
 enum { RULED_KINDS = 6 };
 static lxla_computation with_both_rules(int kind) {
-  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), wide = HOLE(DIMS(3, 2)), y = unary(LXLA_UNARY_SINE, x);
+  const lxla_tensor x = HOLE(DIMS(2)), r = HOLE(DIMS(2)), c = HOLE(DIMS(2)), wide = HOLE(DIMS(3, 2)),
+                    y = unary(LXLA_UNARY_SINE, x);
   lxla_computation made = traces(&x, 1, &y, 1);
-  const lxla_computation forward = traces(&x, 1, TENSORS(y, x)), jvp_rule = traces(TENSORS(x, c), TENSORS(y, times(mul(x, c), 100)));
+  const lxla_computation forward = traces(&x, 1, TENSORS(y, x)),
+                         jvp_rule = traces(TENSORS(x, c), TENSORS(y, times(mul(x, c), 100)));
   const lxla_computation backward = traces(TENSORS(r, c), (lxla_tensor[]){times(mul(r, c), 10)}, 1);
   const lxla_computation batched = traces(&wide, 1, (lxla_tensor[]){times(unary(LXLA_UNARY_SINE, wide), 2)}, 1);
   for (int i = 0; i < 2; i++) {
@@ -282,12 +299,14 @@ static lxla_computation with_both_rules(int kind) {
 
 BOTH_TEST(t7_a_vjp_and_a_jvp_of_the_callers) {
   const lxla_tensor x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2), by = DATA(DIMS(2), 1, 10);
-  const lxla_tensor rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), of_rows = DATA(DIMS(3, 2), 1, 1, 1, 10, 1, 10), wide = HOLE(DIMS(3, 2));
+  const lxla_tensor rows = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), of_rows = DATA(DIMS(3, 2), 1, 1, 1, 10, 1, 10),
+                    wide = HOLE(DIMS(3, 2));
   for (int kind = 0; kind < RULED_KINDS; kind++) {
     const lxla_computation g = with_both_rules(kind);
     lxla_tensor y, v[6];
     apply(g, &x, 1, &y, 1);
-    const lxla_computation loss = traces(TENSORS(x, c), (lxla_tensor[]){total(mul(y, c))}, 1), df = value_and_grad(loss);
+    const lxla_computation loss = traces(TENSORS(x, c), (lxla_tensor[]){total(mul(y, c))}, 1),
+                           df = value_and_grad(loss);
     apply(df, TENSORS(a, by), v, 3);
     IS(v[1], DIMS(2), 10, 200);
     const size_t first = 0;
@@ -334,29 +353,41 @@ BOTH_TEST(t7_a_vjp_and_a_jvp_of_the_callers) {
 
 BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), wide = HOLE(DIMS(3)), many = HOLE(DIMS(3, 2));
-  const lxla_computation batch = traces(&many, 1, &many, 1), total_of_batch = traces(&many, 1, (lxla_tensor[]){total(many)}, 1);
-  const lxla_computation same = traces(&x, 1, &x, 1), of_wide = traces(&wide, 1, &wide, 1), two = traces(TENSORS(x, t), TENSORS(x, t));
-  const lxla_computation keeps = traces(&x, 1, TENSORS(x, x)), sums = traces(&x, 1, (lxla_tensor[]){total(x)}, 1), back = traces(TENSORS(x, t), &t, 1);
+  const lxla_computation batch = traces(&many, 1, &many, 1),
+                         total_of_batch = traces(&many, 1, (lxla_tensor[]){total(many)}, 1);
+  const lxla_computation same = traces(&x, 1, &x, 1), of_wide = traces(&wide, 1, &wide, 1),
+                         two = traces(TENSORS(x, t), TENSORS(x, t));
+  const lxla_computation keeps = traces(&x, 1, TENSORS(x, x)), sums = traces(&x, 1, (lxla_tensor[]){total(x)}, 1),
+                         back = traces(TENSORS(x, t), &t, 1);
   lxla_computation c = {77};
   const double before = live();
-  REFUSED(lxla_computation_with_vjp(same, of_wide, back, &c), BAD, "forward: its parameters are (f32[3]); want (f32[2])");
-  REFUSED(lxla_computation_with_vjp(same, sums, back, &c), BAD, "forward: its results are (f32[]); want those of primal, (f32[2])");
-  REFUSED(lxla_computation_with_vjp(same, keeps, same, &c), BAD, "backward: its parameters are (f32[2]); want (f32[2], f32[2])");
-  REFUSED(lxla_computation_with_vjp(same, keeps, two, &c), BAD, "backward: its results are (f32[2], f32[2]); want (f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, of_wide, back, &c), BAD,
+          "forward: its parameters are (f32[3]); want (f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, sums, back, &c), BAD,
+          "forward: its results are (f32[]); want those of primal, (f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, keeps, same, &c), BAD,
+          "backward: its parameters are (f32[2]); want (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_vjp(same, keeps, two, &c), BAD,
+          "backward: its results are (f32[2], f32[2]); want (f32[2])");
   REFUSED(lxla_computation_with_jvp(same, same, &c), BAD, "jvp: its parameters are (f32[2]); want (f32[2], f32[2])");
   REFUSED(lxla_computation_with_jvp(same, back, &c), BAD, "jvp: its results are (f32[2]); want (f32[2], f32[2])");
-  REFUSED(lxla_computation_with_vmap(same, same, &c), BAD, "batched: its parameters are (f32[2]); want those of primal, (f32[2]), each with one leading axis");
-  REFUSED(lxla_computation_with_vmap(two, batch, &c), BAD, "batched: its parameters are (f32[3,2]); want those of primal, (f32[2], f32[2])");
-  REFUSED(lxla_computation_with_vmap(same, total_of_batch, &c), BAD, "batched: its results are (f32[]); want those of primal, (f32[2])");
+  REFUSED(lxla_computation_with_vmap(same, same, &c), BAD,
+          "batched: its parameters are (f32[2]); want those of primal, (f32[2]), each with one leading axis");
+  REFUSED(lxla_computation_with_vmap(two, batch, &c), BAD,
+          "batched: its parameters are (f32[3,2]); want those of primal, (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_vmap(same, total_of_batch, &c), BAD,
+          "batched: its results are (f32[]); want those of primal, (f32[2])");
   lxla_env other;
   OK(lxla_env_create(NULL, &other));
   lxla_tensor foreign;
   lxla_computation far;
   OK(lxla_tensor_placeholder(other, device, F32, DIMS(2), &foreign));
   OK(lxla_computation_trace(&foreign, 1, &foreign, 1, &far));
-  REFUSED(lxla_computation_with_vjp(same, same, far, &c), BAD, "backward: traced on another device, or in another environment, than primal");
+  REFUSED(lxla_computation_with_vjp(same, same, far, &c), BAD,
+          "backward: traced on another device, or in another environment, than primal");
   REFUSED(lxla_computation_with_vjp(same, far, same, &c), BAD, "forward: traced on");
-  REFUSED(lxla_computation_with_vmap(far, batch, &c), BAD, "batched: traced on another device, or in another environment, than primal");
+  REFUSED(lxla_computation_with_vmap(far, batch, &c), BAD,
+          "batched: traced on another device, or in another environment, than primal");
   OK(lxla_computation_release(far));
   RELEASE(foreign);
   OK(lxla_env_release(other));
@@ -381,7 +412,8 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   apply(owned(ruled), &x, 1, &y, 1);
   lxla_vjp_options options = vjp_defaults();
   options.captured = 1;
-  REFUSED(lxla_computation_value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y)}, 1), &options, &c), LXLA_UNIMPLEMENTED, "lxla_computation_lift");
+  REFUSED(lxla_computation_value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y)}, 1), &options, &c),
+          LXLA_UNIMPLEMENTED, "lxla_computation_lift");
   EQUAL(c.id, 77);
 }
 
@@ -390,7 +422,8 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
 BOTH_TEST(t8_stopped_gradients_are_zero) {
   const lxla_tensor x = HOLE(DIMS(2)), a = DATA(DIMS(2), 3, 5);
   lxla_tensor v[3];
-  const lxla_computation half = traces(&x, 1, (lxla_tensor[]){total(mul(x, stopped(x)))}, 1), none_of_it = traces(&x, 1, (lxla_tensor[]){total(stopped(x))}, 1);
+  const lxla_computation half = traces(&x, 1, (lxla_tensor[]){total(mul(x, stopped(x)))}, 1),
+                         none_of_it = traces(&x, 1, (lxla_tensor[]){total(stopped(x))}, 1);
   apply(value_and_grad(half), &a, 1, v, 2);
   IS(v[0], SCALAR, 34);
   IS(v[1], DIMS(2), 3, 5);
@@ -399,7 +432,8 @@ BOTH_TEST(t8_stopped_gradients_are_zero) {
   IS(v[1], DIMS(2), 0, 0);
   apply(jvp(none_of_it, NULL, 0), TENSORS(a, a), v, 2);
   IS(v[1], SCALAR, 0);
-  apply(vmap(value_and_grad(half), LIST(int64_t, 0), LIST(int64_t, 0, 0), 2), (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
+  apply(vmap(value_and_grad(half), LIST(int64_t, 0), LIST(int64_t, 0, 0), 2),
+        (lxla_tensor[]){DATA(DIMS(2, 2), 1, 2, 3, 4)}, 1, v, 2);
   IS(v[1], DIMS(2, 2), 1, 2, 3, 4);
   // Of values: any dtype, the value itself.
   lxla_tensor n;

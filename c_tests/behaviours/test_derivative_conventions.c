@@ -135,7 +135,8 @@ static lxla_computation better_of_pairs(int32_t op) {
   is_better = logical(LXLA_BINARY_OR, is_better, logical(LXLA_BINARY_AND, b_is_number, a_is_nan));
   const lxla_tensor nan_a = own(compared(LXLA_COMPARE_NE, a, a)), nan_b = own(compared(LXLA_COMPARE_NE, b, b));
   is_equal = logical(LXLA_BINARY_OR, is_equal, logical(LXLA_BINARY_AND, nan_a, nan_b));
-  const lxla_tensor is_earlier = own(compared(LXLA_COMPARE_LT, i, j)), breaks_tie = logical(LXLA_BINARY_AND, is_equal, is_earlier);
+  const lxla_tensor is_earlier = own(compared(LXLA_COMPARE_LT, i, j)),
+                    breaks_tie = logical(LXLA_BINARY_AND, is_equal, is_earlier);
   const lxla_tensor takes_a = logical(LXLA_BINARY_OR, is_better, breaks_tie);
   return traces(TENSORS(a, i, b, j), TENSORS(own(selected(takes_a, a, b)), own(selected(takes_a, i, j))));
 }
@@ -210,7 +211,8 @@ static lxla_tensor solution_of(lxla_tensor x) {
   int32_t dtype;
   OK(lxla_tensor_dtype(x, &dtype));
   lxla_tensor out;
-  OK(lxla_triangular_solve(x, as_dtype(dtype, DATA(DIMS(2, 2), 1, 2, 3, 4)), 1, 1, 0, LXLA_TRANSPOSE_NO_TRANSPOSE, &out));
+  OK(lxla_triangular_solve(x, as_dtype(dtype, DATA(DIMS(2, 2), 1, 2, 3, 4)), 1, 1, 0, LXLA_TRANSPOSE_NO_TRANSPOSE,
+                           &out));
   return own(out);
 }
 
@@ -256,9 +258,11 @@ BOTH_TEST(t11_gamma_and_zeta_functions_of_any_order) {
   const lxla_tensor n = HOLE(SCALAR), y = HOLE(SCALAR);
   lxla_computation out;
   const lxla_computation of_order = traces(TENSORS(n, y), (lxla_tensor[]){own(binary(LXLA_BINARY_POLYGAMMA, n, y))}, 1);
-  REFUSED(lxla_computation_jvp(of_order, NULL, 0, &out), LXLA_UNIMPLEMENTED, "polygamma by its order has no derivative");
+  REFUSED(lxla_computation_jvp(of_order, NULL, 0, &out), LXLA_UNIMPLEMENTED,
+          "polygamma by its order has no derivative");
   const lxla_computation of_exponent = traces(TENSORS(n, y), (lxla_tensor[]){own(binary(LXLA_BINARY_ZETA, n, y))}, 1);
-  REFUSED(lxla_computation_value_and_grad(of_exponent, NULL, &out), LXLA_UNIMPLEMENTED, "zeta by its exponent has no derivative");
+  REFUSED(lxla_computation_value_and_grad(of_exponent, NULL, &out), LXLA_UNIMPLEMENTED,
+          "zeta by its exponent has no derivative");
   OK(lxla_computation_jvp(of_order, (size_t[]){1}, 1, &out));
   owned(out);
 }
@@ -340,7 +344,7 @@ BOTH_TEST(t11_operations_without_a_derivative_are_named) {
   const lxla_tensor x = HOLE(DIMS(2)), source = HOLE(DIMS(2)), matrix = HOLE(DIMS(2, 2));
   lxla_computation made = {77};
   lxla_tensor out, pair[2];
-#define HAS_NO_SLOPE(parameter, result, words)                                                                      \
+#define HAS_NO_SLOPE(parameter, result, words)                                                                    \
   REFUSED(lxla_computation_value_and_grad(traces(&parameter, 1, (lxla_tensor[]){total(result)}, 1), NULL, &made), \
           LXLA_UNIMPLEMENTED, words " has no derivative")
   OK(lxla_bitcast_convert(x, F16, &out));
@@ -353,14 +357,16 @@ BOTH_TEST(t11_operations_without_a_derivative_are_named) {
     lxla_custom_call_options how = {.struct_size = sizeof how};
     OK(lxla_custom_call_options_init(&how));
     how.backend_config = "1,1,100,1e-6", how.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
-    OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how, pair));
+    OK(lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, &how,
+                        pair));
     own(pair[0]);
     HAS_NO_SLOPE(matrix, own(pair[1]), "custom_call");
   }
   EQUAL(made.id, 77);
 }
 
-// Sums of more than two cotangents are computed in f32, and rounded once: in bf16 they would stay at 256, in 8 bits at 8.
+// Sums of more than two cotangents are computed in f32, and rounded once: in bf16 they would stay at 256, in 8 bits
+// at 8.
 BOTH_TEST(t11_cotangents_of_16_bits_are_summed_in_f32) {
   const lxla_tensor one = number_of(BF16, 1);
   IS(as_dtype(F32, slope(repeated, one)), SCALAR, 1000);

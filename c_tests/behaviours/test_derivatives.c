@@ -8,7 +8,8 @@ XLA_TEST(t1_gradients_of_pending_tensors_equal_those_by_hand) {
   const lxla_tensor x = DATA(DIMS(2, 3), 1, -2, 0.5, 0.25, 1.5, -1), target = DATA(DIMS(2, 1), 0.5, -1);
   const lxla_tensor w1 = DATA(DIMS(3, 4), 0.1, -0.2, 0.3, 0.4, 0.5, 0.6, -0.7, 0.8, 0.9, -1, 0.11, 0.12);
   const lxla_tensor w2 = DATA(DIMS(4, 1), 0.3, -0.6, 0.9, 0.2), none_of_it = DATA(DIMS(2), 1, 2);
-  const lxla_tensor h = tanh_of(product(x, w1)), error = subtract(product(h, w2), target), loss = total(mul(error, error));
+  const lxla_tensor h = tanh_of(product(x, w1)), error = subtract(product(h, w2), target),
+                    loss = total(mul(error, error));
   // The derivative by hand.
   const lxla_tensor de = times(error, 2), dw2 = product(transposed(h), de), dh = product(de, transposed(w2));
   const lxla_tensor dz = mul(dh, plus(times(mul(h, h), -1), 1)), dw1 = product(transposed(x), dz);
@@ -23,7 +24,8 @@ XLA_TEST(t1_gradients_of_pending_tensors_equal_those_by_hand) {
 }
 
 XLA_TEST(t1_several_ys_with_cotangents) {
-  const lxla_tensor x = DATA(DIMS(2), 1, 2), square = mul(x, x), cube = total(mul(square, x)), c[] = {DATA(DIMS(2), 10, 100), number_of(F32, 2)};
+  const lxla_tensor x = DATA(DIMS(2), 1, 2), square = mul(x, x), cube = total(mul(square, x)),
+                    c[] = {DATA(DIMS(2), 10, 100), number_of(F32, 2)};
   const lxla_tensor of_square = total(square), of_x = total(x);
   // All of them are recorded before the first read, which leaves `square` without its operation.
   lxla_tensor weighted, g[3], itself, by_pending;
@@ -41,7 +43,8 @@ XLA_TEST(t1_several_ys_with_cotangents) {
 }
 
 XLA_TEST(t1_gradients_of_gradients) {
-  const lxla_tensor x = number_of(F32, 3), square = mul(x, x), y = mul(square, x), g = gradient(y, x), gg = gradient(g, x);
+  const lxla_tensor x = number_of(F32, 3), square = mul(x, x), y = mul(square, x), g = gradient(y, x),
+                    gg = gradient(g, x);
   IS(gradient(gg, x), SCALAR, 6);
   IS(gg, SCALAR, 18);
   IS(g, SCALAR, 27);
@@ -68,9 +71,10 @@ XLA_TEST(t1_in_place_updates_and_steps) {
 }
 
 XLA_TEST(t1_gradients_through_calls_and_loops) {
-  const lxla_tensor x = DATA(DIMS(2), 1, 2), w = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), h = HOLE(DIMS(2)), s = HOLE(DIMS(2));
+  const lxla_tensor x = DATA(DIMS(2), 1, 2), w = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), h = HOLE(DIMS(2)),
+                    s = HOLE(DIMS(2));
   const lxla_computation square = traces(&h, 1, (lxla_tensor[]){mul(h, h)}, 1);
-  const lxla_computation body = traces(TENSORS(h, s), (lxla_tensor[]){mul(mul(h, s), x)}, 1);   // captures x
+  const lxla_computation body = traces(TENSORS(h, s), (lxla_tensor[]){mul(mul(h, s), x)}, 1);  // captures x
   lxla_tensor squared, end;
   apply(square, &x, 1, &squared, 1);
   scan(body, &squared, 1, &w, 1, 3, 0, &end, NULL, 0);
@@ -100,7 +104,8 @@ XLA_TEST(t1_gradients_that_repeat_are_copied) {
     step(env);
     IS(y, SCALAR, scale * (15 * (1 + i) + 96));
     IS(g[0], DIMS(2), scale * 15, scale * 48);
-    IS(g[1], DIMS(3, 2), scale * 15 * (1 + i), scale * 48, scale * 5 * (1 + i), scale * 24, scale * 3 * (1 + i), scale * 16);
+    IS(g[1], DIMS(3, 2), scale * 15 * (1 + i), scale * 48, scale * 5 * (1 + i), scale * 24, scale * 3 * (1 + i),
+       scale * 16);
     IS(g[2], DIMS(1), 0);
   }
 }
@@ -146,7 +151,8 @@ BOTH_TEST(t1_gradients_of_what_waits_for_a_placeholder) {
 
 BOTH_TEST(t2_value_and_grad_by_parameters_and_captured_values) {
   // sum(x^2 w) + sum(y c), n, x: captures w and c.
-  const lxla_tensor w = DATA(DIMS(2), 3, 5), c = DATA(DIMS(2), 10, 20), x = HOLE(DIMS(2)), y = HOLE(DIMS(2)), n = hole_of(S32, SCALAR);
+  const lxla_tensor w = DATA(DIMS(2), 3, 5), c = DATA(DIMS(2), 10, 20), x = HOLE(DIMS(2)), y = HOLE(DIMS(2)),
+                    n = hole_of(S32, SCALAR);
   const lxla_tensor loss = add(total(mul(mul(x, x), w)), total(mul(y, c)));
   const lxla_computation f = traces(TENSORS(x, n, y), TENSORS(loss, n, x));
   const lxla_tensor args[] = {DATA(DIMS(2), 1, 2), number_of(S32, 6), DATA(DIMS(2), 7, 9)};
@@ -183,7 +189,8 @@ BOTH_TEST(t2_value_and_grad_by_parameters_and_captured_values) {
 
 // tanh(tanh(x w1) w2), whose inner tanh has the name "h"; captures w1 and w2.
 static lxla_computation two_layers(void) {
-  const lxla_tensor w1 = DATA(DIMS(3, 2), 0.1, -0.2, 0.3, 0.4, 0.5, -0.6), w2 = DATA(DIMS(2, 2), 1, 0.5, -0.25, 0.75), x = HOLE(DIMS(2, 3));
+  const lxla_tensor w1 = DATA(DIMS(3, 2), 0.1, -0.2, 0.3, 0.4, 0.5, -0.6), w2 = DATA(DIMS(2, 2), 1, 0.5, -0.25, 0.75),
+                    x = HOLE(DIMS(2, 3));
   const lxla_tensor h = marked(tanh_of(product(x, w1)), "h");
   return traces(&x, 1, (lxla_tensor[]){total(tanh_of(product(h, w2)))}, 1);
 }
@@ -236,7 +243,8 @@ BOTH_TEST(t3_checkpoint_policies_save_what_they_say) {
 // Under SAVE_NONE too, a sort's results are saved: the values and their order. Of a branch, its operands only, since it
 // is computed again.
 BOTH_TEST(t3_results_of_several_are_saved_under_every_policy) {
-  const lxla_tensor x = HOLE(DIMS(3)), p = hole_of(PRED, SCALAR), a = DATA(DIMS(3), 3, 1, 2), one_f32 = number_of(F32, 1);
+  const lxla_tensor x = HOLE(DIMS(3)), p = hole_of(PRED, SCALAR), a = DATA(DIMS(3), 3, 1, 2),
+                    one_f32 = number_of(F32, 1);
   lxla_tensor sorted, chosen, g[2];
   OK(lxla_sort_along(x, 0, 0, 1, &sorted));
   const lxla_tensor weights = DATA(DIMS(3), 1, 10, 100);
@@ -245,7 +253,8 @@ BOTH_TEST(t3_results_of_several_are_saved_under_every_policy) {
   OK(lxla_cond(p, deep, same, &x, 1, &chosen, 1));
   const lxla_computation of_branch = traces(TENSORS(p, x), (lxla_tensor[]){total(own(chosen))}, 1);
   lxla_vjp_options options = vjp_defaults();
-  for (options.checkpoint = LXLA_CHECKPOINT_SAVE_ALL; options.checkpoint <= LXLA_CHECKPOINT_SAVE_NONE; options.checkpoint++) {
+  for (options.checkpoint = LXLA_CHECKPOINT_SAVE_ALL; options.checkpoint <= LXLA_CHECKPOINT_SAVE_NONE;
+       options.checkpoint++) {
     const passes sort = vjp_by(of_sort, &options), branch = vjp_by(of_branch, &options);
     EQUAL(sort.residuals, 2);
     EQUAL(branch.residuals, 2);
@@ -301,31 +310,34 @@ BOTH_TEST(t5_derivatives_of_a_cubic_function) {
 
 BOTH_TEST(t9_bad_arguments_of_transformations_are_named) {
   const lxla_tensor x = HOLE(DIMS(2)), n = hole_of(S32, SCALAR), y = HOLE(DIMS(3, 2));
-  const lxla_computation f = traces(TENSORS(x, n), TENSORS(total(x), n)), vector = traces(TENSORS(x, y), TENSORS(x, y)), none_c = {0};
+  const lxla_computation f = traces(TENSORS(x, n), TENSORS(total(x), n)), vector = traces(TENSORS(x, y), TENSORS(x, y)),
+                         none_c = {0};
   lxla_computation c = {77}, d = {77}, gone;
   size_t residuals = 77;
   lxla_vjp_options options = vjp_defaults();
   const double before = live();
-#define BAD_WRT(words, ...)                                                                                    \
-  do {                                                                                                         \
-    options.wrt = (size_t[]){__VA_ARGS__}, options.n_wrt = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t);   \
-    REFUSED(lxla_computation_jvp(f, options.wrt, options.n_wrt, &c), BAD, words);                              \
-    REFUSED(lxla_computation_value_and_grad(f, &options, &c), BAD, words);                                     \
-    REFUSED(lxla_computation_vjp(f, &options, &c, &d, &residuals), BAD, words);                                \
+#define BAD_WRT(words, ...)                                                                                  \
+  do {                                                                                                       \
+    options.wrt = (size_t[]){__VA_ARGS__}, options.n_wrt = sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t); \
+    REFUSED(lxla_computation_jvp(f, options.wrt, options.n_wrt, &c), BAD, words);                            \
+    REFUSED(lxla_computation_value_and_grad(f, &options, &c), BAD, words);                                   \
+    REFUSED(lxla_computation_vjp(f, &options, &c, &d, &residuals), BAD, words);                              \
   } while (0)
   BAD_WRT("wrt[1] is 2; the computation has 2 parameters", 0, 2);
   BAD_WRT("wrt[0] is 18446744073709551615", SIZE_MAX);
   BAD_WRT("wrt: parameter 0 is given twice", 0, 0);
   BAD_WRT("wrt[0] is 1, and parameter 1 is s32[]; want a float or complex dtype", 1);
   options.wrt = NULL;
-  CHECK(lxla_computation_vjp(f, &options, &c, &d, &residuals) != LXLA_OK && strstr(lxla_last_error_message(), "options.wrt: "));
+  CHECK(lxla_computation_vjp(f, &options, &c, &d, &residuals) != LXLA_OK &&
+        strstr(lxla_last_error_message(), "options.wrt: "));
   CHECK(lxla_computation_jvp(f, NULL, 1, &c) != LXLA_OK && strstr(lxla_last_error_message(), "wrt: "));
   options = vjp_defaults();
   options.checkpoint = 5;
   REFUSED(lxla_computation_vjp(f, &options, &c, &d, &residuals), BAD, "options.checkpoint: 5");
   options.checkpoint = -1;
   REFUSED(lxla_computation_value_and_grad(f, &options, &c), BAD, "options.checkpoint: -1");
-  options.checkpoint = LXLA_CHECKPOINT_SAVE_NONE, options.saved_names = (const char *[]){"a", NULL}, options.n_saved_names = 1;
+  options.checkpoint = LXLA_CHECKPOINT_SAVE_NONE, options.saved_names = (const char *[]){"a", NULL},
+  options.n_saved_names = 1;
   REFUSED(lxla_computation_vjp(f, &options, &c, &d, &residuals), BAD, "options.saved_names");
   options.checkpoint = LXLA_CHECKPOINT_SAVE_NAMED, options.n_saved_names = 2;
   REFUSED(lxla_computation_vjp(f, &options, &c, &d, &residuals), LXLA_NULL_ARGUMENT, "options.saved_names");
@@ -358,11 +370,13 @@ BOTH_TEST(t9_bad_arguments_of_transformations_are_named) {
 }
 
 XLA_TEST(t9_bad_arguments_of_gradients_are_named) {
-  const lxla_tensor x = DATA(DIMS(2), 1, 2), y = mul(x, x), s = total(y), n = own(ARRAY(S32, int32_t, DIMS(2), 1, 2)), twice = plus(n, 1);
+  const lxla_tensor x = DATA(DIMS(2), 1, 2), y = mul(x, x), s = total(y), n = own(ARRAY(S32, int32_t, DIMS(2), 1, 2)),
+                    twice = plus(n, 1);
   const lxla_tensor wide = DATA(DIMS(3), 1, 2, 3);
   lxla_tensor out[2] = {{77}, {77}};
   const double before = live();
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), BAD, "cotangents: NULL given, and ys[0] is f32[2]; without cotangents, want scalars");
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), BAD,
+          "cotangents: NULL given, and ys[0] is f32[2]; without cotangents, want scalars");
   REFUSED(lxla_gradients(&y, 1, &wide, &x, 1, out), BAD, "cotangents[0] is f32[3]; ys[0] is f32[2]");
   REFUSED(lxla_gradients(&y, 1, &n, &x, 1, out), BAD, "cotangents[0] is s32[2]; ys[0] is f32[2]");
   REFUSED(lxla_gradients(&s, 1, NULL, &n, 1, out), BAD, "xs[0] is s32[2]; want a float or complex dtype");
@@ -394,9 +408,12 @@ XLA_TEST(t10_a_path_that_a_step_computed_is_refused) {
   const lxla_tensor y = total(mul(h, h)), partly = total(mul(h, x)), fixed = stopped(h);
   lxla_tensor out[2] = {{77}, {77}};
   const double before = live();
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
-  REFUSED(lxla_gradients(&partly, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
-  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(h, x), out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&partly, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(h, x), out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[1] to ys was computed by step ");
   EQUAL(out[0].id, 77);
   EQUAL(out[1].id, 77);
   EQUAL(live(), before);
@@ -417,7 +434,8 @@ XLA_TEST(t10_a_path_that_a_step_computed_is_refused_where_gradients_repeat) {
     step(env);
     const lxla_tensor y = total(mul(h, x));
     if (i == 4) {
-      REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(h, x), out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys was computed by step ");
+      REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(h, x), out), LXLA_FAILED_PRECONDITION,
+              "a path from xs[1] to ys was computed by step ");
     } else {
       gradients(&y, 1, NULL, TENSORS(h, x), out);
       IS(out[0], DIMS(2), 1, 2);
@@ -435,7 +453,8 @@ XLA_TEST(t10_a_path_through_several_programs_of_a_step_is_refused) {
   step(env);
   const lxla_tensor y = total(mul(h, x));
   lxla_tensor out;
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by step ");
 }
 
 // As in a training loop: all values are results of the last step.
@@ -444,9 +463,12 @@ XLA_TEST(t10_a_path_between_results_of_one_step_is_refused) {
   step(env);
   const lxla_tensor y = total(mul(h, apart)), z = total(mul(apart, x));
   lxla_tensor out[2] = {{77}, {77}};
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
-  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(apart, x), out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys was computed by step ");
-  REFUSED(lxla_gradients(&z, 1, NULL, &a, 1, out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by step ");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(apart, x), out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[1] to ys was computed by step ");
+  REFUSED(lxla_gradients(&z, 1, NULL, &a, 1, out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by step ");
   EQUAL(out[0].id, 77);
   IS(gradient(y, apart), DIMS(2), 1, 16);
   IS(gradient(z, x), DIMS(2), 2, 3);
@@ -470,7 +492,8 @@ XLA_TEST(t10_a_path_over_several_steps_is_refused) {
     step(env);
     const lxla_tensor y = total(next);
     lxla_tensor out = {77};
-    REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by step ");
+    REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+            "a path from xs[0] to ys was computed by step ");
     EQUAL(out.id, 77);
     IS(gradient(y, next), DIMS(2), 1, 1);
   }
@@ -484,10 +507,13 @@ XLA_TEST(t10_a_path_that_a_read_computed_is_refused) {
   read_f32(of_it, values, 2);
   const lxla_tensor y = total(mul(h, h)), partly = total(mul(h, x)), fixed = stopped(h), s = total(of_it);
   lxla_tensor out = {77};
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by sync ");
-  REFUSED(lxla_gradients(&partly, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by sync ");
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by sync ");
+  REFUSED(lxla_gradients(&partly, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by sync ");
   // Kept by the second read, as every value in between that has a tensor.
-  REFUSED(lxla_gradients(&s, 1, NULL, &between, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys was computed by sync ");
+  REFUSED(lxla_gradients(&s, 1, NULL, &between, 1, &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys was computed by sync ");
   EQUAL(out.id, 77);
   const lxla_tensor by_h = gradient(y, h), of_fixed = gradient(total(mul(fixed, fixed)), x);
   IS(by_h, DIMS(2), 2, 8);
@@ -506,10 +532,14 @@ static void through_another_device(void) {
   OK(lxla_tensor_to_device(square, XLA(0), &back));
   OK(lxla_tensor_to_device(away, XLA(0), &same));
   const lxla_tensor y = total(mul(own(back), z)), of_same = total(mul(own(same), same));
-  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys goes through a copy from xla:0 to xla:1");
-  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(z, x), &out), LXLA_FAILED_PRECONDITION, "a path from xs[1] to ys goes through a copy from xla:0 to xla:1");
-  REFUSED(lxla_gradients(&of_same, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
-  const lxla_tensor by_z = gradient(y, z), by_back = gradient(y, back), fixed = gradient(total(mul(stopped(back), x)), x);
+  REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[0] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&y, 1, NULL, TENSORS(z, x), &out), LXLA_FAILED_PRECONDITION,
+          "a path from xs[1] to ys goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&of_same, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "goes through a copy from xla:0 to xla:1");
+  const lxla_tensor by_z = gradient(y, z), by_back = gradient(y, back),
+                    fixed = gradient(total(mul(stopped(back), x)), x);
   IS(by_z, DIMS(2), 1, 4);
   IS(by_back, DIMS(2), 3, 4);
   IS(fixed, DIMS(2), 1, 4);
@@ -525,7 +555,8 @@ static void through_another_device(void) {
   REFUSED(lxla_gradients(&there, 1, NULL, &x, 1, &out), BAD, "ys[0] is on xla:1 and xs[0] is on xla:0");
   // An operation that copies its operand.
   const lxla_tensor mixed = total(mul(x, away));
-  REFUSED(lxla_gradients(&mixed, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "goes through a copy from xla:0 to xla:1");
+  REFUSED(lxla_gradients(&mixed, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+          "goes through a copy from xla:0 to xla:1");
   EQUAL(out.id, 77);
 }
 

@@ -26,12 +26,14 @@ static lxla_computation recurrent(int is_scan, int32_t reverse, lxla_tensor fixe
     }
     end = both[0], ys = stacked(rows, 3);
   }
-  const lxla_tensor weights = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), loss = add(total(end), total(mul(mul(ys, ys), weights)));
+  const lxla_tensor weights = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6),
+                    loss = add(total(end), total(mul(mul(ys, ys), weights)));
   return fixed_c.id ? traces(TENSORS(h0, ws), &loss, 1) : traces(TENSORS(h0, ws, c), &loss, 1);
 }
 
 BOTH_TEST(t4_a_scan_has_the_gradient_of_its_unrolled_loop) {
-  const lxla_tensor args[] = {DATA(DIMS(2), 0.5, -1), DATA(DIMS(3, 2), 0.3, -0.4, 0.5, 0.6, -0.7, 0.8), DATA(DIMS(2), 0.1, 0.2)};
+  const lxla_tensor args[] = {DATA(DIMS(2), 0.5, -1), DATA(DIMS(3, 2), 0.3, -0.4, 0.5, 0.6, -0.7, 0.8),
+                              DATA(DIMS(2), 0.1, 0.2)};
   const lxla_tensor captured = DATA(DIMS(2), 0.1, 0.2);
   lxla_tensor want[4], got[4];
   for (int32_t reverse = 0; reverse < 2; reverse++) {
@@ -63,7 +65,8 @@ BOTH_TEST(t4_a_scan_has_the_gradient_of_its_unrolled_loop) {
 
 BOTH_TEST(t4_scans_in_scans) {
   // The inner scan multiplies c by each element of a row; the outer one adds the row's number. Both are unrolled below.
-  const lxla_tensor c = HOLE(SCALAR), e = HOLE(SCALAR), v = HOLE(SCALAR), rows = HOLE(DIMS(2, 3)), one_row = HOLE(DIMS(3));
+  const lxla_tensor c = HOLE(SCALAR), e = HOLE(SCALAR), v = HOLE(SCALAR), rows = HOLE(DIMS(2, 3)),
+                    one_row = HOLE(DIMS(3));
   const lxla_computation inner = traces(TENSORS(c, e), (lxla_tensor[]){mul(mul(c, e), v)}, 1);
   lxla_tensor carried, end, unrolled = c;
   scan(inner, &c, 1, &one_row, 1, 3, 0, &carried, NULL, 0);
@@ -84,14 +87,16 @@ BOTH_TEST(t4_scans_in_scans) {
 }
 
 BOTH_TEST(t4_branches_and_calls) {
-  const lxla_tensor w = DATA(DIMS(2), 3, 5), x = HOLE(DIMS(2)), p = hole_of(PRED, SCALAR), i = hole_of(S32, SCALAR), a = DATA(DIMS(2), 1, 2);
-  const lxla_computation square = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), w)}, 1);   // captures w
+  const lxla_tensor w = DATA(DIMS(2), 3, 5), x = HOLE(DIMS(2)), p = hole_of(PRED, SCALAR), i = hole_of(S32, SCALAR),
+                    a = DATA(DIMS(2), 1, 2);
+  const lxla_computation square = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), w)}, 1);  // captures w
   const lxla_computation linear = traces(&x, 1, (lxla_tensor[]){times(x, 7)}, 1), same = traces(&x, 1, &x, 1);
   lxla_tensor r, twice, v[3];
   OK(lxla_cond(p, square, linear, &x, 1, &r, 1));
   lxla_vjp_options options = vjp_defaults();
   options.captured = 1;
-  const lxla_computation of_cond = value_and_grad_by(traces(TENSORS(p, x), (lxla_tensor[]){total(own(r))}, 1), &options);
+  const lxla_computation of_cond =
+      value_and_grad_by(traces(TENSORS(p, x), (lxla_tensor[]){total(own(r))}, 1), &options);
   apply(of_cond, TENSORS(number_of(PRED, 1), a), v, 3);
   IS(v[0], SCALAR, 23);
   IS(v[1], DIMS(2), 6, 20);
@@ -151,7 +156,8 @@ static lxla_computation squared_thrice(void) {
   const lxla_tensor i = hole_of(S32, SCALAR), x = HOLE(SCALAR), limit = number_of(S32, 3);
   lxla_tensor below, r[2];
   OK(lxla_compare(LXLA_COMPARE_LT, i, limit, &below));
-  const lxla_computation cond = traces(TENSORS(i, x), (lxla_tensor[]){own(below)}, 1), body = traces(TENSORS(i, x), TENSORS(plus(i, 1), mul(x, x)));
+  const lxla_computation cond = traces(TENSORS(i, x), (lxla_tensor[]){own(below)}, 1),
+                         body = traces(TENSORS(i, x), TENSORS(plus(i, 1), mul(x, x)));
   OK(lxla_while(cond, body, TENSORS(number_of(S32, 0), x), r));
   own(r[0]);
   return traces(&x, 1, (lxla_tensor[]){own(r[1])}, 1);
@@ -182,8 +188,12 @@ BOTH_TEST(t4_a_while_loop_has_tangents_and_no_cotangents) {
 
 BOTH_TEST(t5_second_derivatives_of_scans_and_branches) {
   const lxla_computation looped = value_and_grad(recurrent(1, 0, none)), plain = value_and_grad(recurrent(0, 0, none));
-  const lxla_tensor args[] = {DATA(DIMS(2), 0.5, -1), DATA(DIMS(3, 2), 0.3, -0.4, 0.5, 0.6, -0.7, 0.8), DATA(DIMS(2), 0.1, 0.2),
-                              DATA(DIMS(2), 1, 2), DATA(DIMS(3, 2), 1, -1, 2, -2, 3, -3), DATA(DIMS(2), -1, 1)};
+  const lxla_tensor args[] = {DATA(DIMS(2), 0.5, -1),
+                              DATA(DIMS(3, 2), 0.3, -0.4, 0.5, 0.6, -0.7, 0.8),
+                              DATA(DIMS(2), 0.1, 0.2),
+                              DATA(DIMS(2), 1, 2),
+                              DATA(DIMS(3, 2), 1, -1, 2, -2, 3, -3),
+                              DATA(DIMS(2), -1, 1)};
   lxla_tensor want[8], got[8], one_f32 = number_of(F32, 1);
   apply(jvp(plain, NULL, 0), args, 6, want, 8);
   apply(jvp(looped, NULL, 0), args, 6, got, 8);
@@ -193,7 +203,8 @@ BOTH_TEST(t5_second_derivatives_of_scans_and_branches) {
   for (int k = 0; k < 3; k++) ARE_NEAR(got[k], want[k]);
   // x^3 or -x.
   const lxla_tensor x = HOLE(SCALAR);
-  const lxla_computation cube = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), x)}, 1), negated = traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1);
+  const lxla_computation cube = traces(&x, 1, (lxla_tensor[]){mul(mul(x, x), x)}, 1),
+                         negated = traces(&x, 1, (lxla_tensor[]){times(x, -1)}, 1);
   lxla_tensor r;
   OK(lxla_cond(is_above(x, 0), cube, negated, &x, 1, &r, 1));
   const lxla_computation df = value_and_grad(traces(&x, 1, (lxla_tensor[]){own(r)}, 1));

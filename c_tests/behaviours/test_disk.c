@@ -33,8 +33,8 @@ static FILE *start_child(void) { return start(LXLA_DISK_CHILD); }
 
 static told finish_child(FILE *child) {
   told t;
-  int got = fscanf(child, "%lu %lu %lu %lu %lf %lf %lu", &t.compiled, &t.hits, &t.misses, &t.donated, &t.value, &t.tanh_value,
-                   &t.bytes_read);
+  int got = fscanf(child, "%lu %lu %lu %lu %lf %lf %lu", &t.compiled, &t.hits, &t.misses, &t.donated, &t.value,
+                   &t.tanh_value, &t.bytes_read);
   EQUAL(pclose(child), 0);
   EQUAL(got, 7);
   return t;
@@ -204,7 +204,8 @@ static void plant(const char *path) {
 TEST(files_of_others_stay) {
   clear();
   CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);
-  const char *theirs[] = {FOLDER "/model.safetensors", FOLDER "/.hidden.tmp", FOLDER "/0123.exec", OWN "/notes", OWN "/0123.exec"};
+  const char *theirs[] = {FOLDER "/model.safetensors", FOLDER "/.hidden.tmp", FOLDER "/0123.exec", OWN "/notes",
+                          OWN "/0123.exec"};
   enum { THEIRS = sizeof theirs / sizeof *theirs };
   for (int i = 0; i < THEIRS; i++) plant(theirs[i]);
   lxla_env env = env_with_cache(FOLDER);
@@ -237,7 +238,8 @@ TEST(the_librarys_own_give_way) {
 
 TEST(a_relative_folder_is_where_it_was_when_it_was_checked) {
   clear();
-  CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(FOLDER "/elsewhere", 0700) == 0 && mkdir(FOLDER "/elsewhere/" FOLDER, 0777) == 0);
+  CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(FOLDER "/elsewhere", 0700) == 0 &&
+        mkdir(FOLDER "/elsewhere/" FOLDER, 0777) == 0);
   int here = open(".", O_RDONLY | O_CLOEXEC);
   lxla_env env = env_with_cache(FOLDER);
   CHECK(here >= 0 && chdir(FOLDER "/elsewhere") == 0);

@@ -80,12 +80,13 @@ TEST(a_save_keeps_the_access_control_list) {
   finish(env);
 }
 
-// --- Links, and what is not a regular file ------------------------------------------------------------------------------
+// --- Links, and what is not a regular file
+// ------------------------------------------------------------------------------
 
 TEST(symbolic_links_are_followed) {
   lxla_env env = start();
   CHECK(mkdir(FOLDER "/inner", 0700) == 0);
-  CHECK(symlink("inner/file", FOLDER "/link") == 0);         // to nothing, so far
+  CHECK(symlink("inner/file", FOLDER "/link") == 0);  // to nothing, so far
   CHECK(symlink("../link", FOLDER "/inner/again") == 0);
   for (int i = 1; i <= 2; i++) {
     OK(save(env, FOLDER "/inner/again", (float)i));
@@ -127,7 +128,8 @@ TEST(what_is_no_regular_file_is_refused_at_once) {
   refused(env, FOLDER "/socket", "it is a socket");
   close(socket_file);
   // Device files with the numbers of /dev/null, then of /dev/tty.
-  for (unsigned minor = 3; mknod(FOLDER "/device", S_IFCHR | 0600, minor == 3 ? 0x103 : 0x500) == 0 && minor < 5; minor++) {
+  for (unsigned minor = 3; mknod(FOLDER "/device", S_IFCHR | 0600, minor == 3 ? 0x103 : 0x500) == 0 && minor < 5;
+       minor++) {
     refused(env, FOLDER "/device", "it is a device");
     CHECK(unlink(FOLDER "/device") == 0);
   }

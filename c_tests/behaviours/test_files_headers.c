@@ -12,15 +12,19 @@ static void sparse(const char *header, size_t length, uint64_t content) {
   write_file(PATH, &bytes, sizeof bytes);
   FILE *file = fopen(PATH, "ab");
   CHECK(file && fwrite(header, 1, length, file) == length && fclose(file) == 0);
-  if (truncate(PATH, (off_t)(sizeof bytes + length + content)) != 0) FAIL("%" PRIu64 " bytes: %s", content, strerror(errno));
+  if (truncate(PATH, (off_t)(sizeof bytes + length + content)) != 0)
+    FAIL("%" PRIu64 " bytes: %s", content, strerror(errno));
 }
 
 TEST(a_tensor_that_does_not_fit_memory) {
   lxla_env env = start();
   const uint64_t huge = (uint64_t)8 << 40;
   char header[256];
-  snprintf(header, sizeof header, "{\"t\":{\"dtype\":\"U8\",\"shape\":[%" PRIu64 "],\"data_offsets\":[0,%" PRIu64 "]},"
-           "\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}", huge, huge, huge, huge + 4);
+  snprintf(header, sizeof header,
+           "{\"t\":{\"dtype\":\"U8\",\"shape\":[%" PRIu64 "],\"data_offsets\":[0,%" PRIu64
+           "]},"
+           "\"u\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}}",
+           huge, huge, huge, huge + 4);
   sparse(header, strlen(header), huge + 4);
   lxla_tensor t;
   REFUSED(lxla_load(env, CPU, PATH, "t", &t), LXLA_RESOURCE_EXHAUSTED, PATH);
@@ -90,8 +94,9 @@ TEST(loads_of_more_than_64_axes_are_refused) {
 
 TEST(names_are_in_the_order_of_the_content) {
   lxla_env env = start();
-  const char header[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]},"
-                        "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}";
+  const char header[] =
+      "{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]},"
+      "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}";
   sparse(header, strlen(header), 5);
   char *names;
   OK(lxla_file_names(PATH, &names));

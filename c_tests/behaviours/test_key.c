@@ -157,7 +157,8 @@ TEST(k5_a_varying_scalar_is_a_parameter_from_the_first_compile_on) {
   lxla_tensor native = varying_scalar(env, (lxla_device){LXLA_DEVICE_CPU, 0}, 3), wrong;
   EQUAL(value(native), 3);
   lxla_scalar half = {.dtype = LXLA_DTYPE_F32, .value.f = 0.5};
-  REFUSED(lxla_tensor_varying_scalar(env, XLA(0), LXLA_DTYPE_S32, &half, &wrong), LXLA_INVALID_ARGUMENT, "value: 0.5 cannot be");
+  REFUSED(lxla_tensor_varying_scalar(env, XLA(0), LXLA_DTYPE_S32, &half, &wrong), LXLA_INVALID_ARGUMENT,
+          "value: 0.5 cannot be");
   RELEASE(t, native);
   OK(lxla_env_release(env));
 }
@@ -189,7 +190,13 @@ TEST(k5_scalars_of_every_width_become_parameters) {
     lxla_tensor x[5];
     for (int i = 0; i < 5; i++) x[i] = scalar(ADD, t[i], turn);
     step(env);
-    union { int8_t s8; int64_t s64; uint64_t u64; double f64; double c128[2]; } got[5];
+    union {
+      int8_t s8;
+      int64_t s64;
+      uint64_t u64;
+      double f64;
+      double c128[2];
+    } got[5];
     for (int i = 0; i < 5; i++) OK(lxla_tensor_read(x[i], &got[i], sizes[i]));
     EQUAL(got[0].s8, turn + 1);
     EQUAL(got[1].s64, turn + 1);

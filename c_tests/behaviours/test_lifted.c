@@ -59,7 +59,8 @@ BOTH_TEST(t12_a_lifted_computation_takes_what_was_captured) {
   // Its gradients by w, and a batch over w.
   const lxla_tensor wide = HOLE(DIMS(2)), xs = DATA(DIMS(2, 2), 3, 5, 1, 1), by = DATA(DIMS(2), 1, 2);
   apply(lifted(looped), TENSORS(x, slices, wide), y, 1);
-  const lxla_computation loss = traces(TENSORS(x, slices, wide), (lxla_tensor[]){total(y[0])}, 1), df = value_and_grad(loss);
+  const lxla_computation loss = traces(TENSORS(x, slices, wide), (lxla_tensor[]){total(y[0])}, 1),
+                         df = value_and_grad(loss);
   apply(df, TENSORS(a, by, w), v, 4);
   IS(v[0], SCALAR, 71);
   IS(v[1], DIMS(2), 9, 25);
@@ -151,9 +152,11 @@ BOTH_TEST(t12_a_rule_of_lifted_computations_has_gradients_by_what_they_captured)
 
 // x w, with 7 x ct as the gradient of x, and the same by a jvp.
 BOTH_TEST(t12_a_lifted_computation_keeps_its_rules) {
-  const lxla_tensor w = DATA(DIMS(2), 3, 5), a = DATA(DIMS(2), 1, 2), x = HOLE(DIMS(2)), c = HOLE(DIMS(2)), k = HOLE(DIMS(2));
+  const lxla_tensor w = DATA(DIMS(2), 3, 5), a = DATA(DIMS(2), 1, 2), x = HOLE(DIMS(2)), c = HOLE(DIMS(2)),
+                    k = HOLE(DIMS(2));
   const lxla_tensor y = mul(x, w), ws = DATA(DIMS(2, 2), 3, 5, 1, 1);
-  const lxla_computation primal = traces(&x, 1, &y, 1), forward = traces(&x, 1, TENSORS(y, x)), back = traces(TENSORS(x, c), (lxla_tensor[]){times(mul(x, mul(c, w)), 7)}, 1);
+  const lxla_computation primal = traces(&x, 1, &y, 1), forward = traces(&x, 1, TENSORS(y, x)),
+                         back = traces(TENSORS(x, c), (lxla_tensor[]){times(mul(x, mul(c, w)), 7)}, 1);
   const lxla_computation tangents = traces(TENSORS(x, c), TENSORS(y, times(mul(x, mul(c, w)), 7)));
   lxla_computation made[2], refused = {77};
   OK(lxla_computation_with_vjp(primal, forward, back, &made[0]));
@@ -184,7 +187,8 @@ BOTH_TEST(t12_a_lifted_computation_keeps_its_rules) {
     IS(v[0], DIMS(2), 34, 8);
     // The rules say nothing about it, so it has no gradient.
     REFUSED(lxla_computation_value_and_grad(loss, NULL, &refused), LXLA_UNIMPLEMENTED, "lxla_computation_lift");
-    REFUSED(lxla_computation_jvp(loss, NULL, 0, &refused), LXLA_UNIMPLEMENTED, i == 0 ? "has no derivative" : "lxla_computation_lift");
+    REFUSED(lxla_computation_jvp(loss, NULL, 0, &refused), LXLA_UNIMPLEMENTED,
+            i == 0 ? "has no derivative" : "lxla_computation_lift");
   }
   EQUAL(refused.id, 77);
 }

@@ -24,7 +24,8 @@ static lxla_tensor placeholder_of(const int64_t *dims, size_t rank) {
   return out;
 }
 
-static lxla_computation traced(const lxla_tensor *params, size_t n_params, const lxla_tensor *results, size_t n_results) {
+static lxla_computation traced(const lxla_tensor *params, size_t n_params, const lxla_tensor *results,
+                               size_t n_results) {
   lxla_computation out;
   OK(lxla_computation_trace(params, n_params, results, n_results, &out));
   return out;
@@ -34,9 +35,11 @@ static lxla_computation traced(const lxla_tensor *params, size_t n_params, const
 
 TEST(native_scans_of_any_length_are_refused_for_want_of_memory) {
   env = new_env();
-  lxla_tensor p = placeholder_of(DIMS(0)), q = scalar(ADD, p, 1), init = full_of(cpu, F32, DIMS(0), 0), out[2] = {none, none};
+  lxla_tensor p = placeholder_of(DIMS(0)), q = scalar(ADD, p, 1), init = full_of(cpu, F32, DIMS(0), 0),
+              out[2] = {none, none};
   lxla_computation body = traced(&p, 1, (lxla_tensor[]){q, q}, 2);
-  REFUSED(lxla_scan(body, &init, 1, NULL, 0, (int64_t)1 << 56, 0, out, out + 1, 1), LXLA_RESOURCE_EXHAUSTED, "slices of a scan");
+  REFUSED(lxla_scan(body, &init, 1, NULL, 0, (int64_t)1 << 56, 0, out, out + 1, 1), LXLA_RESOURCE_EXHAUSTED,
+          "slices of a scan");
   EQUAL(out[0].id, 0);
   OK(lxla_scan(body, &init, 1, NULL, 0, 5, 0, out, out + 1, 1));
   RELEASE(out[0], out[1], p, q, init);
@@ -112,15 +115,25 @@ static void release_another(dl_managed *m) {
 
 static dl_managed foreign(int64_t size, int64_t stride) {
   shape[0] = size, strides[0] = stride, deleted = 0;
-  return (dl_managed){.major = 1, .minor = 1, .deleter = count_deletion, .data = memory, .device_type = 1, .ndim = 1,
-                      .code = 2, .bits = 32, .lanes = 1, .shape = shape, .strides = strides};
+  return (dl_managed){.major = 1,
+                      .minor = 1,
+                      .deleter = count_deletion,
+                      .data = memory,
+                      .device_type = 1,
+                      .ndim = 1,
+                      .code = 2,
+                      .bits = 32,
+                      .lanes = 1,
+                      .shape = shape,
+                      .strides = strides};
 }
 
 TEST(dlpack_of_broadcast_memory_is_refused_for_want_of_memory) {
   env = new_env();
   lxla_tensor t = none;
   dl_managed m = foreign(LARGE, 0);
-  REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), LXLA_RESOURCE_EXHAUSTED, "managed: a copy of f32[1125899906842624]");
+  REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), LXLA_RESOURCE_EXHAUSTED,
+          "managed: a copy of f32[1125899906842624]");
   REFUSED(lxla_tensor_from_dlpack(env, XLA(0), &m, 1, &t), LXLA_RESOURCE_EXHAUSTED, "4503599627370496 bytes");
   // The check for bytes that are not valid booleans ends in reasonable time.
   m.code = 6, m.bits = 8;
@@ -300,7 +313,8 @@ TEST(operations_are_counted_up_to_the_end_of_numbers) {
   lxla_computation transformed = {0};
   const int64_t first = 0;
   REFUSED(lxla_computation_jvp(f, NULL, 0, &transformed), LXLA_RESOURCE_EXHAUSTED, "f: a computation has ");
-  REFUSED(lxla_computation_vmap(f, &first, 1, &first, 1, 2, &transformed), LXLA_RESOURCE_EXHAUSTED, "f: a computation has ");
+  REFUSED(lxla_computation_vmap(f, &first, 1, &first, 1, 2, &transformed), LXLA_RESOURCE_EXHAUSTED,
+          "f: a computation has ");
   OK(lxla_computation_release(f));
   OK(lxla_env_release(env));
 }
@@ -327,11 +341,31 @@ TEST(devices_end_at_1023) {
 
 TEST(custom_calls_of_xlas_own_are_refused) {
   env = new_env();
-  static const char *const names[] = {
-      "TopK", "SliceToDynamic", "PadToStatic", "LayoutConstraint", "MoveToHost", "MoveToDevice", "annotate_device_placement",
-      "AllocateBuffer", "CreateBuffer", "SPMDFullToShardShape", "SPMDShardToFullShape", "X64SplitLow", "X64Combine",
-      "__onednn$matmul", "__onednn$softmax", "__onednn$layernorm", "__cublas$gemm", "__cudnn$convForward", "__op$block_scaled_dot",
-      "xla.sdy.FuncResultSharding", "xla.sdy.ShardingGroup", "mhlo.topk", "chlo.top_k", "stablehlo.dynamic_reshape", "LuDecomposition"};
+  static const char *const names[] = {"TopK",
+                                      "SliceToDynamic",
+                                      "PadToStatic",
+                                      "LayoutConstraint",
+                                      "MoveToHost",
+                                      "MoveToDevice",
+                                      "annotate_device_placement",
+                                      "AllocateBuffer",
+                                      "CreateBuffer",
+                                      "SPMDFullToShardShape",
+                                      "SPMDShardToFullShape",
+                                      "X64SplitLow",
+                                      "X64Combine",
+                                      "__onednn$matmul",
+                                      "__onednn$softmax",
+                                      "__onednn$layernorm",
+                                      "__cublas$gemm",
+                                      "__cudnn$convForward",
+                                      "__op$block_scaled_dot",
+                                      "xla.sdy.FuncResultSharding",
+                                      "xla.sdy.ShardingGroup",
+                                      "mhlo.topk",
+                                      "chlo.top_k",
+                                      "stablehlo.dynamic_reshape",
+                                      "LuDecomposition"};
   lxla_tensor x = full_of(XLA(0), F32, DIMS(3, 2), 1), in[2] = {x, x}, out[2] = {none, none};
   const int32_t dtypes[] = {F32, F32};
   const size_t ranks[] = {2, 1};
@@ -341,11 +375,14 @@ TEST(custom_calls_of_xlas_own_are_refused) {
       lxla_custom_call_options options = {.struct_size = sizeof options};
       OK(lxla_custom_call_options_init(&options));
       options.api_version = version;
-      REFUSED(lxla_custom_call(names[i], in, 1 + i % 2, dtypes, ranks, dims, 1, &options, out), LXLA_INVALID_ARGUMENT, names[i]);
+      REFUSED(lxla_custom_call(names[i], in, 1 + i % 2, dtypes, ranks, dims, 1, &options, out), LXLA_INVALID_ARGUMENT,
+              names[i]);
     }
   // Targets that XLA expands on every device accept the arguments they are made for.
-  REFUSED(lxla_custom_call("Sharding", in, 2, dtypes, ranks, dims, 1, NULL, out), LXLA_INVALID_ARGUMENT, "target: Sharding takes one operand");
-  REFUSED(lxla_custom_call("Eigh", in, 1, dtypes, ranks, dims, 2, NULL, out), LXLA_INVALID_ARGUMENT, "target: Eigh takes");
+  REFUSED(lxla_custom_call("Sharding", in, 2, dtypes, ranks, dims, 1, NULL, out), LXLA_INVALID_ARGUMENT,
+          "target: Sharding takes one operand");
+  REFUSED(lxla_custom_call("Eigh", in, 1, dtypes, ranks, dims, 2, NULL, out), LXLA_INVALID_ARGUMENT,
+          "target: Eigh takes");
   REFUSED(lxla_custom_call("ProductOfElementaryHouseholderReflectors", in, 1, dtypes, ranks, dims, 1, NULL, out),
           LXLA_INVALID_ARGUMENT, "operands are f32[3,2], results f32[3,2]");
   REFUSED(lxla_custom_call("Qr", in, 1, dtypes, ranks, dims, 1, NULL, out), LXLA_INVALID_ARGUMENT, "target: Qr takes");

@@ -57,7 +57,9 @@ static void use_a_million_shapes(lxla_device device, int kept, int steps) {
 
 TEST(h6_a_million_shapes_leave_no_memory_behind_on_cpu) { use_a_million_shapes(cpu, 0, 0); }
 
-TEST(h6_a_million_shapes_leave_no_memory_behind_on_cpu_beside_operations_that_wait) { use_a_million_shapes(cpu, 64, 0); }
+TEST(h6_a_million_shapes_leave_no_memory_behind_on_cpu_beside_operations_that_wait) {
+  use_a_million_shapes(cpu, 64, 0);
+}
 
 TEST(h6_a_million_shapes_leave_no_memory_behind_without_steps) { use_a_million_shapes(XLA(0), 0, 0); }
 
@@ -131,28 +133,28 @@ static int in_child(const char *name) {
   return 0;
 }
 
-#define LIMITED(test_name)                    \
-  static void test_name##_limited(void);      \
-  TEST(test_name) {                           \
+#define LIMITED(test_name)                           \
+  static void test_name##_limited(void);             \
+  TEST(test_name) {                                  \
     if (in_child(#test_name)) test_name##_limited(); \
-  }                                           \
+  }                                                  \
   static void test_name##_limited(void)
 
 // Repeats a call with ever more memory until it succeeds; before, it has to be refused at least once, and never to end
 // the process.
-#define LADDER(first, megabytes, call)                                                         \
-  do {                                                                                         \
-    int refused_ = 0;                                                                          \
-    for (size_t more_ = (first);; more_ += (megabytes)) {                                      \
-      CHECK(more_ < 8192);                                                                     \
-      limit_memory(more_);                                                                     \
-      lxla_status status_ = (call);                                                            \
-      lift_limit();                                                                            \
-      if (status_ == LXLA_OK) break;                                                           \
+#define LADDER(first, megabytes, call)                                                                \
+  do {                                                                                                \
+    int refused_ = 0;                                                                                 \
+    for (size_t more_ = (first);; more_ += (megabytes)) {                                             \
+      CHECK(more_ < 8192);                                                                            \
+      limit_memory(more_);                                                                            \
+      lxla_status status_ = (call);                                                                   \
+      lift_limit();                                                                                   \
+      if (status_ == LXLA_OK) break;                                                                  \
       if (status_ != EXHAUSTED) FAIL("%s: %s", lxla_status_name(status_), lxla_last_error_message()); \
-      refused_++;                                                                              \
-    }                                                                                          \
-    if (!refused_) FAIL("%s was never refused", #call);                                        \
+      refused_++;                                                                                     \
+    }                                                                                                 \
+    if (!refused_) FAIL("%s was never refused", #call);                                               \
   } while (0)
 
 static lxla_tensor full(lxla_env env, lxla_device device, int64_t n, double x) {
@@ -193,7 +195,8 @@ LIMITED(h7_sorts_take_as_much_memory_as_their_arrays) {
 }
 
 // Makes tensors by `make` of the last one until there is no memory, and checks that all of them are still there.
-static void until_exhausted(lxla_env env, lxla_tensor first, lxla_status (*make)(lxla_tensor, lxla_tensor *), size_t megabytes) {
+static void until_exhausted(lxla_env env, lxla_tensor first, lxla_status (*make)(lxla_tensor, lxla_tensor *),
+                            size_t megabytes) {
   enum { MOST = 20 * MILLION };
   lxla_tensor *list = malloc(MOST * sizeof *list);
   CHECK(list);

@@ -34,8 +34,8 @@ MESH_TEST(m1_a_custom_call_of_sharding_is_refused_or_computed, "data=2,model=4")
   HAS_VALUES(t, numbers(), 6);
 }
 
-static const char *const SHARDINGS[] = {"data,model", "model,data", "data+model,-", "model+data,-", "-,data+model",
-                                        "-,model+data", "data,-", "-,model", "-,data", "-,-"};
+static const char *const SHARDINGS[] = {"data,model",   "model,data", "data+model,-", "model+data,-", "-,data+model",
+                                        "-,model+data", "data,-",     "-,model",      "-,data",       "-,-"};
 
 MESH_TEST(m1_each_device_gets_its_piece_of_a_split_tensor, "data=2,model=4") {
   for (size_t i = 0; i < sizeof SHARDINGS / sizeof *SHARDINGS; i++) {
@@ -266,7 +266,9 @@ static void control(lxla_tensor x, lxla_tensor w, recorded *out) {
   put(out, own(r[0]));
 }
 
-MESH_TEST(m1_computations_loops_and_branches_equal_those_of_one_device, "data=2,model=4") { equals_one_device(control); }
+MESH_TEST(m1_computations_loops_and_branches_equal_those_of_one_device, "data=2,model=4") {
+  equals_one_device(control);
+}
 
 static void derivatives(lxla_tensor x, lxla_tensor w, recorded *out) {
   // Of pending tensors.
@@ -275,7 +277,8 @@ static void derivatives(lxla_tensor x, lxla_tensor w, recorded *out) {
   gradients(&loss, 1, NULL, xs, 2, d);
   put(out, loss), put(out, d[0]), put(out, d[1]);
   // Of a computation with a scan that captures w, which is a parameter too; checkpointed.
-  const lxla_tensor px = HOLE(DIMS(8, 16)), h = HOLE(DIMS(8)), row = HOLE(DIMS(16)), next = tanh_of(add(h, product(row, w)));
+  const lxla_tensor px = HOLE(DIMS(8, 16)), h = HOLE(DIMS(8)), row = HOLE(DIMS(16)),
+                    next = tanh_of(add(h, product(row, w)));
   lxla_tensor zero, carry, ys;
   OK(lxla_tensor_full(env, device, F32, DIMS(8), 0, &zero));
   const lxla_computation body = traces(TENSORS(h, row), TENSORS(next, next));
@@ -343,9 +346,11 @@ MESH_TEST(t10_a_path_through_a_mesh_is_refused, "data=4") {
   OK(lxla_tensor_from_host(env, XLA(0), F32, DIMS(4), numbers(), 16, &x));
   own(x);
   for (int i = 0; i < 2; i++) {
-    const lxla_tensor there = i == 0 ? sharded(x, mesh, "data") : moved(x, device), back = moved(mul(there, there), XLA(0));
+    const lxla_tensor there = i == 0 ? sharded(x, mesh, "data") : moved(x, device),
+                      back = moved(mul(there, there), XLA(0));
     const lxla_tensor y = total(mul(back, x)), fixed = total(mul(stopped(back), x));
-    REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION, "a path from xs[0] to ys goes through a copy from xla:0 to mesh:0");
+    REFUSED(lxla_gradients(&y, 1, NULL, &x, 1, &out), LXLA_FAILED_PRECONDITION,
+            "a path from xs[0] to ys goes through a copy from xla:0 to mesh:0");
     HAS_VALUES(gradient(fixed, x), ((float[]){0, 1, 4, 9}), 4);
     HAS_VALUES(gradient(y, back), ((float[]){0, 1, 2, 3}), 4);
   }

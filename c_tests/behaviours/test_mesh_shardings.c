@@ -88,14 +88,10 @@ static void plain_product(const float *x, const float *w, float *out) {
 MESH_TEST(m2_a_matmul_with_any_shardings_equals_the_plain_loop, "data=2,model=4") {
   const struct {
     const char *x, *w, *result;
-  } cases[] = {{"data,-", "-,model", "data,model"},
-               {"data,-", "", "data,-"},
-               {"-,model", "model,-", "-,-"},
-               {"data,model", "model,-", "data,-"},
-               {"data+model,-", "", "data+model,-"},
-               {"-,model+data", "data+model,-", "-,data"},
-               {"model,data", "data,model", "model,-"},
-               {"", "-,model", "-,model"},
+  } cases[] = {{"data,-", "-,model", "data,model"},     {"data,-", "", "data,-"},
+               {"-,model", "model,-", "-,-"},           {"data,model", "model,-", "data,-"},
+               {"data+model,-", "", "data+model,-"},    {"-,model+data", "data+model,-", "-,data"},
+               {"model,data", "data,model", "model,-"}, {"", "-,model", "-,model"},
                {"-,data", "model,-", "data,model"}};
   float x[128], w[64], want[32];
   for (int i = 0; i < 128; i++) x[i] = (float)(i * 7 % 11 - 5);
@@ -195,8 +191,8 @@ MESH_TEST(m2_constraints_in_bodies_and_derivatives, "data=2,model=4") {
   // Batched: the batch is a new axis, which is not split.
   const lxla_tensor y = constrained(times(x, 2), "-,model");
   lxla_tensor batched;
-  apply(vmap(traces(&x, 1, &y, 1), LIST(int64_t, 0), LIST(int64_t, 0), 3), (lxla_tensor[]){counting(DIMS(3, 4, 8), "")}, 1,
-        &batched, 1);
+  apply(vmap(traces(&x, 1, &y, 1), LIST(int64_t, 0), LIST(int64_t, 0), 3), (lxla_tensor[]){counting(DIMS(3, 4, 8), "")},
+        1, &batched, 1);
   float want[96];
   for (int i = 0; i < 96; i++) want[i] = (float)i * 2;
   HAS_VALUES(batched, want, 96);
@@ -262,8 +258,8 @@ MESH_TEST(m2_shardings_are_in_the_key, "data=2,model=4") {
   for (int i = 0; i < 3; i++) OK(lxla_mesh_release(others[i]));
 }
 
-// Some plugins split these results by a part of a mesh axis, which no sharding says. Such a program is compiled again with
-// results that are not split, and is on disk in that form: another environment loads it.
+// Some plugins split these results by a part of a mesh axis, which no sharding says. Such a program is compiled again
+// with results that are not split, and is on disk in that form: another environment loads it.
 static void reshaped(int turn) {
   static char first[64];
   char *text;
@@ -368,11 +364,11 @@ MESH_TEST(m10_shardings_that_do_not_parse_or_fit_are_refused, "data=2,model=4") 
   // Each message names the argument; where the text goes wrong is counted in bytes from 0.
   const struct {
     const char *text, *where;
-  } cases[] = {
-      {"data", "2"},       {"data,-,-", "2"},     {"batch,-", "batch"}, {"data,Model", "Model"}, {"data,Model", "5"},
-      {"data,data", "5"},  {"data+data,-", "5"},  {"data,", "5"},       {",-", "0"},             {"data+,-", "5"},
-      {"+data,-", "0"},    {"data -", ""},        {"data,- ", ""},      {"data;-", ""},          {"-+data,-", ""},
-      {"data,-\n", ""},    {"-,\xC3\xA9", "2"}};
+  } cases[] = {{"data", "2"},       {"data,-,-", "2"},  {"batch,-", "batch"}, {"data,Model", "Model"},
+               {"data,Model", "5"}, {"data,data", "5"}, {"data+data,-", "5"}, {"data,", "5"},
+               {",-", "0"},         {"data+,-", "5"},   {"+data,-", "0"},     {"data -", ""},
+               {"data,- ", ""},     {"data;-", ""},     {"-+data,-", ""},     {"data,-\n", ""},
+               {"-,\xC3\xA9", "2"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     no_sharding(x, cases[i].text, BAD, "sharding");
     if (!strstr(lxla_last_error_message(), cases[i].where))

@@ -64,7 +64,8 @@ TEST(e1_native_tensors_need_no_plugin) {
 
 TEST(e1_every_kind_of_change_is_seen_where_it_should_be) {
   lxla_env env = new_env();
-  lxla_tensor a = on(env, cpu, DIMS(2), (float[]){1, 2}), copy = snapshot(a), c = on(env, cpu, DIMS(2), (float[]){7, 8});
+  lxla_tensor a = on(env, cpu, DIMS(2), (float[]){1, 2}), copy = snapshot(a),
+              c = on(env, cpu, DIMS(2), (float[]){7, 8});
   OK(lxla_binary_scalar_inplace(ADD, a, 1));
   float got[2];
   read_f32(copy, got, 2);
@@ -106,7 +107,8 @@ TEST(e2_named_devices_and_the_option) {
   OK(lxla_tensor_full(env, unnamed, F32, DIMS(1), 1, &t));
   is_on(t, LXLA_DEVICE_CPU, 0);
   RELEASE(t);
-  REFUSED(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 1}, F32, DIMS(1), 1, &t), LXLA_INVALID_ARGUMENT, "cpu has only 0");
+  REFUSED(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 1}, F32, DIMS(1), 1, &t), LXLA_INVALID_ARGUMENT,
+          "cpu has only 0");
   REFUSED(lxla_tensor_full(env, XLA(7), F32, DIMS(1), 1, &t), LXLA_INVALID_ARGUMENT, "no xla:7");
   OK(lxla_env_release(env));
 }
@@ -199,7 +201,8 @@ TEST(e5_copy_copies_counts_and_tells) {
 
 TEST(e5_error_and_other_environments_never_mix) {
   lxla_env env = new_env(), other = new_env();
-  lxla_tensor x = on(env, XLA(0), DIMS(1), (float[]){1}), n = on(env, cpu, DIMS(1), (float[]){2}), foreign = on(other, cpu, DIMS(1), (float[]){2}), out;
+  lxla_tensor x = on(env, XLA(0), DIMS(1), (float[]){1}), n = on(env, cpu, DIMS(1), (float[]){2}),
+              foreign = on(other, cpu, DIMS(1), (float[]){2}), out;
   const char *policies[] = {"error", "scalar", "copy"};
   for (int i = 0; i < 3; i++) {
     OK(lxla_env_set_option(env, "mixed_device_policy", policies[i]));
@@ -257,7 +260,8 @@ TEST(e7_native_tensors_outlive_their_environment_to_be_read) {
 
 TEST(native_tensors_are_saved_and_loaded_with_others) {
   lxla_env env = new_env();
-  lxla_tensor n = on(env, cpu, DIMS(2), (float[]){1, 2}), x = on(env, XLA(0), DIMS(2), (float[]){3, 4}), y = scalar(ADD, x, 1), loaded;
+  lxla_tensor n = on(env, cpu, DIMS(2), (float[]){1, 2}), x = on(env, XLA(0), DIMS(2), (float[]){3, 4}),
+              y = scalar(ADD, x, 1), loaded;
   const char *path = "test_native.safetensors", *names[] = {"n", "y"};
   OK(lxla_save(path, names, (lxla_tensor[]){n, y}, 2));
   OK(lxla_load(env, cpu, path, "y", &loaded));
@@ -354,8 +358,10 @@ TEST(small_and_large_arrays_have_the_same_reductions) {
       EQUAL(rank, 0);
       RELEASE(of_row, kept, of_rows);
     }
-    REFUSED(lxla_reduce(LXLA_REDUCE_SUM, row, (const int64_t[]){1}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT, "axes: axis 1");
-    REFUSED(lxla_reduce(LXLA_REDUCE_ALL, row, (const int64_t[]){0}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT, "takes pred");
+    REFUSED(lxla_reduce(LXLA_REDUCE_SUM, row, (const int64_t[]){1}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT,
+            "axes: axis 1");
+    REFUSED(lxla_reduce(LXLA_REDUCE_ALL, row, (const int64_t[]){0}, 1, 0, &of_row), LXLA_INVALID_ARGUMENT,
+            "takes pred");
     RELEASE(row, rows);
   }
   OK(lxla_env_release(env));

@@ -33,7 +33,8 @@ static int32_t settled_state(void) { return is_native() ? LXLA_STATE_NATIVE : LX
 
 // Traces p * w + 3 w.
 static lxla_computation weighted(lxla_tensor w) {
-  lxla_tensor p = hole(F32, DIMS(2)), product = binary(MUL, p, w), three = scalar(MUL, w, 3), sum = binary(ADD, product, three);
+  lxla_tensor p = hole(F32, DIMS(2)), product = binary(MUL, p, w), three = scalar(MUL, w, 3),
+              sum = binary(ADD, product, three);
   lxla_computation c = trace_of(&p, 1, &sum, 1);
   RELEASE(p, product, three, sum);
   return c;
@@ -89,7 +90,8 @@ static void calls(void) {
   HAS_F32(y, DIMS(2), 40, 100);
   OK(lxla_computation_captured(c, 1, &out));
   HAS_F32(out, DIMS(2), 30, 60);
-  REFUSED(lxla_computation_call(c, &wide, 1, &out, 1), BAD, "args[0] is f32[3]; the computation's parameter 0 is f32[2]");
+  REFUSED(lxla_computation_call(c, &wide, 1, &out, 1), BAD,
+          "args[0] is f32[3]; the computation's parameter 0 is f32[2]");
   REFUSED(lxla_computation_call(c, NULL, 0, &out, 1), BAD, "args: 0 given");
   // Calls it in a body, and in a body nested in that one: q captures a tensor that waits for p.
   lxla_tensor p = hole(F32, DIMS(2)), q = hole(F32, DIMS(2)), first = call_one(c, &p, 1), sum = binary(ADD, first, q);
@@ -114,7 +116,8 @@ static void calls(void) {
   HAS_F32(r[2], DIMS(2), 110, 120);
   RELEASE(r[0], r[1], r[3]);
   lxla_computation none_c;
-  REFUSED(lxla_computation_trace(LIST(p, p), &twice, 1, &none_c), BAD, "params[1] is the same placeholder as params[0]");
+  REFUSED(lxla_computation_trace(LIST(p, p), &twice, 1, &none_c), BAD,
+          "params[1] is the same placeholder as params[0]");
   REFUSED(lxla_computation_trace(&w, 1, &twice, 1, &none_c), BAD, "params[0], f32[2], has a value");
   OK(lxla_computation_release(outer));
   RELEASE(w, x, wide, p, q, first, sum, twice);
@@ -123,7 +126,8 @@ TEST(calls_capture_arrays_and_what_waits) { on_both(calls); }
 
 // Captures an array once, however often it is used; its views count as other captures.
 static void once(void) {
-  lxla_tensor w = F32S(DIMS(2), 3, 4), p = hole(F32, DIMS(2)), a = binary(MUL, p, w), b = binary(ADD, a, w), c = binary(ADD, b, w);
+  lxla_tensor w = F32S(DIMS(2), 3, 4), p = hole(F32, DIMS(2)), a = binary(MUL, p, w), b = binary(ADD, a, w),
+              c = binary(ADD, b, w);
   lxla_computation f = trace_of(&p, 1, &c, 1);
   EQUAL(captured_by(f), 1);
   HAS_F32(call_one(f, &w, 1), DIMS(2), 15, 24);
@@ -176,7 +180,8 @@ TEST(loops_branches_and_scans_capture_arrays) { on_both(loops); }
 
 // Reduces by a combiner that captures a scalar.
 static void regions(void) {
-  lxla_tensor a = hole(F32, SCALAR), b = hole(F32, SCALAR), w = at(F32, 2), scaled = binary(MUL, b, w), sum = binary(ADD, a, scaled);
+  lxla_tensor a = hole(F32, SCALAR), b = hole(F32, SCALAR), w = at(F32, 2), scaled = binary(MUL, b, w),
+              sum = binary(ADD, a, scaled);
   lxla_computation body = trace_of(LIST(a, b), &sum, 1);
   lxla_tensor x = F32S(DIMS(3), 1, 2, 3), start = at(F32, 0), out;
   OK(lxla_reduce_with(body, &x, &start, 1, (int64_t[]){0}, 1, &out));

@@ -11,7 +11,8 @@ static char state_dir[] = "/tmp/lxla_state_XXXXXX";
 __attribute__((constructor)) static void own_state(void) {
   setenv("XLA_FLAGS",
          "--xla_cpu_use_xnnpack=true "
-         "--xla_cpu_experimental_xnn_graph_fusion_mode=XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL", 1);
+         "--xla_cpu_experimental_xnn_graph_fusion_mode=XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL",
+         1);
   if (getenv("LXLA_TEST_STATE_DIR")) {
     setenv("LXLA_STATE_DIR", getenv("LXLA_TEST_STATE_DIR"), 1);
   } else if (mkdtemp(state_dir)) {
@@ -108,7 +109,8 @@ static void check_product(lxla_tensor x, lxla_tensor weight, int rows, int size,
   float *values = malloc((size_t)rows * (size_t)size * sizeof *values);
   read_f32(y, values, (size_t)rows * (size_t)size);
   for (int i = 0; i < rows * size; i++)
-    if (values[i] != (float)(size * w)) FAIL("%d rows, size %d, weight %g: element %d is %g", rows, size, w, i, values[i]);
+    if (values[i] != (float)(size * w))
+      FAIL("%d rows, size %d, weight %g: element %d is %g", rows, size, w, i, values[i]);
   free(values);
   RELEASE(y);
 }

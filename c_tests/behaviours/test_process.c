@@ -95,7 +95,8 @@ static int version_in_file(lxla_env env) {
       if (values[0] == saved_first(0, v)) version = v;
     for (int k = 0; k < SAVED_ELEMENTS; k++)
       if (values[k] != (float)k + saved_first(i, version))
-        FAIL("tensor %d, element %d is %g, want %g of version %d", i, k, values[k], (float)k + saved_first(i, version), version);
+        FAIL("tensor %d, element %d is %g, want %g of version %d", i, k, values[k], (float)k + saved_first(i, version),
+             version);
   }
   return version;
 }

@@ -363,7 +363,8 @@ TEST(metadata_is_written_and_kept) {
   const char *names[] = {"t"}, *keys[] = {key, "a"}, *values[] = {text, "x\"y"};
   lxla_save_options options = {.struct_size = sizeof options, .keep_metadata = 77};
   OK(lxla_save_options_init(&options));
-  CHECK(options.metadata_keys == NULL && options.metadata_values == NULL && options.n_metadata == 0 && options.keep_metadata == 0);
+  CHECK(options.metadata_keys == NULL && options.metadata_values == NULL && options.n_metadata == 0 &&
+        options.keep_metadata == 0);
   options.metadata_keys = keys, options.metadata_values = values, options.n_metadata = 2;
   // Saves in the background have copies of the strings.
   lxla_save_ticket tickets[3];
@@ -395,19 +396,25 @@ TEST(options_of_saves_are_checked) {
   lxla_tensor t = one(env, 1);
   const char *names[] = {"t"}, *keys[] = {"k", "k"}, *values[] = {"1", "2"};
   lxla_save_ticket ticket = {77};
-  lxla_save_options options = {.struct_size = sizeof options, .metadata_keys = keys, .metadata_values = values, .n_metadata = 2};
-  REFUSED(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &ticket), LXLA_INVALID_ARGUMENT, "options.metadata_keys: \"k\" is given twice");
+  lxla_save_options options = {
+      .struct_size = sizeof options, .metadata_keys = keys, .metadata_values = values, .n_metadata = 2};
+  REFUSED(lxla_save_async_with_options(FILE_NAME, names, &t, 1, &options, &ticket), LXLA_INVALID_ARGUMENT,
+          "options.metadata_keys: \"k\" is given twice");
   EQUAL(ticket.id, 77);
   options.metadata_values = NULL;
-  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_NULL_ARGUMENT, "options.metadata_values: it is NULL");
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_NULL_ARGUMENT,
+          "options.metadata_values: it is NULL");
   options.n_metadata = SIZE_MAX;
-  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT, "more than an address space holds");
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT,
+          "more than an address space holds");
   options.struct_size = 4;
-  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT, "options: struct_size is 4");
+  REFUSED(lxla_save_with_options(FILE_NAME, names, &t, 1, &options), LXLA_INVALID_ARGUMENT,
+          "options: struct_size is 4");
   REFUSED(lxla_save_options_init(NULL), LXLA_NULL_ARGUMENT, "options");
   EQUAL(files(), 0);
   // Callers of an earlier version have a smaller struct: the fields that they lack have their defaults.
-  options = (lxla_save_options){.struct_size = offsetof(lxla_save_options, n_metadata), .n_metadata = SIZE_MAX, .keep_metadata = 77};
+  options = (lxla_save_options){
+      .struct_size = offsetof(lxla_save_options, n_metadata), .n_metadata = SIZE_MAX, .keep_metadata = 77};
   OK(lxla_save_with_options(FILE_NAME, names, &t, 1, &options));
   metadata_is("");
   REFUSED(lxla_file_metadata(FILE_NAME, NULL), LXLA_NULL_ARGUMENT, "out_json");

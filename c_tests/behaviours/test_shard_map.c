@@ -116,7 +116,9 @@ static void each_reduce_scatter(void) {
 }
 TEST(m3_reduce_scatter_leaves_each_device_its_part) { on_each_mesh(each_reduce_scatter); }
 
-static lxla_tensor exchange(lxla_tensor x, const char *over, int32_t axis) { return exchanged(x, over, axis, 1 - axis); }
+static lxla_tensor exchange(lxla_tensor x, const char *over, int32_t axis) {
+  return exchanged(x, over, axis, 1 - axis);
+}
 static void each_all_to_all(void) {
   for (int axis = 0; axis < 2; axis++) compare(F32, exchange, plain_all_to_all, axis);
 }
@@ -196,7 +198,8 @@ MESH_TEST(m3_arguments_and_results_have_shardings_of_their_own, "a=2,b=4") {
   const lxla_tensor scattered = reduce_scattered(LXLA_REDUCE_SUM, product(x, w), "b", 1);
   const lxla_computation body = traces(TENSORS(x, w, c), TENSORS(y, sum, scattered));
   // Arguments of other shardings are split again; pending ones are computed on the way.
-  const lxla_tensor args[] = {counting(DIMS(8, 16), "-,a"), times(counting(DIMS(16, 8), ""), 0.5), counting(DIMS(8), "b")};
+  const lxla_tensor args[] = {counting(DIMS(8, 16), "-,a"), times(counting(DIMS(16, 8), ""), 0.5),
+                              counting(DIMS(8), "b")};
   lxla_tensor r[3];
   mapped(body, TEXTS("a,b", "b,-", ""), args, 3, TEXTS("a,-", "", "a,b"), r, 3);
   float want[64], plain[64], all = 0;
@@ -263,7 +266,8 @@ MESH_TEST(m3_a_shard_map_in_a_scan_and_a_branch, "a=4") {
   HAS_VALUES(row(ys, 2), want, 16);
   const lxla_tensor less = times(x, -1), more = mapped_one(body, "a,-", x, "a,-");
   for (int i = 0; i < 2; i++) {
-    OK(lxla_cond(is_above(total(start), i ? 1e6 : 0), traces(&x, 1, &more, 1), traces(&x, 1, &less, 1), &start, 1, r, 1));
+    OK(lxla_cond(is_above(total(start), i ? 1e6 : 0), traces(&x, 1, &more, 1), traces(&x, 1, &less, 1), &start, 1, r,
+                 1));
     for (int m = 0; m < 16; m++) want[m] = i ? -(float)m : (float)m + (float)(7 + m % 2);
     HAS_VALUES(own(r[0]), want, 16);
   }
@@ -335,7 +339,8 @@ MESH_TEST(m3_extremes_over_devices_keep_nan, "a=2,b=2") {
 MESH_TEST(m3_arrays_without_elements, "a=2,b=2") {
   const lxla_tensor x = split_of(F32, DIMS(0, 4), NULL, 0, "-,a"), p = HOLE(DIMS(0, 2));
   const lxla_tensor made[] = {all_reduced(LXLA_REDUCE_SUM, p, "a"), all_gathered(p, "b", 0),
-                              reduce_scattered(LXLA_REDUCE_MAX, p, "a", 1), exchanged(p, "a", 1, 0), passed_on(p, "a", 2)};
+                              reduce_scattered(LXLA_REDUCE_MAX, p, "a", 1), exchanged(p, "a", 1, 0),
+                              passed_on(p, "a", 2)};
   const int64_t columns[] = {2, 2, 1, 1, 2};
   for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
     const lxla_tensor result = mapped_one(traces(&p, 1, &made[i], 1), "-,a", x, "-,a");

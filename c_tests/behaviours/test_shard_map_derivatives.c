@@ -116,14 +116,14 @@ static void agree(const pair *p) {
 }
 
 // PAIR_TEST(name, ...): a test of two functions with these arguments, on meshes of 2 and of 4.
-#define PAIR_TEST(name, ...)                                                    \
-  TEST(name) {                                                                  \
-    static const char *const texts[] = {"a=2", "a=4"};                          \
-    for (int i_ = 0; i_ < 2; i_++) {                                            \
-      start_on(texts[i_]);                                                      \
-      agree(&(pair){__VA_ARGS__});                                              \
-      finish();                                                                 \
-    }                                                                           \
+#define PAIR_TEST(name, ...)                           \
+  TEST(name) {                                         \
+    static const char *const texts[] = {"a=2", "a=4"}; \
+    for (int i_ = 0; i_ < 2; i_++) {                   \
+      start_on(texts[i_]);                             \
+      agree(&(pair){__VA_ARGS__});                     \
+      finish();                                        \
+    }                                                  \
   }
 
 // Number of devices along "a", and of the rows of 8 that each has.
@@ -203,8 +203,8 @@ static void rolled(const lxla_tensor *args, lxla_tensor *results) {
   results[0] = mul(x, own(ring));
   results[1] = add(mul(x, x), own(below));
 }
-PAIR_TEST(m3_derivatives_of_collective_permute, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}}, .with = by_permute,
-          .without = rolled)
+PAIR_TEST(m3_derivatives_of_collective_permute, .n_args = 1, .n_results = 2, .args = {{8, 4, "a,-"}},
+          .with = by_permute, .without = rolled)
 
 // --- softmax over an axis that is split: the largest element needs no derivative ---
 
@@ -220,8 +220,8 @@ static void plain_softmax(const lxla_tensor *args, lxla_tensor *results) {
   OK(lxla_softmax(args[0], 1, &results[0]));
   own(results[0]);
 }
-PAIR_TEST(m3_derivatives_of_a_split_softmax, .n_args = 1, .n_results = 1, .args = {{8, 8, "-,a"}}, .with = split_softmax,
-          .without = plain_softmax)
+PAIR_TEST(m3_derivatives_of_a_split_softmax, .n_args = 1, .n_results = 1, .args = {{8, 8, "-,a"}},
+          .with = split_softmax, .without = plain_softmax)
 
 // --- A ring matmul: x w, where each device has some rows of both; the blocks of w go around, a permute in a scan ---
 
@@ -253,14 +253,18 @@ static void parallel_network(const lxla_tensor *args, lxla_tensor *results) {
   const lxla_tensor x = HOLE(DIMS(4, 4)), up = HOLE(DIMS(4, 4)), down = HOLE(DIMS(4, 4));
   const lxla_tensor y = all_reduced(LXLA_REDUCE_SUM, product(tanh_of(product(x, up)), down), "b");
   const lxla_tensor loss = all_reduced(LXLA_REDUCE_SUM, total(mul(y, y)), "a");
-  mapped(traces(TENSORS(x, up, down), TENSORS(loss, y)), TEXTS("a,-", "-,b", "b,-"), args, 3, TEXTS("", "a,-"), results, 2);
+  mapped(traces(TENSORS(x, up, down), TENSORS(loss, y)), TEXTS("a,-", "-,b", "b,-"), args, 3, TEXTS("", "a,-"), results,
+         2);
 }
 static void network(const lxla_tensor *args, lxla_tensor *results) {
   results[1] = product(tanh_of(product(args[0], args[1])), args[2]);
   results[0] = total(mul(results[1], results[1]));
 }
 MESH_TEST(m3_derivatives_of_a_network_with_two_axes, "a=2,b=2") {
-  agree(&(pair){.n_args = 3, .n_results = 2, .args = {{8, 4, "a,-"}, {4, 8, "-,b"}, {8, 4, "b,-"}}, .with = parallel_network,
+  agree(&(pair){.n_args = 3,
+                .n_results = 2,
+                .args = {{8, 4, "a,-"}, {4, 8, "-,b"}, {8, 4, "b,-"}},
+                .with = parallel_network,
                 .without = network});
 }
 
@@ -280,7 +284,8 @@ MESH_TEST(m3_derivatives_over_two_axes_at_once, "a=2,b=2") {
 // --- By hand ---
 
 // Pulls a cotangent back through a body of one argument and one result.
-static lxla_tensor pulled(lxla_computation body, const char *in, lxla_tensor x, const char *out, lxla_tensor cotangent) {
+static lxla_tensor pulled(lxla_computation body, const char *in, lxla_tensor x, const char *out,
+                          lxla_tensor cotangent) {
   int64_t dims[MOST_RANK];
   size_t rank;
   OK(lxla_tensor_info(x, NULL, &rank, dims, MOST_RANK));
@@ -318,7 +323,8 @@ MESH_TEST(m3_cotangents_by_hand, "a=2") {
   lxla_tensor z, gradients_of[2];
   y = mul(v, w);
   mapped(traces(both, 2, &y, 1), TEXTS("a", ""), TENSORS(x_whole, w_whole), TEXTS("a"), &z, 1);
-  pull(vjp_by(traces(TENSORS(x_whole, w_whole), &z, 1), NULL), TENSORS(x, SPLIT("", DIMS(2), 5, 6)), &c, 1, gradients_of);
+  pull(vjp_by(traces(TENSORS(x_whole, w_whole), &z, 1), NULL), TENSORS(x, SPLIT("", DIMS(2), 5, 6)), &c, 1,
+       gradients_of);
   IS(gradients_of[0], DIMS(4), 5, 12, 15, 24);
   IS(gradients_of[1], DIMS(2), 2 * 3, 1 * 2 + 3 * 4);
 }
@@ -340,7 +346,8 @@ MESH_TEST(m3_checkpoints_of_a_shard_map, "a=4") {
   lxla_tensor z;
   mapped(body, TEXTS("a,-", "a,-"), TENSORS(all_x, all_w), TEXTS("a,-"), &z, 1);
   const lxla_computation f = traces(TENSORS(all_x, all_w), (lxla_tensor[]){total(mul(z, z))}, 1);
-  const lxla_tensor args[] = {split_of(F32, DIMS(8, 4), some(0), 128, "a,-"), split_of(F32, DIMS(4, 4), some(1), 64, "a,-")};
+  const lxla_tensor args[] = {split_of(F32, DIMS(8, 4), some(0), 128, "a,-"),
+                              split_of(F32, DIMS(4, 4), some(1), 64, "a,-")};
   lxla_tensor want[3], got[3];
   apply(value_and_grad(f), args, 2, want, 3);
   for (int32_t policy = LXLA_CHECKPOINT_SAVE_NONE; policy <= LXLA_CHECKPOINT_SAVE_DOTS; policy++) {

@@ -160,8 +160,11 @@ static dl_managed foreign(int64_t rows, int64_t columns) {
   for (int i = 0; i < N; i++) memory[i] = (float)i;
   shape[0] = rows, shape[1] = columns, strides[0] = columns, strides[1] = 1;
   deleted = 0;
-  return (dl_managed){.major = 1, .minor = 1, .deleter = count_deletion,
-                      .tensor = {.data = memory, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape, .strides = strides}};
+  return (dl_managed){
+      .major = 1,
+      .minor = 1,
+      .deleter = count_deletion,
+      .tensor = {.data = memory, .device = {1, 0}, .ndim = 2, .dtype = {2, 32, 1}, .shape = shape, .strides = strides}};
 }
 
 TEST(imports_share_and_delete_once) {
@@ -220,13 +223,13 @@ TEST(what_cannot_be_imported_stays_its_owners) {
   lxla_env env = new_env();
   lxla_tensor t = {77};
   dl_managed m = foreign(2, 3);
-#define BAD(change, status, words)                                                   \
-  do {                                                                               \
-    m = foreign(2, 3);                                                               \
-    change;                                                                          \
-    REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), status, words);            \
-    EQUAL(t.id, 77);                                                                 \
-    EQUAL(deleted, 0);                                                               \
+#define BAD(change, status, words)                                        \
+  do {                                                                    \
+    m = foreign(2, 3);                                                    \
+    change;                                                               \
+    REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 0, &t), status, words); \
+    EQUAL(t.id, 77);                                                      \
+    EQUAL(deleted, 0);                                                    \
   } while (0)
   BAD(m.major = 2, LXLA_UNIMPLEMENTED, "DLPack 2.1");
   BAD(m.tensor.device.type = 2, LXLA_UNIMPLEMENTED, "device type 2");
@@ -235,7 +238,8 @@ TEST(what_cannot_be_imported_stays_its_owners) {
   BAD(m.tensor.ndim = -1, LXLA_INVALID_ARGUMENT, "rank -1");
   BAD(m.tensor.shape = NULL, LXLA_NULL_ARGUMENT, "shape");
   BAD(shape[0] = -2, LXLA_INVALID_ARGUMENT, "-2");
-  BAD((m.tensor.dtype.code = 6, m.tensor.dtype.bits = 8, ((uint8_t *)memory)[3] = 7), LXLA_INVALID_ARGUMENT, "pred takes 0 or 1");
+  BAD((m.tensor.dtype.code = 6, m.tensor.dtype.bits = 8, ((uint8_t *)memory)[3] = 7), LXLA_INVALID_ARGUMENT,
+      "pred takes 0 or 1");
   REFUSED(lxla_tensor_from_dlpack(env, cpu, NULL, 0, &t), LXLA_NULL_ARGUMENT, "managed");
   REFUSED(lxla_tensor_from_dlpack(env, cpu, &m, 2, &t), LXLA_INVALID_ARGUMENT, "copy: 2");
   m = foreign(2, 3);
@@ -283,8 +287,9 @@ static void borrowed_on(lxla_env env, lxla_device device, int is_shared) {
   REFUSED(lxla_tensor_from_host_borrowed(env, device, F32, DIMS(2), memory, 4, count_release, &one, &none_made),
           LXLA_INVALID_ARGUMENT, "size_bytes: 4 given; f32[2] has 8 bytes");
   memory[0] = 2;
-  REFUSED(lxla_tensor_from_host_borrowed(env, device, LXLA_DTYPE_PRED, DIMS(4), memory, 4, count_release, &one, &none_made),
-          LXLA_INVALID_ARGUMENT, "pred takes 0 or 1");
+  REFUSED(
+      lxla_tensor_from_host_borrowed(env, device, LXLA_DTYPE_PRED, DIMS(4), memory, 4, count_release, &one, &none_made),
+      LXLA_INVALID_ARGUMENT, "pred takes 0 or 1");
   EQUAL(releases, 2);
   // Without a function, nothing is called.
   memory[0] = 0;

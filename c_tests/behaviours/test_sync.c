@@ -130,7 +130,8 @@ TEST(a_step_of_tensors_checks_its_list) {
   REFUSED(lxla_step_tensors(NULL, 1, 0), LXLA_NULL_ARGUMENT, "tensors");
   REFUSED(lxla_step_tensors(&b, 1, 2), LXLA_INVALID_ARGUMENT, "wait");
   REFUSED(lxla_step_tensors(two, 3, 0), LXLA_INVALID_ARGUMENT, "tensors[0] is on xla:0 and tensors[2] is on xla:1");
-  REFUSED(lxla_step_tensors(with_native, 2, 0), LXLA_INVALID_ARGUMENT, "tensors[0] is on xla:0 and tensors[1] is on cpu");
+  REFUSED(lxla_step_tensors(with_native, 2, 0), LXLA_INVALID_ARGUMENT,
+          "tensors[0] is on xla:0 and tensors[1] is on cpu");
   REFUSED(lxla_step_tensors(stale, 2, 0), LXLA_INVALID_HANDLE, "tensors[1]");
   EQUAL(state_of(b), LXLA_STATE_PENDING);
   EQUAL(counter(env, "MarkStep"), 0);

@@ -282,9 +282,7 @@ static void *worker(void *seed) {
         RELEASE(sum);
         break;
       }
-      default:
-        OK(lxla_binary_scalar_inplace(ADD, t, 2));
-        expected += 2;
+      default: OK(lxla_binary_scalar_inplace(ADD, t, 2)); expected += 2;
     }
   }
   EQUAL(value(t), expected);

@@ -23,7 +23,13 @@ import ctypes_test as abi
 # seen to wait for a TPU for more than 90 seconds.
 PROBE_SECONDS, START_SECONDS = 60, 30
 # Device files by kind of device. A device is present if one of them exists.
-DEVICES = {"cuda": "/dev/nvidia[0-9]*", "tpu": "/dev/accel*", "vfio": "/dev/vfio/[0-9]*", "tt": "/dev/tenstorrent*", "rocm": "/dev/kfd"}
+DEVICES = {
+    "cuda": "/dev/nvidia[0-9]*",
+    "tpu": "/dev/accel*",
+    "vfio": "/dev/vfio/[0-9]*",
+    "tt": "/dev/tenstorrent*",
+    "rocm": "/dev/kfd",
+}
 
 
 def start(library, plugin):
@@ -46,7 +52,9 @@ def started(library, plugin):
 
 
 def check_list(plugins, there):
-    cuda, tpu, tt, rocm = (plugins[name] for name in ("xla_cuda_plugin.so", "libtpu.so", "libtt.so", "xla_rocm_plugin.so"))
+    cuda, tpu, tt, rocm = (
+        plugins[name] for name in ("xla_cuda_plugin.so", "libtpu.so", "libtt.so", "xla_rocm_plugin.so")
+    )
     assert "sdk.so" not in plugins, "a library that is not a plugin"
     of = lambda plugin: (plugin["found"], plugin["name"], plugin["package"], plugin["api_version"], plugin["platform"])
     assert of(cuda) == ("entry_point", "xla_cuda13", "jax_cuda13_pjrt 0.12.0.1", "0.116", "cuda"), cuda
@@ -65,11 +73,16 @@ def check_starts(library, plugins, there):
     path = {name: plugin["path"] for name, plugin in plugins.items()}
     if not there["cuda"]:
         how, line = started(library, path["xla_cuda_plugin.so"])
-        assert how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "No visible GPU devices" in line, (how, line)
+        assert (
+            how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "No visible GPU devices" in line
+        ), (how, line)
         print("cuda without a GPU:", line)
     if not there["rocm"]:
         how, line = started(library, path["xla_rocm_plugin.so"])
-        assert how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "cannot open shared" in line, (how, line)
+        assert how == 0 and line.startswith(f"status {abi.FAILED_PRECONDITION} ") and "cannot open shared" in line, (
+            how,
+            line,
+        )
         print("rocm without its libraries:", line)
     if not there["tt"]:
         how, line = started(library, path["libtt.so"])

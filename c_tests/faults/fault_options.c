@@ -40,9 +40,7 @@ static void note(const PJRT_NamedValue *option) {
     case PJRT_NamedValue_kFloat:
       add(text, (size_t)snprintf(text, sizeof text, "=float %g", (double)option->float_value));
       break;
-    case PJRT_NamedValue_kBool:
-      add(text, (size_t)snprintf(text, sizeof text, "=bool %d", option->bool_value));
-      break;
+    case PJRT_NamedValue_kBool: add(text, (size_t)snprintf(text, sizeof text, "=bool %d", option->bool_value)); break;
   }
   add(";", 1);
 }

@@ -19,6 +19,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 // --- What is armed -------------------------------------------------------------------------------------------------
 
 // All functions that the library calls, except those that read errors.
+// clang-format off
 #define FUNCTIONS(X)                                                                                      \
   X(Plugin_Initialize) X(Client_Create) X(Client_Destroy) X(Client_AddressableDevices)                    \
   X(Client_PlatformName) X(Client_PlatformVersion) X(Client_Compile) X(Client_BufferFromHostBuffer)       \
@@ -28,6 +29,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   X(Buffer_ReadyEvent) X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)            \
   X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)            \
   X(Event_IsReady) X(Event_Destroy) X(Device_MemoryStats)
+// clang-format on
 
 enum {
 #define INDEX(name) AT_##name,
@@ -193,11 +195,11 @@ static PJRT_Event *new_event(PJRT_Event *event, int code) {
   return (PJRT_Event *)wrapped;
 }
 
-#define UNWRAPPED(args, call)                                               \
-  fault_event *ours = (fault_event *)(args)->event;                         \
-  int is_ours_ = is_ours(ours, EVENT_MARK);                                 \
-  if (is_ours_) (args)->event = ours->event;                                \
-  PJRT_Error *error = real->call(args);                                     \
+#define UNWRAPPED(args, call)                       \
+  fault_event *ours = (fault_event *)(args)->event; \
+  int is_ours_ = is_ours(ours, EVENT_MARK);         \
+  if (is_ours_) (args)->event = ours->event;        \
+  PJRT_Error *error = real->call(args);             \
   if (is_ours_) (args)->event = (PJRT_Event *)ours;
 
 // Functions that free an object fail after freeing it; otherwise every such fault would be a leak.
@@ -263,13 +265,13 @@ static int spoiled_code(PJRT_Buffer *buffer, int forget) {
 // --- The functions -------------------------------------------------------------------------------------------------
 
 // Defines a wrapper that changes the count of objects by `more`.
-#define COUNTED(name, more)                                                   \
-  static PJRT_Error *fault_##name(PJRT_##name##_Args *args) {                 \
-    int fails = arrive(AT_##name) == FAULT_FAIL;                              \
-    if (fails && more >= 0) return new_error(faults[AT_##name].code);         \
-    PJRT_Error *error = real->PJRT_##name(args);                              \
-    if (!error) count(more);                                                  \
-    return fails ? new_error(faults[AT_##name].code) : error;                 \
+#define COUNTED(name, more)                                           \
+  static PJRT_Error *fault_##name(PJRT_##name##_Args *args) {         \
+    int fails = arrive(AT_##name) == FAULT_FAIL;                      \
+    if (fails && more >= 0) return new_error(faults[AT_##name].code); \
+    PJRT_Error *error = real->PJRT_##name(args);                      \
+    if (!error) count(more);                                          \
+    return fails ? new_error(faults[AT_##name].code) : error;         \
   }
 #define PLAIN(name) COUNTED(name, 0)
 

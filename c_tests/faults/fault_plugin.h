@@ -41,14 +41,14 @@ enum {
 
 // A call of the key-value store by a client, and its result.
 typedef struct {
-  int function;       // FAULT_PUT, FAULT_GET or FAULT_TRY_GET
+  int function;  // FAULT_PUT, FAULT_GET or FAULT_TRY_GET
   const char *key;
   const char *value;  // of a put
   size_t value_size;
-  int timeout_ms;     // of a get
-  int code;           // out: 0, or the code of the error
-  size_t size;        // out: size of the value that came back, or of the error's message
-  char text[512];     // out: the first bytes of it, NUL-terminated
+  int timeout_ms;  // of a get
+  int code;        // out: 0, or the code of the error
+  size_t size;     // out: size of the value that came back, or of the error's message
+  char text[512];  // out: the first bytes of it, NUL-terminated
 } fault_store_call;
 
 // Makes the clients of process `node_id` make these calls in order while they are created; with `n` 0, none. The

@@ -67,8 +67,8 @@ static void check_line(worker *w, const char *what, line want, int from, int n) 
   for (int i = 0; i < n; i++) {
     uint32_t wanted = want.slope * (uint32_t)(from + i) + want.start;
     if ((uint32_t)w->values[i] != wanted)
-      FAIL("seed %" PRIu64 ", thread %d, action %" PRIu64 ", %s: element %d is %d, want %d", seed, w->number, w->actions, what,
-           i, w->values[i], (int32_t)wanted);
+      FAIL("seed %" PRIu64 ", thread %d, action %" PRIu64 ", %s: element %d is %d, want %d", seed, w->number,
+           w->actions, what, i, w->values[i], (int32_t)wanted);
   }
 }
 
@@ -284,8 +284,8 @@ static void read_tally(worker *w) {
   unsigned begun = atomic_load(&tally_begun);
   for (int i = 0; i < N; i++)
     if (values[i] != values[0] || values[i] < (float)done || values[i] > (float)begun)
-      FAIL("seed %" PRIu64 ", thread %d: element %d of the tally is %g, the first %g; want one number from %u to %u", seed,
-           w->number, i, values[i], values[0], done, begun);
+      FAIL("seed %" PRIu64 ", thread %d: element %d of the tally is %g, the first %g; want one number from %u to %u",
+           seed, w->number, i, values[i], values[0], done, begun);
 }
 
 static void read_derived(worker *w) {

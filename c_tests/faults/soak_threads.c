@@ -85,10 +85,8 @@ static void *work(void *argument) {
   for (int i = 0; i < KEPT; i++) w->kept[i] = snapshot_of(w->own[i % OWN]);
   w->still = from_host(w);
   while (!stop)
-    if (w->calm_wanted)
-      be_calm(w);
-    else
-      act(w);
+    if (w->calm_wanted) be_calm(w);
+    else act(w);
   for (int i = 0; i < SAVES; i++) {
     if (w->saves[i].ticket.id) finish_save(w, &w->saves[i], 2);
     remove(w->saves[i].path);
@@ -117,7 +115,8 @@ static void wait_until(const char *what, bool (*is_so)(const worker *), const wo
   for (double start = seconds(); !is_so(w); usleep(500))
     if (seconds() - start > PATIENCE_SECONDS) {
       FAULT(let_go)();
-      FAIL("seed %" PRIu64 ", thread %d, action %" PRIu64 ": waited in vain until it %s; it has %u records, %u reads, %u saves",
+      FAIL("seed %" PRIu64 ", thread %d, action %" PRIu64
+           ": waited in vain until it %s; it has %u records, %u reads, %u saves",
            seed, w->number, w->actions, what, w->records, w->reads, w->saved);
     }
 }
@@ -146,7 +145,8 @@ static void hold_a_step(int number) {
   workers[number % THREADS].calm_wanted = workers[number * 3 % THREADS].calm_wanted = false;
   held = true;
   for (int i = 0; i < THREADS; i++)
-    if (workers[i].calm_wanted) wait_until("has recorded, read and saved beside a held step", has_done_its_share, &workers[i]);
+    if (workers[i].calm_wanted)
+      wait_until("has recorded, read and saved beside a held step", has_done_its_share, &workers[i]);
   CHECK(FAULT(held)() == 1);
   held = false;
   FAULT(let_go)();
@@ -230,7 +230,8 @@ TEST(h3_eight_threads) {
   end_everything();
   long after = resident_kb();
   printf("%d steps held in compile; resident %ld kB when warm, %ld kB at the end\n", holds, warm, after);
-  if (warm && after - warm > MOST_GROWTH_KB) FAIL("seed %" PRIu64 ": resident memory grew by %ld kB", seed, after - warm);
+  if (warm && after - warm > MOST_GROWTH_KB)
+    FAIL("seed %" PRIu64 ": resident memory grew by %ld kB", seed, after - warm);
   OK(lxla_env_release(env));
 }
 

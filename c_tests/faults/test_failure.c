@@ -61,7 +61,8 @@ TEST(f1_a_failing_compile_is_divided_and_nothing_is_lost) {
   // Of other operations, no parts are compiled yet.
   for (int i = 0; i < 8; i++) OK(lxla_binary_scalar_inplace(MUL, t[i], 2));
   FAULT(refuse)("Client_Compile", LXLA_RESOURCE_EXHAUSTED);
-  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, "f32[1] by multiply, f32[1] by multiply and 3 more cannot be compiled: release them, or sync others");
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED,
+          "f32[1] by multiply, f32[1] by multiply and 3 more cannot be compiled: release them, or sync others");
   for (int i = 0; i < 8; i++) EQUAL(state_of(t[i]), LXLA_STATE_PENDING);
   FAULT(refuse)("Client_Compile", 0);
   EQUAL(counter(env, "DonatedBuffers"), 0);
@@ -78,7 +79,8 @@ TEST(f1_the_rest_of_a_divided_step_fails_too) {
   OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){0}, NULL, 1, NULL, &bad));
   OK(lxla_binary_scalar_inplace(ADD, t, 1));
   FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_ABORTED);
-  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "; the other values were not computed: planted by the fault plugin");
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND,
+          "; the other values were not computed: planted by the fault plugin");
   EQUAL(state_of(t), LXLA_STATE_PENDING);
   REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "; the other value was computed");
   EQUAL(state_of(t), LXLA_STATE_READY);
@@ -245,7 +247,8 @@ TEST(failed_transfers_make_nothing_and_lose_nothing) {
   lxla_tensor t = one(env, 1), made = none;
   float v = 2;
   FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
-  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &v, sizeof v, &made), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+  REFUSED(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &v, sizeof v, &made), LXLA_RESOURCE_EXHAUSTED,
+          PLANTED);
   EQUAL(made.id, 0);
   FAULT(arm)("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
   REFUSED(lxla_tensor_write(t, &v, sizeof v), LXLA_RESOURCE_EXHAUSTED, PLANTED);

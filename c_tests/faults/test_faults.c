@@ -17,14 +17,14 @@ enum { MOST = 12, SAVED = 4 };
 // State that a scenario works with. Tensor 0 is not used by the scenario.
 typedef struct {
   lxla_env env;
-  lxla_mesh mesh;         // of four devices, which split the rows of all tensors; 0: they are on `device`
+  lxla_mesh mesh;  // of four devices, which split the rows of all tensors; 0: they are on `device`
   lxla_device device;
   int64_t rows, columns;  // of all its tensors
   lxla_tensor tensors[MOST];
   float wanted[MOST];
   int n;
-  int saved;              // whether PATH holds the values of the first tensors after tensor 0,
-  float in_file[SAVED];   // which were these
+  int saved;             // whether PATH holds the values of the first tensors after tensor 0,
+  float in_file[SAVED];  // which were these
 } world;
 
 typedef struct {
@@ -84,10 +84,8 @@ static void arm(int nth) {
   int call = system_call(now.function);
   now.calls_before = calls(now.function);
   if (nth) now.code = call < 0 ? LXLA_ABORTED : LXLA_RESOURCE_EXHAUSTED;
-  if (call < 0)
-    FAULT(arm)(now.function, nth, now.mode, LXLA_ABORTED);
-  else
-    on_disk[call].armed = nth ? now.calls_before + nth : 0;
+  if (call < 0) FAULT(arm)(now.function, nth, now.mode, LXLA_ABORTED);
+  else on_disk[call].armed = nth ? now.calls_before + nth : 0;
 }
 
 static int strictly(lxla_status status) {
@@ -414,8 +412,9 @@ static int can(const char *function, int mode) {
   if (mode == FAULT_FAIL) return 1;
   int runs = strcmp(function, "LoadedExecutable_Execute") == 0;
   if (mode == FAULT_CONSUME) return runs && now.scenario->consumes;
-  return mode == FAULT_LATER && (runs || strcmp(function, "Client_BufferFromHostBuffer") == 0 ||
-                                 strcmp(function, "Buffer_ToHostBuffer") == 0 || strcmp(function, "Buffer_CopyToDevice") == 0);
+  return mode == FAULT_LATER &&
+         (runs || strcmp(function, "Client_BufferFromHostBuffer") == 0 ||
+          strcmp(function, "Buffer_ToHostBuffer") == 0 || strcmp(function, "Buffer_CopyToDevice") == 0);
 }
 
 // Makes the first call of a function fail, then the second, and so on, as long as there is one.
@@ -465,8 +464,8 @@ static void go_through(const scenario *s) {
   CHECK(now.told > 0);
 }
 
-#define SCENARIO(name_, ...)                                                                          \
-  __attribute__((constructor)) static void name_##_counted(void) { scenarios++; }                     \
+#define SCENARIO(name_, ...)                                                      \
+  __attribute__((constructor)) static void name_##_counted(void) { scenarios++; } \
   TEST(name_) { go_through(&(scenario){.name = #name_, __VA_ARGS__}); }
 
 SCENARIO(an_environment_comes_and_goes, .work = live, .alone = 1)
@@ -474,7 +473,8 @@ SCENARIO(a_step_with_donation, .prepare = updates, .work = step_on, .consumes = 
 SCENARIO(a_step_of_several_programs, .prepare = long_chain, .work = step_on, .consumes = 1)
 SCENARIO(a_step_with_a_scalar_that_varies, .prepare = varying, .work = step_on, .consumes = 1)
 SCENARIO(a_read_of_a_pending_tensor, .prepare = pending, .work = read_it)
-SCENARIO(a_read_by_the_slower_way, .prepare = pending, .work = read_it, .refused = "Buffer_OpaqueDeviceMemoryDataPointer")
+SCENARIO(a_read_by_the_slower_way, .prepare = pending, .work = read_it,
+         .refused = "Buffer_OpaqueDeviceMemoryDataPointer")
 SCENARIO(a_transfer_from_the_host, .work = transfer)
 SCENARIO(a_native_tensor_is_lent, .prepare = native, .work = lend)
 SCENARIO(the_plugins_memory_is_borrowed, .prepare = pending, .work = borrow)

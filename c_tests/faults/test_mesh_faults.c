@@ -21,9 +21,9 @@ static void finish_faulty(void) {
   EQUAL(FAULT(alive)(), alive_before);
 }
 
-#define FAULTY_TEST(name)                                                       \
-  static void name##_body(void);                                              \
-  TEST(name) { start_faulty(), name##_body(), finish_faulty(); }              \
+#define FAULTY_TEST(name)                                        \
+  static void name##_body(void);                                 \
+  TEST(name) { start_faulty(), name##_body(), finish_faulty(); } \
   static void name##_body(void)
 
 static void has_all(const char *file, int line, lxla_tensor t, float factor, float offset) {

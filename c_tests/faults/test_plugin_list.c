@@ -17,8 +17,17 @@
 
 // Only the places that a test names are searched, besides the folders of the source tree.
 __attribute__((constructor)) static void own_places(void) {
-  const char *names[] = {"PATH", "HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONUSERBASE", "TPU_LIBRARY_PATH",
-                         "PJRT_NAMES_AND_LIBRARY_PATHS", "LXLA_PLUGIN_DIRS", "LXLA_PROBE", "LXLA_PROBE_TIMEOUT"};
+  const char *names[] = {"PATH",
+                         "HOME",
+                         "VIRTUAL_ENV",
+                         "CONDA_PREFIX",
+                         "PYTHONPATH",
+                         "PYTHONUSERBASE",
+                         "TPU_LIBRARY_PATH",
+                         "PJRT_NAMES_AND_LIBRARY_PATHS",
+                         "LXLA_PLUGIN_DIRS",
+                         "LXLA_PROBE",
+                         "LXLA_PROBE_TIMEOUT"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) unsetenv(names[i]);
 }
 

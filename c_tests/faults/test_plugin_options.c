@@ -25,10 +25,13 @@ static void computes(lxla_env env) {
 
 TEST(e8_options_reach_the_client_with_the_types_of_the_json) {
   lxla_env env;
-  OK(create("{\"test_text\": \"a \\u00fc\\n\", \"test_number\": -3, \"test_list\": [4, -5], \"test_none\": [],\n"
-            " \"test_float\": 0.25, \"test_exponent\": 1e3, \"test_yes\": true, \"test_no\": false}", 0, &env));
-  has_options("cpu_device_count=int64 1;test_text=string a \xc3\xbc\n;test_number=int64 -3;test_list=int64s 4 -5;"
-              "test_none=int64s;test_float=float 0.25;test_exponent=float 1000;test_yes=bool 1;test_no=bool 0;");
+  OK(
+      create("{\"test_text\": \"a \\u00fc\\n\", \"test_number\": -3, \"test_list\": [4, -5], \"test_none\": [],\n"
+             " \"test_float\": 0.25, \"test_exponent\": 1e3, \"test_yes\": true, \"test_no\": false}",
+             0, &env));
+  has_options(
+      "cpu_device_count=int64 1;test_text=string a \xc3\xbc\n;test_number=int64 -3;test_list=int64s 4 -5;"
+      "test_none=int64s;test_float=float 0.25;test_exponent=float 1000;test_yes=bool 1;test_no=bool 0;");
   computes(env);
   OK(lxla_env_release(env));
   OK(create("{}", 2, &env));
@@ -160,8 +163,9 @@ TEST(e9_statistics_are_those_that_the_plugin_knows) {
   lxla_env env;
   OK(create(NULL, 2, &env));
   FAULT(memory_is)((fault_memory){100, 200, 3000000000000});
-  has_statistics(env, XLA(0), "{\"bytes_in_use\":100,\"bytes_limit\":3000000000000,\"peak_bytes_in_use\":200,"
-                              "\"peak_pool_bytes\":9}");
+  has_statistics(env, XLA(0),
+                 "{\"bytes_in_use\":100,\"bytes_limit\":3000000000000,\"peak_bytes_in_use\":200,"
+                 "\"peak_pool_bytes\":9}");
   FAULT(memory_is)((fault_memory){100, -1, -1});
   has_statistics(env, unspecified, "{\"bytes_in_use\":100,\"peak_pool_bytes\":9}");
   has_statistics(env, XLA(1), "{\"bytes_in_use\":101,\"peak_pool_bytes\":9}");
@@ -171,8 +175,9 @@ TEST(e9_statistics_are_those_that_the_plugin_knows) {
   lxla_device place;
   OK(lxla_mesh_create(env, names, (int64_t[]){2}, 1, (int32_t[]){1, 0}, &mesh));
   OK(lxla_mesh_device(mesh, &place));
-  has_statistics(env, place, "{\"devices\":[{\"bytes_in_use\":101,\"device\":\"xla:1\",\"peak_pool_bytes\":9},"
-                             "{\"bytes_in_use\":100,\"device\":\"xla:0\",\"peak_pool_bytes\":9}]}");
+  has_statistics(env, place,
+                 "{\"devices\":[{\"bytes_in_use\":101,\"device\":\"xla:1\",\"peak_pool_bytes\":9},"
+                 "{\"bytes_in_use\":100,\"device\":\"xla:0\",\"peak_pool_bytes\":9}]}");
   OK(lxla_mesh_release(mesh));
   // cpu is xla:0 where tensors on it are.
   OK(lxla_env_set_option(env, "use_native_for_cpu_tensor", "false"));

@@ -5,12 +5,9 @@
 
 #include <unistd.h>
 
-#define PUT(key_, value_) \
-  { .function = FAULT_PUT, .key = key_, .value = value_, .value_size = sizeof(value_) - 1 }
-#define GET(key_, timeout_) \
-  { .function = FAULT_GET, .key = key_, .timeout_ms = timeout_ }
-#define TRY_GET(key_) \
-  { .function = FAULT_TRY_GET, .key = key_ }
+#define PUT(key_, value_) {.function = FAULT_PUT, .key = key_, .value = value_, .value_size = sizeof(value_) - 1}
+#define GET(key_, timeout_) {.function = FAULT_GET, .key = key_, .timeout_ms = timeout_}
+#define TRY_GET(key_) {.function = FAULT_TRY_GET, .key = key_}
 #define ORDER(process, calls) FAULT(on_create)(process, calls, sizeof(calls) / sizeof *(calls))
 
 static int alive_before;
@@ -357,10 +354,10 @@ TEST(m8_options_that_cannot_be_are_refused) {
   const lxla_key_value_store store = functions_of(&memory);
   const int creations = FAULT(calls)("Client_Create");
   lxla_env env = {77};
-#define WRONG(id, count, its_store, words)                                    \
-  do {                                                                        \
-    const lxla_env_options options = process_options(id, count, its_store);   \
-    REFUSED(lxla_env_create(&options, &env), LXLA_INVALID_ARGUMENT, words);   \
+#define WRONG(id, count, its_store, words)                                  \
+  do {                                                                      \
+    const lxla_env_options options = process_options(id, count, its_store); \
+    REFUSED(lxla_env_create(&options, &env), LXLA_INVALID_ARGUMENT, words); \
   } while (0)
   WRONG(0, -1, &store, "options.process_count: -1 given; want 0 or more");
   WRONG(-1, 0, &store, "options.process_id: -1 given; want 0 to 0");

@@ -33,7 +33,9 @@ PREDICATES = ("is_finite", "is_nan", "is_inf", "signbit")
 def around(values, dtype, steps=6):
     """Returns the values, of both signs, with this many neighbours on either side."""
     bits = np.dtype(f"i{dtype.itemsize}")
-    near = np.abs(np.array(values, np.longdouble)).astype(dtype).view(bits)[:, None] + np.arange(-steps, steps + 1, dtype=bits)
+    near = np.abs(np.array(values, np.longdouble)).astype(dtype).view(bits)[:, None] + np.arange(
+        -steps, steps + 1, dtype=bits
+    )
     near = np.maximum(near, 0).ravel().view(dtype)
     return np.concatenate([near, -near])
 
@@ -73,7 +75,22 @@ def complex_parts(name):
     dtype = DTYPES[name][1]
     info, quarter = np.finfo(dtype), np.arctan(np.longdouble(1)) * 2
     log, low = np.log(np.longdouble(info.max)), -np.log(np.longdouble(info.tiny))
-    values = [1e-3, 1, 0.5, 0.6, 0.8, 2, 3, info.eps, info.tiny, np.sqrt(info.tiny), info.max, np.sqrt(info.max), 1e-10, 1e10]
+    values = [
+        1e-3,
+        1,
+        0.5,
+        0.6,
+        0.8,
+        2,
+        3,
+        info.eps,
+        info.tiny,
+        np.sqrt(info.tiny),
+        info.max,
+        np.sqrt(info.max),
+        1e-10,
+        1e10,
+    ]
     values += [quarter, quarter * 2, quarter * 3, quarter * 4, quarter * 1001, 10, 20, 20.5, 44, 46, 64, log / 2, log]
     values += [log + 0.5, log + 1, log + low * 0.5, log + low * 0.9, 700, 2000]
     near = around(values, dtype, 1)
@@ -106,7 +123,10 @@ def pairs_of(name, bits):
     dtype, rng, count = DTYPES[name][1], np.random.default_rng(3), 1 << bits
     line = [0.5, -0.5, 1, -1, 2, -2, 3, -3, 0.0, -0.0, np.inf, -np.inf, np.nan]
     line = np.concatenate([edges(name)[::13], np.array(line, dtype)])
-    first, second = spread_bits(name, min(count, 1 << 16), 4), rng.permutation(spread_bits(name, min(count, 1 << 16), 5))
+    first, second = (
+        spread_bits(name, min(count, 1 << 16), 4),
+        rng.permutation(spread_bits(name, min(count, 1 << 16), 5)),
+    )
     bases = np.abs(spread_bits(name, min(count, 1 << 16), 6))
     with np.errstate(all="ignore"):
         reach = np.log(float(ml_dtypes.finfo(dtype).max))
@@ -122,10 +142,18 @@ def complex_pairs(name, bits):
     reach = float(np.log(np.finfo(DTYPES[real(name)][1]).max))
     base = np.exp(rng.uniform(-0.9, 0.9, count) * reach * rng.choice([1, 0.1, 0.01, 1e-4], count))
     base = base * np.exp(1j * rng.uniform(-np.pi, np.pi, count))
-    exponent = rng.uniform(0, 0.95, count) * reach / (np.abs(np.log(base)) + 1e-30) * np.exp(1j * rng.uniform(-np.pi, np.pi, count))
+    exponent = (
+        rng.uniform(0, 0.95, count)
+        * reach
+        / (np.abs(np.log(base)) + 1e-30)
+        * np.exp(1j * rng.uniform(-np.pi, np.pi, count))
+    )
     small = rng.uniform(-3, 3, count) + 1j * rng.uniform(-3, 3, count)
     exponent = np.where(np.abs(exponent) > 1e4, small, exponent)
-    return [np.concatenate([base, base]).astype(dtype), np.concatenate([exponent, np.round(exponent.real)]).astype(dtype)]
+    return [
+        np.concatenate([base, base]).astype(dtype),
+        np.concatenate([exponent, np.round(exponent.real)]).astype(dtype),
+    ]
 
 
 def values_of(operation, name, bits):
@@ -178,7 +206,9 @@ def sweep(operation, name, worlds, bits, failures):
     for start in range(0, len(values[0]), CHUNK):
         arrays = [fill(operand, start) for operand in values]
         array = arrays[0]
-        case = Case(arrays, {}, "pred" if operation.name in PREDICATES else real(name) if operation.name == "abs" else name)
+        case = Case(
+            arrays, {}, "pred" if operation.name in PREDICATES else real(name) if operation.name == "abs" else name
+        )
         found = ops_test.wanted(operation, case, allowed == 0)
         for world in worlds:
             made = operation.call(world, *map(world.put, arrays))
@@ -196,14 +226,18 @@ def sweep(operation, name, worlds, bits, failures):
                 worst[world.name] = float(off[at]), ([operand[at] for operand in arrays], got[at], found[0][0][at])
             if "--all" in sys.argv:
                 for i in np.flatnonzero(off > max(allowed, 6))[:20]:
-                    print(f"   {operation.name} {name} {world.name}: {[a[i] for a in arrays]!r} gives {got[i]!r}, want {found[0][0][i]!r}: {off[i]:.3g}")
+                    print(
+                        f"   {operation.name} {name} {world.name}: {[a[i] for a in arrays]!r} gives {got[i]!r}, want {found[0][0][i]!r}: {off[i]:.3g}"
+                    )
         for world in worlds:
             for operand in arrays:
                 release(world.known.pop(id(operand))[0])
     for world, (off, where) in worst.items():
         if off > allowed:
             x, got, want = where
-            failures.append(f"{operation.name} {name} {world}: off by {off:.4g}, stated {allowed}: {got!r} of {x!r}, want {want!r}")
+            failures.append(
+                f"{operation.name} {name} {world}: off by {off:.4g}, stated {allowed}: {got!r} of {x!r}, want {want!r}"
+            )
     return worst
 
 
@@ -214,7 +248,9 @@ def signs_differ(array, got, found, name, lazy):
     differ = reference.zeros_differ(got, want) & np.isfinite(array) & ((array.real == 0) | (array.imag == 0))
     with np.errstate(all="ignore"):
         # A result that underflows to 0 may have either sign.
-        differ &= ~np.any([(part != 0) & (np.abs(part) < reference.limits(name)[0]) for part in reference.parts(found[0][0])], axis=0)
+        differ &= ~np.any(
+            [(part != 0) & (np.abs(part) < reference.limits(name)[0]) for part in reference.parts(found[0][0])], axis=0
+        )
     return differ & ~reference.denormal(array) if lazy else differ
 
 
@@ -258,13 +294,20 @@ def main():
     worlds = [World(env, abi.xla(), "lazily"), World(env, abi.cpu(), "natively")]
     worlds = [world for world in worlds if options.get("only", world.name) == world.name]
     failures, started, bits = [], time.time(), int(options.get("bits", 20))
-    chosen = [(o, n) for o, n in functions() if o.name.startswith("".join(arguments[1:2])) and options.get("dtype", n) == n]
+    chosen = [
+        (o, n) for o, n in functions() if o.name.startswith("".join(arguments[1:2])) and options.get("dtype", n) == n
+    ]
     for operation, name in chosen:
         worst = sweep(operation, name, worlds, bits, failures)
         if "measure" in options:
-            print(f"{operation.name:24} {name:5} " + "  ".join(
-                f"{world} {off:.3g}" + (f" at {' '.join(map(str, where[0]))}" if where and off > 0.6 else "") for world, (off, where) in worst.items()
-            ), flush=True)
+            print(
+                f"{operation.name:24} {name:5} "
+                + "  ".join(
+                    f"{world} {off:.3g}" + (f" at {' '.join(map(str, where[0]))}" if where and off > 0.6 else "")
+                    for world, (off, where) in worst.items()
+                ),
+                flush=True,
+            )
     for operation in {o.name: o for o, n in chosen if n == "f32" and o.name not in PAIRS}.values():
         float8(operation, worlds, failures)
     print(*failures, sep="\n", end="\n" if failures else "")

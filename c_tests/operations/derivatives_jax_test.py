@@ -30,7 +30,16 @@ sys.dont_write_bytecode = True
 os.environ["JAX_PLATFORMS"] = "cpu"
 flags = os.environ.pop("XLA_FLAGS", None)
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # most of the time goes into JAX's compiles
-from derivatives_test import REFUSED, Traced, abi, differentiable, draws, finite, random_like, trace  # first: it finds abi/
+from derivatives_test import (
+    REFUSED,
+    Traced,
+    abi,
+    differentiable,
+    draws,
+    finite,
+    random_like,
+    trace,
+)  # first: it finds abi/
 import jax
 import ml_dtypes
 import numpy as np
@@ -143,10 +152,13 @@ def operands(operation, f, case, random):
         drawn[name] = [chosen(random, array, pool) if differentiable(array) else array for array in case.arrays]
     for name, arrays in drawn.items():
         fixed = FIXED.get(operation.name, ())
-        yield name, [
-            own if i in fixed or not differentiable(own) else limited(operation, array)
-            for i, (array, own) in enumerate(zip(arrays, case.arrays))
-        ]
+        yield (
+            name,
+            [
+                own if i in fixed or not differentiable(own) else limited(operation, array)
+                for i, (array, own) in enumerate(zip(arrays, case.arrays))
+            ],
+        )
 
 
 # Ours.

@@ -143,7 +143,12 @@ def draws(case, random):
 
     if case.given.keys() == {"lower"} and len(case.arrays) == 1:
         yield [positive_definite(case.arrays[0], random)]
-    for low, high, mixed, keep in ((0.2, 2, True, True), (0.2, 0.9, True, False), (0.2, 0.9, False, False), (1.1, 2.5, False, False)):
+    for low, high, mixed, keep in (
+        (0.2, 2, True, True),
+        (0.2, 0.9, True, False),
+        (0.2, 0.9, False, False),
+        (1.1, 2.5, False, False),
+    ):
         yield [drawn(array, low, high, mixed, keep) for array in case.arrays]
 
 
@@ -277,7 +282,9 @@ class Derivatives:
 
     def check_second(self):
         if not self.straight_through:
-            yield from check_second(self.f, self.forward, self.backward, self.arrays, self.cotangents, self.gradients, self.random)
+            yield from check_second(
+                self.f, self.forward, self.backward, self.arrays, self.cotangents, self.gradients, self.random
+            )
 
 
 def check_second(f, forward, backward, arrays, cotangents, gradients, random):

@@ -22,7 +22,9 @@ NEGATE, MAX, LT = constants.UNARY_NEGATE, constants.REDUCE_MAX, constants.COMPAR
 def tensor(env, device, values, dtype):
     values = np.ascontiguousarray(values)
     sizes = (c_int64 * values.ndim)(*values.shape)
-    return give(abi.lib.lxla_tensor_from_host, Tensor, env, device, dtype, sizes, values.ndim, values.ctypes.data, values.nbytes)
+    return give(
+        abi.lib.lxla_tensor_from_host, Tensor, env, device, dtype, sizes, values.ndim, values.ctypes.data, values.nbytes
+    )
 
 
 def read(t, shape, kind):
@@ -44,7 +46,9 @@ def inputs():
     """Returns all f16 values, their neighbours, and values between codes."""
     halves = np.arange(65536, dtype="u2").view("f2").astype("f4")
     with np.errstate(all="ignore"):
-        return np.concatenate([halves, np.nextafter(halves, np.float32(np.inf)), np.nextafter(halves, np.float32(-np.inf))])
+        return np.concatenate(
+            [halves, np.nextafter(halves, np.float32(np.inf)), np.nextafter(halves, np.float32(-np.inf))]
+        )
 
 
 def check(env, device, name, number):
@@ -63,7 +67,11 @@ def check(env, device, name, number):
     a, b = tensor(env, device, left, number), tensor(env, device, right, number)
     with np.errstate(all="ignore"):
         wide_left, wide_right = left.astype("f4"), right.astype("f4")
-        for op, want in ((ADD, wide_left + wide_right), (MULTIPLY, wide_left * wide_right), (DIVIDE, wide_left / wide_right)):
+        for op, want in (
+            (ADD, wide_left + wide_right),
+            (MULTIPLY, wide_left * wide_right),
+            (DIVIDE, wide_left / wide_right),
+        ):
             got = read(give(lib.lxla_binary, Tensor, op, a, b), left.shape, kind)
             # XLA flushes denormal f32 values; only the scale dtype has numbers that small.
             tiny = [(np.abs(of) < np.finfo("f4").tiny) & (of != 0) for of in (wide_left, wide_right, want)]

@@ -87,7 +87,9 @@ def limits():
             assert getattr(got, name) == float(getattr(info, name)), f"{dtype}: {name} is {getattr(got, name)}"
         wanted = (info.nmant, info.nexp, info.precision)
         assert (got.mantissa_bits, got.exponent_bits, got.digits) == wanted, f"{dtype}: {wanted}"
-        codes = np.arange(256, dtype=np.uint8).view(dtype) if size == 1 else np.array([np.inf, np.nan, -0.0], info.dtype)
+        codes = (
+            np.arange(256, dtype=np.uint8).view(dtype) if size == 1 else np.array([np.inf, np.nan, -0.0], info.dtype)
+        )
         codes = codes.astype(np.float64)
         has = (np.isinf(codes).any(), np.isnan(codes).any(), ((codes == 0) & np.signbit(codes)).any())
         assert (got.has_infinity, got.has_nan, got.has_negative_zero) == has, f"{dtype}: {has}"
@@ -137,7 +139,24 @@ def values(name):
     if dtype.kind == "i" or dtype.kind == "u":
         return np.concatenate([special(name), wide])
     with np.errstate(over="ignore", invalid="ignore"):
-        near = np.array([127.9, -128.9, 255.5, 256, 65519.9, 65520, 2**31 - 0.5, 2.0**31, 2.0**63, 2.0**64, 1e300, 1 + 2**-11 + 2**-40, 448, 464.5]).astype(dtype)
+        near = np.array(
+            [
+                127.9,
+                -128.9,
+                255.5,
+                256,
+                65519.9,
+                65520,
+                2**31 - 0.5,
+                2.0**31,
+                2.0**63,
+                2.0**64,
+                1e300,
+                1 + 2**-11 + 2**-40,
+                448,
+                464.5,
+            ]
+        ).astype(dtype)
     return np.concatenate([special(name), wide, near, -near])
 
 
@@ -157,7 +176,9 @@ def casts():
     for name, number in ALL.items():
         x = values(name)
         sizes = (ctypes.c_int64 * 1)(len(x))
-        tensor = abi.give(abi.lib.lxla_tensor_from_host, abi.Tensor, env, abi.cpu(), number, sizes, 1, x.ctypes.data, x.nbytes)
+        tensor = abi.give(
+            abi.lib.lxla_tensor_from_host, abi.Tensor, env, abi.cpu(), number, sizes, 1, x.ctypes.data, x.nbytes
+        )
         for to, wanted in ALL.items():
             got = []
             for value in x:

@@ -133,7 +133,22 @@ def operations(size):
 def drawn_indices(draw, dtype, size, count):
     """Distinct indices near the limits of the axis and of the dtype, and anywhere; in bounds for the most part."""
     limits = np.iinfo(DTYPES[dtype][1])
-    near = [0, 1, 44, 100, 127, 128, half(size), half(size) + 1, size - half(size), size - 2, size - 1, size, size + 3, -1]
+    near = [
+        0,
+        1,
+        44,
+        100,
+        127,
+        128,
+        half(size),
+        half(size) + 1,
+        size - half(size),
+        size - 2,
+        size - 1,
+        size,
+        size + 3,
+        -1,
+    ]
     near += [limits.max, limits.max - 1] if limits.max <= size + 5 else []
     inside = [i for i in near if limits.min <= i <= limits.max]
     inside += [draw.randrange(0, min(size, limits.max)) for _ in range(4)]
@@ -207,7 +222,11 @@ class Ways:
             row = self.world.make("lxla_concatenate", array_of(parts), len(parts), 0)
             return [self.record(x, row, *updates)]
 
-        yield "constant", self.call(self.traced([x, *updates], record), [x, *updates], 1)[0], self.reference(*self.arrays)
+        yield (
+            "constant",
+            self.call(self.traced([x, *updates], record), [x, *updates], 1)[0],
+            self.reference(*self.arrays),
+        )
 
     def computed(self):
         x, at, *updates = self.arrays
@@ -263,9 +282,7 @@ class Ways:
             f = self.traced(self.arrays, lambda *given: [self.record(*given)])
             axis = 0 if is_mapped else -1
             axes = ints([axis, 0, *[axis] * len(updates)])
-            handle = abi.give(
-                abi.lib.lxla_computation_vmap, Computation, f, axes, len(axes), ints([0]), 1, self.batch
-            )
+            handle = abi.give(abi.lib.lxla_computation_vmap, Computation, f, axes, len(axes), ints([0]), 1, self.batch)
             abi.ok(abi.lib.lxla_computation_release(f))
             given = [repeated[0], rows, *repeated[1:]] if is_mapped else [x, rows, *updates]
             yield f"batch, {'all' if is_mapped else 'indices'} mapped", self.call(handle, given, 1)[0], want

@@ -129,7 +129,9 @@ def main(path, seed="1", prefix=""):
         names = sorted(dtypes(operation.takes), key=lambda name: (name != "f32", draw.random()))[:MOST_DTYPES]
         for name, case in ((name, case) for name in names for case in operation.cases(name) * times):
             sizes = [size for array in case.arrays for size in array.shape if size > 0]
-            fitting = [mesh for mesh in meshes if any(size % n == 0 for size in sizes for n in mesh[1].values() if n > 1)]
+            fitting = [
+                mesh for mesh in meshes if any(size % n == 0 for size in sizes for n in mesh[1].values() if n > 1)
+            ]
             case.result = case.result or NAMES[case.arrays[0].dtype]
             failure = failure_of(operation, name, case, env, draw.choice(fitting or meshes), draw)
             count += 1

@@ -31,7 +31,9 @@ def branches():
     def call(world, x, which):
         return world.one_of_list("lxla_computation_call", 1, 0, move(world, which, x), array_of([x]), 1, counted=True)
 
-    yield moved("call", lambda x, which: MOVES[which][2](x), call, [(one((5,)), {"which": 0}), (one((0,)), {"which": 1})])
+    yield moved(
+        "call", lambda x, which: MOVES[which][2](x), call, [(one((5,)), {"which": 0}), (one((0,)), {"which": 1})]
+    )
 
     def cond(world, x, pred):
         pred = world.put(numbered(np.bool_(pred)))
@@ -76,7 +78,9 @@ def loops():
         return world.one_of_list("lxla_while", 2, 1, *bodies, start, 2)
 
     rows = [((5,), 3), ((5,), 0), ((0,), 2), ((4, 2), 1)]
-    yield moved("while", lambda x, times: np.roll(x, times, 0), repeat, [(one(shape), {"times": n}) for shape, n in rows])
+    yield moved(
+        "while", lambda x, times: np.roll(x, times, 0), repeat, [(one(shape), {"times": n}) for shape, n in rows]
+    )
 
     def scan(world, start, xs, reverse, result):
         dtype, shape = world.type(start)
@@ -95,7 +99,9 @@ def loops():
 
     rows = [(5, 0, 1), (5, 1, 1), (5, 0, 0), (1, 1, 0), (0, 0, 1), (0, 1, 0)]
     both = lambda length: lambda dtype: [plain(dtype, (3,), 32), counted(dtype, (length, 3))]
-    yield moved("scan", delayed, scan, [(both(n), {"reverse": reverse, "result": result}) for n, reverse, result in rows])
+    yield moved(
+        "scan", delayed, scan, [(both(n), {"reverse": reverse, "result": result}) for n, reverse, result in rows]
+    )
 
 
 def barrier():

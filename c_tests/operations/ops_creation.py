@@ -33,7 +33,9 @@ def creations():
 
     def iota_cases(name):
         shapes = [((3, 300, 2), 1), ((0, 2), -1), ((2, 1), -1)]
-        return [Case([counted(name, shape)], {"axis": axis}) for shape, axis in (shapes if name == "s32" else shapes[:1])]
+        return [
+            Case([counted(name, shape)], {"axis": axis}) for shape, axis in (shapes if name == "s32" else shapes[:1])
+        ]
 
     yield Operation("iota", "number", iota, counting, iota_cases)
 
@@ -75,7 +77,9 @@ def ranges():
         }.get(name, [])
         return [Case([counted(name, ())], dict(zip(("start", "stop", "step"), values))) for values in chosen]
 
-    reach = lambda like, start, stop, step: np.full(max(int(np.ceil((stop - start) / step)), 0), max(abs(start), abs(stop)))
+    reach = lambda like, start, stop, step: np.full(
+        max(int(np.ceil((stop - start) / step)), 0), max(abs(start), abs(stop))
+    )
     yield Operation("arange", "all", made("lxla_arange"), arange, arange_cases, scale=reach, refuses=False)
 
     def linspace(like, start, stop, count, endpoint):
@@ -87,7 +91,15 @@ def ranges():
     def linspace_cases(name):
         others = {"pred": [(0, 1, 3, 1), (1, 0, 2, 0)], "signed": [(-7, 3, 8, 1), (9, -9, 4, 0)]}
         others["unsigned"] = [(1, 9, 4, 1), (200, 3, 7, 0), (5, 5, 1, 1)]
-        chosen = [(-1, 2, 11, 1), (0.1, 3, 7, 0), (5, 5, 3, 1), (1, 2, 1, 1), (1, 2, 1, 0), (1, 2, 0, 1), (3, -3, 1001, 1)]
+        chosen = [
+            (-1, 2, 11, 1),
+            (0.1, 3, 7, 0),
+            (5, 5, 3, 1),
+            (1, 2, 1, 1),
+            (1, 2, 1, 0),
+            (1, 2, 0, 1),
+            (3, -3, 1001, 1),
+        ]
         return [
             Case([counted(name, ())], dict(zip(("start", "stop", "count", "endpoint"), values)))
             for values in (chosen if name == "f32" else others.get(kind(name), chosen[:2]))

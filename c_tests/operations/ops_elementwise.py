@@ -178,7 +178,9 @@ def binary(name, takes, function):
     def call(world, a, b):
         return world.make("lxla_binary", BINARY[name], a, b)
 
-    cases = {"add": shaped_cases, "hypot": shaped_cases, "modulo": modulo_cases, "power": power_cases}.get(name, binary_cases)
+    cases = {"add": shaped_cases, "hypot": shaped_cases, "modulo": modulo_cases, "power": power_cases}.get(
+        name, binary_cases
+    )
     scale = {"logaddexp": larger, "power": reference.power_scale}.get(name)
     made = Operation(name, takes, call, function, cases, scale=scale)
     if name in ("maximum", "minimum"):
@@ -263,7 +265,11 @@ def compare_total_order(name, function):
             return function(a, b)
         a, b = np.broadcast_arrays(a, b)
         # NaN of either sign, then the number, then the sign of a zero.
-        ranks = lambda x: [np.where(np.isnan(x), np.where(np.signbit(x), -1, 1), 0), np.where(np.isnan(x), 0, x), ~np.signbit(x)]
+        ranks = lambda x: [
+            np.where(np.isnan(x), np.where(np.signbit(x), -1, 1), 0),
+            np.where(np.isnan(x), 0, x),
+            ~np.signbit(x),
+        ]
         order = 0
         for own, other in reversed([*zip(ranks(a), ranks(b))]):
             order = np.where(own < other, -1, np.where(own > other, 1, order))

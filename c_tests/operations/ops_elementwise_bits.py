@@ -41,7 +41,10 @@ def parts():
 
     def whole_cases(name):
         result = {"f32": "c64", "f64": "c128"}[name]
-        made = [Case(list(two_samples(name)), {}, result), Case([counted(name, (3, 1)), counted(name, (2,))], {}, result)]
+        made = [
+            Case(list(two_samples(name)), {}, result),
+            Case([counted(name, (3, 1)), counted(name, (2,))], {}, result),
+        ]
         return made + [Case([counted(name, ()), counted("f64", (0,))], {}, "c128")]
 
     yield Operation("complex", "f32 f64", whole, reference.joined, whole_cases)
@@ -76,7 +79,9 @@ def bitcast():
             x = samples(name)[: len(samples(name)) // count * count]
             made.append(Case([x.reshape(-1, count) if count > 1 else x], {"of": name, "to": to}, to))
         if name == "u16":
-            made += [Case([counted(name, shape)], {"of": name, "to": to}, to) for shape, to in [((0, 2), "f32"), ((), "s8")]]
+            made += [
+                Case([counted(name, shape)], {"of": name, "to": to}, to) for shape, to in [((0, 2), "f32"), ((), "s8")]
+            ]
         return made
 
     yield Operation("bitcast_convert", "integer float", call, bits, cases)
@@ -109,7 +114,9 @@ def reduce_precision():
     def cases(name):
         chosen = [(5, 10), (8, 7), (4, 3), (FORMATS[name][0], 2), (2, 0), (30, FORMATS[name][1] - 1), (3, 60)]
         chosen += [(1, 23), (8, 0), (8, 23)] if name == "f32" else []
-        return [Case([samples(name)], {"of": name, "exponent": exponent, "mantissa": bits}) for exponent, bits in chosen]
+        return [
+            Case([samples(name)], {"of": name, "exponent": exponent, "mantissa": bits}) for exponent, bits in chosen
+        ]
 
     return Operation("reduce_precision", "float", call, reduced, cases)
 

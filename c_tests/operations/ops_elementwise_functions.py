@@ -229,7 +229,9 @@ def function_of_one(family_, name, takes, reference_):
         least, _, eps = reference.limits(reference.computed_in(x))
         return np.abs(x) * least / eps
 
-    return Operation(name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None)
+    return Operation(
+        name, takes, call, reference_, cases, scale=size if name in ("gelu_tanh", "silu", "mish") else None
+    )
 
 
 def error_functions():

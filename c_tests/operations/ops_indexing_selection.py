@@ -41,7 +41,13 @@ def nonzero():
     def cases(name):
         rows = [((9, 7), 40, -1, "s32"), ((9, 7), 3, 0, "s64")]
         if name in ("f32", "pred"):
-            rows += [((11,), 11, 9, "u8"), ((2, 3, 4), 30, -7, "s16"), ((0, 3), 4, 5, "s32"), ((3, 4), 0, 0, "s32"), ((1, 1), 2, 3, "s8")]
+            rows += [
+                ((11,), 11, 9, "u8"),
+                ((2, 3, 4), 30, -7, "s16"),
+                ((0, 3), 4, 5, "s32"),
+                ((3, 4), 0, 0, "s32"),
+                ((1, 1), 2, 3, "s8"),
+            ]
         return [
             Case([sparse(name, shape)], {"size": size, "fill": fill, "dtype": dtype, "result": result}, dtype)
             for shape, size, fill, dtype in rows
@@ -61,9 +67,20 @@ def mask_select():
     def cases(name):
         rows = [((6, 5), (6, 5), 12)]
         if name in ("f32", "s8"):
-            rows += [((6, 5), (6,), 4), ((6, 5), (6,), 2), ((2, 3, 4), (2, 3), 9), ((0, 2), (0,), 3), ((3, 0), (3,), 2), ((4,), (4,), 0)]
+            rows += [
+                ((6, 5), (6,), 4),
+                ((6, 5), (6,), 2),
+                ((2, 3, 4), (2, 3), 9),
+                ((0, 2), (0,), 3),
+                ((3, 0), (3,), 2),
+                ((4,), (4,), 0),
+            ]
         return [
-            Case([counted(name, shape), plain("pred", mask, 111), plain(name, (), 112)], {"size": size, "result": i}, "s32" if i else name)
+            Case(
+                [counted(name, shape), plain("pred", mask, 111), plain(name, (), 112)],
+                {"size": size, "result": i},
+                "s32" if i else name,
+            )
             for shape, mask, size in rows
             for i in (0, 1)
         ]
@@ -124,7 +141,11 @@ def index_cases(made):
         rows = INDEXED if name in ("f32", "s8") else INDEXED[:2]
         out = [made(name, *row, ["s32"]) for row in rows]
         if name == "f32":
-            out += [made(name, *INDEXED[0], [first, second]) for first in ("s8", "s64", "u64") for second in ("u8", "s16", "u32")]
+            out += [
+                made(name, *INDEXED[0], [first, second])
+                for first in ("s8", "s64", "u64")
+                for second in ("u8", "s16", "u32")
+            ]
         return out
 
     return cases
@@ -169,7 +190,11 @@ def index_put(name, takes, function):
 
     def made(dtype, shape, pattern, at, index_dtypes):
         x, *at = arrays_for(shape, pattern, at, dtype, index_dtypes)
-        result = x[tuple(0 * w if not isinstance(w, slice) else w for w in numpys_index(at, pattern, x.shape))] if x.size else None
+        result = (
+            x[tuple(0 * w if not isinstance(w, slice) else w for w in numpys_index(at, pattern, x.shape))]
+            if x.size
+            else None
+        )
         values = plain(dtype, () if result is None else result.shape[-1:], 119)
         return Case([values, plain(dtype, shape, 120), *at], {"pattern": pattern}, dtype)
 
@@ -189,7 +214,9 @@ def index_puts():
 
 def slice_assign():
     def call(world, x, values, starts, limits, strides):
-        return world.make("lxla_slice_assign", x, ints(starts), ints(limits), ints(strides) if strides else None, len(starts), values)
+        return world.make(
+            "lxla_slice_assign", x, ints(starts), ints(limits), ints(strides) if strides else None, len(starts), values
+        )
 
     def of(x, values, starts, limits, strides):
         out = np.array(x)

@@ -197,7 +197,8 @@ def fft(name, takes, function):
     def cases(of):
         chosen = SHAPES if of in ("f32", "c64") else SHAPES[:2]
         return [
-            Case([plain(of, shape_of(shape), 75)], {"lengths": list(shape[-count:])}, result(of)) for shape, count in chosen
+            Case([plain(of, shape_of(shape), 75)], {"lengths": list(shape[-count:])}, result(of))
+            for shape, count in chosen
         ]
 
     return Operation(f"fft {name}", takes, call, transformed, cases, scale=size)

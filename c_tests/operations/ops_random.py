@@ -138,7 +138,9 @@ def bits(shape, name, algorithm, key):
     position."""
     count, unsigned = int(np.prod(shape)), np.dtype(f"u{DTYPES[name][1].itemsize}")
     if algorithm == PHILOX:
-        return philox_numbers(key[0] << 32 | key[1], 0, count, unsigned.itemsize == 8)[0].astype(unsigned).reshape(shape)
+        return (
+            philox_numbers(key[0] << 32 | key[1], 0, count, unsigned.itemsize == 8)[0].astype(unsigned).reshape(shape)
+        )
     low, high, *_ = counters(count, 0)
     a, b = threefry(key, high, low)
     return (joined(b, a) if unsigned.itemsize == 8 else a ^ b).astype(unsigned).reshape(shape)
@@ -226,7 +228,9 @@ def splits():
         ]
 
     yield Operation("random_split", "u32", split, keys, cases([{"n": n} for n in (3, 1, 0, 100)], "u32"))
-    chances = [{"p": p, "shape": shape} for p, shape in [(0.3, (7, 300)), (0, (9,)), (1, (2, 3)), (0.5, ()), (0.5, (0,))]]
+    chances = [
+        {"p": p, "shape": shape} for p, shape in [(0.3, (7, 300)), (0, (9,)), (1, (2, 3)), (0.5, ()), (0.5, (0,))]
+    ]
     yield Operation("random_bernoulli", "u32", bernoulli, drawn, cases(chances, "pred"))
 
 

@@ -6,7 +6,15 @@ import numpy as np
 from ops_cases import Case, Operation, ints, plain
 from ops_values import DTYPES
 
-REDUCED = [((5, 33), [1]), ((4, 3, 2), [-1, 0]), ((3, 0), [1]), ((0, 3), [1]), ((4, 33), [0, 1]), ((3, 1), [1]), ((5,), [])]
+REDUCED = [
+    ((5, 33), [1]),
+    ((4, 3, 2), [-1, 0]),
+    ((3, 0), [1]),
+    ((0, 3), [1]),
+    ((4, 33), [0, 1]),
+    ((3, 1), [1]),
+    ((5,), []),
+]
 
 
 def over(function, more=()):
@@ -20,7 +28,14 @@ def over(function, more=()):
 def steep(name):
     """Returns rows with infinities, NaN, and numbers whose exponentials overflow."""
     most = 60000 if name == "f16" else 1e30
-    rows = [[most, 1, -most], [np.inf, 0, 1], [-np.inf, 0, 1], [-np.inf, -np.inf, -np.inf], [np.nan, 0, 1], [500, 499, -500]]
+    rows = [
+        [most, 1, -most],
+        [np.inf, 0, 1],
+        [-np.inf, 0, 1],
+        [-np.inf, -np.inf, -np.inf],
+        [np.nan, 0, 1],
+        [500, 499, -500],
+    ]
     return np.array(rows, DTYPES[name][1])
 
 
@@ -36,8 +51,9 @@ def along(axis_cases):
 
 def statistics():
     def mean(x, axes, keep, absolute=False):
-        total, count = (np.abs(x) if absolute else x).sum(axis=tuple(axes), keepdims=bool(keep)), np.prod(
-            [x.shape[axis] for axis in axes]
+        total, count = (
+            (np.abs(x) if absolute else x).sum(axis=tuple(axes), keepdims=bool(keep)),
+            np.prod([x.shape[axis] for axis in axes]),
         )
         return total / x.dtype.type(count)
 

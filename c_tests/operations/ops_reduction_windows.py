@@ -126,7 +126,9 @@ def reduce_window(name):
 
     def cases(dtype):
         rows = WINDOWS if (dtype, name) in (("f32", "add"), ("u8", "max")) else WINDOWS[:1]
-        made = [Case([plain(dtype, shape, 63), start_array(name, dtype)], {"options": options}) for shape, options in rows]
+        made = [
+            Case([plain(dtype, shape, 63), start_array(name, dtype)], {"options": options}) for shape, options in rows
+        ]
         if kind(dtype) == "float" and name in ("max", "min"):
             made.append(Case([extremes(dtype), start_array(name, dtype)], {"options": {"window_dimensions": [1, 2]}}))
         return made
@@ -162,7 +164,9 @@ def select_and_scatter(name, keeps):
             best = None
             for offset in np.ndindex(*options["window_dimensions"]):
                 at = tuple(p * s + o - low for p, s, o, low in zip(place, of("strides", 1), offset, of("low", 0)))
-                if all(0 <= i < dim for i, dim in zip(at, x.shape)) and not (best is not None and keeps(x[best], x[at])):
+                if all(0 <= i < dim for i, dim in zip(at, x.shape)) and not (
+                    best is not None and keeps(x[best], x[at])
+                ):
                     best = at
             out[best] += source[place]
         return out

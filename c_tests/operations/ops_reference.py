@@ -68,7 +68,9 @@ def without_denormals(want, name):
 
 def denormal(array):
     """Returns where a number, or a part of a complex number, is denormal."""
-    return np.any([(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0)
+    return np.any(
+        [(flushed(part) != part) & ~np.isnan(part) for part in map(np.ascontiguousarray, parts(array))], axis=0
+    )
 
 
 def computed_in(x):
@@ -118,7 +120,9 @@ def part_error(got, want, size, name):
     beyond = lambda x: np.where(np.isinf(x), np.copysign(most + unit(most, name), x), x)
     bad = np.isnan(got) != np.isnan(near)
     bad |= np.isinf(want) & (got != want)
-    off = np.abs(beyond(got) - np.where(np.isinf(want), want, beyond(np.clip(want, -2 * most, 2 * most)))) / unit(size, name)
+    off = np.abs(beyond(got) - np.where(np.isinf(want), want, beyond(np.clip(want, -2 * most, 2 * most)))) / unit(
+        size, name
+    )
     return np.where(bad, np.inf, np.where(same, 0, off))
 
 
@@ -144,7 +148,9 @@ def log2(x):
 
 
 def log10(x):
-    return np.log10(x) if x.dtype.kind != "c" else joined(*(part / np.log(part.dtype.type(10)) for part in parts(log(x))))
+    return (
+        np.log10(x) if x.dtype.kind != "c" else joined(*(part / np.log(part.dtype.type(10)) for part in parts(log(x))))
+    )
 
 
 def round_away(x):
@@ -202,7 +208,9 @@ def logistic(x):
     near = (1 + np.tanh(x / 2)) / 2
     is_near, is_end = x.real > -1, np.isinf(x.real)
     re, im = np.where(is_near, near.real, far.real), np.where(is_near, np.tanh(x / 2).imag / 2, far.imag)
-    return joined(np.where(is_end, x.real > 0, re), np.where((x.imag == 0) & ~np.isnan(x.real), x.imag, np.where(is_end, 0, im)))
+    return joined(
+        np.where(is_end, x.real > 0, re), np.where((x.imag == 0) & ~np.isnan(x.real), x.imag, np.where(is_end, 0, im))
+    )
 
 
 def rsqrt(x):

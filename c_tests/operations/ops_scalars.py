@@ -43,7 +43,9 @@ def fulls():
     def cases(name):
         return [Case([counted(name, (2, 3))], {"value": value}) for value in extremes(name)]
 
-    return Operation("full_with_scalar", "all", call, lambda like, value: np.full_like(like, value), cases, refuses=False)
+    return Operation(
+        "full_with_scalar", "all", call, lambda like, value: np.full_like(like, value), cases, refuses=False
+    )
 
 
 def exact(numbers, dtype):
@@ -60,14 +62,20 @@ def aranges():
 
     def cases(name):
         chosen = {
-            "s64": [(2**62 + 1, 2**62 + 8, 3), (-(2**63), -(2**63) + 5, 2), (2**63 - 1, 2**63 - 8, -3), (-(2**63), 2**63 - 1, 2**62)],
+            "s64": [
+                (2**62 + 1, 2**62 + 8, 3),
+                (-(2**63), -(2**63) + 5, 2),
+                (2**63 - 1, 2**63 - 8, -3),
+                (-(2**63), 2**63 - 1, 2**62),
+            ],
             "u64": [(2**64 - 6, 2**64 - 1, 2), (2**64 - 1, 2**64 - 9, -4), (2**53 + 1, 2**53 + 4, 1)],
             "s8": [(-128, 127, 1), (127, -128, -100)],
             "pred": [(0, 2, 1)],
         }.get(name, [(0, 5, 2), (5, 0, 2)])
         as_scalar = lambda value: np.uint64(value) if value > 2**63 - 1 else np.int64(value)
         return [
-            Case([counted(name, ())], dict(zip(("start", "stop", "step"), map(as_scalar, numbers)))) for numbers in chosen
+            Case([counted(name, ())], dict(zip(("start", "stop", "step"), map(as_scalar, numbers))))
+            for numbers in chosen
         ]
 
     return Operation("arange_with_scalars", "all", call, counting, cases, refuses=False)
@@ -96,7 +104,12 @@ def linspaces():
         info = np.iinfo(DTYPES[name][1]) if kind(name) in ("signed", "unsigned") else None
         chosen = [(0, 1, 3, 1)] if name == "pred" else [(1.5, -2, 7, 1), (0.25, 3, 5, 0)]
         if info:
-            chosen = [(info.min, info.max, 7, 1), (info.max, info.min, 6, 0), (info.max, info.max - 5, 3, 1), (3, 4, 1, 1)]
+            chosen = [
+                (info.min, info.max, 7, 1),
+                (info.max, info.min, 6, 0),
+                (info.max, info.max - 5, 3, 1),
+                (3, 4, 1, 1),
+            ]
         if kind(name) == "complex":
             chosen = [(1 + 2j, -3 - 1j, 9, 1), (2 - 1j, 2 + 3j, 4, 0)]
         names = "start", "stop", "count", "endpoint"

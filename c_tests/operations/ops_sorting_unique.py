@@ -48,7 +48,11 @@ def unique():
                 (plain(name, (5,), 116), 0, None, "s32"),
             ]
         return [
-            Case([x] + ([fill] if fill is not None else []), {"size": size, "dtype": dtype, "result": i}, dtype if i else name)
+            Case(
+                [x] + ([fill] if fill is not None else []),
+                {"size": size, "dtype": dtype, "result": i},
+                dtype if i else name,
+            )
             for x, size, fill, dtype in rows
             for i in (range(5) if name in ("f32", "pred", "c64") else (0, 2))
         ]

@@ -39,7 +39,19 @@ from ops_sorting_unique import distinct
 from ops_values import DTYPES, NAMES, dtypes, kind
 
 SUBJECTS = [elementwise, bits, functions, zetas, creation, shape, indexed, selected, ordered, distinct]
-SUBJECTS += [reduction, statistics, windowed, linalg, products, nn, batch_norms, convolutions, randoms, control, scalars]
+SUBJECTS += [
+    reduction,
+    statistics,
+    windowed,
+    linalg,
+    products,
+    nn,
+    batch_norms,
+    convolutions,
+    randoms,
+    control,
+    scalars,
+]
 
 # Largest errors that are allowed, in units of the last place: the largest measured lazily (on three CPU plugins) and
 # natively, over all dtypes, here and by accuracy_sweep.py over the whole range. Complex numbers are measured by their
@@ -269,7 +281,9 @@ def check(case, found, got, lazy, ulps):
         return (float(off.max()) if off.size else 0), None
     at = np.unravel_index(np.argmax(off), off.shape)
     inputs = [array[at] for array in case.arrays if array.shape == off.shape]
-    words = f"{got.reshape(off.shape)[at]!r} at {[int(i) for i in at]} is off by {float(off[at]):.4g}" + (f", of {inputs!r}" if inputs else "")
+    words = f"{got.reshape(off.shape)[at]!r} at {[int(i) for i in at]} is off by {float(off[at]):.4g}" + (
+        f", of {inputs!r}" if inputs else ""
+    )
     return float(off.max()), f"{words}; {int((off > ulps).sum())} of {off.size} elements"
 
 
@@ -326,7 +340,9 @@ def compare(env, worlds, recorded, measured):
     failures."""
     failures = []
     units = [tolerance(operation.name, name) for operation, name, _, _ in recorded]
-    batches = [joined(world, [made[i] for *_, made in recorded], [u == 0 for u in units]) for i, world in enumerate(worlds)]
+    batches = [
+        joined(world, [made[i] for *_, made in recorded], [u == 0 for u in units]) for i, world in enumerate(worlds)
+    ]
     abi.ok(abi.lib.lxla_mark_step(env, abi.xla(), 1))
     results = [values_of(world, batch, len(recorded)) for world, batch in zip(worlds, batches)]
     for (operation, name, case, _), ulps, *pair in zip(recorded, units, *results):
@@ -378,7 +394,9 @@ def main():
         report(measured[0] | measured[1])
     failures = failures[0] + failures[1]
     print(*failures, sep="\n", end="\n" if failures else "")
-    print(f"{sum(counts)} cases of {len(operations)} operations, {len(failures)} failures, {time.time() - started:.0f} s")
+    print(
+        f"{sum(counts)} cases of {len(operations)} operations, {len(failures)} failures, {time.time() - started:.0f} s"
+    )
     return 1 if failures else 0
 
 

@@ -80,15 +80,23 @@ static void named_arguments(void) {
   REFUSED(lxla_arange(env, device, F32, -1e308, 1e308, 1, &out), BAD, "they give inf elements, more than");
   REFUSED(lxla_linspace(env, device, F32, 0, 1, INT64_MAX, 1, &out), BAD, "count: 9223372036854775807 given");
   REFUSED(lxla_linspace(env, device, F32, 0, 1, -1, 1, &out), BAD, "count: -1 given; want 0 or more");
-  REFUSED(lxla_tensor_full(env, device, U8, NULL, 0, 256, &out), BAD, "lxla_tensor_full: value: 256.0 cannot be represented in u8");
+  REFUSED(lxla_tensor_full(env, device, U8, NULL, 0, 256, &out), BAD,
+          "lxla_tensor_full: value: 256.0 cannot be represented in u8");
   REFUSED(lxla_binary_scalar(ADD, u, -1, &out), BAD, "lxla_binary_scalar: rhs: -1.0 cannot be represented in u8");
-  REFUSED(lxla_binary_scalar_inplace(ADD, u, 0.5), BAD, "lxla_binary_scalar_inplace: rhs: 0.5 cannot be represented in u8");
-  REFUSED(lxla_binary_with_scalar(ADD, x, &large, 0, &out), BAD, "lxla_binary_with_scalar: rhs: 1e300 cannot be represented in f32");
-  REFUSED(lxla_binary_with_scalar_inplace(ADD, x, &large, 1), BAD, "lxla_binary_with_scalar_inplace: rhs: 1e300 cannot");
-  REFUSED(lxla_compare_scalar(LXLA_COMPARE_LT, u, 1.5, &out), BAD, "lxla_compare_scalar: rhs: 1.5 cannot be represented in u8");
-  REFUSED(lxla_compare_with_scalar(LXLA_COMPARE_LT, x, &large, 0, &out), BAD, "lxla_compare_with_scalar: rhs: 1e300 cannot");
-  REFUSED(lxla_layer_norm(x, (int64_t[]){0}, 1, none, none, 1e300, &out), BAD, "lxla_layer_norm: epsilon: 1e300 cannot be represented in f32");
-  REFUSED(lxla_variance(x, (int64_t[]){0}, 1, 1e300, 0, &out), BAD, "lxla_variance: correction: 1e300 cannot be represented in f32");
+  REFUSED(lxla_binary_scalar_inplace(ADD, u, 0.5), BAD,
+          "lxla_binary_scalar_inplace: rhs: 0.5 cannot be represented in u8");
+  REFUSED(lxla_binary_with_scalar(ADD, x, &large, 0, &out), BAD,
+          "lxla_binary_with_scalar: rhs: 1e300 cannot be represented in f32");
+  REFUSED(lxla_binary_with_scalar_inplace(ADD, x, &large, 1), BAD,
+          "lxla_binary_with_scalar_inplace: rhs: 1e300 cannot");
+  REFUSED(lxla_compare_scalar(LXLA_COMPARE_LT, u, 1.5, &out), BAD,
+          "lxla_compare_scalar: rhs: 1.5 cannot be represented in u8");
+  REFUSED(lxla_compare_with_scalar(LXLA_COMPARE_LT, x, &large, 0, &out), BAD,
+          "lxla_compare_with_scalar: rhs: 1e300 cannot");
+  REFUSED(lxla_layer_norm(x, (int64_t[]){0}, 1, none, none, 1e300, &out), BAD,
+          "lxla_layer_norm: epsilon: 1e300 cannot be represented in f32");
+  REFUSED(lxla_variance(x, (int64_t[]){0}, 1, 1e300, 0, &out), BAD,
+          "lxla_variance: correction: 1e300 cannot be represented in f32");
   REFUSED(lxla_norm(x, 1e300, (int64_t[]){0}, 1, 0, &out), BAD, "lxla_norm: ord: 1e300 cannot be represented in f32");
   REFUSED(lxla_arange(env, device, S8, 0, 200, 1, &out), BAD, "start, stop, step: 199 cannot be represented in s8");
   RELEASE(x, u);

@@ -3,7 +3,8 @@
 #include "computation.h"
 
 static void barriers(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, NAN), n = ARRAY(S64, int64_t, SCALAR, INT64_MIN), empty = array(C64, DIMS(0), NULL, 0), out[4];
+  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, NAN), n = ARRAY(S64, int64_t, SCALAR, INT64_MIN),
+              empty = array(C64, DIMS(0), NULL, 0), out[4];
   OK(lxla_optimization_barrier((lxla_tensor[]){x, n, empty, x}, 4, out));
   lxla_tensor sum = binary(ADD, out[0], out[3]);
   HAS(sum, F32, float, DIMS(2), 2, NAN);
@@ -86,7 +87,8 @@ static void gradients(int checkpoint, lxla_tensor *first, lxla_tensor *w1, lxla_
       h[i] = hidden(x[i], w1[i]);
     }
     lxla_tensor ht = turned(h[i]), xt = turned(x[i]), w1t = turned(w1[i]), w2t = turned(w2[i]);
-    lxla_tensor dh = product(dy, w2t), square = binary(MUL, h[i], h[i]), minus = scalar(MUL, square, -1), slope = scalar(ADD, minus, 1);
+    lxla_tensor dh = product(dy, w2t), square = binary(MUL, h[i], h[i]), minus = scalar(MUL, square, -1),
+                slope = scalar(ADD, minus, 1);
     lxla_tensor dz = binary(MUL, dh, slope), dx = product(dz, w1t);
     grads[2 * i] = product(xt, dz);
     grads[2 * i + 1] = product(ht, dy);
@@ -114,7 +116,8 @@ TEST(a_barrier_makes_a_checkpoint_save_memory_in_a_straight_program) {
     stats[checkpoint].struct_size = sizeof *stats;
     OK(lxla_compiled_memory(env, XLA(0), grads[checkpoint], 2 * LAYERS, &stats[checkpoint]));
   }
-  printf("  temporaries: %" PRIu64 " bytes kept, %" PRIu64 " with a checkpoint\n", stats[0].temp_bytes, stats[1].temp_bytes);
+  printf("  temporaries: %" PRIu64 " bytes kept, %" PRIu64 " with a checkpoint\n", stats[0].temp_bytes,
+         stats[1].temp_bytes);
   CHECK(stats[0].temp_bytes > LAYERS * ROWS * HIDDEN * sizeof(float));
   CHECK(stats[1].temp_bytes < 4 * ROWS * HIDDEN * sizeof(float));
   OK(lxla_sync(grads[0], 2 * LAYERS));
@@ -155,7 +158,8 @@ TEST(barriers_are_passed_in_loops_and_by_donated_buffers) {
   HAS(out[0], F32, float, DIMS(3), 6, 6, 6);
   HAS(out[1], F32, float, DIMS(3), 5, 5, 5);
   // A barrier in the body of a scan: 1, 2, 3 summed.
-  lxla_tensor c = placeholder(env, F32, SCALAR), x = placeholder(env, F32, SCALAR), carry, ys, xs = ARRAY(F32, float, DIMS(3), 1, 2, 3);
+  lxla_tensor c = placeholder(env, F32, SCALAR), x = placeholder(env, F32, SCALAR), carry, ys,
+              xs = ARRAY(F32, float, DIMS(3), 1, 2, 3);
   OK(lxla_optimization_barrier((lxla_tensor[]){c, x}, 2, out));
   lxla_tensor sum = binary(ADD, out[0], out[1]), start = ARRAY(F32, float, SCALAR, 0);
   lxla_computation body = traced(TENSORS(c, x), TENSORS(sum, out[0]));

@@ -3,7 +3,8 @@
 #include "computation.h"
 
 static lxla_computation plus(double number, lxla_tensor captured) {
-  lxla_tensor p = placeholder(env, F32, SCALAR), sum = scalar(ADD, p, number), result = captured.id ? binary(MUL, sum, captured) : sum;
+  lxla_tensor p = placeholder(env, F32, SCALAR), sum = scalar(ADD, p, number),
+              result = captured.id ? binary(MUL, sum, captured) : sum;
   lxla_computation c = traced(&p, 1, &result, 1);
   RELEASE(p, sum);
   if (captured.id) RELEASE(result);
@@ -48,13 +49,19 @@ static void cases(void) {
   lxla_tensor index = ARRAY(S32, int32_t, SCALAR, 7), out = none, list = ARRAY(S32, int32_t, DIMS(1), 0);
   OK(lxla_case(index, branches, 1, &argument, 1, &out, 1));  // the only branch
   HAS(out, F32, float, SCALAR, 11);
-  REFUSED(lxla_case(argument, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is f32[]; want an integer scalar");
-  REFUSED(lxla_case(list, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "index: it is s32[1]; want an integer scalar");
-  REFUSED(lxla_case(index, NULL, 0, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "n_branches: 0 given; want at least 1");
-  REFUSED(lxla_case(index, branches, 3, &index, 1, &out, 1), LXLA_INVALID_ARGUMENT, "args: args[0] is s32[]; branches[0]'s parameter 0 is f32[]");
-  REFUSED(lxla_case(index, branches, 3, NULL, 0, &out, 1), LXLA_INVALID_ARGUMENT, "args: 0 given; branches[0] takes 1 parameters");
+  REFUSED(lxla_case(argument, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "index: it is f32[]; want an integer scalar");
+  REFUSED(lxla_case(list, branches, 3, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "index: it is s32[1]; want an integer scalar");
+  REFUSED(lxla_case(index, NULL, 0, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "n_branches: 0 given; want at least 1");
+  REFUSED(lxla_case(index, branches, 3, &index, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "args: args[0] is s32[]; branches[0]'s parameter 0 is f32[]");
+  REFUSED(lxla_case(index, branches, 3, NULL, 0, &out, 1), LXLA_INVALID_ARGUMENT,
+          "args: 0 given; branches[0] takes 1 parameters");
   REFUSED(lxla_case(index, branches, 3, &argument, 1, &out, 2), LXLA_INVALID_ARGUMENT, "out_results: 2 given; want 1");
-  REFUSED(lxla_case(index, (lxla_computation[]){branches[0], {0}}, 2, &argument, 1, &out, 1), LXLA_INVALID_HANDLE, "branches");
+  REFUSED(lxla_case(index, (lxla_computation[]){branches[0], {0}}, 2, &argument, 1, &out, 1), LXLA_INVALID_HANDLE,
+          "branches");
   RELEASE(index, list, argument);
   for (int i = 0; i < 3; i++) OK(lxla_computation_release(branches[i]));
 }
@@ -81,8 +88,10 @@ TEST(case_captures_differ_and_only_one_branch_runs) {
   EQUAL(counter(env, "UncachedCompile") <= 3, 1);
   lxla_tensor p = placeholder(env, F32, SCALAR), q = placeholder(env, F32, DIMS(1)), twice = scalar(MUL, q, 2);
   lxla_computation other = traced(&q, 1, &twice, 1), pair = traced(&p, 1, (lxla_tensor[]){p, p}, 2);
-  REFUSED(lxla_case(index, (lxla_computation[]){all[0], other}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "args[0] is f32[]; branches[1]'s parameter 0 is f32[1]");
-  REFUSED(lxla_case(index, (lxla_computation[]){all[0], pair}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT, "branches[1]: its results are f32[], f32[]; those of branches[0] are f32[]");
+  REFUSED(lxla_case(index, (lxla_computation[]){all[0], other}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "args[0] is f32[]; branches[1]'s parameter 0 is f32[1]");
+  REFUSED(lxla_case(index, (lxla_computation[]){all[0], pair}, 2, &argument, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "branches[1]: its results are f32[], f32[]; those of branches[0] are f32[]");
   for (int i = 0; i < 4; i++) OK(lxla_computation_release(all[i]));
   OK(lxla_computation_release(other));
   OK(lxla_computation_release(pair));

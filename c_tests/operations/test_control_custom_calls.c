@@ -7,13 +7,14 @@ static void native_custom_call(void) {
   int32_t dtype = F32;
   size_t rank = 0;
   if (device.kind == LXLA_DEVICE_CPU)
-    REFUSED(lxla_custom_call("Sharding", &x, 1, &dtype, &rank, NULL, 1, NULL, &out), LXLA_UNIMPLEMENTED, "target: Sharding");
+    REFUSED(lxla_custom_call("Sharding", &x, 1, &dtype, &rank, NULL, 1, NULL, &out), LXLA_UNIMPLEMENTED,
+            "target: Sharding");
   RELEASE(x);
 }
 TEST(custom_calls_are_not_native) { on_both(native_custom_call); }
 
-static void custom(const char *target, lxla_tensor x, const int32_t *dtypes, const size_t *ranks, const int64_t *dims, size_t n,
-                   const char *config, int32_t version, int32_t side_effect, lxla_tensor *out) {
+static void custom(const char *target, lxla_tensor x, const int32_t *dtypes, const size_t *ranks, const int64_t *dims,
+                   size_t n, const char *config, int32_t version, int32_t side_effect, lxla_tensor *out) {
   lxla_custom_call_options options = {.struct_size = sizeof options};
   OK(lxla_custom_call_options_init(&options));
   options.backend_config = config;
@@ -27,10 +28,15 @@ TEST(custom_calls_reach_the_plugin) {
   device = XLA(0);
   lxla_tensor matrix = ARRAY(F32, float, DIMS(2, 2), 2, 1, 1, 2), out[2];
   // Targets that XLA knows on every device: eigenvectors and eigenvalues, by a number of sweeps.
-  custom("Eigh", matrix, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, "1,1,100,1e-6", LXLA_CUSTOM_CALL_ORIGINAL, 0, out);
+  custom("Eigh", matrix, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, "1,1,100,1e-6",
+         LXLA_CUSTOM_CALL_ORIGINAL, 0, out);
   char *text = text_of(out[1]);
-  CHECK(strstr(text, "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\", api_version = 1 : i32, has_side_effect = false"));
-  CHECK(strstr(text, "operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[0]> : tensor<1xindex>]"));
+  CHECK(strstr(
+      text,
+      "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\", api_version = 1 : i32, has_side_effect = false"));
+  CHECK(strstr(
+      text,
+      "operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[0]> : tensor<1xindex>]"));
   lxla_string_free(text);
   float values[2], vectors[4];
   read_f32(out[1], values, 2);
@@ -40,18 +46,22 @@ TEST(custom_calls_reach_the_plugin) {
   CHECK(vectors[0] * vectors[2] < 0 && vectors[1] * vectors[3] > 0);
   RELEASE(out[0], out[1]);
   // "Sharding" returns its operand.
-  custom("Sharding", matrix, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, NULL, LXLA_CUSTOM_CALL_TYPED_FFI, 2, out);
+  custom("Sharding", matrix, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, NULL, LXLA_CUSTOM_CALL_TYPED_FFI, 2,
+         out);
   OK(lxla_binary_scalar_inplace(ADD, out[0], 1));
   HAS(out[0], F32, float, DIMS(2, 2), 3, 2, 2, 3);
 
   // An unknown target: the error has the plugin's message, and no tensor is lost.
   lxla_tensor other = scalar(ADD, matrix, 1);
-  custom("no \"such\" target", matrix, (int32_t[]){S8}, (size_t[]){0}, NULL, 1, "a \\ \"b\"\n", LXLA_CUSTOM_CALL_STATUS_RETURNING, 1, out);
+  custom("no \"such\" target", matrix, (int32_t[]){S8}, (size_t[]){0}, NULL, 1, "a \\ \"b\"\n",
+         LXLA_CUSTOM_CALL_STATUS_RETURNING, 1, out);
   REFUSED(lxla_sync(out, 1), LXLA_NOT_FOUND, "no \"such\" target");
   REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "no \"such\" target");
   EQUAL(state_of(out[0]), LXLA_STATE_PENDING);
   text = text_of(out[0]);
-  CHECK(strstr(text, "call_target_name = \"no \\22such\\22 target\", backend_config = \"a \\5C \\22b\\22\\0A\", api_version = 2 : i32, has_side_effect = true"));
+  CHECK(strstr(
+      text,
+      "call_target_name = \"no \\22such\\22 target\", backend_config = \"a \\5C \\22b\\22\\0A\", api_version = 2 : i32, has_side_effect = true"));
   lxla_string_free(text);
   RELEASE(out[0]);
   custom("nor this", matrix, (int32_t[]){F32}, (size_t[]){0}, NULL, 1, "{a = 1 : i64, b = \"x\"}", 0, 0, out);
@@ -71,19 +81,20 @@ static lxla_tensor unknown(const char *target, lxla_tensor x) {
 }
 
 // Marks a step that fails, and checks that its message has all of these words.
-#define STEP_NAMES(...)                                                                                 \
-  do {                                                                                                  \
-    EQUAL(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND);                                              \
-    const char *words_[] = {__VA_ARGS__}, *message_ = lxla_last_error_message();                        \
-    for (size_t i_ = 0; i_ < sizeof words_ / sizeof *words_; i_++)                                      \
-      if (!strstr(message_, words_[i_])) FAIL("\"%s\" is not in: %s", words_[i_], message_);            \
+#define STEP_NAMES(...)                                                                      \
+  do {                                                                                       \
+    EQUAL(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND);                                   \
+    const char *words_[] = {__VA_ARGS__}, *message_ = lxla_last_error_message();             \
+    for (size_t i_ = 0; i_ < sizeof words_ / sizeof *words_; i_++)                           \
+      if (!strstr(message_, words_[i_])) FAIL("\"%s\" is not in: %s", words_[i_], message_); \
   } while (0)
 
 TEST(a_step_computes_what_does_not_need_what_cannot_be_compiled) {
   env = new_env();
   device = XLA(0);
   OK(lxla_env_set_option(env, "donation", "true"));
-  lxla_tensor x = one(env, 1), y = one(env, 10), apart = one(env, 5), kept = scalar(MUL, x, 3), both = binary(ADD, kept, y);
+  lxla_tensor x = one(env, 1), y = one(env, 10), apart = one(env, 5), kept = scalar(MUL, x, 3),
+              both = binary(ADD, kept, y);
   lxla_tensor bad = unknown("no_such_target", kept), on_it = scalar(ADD, bad, 1), on_both = binary(ADD, on_it, both);
   OK(lxla_binary_scalar_inplace(ADD, x, 1));
   OK(lxla_binary_scalar_inplace(ADD, y, 1));
@@ -92,7 +103,8 @@ TEST(a_step_computes_what_does_not_need_what_cannot_be_compiled) {
   // Reads and partial syncs of unrelated values work before any step.
   EQUAL(value(both), 13);
   uint64_t donated = counter(env, "DonatedBuffers");
-  STEP_NAMES("lxla_mark_step: step ", "no_such_target", "; f32[1] by custom_call of \"no_such_target\" cannot be compiled, nor 2 that depend on them",
+  STEP_NAMES("lxla_mark_step: step ", "no_such_target",
+             "; f32[1] by custom_call of \"no_such_target\" cannot be compiled, nor 2 that depend on them",
              "release them, or sync others; the 3 other values were computed");
   // The buffers that only the other values need are donated all the same.
   EQUAL(counter(env, "DonatedBuffers") - donated, 3);
@@ -133,7 +145,9 @@ TEST(a_step_of_a_list_computes_what_can_be_compiled) {
   OK(lxla_binary_scalar_inplace(ADD, z, 10));
   uint64_t donated = counter(env, "DonatedBuffers");
   lxla_tensor list[] = {x, y, z, bad};
-  REFUSED(lxla_step_tensors(list, 4, 1), LXLA_NOT_FOUND, "f32[1] by custom_call of \"no_such_target\" cannot be compiled: release them, or sync others; the 3 other values were computed");
+  REFUSED(
+      lxla_step_tensors(list, 4, 1), LXLA_NOT_FOUND,
+      "f32[1] by custom_call of \"no_such_target\" cannot be compiled: release them, or sync others; the 3 other values were computed");
   CHECK(!strstr(lxla_last_error_message(), "not_listed"));
   EQUAL(counter(env, "DonatedBuffers") - donated, 1);  // z: bad needs the old x, `old` and other_bad the old y
   EQUAL(state_of(bad), LXLA_STATE_PENDING);
@@ -160,7 +174,8 @@ TEST(a_step_finds_values_that_fail_among_many) {
   }
   RELEASE(shared);
   uint64_t compiled = counter(env, "UncachedCompile");
-  STEP_NAMES("f32[1] by custom_call of \"one\", f32[1] by custom_call of \"another\" cannot be compiled: ", "the 100 other values were computed");
+  STEP_NAMES("f32[1] by custom_call of \"one\", f32[1] by custom_call of \"another\" cannot be compiled: ",
+             "the 100 other values were computed");
   CHECK(counter(env, "UncachedCompile") - compiled < 32);
   for (int i = 0; i < N; i++) {
     EQUAL(state_of(t[i]), LXLA_STATE_READY);
@@ -179,7 +194,8 @@ TEST(a_step_finds_values_that_fail_among_many) {
   for (int i = 0; i < N; i++) EQUAL(state_of(t[i]), LXLA_STATE_PENDING);
   for (int i = 0; i < N; i++) RELEASE(t[i]);
   // A call within a computation, and two results of one operation.
-  lxla_tensor p = placeholder(env, F32, DIMS(1)), inside = unknown("in a computation", p), outside = scalar(ADD, inside, 1);
+  lxla_tensor p = placeholder(env, F32, DIMS(1)), inside = unknown("in a computation", p),
+              outside = scalar(ADD, inside, 1);
   lxla_computation f = traced(TENSORS(p), TENSORS(outside, p)), g;
   RELEASE(p, inside, outside);
   lxla_tensor q = placeholder(env, F32, DIMS(1)), results[2];
@@ -257,7 +273,8 @@ TEST(configurations_of_xlas_targets_are_checked) {
   device = XLA(0);
   lxla_tensor matrix = ARRAY(F32, float, DIMS(2, 2), 2, 1, 1, 2), out[2] = {none, none};
   lxla_custom_call_options options = {.struct_size = sizeof options, .api_version = LXLA_CUSTOM_CALL_ORIGINAL};
-#define EIGH(given) lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, given, out)
+#define EIGH(given) \
+  lxla_custom_call("Eigh", &matrix, 1, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, given, out)
 #define WANTED "Eigh takes \"LOWER,SORT,ITERATIONS,TOLERANCE\", such as \"1,1,100,1e-6\", with api_version 1 to 3"
   REFUSED(EIGH(NULL), LXLA_INVALID_ARGUMENT, "backend_config: \"\" given with api_version 4; " WANTED);
   REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, "backend_config: \"\" given; " WANTED);
@@ -267,8 +284,10 @@ TEST(configurations_of_xlas_targets_are_checked) {
   REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, WANTED);
   options.backend_config = "{a = 1 : i64}", options.api_version = LXLA_CUSTOM_CALL_TYPED_FFI;
   REFUSED(EIGH(&options), LXLA_INVALID_ARGUMENT, WANTED);
-#define SHARDING(given) lxla_custom_call("Sharding", &matrix, 1, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, given, out)
-  REFUSED(SHARDING(&options), LXLA_INVALID_ARGUMENT, "backend_config: \"{a = 1 : i64}\" given with api_version 4; Sharding takes none");
+#define SHARDING(given) \
+  lxla_custom_call("Sharding", &matrix, 1, (int32_t[]){F32}, (size_t[]){2}, (int64_t[]){2, 2}, 1, given, out)
+  REFUSED(SHARDING(&options), LXLA_INVALID_ARGUMENT,
+          "backend_config: \"{a = 1 : i64}\" given with api_version 4; Sharding takes none");
   options.backend_config = "unspecified_dims=[2]", options.api_version = LXLA_CUSTOM_CALL_ORIGINAL;
   REFUSED(SHARDING(&options), LXLA_INVALID_ARGUMENT, "Sharding takes none, or \"unspecified_dims=[0,1]\"");
   EQUAL(out[0].id, 0);
@@ -292,7 +311,8 @@ TEST(custom_calls_are_checked) {
   lxla_custom_call_options options = {.struct_size = sizeof options};
   OK(lxla_custom_call_options_init(&options));
   CHECK(options.backend_config == NULL && options.api_version == 0 && options.has_side_effect == 0);
-#define CALL(target, n, dtypes, ranks, dims, n_results) lxla_custom_call(target, &x, n, dtypes, ranks, dims, n_results, &options, &out)
+#define CALL(target, n, dtypes, ranks, dims, n_results) \
+  lxla_custom_call(target, &x, n, dtypes, ranks, dims, n_results, &options, &out)
   REFUSED(CALL("", 1, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT, "target: it is empty");
   REFUSED(CALL(NULL, 1, &dtype, &rank, NULL, 1), LXLA_NULL_ARGUMENT, "target");
   REFUSED(CALL("f", 0, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT, "n_operands: 0 given");
@@ -304,7 +324,8 @@ TEST(custom_calls_are_checked) {
   REFUSED(CALL("f", 1, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT, "api_version: 5");
   options.api_version = LXLA_CUSTOM_CALL_TYPED_FFI;
   options.backend_config = "text";
-  REFUSED(CALL("f", 1, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT, "backend_config: \"text\" given; the typed FFI wants a dictionary");
+  REFUSED(CALL("f", 1, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT,
+          "backend_config: \"text\" given; the typed FFI wants a dictionary");
   options.backend_config = NULL;
   options.has_side_effect = 3;
   REFUSED(CALL("f", 1, &dtype, &rank, NULL, 1), LXLA_INVALID_ARGUMENT, "has_side_effect: 3 given");

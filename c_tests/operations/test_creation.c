@@ -55,11 +55,13 @@ static void ranges(void) {
   OK(lxla_tensor_read(out, halves, sizeof halves));
   EQUAL(halves[2047], 0x6BFF);  // 4094
   RELEASE(out);
-  REFUSED(lxla_arange(env, device, LXLA_DTYPE_S8, 0, 200, 1, &out), BAD, "start, stop, step: 199 cannot be represented in s8");
+  REFUSED(lxla_arange(env, device, LXLA_DTYPE_S8, 0, 200, 1, &out), BAD,
+          "start, stop, step: 199 cannot be represented in s8");
   REFUSED(lxla_arange(env, device, S32, 0.5, 3, 1, &out), BAD, "0.5 cannot be represented in s32");
   REFUSED(lxla_arange(env, device, F32, 0, 1, 0, &out), BAD, "and a step that is not 0");
   REFUSED(lxla_arange(env, device, F32, 0, INFINITY, 1, &out), BAD, "want finite numbers");
-  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-300, &out), BAD, "they give inf elements, more than an address space has bytes");
+  REFUSED(lxla_arange(env, device, F32, 0, 1e300, 1e-300, &out), BAD,
+          "they give inf elements, more than an address space has bytes");
   REFUSED(lxla_arange(env, device, LXLA_DTYPE_PRED, 0, 3, 1, &out), BAD, "2 cannot be represented in pred");
   OK(lxla_linspace(env, device, F32, 0, 1, 5, 1, &out));
   HAS_F32(out, DIMS(5), 0, 0.25, 0.5, 0.75, 1);
@@ -91,7 +93,8 @@ static void ranges(void) {
 
 static void masks(void) {
   lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), row = F32S(DIMS(3), 1, 2, 3), out = none;
-  lxla_tensor nan = ARRAY(F32, float, DIMS(2, 2), NAN, NAN, NAN, NAN), preds = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 1, 1, 1, 1);
+  lxla_tensor nan = ARRAY(F32, float, DIMS(2, 2), NAN, NAN, NAN, NAN),
+              preds = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2, 2), 1, 1, 1, 1);
   OK(lxla_tril(x, 0, &out));
   HAS_F32(out, DIMS(2, 3), 1, 0, 0, 4, 5, 0);
   OK(lxla_tril(x, 1, &out));
@@ -107,7 +110,8 @@ static void masks(void) {
   OK(lxla_triu(nan, 2, &out));  // elements are selected, not multiplied by 0
   HAS_F32(out, DIMS(2, 2), 0, 0, 0, 0);
   REFUSED(lxla_tril(row, 0, &out), BAD, "x: tril takes matrices, of rank 2 and more, not f32[3]");
-  lxla_tensor at = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 0, 2, -1, 127), big = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(2), UINT64_MAX, 1);
+  lxla_tensor at = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 0, 2, -1, 127),
+              big = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(2), UINT64_MAX, 1);
   OK(lxla_one_hot(at, 3, -1, F32, &out));
   HAS_F32(out, DIMS(4, 3), 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0);
   OK(lxla_one_hot(big, 2, 0, LXLA_DTYPE_PRED, &out));

@@ -44,7 +44,8 @@ TEST(limits_are_written_as_far_as_the_struct_goes) {
   memset(&limits, 0x55, sizeof limits);
   limits.struct_size = sizeof limits;
   OK(lxla_dtype_info(F32, &limits));
-  CHECK(limits.struct_size == sizeof limits && limits.kind == LXLA_KIND_FLOAT && limits.bits == 32 && limits.digits == 6);
+  CHECK(limits.struct_size == sizeof limits && limits.kind == LXLA_KIND_FLOAT && limits.bits == 32 &&
+        limits.digits == 6);
   CHECK(limits.eps == 0x1p-23 && limits.max == 0x1.fffffep127 && limits.smallest_subnormal == 0x1p-149);
   OK(lxla_dtype_info(S64, &limits));
   CHECK(limits.integer_min == INT64_MIN && limits.integer_max == INT64_MAX && limits.eps == 0 && limits.min == -0x1p63);

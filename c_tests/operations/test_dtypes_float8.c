@@ -3,8 +3,9 @@
 // conversion and arithmetic.
 #include "combiners.h"
 
-static const int32_t TYPES[] = {LXLA_DTYPE_F8E5M2,     LXLA_DTYPE_F8E4M3FN, LXLA_DTYPE_F8E4M3B11FNUZ, LXLA_DTYPE_F8E5M2FNUZ,
-                                LXLA_DTYPE_F8E4M3FNUZ, LXLA_DTYPE_F8E4M3,   LXLA_DTYPE_F8E3M4,        LXLA_DTYPE_F8E8M0FNU};
+static const int32_t TYPES[] = {LXLA_DTYPE_F8E5M2,     LXLA_DTYPE_F8E4M3FN,   LXLA_DTYPE_F8E4M3B11FNUZ,
+                                LXLA_DTYPE_F8E5M2FNUZ, LXLA_DTYPE_F8E4M3FNUZ, LXLA_DTYPE_F8E4M3,
+                                LXLA_DTYPE_F8E3M4,     LXLA_DTYPE_F8E8M0FNU};
 enum { COUNT = sizeof TYPES / sizeof *TYPES };
 
 static lxla_tensor as(lxla_tensor x, int32_t dtype) {
@@ -27,7 +28,9 @@ static lxla_status mean(lxla_tensor x, lxla_tensor *out) { return lxla_mean(x, L
 static lxla_status variance(lxla_tensor x, lxla_tensor *out) { return lxla_variance(x, LAST, 1, 1, 0, out); }
 static lxla_status logsumexp(lxla_tensor x, lxla_tensor *out) { return lxla_logsumexp(x, LAST, 1, 0, out); }
 static lxla_status softmax(lxla_tensor x, lxla_tensor *out) { return lxla_softmax(x, -1, out); }
-static lxla_status layers(lxla_tensor x, lxla_tensor *out) { return lxla_layer_norm(x, LAST, 1, none, none, 1e-5, out); }
+static lxla_status layers(lxla_tensor x, lxla_tensor *out) {
+  return lxla_layer_norm(x, LAST, 1, none, none, 1e-5, out);
+}
 static lxla_status gelu(lxla_tensor x, lxla_tensor *out) { return lxla_activation(LXLA_ACTIVATION_GELU, x, out); }
 static lxla_status relu(lxla_tensor x, lxla_tensor *out) { return lxla_activation(LXLA_ACTIVATION_RELU, x, out); }
 static lxla_status erf_of(lxla_tensor x, lxla_tensor *out) { return lxla_special(LXLA_SPECIAL_ERF, x, out); }
@@ -72,10 +75,26 @@ static lxla_status inferred(lxla_tensor x, lxla_tensor *out) {
 static const struct {
   const char *name;
   lxla_status (*call)(lxla_tensor x, lxla_tensor *out);
-} made[] = {{"mean", mean},         {"variance", variance}, {"logsumexp", logsumexp}, {"softmax", softmax},   {"layer_norm", layers},
-            {"gelu", gelu},         {"relu", relu},         {"erf", erf_of},          {"norm", norm},         {"reduce_precision", precise},
-            {"cholesky", factor},   {"solve", solution},    {"sort_along", sorted},   {"cumulative", sums},   {"argsort", order},
-            {"argmax", greatest},   {"topk", top},          {"top places", top_places}, {"index_add", added}, {"batch_norm", inferred}};
+} made[] = {{"mean", mean},
+            {"variance", variance},
+            {"logsumexp", logsumexp},
+            {"softmax", softmax},
+            {"layer_norm", layers},
+            {"gelu", gelu},
+            {"relu", relu},
+            {"erf", erf_of},
+            {"norm", norm},
+            {"reduce_precision", precise},
+            {"cholesky", factor},
+            {"solve", solution},
+            {"sort_along", sorted},
+            {"cumulative", sums},
+            {"argsort", order},
+            {"argmax", greatest},
+            {"topk", top},
+            {"top places", top_places},
+            {"index_add", added},
+            {"batch_norm", inferred}};
 
 // Checks that two tensors are equal: 8-bit floats by their values in f32, where NaN equals NaN. Releases both.
 static void same(const char *name, int32_t dtype, lxla_tensor got, lxla_tensor want) {
@@ -94,7 +113,8 @@ static void same(const char *name, int32_t dtype, lxla_tensor got, lxla_tensor w
   for (size_t i = 0; i < n; i++) {
     const char *g = values[0] + i * size, *w = values[1] + i * size;
     if (!same_element(kind, g, w, size))
-      FAIL("%s of dtype %d on device %d: element %zu is %g, want %g", name, dtype, device.kind, i, number(kind, g, size), number(kind, w, size));
+      FAIL("%s of dtype %d on device %d: element %zu is %g, want %g", name, dtype, device.kind, i,
+           number(kind, g, size), number(kind, w, size));
   }
   RELEASE(got, want);
 }
@@ -158,9 +178,11 @@ static void reductions(int32_t dtype) {
 }
 
 static void orders(int32_t dtype) {
-  lxla_tensor flat = F32S(DIMS(4), 4, 1, 8, 2), x = as(flat, dtype), places = ARRAY(S32, int32_t, DIMS(4), 0, 1, 2, 3), out[2];
-  lxla_tensor a = placeholder(env, dtype, NULL, 0), b = placeholder(env, dtype, NULL, 0), i = placeholder(env, S32, NULL, 0),
-              j = placeholder(env, S32, NULL, 0), less = compared(LXLA_COMPARE_LT, a, b);
+  lxla_tensor flat = F32S(DIMS(4), 4, 1, 8, 2), x = as(flat, dtype), places = ARRAY(S32, int32_t, DIMS(4), 0, 1, 2, 3),
+              out[2];
+  lxla_tensor a = placeholder(env, dtype, NULL, 0), b = placeholder(env, dtype, NULL, 0),
+              i = placeholder(env, S32, NULL, 0), j = placeholder(env, S32, NULL, 0),
+              less = compared(LXLA_COMPARE_LT, a, b);
   lxla_computation first = traced(TENSORS(a, b, i, j), TENSORS(less));
   OK(lxla_sort(first, (lxla_tensor[]){x, places}, 2, 0, 1, out));
   HAS_F32(widened(out[0], dtype), DIMS(4), 1, 2, 4, 8);
@@ -170,7 +192,8 @@ static void orders(int32_t dtype) {
 }
 
 static void scatters(int32_t dtype) {
-  lxla_tensor flat = F32S(DIMS(4), 2, 1, 2, 1), x = as(flat, dtype), places = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 3), out;
+  lxla_tensor flat = F32S(DIMS(4), 2, 1, 2, 1), x = as(flat, dtype), places = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 3),
+              out;
   OK(lxla_scatter_along(LXLA_SCATTER_PRODUCT, x, places, x, 0, &out));
   HAS_F32(widened(out, dtype), DIMS(4), 2, 1, 8, 1);
   OK(lxla_scatter_along(LXLA_SCATTER_MIN, x, places, x, 0, &out));
@@ -196,7 +219,8 @@ TEST(randoms_of_f8) {
   lxla_tensor key = ARRAY(U32, uint32_t, DIMS(2), 1, 2), out;
   OK(lxla_random_normal(LXLA_RNG_PHILOX, key, LXLA_DTYPE_F8E5M2, DIMS(4), &out));
   RELEASE(out);
-  REFUSED(lxla_random_uniform(LXLA_RNG_PHILOX, key, LXLA_DTYPE_F8E5M2, DIMS(4), 0, 1, &out), BAD, "dtype: f8e5m2 given");
+  REFUSED(lxla_random_uniform(LXLA_RNG_PHILOX, key, LXLA_DTYPE_F8E5M2, DIMS(4), 0, 1, &out), BAD,
+          "dtype: f8e5m2 given");
   RELEASE(key);
   OK(lxla_env_release(env));
 }

@@ -1,4 +1,5 @@
-// Elementwise operations by value, on the real plugin: against the C library where it has the function, else against literals.
+// Elementwise operations by value, on the real plugin: against the C library where it has the function, else against
+// literals.
 #include "check.h"
 
 static lxla_env env;
@@ -11,7 +12,7 @@ static lxla_tensor make(int32_t dtype, const int64_t *dims, size_t rank, const v
 }
 
 // Makes a tensor from a list of C values.
-#define VALUES(dtype, type, ...)                                                                \
+#define VALUES(dtype, type, ...)                                                                         \
   make(dtype, (const int64_t[]){sizeof((type[]){__VA_ARGS__}) / sizeof(type)}, 1, (type[]){__VA_ARGS__}, \
        sizeof((type[]){__VA_ARGS__}))
 
@@ -35,7 +36,7 @@ static void is(lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank, c
   RELEASE(t);
 }
 
-#define IS(t, dtype, type, ...)                                                                        \
+#define IS(t, dtype, type, ...)                                                                           \
   is(t, dtype, (const int64_t[]){sizeof((type[]){__VA_ARGS__}) / sizeof(type)}, 1, (type[]){__VA_ARGS__}, \
      sizeof((type[]){__VA_ARGS__}))
 
@@ -67,13 +68,25 @@ TEST(unary_floats_agree_with_the_c_library) {
     int32_t op;
     double (*want)(double);
     int positive;
-  } rows[] = {
-      {LXLA_UNARY_NEGATE, negate, 0}, {LXLA_UNARY_ABS, fabs, 0}, {LXLA_UNARY_SIGN, sign, 0}, {LXLA_UNARY_EXPONENTIAL, exp, 0},
-      {LXLA_UNARY_EXPONENTIAL_MINUS_ONE, expm1, 0}, {LXLA_UNARY_LOG, log, 1}, {LXLA_UNARY_LOG_PLUS_ONE, log1p, 1},
-      {LXLA_UNARY_LOGISTIC, logistic, 0}, {LXLA_UNARY_TANH, tanh, 0}, {LXLA_UNARY_SQRT, sqrt, 1}, {LXLA_UNARY_RSQRT, rsqrt, 1},
-      {LXLA_UNARY_CBRT, cbrt, 0}, {LXLA_UNARY_SINE, sin, 0}, {LXLA_UNARY_COSINE, cos, 0}, {LXLA_UNARY_TAN, tan, 0},
-      {LXLA_UNARY_FLOOR, floor, 0}, {LXLA_UNARY_CEIL, ceil, 0}, {LXLA_UNARY_ROUND_NEAREST_EVEN, rint, 0},
-      {LXLA_UNARY_ROUND_NEAREST_AFZ, round, 0}};
+  } rows[] = {{LXLA_UNARY_NEGATE, negate, 0},
+              {LXLA_UNARY_ABS, fabs, 0},
+              {LXLA_UNARY_SIGN, sign, 0},
+              {LXLA_UNARY_EXPONENTIAL, exp, 0},
+              {LXLA_UNARY_EXPONENTIAL_MINUS_ONE, expm1, 0},
+              {LXLA_UNARY_LOG, log, 1},
+              {LXLA_UNARY_LOG_PLUS_ONE, log1p, 1},
+              {LXLA_UNARY_LOGISTIC, logistic, 0},
+              {LXLA_UNARY_TANH, tanh, 0},
+              {LXLA_UNARY_SQRT, sqrt, 1},
+              {LXLA_UNARY_RSQRT, rsqrt, 1},
+              {LXLA_UNARY_CBRT, cbrt, 0},
+              {LXLA_UNARY_SINE, sin, 0},
+              {LXLA_UNARY_COSINE, cos, 0},
+              {LXLA_UNARY_TAN, tan, 0},
+              {LXLA_UNARY_FLOOR, floor, 0},
+              {LXLA_UNARY_CEIL, ceil, 0},
+              {LXLA_UNARY_ROUND_NEAREST_EVEN, rint, 0},
+              {LXLA_UNARY_ROUND_NEAREST_AFZ, round, 0}};
   const float data[] = {0.5f, -0.5f, 2.5f, -1.5f, 0.1f, 3.75f, -2.25f, 1.0f};
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     float in[8], got[8];
@@ -82,7 +95,8 @@ TEST(unary_floats_agree_with_the_c_library) {
     read_f32(y, got, 8);
     for (int i = 0; i < 8; i++) {
       double want = rows[r].want(in[i]);
-      if (fabs(got[i] - want) > 1e-6 * (1 + fabs(want))) FAIL("op %d of %g is %g, want %g", rows[r].op, in[i], got[i], want);
+      if (fabs(got[i] - want) > 1e-6 * (1 + fabs(want)))
+        FAIL("op %d of %g is %g, want %g", rows[r].op, in[i], got[i], want);
     }
     RELEASE(y);
   }
@@ -141,12 +155,12 @@ TEST(operands_broadcast_and_promote) {
             (float[]){1, 2, 3, -1, -2, -3});
   IS_SHAPED(both(ADD, f32s(NULL, 0, six), f32s(DIMS(2), six)), LXLA_DTYPE_F32, DIMS(2), (float[]){2, 3});
   IS(both(ADD, VALUES(LXLA_DTYPE_U8, uint8_t, 200), VALUES(LXLA_DTYPE_S8, int8_t, -100)), LXLA_DTYPE_S16, int16_t, 100);
-  IS(both(ADD, VALUES(LXLA_DTYPE_S32, int32_t, -1), VALUES(LXLA_DTYPE_U32, uint32_t, UINT32_MAX)), LXLA_DTYPE_S64, int64_t,
-     4294967294);
+  IS(both(ADD, VALUES(LXLA_DTYPE_S32, int32_t, -1), VALUES(LXLA_DTYPE_U32, uint32_t, UINT32_MAX)), LXLA_DTYPE_S64,
+     int64_t, 4294967294);
   IS(both(ADD, VALUES(LXLA_DTYPE_F32, float, 1.5), VALUES(LXLA_DTYPE_F64, double, 0.25)), LXLA_DTYPE_F64, double, 1.75);
   IS_F32(both(ADD, VALUES(LXLA_DTYPE_F16, uint16_t, 0x3C00), VALUES(LXLA_DTYPE_BF16, uint16_t, 0x4000)), 3);
-  IS_SHAPED(both(MUL, make(LXLA_DTYPE_C64, DIMS(1), (float[]){1, 2}, 8), VALUES(LXLA_DTYPE_F32, float, 3)), LXLA_DTYPE_C64,
-            DIMS(1), (float[]){3, 6});
+  IS_SHAPED(both(MUL, make(LXLA_DTYPE_C64, DIMS(1), (float[]){1, 2}, 8), VALUES(LXLA_DTYPE_F32, float, 3)),
+            LXLA_DTYPE_C64, DIMS(1), (float[]){3, 6});
   OK(lxla_env_release(env));
 }
 
@@ -235,7 +249,7 @@ TEST(complex_numbers_convert_by_their_real_part) {
 // bf16 intermediates are rounded as written: in f32, the 1 would survive.
 TEST(bf16_is_rounded_at_every_operation) {
   env = new_env();
-  lxla_tensor x = VALUES(LXLA_DTYPE_BF16, uint16_t, 0x3F80);  // 1
+  lxla_tensor x = VALUES(LXLA_DTYPE_BF16, uint16_t, 0x3F80);    // 1
   lxla_tensor big = VALUES(LXLA_DTYPE_BF16, uint16_t, 0x4380);  // 256
   lxla_tensor y = both(ADD, x, snapshot(big)), z = both(SUB, y, big);
   IS(z, LXLA_DTYPE_BF16, uint16_t, 0);
@@ -246,7 +260,8 @@ TEST(in_place_operations_keep_dtype_and_shape) {
   env = new_env();
   lxla_tensor a = F(1, 2), b = F(10), wide = VALUES(LXLA_DTYPE_F64, double, 1);
   OK(lxla_binary_inplace(MUL, a, b));
-  REFUSED(lxla_binary_inplace(ADD, b, a), LXLA_INVALID_ARGUMENT, "dst: it is f32[1]; with rhs f32[2] the result would be f32[2]");
+  REFUSED(lxla_binary_inplace(ADD, b, a), LXLA_INVALID_ARGUMENT,
+          "dst: it is f32[1]; with rhs f32[2] the result would be f32[2]");
   REFUSED(lxla_binary_inplace(ADD, b, wide), LXLA_INVALID_ARGUMENT, "the result would be f64[1]");
   OK(lxla_tensor_write(b, (float[]){3}, 4));
   OK(lxla_tensor_assign(b, b));

@@ -25,7 +25,8 @@ static void bitcasts(void) {
   EMPTY(out, U32, DIMS(2, 0, 2));
 
   lxla_tensor yes = ARRAY(PRED, uint8_t, DIMS(8), 1, 1, 0, 0, 0, 0, 0, 0), z = ARRAY(C64, double, SCALAR, 0);
-  REFUSED(lxla_bitcast_convert(f, F64, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[3]; want a last axis of size 2, whose elements make up one f64");
+  REFUSED(lxla_bitcast_convert(f, F64, &out), LXLA_INVALID_ARGUMENT,
+          "x: it is f32[3]; want a last axis of size 2, whose elements make up one f64");
   REFUSED(lxla_bitcast_convert(yes, U8, &out), LXLA_INVALID_ARGUMENT, "x: pred[8] to u8; want integers and floats");
   REFUSED(lxla_bitcast_convert(f, PRED, &out), LXLA_INVALID_ARGUMENT, "dtype: f32[3] to pred");
   REFUSED(lxla_bitcast_convert(z, U64, &out), LXLA_INVALID_ARGUMENT, "x: c64[] to u64");
@@ -46,12 +47,14 @@ static lxla_tensor bits_as(lxla_tensor x, int32_t dtype) {
 static void bitcasts_of_bitcasts(void) {
   const uint64_t number = 0x0008000700060005u;
   lxla_tensor one = ARRAY(U64, uint64_t, SCALAR, number), two = ARRAY(U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
-  lxla_tensor words = bits_as(one, U32), halves = bits_as(words, U16), back = bits_as(words, U64), bytes = bits_as(halves, U8);
+  lxla_tensor words = bits_as(one, U32), halves = bits_as(words, U16), back = bits_as(words, U64),
+              bytes = bits_as(halves, U8);
   HAS(words, U32, uint32_t, DIMS(2), 0x00060005, 0x00080007);
   HAS(halves, U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
   HAS(back, U64, uint64_t, SCALAR, number);
   HAS(bytes, U8, uint8_t, DIMS(2, 2, 2), 5, 0, 6, 0, 7, 0, 8, 0);
-  lxla_tensor wide = bits_as(two, U32), widest = bits_as(wide, S64), same = bits_as(wide, F32), again = bits_as(same, U16);
+  lxla_tensor wide = bits_as(two, U32), widest = bits_as(wide, S64), same = bits_as(wide, F32),
+              again = bits_as(same, U16);
   HAS(widest, S64, uint64_t, SCALAR, number);
   HAS(again, U16, uint16_t, DIMS(2, 2), 5, 6, 7, 8);
   REFUSED(lxla_bitcast_convert(same, U64, NULL), LXLA_NULL_ARGUMENT, "out_tensor");
@@ -60,17 +63,20 @@ static void bitcasts_of_bitcasts(void) {
 
 static void precisions(void) {
   lxla_tensor out = none;
-  lxla_tensor x = ARRAY(F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
+  lxla_tensor x =
+      ARRAY(F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
   // The format of f16: ties go to even, 65520 overflows, and numbers below the least normal one become 0.
   OK(lxla_reduce_precision(x, 5, 7, &out));
-  HAS(out, F32, uint32_t, DIMS(8), 0x3F800000, 0x3F820000, 0x7F800000, 0x38820000, 0, 0x80000000, 0xFF800000, 0x7FC00000);
+  HAS(out, F32, uint32_t, DIMS(8), 0x3F800000, 0x3F820000, 0x7F800000, 0x38820000, 0, 0x80000000, 0xFF800000,
+      0x7FC00000);
   // One exponent bit: only 1 is kept, and larger numbers become infinite.
   OK(lxla_reduce_precision(x, 1, 0, &out));
   HAS(out, F32, uint32_t, DIMS(8), 0, 0, 0x7F800000, 0, 0, 0x80000000, 0xFF800000, 0x7FC00000);
   // More bits than the dtype has.
   OK(lxla_reduce_precision(x, 11, 52, &out));
   HAS(out, F32, float, DIMS(8), 1 + 1.0f / 256, 1 + 3.0f / 256, 65520, 6.2e-5f, 6e-5f, -1e-40f, -INFINITY, NAN);
-  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(4), 0x3C01, 0x7BFF, 0x8001, 0x7E00), brain = ARRAY(BF16, uint16_t, DIMS(3), 0x3F81, 0x7F7F, 0x0001);
+  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(4), 0x3C01, 0x7BFF, 0x8001, 0x7E00),
+              brain = ARRAY(BF16, uint16_t, DIMS(3), 0x3F81, 0x7F7F, 0x0001);
   OK(lxla_reduce_precision(half, 5, 2, &out));
   HAS(out, F16, uint16_t, DIMS(4), 0x3C00, 0x7C00, 0x8000, 0x7E00);
   OK(lxla_reduce_precision(brain, 8, 3, &out));
@@ -80,7 +86,8 @@ static void precisions(void) {
   HAS(out, F64, double, DIMS(3), 1, 1 + 0x1p-22, INFINITY);
 
   lxla_tensor whole = ARRAY(S32, int32_t, SCALAR, 1);
-  REFUSED(lxla_reduce_precision(whole, 5, 10, &out), LXLA_INVALID_ARGUMENT, "x: reduce_precision takes floats, not s32[]");
+  REFUSED(lxla_reduce_precision(whole, 5, 10, &out), LXLA_INVALID_ARGUMENT,
+          "x: reduce_precision takes floats, not s32[]");
   REFUSED(lxla_reduce_precision(x, 0, 10, &out), LXLA_INVALID_ARGUMENT, "exponent_bits: 0 given; want at least 1");
   REFUSED(lxla_reduce_precision(x, 5, -1, &out), LXLA_INVALID_ARGUMENT, "mantissa_bits: -1 given; want at least 0");
   RELEASE(x, half, brain, wide, whole);

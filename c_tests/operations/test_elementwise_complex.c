@@ -48,7 +48,8 @@ static void complex_edges(void) {
   const float inf = INFINITY;
   lxla_tensor z = ARRAY(C64, float, DIMS(4), -4, -0.0f, inf, NAN, -inf, 1, NAN, -inf);
   HAS_F32(unary(LXLA_UNARY_ABS, z), DIMS(4), 4, inf, inf, inf);
-  const float roots[] = {0, -2, inf, NAN, 0, inf, inf, -inf}, logs[] = {1.3862944f, -3.1415927f, inf, NAN, inf, 3.1415927f, inf, NAN};
+  const float roots[] = {0, -2, inf, NAN, 0, inf, inf, -inf},
+              logs[] = {1.3862944f, -3.1415927f, inf, NAN, inf, 3.1415927f, inf, NAN};
   float got[8];
   for (int op = 0; op < 2; op++) {
     lxla_tensor out = unary(op ? LXLA_UNARY_LOG : LXLA_UNARY_SQRT, z);
@@ -77,8 +78,8 @@ static void gives(int line, int32_t op, double re, double im, double want_re, do
     double size = fmax(isfinite(want_re) ? fabs(want_re) : 0, isfinite(want_im) ? fabs(want_im) : 0);
     const double want[2] = {want_re, want_im};
     for (int i = 0; i < 2; i++) {
-      int same = isnan(want[i]) ? isnan(got[i])
-                 : isinf(want[i]) ? got[i] == want[i]
+      int same = isnan(want[i])                ? isnan(got[i])
+                 : isinf(want[i])              ? got[i] == want[i]
                  : want[i] == 0 && got[i] == 0 ? !signbit(want[i]) == !signbit(got[i])
                                                : fabs(got[i] - want[i]) <= (wide ? 4e-15 : 2e-6) * size;
       if (!same)
@@ -174,11 +175,11 @@ static void subnormal_numbers(void) {
   NEAR(unary(LXLA_UNARY_SIGN, z), C128, DIMS(4), 1e-15, 1, 0, 0, -1, 1, 0, sqrt(0.5), sqrt(0.5));
   double complex turned = csqrt(-I * 1.0), half = csqrt(1 + I * 1.0);
   double root = sqrt(least), other = sqrt(both);
-  NEAR(unary(LXLA_UNARY_SQRT, z), C128, DIMS(4), 1e-15, root, 0, root * creal(turned), root * cimag(turned), sqrt(small),
-       0, other * creal(half), other * cimag(half));
+  NEAR(unary(LXLA_UNARY_SQRT, z), C128, DIMS(4), 1e-15, root, 0, root * creal(turned), root * cimag(turned),
+       sqrt(small), 0, other * creal(half), other * cimag(half));
   double complex below = 1 / turned / root, last = 1 / half / other;
-  NEAR(unary(LXLA_UNARY_RSQRT, z), C128, DIMS(4), 1e-15, 1 / root, -0.0, creal(below), cimag(below), 1 / sqrt(small), -0.0,
-       creal(last), cimag(last));
+  NEAR(unary(LXLA_UNARY_RSQRT, z), C128, DIMS(4), 1e-15, 1 / root, -0.0, creal(below), cimag(below), 1 / sqrt(small),
+       -0.0, creal(last), cimag(last));
   RELEASE(z);
 }
 

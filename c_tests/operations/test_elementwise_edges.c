@@ -125,12 +125,15 @@ static void has_values(int32_t op, const value_of_two *values, size_t n) {
   for (size_t i = 0; i < n; i++) a[i] = values[i].a, b[i] = values[i].b;
   for (int wide = 0; wide < 2; wide++) {
     const int64_t dims[] = {(int64_t)n};
-    lxla_tensor x = as(dtypes[wide], array(F64, dims, 1, a, n * sizeof *a)), y = as(dtypes[wide], array(F64, dims, 1, b, n * sizeof *b));
+    lxla_tensor x = as(dtypes[wide], array(F64, dims, 1, a, n * sizeof *a)),
+                y = as(dtypes[wide], array(F64, dims, 1, b, n * sizeof *b));
     lxla_tensor t = as(F64, binary(op, x, y));
     OK(lxla_tensor_read(t, got, n * sizeof *got));
     for (size_t i = 0; i < n; i++) {
       const double want = values[i].want;
-      const int same = isnan(want) ? isnan(got[i]) : isinf(want) ? got[i] == want : fabs(got[i] - want) <= (wide ? 2e-15 : 1e-6) * fabs(want);
+      const int same = isnan(want)   ? isnan(got[i])
+                       : isinf(want) ? got[i] == want
+                                     : fabs(got[i] - want) <= (wide ? 2e-15 : 1e-6) * fabs(want);
       if (!same) FAIL("of %.17g and %.17g it is %.17g, want %.17g", a[i], b[i], got[i], want);
     }
     RELEASE(x, y, t);
@@ -140,16 +143,47 @@ static void has_values(int32_t op, const value_of_two *values, size_t n) {
 // Orders with an exact factorial only, and poles of one or of two signs.
 static void polygamma_and_zeta(void) {
   const value_of_two polygamma[] = {
-      {0, 1, -0.57721566490153286}, {1, 0.5, 4.934802200544679}, {2, 0.5, -16.82879664423432}, {2, -0.5, -0.82879664423432},
-      {3, -1.25, 1558.2209125348506}, {6, 3.5, -0.1383581075500352}, {34, 1, -2.9523279904819652e38}, {34, 2, -8.592411229698816e27},
-      {1, 0, INFINITY}, {2, 0, -INFINITY}, {2, -0.0, INFINITY}, {1, -3, INFINITY}, {2, -3, NAN}, {2, INFINITY, 0},
-      {1, -INFINITY, NAN}, {1.5, 1, NAN}, {-1, 1, NAN}, {171, 1, NAN}, {NAN, 1, NAN}, {1, NAN, NAN}, {0, 0, -INFINITY},
+      {0, 1, -0.57721566490153286},
+      {1, 0.5, 4.934802200544679},
+      {2, 0.5, -16.82879664423432},
+      {2, -0.5, -0.82879664423432},
+      {3, -1.25, 1558.2209125348506},
+      {6, 3.5, -0.1383581075500352},
+      {34, 1, -2.9523279904819652e38},
+      {34, 2, -8.592411229698816e27},
+      {1, 0, INFINITY},
+      {2, 0, -INFINITY},
+      {2, -0.0, INFINITY},
+      {1, -3, INFINITY},
+      {2, -3, NAN},
+      {2, INFINITY, 0},
+      {1, -INFINITY, NAN},
+      {1.5, 1, NAN},
+      {-1, 1, NAN},
+      {171, 1, NAN},
+      {NAN, 1, NAN},
+      {1, NAN, NAN},
+      {0, 0, -INFINITY},
   };
   const value_of_two zeta[] = {
-      {2, 1, 1.6449340668482264}, {3, 0.5, 8.41439832211716}, {1.5, 2, 1.6123753486854883}, {3, -0.5, 0.41439832211716},
-      {2, -1.5, 9.379246644989124}, {5, 100, 2.5504166375049986e-9}, {1, 2, INFINITY}, {1, -0.5, INFINITY}, {0.5, 2, NAN},
-      {2, 0, INFINITY}, {3, -0.0, -INFINITY}, {2, -4, INFINITY}, {3, -4, NAN}, {2.5, -0.5, NAN}, {2, INFINITY, 0},
-      {2, -INFINITY, NAN}, {1, NAN, NAN}, {NAN, 1, NAN},
+      {2, 1, 1.6449340668482264},
+      {3, 0.5, 8.41439832211716},
+      {1.5, 2, 1.6123753486854883},
+      {3, -0.5, 0.41439832211716},
+      {2, -1.5, 9.379246644989124},
+      {5, 100, 2.5504166375049986e-9},
+      {1, 2, INFINITY},
+      {1, -0.5, INFINITY},
+      {0.5, 2, NAN},
+      {2, 0, INFINITY},
+      {3, -0.0, -INFINITY},
+      {2, -4, INFINITY},
+      {3, -4, NAN},
+      {2.5, -0.5, NAN},
+      {2, INFINITY, 0},
+      {2, -INFINITY, NAN},
+      {1, NAN, NAN},
+      {NAN, 1, NAN},
   };
   has_values(LXLA_BINARY_POLYGAMMA, polygamma, sizeof polygamma / sizeof *polygamma);
   has_values(LXLA_BINARY_ZETA, zeta, sizeof zeta / sizeof *zeta);
@@ -171,7 +205,8 @@ static void clamps(void) {
   HAS(out, F32, float, DIMS(2, 3), -1, 0.5f, -2, -0.0f, 0.25f, -2);  // the upper bound wins
 
   // A NaN operand gives NaN; of two zeros, max takes 0 and min -0.
-  lxla_tensor a = ARRAY(F64, double, DIMS(5), NAN, 0, 0, 0.0, -0.0), b = ARRAY(F64, double, DIMS(5), 1, NAN, 1, -0.0, 0.0);
+  lxla_tensor a = ARRAY(F64, double, DIMS(5), NAN, 0, 0, 0.0, -0.0),
+              b = ARRAY(F64, double, DIMS(5), 1, NAN, 1, -0.0, 0.0);
   lxla_tensor c = ARRAY(F64, double, DIMS(5), 2, 2, NAN, 1, -0.0);
   OK(lxla_clamp(a, b, c, &out));
   double got[5];
@@ -181,7 +216,8 @@ static void clamps(void) {
   RELEASE(out, a, b, c);
 
   // Dtypes promote and shapes broadcast; the limits of integers are kept.
-  lxla_tensor s8 = ARRAY(S8, int8_t, DIMS(2, 1), -128, 3), u8 = ARRAY(U8, uint8_t, DIMS(2), 0, 255), s16 = ARRAY(S16, int16_t, SCALAR, 200);
+  lxla_tensor s8 = ARRAY(S8, int8_t, DIMS(2, 1), -128, 3), u8 = ARRAY(U8, uint8_t, DIMS(2), 0, 255),
+              s16 = ARRAY(S16, int16_t, SCALAR, 200);
   OK(lxla_clamp(s8, u8, s16, &out));
   HAS(out, S16, int16_t, DIMS(2, 2), 0, 200, 3, 200);
   lxla_tensor top = ARRAY(U64, uint64_t, SCALAR, UINT64_MAX), most = ARRAY(U64, uint64_t, SCALAR, UINT64_MAX - 1);
@@ -201,7 +237,8 @@ static void clamps(void) {
   OK(lxla_binary_scalar(LXLA_BINARY_MINIMUM, raised, 1, &out));
   RELEASE(raised);
   HAS(out, PRED, uint8_t, DIMS(2), 0, 1);
-  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(3), 0x3C00, 0xBC00, 0x7C00), brain = ARRAY(BF16, uint16_t, SCALAR, 0xBF00);
+  lxla_tensor half = ARRAY(F16, uint16_t, DIMS(3), 0x3C00, 0xBC00, 0x7C00),
+              brain = ARRAY(BF16, uint16_t, SCALAR, 0xBF00);
   OK(lxla_clamp(brain, half, half, &out));  // f16 with bf16 gives f32
   HAS(out, F32, float, DIMS(3), 1, -1, INFINITY);
   lxla_tensor empty = array(F32, DIMS(0, 3), NULL, 0);
@@ -209,9 +246,11 @@ static void clamps(void) {
   EMPTY(out, F32, DIMS(0, 3));
 
   lxla_tensor z = ARRAY(C64, double, SCALAR, 0);
-  REFUSED(lxla_clamp(low, z, high, &out), LXLA_INVALID_ARGUMENT, "min is f32[], x is c64[], max is f32[3]: complex numbers have no order");
+  REFUSED(lxla_clamp(low, z, high, &out), LXLA_INVALID_ARGUMENT,
+          "min is f32[], x is c64[], max is f32[3]: complex numbers have no order");
   REFUSED(lxla_clamp(s8, x, low, &out), LXLA_INVALID_ARGUMENT, "s8 and f32 do not promote");
-  REFUSED(lxla_clamp(a = ARRAY(F32, float, DIMS(2), 1, 2), x, high, &out), LXLA_INVALID_ARGUMENT, "max is f32[3]: their shapes do not broadcast");
+  REFUSED(lxla_clamp(a = ARRAY(F32, float, DIMS(2), 1, 2), x, high, &out), LXLA_INVALID_ARGUMENT,
+          "max is f32[3]: their shapes do not broadcast");
   REFUSED(lxla_clamp(low, x, high, NULL), LXLA_NULL_ARGUMENT, "out_tensor");
   RELEASE(low, high, x, s8, u8, s16, top, most, least, greatest, no, yes, half, brain, empty, z, a);
 }
@@ -244,13 +283,13 @@ static void eight_bits(void) {
   OK(lxla_convert(x, LXLA_DTYPE_F8E5M2, &a));
   OK(lxla_convert(y, LXLA_DTYPE_F8E5M2, &b));
   RELEASE(x, y);
-#define AS_F32(call, ...)                         \
-  do {                                            \
-    lxla_tensor small;                            \
-    OK(call);                                     \
-    OK(lxla_convert(small, F32, &out));           \
-    RELEASE(small);                               \
-    HAS_F32(out, DIMS(6), __VA_ARGS__);           \
+#define AS_F32(call, ...)               \
+  do {                                  \
+    lxla_tensor small;                  \
+    OK(call);                           \
+    OK(lxla_convert(small, F32, &out)); \
+    RELEASE(small);                     \
+    HAS_F32(out, DIMS(6), __VA_ARGS__); \
   } while (0)
   AS_F32(lxla_unary(LXLA_UNARY_TRUNC, a, &small), -2, -0.0, 0, 3, NAN, -1);
   AS_F32(lxla_binary(LXLA_BINARY_FLOOR_DIVIDE, a, b, &small), -2, 0.0, -1, -12, NAN, -INFINITY);

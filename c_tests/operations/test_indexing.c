@@ -2,7 +2,8 @@
 #include "both.h"
 
 static void dynamic_slices(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), part = ARRAY(F32, float, DIMS(1, 2), 8, 9), out = none;
+  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), part = ARRAY(F32, float, DIMS(1, 2), 8, 9),
+              out = none;
   // Starts out of range at either end are clamped.
   const int64_t starts[][2] = {{0, 0}, {1, 1}, {-5, 100}};
   const float slices[][2] = {{1, 2}, {5, 6}, {2, 3}};
@@ -26,13 +27,18 @@ static void dynamic_slices(void) {
   OK(lxla_dynamic_update_slice(x, part, far, 2, &out));
   HAS_F32(out, DIMS(2, 3), 1, 8, 9, 4, 5, 6);
   RELEASE(far[0], far[1]);
-  lxla_tensor zero = at(S32, 0), s[] = {zero, zero}, wide = at(LXLA_DTYPE_S64, 0), mixed[] = {zero, wide}, wrong[] = {x, x};
+  lxla_tensor zero = at(S32, 0), s[] = {zero, zero}, wide = at(LXLA_DTYPE_S64, 0), mixed[] = {zero, wide},
+              wrong[] = {x, x};
   lxla_tensor three = ARRAY(F32, float, DIMS(3, 1), 1, 2, 3), whole = ARRAY(S32, int32_t, DIMS(1, 1), 1);
   REFUSED(lxla_dynamic_slice(x, s, (int64_t[]){3, 1}, 2, &out), LXLA_INVALID_ARGUMENT, "sizes[0] is 3; x is f32[2,3]");
-  REFUSED(lxla_dynamic_slice(x, s, (int64_t[]){1}, 1, &out), LXLA_INVALID_ARGUMENT, "starts: 1 given for x, which is f32[2,3]");
-  REFUSED(lxla_dynamic_slice(x, mixed, (int64_t[]){1, 1}, 2, &out), LXLA_INVALID_ARGUMENT, "starts[1] is s64, starts[0] is s32");
-  REFUSED(lxla_dynamic_slice(x, wrong, (int64_t[]){1, 1}, 2, &out), LXLA_INVALID_ARGUMENT, "starts[0] is f32[2,3]; want an integer scalar");
-  REFUSED(lxla_dynamic_update_slice(x, three, s, 2, &out), LXLA_INVALID_ARGUMENT, "update: it is f32[3,1]; x is f32[2,3]");
+  REFUSED(lxla_dynamic_slice(x, s, (int64_t[]){1}, 1, &out), LXLA_INVALID_ARGUMENT,
+          "starts: 1 given for x, which is f32[2,3]");
+  REFUSED(lxla_dynamic_slice(x, mixed, (int64_t[]){1, 1}, 2, &out), LXLA_INVALID_ARGUMENT,
+          "starts[1] is s64, starts[0] is s32");
+  REFUSED(lxla_dynamic_slice(x, wrong, (int64_t[]){1, 1}, 2, &out), LXLA_INVALID_ARGUMENT,
+          "starts[0] is f32[2,3]; want an integer scalar");
+  REFUSED(lxla_dynamic_update_slice(x, three, s, 2, &out), LXLA_INVALID_ARGUMENT,
+          "update: it is f32[3,1]; x is f32[2,3]");
   REFUSED(lxla_dynamic_update_slice(x, whole, s, 2, &out), LXLA_INVALID_ARGUMENT, "update: it is s32[1,1]");
   // A slice of the whole array, whatever its start.
   OK(lxla_dynamic_slice(x, s, (int64_t[]){2, 3}, 2, &out));
@@ -42,7 +48,8 @@ static void dynamic_slices(void) {
 
 static void takes(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 4, 5, 6), out = none;
-  lxla_tensor signed_at = ARRAY(S32, int32_t, DIMS(2, 2), 0, -1, 2, 99), low = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(1), -100);
+  lxla_tensor signed_at = ARRAY(S32, int32_t, DIMS(2, 2), 0, -1, 2, 99),
+              low = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(1), -100);
   lxla_tensor unsigned_at = ARRAY(LXLA_DTYPE_U8, uint8_t, DIMS(3), 0, 1, 200), last = at(LXLA_DTYPE_S64, -1);
   OK(lxla_take(x, signed_at, 1, &out));
   HAS_F32(out, DIMS(2, 2, 2), 1, 3, 3, 3, 4, 6, 6, 6);
@@ -57,7 +64,8 @@ static void takes(void) {
   EMPTY(out, F32, DIMS(0, 3));
   OK(lxla_take(empty, none_at, 0, &out));
   EMPTY(out, F32, DIMS(0, 3));
-  REFUSED(lxla_take(empty, last, 0, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[0,3]; want at least 1 element on axis 0");
+  REFUSED(lxla_take(empty, last, 0, &out), LXLA_INVALID_ARGUMENT,
+          "x: it is f32[0,3]; want at least 1 element on axis 0");
   REFUSED(lxla_take(x, x, 0, &out), LXLA_INVALID_ARGUMENT, "indices: they are f32[2,3]; want integers");
   REFUSED(lxla_take(x, last, 2, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");
   RELEASE(x, signed_at, low, unsigned_at, last, none_at, empty);
@@ -70,7 +78,8 @@ static void narrow_indices(void) {
   for (int i = 0; i < 4; i++) {
     // A slice that is longer than `greatest`, also measured from the end.
     const int64_t limit = greatest[i], n = 2 * limit + 90, half = limit + 45, start = 44;
-    float *x = calloc((size_t)n, sizeof *x), *want = calloc((size_t)n, sizeof *want), *part = malloc((size_t)half * sizeof *part);
+    float *x = calloc((size_t)n, sizeof *x), *want = calloc((size_t)n, sizeof *want),
+          *part = malloc((size_t)half * sizeof *part);
     for (int64_t j = 0; j < half; j++) part[j] = want[start + j] = (float)(j + 1);
     const lxla_tensor zeros = array(F32, DIMS(n), x, (size_t)n * sizeof *x), s = at(dtypes[i], (double)start);
     const lxla_tensor update = array(F32, DIMS(half), part, (size_t)half * sizeof *part);

@@ -15,7 +15,7 @@ static lxla_scatter_options scatter_options(void) {
   return options;
 }
 
-#define AXES(options, field, ...)                        \
+#define AXES(options, field, ...)                    \
   ((options).field = (const int64_t[]){__VA_ARGS__}, \
    (options).n_##field = sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
@@ -81,10 +81,12 @@ static void gathers(void) {
   HAS(out, LXLA_DTYPE_C64, uint64_t, DIMS(1, 1), 0x4080000040400000);
 
   lxla_gather_options bad = rows((int64_t[]){1, 5});
-  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "slice_sizes[1] is 5; the array is f32[3,4], want 0 to 4");
+  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT,
+          "slice_sizes[1] is 5; the array is f32[3,4], want 0 to 4");
   bad = rows((int64_t[]){1, 2});
   bad.index_vector_dim = 2;
-  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "index_vector_dim: it is 2; indices are s8[3], want 0 to 1");
+  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT,
+          "index_vector_dim: it is 2; indices are s8[3], want 0 to 1");
   bad = rows((int64_t[]){1, 2});
   AXES(bad, offset_dims, -1);
   REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "offset_dims: -1 is not an axis; there are 2");
@@ -92,7 +94,8 @@ static void gathers(void) {
   REFUSED(lxla_gather(x, s8, NULL, &out), LXLA_NULL_ARGUMENT, "options: it is NULL");
   bad = rows((int64_t[]){1, 2});
   bad.struct_size = 4;
-  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "options: struct_size is 4; set it to sizeof(lxla_gather_options)");
+  REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT,
+          "options: struct_size is 4; set it to sizeof(lxla_gather_options)");
   bad.struct_size = sizeof bad;
   bad.indices_are_sorted = 2;
   REFUSED(lxla_gather(x, s8, &bad, &out), LXLA_INVALID_ARGUMENT, "options.indices_are_sorted: 2 given; want 0 or 1");
@@ -168,23 +171,27 @@ static void scatters(void) {
   OK(lxla_scatter(add, &x, no_rows, &no_updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6);
 
-  lxla_tensor wrong = ARRAY(S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6), f = ARRAY(F32, float, DIMS(4, 2), 1, 2, 3, 4, 5, 6, 7, 8);
+  lxla_tensor wrong = ARRAY(S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6),
+              f = ARRAY(F32, float, DIMS(4, 2), 1, 2, 3, 4, 5, 6, 7, 8);
   REFUSED(lxla_scatter(add, &x, at_rows, &wrong, 1, &options, &out), LXLA_INVALID_ARGUMENT,
           "updates: they are s32[3,2], with [3] beside update_window_dims; indices are s64[4]");
-  REFUSED(lxla_scatter(add, &x, at_rows, &f, 1, &options, &out), LXLA_INVALID_ARGUMENT, "updates[0] is f32[4,2]; inputs[0] is s32[3,2]");
+  REFUSED(lxla_scatter(add, &x, at_rows, &f, 1, &options, &out), LXLA_INVALID_ARGUMENT,
+          "updates[0] is f32[4,2]; inputs[0] is s32[3,2]");
   REFUSED(lxla_scatter(add, &x, at_rows, &updates, 0, &options, NULL), LXLA_INVALID_ARGUMENT, "n: 0 tensors given");
   lxla_computation floats = of_two(ADD, F32);
   REFUSED(lxla_scatter(floats, &x, at_rows, &updates, 1, &options, &out), LXLA_INVALID_ARGUMENT,
           "combiner: its parameters are f32[], f32[]; those wanted are s32[], s32[]");
   DONE(add, keep_new, floats);
-  RELEASE(x, at_rows, updates, large, corners, columns, own, three, no_vectors, five, one, three_by_one, no_rows, no_updates, wrong, f);
+  RELEASE(x, at_rows, updates, large, corners, columns, own, three, no_vectors, five, one, three_by_one, no_rows,
+          no_updates, wrong, f);
 }
 
 // Scatters two arrays together: the largest update, and its position.
 static void scatters_of_several(void) {
-  lxla_tensor v = placeholder(env, F32, NULL, 0), i = placeholder(env, S32, NULL, 0), w = placeholder(env, F32, NULL, 0),
-              j = placeholder(env, S32, NULL, 0);
-  lxla_tensor more = compared(LXLA_COMPARE_GT, w, v), value = selected(more, w, v), index = selected(more, j, i), out[2];
+  lxla_tensor v = placeholder(env, F32, NULL, 0), i = placeholder(env, S32, NULL, 0),
+              w = placeholder(env, F32, NULL, 0), j = placeholder(env, S32, NULL, 0);
+  lxla_tensor more = compared(LXLA_COMPARE_GT, w, v), value = selected(more, w, v), index = selected(more, j, i),
+              out[2];
   lxla_computation larger = traced(TENSORS(v, i, w, j), TENSORS(value, index));
   RELEASE(v, i, w, j, more, value, index);
   lxla_scatter_options options = scatter_options();
@@ -198,7 +205,8 @@ static void scatters_of_several(void) {
   HAS(out[0], F32, float, DIMS(3), 8, 5, 9);
   HAS(out[1], S32, int32_t, DIMS(3), 4, -1, 1);
   lxla_tensor shapes[] = {arrays[0], updates[0]};
-  REFUSED(lxla_scatter(larger, shapes, where, updates, 2, &options, out), LXLA_INVALID_ARGUMENT, "inputs[1] is f32[5] and inputs[0] is f32[3]; want one shape");
+  REFUSED(lxla_scatter(larger, shapes, where, updates, 2, &options, out), LXLA_INVALID_ARGUMENT,
+          "inputs[1] is f32[5] and inputs[0] is f32[3]; want one shape");
   DONE(larger);
   RELEASE(arrays[0], arrays[1], updates[0], updates[1], where);
 }
@@ -216,7 +224,8 @@ static void scatters_of_equal_arrays(void) {
   AXES(options, inserted_window_dims, 0);
   AXES(options, scatter_dims_to_operand_dims, 0);
   options.index_vector_dim = 1;
-  lxla_tensor x = F32S(DIMS(3), 1, 2, 3), where = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 0), u = F32S(DIMS(4), 2, 3, 4, 5);
+  lxla_tensor x = F32S(DIMS(3), 1, 2, 3), where = ARRAY(S32, int32_t, DIMS(4), 2, 0, 2, 0),
+              u = F32S(DIMS(4), 2, 3, 4, 5);
   const lxla_tensor twice[] = {x, x}, updates[] = {u, u};
   OK(lxla_scatter(both, twice, where, updates, 2, &options, out));
   HAS(out[0], F32, float, DIMS(3), 9, 2, 9);
@@ -239,7 +248,8 @@ static void scatters_of_floats_of_several_dtypes(void) {
   const int32_t dtypes[] = {F64, F32, U32};
   lxla_tensor p[6], r[3], out[3];
   for (int i = 0; i < 6; i++) p[i] = placeholder(env, dtypes[i % 3], NULL, 0);
-  r[0] = binary(ADD, p[0], p[3]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[4]), r[2] = binary(LXLA_BINARY_OR, p[2], p[5]);
+  r[0] = binary(ADD, p[0], p[3]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[4]),
+  r[2] = binary(LXLA_BINARY_OR, p[2], p[5]);
   lxla_computation all = traced(p, 6, r, 3);
   OK(lxla_tensor_release_many(p, 6));
   OK(lxla_tensor_release_many(r, 3));
@@ -251,7 +261,8 @@ static void scatters_of_floats_of_several_dtypes(void) {
   OK(lxla_bitcast_convert(where, F32, &as_float));
   OK(lxla_convert(where, F64, &as_double));
   const lxla_tensor inputs[] = {as_double, as_float, where};
-  lxla_tensor updates[] = {ARRAY(F64, double, DIMS(3), 10, 20, 30), F32S(DIMS(3), 5, 7, 6), ARRAY(U32, uint32_t, DIMS(3), 4, 8, 16)};
+  lxla_tensor updates[] = {ARRAY(F64, double, DIMS(3), 10, 20, 30), F32S(DIMS(3), 5, 7, 6),
+                           ARRAY(U32, uint32_t, DIMS(3), 4, 8, 16)};
   OK(lxla_scatter(all, inputs, where, updates, 3, &options, out));
   if (!is_native()) OK(lxla_mark_step(env, device, 1));
   HAS(out[0], F64, double, DIMS(3), 22, 0, 42);
@@ -275,27 +286,37 @@ static void along_an_axis(void) {
   HAS(out, F32, float, DIMS(2, 2), 3, 1, 6, 4);
   OK(lxla_take_along_axis(column, row, 0, &out));
   HAS(out, F32, float, DIMS(1, 2), 9, 7);
-  lxla_tensor no_row = array(S32, DIMS(2, 0), NULL, 0), empty = array(F32, DIMS(2, 0), NULL, 0), three = ARRAY(S32, int32_t, DIMS(3, 1), 0, 0, 0);
+  lxla_tensor no_row = array(S32, DIMS(2, 0), NULL, 0), empty = array(F32, DIMS(2, 0), NULL, 0),
+              three = ARRAY(S32, int32_t, DIMS(3, 1), 0, 0, 0);
   OK(lxla_take_along_axis(x, no_row, 1, &out));
   HAS(out, F32, float, DIMS(2, 0), 0);
-  REFUSED(lxla_take_along_axis(empty, row, 1, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0]; want at least 1 element on axis 1");
-  REFUSED(lxla_take_along_axis(x, three, 1, &out), LXLA_INVALID_ARGUMENT, "beside axis 1 their shapes do not broadcast");
+  REFUSED(lxla_take_along_axis(empty, row, 1, &out), LXLA_INVALID_ARGUMENT,
+          "x: it is f32[2,0]; want at least 1 element on axis 1");
+  REFUSED(lxla_take_along_axis(x, three, 1, &out), LXLA_INVALID_ARGUMENT,
+          "beside axis 1 their shapes do not broadcast");
   REFUSED(lxla_take_along_axis(x, x, 1, &out), LXLA_INVALID_ARGUMENT, "indices: they are f32[2,3]; want integers");
   REFUSED(lxla_take_along_axis(x, i, 2, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");
   lxla_tensor flat = ARRAY(S32, int32_t, DIMS(2), 0, 1);
   REFUSED(lxla_take_along_axis(x, flat, 1, &out), LXLA_INVALID_ARGUMENT, "want as many axes");
 
   lxla_tensor u = ARRAY(F32, float, DIMS(2, 4), 10, 20, 30, 40, 50, 60, 70, 80);
-  const float want[][6] = {{10, 2, 30, 50, 80, 6}, {11, 2, 53, 54, 155, 6}, {10, 2, 1800, 200, 28000, 6}, {10, 2, 30, 50, 80, 6}, {1, 2, 3, 4, 5, 6}};
+  const float want[][6] = {{10, 2, 30, 50, 80, 6},
+                           {11, 2, 53, 54, 155, 6},
+                           {10, 2, 1800, 200, 28000, 6},
+                           {10, 2, 30, 50, 80, 6},
+                           {1, 2, 3, 4, 5, 6}};
   for (int op = LXLA_SCATTER_COPY; op <= LXLA_SCATTER_MIN; op++) {
     OK(lxla_scatter_along(op, x, i, u, 1, &out));
     has(__FILE__, __LINE__, out, F32, DIMS(2, 3), want[op - 1], sizeof want[0]);
   }
-  REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT, "op: 6 is not an LXLA_SCATTER_* constant (valid: 1 to 5)");
-  REFUSED(lxla_scatter_along(2, x, i, x, 1, &out), LXLA_INVALID_ARGUMENT, "updates: they are f32[2,3]; indices are s8[2,4] and x is f32[2,3], want f32[2,4]");
+  REFUSED(lxla_scatter_along(6, x, i, u, 1, &out), LXLA_INVALID_ARGUMENT,
+          "op: 6 is not an LXLA_SCATTER_* constant (valid: 1 to 5)");
+  REFUSED(lxla_scatter_along(2, x, i, x, 1, &out), LXLA_INVALID_ARGUMENT,
+          "updates: they are f32[2,3]; indices are s8[2,4] and x is f32[2,3], want f32[2,4]");
   REFUSED(lxla_scatter_along(2, x, row, u, 1, &out), LXLA_INVALID_ARGUMENT, "they may differ on axis 1 only");
   // NaN is kept, and combined as by maximum.
-  lxla_tensor nan = ARRAY(F64, double, DIMS(2), NAN, 1), j = ARRAY(S32, int32_t, DIMS(2), 0, 1), with = ARRAY(F64, double, DIMS(2), 5, NAN);
+  lxla_tensor nan = ARRAY(F64, double, DIMS(2), NAN, 1), j = ARRAY(S32, int32_t, DIMS(2), 0, 1),
+              with = ARRAY(F64, double, DIMS(2), 5, NAN);
   OK(lxla_scatter_along(LXLA_SCATTER_MAX, nan, j, with, 0, &out));
   HAS(out, F64, double, DIMS(2), NAN, NAN);
   RELEASE(x, i, row, column, no_row, empty, three, flat, u, nan, j, with);
@@ -303,7 +324,8 @@ static void along_an_axis(void) {
 
 static void slices_at_indices(void) {
   lxla_tensor x = ARRAY(S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6), out = none;
-  lxla_tensor i = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(4), 0, -1, 0, 7), s = ARRAY(S32, int32_t, DIMS(4, 2), 10, 20, 30, 40, 50, 60, 70, 80);
+  lxla_tensor i = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(4), 0, -1, 0, 7),
+              s = ARRAY(S32, int32_t, DIMS(4, 2), 10, 20, 30, 40, 50, 60, 70, 80);
   OK(lxla_index_add(x, 0, i, s, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 61, 82, 3, 4, 35, 46);
   OK(lxla_index_copy(x, 0, i, s, &out));
@@ -311,19 +333,24 @@ static void slices_at_indices(void) {
   lxla_tensor columns = ARRAY(LXLA_DTYPE_U8, uint8_t, DIMS(1), 1), one = ARRAY(S32, int32_t, DIMS(3, 1), 100, 200, 300);
   OK(lxla_index_add(x, -1, columns, one, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 102, 3, 204, 5, 306);
-  lxla_tensor p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1), q = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(1), 1), zero = ARRAY(S32, int32_t, DIMS(1), 0);
+  lxla_tensor p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1), q = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(1), 1),
+              zero = ARRAY(S32, int32_t, DIMS(1), 0);
   OK(lxla_index_copy(p, 0, zero, q, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 1, 1);
-  REFUSED(lxla_index_add(p, 0, zero, q, &out), LXLA_INVALID_ARGUMENT, "add takes integers, floats and complex numbers, not pred");
-  REFUSED(lxla_index_add(x, 0, i, x, &out), LXLA_INVALID_ARGUMENT, "source: it is s32[3,2]; x is s32[3,2] and indices are s64[4], want s32[4,2]");
-  REFUSED(lxla_index_add(x, 0, x, s, &out), LXLA_INVALID_ARGUMENT, "indices: they are s32[3,2]; want integers in a row");
+  REFUSED(lxla_index_add(p, 0, zero, q, &out), LXLA_INVALID_ARGUMENT,
+          "add takes integers, floats and complex numbers, not pred");
+  REFUSED(lxla_index_add(x, 0, i, x, &out), LXLA_INVALID_ARGUMENT,
+          "source: it is s32[3,2]; x is s32[3,2] and indices are s64[4], want s32[4,2]");
+  REFUSED(lxla_index_add(x, 0, x, s, &out), LXLA_INVALID_ARGUMENT,
+          "indices: they are s32[3,2]; want integers in a row");
   REFUSED(lxla_index_copy(x, -3, i, s, &out), LXLA_INVALID_ARGUMENT, "axis -3 is out of range for rank 2");
   // Adds 300 ones, which bf16 would lose beyond 256.
   enum { COUNT = 300 };
   uint16_t ones[COUNT];
   int32_t zeros[COUNT] = {0};
   for (int n = 0; n < COUNT; n++) ones[n] = 0x3F80;
-  lxla_tensor b = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(1), 0), many = array(LXLA_DTYPE_BF16, DIMS(COUNT), ones, sizeof ones),
+  lxla_tensor b = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(1), 0),
+              many = array(LXLA_DTYPE_BF16, DIMS(COUNT), ones, sizeof ones),
               where = array(S32, DIMS(COUNT), zeros, sizeof zeros);
   OK(lxla_index_add(b, 0, where, many, &out));
   HAS(out, LXLA_DTYPE_BF16, uint16_t, DIMS(1), 0x4396);
@@ -339,7 +366,8 @@ static void indices_that_are_updated(void) {
   options.index_vector_dim = 1;
   for (int n = 0; n < 3; n++) {
     lxla_computation add = of_two(ADD, dtypes[n]);
-    lxla_tensor small = ARRAY(S32, int32_t, DIMS(2, 2), 1, 1, 1, 1), ones = ARRAY(S32, int32_t, DIMS(2), 1, 1), x, updates, out, as_s32;
+    lxla_tensor small = ARRAY(S32, int32_t, DIMS(2, 2), 1, 1, 1, 1), ones = ARRAY(S32, int32_t, DIMS(2), 1, 1), x,
+                updates, out, as_s32;
     OK(lxla_convert(small, dtypes[n], &x));
     OK(lxla_convert(ones, dtypes[n], &updates));
     OK(lxla_mark_step(env, device, 1));
@@ -358,7 +386,8 @@ static void indices_outside_that_are_updated(void) {
   AXES(options, inserted_window_dims, 0, 1);
   AXES(options, scatter_dims_to_operand_dims, 0, 1);
   options.index_vector_dim = 1;
-  lxla_tensor x = ARRAY(S32, int32_t, DIMS(3, 2), 2, 1, INT32_MIN, 0, 1, -1), updates = ARRAY(S32, int32_t, DIMS(3), 1, 2, 3), out;
+  lxla_tensor x = ARRAY(S32, int32_t, DIMS(3, 2), 2, 1, INT32_MIN, 0, 1, -1),
+              updates = ARRAY(S32, int32_t, DIMS(3), 1, 2, 3), out;
   OK(lxla_scatter(add, &x, x, &updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 2, 1, INT32_MIN, 0, 1, 0);
   DONE(add);
@@ -379,14 +408,16 @@ TEST(slices_at_a_row_of_indices) { on_both(slices_at_indices); }
 TEST(a_combiner_captures_scalars) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor factor = ARRAY(F32, float, SCALAR, 10), a = placeholder(env, F32, NULL, 0), b = placeholder(env, F32, NULL, 0);
+  lxla_tensor factor = ARRAY(F32, float, SCALAR, 10), a = placeholder(env, F32, NULL, 0),
+              b = placeholder(env, F32, NULL, 0);
   lxla_tensor scaled = binary(MUL, b, factor), sum = binary(ADD, a, scaled), out;
   lxla_computation c = traced(TENSORS(a, b), TENSORS(sum));
   lxla_scatter_options options = scatter_options();
   AXES(options, inserted_window_dims, 0);
   AXES(options, scatter_dims_to_operand_dims, 0);
   options.index_vector_dim = 1;
-  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, 2), i = ARRAY(S32, int32_t, DIMS(3), 1, 1, 0), u = ARRAY(F32, float, DIMS(3), 1, 2, 3);
+  lxla_tensor x = ARRAY(F32, float, DIMS(2), 1, 2), i = ARRAY(S32, int32_t, DIMS(3), 1, 1, 0),
+              u = ARRAY(F32, float, DIMS(3), 1, 2, 3);
   OK(lxla_scatter(c, &x, i, &u, 1, &options, &out));
   HAS(out, F32, float, DIMS(2), 31, 32);
   lxla_tensor row = ARRAY(F32, float, DIMS(2), 1, 2), total, wrong;
@@ -396,7 +427,8 @@ TEST(a_combiner_captures_scalars) {
   lxla_tensor product = binary(MUL, wide, row), dot;
   OK(lxla_reduce(LXLA_REDUCE_SUM, product, (int64_t[]){0}, 1, 0, &dot));
   lxla_computation bad = traced(TENSORS(p, q), TENSORS(dot));
-  REFUSED(lxla_scatter(bad, &x, i, &u, 1, &options, &wrong), LXLA_INVALID_ARGUMENT, "combiner: it captured f32[2]; want scalars only");
+  REFUSED(lxla_scatter(bad, &x, i, &u, 1, &options, &wrong), LXLA_INVALID_ARGUMENT,
+          "combiner: it captured f32[2]; want scalars only");
   DONE(c, bad);
   RELEASE(factor, a, b, scaled, sum, x, i, u, row, total, p, q, wide, product, dot);
   OK(lxla_env_release(env));

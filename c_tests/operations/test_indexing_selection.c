@@ -6,7 +6,8 @@
 
 static void refusals(void) {
   lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), p = at(F32, 1), i = ARRAY(S32, int32_t, DIMS(2), 0, 1), out[5];
-  lxla_tensor mask = ARRAY(PRED, uint8_t, DIMS(2), 1, 0), three = ARRAY(S64, int64_t, DIMS(3), 0, 1, 2), word = at(S32, 1);
+  lxla_tensor mask = ARRAY(PRED, uint8_t, DIMS(2), 1, 0), three = ARRAY(S64, int64_t, DIMS(3), 0, 1, 2),
+              word = at(S32, 1);
   REFUSED(lxla_nonzero(x, -1, 0, S32, out, 2, NULL), BAD, "size: -1 given");
   REFUSED(lxla_nonzero(x, 2, 0, S32, out, 1, NULL), BAD, "out_indices: 1 given; x has 2 axes");
   REFUSED(lxla_nonzero(p, 2, 0, S32, out, 0, NULL), BAD, "x: it is f32[]; want at least one axis");
@@ -24,7 +25,8 @@ static void refusals(void) {
   REFUSED(lxla_index_put(1, x, TENSORS(i), three, out), BAD, "values: they are s64[3]; want f32[2,3]");
   REFUSED(lxla_index_put(99, x, TENSORS(i), p, out), BAD, "op");
   REFUSED(lxla_slice_assign(x, (int64_t[]){0, 1}, (int64_t[]){2, 4}, NULL, 2, p, out), BAD, "[1, 4) on axis 1");
-  REFUSED(lxla_slice_assign(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, NULL, 2, i, out), BAD, "values: they are s32[2]; want f32[2,3]");
+  REFUSED(lxla_slice_assign(x, (int64_t[]){0, 0}, (int64_t[]){2, 3}, NULL, 2, i, out), BAD,
+          "values: they are s32[2]; want f32[2,3]");
   REFUSED(lxla_slice_assign(x, (int64_t[]){0}, (int64_t[]){2}, NULL, 1, p, out), BAD, "rank: 1 given");
   lxla_tensor empty;
   OK(lxla_tensor_full(env, device, F32, DIMS(0), 0, &empty));
@@ -47,7 +49,8 @@ static void eight_bits(void) {
   OK(lxla_nonzero(x, 5, -1, S32, out, 1, &out[1]));
   HAS(out[0], S32, int32_t, DIMS(5), 0, 1, 3, 5, -1);
   HAS(out[1], S32, int32_t, SCALAR, 4);
-  lxla_tensor scales = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, DIMS(4), 255, 0, 127, 0), fill = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, SCALAR, 9);
+  lxla_tensor scales = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, DIMS(4), 255, 0, 127, 0),
+              fill = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, SCALAR, 9);
   OK(lxla_nonzero(scales, 4, -1, S32, out, 1, NULL));
   HAS(out[0], S32, int32_t, DIMS(4), 0, 1, 2, 3);
   lxla_tensor mask = ARRAY(PRED, uint8_t, DIMS(4), 0, 1, 1, 0), i = ARRAY(S32, int32_t, DIMS(2), 3, -9);
@@ -66,7 +69,8 @@ TEST(floats_of_8_bits) { on_both(eight_bits); }
 // Indices far out of range, of dtypes wider than the axis needs.
 static void far_away(void) {
   lxla_tensor x = F32S(DIMS(2, 2), 1, 2, 3, 4), one = at(F32, 10), out;
-  lxla_tensor big = ARRAY(U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1ull << 32), far = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, 1, INT64_MAX);
+  lxla_tensor big = ARRAY(U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1ull << 32),
+              far = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, 1, INT64_MAX);
   OK(lxla_index(x, TENSORS(big, far), &out));
   HAS_F32(out, DIMS(3), 3, 2, 4);
   OK(lxla_index_put(2, x, TENSORS(big, far), one, &out));

@@ -17,8 +17,10 @@ static void factors(void) {
   const int32_t dtypes[] = {F16, BF16, F32, F64};
   for (int i = 0; i < 4; i++) {
     int32_t t = dtypes[i];
-    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1, 2);
-    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0, 2);
+    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, NAN, NAN, 2, 5, NAN, 2, 3, 6)), 1), t, DIMS(3, 3), 2, 0, 0, 1, 2, 0, 1, 1,
+           2);
+    VALUES(factor(as(t, F32S(DIMS(3, 3), 4, 2, 2, NAN, 5, 3, NAN, NAN, 6)), 0), t, DIMS(3, 3), 2, 1, 1, 0, 2, 1, 0, 0,
+           2);
   }
   // Imaginary parts of the diagonal are not read.
   for (int i = 0; i < 2; i++) {
@@ -34,12 +36,15 @@ static void factors(void) {
 
 // A batch of two matrices: one has no factor, the other one has.
 static void no_factors(void) {
-  const float bad[][3] = {{0, 0, 1}, {-1, 0, 1}, {1, 2, 1}, {1, 1, 1}, {1, NAN, 1}, {NAN, 0, 1}, {1, 0, NAN}, {INFINITY, 0, 1}, {1, INFINITY, 1}, {1, 0, INFINITY}};
+  const float bad[][3] = {{0, 0, 1},   {-1, 0, 1},  {1, 2, 1},        {1, 1, 1},        {1, NAN, 1},
+                          {NAN, 0, 1}, {1, 0, NAN}, {INFINITY, 0, 1}, {1, INFINITY, 1}, {1, 0, INFINITY}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     const float *m = bad[i];
-    VALUES(factor(F32S(DIMS(2, 2, 2), m[0], 0, m[1], m[2], 4, 0, 2, 5), 1), F32, DIMS(2, 2, 2), NAN, 0, NAN, NAN, 2, 0, 1, 2);
+    VALUES(factor(F32S(DIMS(2, 2, 2), m[0], 0, m[1], m[2], 4, 0, 2, 5), 1), F32, DIMS(2, 2, 2), NAN, 0, NAN, NAN, 2, 0,
+           1, 2);
     VALUES(factor(F32S(DIMS(2, 2), m[0], m[1], 0, m[2]), 0), F32, DIMS(2, 2), NAN, NAN, 0, NAN);
-    VALUES(factor(C64S(DIMS(2, 2), m[0], 0, 0, 0, m[1], 0, m[2], 0), 1), C64, DIMS(2, 2), NAN, NAN, 0, 0, NAN, NAN, NAN, NAN);
+    VALUES(factor(C64S(DIMS(2, 2), m[0], 0, 0, 0, m[1], 0, m[2], 0), 1), C64, DIMS(2, 2), NAN, NAN, 0, 0, NAN, NAN, NAN,
+           NAN);
   }
   VALUES(factor(F32S(DIMS(1, 1), 0), 1), F32, DIMS(1, 1), NAN);
   VALUES(factor(F32S(DIMS(1, 1), INFINITY), 1), F32, DIMS(1, 1), NAN);
@@ -64,7 +69,8 @@ static void systems(void) {
     VALUES(solved(UPPER, as(t, F32S(DIMS(2, 2), 4, 5, 8, 4)), 1, 0, 0, NO), t, DIMS(2, 2), 1, 2, 2, 1);
     VALUES(solved(UPPER, as(t, F32S(DIMS(1, 2), 2, 9)), 0, 0, 0, NO), t, DIMS(1, 2), 1, 2);
     VALUES(solved(LOWER, as(t, F32S(DIMS(1, 2), 4, 8)), 0, 1, 0, ADJOINT), t, DIMS(1, 2), 0.75 + 1.25, 1.5);
-    VALUES(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1), 2, 7);
+    VALUES(solved(as(t, F32S(DIMS(2, 2), NAN, NAN, 1, 0)), as(t, F32S(DIMS(2, 1), 2, 9)), 1, 1, 1, NO), t, DIMS(2, 1),
+           2, 7);
   }
   // [[1+i, 0], [i, 2]]: as given, transposed, and conjugate transposed.
   for (int i = 0; i < 2; i++) {
@@ -79,7 +85,8 @@ static void systems(void) {
   VALUES(solved(array(F32, DIMS(0, 0), NULL, 0), array(F32, DIMS(0, 3), NULL, 0), 1, 1, 0, NO), F32, DIMS(0, 3), 0);
   VALUES(solved(F32S(DIMS(1, 1), 2), array(F32, DIMS(1, 0), NULL, 0), 1, 1, 0, NO), F32, DIMS(1, 0), 0);
   // A 0 (here -0) on the diagonal: no solution for the first of two systems, one for the second.
-  VALUES(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32, DIMS(2, 2, 1), NAN, NAN, 3, 3);
+  VALUES(solved(F32S(DIMS(2, 2, 2), 1, 0, 5, -0.0f, 2, 0, 0, 1), F32S(DIMS(2, 2, 1), 1, 2, 6, 3), 1, 1, 0, NO), F32,
+         DIMS(2, 2, 1), NAN, NAN, 3, 3);
   VALUES(solved(C64S(DIMS(1, 1), 0, 0), C64S(DIMS(1, 1), 0, 0), 1, 1, 0, NO), C64, DIMS(1, 1), NAN, NAN);
   VALUES(solved(F32S(DIMS(1, 1), 0), F32S(DIMS(1, 1), 3), 1, 1, 1, NO), F32, DIMS(1, 1), 3);
 }
@@ -92,11 +99,14 @@ static void algebra_refusals(void) {
   REFUSED(lxla_cholesky(v, 1, &out), BAD, "a: it is f32[2]; cholesky takes square matrices");
   REFUSED(lxla_cholesky(whole, 1, &out), BAD, "a: cholesky takes floats and complex numbers, not s32[2,2]");
   REFUSED(lxla_cholesky(a, 2, &out), BAD, "lower: 2 given; want 0 or 1");
-  REFUSED(lxla_triangular_solve(a, wide, 1, 1, 0, 1, &out), BAD, "b: it is f32[1,2]; a is f32[2,2], and wants its batch axes and 2 rows");
-  REFUSED(lxla_triangular_solve(batch, a, 0, 1, 0, 1, &out), BAD, "b: it is f32[2,2]; a is f32[1,2,2], and wants its batch axes and 2 columns");
+  REFUSED(lxla_triangular_solve(a, wide, 1, 1, 0, 1, &out), BAD,
+          "b: it is f32[1,2]; a is f32[2,2], and wants its batch axes and 2 rows");
+  REFUSED(lxla_triangular_solve(batch, a, 0, 1, 0, 1, &out), BAD,
+          "b: it is f32[2,2]; a is f32[1,2,2], and wants its batch axes and 2 columns");
   REFUSED(lxla_triangular_solve(wide, a, 1, 1, 0, 1, &out), BAD, "triangular_solve takes square matrices");
   REFUSED(lxla_triangular_solve(a, whole, 1, 1, 0, 1, &out), BAD, "do not promote");
-  REFUSED(lxla_triangular_solve(a, a, 1, 1, 0, 0, &out), BAD, "transpose_a: 0 is not an LXLA_TRANSPOSE_* constant (valid: 1 to 3)");
+  REFUSED(lxla_triangular_solve(a, a, 1, 1, 0, 0, &out), BAD,
+          "transpose_a: 0 is not an LXLA_TRANSPOSE_* constant (valid: 1 to 3)");
   REFUSED(lxla_triangular_solve(a, a, 1, 1, -1, 1, &out), BAD, "unit_diagonal: -1 given; want 0 or 1");
   REFUSED(lxla_triangular_solve(a, none, 1, 1, 0, 1, &out), LXLA_INVALID_HANDLE, "b");
   RELEASE(a, wide, v, whole, batch);
@@ -116,12 +126,17 @@ static void transforms(void) {
     int32_t t = i ? C128 : C64, real = i ? F64 : F32;
     double ulps = i ? 1e-15 : ULPS;
     NEAR(transformed(FFT, as(t, F32S(DIMS(4), 1, 2, 3, 4)), LENGTHS(4)), t, DIMS(4), ulps, 10, 0, -2, 2, -2, 0, -2, -2);
-    NEAR(transformed(IFFT, as(t, C64S(DIMS(4), 10, 0, -2, 2, -2, 0, -2, -2)), LENGTHS(4)), t, DIMS(4), ulps, 1, 0, 2, 0, 3, 0, 4, 0);
+    NEAR(transformed(IFFT, as(t, C64S(DIMS(4), 10, 0, -2, 2, -2, 0, -2, -2)), LENGTHS(4)), t, DIMS(4), ulps, 1, 0, 2, 0,
+         3, 0, 4, 0);
     NEAR(transformed(RFFT, as(real, F32S(DIMS(3), 1, 2, 3)), LENGTHS(3)), t, DIMS(2), ulps, 6, 0, -1.5, sine);
-    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 1), t, DIMS(2, 2), ulps, 6, 0, -1.5, sine, 15, 0, -1.5, sine);
-    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 2), t, DIMS(2, 2), ulps, 21, 0, -3, 2 * sine, -9, 0, 0, 0);
-    NEAR(transformed(FFT, as(t, F32S(DIMS(1, 2, 2), 1, 2, 3, 4)), LENGTHS(1, 2, 2)), t, DIMS(1, 2, 2), ulps, 10, 0, -2, 0, -4, 0, 0, 0);
-    NEAR(transformed(IRFFT, as(t, C64S(DIMS(2, 2), 21, 0, -3, (float)(2 * sine), -9, 0, 0, 0)), LENGTHS(2, 3)), real, DIMS(2, 3), ULPS, 1, 2, 3, 4, 5, 6);
+    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 1), t, DIMS(2, 2), ulps, 6, 0, -1.5,
+         sine, 15, 0, -1.5, sine);
+    NEAR(transformed(RFFT, as(real, F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6)), NULL, 2), t, DIMS(2, 2), ulps, 21, 0, -3,
+         2 * sine, -9, 0, 0, 0);
+    NEAR(transformed(FFT, as(t, F32S(DIMS(1, 2, 2), 1, 2, 3, 4)), LENGTHS(1, 2, 2)), t, DIMS(1, 2, 2), ulps, 10, 0, -2,
+         0, -4, 0, 0, 0);
+    NEAR(transformed(IRFFT, as(t, C64S(DIMS(2, 2), 21, 0, -3, (float)(2 * sine), -9, 0, 0, 0)), LENGTHS(2, 3)), real,
+         DIMS(2, 3), ULPS, 1, 2, 3, 4, 5, 6);
     // The same half spectrum serves an even and an odd length; imaginary parts that a real signal cannot have are
     // ignored.
     NEAR(transformed(IRFFT, as(t, C64S(DIMS(3), 1, 5, 2, 1, 3, 7)), NULL, 1), real, DIMS(4), ulps, 2, -1, 0, 0);
@@ -141,17 +156,21 @@ static void transforms(void) {
     want[2 * k + 1] = -sin(2 * 3.14159265358979323846 * k / 101);
   }
   x[2] = 1;
-  has_near(__FILE__, __LINE__, transformed(FFT, array(C64, DIMS(101), x, sizeof x), LENGTHS(101)), C64, DIMS(101), want, ULPS);
+  has_near(__FILE__, __LINE__, transformed(FFT, array(C64, DIMS(101), x, sizeof x), LENGTHS(101)), C64, DIMS(101), want,
+           ULPS);
 }
 
 static void transform_refusals(void) {
-  lxla_tensor x = F32S(DIMS(2, 4), 1, 2, 3, 4, 5, 6, 7, 8), z = C64S(DIMS(3), 1, 2, 3, 4, 5, 6), out = none, half, scalar = F32S(SCALAR, 1);
+  lxla_tensor x = F32S(DIMS(2, 4), 1, 2, 3, 4, 5, 6, 7, 8), z = C64S(DIMS(3), 1, 2, 3, 4, 5, 6), out = none, half,
+              scalar = F32S(SCALAR, 1);
   OK(lxla_convert(x, F16, &half));
   REFUSED(lxla_fft(1, x, LENGTHS(4), &out), BAD, "x: FFT takes complex numbers, not f32[2,4]");
   REFUSED(lxla_fft(3, z, LENGTHS(3), &out), BAD, "x: RFFT takes f32 and f64, not c64[3]");
   REFUSED(lxla_fft(3, half, LENGTHS(4), &out), BAD, "x: RFFT takes f32 and f64, not f16[2,4]");
-  REFUSED(lxla_fft(3, x, LENGTHS(2), &out), BAD, "lengths: lengths[0] is 2; x is f32[2,4], want as many elements on axis 1");
-  REFUSED(lxla_fft(4, z, LENGTHS(6), &out), BAD, "lengths: lengths[0] is 6; x is c64[3], want half of it, and 1, elements on axis 0");
+  REFUSED(lxla_fft(3, x, LENGTHS(2), &out), BAD,
+          "lengths: lengths[0] is 2; x is f32[2,4], want as many elements on axis 1");
+  REFUSED(lxla_fft(4, z, LENGTHS(6), &out), BAD,
+          "lengths: lengths[0] is 6; x is c64[3], want half of it, and 1, elements on axis 0");
   REFUSED(lxla_fft(3, x, LENGTHS(2, 4, 1), &out), BAD, "n_lengths: 3 given; x is f32[2,4], want 1 to 2");
   REFUSED(lxla_fft(3, x, NULL, 0, &out), BAD, "n_lengths: 0 given");
   REFUSED(lxla_fft(3, scalar, NULL, 1, &out), BAD, "n_lengths: 1 given; x is f32[]");
@@ -184,7 +203,8 @@ static void norms(void) {
   OK(lxla_norm(x, 2, (int64_t[]){0, 1}, 2, 0, &out));
   NEAR(out, F32, SCALAR, ULPS, sqrt(34));
   // 300 squared is infinite in f16.
-  lxla_tensor half = as(F16, F32S(DIMS(2), 300, 400)), empty = array(F32, DIMS(0), NULL, 0), odd = F32S(DIMS(2), NAN, -INFINITY);
+  lxla_tensor half = as(F16, F32S(DIMS(2), 300, 400)), empty = array(F32, DIMS(0), NULL, 0),
+              odd = F32S(DIMS(2), NAN, -INFINITY);
   VALUES(length_of(half, 2, 0, 0), F16, SCALAR, 500);
   VALUES(length_of(empty, 2, 0, 0), F32, SCALAR, 0);
   VALUES(length_of(empty, INFINITY, 0, 0), F32, SCALAR, 0);

@@ -32,7 +32,8 @@ static void matmuls(void) {
   RELEASE(a, x, turned, batched, column, columns, whole, whole_t);
 }
 
-#define AXES(...) (const int64_t[]){__VA_ARGS__}
+#define AXES(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 // Contracts one axis of each operand.
 static lxla_tensor dot(lxla_tensor a, lxla_tensor b, int64_t of_a, int64_t of_b, int32_t dtype) {
@@ -102,21 +103,25 @@ static void dot_refusals(void) {
   lxla_tensor whole = ARRAY(S32, int32_t, DIMS(2), 1, 2), out = none;
 #define DOT(x, y, batch_x, batch_y, sum_x, sum_y, dtype) \
   lxla_dot_general(x, y, AXES(batch_x), AXES(batch_y), 1, AXES(sum_x), AXES(sum_y), 1, dtype, &out)
-  REFUSED(DOT(a, a, 0, 1, 1, 0, 0), BAD, "lhs_batching, rhs_batching: lhs is f32[2,3] and rhs is f32[2,3]; axis 0 of lhs is 2 and axis 1 of rhs is 3");
+  REFUSED(DOT(a, a, 0, 1, 1, 0, 0), BAD,
+          "lhs_batching, rhs_batching: lhs is f32[2,3] and rhs is f32[2,3]; axis 0 of lhs is 2 and axis 1 of rhs is 3");
   REFUSED(DOT(a, a, 0, 0, 0, 1, 0), BAD, "lhs_batching, lhs_contracting: axis 0 is given twice");
   REFUSED(DOT(a, a, 0, 0, 1, 2, 0), BAD, "rhs_batching, rhs_contracting: axis 2 is out of range for rank 2");
   REFUSED(DOT(a, a, 0, 0, 1, 1, S32), BAD, "dtype: s32 given");
   REFUSED(DOT(a, a, 0, 0, 1, 1, BF16), BAD, "f32 does not promote to it");
   REFUSED(DOT(a, a, 0, 0, 1, 1, 99), BAD, "dtype: 99 is not an LXLA_DTYPE_* constant");
-  REFUSED(lxla_dot_general(pred, pred, NULL, NULL, 0, AXES(0), AXES(0), 1, 0, &out), BAD, "pred[2]: dot_general takes numbers");
+  REFUSED(lxla_dot_general(pred, pred, NULL, NULL, 0, AXES(0), AXES(0), 1, 0, &out), BAD,
+          "pred[2]: dot_general takes numbers");
   REFUSED(lxla_dot_general(a, whole, NULL, NULL, 0, AXES(0), AXES(0), 1, 0, &out), BAD, "do not promote");
-  REFUSED(lxla_dot_general(a, a, NULL, NULL, 1, NULL, NULL, 0, 0, &out), LXLA_NULL_ARGUMENT, "lhs_batching: it is NULL");
+  REFUSED(lxla_dot_general(a, a, NULL, NULL, 1, NULL, NULL, 0, 0, &out), LXLA_NULL_ARGUMENT,
+          "lhs_batching: it is NULL");
   REFUSED(lxla_dot_general(a, a, NULL, NULL, 0, NULL, NULL, 0, 0, NULL), LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
   REFUSED(lxla_dot_general(a, none, NULL, NULL, 0, NULL, NULL, 0, 0, &out), LXLA_INVALID_HANDLE, "rhs");
   RELEASE(a, pred, whole);
 }
 
-#define EINSUM(equation, ...) einsum(equation, (lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor))
+#define EINSUM(equation, ...) \
+  einsum(equation, (lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor))
 
 static lxla_tensor einsum(const char *equation, const lxla_tensor *tensors, size_t n) {
   lxla_tensor out;
@@ -166,7 +171,8 @@ static void repeated_indices(void) {
   float numbers[16], threes[32];
   for (int n = 0; n < 16; n++) numbers[n] = 1000 * (n >> 3) + 100 * (n >> 2 & 1) + 10 * (n >> 1 & 1) + (n & 1);
   for (int n = 0; n < 32; n++) threes[n] = n;
-  lxla_tensor x = array(F32, DIMS(2, 2, 2, 2), numbers, sizeof numbers), y = array(F32, DIMS(2, 2, 2, 2, 2), threes, sizeof threes);
+  lxla_tensor x = array(F32, DIMS(2, 2, 2, 2), numbers, sizeof numbers),
+              y = array(F32, DIMS(2, 2, 2, 2, 2), threes, sizeof threes);
   lxla_tensor v = F32S(DIMS(2), 1, -1), s = F32S(DIMS(2, 2), 1, 2, 3, 4);
   VALUES(EINSUM("ijij->ij", x), F32, DIMS(2, 2), 0, 101, 1010, 1111);
   VALUES(EINSUM("ijij->ji", x), F32, DIMS(2, 2), 0, 1010, 101, 1111);
@@ -189,7 +195,8 @@ static void repeated_indices(void) {
   VALUES(EINSUM("ijij->ij", none_of), F32, DIMS(0, 2), 0);
   VALUES(EINSUM("ijij,i->i", one, v), F32, DIMS(2), 3, -3);
   VALUES(EINSUM("ijji", one), F32, SCALAR, 3);
-  lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 127), z = C64S(DIMS(2, 2), 0, 1, 2, 0, 3, 0, 4, 5);
+  lxla_tensor bytes = ARRAY(S8, int8_t, DIMS(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 127),
+              z = C64S(DIMS(2, 2), 0, 1, 2, 0, 3, 0, 4, 5);
   VALUES(EINSUM("iii->", bytes), S8, SCALAR, -128);
   VALUES(EINSUM("ii,ii->i", z, z), C64, DIMS(2), -1, 0, -9, 40);
   RELEASE(x, y, v, s, none_of, one, bytes, z);
@@ -198,8 +205,10 @@ static void repeated_indices(void) {
 static void einsum_refusals(void) {
   lxla_tensor a = F32S(DIMS(2, 3), 1, 2, 3, 4, 5, 6), pred = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(2), 0, 1), out = none;
   lxla_tensor whole = ARRAY(S32, int32_t, DIMS(2), 1, 2), four = array(F32, DIMS(2, 3, 3, 2), (float[36]){0}, 144);
-#define WRONG(equation, words, ...) \
-  REFUSED(lxla_einsum(equation, (lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor), &out), BAD, words)
+#define WRONG(equation, words, ...)                                                      \
+  REFUSED(lxla_einsum(equation, (lxla_tensor[]){__VA_ARGS__},                            \
+                      sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor), &out), \
+          BAD, words)
   WRONG("ij,jk->ik", "equation \"ij,jk->ik\": 'j' is 2 in tensors[1], which is f32[2,3], and 3 in tensors[0]", a, a);
   WRONG("ii", "equation \"ii\": 'i' is 3 in tensors[0], which is f32[2,3], and 2 in tensors[0]", a);
   WRONG("ijij->ij", "equation \"ijij->ij\": 'i' is 3 in tensors[0], which is f32[2,3,3,2], and 2 in tensors[0]", four);

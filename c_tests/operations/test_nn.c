@@ -49,13 +49,18 @@ static void layers(void) {
   EQUAL(got[0], 0xC000);
   EQUAL(got[1], 0x4040);
   RELEASE(out);
-  lxla_tensor wide = ARRAY(LXLA_DTYPE_F64, double, DIMS(2), 1, 2), three = F32S(DIMS(3), 1, 2, 3), whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
+  lxla_tensor wide = ARRAY(LXLA_DTYPE_F64, double, DIMS(2), 1, 2), three = F32S(DIMS(3), 1, 2, 3),
+              whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
   REFUSED(lxla_layer_norm(x, (int64_t[1]){0}, 0, none, none, 0, &out), BAD, "axes: none given; want at least 1");
   REFUSED(lxla_layer_norm(x, DIMS(1), wide, none, 0, &out), BAD, "scale: it is f64[2]; x is f32[2,2], and wants f32");
-  REFUSED(lxla_layer_norm(narrow, DIMS(0), none, wide, 0, &out), BAD, "offset: it is f64[2]; x is bf16[2], and wants bf16 or f32");
-  REFUSED(lxla_layer_norm(x, DIMS(1), three, none, 0, &out), BAD, "scale: it is f32[3], which does not broadcast to x, f32[2,2]");
-  REFUSED(lxla_layer_norm(flat, DIMS(0), x, none, 0, &out), BAD, "scale: it is f32[2,2], which does not broadcast to x, f32[2]");
-  REFUSED(lxla_layer_norm(x, DIMS(1), none, none, -1, &out), BAD, "epsilon: -1 given; want a finite number, at least 0");
+  REFUSED(lxla_layer_norm(narrow, DIMS(0), none, wide, 0, &out), BAD,
+          "offset: it is f64[2]; x is bf16[2], and wants bf16 or f32");
+  REFUSED(lxla_layer_norm(x, DIMS(1), three, none, 0, &out), BAD,
+          "scale: it is f32[3], which does not broadcast to x, f32[2,2]");
+  REFUSED(lxla_layer_norm(flat, DIMS(0), x, none, 0, &out), BAD,
+          "scale: it is f32[2,2], which does not broadcast to x, f32[2]");
+  REFUSED(lxla_layer_norm(x, DIMS(1), none, none, -1, &out), BAD,
+          "epsilon: -1 given; want a finite number, at least 0");
   REFUSED(lxla_layer_norm(x, DIMS(1), none, none, NAN, &out), BAD, "epsilon: NaN given");
   REFUSED(lxla_layer_norm(whole, DIMS(0), none, none, 0, &out), BAD, "x: layer_norm takes floats, not s32[2]");
   REFUSED(lxla_layer_norm(x, DIMS(1), (lxla_tensor){12345}, none, 0, &out), LXLA_INVALID_HANDLE, "scale");
@@ -80,7 +85,8 @@ static void activations(void) {
   NEAR_F32(activated(LXLA_ACTIVATION_SELU, x), DIMS(6), -1.75809934f, -1.11133074f, 0, 1.05070099f, INFINITY, NAN);
   NEAR_F32(activated(LXLA_ACTIVATION_SOFTPLUS, x), DIMS(6), 0, 0.313261688f, 0.693147181f, 1.31326169f, INFINITY, NAN);
   NEAR_F32(activated(LXLA_ACTIVATION_MISH, x), DIMS(6), 0, -0.303401461f, 0, 0.865098388f, INFINITY, NAN);
-  NEAR_F32(activated(LXLA_ACTIVATION_LOG_SIGMOID, x), DIMS(6), -INFINITY, -1.31326169f, -0.693147181f, -0.313261688f, 0, NAN);
+  NEAR_F32(activated(LXLA_ACTIVATION_LOG_SIGMOID, x), DIMS(6), -INFINITY, -1.31326169f, -0.693147181f, -0.313261688f, 0,
+           NAN);
   NEAR_F32(activated(LXLA_ACTIVATION_HARD_SIGMOID, x), DIMS(6), 0, 1.f / 3, 0.5, 2.f / 3, 1, NAN);
   NEAR_F32(activated(LXLA_ACTIVATION_HARD_SWISH, x), DIMS(6), 0, -1.f / 3, 0, 2.f / 3, INFINITY, NAN);
   // Small results are not lost beside 1.

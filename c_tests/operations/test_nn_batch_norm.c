@@ -24,7 +24,8 @@ static void all_three(void) {
   lxla_tensor x = F32S(DIMS(3, 2), 1, 10, 3, 30, 8, 50), scale = F32S(DIMS(2), 2, 0.5f), offset = F32S(DIMS(2), 1, -1);
   lxla_tensor g = F32S(DIMS(3, 2), 1, 0, 0, 2, -1, 1), out = none, by_scale, by_offset;
   trained t = training(x, scale, offset, 0.5, 1);
-  double want[] = {-0.981734777227449, -1.611799142604889, 0.33942174092418365, -1, 3.6423130363032654, -0.388200857395111};
+  double want[] = {-0.981734777227449, -1.611799142604889, 0.33942174092418365, -1,
+                   3.6423130363032654, -0.388200857395111};
   OK(lxla_batch_norm_inference(x, scale, offset, t.mean, t.variance, 0.5, -1, &out));
   has_near(__FILE__, __LINE__, out, F32, DIMS(3, 2), want, ULPS);
   OK(lxla_batch_norm_grad(x, scale, t.mean, t.variance, g, 0.5, 1, &out, &by_scale, &by_offset));
@@ -51,7 +52,8 @@ static void feature_axes(void) {
       data[i] = feature ? 100 + 8 * (float)rest[other] : (float)rest[other];
       want[i] = rest[other];
     }
-    lxla_tensor x = array(F32, dims, 3, data, sizeof data), one = filled(F32, DIMS(2), 1), zero = filled(F32, DIMS(2), 0);
+    lxla_tensor x = array(F32, dims, 3, data, sizeof data), one = filled(F32, DIMS(2), 1),
+                zero = filled(F32, DIMS(2), 0);
     trained t = training(x, one, zero, 0, axis - 3);
     has_near(__FILE__, __LINE__, t.out, F32, dims, 3, want, ULPS);
     VALUES(t.mean, F32, DIMS(2), 0, 100);
@@ -69,11 +71,13 @@ static void large_means(void) {
     trained t = training(x, one, zero, 0, 1);
     VALUES(t.mean, dtypes[i], DIMS(1), 10002);
     VALUES(t.variance, dtypes[i], DIMS(1), 2.5);
-    NEAR(t.out, dtypes[i], DIMS(4, 1), ULPS, -1.2649110640673518, -0.6324555320336759, 0.6324555320336759, 1.2649110640673518);
+    NEAR(t.out, dtypes[i], DIMS(4, 1), ULPS, -1.2649110640673518, -0.6324555320336759, 0.6324555320336759,
+         1.2649110640673518);
     RELEASE(x, one, zero);
   }
   // The squares of these numbers overflow in f16.
-  lxla_tensor x = as(F16, F32S(DIMS(2, 1), 30000, 30032)), one = filled(F16, DIMS(1), 1), zero = filled(F16, DIMS(1), 0);
+  lxla_tensor x = as(F16, F32S(DIMS(2, 1), 30000, 30032)), one = filled(F16, DIMS(1), 1),
+              zero = filled(F16, DIMS(1), 0);
   trained t = training(x, one, zero, 0, 1);
   VALUES(t.mean, F16, DIMS(1), 30016);
   VALUES(t.variance, F16, DIMS(1), 256);
@@ -125,7 +129,8 @@ static void refusals(void) {
   lxla_tensor x = F32S(DIMS(3, 2), 1, 2, 3, 4, 5, 6), one = filled(F32, DIMS(2), 1), out = none, a, b;
   lxla_tensor three = filled(F32, DIMS(3), 1), halves = filled(F16, DIMS(2), 1), row = filled(F32, DIMS(1, 2), 1);
   lxla_tensor whole = filled(LXLA_DTYPE_S32, DIMS(3, 2), 1), half_x = filled(F16, DIMS(3, 2), 1);
-#define TRAINING(x, scale, offset, epsilon, axis) lxla_batch_norm_training(x, scale, offset, epsilon, axis, &out, &a, &b)
+#define TRAINING(x, scale, offset, epsilon, axis) \
+  lxla_batch_norm_training(x, scale, offset, epsilon, axis, &out, &a, &b)
   REFUSED(TRAINING(x, three, one, 0, 1), BAD, "scale: it is f32[3]; x is f32[3,2], and wants f32[2]");
   REFUSED(TRAINING(x, one, row, 0, 1), BAD, "offset: it is f32[1,2]; x is f32[3,2], and wants f32[2]");
   REFUSED(TRAINING(x, halves, halves, 0, 1), BAD, "scale: it is f16[2]; x is f32[3,2], and wants f32[2]");
@@ -137,7 +142,8 @@ static void refusals(void) {
   REFUSED(lxla_batch_norm_training(x, one, one, 0, 1, &out, NULL, &b), LXLA_NULL_ARGUMENT, "out_mean: it is NULL");
   REFUSED(lxla_batch_norm_inference(x, one, one, one, three, 0, 1, &out), BAD, "variance: it is f32[3]");
   REFUSED(lxla_batch_norm_inference(x, one, one, none, one, 0, 1, &out), LXLA_INVALID_HANDLE, "mean");
-  REFUSED(lxla_batch_norm_grad(x, one, one, one, half_x, 0, 1, &out, &a, &b), BAD, "grad_output: it is f16[3,2]; x is f32[3,2], and wants its type");
+  REFUSED(lxla_batch_norm_grad(x, one, one, one, half_x, 0, 1, &out, &a, &b), BAD,
+          "grad_output: it is f16[3,2]; x is f32[3,2], and wants its type");
   REFUSED(lxla_batch_norm_grad(x, one, three, one, x, 0, 1, &out, &a, &b), BAD, "mean: it is f32[3]");
   RELEASE(x, one, three, halves, row, whole, half_x);
 }

@@ -1,7 +1,8 @@
 // Convolutions, on an XLA device and native.
 #include "near.h"
 
-#define AXES(...) (const int64_t[]){__VA_ARGS__}
+#define AXES(...) \
+  (const int64_t[]) { __VA_ARGS__ }
 
 static lxla_convolution_options plain(size_t spatial_rank) {
   lxla_convolution_options options;
@@ -83,7 +84,8 @@ static void planes(void) {
 }
 
 static void convolution_dtypes(void) {
-  const int32_t dtypes[] = {S8, LXLA_DTYPE_S16, S32, LXLA_DTYPE_S64, U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32, U64, F16, BF16, F32, F64};
+  const int32_t dtypes[] = {
+      S8, LXLA_DTYPE_S16, S32, LXLA_DTYPE_S64, U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32, U64, F16, BF16, F32, F64};
   for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
     lxla_tensor x = as(dtypes[i], F32S(DIMS(1, 1, 4), 1, 2, 3, 4)), k = as(dtypes[i], F32S(DIMS(1, 1, 2), 1, 10));
     VALUES(convolved(x, k, NULL), dtypes[i], DIMS(1, 1, 3), 21, 32, 43);
@@ -123,11 +125,11 @@ static void convolution_refusals(void) {
   lxla_tensor x = F32S(DIMS(1, 2, 4), 1, 2, 3, 4, 5, 6, 7, 8), k = F32S(DIMS(1, 2, 2), 1, 2, 3, 4), out = none;
   lxla_tensor v = F32S(DIMS(2), 1, 2), empty = array(F32, DIMS(1, 2, 0), NULL, 0);
   lxla_tensor pred = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(1, 1), 1);
-#define WRONG_OPTION(field, value, words)                                      \
-  do {                                                                         \
-    lxla_convolution_options o = plain(1);                                     \
-    o.field = value;                                                           \
-    REFUSED(lxla_convolution(x, k, &o, &out), BAD, words);                     \
+#define WRONG_OPTION(field, value, words)                  \
+  do {                                                     \
+    lxla_convolution_options o = plain(1);                 \
+    o.field = value;                                       \
+    REFUSED(lxla_convolution(x, k, &o, &out), BAD, words); \
   } while (0)
   WRONG_OPTION(window_strides, AXES(0), "window_strides: window_strides[0] is 0; want at least 1");
   WRONG_OPTION(lhs_dilation, AXES(-1), "lhs_dilation[0] is -1; want at least 1");
@@ -135,7 +137,9 @@ static void convolution_refusals(void) {
   WRONG_OPTION(rhs_dilation, AXES(INT64_MAX), "on spatial axis 0 of lhs, which is f32[1,2,4], they leave no shape");
   WRONG_OPTION(padding_low, AXES(INT64_MAX), "they leave no shape");
   WRONG_OPTION(window_reversal, (int32_t[]){-1}, "window_reversal[0] is -1; want 0 or 1");
-  WRONG_OPTION(feature_group_count, 2, "feature_group_count: lhs is f32[1,2,4], with 2 features, and rhs is f32[1,2,2], which takes 2 in each of 2 groups");
+  WRONG_OPTION(
+      feature_group_count, 2,
+      "feature_group_count: lhs is f32[1,2,4], with 2 features, and rhs is f32[1,2,2], which takes 2 in each of 2 groups");
   WRONG_OPTION(feature_group_count, -1, "feature_group_count: -1 given; want at least 1");
   WRONG_OPTION(batch_group_count, 2, "the 1 output features of rhs");
   WRONG_OPTION(lhs_dimensions, AXES(0, 1, 1), "lhs_dimensions: axis 1 is given twice");

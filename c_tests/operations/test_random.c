@@ -10,7 +10,8 @@ static lxla_tensor key_of(uint32_t high, uint32_t low) { return ARRAY(U32, uint3
 
 // --- Generators with a state ---
 
-static lxla_tensor generated(int32_t algorithm, lxla_tensor state, int32_t dtype, const int64_t *dims, size_t rank, lxla_tensor *next) {
+static lxla_tensor generated(int32_t algorithm, lxla_tensor state, int32_t dtype, const int64_t *dims, size_t rank,
+                             lxla_tensor *next) {
   lxla_tensor bits;
   OK(lxla_rng_bit_generator(algorithm, state, dtype, dims, rank, next, &bits));
   return bits;
@@ -63,10 +64,14 @@ static void generators(void) {
   RELEASE(next, half, rest, last);
 
   lxla_tensor narrow = ARRAY(U32, uint32_t, DIMS(2), 1, 2);
-  REFUSED(lxla_rng_bit_generator(THREE_FRY, wide, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u64[3]; want u64[2]");
-  REFUSED(lxla_rng_bit_generator(PHILOX, narrow, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "state: it is u32[2]; want u64[2] or u64[3]");
-  REFUSED(lxla_rng_bit_generator(3, state, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "algorithm: 3 is not an LXLA_RNG_* constant (valid: 1 to 2)");
-  REFUSED(lxla_rng_bit_generator(PHILOX, state, PRED, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: pred given");
+  REFUSED(lxla_rng_bit_generator(THREE_FRY, wide, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT,
+          "state: it is u64[3]; want u64[2]");
+  REFUSED(lxla_rng_bit_generator(PHILOX, narrow, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT,
+          "state: it is u32[2]; want u64[2] or u64[3]");
+  REFUSED(lxla_rng_bit_generator(3, state, U32, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT,
+          "algorithm: 3 is not an LXLA_RNG_* constant (valid: 1 to 2)");
+  REFUSED(lxla_rng_bit_generator(PHILOX, state, PRED, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT,
+          "dtype: pred given");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, C64, DIMS(1), &next, &out), LXLA_INVALID_ARGUMENT, "dtype: c64 given");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, U32, DIMS(-1), &next, &out), LXLA_INVALID_ARGUMENT, "dims[0] is -1");
   REFUSED(lxla_rng_bit_generator(PHILOX, state, U32, DIMS(1), &next, NULL), LXLA_NULL_ARGUMENT, "out_bits");
@@ -81,7 +86,8 @@ static lxla_tensor bits(int32_t algorithm, lxla_tensor key, int32_t dtype, const
   return out;
 }
 
-static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, const int64_t *dims, size_t rank, double low, double high) {
+static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, const int64_t *dims, size_t rank,
+                           double low, double high) {
   lxla_tensor out;
   OK(lxla_random_uniform(algorithm, key, dtype, dims, rank, low, high, &out));
   return out;
@@ -90,20 +96,27 @@ static lxla_tensor uniform(int32_t algorithm, lxla_tensor key, int32_t dtype, co
 // Values of jax.random for jax.random.key(42) and for the key {0xdeadbeef, 7}, in JAX 0.10.2.
 static void jax_numbers(void) {
   lxla_tensor key = key_of(0, 42), other = key_of(0xdeadbeef, 7), out;
-  HAS(bits(THREE_FRY, key, U32, DIMS(2, 3)), U32, uint32_t, DIMS(2, 3), 2098992034, 2919706841, 2646866425, 2409546199, 1935504149, 2516274904);
+  HAS(bits(THREE_FRY, key, U32, DIMS(2, 3)), U32, uint32_t, DIMS(2, 3), 2098992034, 2919706841, 2646866425, 2409546199,
+      1935504149, 2516274904);
   HAS(bits(THREE_FRY, other, S32, NULL, 0), S32, uint32_t, SCALAR, 215043025);
   HAS(bits(THREE_FRY, other, U8, DIMS(5)), U8, uint8_t, DIMS(5), 209, 106, 194, 188, 28);
   HAS(bits(THREE_FRY, other, U16, DIMS(3)), U16, uint16_t, DIMS(3), 19409, 28522, 41922);
-  HAS(bits(THREE_FRY, other, U64, DIMS(3)), U64, uint64_t, DIMS(3), 5206915856274286003u, 1093751451796088396u, 10689620148530481953u);
+  HAS(bits(THREE_FRY, other, U64, DIMS(3)), U64, uint64_t, DIMS(3), 5206915856274286003u, 1093751451796088396u,
+      10689620148530481953u);
   OK(lxla_random_split(THREE_FRY, key, 3, &out));
   HAS(out, U32, uint32_t, DIMS(3, 2), 1832780943, 270669613, 64467757, 2916123636, 2465931498, 255383827);
 
-  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 1), F32, float, DIMS(4), 0x1.f47048p-2f, 0x1.5c0e6p-1f, 0x1.3b87fp-1f, 0x1.1f3d8p-1f);
-  HAS(uniform(THREE_FRY, key, F32, DIMS(4), -1, 1), F32, float, DIMS(4), -0x1.71f7p-6f, 0x1.70398p-2f, 0x1.dc3f8p-3f, 0x1.f3d8p-4f);
-  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 3.7), F32, float, DIMS(4), 0x1.cee7dcp+0f, 0x1.41f3b2p+1f, 0x1.23ddbep+1f, 0x1.09b27ep+1f);
-  HAS(uniform(THREE_FRY, key, F64, DIMS(4), -1, 1), F64, double, DIMS(4), -0x1.2c1fb70efddfp-3, -0x1.f0a1334948bep-1, 0x1.2fb20ea0f38dp-3, 0x1.d6ab4a31aa5dp-2);
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 1), F32, float, DIMS(4), 0x1.f47048p-2f, 0x1.5c0e6p-1f, 0x1.3b87fp-1f,
+      0x1.1f3d8p-1f);
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), -1, 1), F32, float, DIMS(4), -0x1.71f7p-6f, 0x1.70398p-2f, 0x1.dc3f8p-3f,
+      0x1.f3d8p-4f);
+  HAS(uniform(THREE_FRY, key, F32, DIMS(4), 0, 3.7), F32, float, DIMS(4), 0x1.cee7dcp+0f, 0x1.41f3b2p+1f,
+      0x1.23ddbep+1f, 0x1.09b27ep+1f);
+  HAS(uniform(THREE_FRY, key, F64, DIMS(4), -1, 1), F64, double, DIMS(4), -0x1.2c1fb70efddfp-3, -0x1.f0a1334948bep-1,
+      0x1.2fb20ea0f38dp-3, 0x1.d6ab4a31aa5dp-2);
   HAS(uniform(THREE_FRY, key, F64, DIMS(2), 0, 3.7), F64, double, DIMS(2), 0x1.94324411554aep+0, 0x1.c6f611ed306e7p-5);
-  lxla_tensor half = uniform(THREE_FRY, key, F16, DIMS(4), 0, 3.7), brain = uniform(THREE_FRY, key, BF16, DIMS(4), 0, 3.7), wide;
+  lxla_tensor half = uniform(THREE_FRY, key, F16, DIMS(4), 0, 3.7),
+              brain = uniform(THREE_FRY, key, BF16, DIMS(4), 0, 3.7), wide;
   OK(lxla_convert(half, F64, &wide));
   HAS(wide, F64, double, DIMS(4), 0x1.208p-2, 0x1.68cp-1, 0x1.cep+1, 0x1.664p+1);
   OK(lxla_convert(brain, F64, &wide));
@@ -112,7 +125,8 @@ static void jax_numbers(void) {
   HAS(out, PRED, uint8_t, DIMS(12), 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0);
 
   // Normal numbers, compared up to the last places, in f32 and f64.
-  const float normal[] = {-0x1.cfbe2ap-6f, 0x1.de57dp-2f, 0x1.2eccc2p-2f, 0x1.3a7648p-3f, -0x1.fc09d6p-4f, 0x1.bc4234p-3f};
+  const float normal[] = {-0x1.cfbe2ap-6f, 0x1.de57dp-2f,   0x1.2eccc2p-2f,
+                          0x1.3a7648p-3f,  -0x1.fc09d6p-4f, 0x1.bc4234p-3f};
   const double normal64[] = {-0x1.7a4a26c962159p-3, -0x1.15bccfaa7ba3ap+1, 0x1.7ed8110b50460p-3};
   float got[6];
   double got64[3];
@@ -133,8 +147,10 @@ static void philox_numbers(void) {
   HAS_ARRAY(generated(PHILOX, state, U64, DIMS(3), &next), U64, DIMS(3), words);
   HAS(bits(PHILOX, key, S8, DIMS(3, 3)), S8, uint8_t, DIMS(3, 3), 189, 190, 218, 17, 101, 154, 117, 83, 220);
   OK(lxla_random_split(PHILOX, key, 2, &out));
-  HAS(out, U32, uint32_t, DIMS(2, 2), (uint32_t)(words[0] >> 32), (uint32_t)words[0], (uint32_t)(words[1] >> 32), (uint32_t)words[1]);
-  HAS(uniform(PHILOX, key, F64, DIMS(2), 0, 1), F64, double, DIMS(2), (double)(words[0] >> 12) * 0x1p-52, (double)(words[1] >> 12) * 0x1p-52);
+  HAS(out, U32, uint32_t, DIMS(2, 2), (uint32_t)(words[0] >> 32), (uint32_t)words[0], (uint32_t)(words[1] >> 32),
+      (uint32_t)words[1]);
+  HAS(uniform(PHILOX, key, F64, DIMS(2), 0, 1), F64, double, DIMS(2), (double)(words[0] >> 12) * 0x1p-52,
+      (double)(words[1] >> 12) * 0x1p-52);
   HAS(uniform(PHILOX, key, F32, DIMS(1), -1, 1), F32, float, DIMS(1), (float)(2969493181u >> 9) * 0x1p-22f - 1);
   RELEASE(key, state, next);
 }
@@ -155,7 +171,8 @@ static void edges(void) {
     OK(lxla_random_bernoulli(algorithm, key, 1, DIMS(4), &out));
     HAS(out, PRED, uint8_t, DIMS(4), 1, 1, 1, 1);
     // The same key gives the same numbers in any shape.
-    lxla_tensor flat = uniform(algorithm, key, F32, DIMS(6), -2, 5), shaped = uniform(algorithm, key, F32, DIMS(3, 2), -2, 5);
+    lxla_tensor flat = uniform(algorithm, key, F32, DIMS(6), -2, 5),
+                shaped = uniform(algorithm, key, F32, DIMS(3, 2), -2, 5);
     float want[6];
     read_f32(flat, want, 6);
     HAS_ARRAY(shaped, F32, DIMS(3, 2), want);
@@ -174,19 +191,29 @@ static void edges(void) {
   RELEASE(out);
 
   lxla_tensor wide = ARRAY(U64, uint64_t, DIMS(2), 1, 2), three = ARRAY(U32, uint32_t, DIMS(3), 1, 2, 3);
-  REFUSED(lxla_random_bits(THREE_FRY, wide, U32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "key: it is u64[2]; want u32[2]");
+  REFUSED(lxla_random_bits(THREE_FRY, wide, U32, DIMS(1), &out), LXLA_INVALID_ARGUMENT,
+          "key: it is u64[2]; want u32[2]");
   REFUSED(lxla_random_split(PHILOX, three, 2, &out), LXLA_INVALID_ARGUMENT, "key: it is u32[3]; want u32[2]");
   REFUSED(lxla_random_split(PHILOX, key, SIZE_MAX, &out), LXLA_INVALID_ARGUMENT, "n: ");
-  REFUSED(lxla_random_bits(THREE_FRY, key, F32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "dtype: f32 given; want integers");
+  REFUSED(lxla_random_bits(THREE_FRY, key, F32, DIMS(1), &out), LXLA_INVALID_ARGUMENT,
+          "dtype: f32 given; want integers");
   REFUSED(lxla_random_bits(0, key, U32, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "algorithm: 0");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, S32, DIMS(1), 0, 10, &out), LXLA_INVALID_ARGUMENT, "dtype: s32 given; want floats");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), 1, 1, &out), LXLA_INVALID_ARGUMENT, "low, high: 1.0 and 1.0 in f32; want low < high");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 1, 1.0001, &out), LXLA_INVALID_ARGUMENT, "in f16; want low < high");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 0, 1e6, &out), LXLA_INVALID_ARGUMENT, "low, high: 0.0 and 1000000.0 in f16");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), -3e38, 3e38, &out), LXLA_INVALID_ARGUMENT, "their distance finite");
-  REFUSED(lxla_random_uniform(THREE_FRY, key, F64, DIMS(1), NAN, 1, &out), LXLA_INVALID_ARGUMENT, "low, high: NaN and 1.0");
-  REFUSED(lxla_random_normal(THREE_FRY, key, C64, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "dtype: c64 given; want floats");
-  REFUSED(lxla_random_bernoulli(THREE_FRY, key, 1.5, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "p: 1.5 given; want 0 to 1");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, S32, DIMS(1), 0, 10, &out), LXLA_INVALID_ARGUMENT,
+          "dtype: s32 given; want floats");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), 1, 1, &out), LXLA_INVALID_ARGUMENT,
+          "low, high: 1.0 and 1.0 in f32; want low < high");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 1, 1.0001, &out), LXLA_INVALID_ARGUMENT,
+          "in f16; want low < high");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F16, DIMS(1), 0, 1e6, &out), LXLA_INVALID_ARGUMENT,
+          "low, high: 0.0 and 1000000.0 in f16");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F32, DIMS(1), -3e38, 3e38, &out), LXLA_INVALID_ARGUMENT,
+          "their distance finite");
+  REFUSED(lxla_random_uniform(THREE_FRY, key, F64, DIMS(1), NAN, 1, &out), LXLA_INVALID_ARGUMENT,
+          "low, high: NaN and 1.0");
+  REFUSED(lxla_random_normal(THREE_FRY, key, C64, DIMS(1), &out), LXLA_INVALID_ARGUMENT,
+          "dtype: c64 given; want floats");
+  REFUSED(lxla_random_bernoulli(THREE_FRY, key, 1.5, DIMS(1), &out), LXLA_INVALID_ARGUMENT,
+          "p: 1.5 given; want 0 to 1");
   REFUSED(lxla_random_bernoulli(THREE_FRY, key, NAN, DIMS(1), &out), LXLA_INVALID_ARGUMENT, "p: NaN given");
   RELEASE(key, wide, three);
 }
@@ -206,7 +233,8 @@ static void agree(int32_t algorithm, int32_t dtype, size_t size, double low, dou
   for (int i = 0; i < 2; i++) {
     device = (lxla_device){i ? LXLA_DEVICE_CPU : LXLA_DEVICE_XLA, 0};
     lxla_tensor key = key_of(0x01234567, 0x89abcdef);
-    lxla_tensor out = low < high ? uniform(algorithm, key, dtype, DIMS(3, MANY / 3), low, high) : bits(algorithm, key, dtype, DIMS(3, MANY / 3));
+    lxla_tensor out = low < high ? uniform(algorithm, key, dtype, DIMS(3, MANY / 3), low, high)
+                                 : bits(algorithm, key, dtype, DIMS(3, MANY / 3));
     OK(lxla_tensor_read(out, got[i], MANY * size));
     RELEASE(key, out);
   }

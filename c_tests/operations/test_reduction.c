@@ -76,27 +76,33 @@ static void extremes(void) {
   HAS(out, S32, int32_t, SCALAR, 1);
   OK(lxla_argmin(nan, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 1);
-  lxla_tensor low = ARRAY(F32, float, DIMS(3), -INFINITY, -INFINITY, -INFINITY), limits = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 127, -128);
+  lxla_tensor low = ARRAY(F32, float, DIMS(3), -INFINITY, -INFINITY, -INFINITY),
+              limits = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(3), -128, 127, -128);
   OK(lxla_argmax(low, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 0);
   OK(lxla_argmin(limits, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 0);
-  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), 1, UINT64_MAX, INT64_MAX), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 1, 0);
+  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), 1, UINT64_MAX, INT64_MAX),
+              p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 1, 0);
   OK(lxla_argmax(u64, 0, 0, LXLA_DTYPE_U64, &out));
   HAS(out, LXLA_DTYPE_U64, uint64_t, SCALAR, 1);
   OK(lxla_argmin(p, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 2);
   OK(lxla_argmax(p, 0, 0, S32, &out));
   HAS(out, S32, int32_t, SCALAR, 0);
-  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), none_left = array(F32, DIMS(0, 2), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
+  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), none_left = array(F32, DIMS(0, 2), NULL, 0),
+              z = ARRAY(LXLA_DTYPE_C64, float, DIMS(1), 1, 2);
   OK(lxla_argmax(none_left, 1, 1, S32, &out));
   HAS(out, S32, int32_t, DIMS(0, 1), 0);
-  REFUSED(lxla_argmax(empty, 1, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: it is f32[2,0], and has no element on axis 1");
-  REFUSED(lxla_argmin(z, 0, 0, S32, &out), LXLA_INVALID_ARGUMENT, "x: argmin takes pred, integers and floats, not c64[1]");
+  REFUSED(lxla_argmax(empty, 1, 0, S32, &out), LXLA_INVALID_ARGUMENT,
+          "x: it is f32[2,0], and has no element on axis 1");
+  REFUSED(lxla_argmin(z, 0, 0, S32, &out), LXLA_INVALID_ARGUMENT,
+          "x: argmin takes pred, integers and floats, not c64[1]");
   REFUSED(lxla_argmax(x, 0, 2, S32, &out), LXLA_INVALID_ARGUMENT, "keep_dims: 2 given");
   static const float many[300] = {0};
   lxla_tensor long_axis = array(F32, DIMS(300), many, sizeof many);
-  REFUSED(lxla_argmax(long_axis, 0, 0, U8, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is u8, which cannot count the 300 elements of the axis");
+  REFUSED(lxla_argmax(long_axis, 0, 0, U8, &out), LXLA_INVALID_ARGUMENT,
+          "index_dtype: it is u8, which cannot count the 300 elements of the axis");
   RELEASE(x, nan, low, limits, u64, p, empty, none_left, z, long_axis);
 }
 

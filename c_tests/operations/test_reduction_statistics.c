@@ -3,7 +3,8 @@
 #include "near.h"
 
 static void means(void) {
-  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4), edges = F32S(DIMS(3, 2), INFINITY, 1, INFINITY, -INFINITY, NAN, 1), out = none;
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4),
+              edges = F32S(DIMS(3, 2), INFINITY, 1, INFINITY, -INFINITY, NAN, 1), out = none;
   OK(lxla_mean(x, DIMS(-1), 0, &out));
   NEAR_F32(out, DIMS(2), 3, 4);
   OK(lxla_mean(x, DIMS(0, 1), 1, &out));
@@ -34,7 +35,8 @@ static void means(void) {
 }
 
 static void variances(void) {
-  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4), single = F32S(DIMS(1), 7), nothing = array(F32, DIMS(0), NULL, 0), out = none;
+  lxla_tensor x = F32S(DIMS(2, 3), 1, 2, 6, 4, 4, 4), single = F32S(DIMS(1), 7), nothing = array(F32, DIMS(0), NULL, 0),
+              out = none;
   OK(lxla_variance(x, DIMS(1), 0, 0, &out));
   NEAR_F32(out, DIMS(2), 14.f / 3, 0);
   OK(lxla_variance(x, DIMS(1), 1, 1, &out));

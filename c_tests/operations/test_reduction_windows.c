@@ -13,8 +13,8 @@ static lxla_computation welford(void) {
   lxla_tensor one = scalar(ADD, zero, 1);
   safe = selected(is_none, one, r[0]);
   weight = binary(LXLA_BINARY_DIVIDE, p[3], safe);
-  lxla_tensor move = binary(MUL, delta, weight), squared = binary(MUL, delta, delta), part = binary(MUL, squared, weight),
-              between = binary(MUL, part, p[0]), within = binary(ADD, p[2], p[5]);
+  lxla_tensor move = binary(MUL, delta, weight), squared = binary(MUL, delta, delta),
+              part = binary(MUL, squared, weight), between = binary(MUL, part, p[0]), within = binary(ADD, p[2], p[5]);
   r[1] = binary(ADD, p[1], move);
   r[2] = binary(ADD, within, between);
   lxla_computation c = traced(p, 6, r, 3);
@@ -39,7 +39,8 @@ static void reductions(void) {
   OK(lxla_reduce_with(add, &empty, &zero, 1, (int64_t[]){0}, 1, out));
   HAS(out[0], S32, int32_t, DIMS(0), 0);
   // Three arrays together: 1, 2, 3, 4, 5 and 6 have mean 3.5 and sum of squared differences 17.5.
-  lxla_tensor parts[] = {ARRAY(F64, double, DIMS(6), 1, 1, 1, 1, 1, 1), ARRAY(F64, double, DIMS(6), 1, 2, 3, 4, 5, 6), ARRAY(F64, double, DIMS(6), 0, 0, 0, 0, 0, 0)};
+  lxla_tensor parts[] = {ARRAY(F64, double, DIMS(6), 1, 1, 1, 1, 1, 1), ARRAY(F64, double, DIMS(6), 1, 2, 3, 4, 5, 6),
+                         ARRAY(F64, double, DIMS(6), 0, 0, 0, 0, 0, 0)};
   lxla_tensor zeros[] = {at(F64, 0), at(F64, 0), at(F64, 0)};
   OK(lxla_reduce_with(both, parts, zeros, 3, (int64_t[]){0}, 1, out));
   double got[3];
@@ -48,11 +49,15 @@ static void reductions(void) {
   CHECK(fabs(got[1] - 3.5) < 1e-14 && fabs(got[2] - 17.5) < 1e-13);
   OK(lxla_tensor_release_many(out, 3));
 
-  REFUSED(lxla_reduce_with(add, &x, zeros, 1, (int64_t[]){0}, 1, out), LXLA_INVALID_ARGUMENT, "inits: inits[0] is f64[]; inputs[0] is s32[2,3], want s32[]");
-  REFUSED(lxla_reduce_with(add, &x, &zero, 1, (int64_t[]){0, -2}, 2, out), LXLA_INVALID_ARGUMENT, "axes: axis -2 is given twice");
-  REFUSED(lxla_reduce_with(add, &x, &zero, 1, (int64_t[]){2}, 1, out), LXLA_INVALID_ARGUMENT, "axes: axis 2 is out of range for rank 2");
-  REFUSED(lxla_reduce_with(both, parts, zeros, 2, (int64_t[]){0}, 1, out), LXLA_INVALID_ARGUMENT,
-          "body: its parameters are f64[], f64[], f64[], f64[], f64[], f64[]; those wanted are f64[], f64[], f64[], f64[]");
+  REFUSED(lxla_reduce_with(add, &x, zeros, 1, (int64_t[]){0}, 1, out), LXLA_INVALID_ARGUMENT,
+          "inits: inits[0] is f64[]; inputs[0] is s32[2,3], want s32[]");
+  REFUSED(lxla_reduce_with(add, &x, &zero, 1, (int64_t[]){0, -2}, 2, out), LXLA_INVALID_ARGUMENT,
+          "axes: axis -2 is given twice");
+  REFUSED(lxla_reduce_with(add, &x, &zero, 1, (int64_t[]){2}, 1, out), LXLA_INVALID_ARGUMENT,
+          "axes: axis 2 is out of range for rank 2");
+  REFUSED(
+      lxla_reduce_with(both, parts, zeros, 2, (int64_t[]){0}, 1, out), LXLA_INVALID_ARGUMENT,
+      "body: its parameters are f64[], f64[], f64[], f64[], f64[], f64[]; those wanted are f64[], f64[], f64[], f64[]");
   DONE(add, both);
   RELEASE(x, zero, empty, parts[0], parts[1], parts[2], zeros[0], zeros[1], zeros[2]);
 }
@@ -73,9 +78,11 @@ static void floats_of_several_dtypes(void) {
   for (int i = 0; i < 4; i++) p[i] = placeholder(env, i % 2 ? F64 : F32, NULL, 0);
   lxla_tensor limit = at(F16, 8), wide;
   OK(lxla_convert(limit, F64, &wide));
-  r[0] = binary(ADD, p[0], p[2]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[3]), r[2] = binary(LXLA_BINARY_MINIMUM, r[1], wide);
+  r[0] = binary(ADD, p[0], p[2]), r[1] = binary(LXLA_BINARY_MAXIMUM, p[1], p[3]),
+  r[2] = binary(LXLA_BINARY_MINIMUM, r[1], wide);
   lxla_computation both = traced(p, 4, r, 2), capped = traced(p, 4, TENSORS(r[0], r[2]));
-  lxla_tensor inputs[] = {F32S(DIMS(3), 1, 2, 4), ARRAY(F64, double, DIMS(3), 3, 9, 5)}, inits[] = {at(F32, 0), at(F64, -INFINITY)};
+  lxla_tensor inputs[] = {F32S(DIMS(3), 1, 2, 4), ARRAY(F64, double, DIMS(3), 3, 9, 5)},
+              inits[] = {at(F32, 0), at(F64, -INFINITY)};
   OK(lxla_reduce_with(both, inputs, inits, 2, (int64_t[]){0}, 1, out));
   OK(lxla_reduce_with(capped, inputs, inits, 2, (int64_t[]){0}, 1, limited));
   lxla_window_options w = window(1, (int64_t[]){2});
@@ -143,12 +150,15 @@ static void windows(void) {
   HAS(out, F32, float, SCALAR, 0);
 
   w = window(1, (int64_t[]){0});
-  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "window_dimensions: window_dimensions[0] is 0; want at least 1");
+  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT,
+          "window_dimensions: window_dimensions[0] is 0; want at least 1");
   w = window(1, (int64_t[]){1});
   w.low = (int64_t[]){-6};
-  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "low, high: -6 and 0 on axis 0 of f32[5] give an invalid size");
+  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT,
+          "low, high: -6 and 0 on axis 0 of f32[5] give an invalid size");
   w = window(2, (int64_t[]){1, 1});
-  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT, "rank: 2 given; the array is f32[5], of rank 1");
+  REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_INVALID_ARGUMENT,
+          "rank: 2 given; the array is f32[5], of rank 1");
   w = window(1, NULL);
   REFUSED(lxla_reduce_window(add, &x, &zero, 1, &w, &out), LXLA_NULL_ARGUMENT, "options.window_dimensions: it is NULL");
   DONE(add, largest);
@@ -175,18 +185,23 @@ static void cuts(void) {
   OK(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out));
   HAS_F32(out, DIMS(4), 10, 10, 110, 510);
   w.low = (int64_t[]){-5}, w.high = (int64_t[]){3};
-  REFUSED(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out), BAD, "source: it is f32[3]; the windows over x, f32[4], are f32[1]");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out), BAD,
+          "source: it is f32[3]; the windows over x, f32[4], are f32[1]");
   OK(lxla_slice(three, (int64_t[]){0}, one, NULL, 1, &out));
   lxla_tensor got;
-  REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD, "low, high: -5 and 3 remove more elements than axis 0 of f32[4] has");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD,
+          "low, high: -5 and 3 remove more elements than axis 0 of f32[4] has");
   DONE(add, at_least);
   RELEASE(x, ten, three, out);
 }
 
 static void selections(void) {
-  lxla_computation at_least = comparison(LXLA_COMPARE_GE, F32), more = comparison(LXLA_COMPARE_GT, F32), add = of_two(ADD, F32);
-  lxla_tensor x = ARRAY(F32, float, DIMS(6), -1, -2, -3, -3, 5, 5), out = none, zero = at(F32, 0), hundred = at(F32, 100);
-  lxla_tensor three = ARRAY(F32, float, DIMS(3), 1, 2, 3), four = ARRAY(F32, float, DIMS(4), 1, 2, 3, 4), five = ARRAY(F32, float, DIMS(5), 1, 2, 3, 4, 5);
+  lxla_computation at_least = comparison(LXLA_COMPARE_GE, F32), more = comparison(LXLA_COMPARE_GT, F32),
+                   add = of_two(ADD, F32);
+  lxla_tensor x = ARRAY(F32, float, DIMS(6), -1, -2, -3, -3, 5, 5), out = none, zero = at(F32, 0),
+              hundred = at(F32, 100);
+  lxla_tensor three = ARRAY(F32, float, DIMS(3), 1, 2, 3), four = ARRAY(F32, float, DIMS(4), 1, 2, 3, 4),
+              five = ARRAY(F32, float, DIMS(5), 1, 2, 3, 4, 5);
   lxla_window_options w = window(1, (int64_t[]){2});
   w.strides = (int64_t[]){2};
   OK(lxla_select_and_scatter(at_least, add, x, three, hundred, &w, &out));
@@ -202,7 +217,8 @@ static void selections(void) {
   OK(lxla_select_and_scatter(at_least, add, x, five, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 2, 3, 0, 9, 0);
   // Of equal elements the first in row-major order is selected, also where windows overlap on two axes.
-  lxla_tensor flat = ARRAY(F32, float, DIMS(2, 5), 36, 28, 9, 34, 19, 48, 9, 14, 31, 47), row = ARRAY(F32, float, DIMS(1, 4), 14, 16, 47, 12);
+  lxla_tensor flat = ARRAY(F32, float, DIMS(2, 5), 36, 28, 9, 34, 19, 48, 9, 14, 31, 47),
+              row = ARRAY(F32, float, DIMS(1, 4), 14, 16, 47, 12);
   lxla_computation less = comparison(LXLA_COMPARE_LT, F32), at_most = comparison(LXLA_COMPARE_LE, F32);
   w = window(2, (int64_t[]){2, 2});
   OK(lxla_select_and_scatter(less, add, flat, row, zero, &w, &out));
@@ -218,11 +234,15 @@ static void selections(void) {
   HAS(out, F32, float, DIMS(0), 0);
 
   w = window(1, (int64_t[]){2});
-  REFUSED(lxla_select_and_scatter(at_least, add, x, three, zero, &w, &out), LXLA_INVALID_ARGUMENT, "source: it is f32[3]; the windows over x, f32[6], are f32[5]");
-  REFUSED(lxla_select_and_scatter(add, add, x, five, zero, &w, &out), LXLA_INVALID_ARGUMENT, "select: its results are f32[]; those wanted are pred[]");
-  REFUSED(lxla_select_and_scatter(at_least, add, x, five, x, &w, &out), LXLA_INVALID_ARGUMENT, "init: it is f32[6]; x is f32[6], and wants f32[]");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, three, zero, &w, &out), LXLA_INVALID_ARGUMENT,
+          "source: it is f32[3]; the windows over x, f32[6], are f32[5]");
+  REFUSED(lxla_select_and_scatter(add, add, x, five, zero, &w, &out), LXLA_INVALID_ARGUMENT,
+          "select: its results are f32[]; those wanted are pred[]");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, five, x, &w, &out), LXLA_INVALID_ARGUMENT,
+          "init: it is f32[6]; x is f32[6], and wants f32[]");
   w.window_dilations = (int64_t[]){2};
-  REFUSED(lxla_select_and_scatter(at_least, add, x, five, zero, &w, &out), LXLA_INVALID_ARGUMENT, "base_dilations, window_dilations: want 1 on every axis");
+  REFUSED(lxla_select_and_scatter(at_least, add, x, five, zero, &w, &out), LXLA_INVALID_ARGUMENT,
+          "base_dilations, window_dilations: want 1 on every axis");
   DONE(at_least, more, add, less, at_most);
   RELEASE(x, zero, hundred, three, four, five, flat, row, one, nothing);
 }
@@ -244,7 +264,8 @@ static void cumulative_reductions(void) {
   HAS(cumulative(LXLA_REDUCE_SUM, f, 0, 0), F32, float, DIMS(5), 1, -INFINITY, NAN, NAN, NAN);
   HAS(cumulative(LXLA_REDUCE_MAX, f, 0, 0), F32, float, DIMS(5), 1, 1, NAN, NAN, NAN);
   HAS(cumulative(LXLA_REDUCE_MIN, f, 0, 1), F32, float, DIMS(5), NAN, NAN, NAN, 2, 2);
-  lxla_tensor p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 1, 0, 1), z = ARRAY(LXLA_DTYPE_C128, double, DIMS(2), 1, 2, 3, -1);
+  lxla_tensor p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 1, 0, 1),
+              z = ARRAY(LXLA_DTYPE_C128, double, DIMS(2), 1, 2, 3, -1);
   HAS(cumulative(LXLA_REDUCE_ALL, p, 0, 0), LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 1, 0, 0);
   HAS(cumulative(LXLA_REDUCE_ANY, p, 0, 1), LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 1, 1, 1);
   out = cumulative(LXLA_REDUCE_PRODUCT, z, 0, 0);
@@ -267,7 +288,8 @@ static void cumulative_reductions(void) {
   lxla_tensor empty = array(F32, DIMS(0, 2), NULL, 0), one = ARRAY(F32, float, DIMS(1), -0.0f);
   HAS(cumulative(LXLA_REDUCE_SUM, empty, 0, 0), F32, float, DIMS(0, 2), 0);
   HAS(cumulative(LXLA_REDUCE_SUM, one, 0, 0), F32, float, DIMS(1), -0.0f);
-  REFUSED(lxla_cumulative(LXLA_REDUCE_MAX, z, 0, 0, &out), LXLA_INVALID_ARGUMENT, "x: this reduction takes integers and floats, not c128[2]");
+  REFUSED(lxla_cumulative(LXLA_REDUCE_MAX, z, 0, 0, &out), LXLA_INVALID_ARGUMENT,
+          "x: this reduction takes integers and floats, not c128[2]");
   REFUSED(lxla_cumulative(LXLA_REDUCE_SUM, x, 2, 0, &out), LXLA_INVALID_ARGUMENT, "axis 2 is out of range for rank 2");
   REFUSED(lxla_cumulative(7, x, 0, 0, &out), LXLA_INVALID_ARGUMENT, "op: 7 is not an LXLA_REDUCE_* constant");
   REFUSED(lxla_cumulative(1, x, 0, -1, &out), LXLA_INVALID_ARGUMENT, "reverse: -1 given");
@@ -279,7 +301,8 @@ static void cumulative_over_a_long_axis(void) {
   enum { MANY = 100000 };
   int64_t *values = malloc(MANY * sizeof *values), sum = 0;
   for (int i = 0; i < MANY; i++) values[i] = i * 7919 % 1000 - 500;
-  lxla_tensor x = array(LXLA_DTYPE_S64, DIMS(MANY), values, MANY * sizeof *values), out = cumulative(LXLA_REDUCE_SUM, x, 0, 0);
+  lxla_tensor x = array(LXLA_DTYPE_S64, DIMS(MANY), values, MANY * sizeof *values),
+              out = cumulative(LXLA_REDUCE_SUM, x, 0, 0);
   int64_t *got = malloc(MANY * sizeof *got);
   OK(lxla_tensor_read(out, got, MANY * sizeof *got));
   for (int i = 0; i < MANY; i++) {
@@ -293,7 +316,8 @@ static void cumulative_over_a_long_axis(void) {
 
 // Reductions of two arrays on one axis, as for an arg-extreme, but of complex numbers, which have no order.
 static void complex_reductions(void) {
-  lxla_tensor p[] = {placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0), placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0)};
+  lxla_tensor p[] = {placeholder(env, C64, NULL, 0), placeholder(env, S32, NULL, 0), placeholder(env, C64, NULL, 0),
+                     placeholder(env, S32, NULL, 0)};
   lxla_tensor r[] = {binary(ADD, p[0], p[2]), binary(LXLA_BINARY_MAXIMUM, p[1], p[3])};
   lxla_computation both = traced(p, 4, r, 2);
   lxla_tensor x[] = {ARRAY(C64, float, DIMS(3), 1, 2, 3, 4, 5, -6), ARRAY(S32, int32_t, DIMS(3), 1, 7, 3)}, out[2];
@@ -321,16 +345,19 @@ TEST(long_cumulative_sums) { on_both(cumulative_over_a_long_axis); }
 TEST(a_body_captures_scalars) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor limit = ARRAY(F32, float, SCALAR, 4), a = placeholder(env, F32, NULL, 0), b = placeholder(env, F32, NULL, 0), out;
+  lxla_tensor limit = ARRAY(F32, float, SCALAR, 4), a = placeholder(env, F32, NULL, 0),
+              b = placeholder(env, F32, NULL, 0), out;
   lxla_tensor least = binary(LXLA_BINARY_MINIMUM, b, limit), most = binary(LXLA_BINARY_MAXIMUM, a, least);
   lxla_computation c = traced(TENSORS(a, b), TENSORS(most)), ge = comparison(LXLA_COMPARE_GE, F32);
-  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 7, 5, 9), low = at(F32, -INFINITY), two = ARRAY(F32, float, DIMS(1, 3), 1, 1, 1);
+  lxla_tensor x = ARRAY(F32, float, DIMS(2, 3), 1, 2, 3, 7, 5, 9), low = at(F32, -INFINITY),
+              two = ARRAY(F32, float, DIMS(1, 3), 1, 1, 1);
   OK(lxla_reduce_with(c, &x, &low, 1, (int64_t[]){1}, 1, &out));
   HAS(out, F32, float, DIMS(2), 3, 4);
   lxla_window_options w = window(2, (int64_t[]){2, 1});
   OK(lxla_reduce_window(c, &x, &low, 1, &w, &out));
   HAS(out, F32, float, DIMS(1, 3), 4, 4, 4);
-  REFUSED(lxla_select_and_scatter(ge, c, x, two, low, &w, &out), LXLA_INVALID_ARGUMENT, "combiner: it captured 1 values");
+  REFUSED(lxla_select_and_scatter(ge, c, x, two, low, &w, &out), LXLA_INVALID_ARGUMENT,
+          "combiner: it captured 1 values");
   DONE(c, ge);
   RELEASE(limit, a, b, least, most, x, low, two);
   OK(lxla_env_release(env));

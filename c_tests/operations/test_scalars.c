@@ -10,7 +10,8 @@ static lxla_scalar c128(double re, double im) { return (lxla_scalar){C128, 0, {.
 #define BIG ((1ll << 53) + 1)  // not exact as a double
 
 static void exact_integers(void) {
-  lxla_scalar a = s64(BIG), b = s64(BIG + 6), two = s64(2), most = u64(UINT64_MAX), near = u64(UINT64_MAX - 2), one = u64(1);
+  lxla_scalar a = s64(BIG), b = s64(BIG + 6), two = s64(2), most = u64(UINT64_MAX), near = u64(UINT64_MAX - 2),
+              one = u64(1);
   lxla_tensor out, x, pred;
   OK(lxla_tensor_full_with_scalar(env, device, S64, DIMS(2), &a, &out));
   HAS(out, S64, int64_t, DIMS(2), BIG, BIG);
@@ -64,11 +65,13 @@ static void complex_scalars(void) {
 TEST(complex_scalars_have_both_parts) { on_both(complex_scalars); }
 
 static void refusals(void) {
-  lxla_scalar half = f64(0.5), big = s64(300), z = c128(1, 2), zero = s64(0), bad = {99, 0, {.i = 0}}, huge = s64(INT64_MAX);
+  lxla_scalar half = f64(0.5), big = s64(300), z = c128(1, 2), zero = s64(0), bad = {99, 0, {.i = 0}},
+              huge = s64(INT64_MAX);
   lxla_scalar least = s64(INT64_MIN), one = s64(1);
   lxla_tensor out = {7}, x = ARRAY(S8, int8_t, DIMS(2), 1, 2), pred = ARRAY(PRED, uint8_t, DIMS(2), 1, 0);
   lxla_tensor c = ARRAY(C64, float, DIMS(1), 1, 2), none = {0};
-  REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &half, &out), BAD, "value: 0.5 cannot be represented in s32");
+  REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &half, &out), BAD,
+          "value: 0.5 cannot be represented in s32");
   REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), NULL, &out), LXLA_NULL_ARGUMENT, "value: it is NULL");
   REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &bad, &out), BAD, "value: dtype: 99 is no");
   REFUSED(lxla_tensor_full(env, device, F32, DIMS(1), 1e300, &out), BAD, "lxla_tensor_full: value: 1e300 cannot be");
@@ -76,20 +79,28 @@ static void refusals(void) {
   REFUSED(lxla_binary_scalar(LXLA_BINARY_MODULO, x, 300, &out), BAD, "lxla_binary_scalar: rhs: 300.0 cannot be");
   REFUSED(lxla_compare_scalar(LXLA_COMPARE_EQ, x, 0.5, &out), BAD, "lxla_compare_scalar: rhs: 0.5 cannot be");
   REFUSED(lxla_binary_with_scalar(LXLA_BINARY_ADD, x, &z, 0, &out), BAD, "rhs: 1.0+2.0i cannot be represented in s8");
-  REFUSED(lxla_select_with_scalars(pred, x, NULL, none, &big, &out), BAD, "false_scalar: 300 cannot be represented in s8");
-  REFUSED(lxla_select_with_scalars(pred, x, &big, x, NULL, &out), BAD, "on_true, true_scalar: a tensor and a scalar given");
+  REFUSED(lxla_select_with_scalars(pred, x, NULL, none, &big, &out), BAD,
+          "false_scalar: 300 cannot be represented in s8");
+  REFUSED(lxla_select_with_scalars(pred, x, &big, x, NULL, &out), BAD,
+          "on_true, true_scalar: a tensor and a scalar given");
   REFUSED(lxla_select_with_scalars(pred, none, NULL, x, NULL, &out), LXLA_INVALID_HANDLE, "on_true");
-  REFUSED(lxla_select_with_scalars(pred, none, &half, none, &big, &out), BAD, "on_true is a scalar of f64, on_false one of s64");
+  REFUSED(lxla_select_with_scalars(pred, none, &half, none, &big, &out), BAD,
+          "on_true is a scalar of f64, on_false one of s64");
   REFUSED(lxla_clamp_with_scalars(x, &big, NULL, &out), BAD, "min: 300 cannot be represented in s8");
   REFUSED(lxla_clamp_with_scalars(x, NULL, &half, &out), BAD, "max: 0.5 cannot be represented in s8");
   REFUSED(lxla_clamp_with_scalars(c, NULL, NULL, &out), BAD, "x: clamp takes pred, integers and floats, not c64[1]");
   REFUSED(lxla_pad_with_scalar(x, &big, (int64_t[]){0}, (int64_t[]){1}, NULL, 1, &out), BAD, "value: 300 cannot be");
-  REFUSED(lxla_arange_with_scalars(env, device, S64, &zero, &big, &zero, &out), BAD, "start, stop, step: 0, 300 and 0 given; want finite numbers without imaginary parts, and a step that is not 0");
-  REFUSED(lxla_arange_with_scalars(env, device, C64, &zero, &z, &one, &out), BAD, "want finite numbers without imaginary parts");
-  REFUSED(lxla_arange_with_scalars(env, device, S64, &least, &huge, &one, &out), BAD, "they give 18446744073709551615 elements");
+  REFUSED(
+      lxla_arange_with_scalars(env, device, S64, &zero, &big, &zero, &out), BAD,
+      "start, stop, step: 0, 300 and 0 given; want finite numbers without imaginary parts, and a step that is not 0");
+  REFUSED(lxla_arange_with_scalars(env, device, C64, &zero, &z, &one, &out), BAD,
+          "want finite numbers without imaginary parts");
+  REFUSED(lxla_arange_with_scalars(env, device, S64, &least, &huge, &one, &out), BAD,
+          "they give 18446744073709551615 elements");
   REFUSED(lxla_arange(env, device, S64, 0, 1e30, 1, &out), BAD, "they give 1e30 elements");
   REFUSED(lxla_arange(env, device, S64, 0, 1e18, 1, &out), BAD, "1000000000000000000");
-  REFUSED(lxla_linspace_with_scalars(env, device, S32, &zero, &half, 3, 1, &out), BAD, "start, stop: 0.5 cannot be represented");
+  REFUSED(lxla_linspace_with_scalars(env, device, S32, &zero, &half, 3, 1, &out), BAD,
+          "start, stop: 0.5 cannot be represented");
   EQUAL(out.id, 7);
   RELEASE(x, pred, c);
 }
@@ -99,7 +110,8 @@ TEST(what_does_not_fit_is_named) { on_both(refusals); }
 TEST(scalars_that_change_become_parameters) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor x = ARRAY(S64, int64_t, DIMS(3), BIG - 1, BIG, BIG + 1), pred = ARRAY(PRED, uint8_t, DIMS(3), 1, 0, 1), out;
+  lxla_tensor x = ARRAY(S64, int64_t, DIMS(3), BIG - 1, BIG, BIG + 1), pred = ARRAY(PRED, uint8_t, DIMS(3), 1, 0, 1),
+              out;
   for (int64_t i = 0; i < 6; i++) {
     lxla_scalar a = s64(BIG + i), b = s64(BIG + 7 * i), one = s64(1);
     int64_t least = BIG + i;
@@ -124,7 +136,8 @@ TEST(scalars_that_change_become_parameters) {
 }
 
 static void scalars(void) {
-  lxla_tensor x = ARRAY(F32, float, DIMS(3), 1, NAN, 3), big = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(2), INT64_MAX, INT64_MAX - 1), out = none;
+  lxla_tensor x = ARRAY(F32, float, DIMS(3), 1, NAN, 3),
+              big = ARRAY(LXLA_DTYPE_S64, int64_t, DIMS(2), INT64_MAX, INT64_MAX - 1), out = none;
   OK(lxla_compare_scalar(LXLA_COMPARE_GT, x, 2, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(3), 0, 0, 1);
   lxla_scalar most = {LXLA_DTYPE_S64, 0, {.i = INT64_MAX}}, two = {LXLA_DTYPE_F64, 0, {.f = 2}};

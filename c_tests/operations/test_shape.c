@@ -73,11 +73,16 @@ static void pads(void) {
   OK(lxla_pad(empty, nine, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){5}, 1, &out));
   HAS_F32(out, DIMS(2), 9, 9);
   lxla_tensor whole = at(S32, 1);
-  REFUSED(lxla_pad(x, whole, (int64_t[]){0, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "value: it is s32[]; x is f32[2,2], and wants f32[]");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){-3, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "low, high: -3 and 0 on axis 0");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){0, -1}, 2, &out), LXLA_INVALID_ARGUMENT, "interior[1] is -1");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){0}, (int64_t[]){0}, NULL, 1, &out), LXLA_INVALID_ARGUMENT, "rank: 1 given; x is f32[2,2], of rank 2");
-  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT, "give an invalid size");
+  REFUSED(lxla_pad(x, whole, (int64_t[]){0, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT,
+          "value: it is s32[]; x is f32[2,2], and wants f32[]");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){-3, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT,
+          "low, high: -3 and 0 on axis 0");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){0, 0}, (int64_t[]){0, 0}, (int64_t[]){0, -1}, 2, &out), LXLA_INVALID_ARGUMENT,
+          "interior[1] is -1");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){0}, (int64_t[]){0}, NULL, 1, &out), LXLA_INVALID_ARGUMENT,
+          "rank: 1 given; x is f32[2,2], of rank 2");
+  REFUSED(lxla_pad(x, nine, (int64_t[]){INT64_MAX, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT,
+          "give an invalid size");
   RELEASE(x, nine, empty, whole);
 }
 
@@ -112,8 +117,10 @@ static void axes_of_size_1(void) {
 }
 
 static void stacks_and_parts(void) {
-  lxla_tensor a = counted(DIMS(2)), b = ARRAY(F32, float, DIMS(2), 10, 20), c = counted(DIMS(3)), x = counted(DIMS(2, 3)), out = none;
-  lxla_tensor bytes = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(1), -1), shorts = ARRAY(LXLA_DTYPE_U8, uint8_t, DIMS(1), 200), parts[3];
+  lxla_tensor a = counted(DIMS(2)), b = ARRAY(F32, float, DIMS(2), 10, 20), c = counted(DIMS(3)),
+              x = counted(DIMS(2, 3)), out = none;
+  lxla_tensor bytes = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(1), -1), shorts = ARRAY(LXLA_DTYPE_U8, uint8_t, DIMS(1), 200),
+              parts[3];
   OK(lxla_stack((lxla_tensor[]){a, b}, 2, -1, &out));
   HAS_F32(out, DIMS(2, 2), 1, 10, 2, 20);
   OK(lxla_stack((lxla_tensor[]){a, b}, 2, 0, &out));
@@ -121,7 +128,8 @@ static void stacks_and_parts(void) {
   OK(lxla_stack((lxla_tensor[]){bytes, shorts}, 2, 0, &out));
   HAS(out, LXLA_DTYPE_S16, int16_t, DIMS(2, 1), -1, 200);
   REFUSED(lxla_stack(NULL, 0, 0, &out), BAD, "n: 0 tensors given; want at least 1");
-  REFUSED(lxla_stack((lxla_tensor[]){a, c}, 2, 0, &out), BAD, "tensors[1] is f32[3] and tensors[0] is f32[2]; want one shape");
+  REFUSED(lxla_stack((lxla_tensor[]){a, c}, 2, 0, &out), BAD,
+          "tensors[1] is f32[3] and tensors[0] is f32[2]; want one shape");
   REFUSED(lxla_stack((lxla_tensor[]){a, b}, 2, 2, &out), BAD, "axis 2 is out of range for rank 2");
   OK(lxla_split(x, (int64_t[]){1, 0, 2}, 3, -1, parts));
   HAS_F32(parts[0], DIMS(2, 1), 1, 4);
@@ -134,7 +142,8 @@ static void stacks_and_parts(void) {
   HAS_F32(parts[0], DIMS(2, 3), 1, 2, 3, 4, 5, 6);
   REFUSED(lxla_split(x, NULL, 2, 1, parts), BAD, "n: axis 1 of x, which is f32[2,3], has no 2 equal parts");
   REFUSED(lxla_split(x, NULL, 0, 1, parts), BAD, "has no 0 equal parts");
-  REFUSED(lxla_split(x, (int64_t[]){1, 1}, 2, 1, parts), BAD, "sizes: [1, 1] for axis 1 of x, which is f32[2,3]; want 3 in all");
+  REFUSED(lxla_split(x, (int64_t[]){1, 1}, 2, 1, parts), BAD,
+          "sizes: [1, 1] for axis 1 of x, which is f32[2,3]; want 3 in all");
   REFUSED(lxla_split(x, (int64_t[]){-1, 4}, 2, 1, parts), BAD, "sizes: [-1, 4]");
   REFUSED(lxla_split(x, NULL, 2, 0, NULL), LXLA_NULL_ARGUMENT, "out_tensors: it is NULL");
   RELEASE(a, b, c, x, bytes, shorts);
@@ -165,7 +174,8 @@ static void slices_of_an_axis(void) {
 
 static void turns(void) {
   lxla_tensor x = counted(DIMS(2, 3)), nothing = array(F32, DIMS(0, 3), NULL, 0), out = none;
-  lxla_tensor preds = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 0, 0), wide = ARRAY(LXLA_DTYPE_C128, double, DIMS(2), 1, 2, 3, 4);
+  lxla_tensor preds = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(3), 1, 0, 0),
+              wide = ARRAY(LXLA_DTYPE_C128, double, DIMS(2), 1, 2, 3, 4);
   OK(lxla_flip(x, DIMS(-1), &out));
   HAS_F32(out, DIMS(2, 3), 3, 2, 1, 6, 5, 4);
   OK(lxla_flip(x, NULL, 0, &out));

@@ -12,7 +12,8 @@ static void sorts_by_computations(void) {
   lxla_tensor both = binary(LXLA_BINARY_OR, r, u);
   lxla_computation order = traced(p, 4, &both, 1);
   RELEASE(r, s, t, u, both);
-  lxla_tensor x[] = {ARRAY(S32, int32_t, DIMS(2, 5), 5, 4, 3, 2, 1, 0, 0, 0, 0, 0), ARRAY(F32, float, DIMS(2, 5), 1, 2, 1, 2, 3, 5, 4, 3, 2, 1)};
+  lxla_tensor x[] = {ARRAY(S32, int32_t, DIMS(2, 5), 5, 4, 3, 2, 1, 0, 0, 0, 0, 0),
+                     ARRAY(F32, float, DIMS(2, 5), 1, 2, 1, 2, 3, 5, 4, 3, 2, 1)};
   OK(lxla_sort(order, x, 2, 1, 0, out));
   HAS(out[0], S32, int32_t, DIMS(2, 5), 1, 2, 4, 3, 5, 0, 0, 0, 0, 0);
   HAS(out[1], F32, float, DIMS(2, 5), 3, 2, 2, 1, 1, 5, 4, 3, 2, 1);
@@ -44,10 +45,13 @@ static void sorts_by_computations(void) {
   REFUSED(lxla_sort(by_size, &y, 1, 0, 2, out), LXLA_INVALID_ARGUMENT, "stable: 2 given; want 0 or 1");
   REFUSED(lxla_sort(by_size, &y, 0, 0, 0, out), LXLA_INVALID_ARGUMENT, "n: 0 tensors given");
   lxla_tensor apart[] = {x[0], y};
-  REFUSED(lxla_sort(order, apart, 2, 0, 0, out), LXLA_INVALID_ARGUMENT, "inputs[1] is s32[7] and inputs[0] is s32[2,5]; want one shape");
+  REFUSED(lxla_sort(order, apart, 2, 0, 0, out), LXLA_INVALID_ARGUMENT,
+          "inputs[1] is s32[7] and inputs[0] is s32[2,5]; want one shape");
   lxla_computation at_most = comparison(LXLA_COMPARE_LE, S32), sum = of_two(ADD, S32);
-  REFUSED(lxla_sort(at_most, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: it compares by LE, which is not a strict order; want LT or GT");
-  REFUSED(lxla_sort(sum, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT, "comparator: its results are s32[]; those wanted are pred[]");
+  REFUSED(lxla_sort(at_most, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT,
+          "comparator: it compares by LE, which is not a strict order; want LT or GT");
+  REFUSED(lxla_sort(sum, &y, 1, 0, 0, out), LXLA_INVALID_ARGUMENT,
+          "comparator: its results are s32[]; those wanted are pred[]");
   for (int i = 0; i < 4; i++) RELEASE(p[i]);
   DONE(order, second, by_size, at_most, sum);
   RELEASE(r, a, b, less, x[0], x[1], y, empty, one);
@@ -76,14 +80,17 @@ static void sorts_of_numbers(void) {
   lxla_tensor m = ARRAY(F64, double, DIMS(2, 3), 3, -1, NAN, 2, -1, 0);
   HAS(sorted(m, 0, 0), F64, double, DIMS(2, 3), 2, -1, 0, 3, -1, NAN);
   HAS(indices(m, 0, 0, S32), S32, int32_t, DIMS(2, 3), 1, 0, 1, 0, 1, 0);
-  lxla_tensor b = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(3), 0x7FC0, 0x3F80, 0xC000), s8 = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 127, -128, 0, -1);
+  lxla_tensor b = ARRAY(LXLA_DTYPE_BF16, uint16_t, DIMS(3), 0x7FC0, 0x3F80, 0xC000),
+              s8 = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(4), 127, -128, 0, -1);
   HAS(sorted(b, 0, 0), LXLA_DTYPE_BF16, uint16_t, DIMS(3), 0xC000, 0x3F80, 0x7FC0);
   HAS(indices(b, 0, 1, S32), S32, int32_t, DIMS(3), 0, 1, 2);
   HAS(sorted(s8, 0, 1), LXLA_DTYPE_S8, int8_t, DIMS(4), 127, 0, -1, -128);
-  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1), p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 0, 1, 0);
+  lxla_tensor u64 = ARRAY(LXLA_DTYPE_U64, uint64_t, DIMS(3), UINT64_MAX, 0, 1),
+              p = ARRAY(LXLA_DTYPE_PRED, uint8_t, DIMS(4), 1, 0, 1, 0);
   HAS(sorted(u64, 0, 0), LXLA_DTYPE_U64, uint64_t, DIMS(3), 0, 1, UINT64_MAX);
   HAS(indices(p, 0, 0, S32), S32, int32_t, DIMS(4), 1, 3, 0, 2);
-  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0), z = ARRAY(LXLA_DTYPE_C64, float, DIMS(5), 1, 2, NAN, 0, 1, -1, 0, 5, 3, NAN);
+  lxla_tensor empty = array(F32, DIMS(2, 0), NULL, 0),
+              z = ARRAY(LXLA_DTYPE_C64, float, DIMS(5), 1, 2, NAN, 0, 1, -1, 0, 5, 3, NAN);
   HAS(sorted(empty, 1, 0), F32, float, DIMS(2, 0), 0);
   HAS(indices(empty, 1, 0, U8), U8, uint8_t, DIMS(2, 0), 0);
   HAS(indices(z, 0, 0, S32), S32, int32_t, DIMS(5), 3, 2, 0, 4, 1);
@@ -91,7 +98,8 @@ static void sorts_of_numbers(void) {
   REFUSED(lxla_sort_along(x, 1, 0, 0, &out), LXLA_INVALID_ARGUMENT, "axis 1 is out of range for rank 1");
   REFUSED(lxla_sort_along(x, 0, 3, 0, &out), LXLA_INVALID_ARGUMENT, "descending: 3 given");
   REFUSED(lxla_argsort(x, 0, 0, 0, F32, &out), LXLA_INVALID_ARGUMENT, "index_dtype: it is f32; want an integer");
-  REFUSED(lxla_argsort(x, 0, 0, 0, 99, &out), LXLA_INVALID_ARGUMENT, "index_dtype: dtype: 99 is not an LXLA_DTYPE_* constant");
+  REFUSED(lxla_argsort(x, 0, 0, 0, 99, &out), LXLA_INVALID_ARGUMENT,
+          "index_dtype: dtype: 99 is not an LXLA_DTYPE_* constant");
   RELEASE(x, m, b, s8, u64, p, empty, z);
 }
 
@@ -109,14 +117,16 @@ static void greatest_elements(void) {
   OK(lxla_topk(x, 0, 1, 1, S32, &v, &i));
   HAS(v, F32, float, DIMS(2, 0), 0);
   HAS(i, S32, int32_t, DIMS(2, 0), 0);
-  lxla_tensor s32 = ARRAY(S32, int32_t, DIMS(4), INT32_MIN, INT32_MAX, -1, INT32_MIN), s64 = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, INT64_MAX, 0);
+  lxla_tensor s32 = ARRAY(S32, int32_t, DIMS(4), INT32_MIN, INT32_MAX, -1, INT32_MIN),
+              s64 = ARRAY(S64, int64_t, DIMS(3), INT64_MIN, INT64_MAX, 0);
   OK(lxla_topk(s32, 3, 0, 0, S32, &v, &i));
   HAS(v, S32, int32_t, DIMS(3), INT32_MIN, INT32_MIN, -1);
   HAS(i, S32, int32_t, DIMS(3), 0, 3, 2);
   OK(lxla_topk(s64, 2, 0, 1, S32, &v, &i));
   HAS(v, S64, int64_t, DIMS(2), INT64_MAX, 0);
   HAS(i, S32, int32_t, DIMS(2), 1, 2);
-  lxla_tensor f64 = ARRAY(F64, double, DIMS(4), 1e300, -INFINITY, NAN, 1e301), h = ARRAY(LXLA_DTYPE_F16, uint16_t, DIMS(4), 0x3C00, 0xFE00, 0x7C00, 0x8000);
+  lxla_tensor f64 = ARRAY(F64, double, DIMS(4), 1e300, -INFINITY, NAN, 1e301),
+              h = ARRAY(LXLA_DTYPE_F16, uint16_t, DIMS(4), 0x3C00, 0xFE00, 0x7C00, 0x8000);
   OK(lxla_topk(f64, 4, 0, 0, S32, &v, &i));
   HAS(v, F64, double, DIMS(4), -INFINITY, 1e300, 1e301, NAN);
   HAS(i, S32, int32_t, DIMS(4), 1, 0, 3, 2);
@@ -245,7 +255,8 @@ static void first_by_total_order(void) {
   RELEASE(i);
   REFUSED(lxla_topk_total_order(s, 4, 0, 1, S32, &v, &i), BAD, "k: 4 given; x is s8[3], want 0 to 3");
   lxla_tensor z = ARRAY(C64, float, DIMS(1), 1, 2);
-  REFUSED(lxla_topk_total_order(z, 1, 0, 1, S32, &v, &i), BAD, "x: topk_total_order takes pred, integers and floats, not c64[1]");
+  REFUSED(lxla_topk_total_order(z, 1, 0, 1, S32, &v, &i), BAD,
+          "x: topk_total_order takes pred, integers and floats, not c64[1]");
   RELEASE(s, z);
 }
 
@@ -261,7 +272,8 @@ TEST(top_k_by_total_order) { on_both(first_by_total_order); }
 TEST(a_comparator_captures_scalars) {
   env = new_env();
   device = XLA(0);
-  lxla_tensor from = ARRAY(F32, float, SCALAR, 10), a = placeholder(env, F32, NULL, 0), b = placeholder(env, F32, NULL, 0), d, e;
+  lxla_tensor from = ARRAY(F32, float, SCALAR, 10), a = placeholder(env, F32, NULL, 0),
+              b = placeholder(env, F32, NULL, 0), d, e;
   lxla_tensor da = binary(SUB, a, from), db = binary(SUB, b, from), out;
   OK(lxla_unary(LXLA_UNARY_ABS, da, &d));
   OK(lxla_unary(LXLA_UNARY_ABS, db, &e));
@@ -275,8 +287,8 @@ TEST(a_comparator_captures_scalars) {
   OK(lxla_env_release(env));
 }
 
-// Denormal numbers are not 0 in the order of a sort, whether the axis is short or long; a search of what was sorted in the
-// same program finds each element.
+// Denormal numbers are not 0 in the order of a sort, whether the axis is short or long; a search of what was sorted in
+// the same program finds each element.
 static void denormal_numbers_in_long_rows(void) {
   enum { N = 64 };
   float x[N], sorted[N];

@@ -47,7 +47,8 @@ static void eight_bits(void) {
   OK(lxla_unique(x, 4, none, S32, &out[0], NULL, NULL, &out[1], NULL));
   HAS(out[0], LXLA_DTYPE_F8E5M2, uint8_t, DIMS(4), 0xBC, 0x80, 0x3C, 0x7F);
   HAS(out[1], S32, int32_t, DIMS(4), 1, 2, 2, 1);
-  lxla_tensor scales = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, DIMS(4), 255, 0, 127, 0), fill = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, SCALAR, 9);
+  lxla_tensor scales = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, DIMS(4), 255, 0, 127, 0),
+              fill = ARRAY(LXLA_DTYPE_F8E8M0FNU, uint8_t, SCALAR, 9);
   OK(lxla_unique(scales, 4, fill, S32, out, NULL, NULL, NULL, NULL));
   HAS(out[0], LXLA_DTYPE_F8E8M0FNU, uint8_t, DIMS(4), 0, 127, 255, 9);
   RELEASE(x, scales, fill);

@@ -61,7 +61,8 @@ static inline lxla_tensor at(int32_t dtype, double value) {
 }
 
 // Checks the tensor's dtype and shape. Returns its number of elements.
-static inline size_t has_type(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims, size_t rank) {
+static inline size_t has_type(const char *file, int line, lxla_tensor t, int32_t dtype, const int64_t *dims,
+                              size_t rank) {
   int64_t got_dims[8];
   int32_t got_dtype;
   size_t n = 1, got_rank;

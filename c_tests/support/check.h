@@ -19,50 +19,49 @@ typedef struct lxla_test {
 
 static lxla_test *lxla_tests, **lxla_tests_end = &lxla_tests;
 
-#define TEST(test_name)                                                       \
-  static void test_name(void);                                                \
-  static lxla_test test_name##_entry = {#test_name, test_name, NULL};         \
-  __attribute__((constructor)) static void test_name##_register(void) {       \
-    *lxla_tests_end = &test_name##_entry;                                     \
-    lxla_tests_end = &test_name##_entry.next;                                 \
-  }                                                                           \
+#define TEST(test_name)                                                 \
+  static void test_name(void);                                          \
+  static lxla_test test_name##_entry = {#test_name, test_name, NULL};   \
+  __attribute__((constructor)) static void test_name##_register(void) { \
+    *lxla_tests_end = &test_name##_entry;                               \
+    lxla_tests_end = &test_name##_entry.next;                           \
+  }                                                                     \
   static void test_name(void)
 
-#define FAIL(...)                                                             \
-  do {                                                                        \
-    fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                           \
-    fprintf(stderr, __VA_ARGS__);                                             \
-    fprintf(stderr, "\n");                                                    \
-    exit(1);                                                                  \
+#define FAIL(...)                                   \
+  do {                                              \
+    fprintf(stderr, "%s:%d: ", __FILE__, __LINE__); \
+    fprintf(stderr, __VA_ARGS__);                   \
+    fprintf(stderr, "\n");                          \
+    exit(1);                                        \
   } while (0)
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) FAIL("check failed: %s", #condition);                         \
+#define CHECK(condition)                                    \
+  do {                                                      \
+    if (!(condition)) FAIL("check failed: %s", #condition); \
   } while (0)
 
-#define OK(call)                                                              \
-  do {                                                                        \
-    lxla_status status_ = (call);                                             \
-    if (status_ != LXLA_OK)                                                   \
-      FAIL("%s returned %s: %s", #call, lxla_status_name(status_), lxla_last_error_message()); \
+#define OK(call)                                                                                                     \
+  do {                                                                                                               \
+    lxla_status status_ = (call);                                                                                    \
+    if (status_ != LXLA_OK) FAIL("%s returned %s: %s", #call, lxla_status_name(status_), lxla_last_error_message()); \
   } while (0)
 
 // Checks that the call fails with this status, and that its message contains these words.
-#define REFUSED(call, wanted, words)                                          \
-  do {                                                                        \
-    lxla_status status_ = (call);                                             \
-    if (status_ != (wanted))                                                  \
+#define REFUSED(call, wanted, words)                                                                  \
+  do {                                                                                                \
+    lxla_status status_ = (call);                                                                     \
+    if (status_ != (wanted))                                                                          \
       FAIL("%s returned %s, want %s: %s", #call, lxla_status_name(status_), lxla_status_name(wanted), \
-           status_ == LXLA_OK ? "" : lxla_last_error_message());              \
-    if (!strstr(lxla_last_error_message(), words))                            \
-      FAIL("%s says \"%s\", want \"%s\" in it", #call, lxla_last_error_message(), words); \
+           status_ == LXLA_OK ? "" : lxla_last_error_message());                                      \
+    if (!strstr(lxla_last_error_message(), words))                                                    \
+      FAIL("%s says \"%s\", want \"%s\" in it", #call, lxla_last_error_message(), words);             \
   } while (0)
 
 #define EQUAL(got, want)                                                      \
   do {                                                                        \
     double got_ = (double)(got), want_ = (double)(want);                      \
-    if (!(got_ == want_)) FAIL("%s is %.17g, want %.17g", #got, got_, want_);  \
+    if (!(got_ == want_)) FAIL("%s is %.17g, want %.17g", #got, got_, want_); \
   } while (0)
 
 #define DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
@@ -153,10 +152,10 @@ static inline uint64_t step(lxla_env env) {
 #define ADD LXLA_BINARY_ADD
 #define SUB LXLA_BINARY_SUBTRACT
 #define MUL LXLA_BINARY_MULTIPLY
-#define RELEASE(...)                                                          \
-  do {                                                                        \
-    lxla_tensor list_[] = {__VA_ARGS__};                                      \
-    OK(lxla_tensor_release_many(list_, sizeof list_ / sizeof *list_));        \
+#define RELEASE(...)                                                   \
+  do {                                                                 \
+    lxla_tensor list_[] = {__VA_ARGS__};                               \
+    OK(lxla_tensor_release_many(list_, sizeof list_ / sizeof *list_)); \
   } while (0)
 
 int main(int argc, char **argv) {

@@ -22,12 +22,12 @@ using lazyxla::xla;
 
 namespace {
 
-#define CHECK(...)                                                            \
-  do {                                                                        \
-    if (!(__VA_ARGS__)) {                                                     \
+#define CHECK(...)                                                                         \
+  do {                                                                                     \
+    if (!(__VA_ARGS__)) {                                                                  \
       std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
-      std::exit(1);                                                           \
-    }                                                                         \
+      std::exit(1);                                                                        \
+    }                                                                                      \
   } while (0)
 
 struct Test {
@@ -40,9 +40,9 @@ std::vector<Test> &tests() {
   return all;
 }
 
-#define TEST(test_name)                                                                     \
-  void test_name();                                                                         \
-  const bool test_name##_listed = (tests().push_back({#test_name, test_name}), true);       \
+#define TEST(test_name)                                                               \
+  void test_name();                                                                   \
+  const bool test_name##_listed = (tests().push_back({#test_name, test_name}), true); \
   void test_name()
 
 template <class T> using Values = std::vector<T>;

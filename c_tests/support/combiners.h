@@ -32,9 +32,9 @@ static inline lxla_computation comparison(int32_t op, int32_t dtype) {
   return c;
 }
 
-#define DONE(...)                                                             \
-  do {                                                                        \
-    lxla_computation done_[] = {__VA_ARGS__};                                 \
+#define DONE(...)                                                                                         \
+  do {                                                                                                    \
+    lxla_computation done_[] = {__VA_ARGS__};                                                             \
     for (size_t i_ = 0; i_ < sizeof done_ / sizeof *done_; i_++) OK(lxla_computation_release(done_[i_])); \
   } while (0)
 

@@ -13,7 +13,8 @@ static inline lxla_tensor placeholder(lxla_env env, int32_t dtype, const int64_t
 #define TENSORS(...) (const lxla_tensor[]){__VA_ARGS__}, sizeof((lxla_tensor[]){__VA_ARGS__}) / sizeof(lxla_tensor)
 
 // Traces a computation, and releases the results.
-static inline lxla_computation traced(const lxla_tensor *params, size_t n, const lxla_tensor *results, size_t n_results) {
+static inline lxla_computation traced(const lxla_tensor *params, size_t n, const lxla_tensor *results,
+                                      size_t n_results) {
   lxla_computation c;
   OK(lxla_computation_trace(params, n, results, n_results, &c));
   return c;

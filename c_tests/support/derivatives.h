@@ -28,19 +28,19 @@ static inline void release_all(void) {
 }
 
 // BOTH_TEST(name) { ... }: a test on an XLA device and on cpu. XLA_TEST(name) { ... }: on an XLA device.
-#define BOTH_TEST(name)                                                         \
-  static void name##_body(void);                                              \
-  static void name##_run(void) { name##_body(), release_all(); }              \
-  TEST(name) { on_both(name##_run); }                                         \
+#define BOTH_TEST(name)                                          \
+  static void name##_body(void);                                 \
+  static void name##_run(void) { name##_body(), release_all(); } \
+  TEST(name) { on_both(name##_run); }                            \
   static void name##_body(void)
-#define XLA_TEST(name)                                                          \
-  static void name##_body(void);                                              \
-  TEST(name) {                                                                \
-    env = new_env(), device = XLA(0);                                         \
-    name##_body(), release_all();                                             \
-    EQUAL(counter(env, "LiveBytes"), 0);                                      \
-    OK(lxla_env_release(env));                                                \
-  }                                                                           \
+#define XLA_TEST(name)                   \
+  static void name##_body(void);         \
+  TEST(name) {                           \
+    env = new_env(), device = XLA(0);    \
+    name##_body(), release_all();        \
+    EQUAL(counter(env, "LiveBytes"), 0); \
+    OK(lxla_env_release(env));           \
+  }                                      \
   static void name##_body(void)
 
 // --- Operations ---
@@ -117,7 +117,8 @@ static inline lxla_tensor is_above(lxla_tensor x, double than) {
   return own(out);
 }
 
-static inline lxla_computation traces(const lxla_tensor *params, size_t n, const lxla_tensor *results, size_t n_results) {
+static inline lxla_computation traces(const lxla_tensor *params, size_t n, const lxla_tensor *results,
+                                      size_t n_results) {
   return owned(traced(params, n, results, n_results));
 }
 
@@ -138,8 +139,9 @@ static inline size_t n_results(lxla_computation c) {
   return results;
 }
 
-static inline void scan(lxla_computation body, const lxla_tensor *init, size_t n_init, const lxla_tensor *xs, size_t n_xs,
-                        int64_t length, int32_t reverse, lxla_tensor *carry, lxla_tensor *ys, size_t n_ys) {
+static inline void scan(lxla_computation body, const lxla_tensor *init, size_t n_init, const lxla_tensor *xs,
+                        size_t n_xs, int64_t length, int32_t reverse, lxla_tensor *carry, lxla_tensor *ys,
+                        size_t n_ys) {
   OK(lxla_scan(body, init, n_init, xs, n_xs, length, reverse, carry, ys, n_ys));
   for (size_t i = 0; i < n_init; i++) own(carry[i]);
   for (size_t i = 0; i < n_ys; i++) own(ys[i]);
@@ -194,8 +196,8 @@ static inline void pull(passes p, const lxla_tensor *args, size_t n_args, const 
 
 #define LIST(type, ...) (const type[]){__VA_ARGS__}, sizeof((type[]){__VA_ARGS__}) / sizeof(type)
 
-static inline lxla_computation vmap(lxla_computation f, const int64_t *in, size_t n_in, const int64_t *out, size_t n_out,
-                                   int64_t size) {
+static inline lxla_computation vmap(lxla_computation f, const int64_t *in, size_t n_in, const int64_t *out,
+                                    size_t n_out, int64_t size) {
   lxla_computation made;
   OK(lxla_computation_vmap(f, in, n_in, out, n_out, size, &made));
   return owned(made);
@@ -250,10 +252,10 @@ static inline void without_plugin(void (*const *runs)(void), size_t n) {
   EQUAL(counter(env, "LiveBytes"), 0);
   OK(lxla_env_release(env));
 }
-#define WITHOUT_PLUGIN(name, ...)                                                                  \
-  TEST(name) {                                                                                     \
-    void (*const runs[])(void) = {__VA_ARGS__};                                                    \
-    without_plugin(runs, sizeof runs / sizeof *runs);                                              \
+#define WITHOUT_PLUGIN(name, ...)                     \
+  TEST(name) {                                        \
+    void (*const runs[])(void) = {__VA_ARGS__};       \
+    without_plugin(runs, sizeof runs / sizeof *runs); \
   }
 
 #endif

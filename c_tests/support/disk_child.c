@@ -1,5 +1,5 @@
-// Trains a little with the disk cache in a process of its own, and prints counters, the result, and the bytes that it read
-// from files.
+// Trains a little with the disk cache in a process of its own, and prints counters, the result, and the bytes that it
+// read from files.
 #include "lazyxla.h"
 
 #include <inttypes.h>
@@ -9,12 +9,12 @@
 static const lxla_env env = {0};
 static const lxla_device device = {LXLA_DEVICE_XLA, 0};
 
-#define TRY(call)                                                   \
-  do {                                                              \
-    if ((call) != LXLA_OK) {                                        \
-      fprintf(stderr, "%s\n", lxla_last_error_message());           \
-      exit(1);                                                      \
-    }                                                               \
+#define TRY(call)                                         \
+  do {                                                    \
+    if ((call) != LXLA_OK) {                              \
+      fprintf(stderr, "%s\n", lxla_last_error_message()); \
+      exit(1);                                            \
+    }                                                     \
   } while (0)
 
 static uint64_t counter(const char *name) {
@@ -47,6 +47,7 @@ int main(void) {
   TRY(lxla_tensor_read(x, values, sizeof values));
   TRY(lxla_tensor_read(y, tanhs, sizeof tanhs));
   printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %.9g %.9g %" PRIu64 "\n", counter("UncachedCompile"),
-         counter("PersistentCacheHit"), counter("PersistentCacheMiss"), counter("DonatedBuffers"), values[3], tanhs[0], bytes_read());
+         counter("PersistentCacheHit"), counter("PersistentCacheMiss"), counter("DonatedBuffers"), values[3], tanhs[0],
+         bytes_read());
   return 0;
 }

@@ -66,7 +66,8 @@ static int leave_a_step_that_never_ends(void) {
   lxla_tensor p, more, next, x, out;
   lxla_computation condition, body;
   if (lxla_tensor_placeholder(env, device, LXLA_DTYPE_F32, NULL, 0, &p)) abort();
-  if (lxla_compare_scalar(LXLA_COMPARE_GE, p, 0, &more) || lxla_binary_scalar(LXLA_BINARY_MULTIPLY, p, 0.5, &next)) abort();
+  if (lxla_compare_scalar(LXLA_COMPARE_GE, p, 0, &more) || lxla_binary_scalar(LXLA_BINARY_MULTIPLY, p, 0.5, &next))
+    abort();
   if (lxla_computation_trace(&p, 1, &more, 1, &condition) || lxla_computation_trace(&p, 1, &next, 1, &body)) abort();
   if (lxla_tensor_full(env, device, LXLA_DTYPE_F32, NULL, 0, 1, &x)) abort();
   if (lxla_while(condition, body, &x, 1, &out)) abort();

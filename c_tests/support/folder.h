@@ -20,10 +20,8 @@ static inline int walk_folder(int folder, const char *part, const char *kept, in
     const char *name = entry->d_name;
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, kept) == 0) continue;
     int inner = openat(dirfd(entries), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner >= 0)
-      n += walk_folder(inner, part, kept, remove_them);
-    else
-      n += strstr(name, part) != NULL;
+    if (inner >= 0) n += walk_folder(inner, part, kept, remove_them);
+    else n += strstr(name, part) != NULL;
     if (remove_them) unlinkat(dirfd(entries), name, inner >= 0 ? AT_REMOVEDIR : 0);
   }
   closedir(entries);

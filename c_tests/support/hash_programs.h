@@ -23,12 +23,12 @@ typedef enum {
   PROGRAMS
 } hash_program;
 
-#define HASH_TRY(call)                                              \
-  do {                                                              \
-    if ((call) != LXLA_OK) {                                        \
+#define HASH_TRY(call)                                               \
+  do {                                                               \
+    if ((call) != LXLA_OK) {                                         \
       fprintf(stderr, "%s: %s\n", #call, lxla_last_error_message()); \
-      exit(1);                                                      \
-    }                                                               \
+      exit(1);                                                       \
+    }                                                                \
   } while (0)
 
 static const lxla_device hash_device = {LXLA_DEVICE_XLA, 0};

@@ -84,9 +84,9 @@ static inline void finish(void) {
 
 // MESH_TEST(name, "data=2,model=4") { ... }: a test on this mesh. Releases the tensors and computations that the test
 // owns.
-#define MESH_TEST(name, text)                                                   \
-  static void name##_body(void);                                              \
-  TEST(name) { start_on(text), name##_body(), finish(); }                     \
+#define MESH_TEST(name, text)                             \
+  static void name##_body(void);                          \
+  TEST(name) { start_on(text), name##_body(), finish(); } \
   static void name##_body(void)
 
 // Runs a step of the mesh and waits for it. Returns the increase of the counter DonatedBuffers.
@@ -132,8 +132,8 @@ static inline int64_t index_along(const mesh_axes *of, int64_t position, const c
 }
 
 // Computes the offsets and the sizes of the piece at a position.
-static inline void piece_at(const mesh_axes *of, int64_t position, const char *sharding, const int64_t *dims, size_t rank,
-                            int64_t *offsets, int64_t *piece) {
+static inline void piece_at(const mesh_axes *of, int64_t position, const char *sharding, const int64_t *dims,
+                            size_t rank, int64_t *offsets, int64_t *piece) {
   for (size_t i = 0; i < rank; i++) {
     int64_t index = 0, count = 1;
     if (*sharding && *sharding != '-') index = index_along(of, position, sharding, &count);
@@ -152,8 +152,7 @@ static inline lxla_tensor split_of(int32_t dtype, const int64_t *dims, size_t ra
   return own(t);
 }
 // Makes an f32 tensor on the mesh from a list of values: SPLIT("data,-", DIMS(2, 2), 1, 2, 3, 4)
-#define SPLIT(sharding, dims, ...) \
-  split_of(F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}), sharding)
+#define SPLIT(sharding, dims, ...) split_of(F32, dims, (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}), sharding)
 
 // Returns 0, 1, 2, ...
 static inline const float *numbers(void) {
@@ -193,7 +192,8 @@ static inline void has_values(const char *file, int line, lxla_tensor t, const f
   CHECK(n <= MOST_ELEMENTS);
   read_f32(t, got, n);
   for (size_t i = 0; i < n; i++)
-    if (got[i] != want[i]) FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, (double)got[i], (double)want[i]);
+    if (got[i] != want[i])
+      FAIL("%s:%d: element %zu is %.9g, want %.9g", file, line, i, (double)got[i], (double)want[i]);
 }
 // Compares an f32 tensor with a C array.
 #define HAS_VALUES(t, want, n) has_values(__FILE__, __LINE__, t, want, n)

@@ -35,12 +35,14 @@ static inline void has_near(const char *file, int line, lxla_tensor t, int32_t d
   RELEASE(t);
 }
 
-#define NEAR(t, dtype, dims, tolerance, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, tolerance)
+#define NEAR(t, dtype, dims, tolerance, ...) \
+  has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, tolerance)
 #define VALUES(t, dtype, dims, ...) has_near(__FILE__, __LINE__, t, dtype, dims, (double[]){__VA_ARGS__}, 0)
 
 // Checks that an f32 tensor has this shape, and that each value is within some units in its last place. Releases the
 // tensor.
-static inline void has_near_f32(const char *file, int line, lxla_tensor t, const int64_t *dims, size_t rank, const float *want) {
+static inline void has_near_f32(const char *file, int line, lxla_tensor t, const int64_t *dims, size_t rank,
+                                const float *want) {
   size_t n = has_type(file, line, t, LXLA_DTYPE_F32, dims, rank);
   float got[64];
   CHECK(n <= 64);

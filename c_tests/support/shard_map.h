@@ -65,7 +65,8 @@ static inline lxla_tensor mapped_one(lxla_computation body, const char *in, lxla
   return result;
 }
 
-#define TEXTS(...) (const char *const[]){__VA_ARGS__}
+#define TEXTS(...) \
+  (const char *const[]) { __VA_ARGS__ }
 
 // --- What each device should get ---
 

@@ -24,9 +24,9 @@ class Computation {
   ~Computation() { lxla_computation_release(computation_); }  ///< Calls that were recorded stay.
 
   lxla_computation handle() const noexcept { return computation_; }  ///< For calls of lazyxla.h.
-  size_t params() const { return info()[0]; }    ///< How many parameters it has.
-  size_t results() const { return info()[1]; }   ///< How many results it has.
-  size_t captured() const { return info()[2]; }  ///< How many values it captured.
+  size_t params() const { return info()[0]; }                        ///< How many parameters it has.
+  size_t results() const { return info()[1]; }                       ///< How many results it has.
+  size_t captured() const { return info()[2]; }                      ///< How many values it captured.
 
   /// Records a call with these arguments and returns its results.
   std::vector<Tensor> operator()(const std::vector<Tensor> &args) const {
@@ -53,9 +53,11 @@ class Computation {
 namespace detail {
 // Returns the handles of the inputs and of their companions (initial values or updates), one for each input.
 inline std::pair<std::vector<lxla_tensor>, std::vector<lxla_tensor>> pairs(const std::vector<Tensor> &inputs,
-                                                                          const std::vector<Tensor> &inits, const char *what) {
+                                                                           const std::vector<Tensor> &inits,
+                                                                           const char *what) {
   if (inputs.size() != inits.size())
-    throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": inputs and their companions differ in number");
+    throw Error(LXLA_INVALID_ARGUMENT,
+                std::string("lazyxla::") + what + ": inputs and their companions differ in number");
   return {handles(inputs), handles(inits)};
 }
 }  // namespace detail

@@ -8,7 +8,8 @@
 namespace lazyxla {
 
 /// Records a while loop: starts with init, and applies body as long as cond returns true.
-inline std::vector<Tensor> while_loop(const Computation &cond, const Computation &body, const std::vector<Tensor> &init) {
+inline std::vector<Tensor> while_loop(const Computation &cond, const Computation &body,
+                                      const std::vector<Tensor> &init) {
   const auto in = detail::handles(init);
   std::vector<lxla_tensor> out(in.size());
   check(lxla_while(cond.handle(), body.handle(), in.data(), in.size(), out.data()));
@@ -23,7 +24,8 @@ inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, 
   return detail::adopted(out);
 }
 /// Applies branches[index] to args; an index out of range selects the last branch.
-inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Computation> &branches, const std::vector<Tensor> &args) {
+inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Computation> &branches,
+                                       const std::vector<Tensor> &args) {
   std::vector<lxla_computation> list;
   for (const Computation &branch : branches) list.push_back(branch.handle());
   const auto in = detail::handles(args);
@@ -33,7 +35,8 @@ inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Co
 }
 /// Applies body along the leading axis of xs, in reverse order if `reverse`. Returns the final carry and the stacked
 /// results.
-inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body, const std::vector<Tensor> &init,
+inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body,
+                                                                const std::vector<Tensor> &init,
                                                                 const std::vector<Tensor> &xs, int64_t length,
                                                                 bool reverse = false) {
   const auto in = detail::handles(init), arrays = detail::handles(xs);
@@ -52,8 +55,9 @@ inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tenso
 }
 /// Calls a target registered with the device's plugin; the results have the given dtypes and shapes.
 inline std::vector<Tensor> custom_call(const std::string &target, const std::vector<Tensor> &operands,
-                                       const std::vector<std::pair<int32_t, Dims>> &results, const std::string &backend_config = "",
-                                       int32_t api_version = 0, bool has_side_effect = false) {
+                                       const std::vector<std::pair<int32_t, Dims>> &results,
+                                       const std::string &backend_config = "", int32_t api_version = 0,
+                                       bool has_side_effect = false) {
   auto options = detail::defaults<lxla_custom_call_options, lxla_custom_call_options_init>();
   options.backend_config = backend_config.empty() ? nullptr : backend_config.c_str();
   options.api_version = api_version;
@@ -66,8 +70,8 @@ inline std::vector<Tensor> custom_call(const std::string &target, const std::vec
     dims.insert(dims.end(), shape.begin(), shape.end());
   }
   const auto in = detail::handles(operands);
-  return detail::several<lxla_custom_call>(results.size(), target.c_str(), in.data(), in.size(), dtypes.data(), ranks.data(),
-                                           dims.data(), results.size(), &options);
+  return detail::several<lxla_custom_call>(results.size(), target.c_str(), in.data(), in.size(), dtypes.data(),
+                                           ranks.data(), dims.data(), results.size(), &options);
 }
 
 }  // namespace lazyxla

@@ -11,8 +11,10 @@ namespace lazyxla {
 inline Tensor one_hot(const Tensor &indices, int64_t depth, int64_t axis = -1, int32_t dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_one_hot>(indices.handle(), depth, axis, dtype);
 }
-inline Tensor tril(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_tril>(x.handle(), k); }  ///< Lower triangles.
-inline Tensor triu(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_triu>(x.handle(), k); }  ///< Upper triangles.
+/// Lower triangles.
+inline Tensor tril(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_tril>(x.handle(), k); }
+/// Upper triangles.
+inline Tensor triu(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_triu>(x.handle(), k); }
 
 }  // namespace lazyxla
 

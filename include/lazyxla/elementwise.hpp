@@ -42,7 +42,7 @@ template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R 
 /// Computes (op) x elementwise, with op one of LXLA_UNARY_*.
 inline Tensor unary(int32_t op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
 inline Tensor operator-(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
-inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }  ///< Not, bitwise.
+inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }     ///< Not, bitwise.
 
 /// Compares l (op) r elementwise, with op one of LXLA_COMPARE_*; returns pred. Operands are two tensors, or a tensor
 /// and a number on either side.
@@ -58,8 +58,8 @@ inline Tensor compare_total_order(int32_t op, const Tensor &l, const Tensor &r) 
   return Tensor::make<lxla_compare_total_order>(op, l.handle(), r.handle());
 }
 
-// members.hpp has functions for compare(). `==` and the other comparison operators are not overloaded, because they would
-// not return bool.
+// members.hpp has functions for compare(). `==` and the other comparison operators are not overloaded, because they
+// would not return bool.
 
 /// Selects on_true where pred is true, and on_false elsewhere.
 inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {
@@ -67,13 +67,16 @@ inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on
 }
 /// Selects on_true where pred is true, and on_false elsewhere; one or both of them are numbers.
 inline Tensor select(const Tensor &pred, const Scalar &on_true, const Tensor &on_false) {
-  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), on_false.handle(), nullptr);
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), on_false.handle(),
+                                                nullptr);
 }
 inline Tensor select(const Tensor &pred, const Tensor &on_true, const Scalar &on_false) {
-  return Tensor::make<lxla_select_with_scalars>(pred.handle(), on_true.handle(), nullptr, lxla_tensor{}, on_false.get());
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), on_true.handle(), nullptr, lxla_tensor{},
+                                                on_false.get());
 }
 inline Tensor select(const Tensor &pred, const Scalar &on_true, const Scalar &on_false) {
-  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), lxla_tensor{}, on_false.get());
+  return Tensor::make<lxla_select_with_scalars>(pred.handle(), lxla_tensor{}, on_true.get(), lxla_tensor{},
+                                                on_false.get());
 }
 /// Converts to another dtype, one of LXLA_DTYPE_*.
 inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
@@ -95,11 +98,15 @@ inline Tensor at_most(const Tensor &x, const Scalar &max) {
   return Tensor::make<lxla_clamp_with_scalars>(x.handle(), static_cast<const lxla_scalar *>(nullptr), max.get());
 }
 /// Returns complex numbers with these real and imaginary parts.
-inline Tensor complex(const Tensor &re, const Tensor &im) { return Tensor::make<lxla_complex>(re.handle(), im.handle()); }
+inline Tensor complex(const Tensor &re, const Tensor &im) {
+  return Tensor::make<lxla_complex>(re.handle(), im.handle());
+}
 inline Tensor real(const Tensor &x) { return Tensor::make<lxla_real>(x.handle()); }  ///< The real part.
 inline Tensor imag(const Tensor &x) { return Tensor::make<lxla_imag>(x.handle()); }  ///< The imaginary part.
 /// Reinterprets the bits as elements of another dtype.
-inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype); }
+inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) {
+  return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype);
+}
 /// Rounds floats to a format with these numbers of exponent and mantissa bits.
 inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t mantissa_bits) {
   return Tensor::make<lxla_reduce_precision>(x.handle(), exponent_bits, mantissa_bits);

@@ -100,7 +100,7 @@ struct EnvironmentOptions {
   int32_t process_id = 0;                         ///< Number of this process among several, from 0.
   int32_t process_count = 0;                      ///< How many processes run the program together.
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
-  std::string plugin_options;                     ///< Options of the plugin's client, a JSON object.
+  std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
@@ -144,7 +144,9 @@ class Environment {
     std::swap(owned_, other.owned_);
     return *this;
   }
-  ~Environment() { if (owned_) lxla_env_release(env_); }  ///< Gives up the reference.
+  ~Environment() {
+    if (owned_) lxla_env_release(env_);
+  }  ///< Gives up the reference.
 
   /// Returns a view of an environment: it neither adds nor releases a reference.
   static Environment borrow(lxla_env env) noexcept { return Environment(env); }
@@ -163,9 +165,9 @@ class Environment {
   }
   /// Returns the value of an option.
   std::string get_option(const std::string &key) const { return detail::text<lxla_env_get_option>(env_, key.c_str()); }
-  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }  ///< Of XLA devices.
+  int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }       ///< Of XLA devices.
   std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
-  void metrics_reset() { check(lxla_env_metrics_reset(env_)); }  ///< Sets all counters to 0.
+  void metrics_reset() { check(lxla_env_metrics_reset(env_)); }                           ///< Sets all counters to 0.
   /// Runs a step: enqueues all pending operations of a device, or of all devices. With `wait`, blocks until they have
   /// finished.
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }

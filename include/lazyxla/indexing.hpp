@@ -50,15 +50,18 @@ inline Tensor index_put(int32_t op, const Tensor &x, const std::vector<Tensor> &
   return Tensor::make<lxla_index_put>(op, x.handle(), list.data(), list.size(), values.handle());
 }
 /// Replaces x[start : limit : stride] on each axis by values. Strides default to 1.
-inline Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides, const Tensor &values) {
+inline Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides,
+                           const Tensor &values) {
   const int64_t *steps = strides.empty() ? nullptr : strides.data();
   if (starts.size() != limits.size() || (steps && starts.size() != strides.size()))
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::slice_assign: starts, limits and strides differ in length");
-  return Tensor::make<lxla_slice_assign>(x.handle(), starts.data(), limits.data(), steps, starts.size(), values.handle());
+  return Tensor::make<lxla_slice_assign>(x.handle(), starts.data(), limits.data(), steps, starts.size(),
+                                         values.handle());
 }
 /// Finds the elements of x that are not 0. Returns `size` indices for each axis, in row-major order and padded with
 /// `fill`, then the number of elements that are not 0.
-inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill = 0, int32_t index_dtype = LXLA_DTYPE_S64) {
+inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill = 0,
+                                   int32_t index_dtype = LXLA_DTYPE_S64) {
   std::vector<lxla_tensor> places(x.rank() + 1);
   check(lxla_nonzero(x.handle(), size, fill, index_dtype, places.data(), places.size() - 1, &places.back()));
   std::vector<Tensor> result;
@@ -83,8 +86,10 @@ struct GatherDimensions {
 inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensions &d) {
   auto options = detail::defaults<lxla_gather_options, lxla_gather_options_init>();
   options.offset_dims = d.offset_dims.data(), options.n_offset_dims = d.offset_dims.size();
-  options.collapsed_slice_dims = d.collapsed_slice_dims.data(), options.n_collapsed_slice_dims = d.collapsed_slice_dims.size();
-  options.operand_batching_dims = d.operand_batching_dims.data(), options.n_operand_batching_dims = d.operand_batching_dims.size();
+  options.collapsed_slice_dims = d.collapsed_slice_dims.data(),
+  options.n_collapsed_slice_dims = d.collapsed_slice_dims.size();
+  options.operand_batching_dims = d.operand_batching_dims.data(),
+  options.n_operand_batching_dims = d.operand_batching_dims.size();
   options.start_indices_batching_dims = d.start_indices_batching_dims.data();
   options.n_start_indices_batching_dims = d.start_indices_batching_dims.size();
   options.start_index_map = d.start_index_map.data(), options.n_start_index_map = d.start_index_map.size();
@@ -96,18 +101,22 @@ inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensi
 
 /// Dimension numbers of scatter, named as in lxla_scatter_options.
 struct ScatterDimensions {
-  Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims, scatter_dims_to_operand_dims;
+  Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims,
+      scatter_dims_to_operand_dims;
   int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
   bool indices_are_sorted = false;  ///< A promise.
   bool unique_indices = false;      ///< A promise.
 };
 /// Combines slices of updates into tensors of one shape at the indices.
-inline std::vector<Tensor> scatter(const Computation &combiner, const std::vector<Tensor> &inputs, const Tensor &indices,
-                                   const std::vector<Tensor> &updates, const ScatterDimensions &d) {
+inline std::vector<Tensor> scatter(const Computation &combiner, const std::vector<Tensor> &inputs,
+                                   const Tensor &indices, const std::vector<Tensor> &updates,
+                                   const ScatterDimensions &d) {
   auto options = detail::defaults<lxla_scatter_options, lxla_scatter_options_init>();
   options.update_window_dims = d.update_window_dims.data(), options.n_update_window_dims = d.update_window_dims.size();
-  options.inserted_window_dims = d.inserted_window_dims.data(), options.n_inserted_window_dims = d.inserted_window_dims.size();
-  options.input_batching_dims = d.input_batching_dims.data(), options.n_input_batching_dims = d.input_batching_dims.size();
+  options.inserted_window_dims = d.inserted_window_dims.data(),
+  options.n_inserted_window_dims = d.inserted_window_dims.size();
+  options.input_batching_dims = d.input_batching_dims.data(),
+  options.n_input_batching_dims = d.input_batching_dims.size();
   options.scatter_indices_batching_dims = d.scatter_indices_batching_dims.data();
   options.n_scatter_indices_batching_dims = d.scatter_indices_batching_dims.size();
   options.scatter_dims_to_operand_dims = d.scatter_dims_to_operand_dims.data();
@@ -116,7 +125,8 @@ inline std::vector<Tensor> scatter(const Computation &combiner, const std::vecto
   options.indices_are_sorted = d.indices_are_sorted ? 1 : 0;
   options.unique_indices = d.unique_indices ? 1 : 0;
   const auto [in, from] = detail::pairs(inputs, updates, "scatter");
-  return detail::several<lxla_scatter>(in.size(), combiner.handle(), in.data(), indices.handle(), from.data(), in.size(), &options);
+  return detail::several<lxla_scatter>(in.size(), combiner.handle(), in.data(), indices.handle(), from.data(),
+                                       in.size(), &options);
 }
 
 }  // namespace lazyxla

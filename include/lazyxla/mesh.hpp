@@ -38,29 +38,32 @@ class Mesh {
                                           ordinals.empty() ? nullptr : ordinals.data());
   }
   /// Adds a reference to the same mesh.
-  Mesh(const Mesh &other) : mesh_(other.mesh_), env_(other.env_) { if (mesh_.id != 0) check(lxla_mesh_retain(mesh_)); }
+  Mesh(const Mesh &other) : mesh_(other.mesh_), env_(other.env_) {
+    if (mesh_.id != 0) check(lxla_mesh_retain(mesh_));
+  }
   /// Moves the reference; the moved-from object has none.
   Mesh(Mesh &&other) noexcept : mesh_(std::exchange(other.mesh_, lxla_mesh{})), env_(other.env_) {}
   /// Releases the present reference, then copies or moves the other's.
   Mesh &operator=(Mesh other) noexcept { return std::swap(mesh_, other.mesh_), std::swap(env_, other.env_), *this; }
   ~Mesh() { lxla_mesh_release(mesh_); }  ///< Gives up the reference.
 
-  lxla_mesh handle() const noexcept { return mesh_; }                             ///< For calls of lazyxla.h.
-  lxla_device device() const { return detail::get<lxla_mesh_device>(mesh_); }     ///< Its device, a place as any other.
+  lxla_mesh handle() const noexcept { return mesh_; }                          ///< For calls of lazyxla.h.
+  lxla_device device() const { return detail::get<lxla_mesh_device>(mesh_); }  ///< Its device, a place as any other.
   /// Returns the mesh as a device of its environment.
   Place place() const {
     Place at(device());
     at.env = env_;
     return at;
   }
-  std::string info() const { return detail::text<lxla_mesh_info>(mesh_); }        ///< Axes and devices, as JSON.
+  std::string info() const { return detail::text<lxla_mesh_info>(mesh_); }  ///< Axes and devices, as JSON.
 
   /// Returns a tensor on this mesh with the value of x and a sharding.
   Tensor shard(const Tensor &x, const std::string &sharding) const {
     return Tensor::make<lxla_tensor_shard>(x.handle(), mesh_, sharding.c_str());
   }
   /// Creates a tensor on this mesh from row-major elements, with a sharding.
-  template <class T> Tensor from_host(const std::vector<T> &values, const Dims &dims, const std::string &sharding) const {
+  template <class T> Tensor from_host(const std::vector<T> &values, const Dims &dims,
+                                      const std::string &sharding) const {
     const auto &elements = detail::contiguous(values);
     return Tensor::make<lxla_tensor_from_host_sharded>(mesh_, dtype_of<T>(), dims.data(), dims.size(), elements.data(),
                                                        elements.size() * sizeof(elements[0]), sharding.c_str());
@@ -74,7 +77,8 @@ class Mesh {
     const auto in = detail::handles(args);
     const auto inputs = detail::texts(in_shardings), outputs = detail::texts(out_shardings);
     std::vector<lxla_tensor> out(outputs.size());
-    check(lxla_shard_map(body.handle(), mesh_, inputs.data(), in.data(), in.size(), outputs.data(), out.data(), out.size()));
+    check(lxla_shard_map(body.handle(), mesh_, inputs.data(), in.data(), in.size(), outputs.data(), out.data(),
+                         out.size()));
     return detail::adopted(out);
   }
 

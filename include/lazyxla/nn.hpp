@@ -13,28 +13,32 @@ inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla
 /// Computes e^x, divided by its sum over an axis.
 inline Tensor softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }
 /// Computes the logarithm of softmax.
-inline Tensor log_softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_log_softmax>(x.handle(), axis); }
+inline Tensor log_softmax(const Tensor &x, int64_t axis = -1) {
+  return Tensor::make<lxla_log_softmax>(x.handle(), axis);
+}
 /// Computes (x - mean) / sqrt(variance + epsilon) * scale + offset over axes; scale and offset are optional.
 inline Tensor layer_norm(const Tensor &x, const Dims &axes, const Tensor &scale = {}, const Tensor &offset = {},
                          double epsilon = 1e-5) {
-  return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(), epsilon);
+  return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(),
+                                       epsilon);
 }
 /// Normalizes a batch. Returns the result, and mean and variance of each feature.
-inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset, double epsilon,
-                                                 int64_t feature_axis) {
+inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset,
+                                                 double epsilon, int64_t feature_axis) {
   return detail::these<lxla_batch_norm_training, 3>(x.handle(), scale.handle(), offset.handle(), epsilon, feature_axis);
 }
 /// Normalizes a batch with a given mean and variance.
 inline Tensor batch_norm_inference(const Tensor &x, const Tensor &scale, const Tensor &offset, const Tensor &mean,
                                    const Tensor &variance, double epsilon, int64_t feature_axis) {
-  return Tensor::make<lxla_batch_norm_inference>(x.handle(), scale.handle(), offset.handle(), mean.handle(), variance.handle(),
-                                                 epsilon, feature_axis);
+  return Tensor::make<lxla_batch_norm_inference>(x.handle(), scale.handle(), offset.handle(), mean.handle(),
+                                                 variance.handle(), epsilon, feature_axis);
 }
 /// Computes the gradients of batch_norm_training's result with respect to x, scale and offset.
-inline std::array<Tensor, 3> batch_norm_grad(const Tensor &x, const Tensor &scale, const Tensor &mean, const Tensor &variance,
-                                             const Tensor &grad_output, double epsilon, int64_t feature_axis) {
-  return detail::these<lxla_batch_norm_grad, 3>(x.handle(), scale.handle(), mean.handle(), variance.handle(), grad_output.handle(),
-                                                epsilon, feature_axis);
+inline std::array<Tensor, 3> batch_norm_grad(const Tensor &x, const Tensor &scale, const Tensor &mean,
+                                             const Tensor &variance, const Tensor &grad_output, double epsilon,
+                                             int64_t feature_axis) {
+  return detail::these<lxla_batch_norm_grad, 3>(x.handle(), scale.handle(), mean.handle(), variance.handle(),
+                                                grad_output.handle(), epsilon, feature_axis);
 }
 
 /// Options of a convolution, as in lxla_convolution_options. A list has one number for each spatial axis, or is empty.

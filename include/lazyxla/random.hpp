@@ -8,7 +8,8 @@
 namespace lazyxla {
 
 /// Returns the next state of a generator, one of LXLA_RNG_*, and random bits.
-inline std::array<Tensor, 2> rng_bit_generator(int32_t algorithm, const Tensor &state, int32_t dtype, const Dims &dims) {
+inline std::array<Tensor, 2> rng_bit_generator(int32_t algorithm, const Tensor &state, int32_t dtype,
+                                               const Dims &dims) {
   return detail::these<lxla_rng_bit_generator, 2>(algorithm, state.handle(), dtype, dims.data(), dims.size());
 }
 /// Returns random integers over all values of the dtype from a key, u32[2].

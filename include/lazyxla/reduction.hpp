@@ -29,7 +29,8 @@ inline Tensor variance(const Tensor &x, const Dims &axes, double correction = 0,
 }
 /// Computes the standard deviation over axes: the square root of the variance.
 inline Tensor standard_deviation(const Tensor &x, const Dims &axes, double correction = 0, bool keep = false) {
-  return Tensor::make<lxla_standard_deviation>(x.handle(), detail::axes_of(axes), axes.size(), correction, keep ? 1 : 0);
+  return Tensor::make<lxla_standard_deviation>(x.handle(), detail::axes_of(axes), axes.size(), correction,
+                                               keep ? 1 : 0);
 }
 /// Computes log(sum(e^x)) over axes.
 inline Tensor logsumexp(const Tensor &x, const Dims &axes, bool keep = false) {
@@ -57,10 +58,11 @@ inline Tensor cumsum(const Tensor &x, int64_t axis) { return cumulative(LXLA_RED
 inline Tensor cumprod(const Tensor &x, int64_t axis) { return cumulative(LXLA_REDUCE_PRODUCT, x, axis); }
 
 /// Reduces tensors of one shape jointly over axes by a computation.
-inline std::vector<Tensor> reduce_with(const Computation &body, const std::vector<Tensor> &inputs, const std::vector<Tensor> &inits,
-                                       const Dims &axes) {
+inline std::vector<Tensor> reduce_with(const Computation &body, const std::vector<Tensor> &inputs,
+                                       const std::vector<Tensor> &inits, const Dims &axes) {
   const auto [in, first] = detail::pairs(inputs, inits, "reduce_with");
-  return detail::several<lxla_reduce_with>(in.size(), body.handle(), in.data(), first.data(), in.size(), axes.data(), axes.size());
+  return detail::several<lxla_reduce_with>(in.size(), body.handle(), in.data(), first.data(), in.size(), axes.data(),
+                                           axes.size());
 }
 
 /// Windows over a tensor, as in lxla_window_options. A list has one number for each axis, or is empty.
@@ -70,7 +72,9 @@ struct Windows {
   /// Returns the options for lazyxla.h; they point to the lists of this object.
   lxla_window_options options() const {
     auto options = detail::defaults<lxla_window_options, lxla_window_options_init>();
-    const auto list = [&](const Dims &numbers) { return detail::list_of(numbers, window_dimensions.size(), "Windows"); };
+    const auto list = [&](const Dims &numbers) {
+      return detail::list_of(numbers, window_dimensions.size(), "Windows");
+    };
     options.rank = window_dimensions.size();
     options.window_dimensions = window_dimensions.data();
     options.strides = list(strides);
@@ -82,18 +86,18 @@ struct Windows {
   }
 };
 /// Reduces each window of tensors of one shape jointly by a computation.
-inline std::vector<Tensor> reduce_window(const Computation &body, const std::vector<Tensor> &inputs, const std::vector<Tensor> &inits,
-                                         const Windows &windows) {
+inline std::vector<Tensor> reduce_window(const Computation &body, const std::vector<Tensor> &inputs,
+                                         const std::vector<Tensor> &inits, const Windows &windows) {
   const auto [in, first] = detail::pairs(inputs, inits, "reduce_window");
   const lxla_window_options options = windows.options();
   return detail::several<lxla_reduce_window>(in.size(), body.handle(), in.data(), first.data(), in.size(), &options);
 }
 /// Computes the gradient of a pooling: combines source into the element selected in each window.
-inline Tensor select_and_scatter(const Computation &select, const Computation &combiner, const Tensor &x, const Tensor &source,
-                                 const Tensor &init, const Windows &windows) {
+inline Tensor select_and_scatter(const Computation &select, const Computation &combiner, const Tensor &x,
+                                 const Tensor &source, const Tensor &init, const Windows &windows) {
   const lxla_window_options options = windows.options();
-  return Tensor::make<lxla_select_and_scatter>(select.handle(), combiner.handle(), x.handle(), source.handle(), init.handle(),
-                                               &options);
+  return Tensor::make<lxla_select_and_scatter>(select.handle(), combiner.handle(), x.handle(), source.handle(),
+                                               init.handle(), &options);
 }
 
 }  // namespace lazyxla

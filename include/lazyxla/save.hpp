@@ -23,7 +23,7 @@ inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(cons
 /// Options of a save, as in lxla_save_options.
 struct SaveOptions {
   std::map<std::string, std::string> metadata;  ///< Metadata of the file. If it is empty, none is given.
-  bool keep_metadata = true;  ///< Whether the metadata of the replaced file is kept if none is given.
+  bool keep_metadata = true;                    ///< Whether the metadata of the replaced file is kept if none is given.
 };
 
 namespace detail {
@@ -66,7 +66,8 @@ class AsyncSave {
   AsyncSave(const std::string &path, const Named &named, const SaveOptions &options) {
     const auto lists = detail::lists(named);
     detail::with_save_options(options, [&](const lxla_save_options *given) {
-      return lxla_save_async_with_options(path.c_str(), lists.first.data(), lists.second.data(), named.size(), given, &ticket_);
+      return lxla_save_async_with_options(path.c_str(), lists.first.data(), lists.second.data(), named.size(), given,
+                                          &ticket_);
     });
   }
   AsyncSave(const AsyncSave &) = delete;

@@ -21,7 +21,8 @@ inline Tensor flip(const Tensor &x) { return detail::along_all<lxla_flip>(x); }
 inline Tensor flip(const Tensor &x, const Dims &axes) { return detail::listed<lxla_flip>(x, axes); }
 /// Shifts the elements along axes; elements shifted beyond one end reenter at the other.
 inline Tensor roll(const Tensor &x, const Dims &shifts, const Dims &axes) {
-  if (shifts.size() != axes.size()) throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::roll: shifts and axes differ in length");
+  if (shifts.size() != axes.size())
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::roll: shifts and axes differ in length");
   return Tensor::make<lxla_roll>(x.handle(), shifts.data(), axes.data(), axes.size());
 }
 /// Removes all axes of size 1.
@@ -78,7 +79,9 @@ inline Tensor pad(const Tensor &x, const Scalar &value, const Dims &low, const D
 /// Repeats the whole tensor along each axis.
 inline Tensor tile(const Tensor &x, const Dims &repeats) { return detail::listed<lxla_tile>(x, repeats); }
 /// Repeats each slice along an axis.
-inline Tensor repeat(const Tensor &x, int64_t repeats, int64_t axis) { return Tensor::make<lxla_repeat>(x.handle(), repeats, axis); }
+inline Tensor repeat(const Tensor &x, int64_t repeats, int64_t axis) {
+  return Tensor::make<lxla_repeat>(x.handle(), repeats, axis);
+}
 
 }  // namespace lazyxla
 

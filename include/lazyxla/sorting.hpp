@@ -8,7 +8,8 @@
 namespace lazyxla {
 
 /// Sorts tensors of one shape jointly along an axis by a comparator.
-inline std::vector<Tensor> sort(const Computation &comparator, const std::vector<Tensor> &inputs, int64_t axis = -1, bool stable = true) {
+inline std::vector<Tensor> sort(const Computation &comparator, const std::vector<Tensor> &inputs, int64_t axis = -1,
+                                bool stable = true) {
   const auto in = detail::handles(inputs);
   return detail::several<lxla_sort>(in.size(), comparator.handle(), in.data(), in.size(), axis, stable ? 1 : 0);
 }
@@ -44,7 +45,8 @@ inline Unique unique(const Tensor &x, int64_t size, const Tensor &fill = {}, int
 
 /// Returns the positions at which values would be inserted into an ascending row: before equal elements, or after them
 /// with `right`.
-inline Tensor searchsorted(const Tensor &sorted, const Tensor &values, bool right = false, int32_t index_dtype = LXLA_DTYPE_S64) {
+inline Tensor searchsorted(const Tensor &sorted, const Tensor &values, bool right = false,
+                           int32_t index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_searchsorted>(sorted.handle(), values.handle(), right ? 1 : 0, index_dtype);
 }
 

@@ -45,7 +45,9 @@ class Tensor {
  public:
   Tensor() noexcept = default;  ///< No tensor: calls with it give INVALID_HANDLE.
   /// Adds a reference to the same tensor.
-  Tensor(const Tensor &other) : tensor_(other.tensor_) { if (tensor_.id != 0) check(lxla_tensor_retain(tensor_)); }
+  Tensor(const Tensor &other) : tensor_(other.tensor_) {
+    if (tensor_.id != 0) check(lxla_tensor_retain(tensor_));
+  }
   /// Moves the reference; the moved-from object has none.
   Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
   /// Releases the present reference, then copies or moves the other's.
@@ -66,10 +68,10 @@ class Tensor {
     return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
   }
   /// Uses row-major bytes in place where that is possible, and calls `release(user)` when they are no longer needed.
-  static Tensor borrow_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, lxla_release_fn release,
-                             void *user, const Place &at = {}) {
-    return make<lxla_tensor_from_host_borrowed>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes, release,
-                                                user);
+  static Tensor borrow_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype,
+                             lxla_release_fn release, void *user, const Place &at = {}) {
+    return make<lxla_tensor_from_host_borrowed>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes,
+                                                release, user);
   }
   /// Creates a tensor from `count` row-major elements.
   template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
@@ -88,7 +90,8 @@ class Tensor {
   static Tensor full_exact(const Dims &dims, const Scalar &value, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_full_with_scalar>(at.env, at.device, dtype, dims.data(), dims.size(), value.get());
   }
-  /// Creates a tensor of rank 0 whose value changes from step to step: a parameter of programs from the first compile on.
+  /// Creates a tensor of rank 0 whose value changes from step to step: a parameter of programs from the first compile
+  /// on.
   static Tensor varying(const Scalar &value, int32_t dtype, const Place &at = {}) {
     return make<lxla_tensor_varying_scalar>(at.env, at.device, dtype, value.get());
   }
@@ -97,7 +100,8 @@ class Tensor {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
   }
   /// Creates start, start + step, ..., up to but excluding stop.
-  static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+  static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32,
+                       const Place &at = {}) {
     return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
   }
   /// Like arange, for numbers that may be 64-bit integers.
@@ -116,7 +120,8 @@ class Tensor {
     return make<lxla_linspace>(at.env, at.device, dtype, start, stop, count, endpoint ? 1 : 0);
   }
   /// Creates a matrix with ones on diagonal k and zeros elsewhere.
-  static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+  static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32,
+                    const Place &at = {}) {
     return make<lxla_eye>(at.env, at.device, dtype, rows, columns, k);
   }
   /// Creates a tensor from a DLManagedTensorVersioned, of which it takes ownership: shares its memory, or with `copy`
@@ -267,7 +272,8 @@ template <auto call, size_t n, class... Inputs> std::array<Tensor, n> these(Inpu
 // Returns a pointer to a list with one number for each axis, or NULL if it is empty.
 inline const int64_t *list_of(const Dims &numbers, size_t rank, const char *what) {
   if (numbers.empty()) return nullptr;
-  if (numbers.size() != rank) throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": its lists differ in length");
+  if (numbers.size() != rank)
+    throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": its lists differ in length");
   return numbers.data();
 }
 

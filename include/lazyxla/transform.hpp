@@ -9,8 +9,8 @@ namespace lazyxla {
 
 /// Options of reverse mode, as in lxla_vjp_options.
 struct VjpOptions {
-  std::optional<std::vector<size_t>> wrt;  ///< Parameters by which to differentiate; by default all that can be.
-  bool captured = false;                   ///< Whether to differentiate by captured values too.
+  std::optional<std::vector<size_t>> wrt;         ///< Parameters by which to differentiate; by default all that can be.
+  bool captured = false;                          ///< Whether to differentiate by captured values too.
   int32_t checkpoint = LXLA_CHECKPOINT_SAVE_ALL;  ///< What the forward pass saves: one of LXLA_CHECKPOINT_*.
   std::vector<std::string> saved_names;           ///< Names of the values that SAVE_NAMED saves.
 };
@@ -52,7 +52,8 @@ template <class Call> void with_vjp_options(const VjpOptions &given, Call call) 
 /// Returns the forward-mode derivative of f: it takes f's parameters, then one tangent for each differentiable one, and
 /// returns f's results, then one tangent for each differentiable one.
 inline Computation jvp(const Computation &f) {
-  return Computation::adopt(detail::get<lxla_computation_jvp>(f.handle(), static_cast<const size_t *>(nullptr), size_t{0}));
+  return Computation::adopt(
+      detail::get<lxla_computation_jvp>(f.handle(), static_cast<const size_t *>(nullptr), size_t{0}));
 }
 /// Returns the forward-mode derivative of f, with tangents of the listed parameters only.
 inline Computation jvp(const Computation &f, const std::vector<size_t> &wrt) {
@@ -79,21 +80,24 @@ inline Computation value_and_grad(const Computation &f, const VjpOptions &option
 /// Returns f over a batch. in_axes and out_axes list the batch axis of each parameter and result; -1 for one without a
 /// batch axis.
 inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &out_axes, int64_t size) {
-  return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(), out_axes.data(),
-                                                               out_axes.size(), size));
+  return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(),
+                                                               out_axes.data(), out_axes.size(), size));
 }
-/// Returns f with a checkpoint policy of its own, one of LXLA_CHECKPOINT_*: its derivatives save what the policy says of
-/// its inside. saved_names are for LXLA_CHECKPOINT_SAVE_NAMED.
+/// Returns f with a checkpoint policy of its own, one of LXLA_CHECKPOINT_*: its derivatives save what the policy says
+/// of its inside. saved_names are for LXLA_CHECKPOINT_SAVE_NAMED.
 inline Computation checkpoint(const Computation &f, int32_t policy, const std::vector<std::string> &saved_names = {}) {
   const std::vector<const char *> names = detail::pointers(saved_names);
   return Computation::adopt(detail::get<lxla_computation_checkpoint>(f.handle(), policy, names.data(), names.size()));
 }
 /// Returns f with its captured values as further parameters, after its own.
-inline Computation lift(const Computation &f) { return Computation::adopt(detail::get<lxla_computation_lift>(f.handle())); }
+inline Computation lift(const Computation &f) {
+  return Computation::adopt(detail::get<lxla_computation_lift>(f.handle()));
+}
 /// Returns primal with a custom reverse-mode derivative: backward, applied to the residuals that forward returns. A
 /// custom forward-mode derivative of primal stays.
 inline Computation with_vjp(const Computation &primal, const Computation &forward, const Computation &backward) {
-  return Computation::adopt(detail::get<lxla_computation_with_vjp>(primal.handle(), forward.handle(), backward.handle()));
+  return Computation::adopt(
+      detail::get<lxla_computation_with_vjp>(primal.handle(), forward.handle(), backward.handle()));
 }
 /// Returns primal with a custom forward-mode derivative; reverse mode transposes it, unless primal has a custom
 /// reverse-mode derivative, which stays.
@@ -109,8 +113,8 @@ inline Computation with_vmap(const Computation &primal, const Computation &batch
 /// Records the gradients of the sum of pending scalars with respect to the current values of xs.
 inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::vector<Tensor> &xs) {
   const auto of = detail::handles(ys), by = detail::handles(xs);
-  return detail::several<lxla_gradients>(by.size(), of.data(), of.size(), static_cast<const lxla_tensor *>(nullptr), by.data(),
-                                         by.size());
+  return detail::several<lxla_gradients>(by.size(), of.data(), of.size(), static_cast<const lxla_tensor *>(nullptr),
+                                         by.data(), by.size());
 }
 /// Records the gradients of pending ys of any shape, each with its cotangent, summed over ys.
 inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::vector<Tensor> &xs,
