@@ -109,7 +109,7 @@ bench-counts: plugin plugins configure  ## Instructions of recording and of a ca
 
 check: $(FORMAT_STAMP)  ## What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md.
 	cargo fmt --all --check
-	$(TOOLS)/bin/clang-format --dry-run --Werror $(C_FILES)
+	@$(TOOLS)/bin/clang-format --dry-run --Werror $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache --check $(PYTHON_FOLDERS)
 	$(TOOLS)/bin/ruff check --no-cache $(PYTHON_FOLDERS)
 	$(TOOLS)/bin/python tools/check_links.py
@@ -121,7 +121,7 @@ check: $(FORMAT_STAMP)  ## What must hold besides the tests: formats, lints, doc
 
 format: $(FORMAT_STAMP)  ## Formats Rust, C, C++ and Python.
 	cargo fmt
-	$(TOOLS)/bin/clang-format -i $(C_FILES)
+	@$(TOOLS)/bin/clang-format -i $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache $(PYTHON_FOLDERS)
 
 header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md.

@@ -75,11 +75,11 @@ fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> 
             ops::matmul(t, x, g)?
         } else {
             // With one axis of rows, or two.
-            let (x, g) = match n[2] % 2 {
-                0 => (x, g),
-                _ => (ops::expand_dims(t, x, &[0])?, ops::expand_dims(t, g, &[0])?),
+            let (x, g, rows): (_, _, &[i64]) = if n[2] < 128 {
+                (x, g, &[0])
+            } else {
+                (ops::expand_dims(t, x, &[0])?, ops::expand_dims(t, g, &[0])?, &[0, 1])
             };
-            let rows: &[i64] = if n[2] % 2 == 0 { &[0] } else { &[0, 1] };
             let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: rows, rhs_contracting: rows };
             ops::dot_general(t, x, g, &axes, None)?
         };
