@@ -1,7 +1,7 @@
 //! Construction of a function: its steps in order, without those that nothing uses, and a register for each result.
 
 use super::super::integer::Integer;
-use super::lane::{self, Lane};
+use super::lane::{self, Lane, WithScalar};
 use super::run::Fused;
 use super::step::{Class, Place, Step, Work};
 use crate::ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
@@ -28,6 +28,8 @@ enum Form<T> {
     Sum(usize, Vec<T>),
     /// That, times the value.
     Product(usize, Vec<T>),
+    /// The magnitude of a value.
+    Magnitude(usize),
     /// The comparison of a value with a constant.
     Test(CompareOp, usize, T),
     /// The comparison of two integers.
@@ -115,7 +117,13 @@ impl<T: Lane> Builder<T> {
     pub fn unary(&mut self, op: UnaryOp, x: Value) -> Option<Value> {
         match (op, x.class) {
             (UnaryOp::IsFinite, Class::Float) => self.push(Class::Mask, Work::ToBits(lane::is_finite::<T>), &[x]),
-            (_, Class::Float) => self.push(Class::Float, Work::Map(lane::map(op)?), &[x]),
+            (_, Class::Float) => {
+                let made = self.push(Class::Float, Work::Map(lane::map(op)?), &[x])?;
+                if op == UnaryOp::Abs {
+                    self.nodes[made.index].form = Form::Magnitude(x.index);
+                }
+                Some(made)
+            }
             (UnaryOp::Negate, class @ Class::Integer { .. }) => {
                 let zero = self.repeated(class, 0)?;
                 self.binary(BinaryOp::Subtract, zero, x)
@@ -234,10 +242,10 @@ impl<T: Lane> Builder<T> {
             let x = Value { index: x, class: Class::Float };
             match (self.scalar_of(a), self.scalar_of(b)) {
                 (Some(by), _) if b == x => {
-                    return self.push(x.class, Work::Replace(lane::replace(op, false), [scalar, by]), &[x]);
+                    return self.push(x.class, Work::Replace(lane::replace(op, false), scalar, by.bits()), &[x]);
                 }
                 (_, Some(by)) if a == x => {
-                    return self.push(x.class, Work::Replace(lane::replace(op, true), [scalar, by]), &[x]);
+                    return self.push(x.class, Work::Replace(lane::replace(op, true), scalar, by.bits()), &[x]);
                 }
                 _ => {}
             }
@@ -272,9 +280,17 @@ impl<T: Lane> Builder<T> {
     /// Records predicates as bytes: a comparison writes them itself.
     fn preds(&mut self, masks: Value) -> Option<Value> {
         let value = |index: usize| Value { index, class: masks.class };
+        let is_zero = |index: usize| matches!(self.nodes[index].work, Work::Constant(0));
         match self.nodes[masks.index].form {
+            Form::IntegerTest(CompareOp::Lt, true, [x, zero]) if is_zero(zero) => {
+                self.push(Class::Pred, Work::SignBits, &[value(x)])
+            }
             Form::Test(op, x, scalar) => {
-                self.push(Class::Pred, Work::TestScalarToPreds(lane::test_scalar_to_preds(op), scalar), &[value(x)])
+                let (kernel, of) = match (op, &self.nodes[x].form) {
+                    (CompareOp::Eq, Form::Magnitude(of)) => (lane::magnitude_is::<T> as WithScalar<T, u8>, *of),
+                    _ => (lane::test_scalar_to_preds::<T>(op), x),
+                };
+                self.push(Class::Pred, Work::TestScalarToPreds(kernel, scalar), &[value(of)])
             }
             Form::IntegerTest(op, signed, [a, b]) => {
                 let operands = if matches!(op, CompareOp::Gt | CompareOp::Ge) { [b, a] } else { [a, b] };

@@ -17,15 +17,23 @@ pub type WithScalar<A, O> = fn(&[A], A, &mut Writer<O>);
 /// Selects by a comparison of the first operand with a constant.
 pub type SelectIf<T, B> = fn(&[T], T, [&[B]; 2], &mut Writer<B>);
 
-/// A loop over one operand and two constants.
-pub type Replace<T> = fn(&[T], [T; 2], &mut Writer<T>);
+/// Replaces elements by a comparison with a constant.
+pub type Replace<T, B> = fn(&[T], &[B], T, B, &mut Writer<B>);
 
 /// The unsigned integer with the width of a float: the type of masks, all of whose bits are equal, and of integers of
 /// either sign.
-pub trait Word: Integer + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {}
+pub trait Word: Integer + PartialOrd + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+    /// All bits but the highest.
+    const MAX_SIGNED: Self;
+}
 
-impl Word for u32 {}
-impl Word for u64 {}
+impl Word for u32 {
+    const MAX_SIGNED: u32 = u32::MAX >> 1;
+}
+
+impl Word for u64 {
+    const MAX_SIGNED: u64 = u64::MAX >> 1;
+}
 
 /// A float type in which functions are evaluated.
 pub trait Lane: Real {
@@ -37,6 +45,8 @@ pub trait Lane: Real {
 
     /// The bits, of which the low ones are those of the float.
     fn of_bits(bits: u64) -> Self;
+    /// The bits.
+    fn bits(self) -> Self::Bits;
     /// Comparison of integers, to a mask.
     fn integer_test(op: CompareOp, signed: bool) -> Kernel2<Self::Bits, Self::Bits>;
     /// Conversion from integers.
@@ -57,6 +67,10 @@ macro_rules! lane {
 
             fn of_bits(bits: u64) -> $T {
                 $T::from_bits(bits as $Bits)
+            }
+
+            fn bits(self) -> $Bits {
+                self.to_bits()
             }
 
             fn integer_test(op: CompareOp, signed: bool) -> Kernel2<$Bits, $Bits> {
@@ -248,13 +262,24 @@ pub fn test_scalar<T: Lane>(op: CompareOp) -> WithScalar<T, T::Bits> {
 pub fn test_scalar_to_preds<T: Lane>(op: CompareOp) -> WithScalar<T, u8> {
     use CompareOp::*;
     match op {
-        Eq => |x, c, out| out.map(x, |x| u8::from(x == c)),
-        Ne => |x, c, out| out.map(x, |x| u8::from(x != c)),
-        Lt => |x, c, out| out.map(x, |x| u8::from(x < c)),
-        Le => |x, c, out| out.map(x, |x| u8::from(x <= c)),
-        Gt => |x, c, out| out.map(x, |x| u8::from(x > c)),
-        Ge => |x, c, out| out.map(x, |x| u8::from(x >= c)),
+        Eq => |x, c, out| out.compute(x, |x| u8::from(x == c)),
+        Ne => |x, c, out| out.compute(x, |x| u8::from(x != c)),
+        Lt => |x, c, out| out.compute(x, |x| u8::from(x < c)),
+        Le => |x, c, out| out.compute(x, |x| u8::from(x <= c)),
+        Gt => |x, c, out| out.compute(x, |x| u8::from(x > c)),
+        Ge => |x, c, out| out.compute(x, |x| u8::from(x >= c)),
     }
+}
+
+/// Whether the magnitude is a constant, as pred.
+pub fn magnitude_is<T: Lane>(x: &[T], c: T, out: &mut Writer<u8>) {
+    out.compute(x, |x| u8::from(x.abs() == c));
+}
+
+/// Sign bits, as pred.
+pub fn sign_bits<B: Word>(x: &[B], out: &mut Writer<u8>) {
+    let magnitude = B::MAX_SIGNED;
+    out.compute(x, |x| u8::from(x > magnitude));
 }
 
 /// Selection by a comparison with a constant.
@@ -270,23 +295,26 @@ pub fn select_if<T: Lane>(op: CompareOp) -> SelectIf<T, T::Bits> {
     }
 }
 
-/// Replaces elements for which a comparison with the first constant holds, or with `is_kept` those for which it does not,
-/// by the second constant.
-pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T> {
+/// Replaces the elements for which a comparison with a constant holds, or with `is_kept` those for which it does not.
+/// The elements are passed as floats and as bits.
+pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T, T::Bits> {
     use CompareOp::*;
-    match (op, is_kept) {
-        (Eq, false) => |x, [c, by], out| out.compute(x, |x| if x == c { by } else { x }),
-        (Ne, false) => |x, [c, by], out| out.compute(x, |x| if x != c { by } else { x }),
-        (Lt, false) => |x, [c, by], out| out.compute(x, |x| if x < c { by } else { x }),
-        (Le, false) => |x, [c, by], out| out.compute(x, |x| if x <= c { by } else { x }),
-        (Gt, false) => |x, [c, by], out| out.compute(x, |x| if x > c { by } else { x }),
-        (Ge, false) => |x, [c, by], out| out.compute(x, |x| if x >= c { by } else { x }),
-        (Eq, true) => |x, [c, by], out| out.compute(x, |x| if x == c { x } else { by }),
-        (Ne, true) => |x, [c, by], out| out.compute(x, |x| if x != c { x } else { by }),
-        (Lt, true) => |x, [c, by], out| out.compute(x, |x| if x < c { x } else { by }),
-        (Le, true) => |x, [c, by], out| out.compute(x, |x| if x <= c { x } else { by }),
-        (Gt, true) => |x, [c, by], out| out.compute(x, |x| if x > c { x } else { by }),
-        (Ge, true) => |x, [c, by], out| out.compute(x, |x| if x >= c { x } else { by }),
+    macro_rules! by {
+        ($op:tt) => {
+            if is_kept {
+                |x, bits, c, by, out| out.compute_two(x, bits, |x, bits| blend(mask::<T>(x $op c), bits, by))
+            } else {
+                |x, bits, c, by, out| out.compute_two(x, bits, |x, bits| blend(mask::<T>(x $op c), by, bits))
+            }
+        };
+    }
+    match op {
+        Eq => by!(==),
+        Ne => by!(!=),
+        Lt => by!(<),
+        Le => by!(<=),
+        Gt => by!(>),
+        Ge => by!(>=),
     }
 }
 

@@ -149,7 +149,10 @@ impl<T: Lane> Step<T> {
             Work::SelectIf(kernel, scalar) => block.write(to, |from, out| {
                 kernel(from.of(at(0)), *scalar, [from.of(at(1)), from.of(at(2))], out);
             }),
-            Work::Replace(kernel, constants) => block.write(to, |from, out| kernel(from.of(at(0)), *constants, out)),
+            Work::Replace(kernel, scalar, by) => {
+                block.write(to, |from, out| kernel(from.of(at(0)), from.of(at(0)), *scalar, *by, out));
+            }
+            Work::SignBits => block.write(to, |from, out| lane::sign_bits::<T::Bits>(from.of(at(0)), out)),
             Work::OfIntegers(kernel) => block.write(to, |from, out| kernel(from.of(at(0)), out)),
             Work::OfPreds => block.write(to, |from, out| lane::of_preds::<T>(from.of(at(0)), out)),
             Work::ToPreds => block.write(to, |from, out| lane::to_preds::<T::Bits>(from.of(at(0)), out)),

@@ -62,10 +62,11 @@ pub enum Work<T: Lane> {
     Select,
     SelectIf(SelectIf<T, T::Bits>, T),
     /// The constants are those of the comparison and of the selection.
-    Replace(Replace<T>, [T; 2]),
+    Replace(Replace<T, T::Bits>, T, T::Bits),
     OfIntegers(Kernel1<T::Bits, T>),
     OfPreds,
     ToPreds,
     TestScalarToPreds(WithScalar<T, u8>, T),
     TestIntegersToPreds(Kernel2<T::Bits, u8>),
+    SignBits,
 }
