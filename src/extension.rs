@@ -1,4 +1,4 @@
-//! What an engine in a crate of its own needs: the traits that it implements, [`register`], and help with the process
+//! Interface for engines in other crates: the traits that an engine implements, [`register`], and help with the process
 //! that it shares with the library. `crates/xla-rs` is such an engine. Unlike the C ABI, this interface changes with the
 //! library.
 

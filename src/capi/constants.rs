@@ -13,7 +13,7 @@ pub struct Family {
     pub chapter: &'static str,
     /// Prefix of the names.
     pub prefix: &'static str,
-    /// What the constants are: a line of the header.
+    /// Title of the family: a comment line in the header.
     pub title: &'static str,
     /// The constants, ordered by number.
     pub constants: Vec<Constant>,

@@ -131,7 +131,7 @@ impl Pair for (u64, usize) {
     }
 }
 
-/// The greatest length of a row in which an index has 32 bits.
+/// Largest length of a row in which an index has 32 bits.
 pub const MOST_SHORT: usize = 1 << 32;
 
 /// Evaluates an expression with `$T` defined as the type of a dtype whose elements are ordered.

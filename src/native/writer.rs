@@ -76,8 +76,8 @@ impl<'a, T: Element> Writer<'a, T> {
         &mut self.slots[self.written..][..count]
     }
 
-    // The closures of the loops are moved: through a reference, what `f` has captured might change with each element
-    // that is written, and the loops would not be vectorized.
+    // The closures are `move`. If they captured `f` by reference, LLVM would assume that each write may change the values
+    // that `f` captured, and would not vectorize the loops.
 
     /// Writes `f` of each element.
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! The committed header, the list of exported symbols, the functions of the C++ wrapper that are named after constants,
 //! and the list of numbers that C tests check are those of the source.
 //!
-//! `make header` writes them anew: it runs this test with LXLA_WRITE_HEADER=1.
+//! `make header` writes them: it runs this test with LXLA_WRITE_HEADER=1.
 
 mod cpp;
 mod frozen;

@@ -74,7 +74,7 @@ const CODES: [(&str, Code); 3] = [
 ];
 
 /// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code,
-/// so the words of some messages tell it.
+/// so it is inferred from the words of some messages.
 fn failed(error: xla::Error) -> Error {
     let text = match error {
         xla::Error::XlaError { msg, .. } => msg,
@@ -84,8 +84,8 @@ fn failed(error: xla::Error) -> Error {
     Error::new(known.map_or(Code::Internal, |(_, code)| *code), format!("xla-rs: {text}"))
 }
 
-/// The crate's name of a dtype. Five 8-bit floats have none: their buffers are of u8, and programs take them as what
-/// they are, because the crate compares the sizes of arguments alone.
+/// The crate's name of a dtype. Five 8-bit floats have none: their buffers have the dtype u8. Programs read them in their
+/// own dtype, because the crate only compares the sizes of arguments.
 pub fn element_type(dtype: DType) -> ElementType {
     match dtype {
         DType::Pred => ElementType::Pred,

@@ -97,10 +97,10 @@ impl<T> Default for In<'_, T> {
 }
 
 impl<'a, T> List<'a, T> {
-    /// A list of which another interface than the C API passed the address.
+    /// Makes a list of an address that is no argument of the C API, such as a field of a DLPack struct.
     ///
     /// # Safety
-    /// That of an argument of a C caller, with the length that is given to `get`.
+    /// The address must satisfy the promise of a C caller for the length that is passed to `get`.
     pub(super) unsafe fn at(start: *const T) -> List<'a, T> {
         List(start, PhantomData)
     }

@@ -8,25 +8,26 @@ use crate::ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
 use crate::types::{DType, Kind, Scalar};
 use smallvec::SmallVec;
 
-/// Most coefficients of the polynomial of one step: recording it takes memory with their square.
+/// Maximum number of coefficients of a polynomial in one step. Building a polynomial takes memory in proportion to the
+/// square of their number.
 const MOST_COEFFICIENTS: usize = 64;
 
-/// Most values of a function, so that its registers have a bounded size.
+/// Maximum number of values of a function, which bounds the memory of its registers.
 const MOST_VALUES: usize = 4096;
 
-/// A value of the function that is being built.
+/// A value of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     index: usize,
     class: Class,
 }
 
-/// What is known of a value beyond its work, to merge it into the work of a later one.
+/// Structure of a value, by which a later operation can include the value's work in its own step.
 enum Form<T> {
     None,
     /// The polynomial in a value with these coefficients, the highest power first.
     Sum(usize, Vec<T>),
-    /// That, times the value.
+    /// Such a polynomial, times the value.
     Product(usize, Vec<T>),
     /// The magnitude of a value.
     Magnitude(usize),
@@ -42,7 +43,7 @@ struct Node<T: Lane> {
     form: Form<T>,
 }
 
-/// A function that is being built. What it cannot evaluate is None.
+/// Builds a function operation by operation. Methods return None for operations and dtypes that steps do not support.
 pub struct Builder<T: Lane> {
     nodes: Vec<Node<T>>,
     constants: Vec<(u64, usize)>,

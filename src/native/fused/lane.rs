@@ -43,9 +43,9 @@ pub trait Lane: Real {
     /// 0.
     const ZERO: Self;
 
-    /// The bits, of which the low ones are those of the float.
+    /// Returns the float whose bits are the low bits of `bits`.
     fn of_bits(bits: u64) -> Self;
-    /// The bits.
+    /// Returns the bits of the float.
     fn bits(self) -> Self::Bits;
     /// Comparison of integers, to a mask.
     fn integer_test(op: CompareOp, signed: bool) -> Kernel2<Self::Bits, Self::Bits>;
@@ -115,7 +115,7 @@ macro_rules! lane {
 lane! { f32, u32, i32, single, to_i32 }
 lane! { f64, u64, i64, double, |x: f64| x as i64 }
 
-/// All bits set if it is true.
+/// Returns a mask: all bits set if `is`, else none.
 #[inline(always)]
 pub fn mask<T: Lane>(is: bool) -> T::Bits {
     if is { !T::Bits::zeroed() } else { T::Bits::zeroed() }

@@ -71,8 +71,8 @@ impl<T: Lane> Fused<T> {
         self.repeated.iter().any(|(repeated, _)| *repeated == register)
     }
 
-    /// Evaluates the function of vectors with as many elements as the vector type `ty`, or with a single one where
-    /// [`super::Builder::input`] was told so.
+    /// Evaluates the function of vectors with as many elements as the vector type `ty`. Inputs that were declared as
+    /// single in [`super::Builder::input`] have one element.
     pub fn evaluate(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
         match self.class {
             Class::Float => self.evaluate_as::<T>(ty, inputs),

@@ -4,7 +4,7 @@ use super::super::elementwise::{Kernel1, Kernel2};
 use super::lane::{Lane, Replace, SelectIf, WithScalar};
 use smallvec::SmallVec;
 
-/// A step: its work, and where its operands and its result are.
+/// A step: its work, and the locations of its operands and of its result.
 pub struct Step<T: Lane> {
     pub(super) work: Work<T>,
     pub(super) operands: SmallVec<[Place; 3]>,
@@ -12,7 +12,7 @@ pub struct Step<T: Lane> {
     pub(super) to: usize,
 }
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Input(usize),
@@ -28,7 +28,7 @@ impl Place {
     }
 }
 
-/// What the elements of a value are.
+/// Kind of the elements of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Float,

@@ -90,7 +90,7 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
 /// half.
 fn clipped(op: ActivationOp, x: Expr) -> Expr {
     let positive = x.le(0.0).select(0.0, x);
-    if op == ActivationOp::Relu6 { x.ge(6.0).select(6.0, positive) } else { positive }
+    if op == ActivationOp::Relu6 { positive.ge(6.0).select(6.0, positive) } else { positive }
 }
 
 /// gelu: x times the normal cumulative distribution function at x.

@@ -7,7 +7,7 @@ use lazyxla::testing::types::TensorType;
 
 const LETTERS: [char; 4] = ['i', 'j', 'k', 'B'];
 const ELLIPSIS: &str = "...";
-/// Greatest number of axes that an ellipsis covers.
+/// Largest number of axes that an ellipsis covers.
 const MOST_HIDDEN: usize = 2;
 
 /// The indices of an operand, and its dims.
