@@ -67,8 +67,10 @@ pub extern "C" fn lxla_mesh_create(
     out_mesh: Out<lxla_mesh>,
 ) -> lxla_status {
     guard_into("lxla_mesh_create", out_mesh.named("out_mesh"), || {
-        let (names, sizes) = (texts("axis_names", axis_names, rank)?, axis_sizes.get("axis_sizes", rank)?);
-        let axes = MeshAxes::new(&names, sizes)?;
+        // Both lists are checked before the names are read.
+        axis_names.get("axis_names", rank)?;
+        let sizes = axis_sizes.get("axis_sizes", rank)?;
+        let axes = MeshAxes::new(&texts("axis_names", axis_names, rank)?, sizes)?;
         let ordinals = optional_slice("ordinals", ordinals, axes.device_count())?;
         let environment = env::resolve(env.id)?;
         let number = environment.create_mesh(axes, ordinals)?;

@@ -40,17 +40,16 @@ fn metadata(options: In<lxla_save_options>) -> Result<Option<About>> {
     let given = options::read(options)?;
     let (keys, values) = ("options.metadata_keys", "options.metadata_values");
     let n = given.n_metadata;
-    let pairs = texts(keys, given.metadata_keys, n)?.into_iter().zip(texts(values, given.metadata_values, n)?);
     let keeps = match given.keep_metadata {
         0 | 1 => true,
         2 => false,
         other => return Err(error!(InvalidArgument, "options.keep_metadata: {other} given; want 0, 1 or 2")),
     };
-    if given.n_metadata == 0 && keeps {
+    if n == 0 && keeps {
         return Ok(None);
     }
     let mut about = About::new();
-    for (key, value) in pairs {
+    for (key, value) in texts(keys, given.metadata_keys, n)?.into_iter().zip(texts(values, given.metadata_values, n)?) {
         if about.insert(key.to_string(), value.to_string()).is_some() {
             return Err(error!(InvalidArgument, "{keys}: {} is given twice", quoted(key)));
         }

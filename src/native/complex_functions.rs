@@ -266,8 +266,8 @@ impl<R: Part> Power<R> {
     }
 }
 
-/// Where the angle is undefined (`b` is infinite or NaN) without effect, or with a partial one: `anywhere` where the
-/// magnitude is 0 or infinite (`a` is infinite), `at_zero` where it is 0 (`a` is -infinity).
+/// Masks of the elements whose angle `b` is infinite or NaN, but whose magnitude `e^a` determines the result.
+/// `anywhere`: `a` is infinite, so that the magnitude is 0 or infinite. `at_zero`: `a` is -infinity, so that it is 0.
 struct Lost<M> {
     anywhere: M,
     at_zero: M,

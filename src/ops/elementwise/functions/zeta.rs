@@ -113,7 +113,7 @@ fn sum_of_powers<'f>(s: Expr<'f>, q: Expr<'f>, scale: Option<Scale<'f>>) -> Expr
     let (first_below, rest_below) = negative_terms(&sum, size, whole, part);
     let is_even = is_multiple(s, 0.5);
     let below = |term: Expr<'f>| is_even.select(term, -term);
-    // Where the first terms cancel, they do so before the others are added.
+    // The first terms of both sums are added first: if they cancel, no bits of the other terms are lost.
     let both = (first + below(first_below)) + (rest + below(rest_below));
 
     let changes_sign = part.eq(0.0) & !is_even;
