@@ -48,7 +48,11 @@ pub mod interpret {
 
 /// Operation codes, traces and programs.
 pub mod ir {
-    pub use crate::ir::*;
+    pub use crate::ir::{
+        Attributes, BinaryFunction, BinaryOp, Body, CompareOp, DimensionNumbers, FftOp, GradientMemory, Instruction,
+        NodeId, Op, Program, ReduceOp, Request, ScatterOp, SpecialOp, Trace, Transposition, UnaryFunction, UnaryOp,
+        Window, decode, take_body, take_closed_body,
+    };
 }
 
 /// Programs as StableHLO.
@@ -73,7 +77,10 @@ pub mod native {
 
 /// Operations.
 pub mod ops {
-    pub use crate::ops::*;
+    pub use crate::ops::{
+        COMPOSED, Composed, Definition, control, creation, definition, elementwise, evaluate, indexing, linalg, mesh,
+        nn, random, reduction, rules, shape, sorting,
+    };
 }
 
 /// Steps, transfers and saves.
@@ -102,5 +109,5 @@ pub mod transform {
 
 /// Dtypes and shapes.
 pub mod types {
-    pub use crate::types::*;
+    pub use crate::types::{DType, Kind, Scalar, ScalarValue, SharedBytes, TensorType, integer_limits};
 }

@@ -122,6 +122,22 @@ fn environment_variables_are_read_in_one_place() {
     assert_eq!(readers, ["engine/pjrt/settings", "variables"]);
 }
 
+/// A reader finds the file of a name by its imports. Only unit tests import all names of the file that they test;
+/// functions import the members of an enum.
+#[test]
+fn imports_list_their_names() {
+    let mut wrong = Vec::new();
+    for (name, code) in sources() {
+        let globs = code.lines().filter(|line| !line.starts_with(' ') || line.trim_start().starts_with("pub "));
+        wrong.extend(
+            globs
+                .filter(|line| line.contains("use ") && line.ends_with("::*;"))
+                .map(|line| (name.clone(), line.to_string())),
+        );
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 /// The chapters of the C ABI are safe code, but for the attribute that exports a function.
 #[test]
 fn unsafe_code_of_the_abi_is_in_its_folder() {

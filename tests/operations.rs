@@ -3,8 +3,11 @@
 //!
 //! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
-use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, SpecialOp, UnaryFunction};
+use lazyxla::testing::ir::{
+    BinaryFunction, BinaryOp, CompareOp, NodeId, Op, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp,
+};
+use lazyxla::testing::ops::nn::{self, ActivationOp};
+use lazyxla::testing::ops::{self, elementwise, reduction};
 use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -165,21 +168,21 @@ fn families(accuracy: &Accuracy) -> Vec<Row> {
     };
     let mut rows = Vec::new();
     for &op in UnaryOp::ALL {
-        let (name, dtypes) = (op.name(), taken(|trace, x| ops::unary(trace, op, x)));
+        let (name, dtypes) = (op.name(), taken(|trace, x| elementwise::unary(trace, op, x)));
         rows.push(row(name, call("lxla_unary", "UNARY", name, op as i32), name, dtypes, accuracy.of(name)));
     }
     for &op in BinaryOp::ALL {
-        let (name, dtypes) = (op.name(), taken(|trace, x| ops::binary(trace, op, x, x)));
+        let (name, dtypes) = (op.name(), taken(|trace, x| elementwise::binary(trace, op, x, x)));
         rows.push(row(name, call("lxla_binary", "BINARY", name, op as i32), name, dtypes, accuracy.of(name)));
     }
     for &op in CompareOp::ALL {
-        let (name, dtypes) = (op.name(), taken(|trace, x| ops::compare(trace, op, x, x)));
+        let (name, dtypes) = (op.name(), taken(|trace, x| elementwise::compare(trace, op, x, x)));
         let function = call("lxla_compare", "COMPARE", name, op as i32);
         rows.push(row(&format!("compare {name}"), function, "compare", dtypes, accuracy.of("compare")));
     }
     for &op in ReduceOp::ALL {
         let name = format!("{op:?}").to_lowercase();
-        let dtypes = taken(|trace, x| ops::reduce(trace, op, x, &[0], false));
+        let dtypes = taken(|trace, x| reduction::reduce(trace, op, x, &[0], false));
         let function = call("lxla_reduce", "REDUCE", &name, op as i32);
         rows.push(row(&name, function, "reduce", dtypes, accuracy.of(&name)));
     }
@@ -191,28 +194,28 @@ fn composed_families(accuracy: &Accuracy) -> Vec<Row> {
         name: op.name().to_string(),
         function: call("lxla_activation", "ACTIVATION", op.name(), op as i32),
         stablehlo: String::new(),
-        dtypes: taken(|trace, x| ops::activation(trace, op, x)),
+        dtypes: taken(|trace, x| nn::activation(trace, op, x)),
         accuracy: accuracy.of(op.name()),
     };
     let special = |&op: &SpecialOp| Row {
         name: op.name().to_string(),
         function: call("lxla_special", "SPECIAL", op.name(), op as i32),
         stablehlo: String::new(),
-        dtypes: taken(|trace, x| ops::special(trace, op, x)),
+        dtypes: taken(|trace, x| elementwise::special(trace, op, x)),
         accuracy: accuracy.of(op.name()),
     };
     let of_one = |&function: &UnaryFunction| Row {
         name: function.name().to_string(),
         function: call("lxla_unary", "UNARY", function.name(), function as i32),
         stablehlo: String::new(),
-        dtypes: taken(|trace, x| ops::unary_function(trace, function, x)),
+        dtypes: taken(|trace, x| elementwise::unary_function(trace, function, x)),
         accuracy: accuracy.of(function.name()),
     };
     let of_two = |&function: &BinaryFunction| Row {
         name: function.name().to_string(),
         function: call("lxla_binary", "BINARY", function.name(), function as i32),
         stablehlo: String::new(),
-        dtypes: taken(|trace, x| ops::binary_function(trace, function, x, x)),
+        dtypes: taken(|trace, x| elementwise::binary_function(trace, function, x, x)),
         accuracy: accuracy.of(function.name()),
     };
     let functions = UnaryFunction::ALL.iter().map(of_one).chain(BinaryFunction::ALL.iter().map(of_two));

@@ -3,7 +3,7 @@
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out, OwnedText};
 use super::abi::references::References;
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_status, lxla_tensor};
 use super::tensor::handles;
 use crate::computation::Computation;
 use crate::error::Result;

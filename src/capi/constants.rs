@@ -2,8 +2,13 @@
 //! numbers are frozen. Those of families of operations come from the enums of `ir` and `ops`.
 
 use crate::error::Code;
-use crate::ir::{BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, Transposition, UnaryOp};
-use crate::ops::{ActivationOp, ApiVersion, BinaryFunction, RngAlgorithm, SpecialOp, UnaryFunction};
+use crate::ir::{
+    BinaryFunction, BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
+    UnaryOp,
+};
+use crate::ops::control::ApiVersion;
+use crate::ops::nn::ActivationOp;
+use crate::ops::random::RngAlgorithm;
 use crate::tensor::TensorState;
 use crate::types::DType;
 

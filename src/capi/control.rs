@@ -5,13 +5,13 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, Text};
 use super::abi::results::check_count;
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_custom_call_options, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::tensor::{handles, some_handles};
 use crate::computation::{self, Computation};
 use crate::error;
 use crate::error::Result;
-use crate::ops::{self, ApiVersion, CustomCall};
+use crate::ops::control::{self, ApiVersion, CustomCall};
 use crate::tensor::record_list;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
@@ -158,7 +158,7 @@ pub extern "C" fn lxla_optimization_barrier(
 ) -> lxla_status {
     guard_into("lxla_optimization_barrier", out_tensors.list("out_tensors", n), || {
         let tensors = some_handles(tensors, n)?;
-        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::optimization_barrier(trace, tensors))
+        record_list([], ("tensors", &tensors), |trace, [], tensors| control::optimization_barrier(trace, tensors))
     })
 }
 
@@ -201,7 +201,7 @@ pub extern "C" fn lxla_custom_call(
             let wanted = "want at least 1, which says on what device it runs";
             return Err(error!(InvalidArgument, "n_operands: 0 given; {wanted}"));
         }
-        record_list([], ("operands", &operands), |trace, [], operands| ops::custom_call(trace, &call, operands))
+        record_list([], ("operands", &operands), |trace, [], operands| control::custom_call(trace, &call, operands))
     })
 }
 

@@ -3,9 +3,9 @@
 use super::abi::arguments::{flag, scalar, tensor_type};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_scalar, lxla_status, lxla_tensor};
 use super::device::kept_device;
-use crate::ops;
+use crate::ops::creation;
 use crate::tensor::{create, record};
 use crate::types::{DType, ScalarValue};
 
@@ -24,7 +24,7 @@ pub extern "C" fn lxla_tensor_full(
     guard_into("lxla_tensor_full", out_tensor.named("out_tensor"), || {
         let ty = tensor_type(dtype, dims, rank)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::full(trace, &ty, ScalarValue::Float(value)))
+        create(target.device, |trace| creation::full(trace, &ty, ScalarValue::Float(value)))
     })
 }
 
@@ -42,7 +42,7 @@ pub extern "C" fn lxla_tensor_full_with_scalar(
     guard_into("lxla_tensor_full_with_scalar", out_tensor.named("out_tensor"), || {
         let (ty, (_, value)) = (tensor_type(dtype, dims, rank)?, scalar("value", value)?);
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::full(trace, &ty, value))
+        create(target.device, |trace| creation::full(trace, &ty, value))
     })
 }
 
@@ -63,7 +63,7 @@ pub extern "C" fn lxla_tensor_varying_scalar(
         let (_, value) = scalar("value", value)?;
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::varying(trace, dtype, value))
+        create(target.device, |trace| creation::varying(trace, dtype, value))
     })
 }
 
@@ -81,7 +81,7 @@ pub extern "C" fn lxla_iota(
     guard_into("lxla_iota", out_tensor.named("out_tensor"), || {
         let ty = tensor_type(dtype, dims, rank)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::iota(trace, &ty, axis))
+        create(target.device, |trace| creation::iota(trace, &ty, axis))
     })
 }
 
@@ -101,7 +101,7 @@ pub extern "C" fn lxla_arange(
     guard_into("lxla_arange", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::arange(trace, dtype, [start, stop, step].map(ScalarValue::Float)))
+        create(target.device, |trace| creation::arange(trace, dtype, [start, stop, step].map(ScalarValue::Float)))
     })
 }
 
@@ -121,7 +121,7 @@ pub extern "C" fn lxla_arange_with_scalars(
         let numbers = [scalar("start", start)?.1, scalar("stop", stop)?.1, scalar("step", step)?.1];
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::arange(trace, dtype, numbers))
+        create(target.device, |trace| creation::arange(trace, dtype, numbers))
     })
 }
 
@@ -143,7 +143,7 @@ pub extern "C" fn lxla_linspace(
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let ends = [start, stop].map(ScalarValue::Float);
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
+        create(target.device, |trace| creation::linspace(trace, dtype, ends, count, endpoint))
     })
 }
 
@@ -164,7 +164,7 @@ pub extern "C" fn lxla_linspace_with_scalars(
         let ends = [scalar("start", start)?.1, scalar("stop", stop)?.1];
         let (dtype, endpoint) = (DType::from_number(dtype)?, flag("endpoint", endpoint)?);
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::linspace(trace, dtype, ends, count, endpoint))
+        create(target.device, |trace| creation::linspace(trace, dtype, ends, count, endpoint))
     })
 }
 
@@ -183,7 +183,7 @@ pub extern "C" fn lxla_eye(
     guard_into("lxla_eye", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
         let target = kept_device(env, device)?;
-        create(target.device, |trace| ops::eye(trace, dtype, rows, columns, k))
+        create(target.device, |trace| creation::eye(trace, dtype, rows, columns, k))
     })
 }
 
@@ -200,7 +200,7 @@ pub extern "C" fn lxla_one_hot(
 ) -> lxla_status {
     guard_into("lxla_one_hot", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
-        record([("indices", indices.into())], |trace, [indices]| ops::one_hot(trace, indices, depth, axis, dtype))
+        record([("indices", indices.into())], |trace, [indices]| creation::one_hot(trace, indices, depth, axis, dtype))
     })
 }
 
@@ -209,7 +209,7 @@ pub extern "C" fn lxla_one_hot(
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_tril", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::tril(trace, x, k))
+        record([("x", x.into())], |trace, [x]| creation::tril(trace, x, k))
     })
 }
 
@@ -218,6 +218,6 @@ pub extern "C" fn lxla_tril(x: lxla_tensor, k: i64, out_tensor: Out<lxla_tensor>
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_triu(x: lxla_tensor, k: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_triu", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::triu(trace, x, k))
+        record([("x", x.into())], |trace, [x]| creation::triu(trace, x, k))
     })
 }

@@ -2,7 +2,7 @@
 
 use super::abi::guard::guard_into;
 use super::abi::pointers::{Out, OwnedText, Text};
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_status};
 use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::{Device, Place};
 use crate::engine::{self, MemoryStatistics, PluginInfo};

@@ -4,7 +4,7 @@ use super::abi::arguments::flag;
 use super::abi::dlpack::{Managed, Unversioned, exported, imported};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{Dlpack, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kept_device;
 use crate::native::Array;
 use crate::sync;

@@ -3,8 +3,8 @@
 use super::abi::arguments::scalar;
 use super::abi::guard::guard_into;
 use super::abi::pointers::{In, Out};
-use super::abi::types::*;
-use super::constants::*;
+use super::abi::types::{lxla_dtype_limits, lxla_scalar, lxla_scalar_value, lxla_status};
+use super::constants::{LXLA_KIND_COMPLEX, LXLA_KIND_FLOAT, LXLA_KIND_PRED, LXLA_KIND_SIGNED, LXLA_KIND_UNSIGNED};
 use crate::error::Result;
 use crate::native;
 use crate::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};

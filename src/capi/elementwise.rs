@@ -3,14 +3,14 @@
 use super::abi::arguments::{flag, optional_scalar, scalar};
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{In, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{CompareOp, NodeId};
-use crate::ops::{BinaryMember, Side, SpecialOp, UnaryMember};
+use crate::ir::{CompareOp, NodeId, SpecialOp};
+use crate::ops::elementwise::{self, BinaryMember, Side, UnaryMember};
 use crate::tensor::{record, record_optional};
 use crate::types::{DType, ScalarValue};
-use crate::{error, ops, tensor};
+use crate::{error, tensor};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
 /// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes
@@ -146,7 +146,7 @@ pub extern "C" fn lxla_compare_total_order(
     guard_into("lxla_compare_total_order", out_tensor.named("out_tensor"), || {
         let op = CompareOp::from_number(op)?;
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
-            ops::compare_total_order(trace, op, lhs, rhs)
+            elementwise::compare_total_order(trace, op, lhs, rhs)
         })
     })
 }
@@ -161,7 +161,7 @@ pub extern "C" fn lxla_compare_scalar(
 ) -> lxla_status {
     guard_into("lxla_compare_scalar", out_tensor.named("out_tensor"), || {
         let (op, rhs) = (CompareOp::from_number(op)?, ScalarValue::Float(rhs));
-        record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, false))
+        record([("lhs", lhs.into())], |trace, [lhs]| elementwise::compare_scalar(trace, op, lhs, rhs, false))
     })
 }
 
@@ -178,7 +178,7 @@ pub extern "C" fn lxla_compare_with_scalar(
     guard_into("lxla_compare_with_scalar", out_tensor.named("out_tensor"), || {
         let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (CompareOp::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        record([("lhs", lhs.into())], |trace, [lhs]| ops::compare_scalar(trace, op, lhs, rhs, on_left))
+        record([("lhs", lhs.into())], |trace, [lhs]| elementwise::compare_scalar(trace, op, lhs, rhs, on_left))
     })
 }
 
@@ -212,7 +212,7 @@ pub extern "C" fn lxla_select_with_scalars(
         let on_false = choice(["on_false", "false_scalar"], on_false, false_scalar)?;
         let tensors = [("on_true", on_true.tensor()), ("on_false", on_false.tensor())];
         record_optional([("pred", pred.into())], tensors, |trace, [pred], nodes| {
-            ops::select_sides(trace, pred, [on_true.side(nodes[0]), on_false.side(nodes[1])])
+            elementwise::select_sides(trace, pred, [on_true.side(nodes[0]), on_false.side(nodes[1])])
         })
     })
 }
@@ -228,7 +228,7 @@ pub extern "C" fn lxla_clamp(
 ) -> lxla_status {
     guard_into("lxla_clamp", out_tensor.named("out_tensor"), || {
         let operands = [("min", min.into()), ("x", x.into()), ("max", max.into())];
-        record(operands, |trace, [min, x, max]| ops::clamp(trace, min, x, max))
+        record(operands, |trace, [min, x, max]| elementwise::clamp(trace, min, x, max))
     })
 }
 
@@ -243,7 +243,7 @@ pub extern "C" fn lxla_clamp_with_scalars(
 ) -> lxla_status {
     guard_into("lxla_clamp_with_scalars", out_tensor.named("out_tensor"), || {
         let (min, max) = (optional_scalar("min", min)?, optional_scalar("max", max)?);
-        record([("x", x.into())], |trace, [x]| ops::clamp_scalars(trace, min, x, max))
+        record([("x", x.into())], |trace, [x]| elementwise::clamp_scalars(trace, min, x, max))
     })
 }
 
@@ -254,7 +254,7 @@ pub extern "C" fn lxla_clamp_with_scalars(
 pub extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_convert", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
-        record([("x", x.into())], |trace, [x]| Ok(ops::convert(trace, x, dtype)))
+        record([("x", x.into())], |trace, [x]| Ok(elementwise::convert(trace, x, dtype)))
     })
 }
 
@@ -263,7 +263,7 @@ pub extern "C" fn lxla_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_
 pub extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_special", out_tensor.named("out_tensor"), || {
         let op = SpecialOp::from_number(op)?;
-        record([("x", x.into())], |trace, [x]| ops::special(trace, op, x))
+        record([("x", x.into())], |trace, [x]| elementwise::special(trace, op, x))
     })
 }
 
@@ -273,7 +273,7 @@ pub extern "C" fn lxla_special(op: i32, x: lxla_tensor, out_tensor: Out<lxla_ten
 pub extern "C" fn lxla_complex(real: lxla_tensor, imag: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_complex", out_tensor.named("out_tensor"), || {
         let parts = [("real", real.into()), ("imag", imag.into())];
-        record(parts, |trace, [real, imag]| ops::complex(trace, real, imag))
+        record(parts, |trace, [real, imag]| elementwise::complex(trace, real, imag))
     })
 }
 
@@ -281,7 +281,7 @@ pub extern "C" fn lxla_complex(real: lxla_tensor, imag: lxla_tensor, out_tensor:
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_real(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_real", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::real(trace, x))
+        record([("x", x.into())], |trace, [x]| elementwise::real(trace, x))
     })
 }
 
@@ -289,7 +289,7 @@ pub extern "C" fn lxla_real(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxl
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_imag", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::imag(trace, x))
+        record([("x", x.into())], |trace, [x]| elementwise::imag(trace, x))
     })
 }
 
@@ -300,7 +300,7 @@ pub extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxl
 pub extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_bitcast_convert", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
-        record([("x", x.into())], |trace, [x]| ops::bitcast_convert(trace, x, dtype))
+        record([("x", x.into())], |trace, [x]| elementwise::bitcast_convert(trace, x, dtype))
     })
 }
 
@@ -318,7 +318,7 @@ pub extern "C" fn lxla_reduce_precision(
 ) -> lxla_status {
     guard_into("lxla_reduce_precision", out_tensor.named("out_tensor"), || {
         let (exponent_bits, mantissa_bits) = (i64::from(exponent_bits), i64::from(mantissa_bits));
-        record([("x", x.into())], |trace, [x]| ops::reduce_precision(trace, x, exponent_bits, mantissa_bits))
+        record([("x", x.into())], |trace, [x]| elementwise::reduce_precision(trace, x, exponent_bits, mantissa_bits))
     })
 }
 

@@ -5,7 +5,7 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::key_value::optional_store;
 use super::abi::options;
 use super::abi::pointers::{In, Out, OwnedText, Text};
-use super::abi::types::*;
+use super::abi::types::{lxla_env, lxla_env_options, lxla_status};
 use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
 use crate::error;

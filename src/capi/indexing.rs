@@ -4,16 +4,16 @@ use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_gather_options, lxla_scatter_options, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::shape::check_rank;
 use super::tensor::{handles, optional_handle};
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, ScatterOp};
-use crate::ops::Promises;
+use crate::ops::indexing::{self, Promises};
 use crate::tensor::{numbered, record, record_list, record_optional};
-use crate::{computation, error, ops};
+use crate::{computation, error};
 
 /// Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
 /// indices replace `axis`. Negative indices count from the end; indices out of range are clamped.
@@ -26,7 +26,7 @@ pub extern "C" fn lxla_take(
 ) -> lxla_status {
     guard_into("lxla_take", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into())];
-        record(operands, |trace, [x, indices]| ops::take(trace, x, indices, axis))
+        record(operands, |trace, [x, indices]| indexing::take(trace, x, indices, axis))
     })
 }
 
@@ -43,7 +43,7 @@ pub extern "C" fn lxla_dynamic_slice(
     guard_into("lxla_dynamic_slice", out_tensor.named("out_tensor"), || {
         let (starts, sizes) = (handles("starts", starts, rank)?, ranked("sizes", sizes, rank)?);
         record_list([("x", x.into())], ("starts", &starts), |trace, [x], starts| {
-            ops::dynamic_slice(trace, x, starts, sizes)
+            indexing::dynamic_slice(trace, x, starts, sizes)
         })
     })
 }
@@ -62,7 +62,7 @@ pub extern "C" fn lxla_dynamic_update_slice(
         let starts = handles("starts", starts, rank)?;
         let operands = [("x", x.into()), ("update", update.into())];
         record_list(operands, ("starts", &starts), |trace, [x, update], starts| {
-            ops::dynamic_update_slice(trace, x, update, starts)
+            indexing::dynamic_update_slice(trace, x, update, starts)
         })
     })
 }
@@ -79,7 +79,7 @@ pub extern "C" fn lxla_take_along_axis(
 ) -> lxla_status {
     guard_into("lxla_take_along_axis", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into())];
-        record(operands, |trace, [x, indices]| ops::take_along_axis(trace, x, indices, axis))
+        record(operands, |trace, [x, indices]| indexing::take_along_axis(trace, x, indices, axis))
     })
 }
 
@@ -101,7 +101,7 @@ pub extern "C" fn lxla_scatter_along(
     guard_into("lxla_scatter_along", out_tensor.named("out_tensor"), || {
         let op = ScatterOp::from_number(op)?;
         let operands = [("x", x.into()), ("indices", indices.into()), ("updates", updates.into())];
-        record(operands, |trace, [x, indices, updates]| ops::scatter_along(trace, op, x, indices, updates, axis))
+        record(operands, |trace, [x, indices, updates]| indexing::scatter_along(trace, op, x, indices, updates, axis))
     })
 }
 
@@ -119,7 +119,7 @@ pub extern "C" fn lxla_index_add(
     guard_into("lxla_index_add", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
-            ops::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
+            indexing::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
         })
     })
 }
@@ -138,7 +138,7 @@ pub extern "C" fn lxla_index_copy(
     guard_into("lxla_index_copy", out_tensor.named("out_tensor"), || {
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
-            ops::index_combine(trace, ScatterOp::Copy, x, axis, indices, source)
+            indexing::index_combine(trace, ScatterOp::Copy, x, axis, indices, source)
         })
     })
 }
@@ -159,7 +159,7 @@ pub extern "C" fn lxla_index(
     guard_into("lxla_index", out_tensor.named("out_tensor"), || {
         let indices = optional_handles("indices", indices, n_indices)?;
         record_optional([("x", x.into())], numbered("indices", &indices), |trace, [x], indices| {
-            ops::index(trace, x, indices)
+            indexing::index(trace, x, indices)
         })
     })
 }
@@ -182,7 +182,7 @@ pub extern "C" fn lxla_index_put(
         let op = ScatterOp::from_number(op)?;
         let operands = [("x", x.into()), ("values", values.into())];
         record_optional(operands, numbered("indices", &indices), |trace, [x, values], indices| {
-            ops::index_put(trace, op, x, indices, values)
+            indexing::index_put(trace, op, x, indices, values)
         })
     })
 }
@@ -206,7 +206,7 @@ pub extern "C" fn lxla_slice_assign(
         let strides = ranked_or("strides", strides, rank, 1)?;
         record([("x", x.into()), ("values", values.into())], |trace, [x, values]| {
             check_rank(trace, x, rank)?;
-            ops::slice_assign(trace, x, starts, limits, &strides, values)
+            indexing::slice_assign(trace, x, starts, limits, &strides, values)
         })
     })
 }
@@ -233,7 +233,7 @@ pub extern "C" fn lxla_nonzero(
             if n_indices != rank {
                 return Err(error!(InvalidArgument, "out_indices: {n_indices} given; x has {rank} axes, want as many"));
             }
-            ops::nonzero(trace, x, size, fill, index_dtype)
+            indexing::nonzero(trace, x, size, fill, index_dtype)
         })?;
         let count = made.pop();
         Ok((made, count))
@@ -260,7 +260,7 @@ pub extern "C" fn lxla_mask_select(
         let index_dtype = index_dtype_of(index_dtype)?;
         let operands = [("x", x.into()), ("mask", mask.into()), ("fill", fill.into())];
         let [selected, count] =
-            record(operands, |trace, [x, mask, fill]| ops::mask_select(trace, x, mask, size, fill, index_dtype))?;
+            record(operands, |trace, [x, mask, fill]| indexing::mask_select(trace, x, mask, size, fill, index_dtype))?;
         Ok((selected, Some(count)))
     })
 }
@@ -290,7 +290,7 @@ pub extern "C" fn lxla_gather(
             (gather_numbers(&given)?, list("slice_sizes", given.slice_sizes, given.n_slice_sizes)?);
         let sorted = flag("options.indices_are_sorted", given.indices_are_sorted)?;
         record([("x", x.into()), ("indices", indices.into())], |trace, [x, indices]| {
-            ops::gather(trace, x, indices, &numbers, &slice_sizes, sorted)
+            indexing::gather(trace, x, indices, &numbers, &slice_sizes, sorted)
         })
     })
 }

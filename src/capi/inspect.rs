@@ -2,7 +2,7 @@
 
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out, OwnedText};
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_memory_stats, lxla_status, lxla_tensor};
 use super::constants::LXLA_DEVICE_XLA;
 use super::device::{KeptDevice, kept_device, kind_of};
 use super::tensor::handles;

@@ -3,7 +3,7 @@
 use super::abi::guard::{guard, last_message};
 use super::abi::log::sink;
 use super::abi::pointers::OwnedText;
-use super::abi::types::*;
+use super::abi::types::{lxla_log_fn, lxla_status};
 use crate::error::Code;
 use crate::types::DType;
 use std::ffi::c_char;

@@ -3,11 +3,11 @@
 use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, ranked};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out, Text};
-use super::abi::types::*;
+use super::abi::types::{lxla_status, lxla_tensor};
 use super::tensor::some_handles;
 use crate::ir::{FftOp, Transposition};
 use crate::native::Triangle;
-use crate::ops::{self, DotAxes};
+use crate::ops::linalg::{self, DotAxes};
 use crate::tensor::{record, record_list};
 
 /// Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
@@ -16,7 +16,7 @@ use crate::tensor::{record, record_list};
 pub extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_matmul", out_tensor.named("out_tensor"), || {
         let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
-        record(operands, |trace, [lhs, rhs]| ops::matmul(trace, lhs, rhs))
+        record(operands, |trace, [lhs, rhs]| linalg::matmul(trace, lhs, rhs))
     })
 }
 
@@ -53,7 +53,7 @@ pub extern "C" fn lxla_dot_general(
         };
         let dtype = optional_dtype(dtype)?;
         let operands = [("lhs", lhs.into()), ("rhs", rhs.into())];
-        record(operands, |trace, [lhs, rhs]| ops::dot_general(trace, lhs, rhs, &axes, dtype))
+        record(operands, |trace, [lhs, rhs]| linalg::dot_general(trace, lhs, rhs, &axes, dtype))
     })
 }
 
@@ -75,7 +75,7 @@ pub extern "C" fn lxla_einsum(
 ) -> lxla_status {
     guard_into("lxla_einsum", out_tensor.named("out_tensor"), || {
         let (equation, tensors) = (equation.get("equation")?, some_handles(tensors, n)?);
-        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::einsum(trace, equation, tensors))
+        record_list([], ("tensors", &tensors), |trace, [], tensors| linalg::einsum(trace, equation, tensors))
     })
 }
 
@@ -91,7 +91,7 @@ pub extern "C" fn lxla_einsum(
 pub extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_cholesky", out_tensor.named("out_tensor"), || {
         let lower = flag("lower", lower)?;
-        record([("a", a.into())], |trace, [a]| ops::cholesky(trace, a, lower))
+        record([("a", a.into())], |trace, [a]| linalg::cholesky(trace, a, lower))
     })
 }
 
@@ -120,7 +120,7 @@ pub extern "C" fn lxla_triangular_solve(
             unit_diagonal: flag("unit_diagonal", unit_diagonal)?,
             transposition: Transposition::from_number(transpose_a)?,
         };
-        record([("a", a.into()), ("b", b.into())], |trace, [a, b]| ops::triangular_solve(trace, a, b, triangle))
+        record([("a", a.into()), ("b", b.into())], |trace, [a, b]| linalg::triangular_solve(trace, a, b, triangle))
     })
 }
 
@@ -140,7 +140,7 @@ pub extern "C" fn lxla_norm(
     guard_into("lxla_norm", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
-        record([("x", x.into())], |trace, [x]| ops::norm(trace, x, ord, &axes, keep_dims))
+        record([("x", x.into())], |trace, [x]| linalg::norm(trace, x, ord, &axes, keep_dims))
     })
 }
 
@@ -168,10 +168,10 @@ pub extern "C" fn lxla_fft(
         let lengths = optional_ranked("lengths", lengths, n_lengths)?;
         let op = FftOp::from_number(op)?;
         record([("x", x.into())], |trace, [x]| match lengths {
-            Some(lengths) => ops::fft(trace, op, x, lengths),
+            Some(lengths) => linalg::fft(trace, op, x, lengths),
             None => {
-                let lengths = ops::fft_lengths(op, &trace.ty(x), n_lengths)?;
-                ops::fft(trace, op, x, &lengths)
+                let lengths = linalg::fft_lengths(op, &trace.ty(x), n_lengths)?;
+                linalg::fft(trace, op, x, &lengths)
             }
         })
     })

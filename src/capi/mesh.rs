@@ -4,7 +4,7 @@ use super::abi::arguments::texts;
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out, Text};
 use super::abi::results::check_count;
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::device::kept_device;
 use super::places::resolve_mesh;
@@ -14,7 +14,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::ReduceOp;
 use crate::mesh::{MeshAxes, Sharding};
-use crate::ops;
+use crate::ops::mesh;
 use crate::tensor::{create_on_mesh, record_collective, record_on_mesh};
 use crate::types::TensorType;
 
@@ -36,7 +36,7 @@ pub extern "C" fn lxla_sharding_constraint(
         let given = sharding.get("sharding")?;
         record_on_mesh(x.into(), |trace, x, axes| {
             let sharding = Sharding::parse("sharding", given, axes, trace.ty(x).dims.len())?;
-            ops::sharding_constraint(trace, x, axes, &sharding)
+            mesh::sharding_constraint(trace, x, axes, &sharding)
         })
     })
 }
@@ -122,7 +122,7 @@ pub extern "C" fn lxla_all_reduce(op: i32, x: lxla_tensor, axes: Text, out_tenso
         let op = ReduceOp::from_number(op)?;
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            ops::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
+            mesh::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
         })
     })
 }
@@ -135,7 +135,7 @@ pub extern "C" fn lxla_all_gather(x: lxla_tensor, axes: Text, axis: i64, out_ten
     guard_into("lxla_all_gather", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            ops::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
+            mesh::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
     })
 }
@@ -156,7 +156,7 @@ pub extern "C" fn lxla_reduce_scatter(
         let op = ReduceOp::from_number(op)?;
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            ops::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
+            mesh::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
     })
 }
@@ -176,7 +176,7 @@ pub extern "C" fn lxla_all_to_all(
     guard_into("lxla_all_to_all", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            ops::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
+            mesh::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
         })
     })
 }
@@ -199,7 +199,7 @@ pub extern "C" fn lxla_collective_permute(
         record_collective(x.into(), |trace, x, mesh| {
             let axes = mesh.parse_list("axis", axis)?;
             match *axes {
-                [axis] => ops::collective_permute(trace, x, mesh, axis, &pairs),
+                [axis] => mesh::collective_permute(trace, x, mesh, axis, &pairs),
                 _ => Err(error!(InvalidArgument, "axis: {axis:?} are {} axes; want one", axes.len())),
             }
         })
@@ -219,6 +219,6 @@ pub extern "C" fn lxla_axis_index(
     guard_into("lxla_axis_index", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         let target = kept_device(env, device)?;
-        create_on_mesh(target.device, |trace, mesh| ops::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
+        create_on_mesh(target.device, |trace, mesh| mesh::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
     })
 }

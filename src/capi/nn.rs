@@ -4,10 +4,10 @@ use super::abi::arguments::{axes_of, optional_dtype, optional_ranked, optional_s
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_convolution_options, lxla_status, lxla_tensor};
 use super::tensor::optional_handle;
 use crate::error::Result;
-use crate::ops::{self, ActivationOp, ConvolutionOptions};
+use crate::ops::nn::{self, ActivationOp, ConvolutionOptions};
 use crate::tensor::{record, record_optional};
 
 /// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
@@ -16,7 +16,7 @@ use crate::tensor::{record, record_optional};
 pub extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_activation", out_tensor.named("out_tensor"), || {
         let op = ActivationOp::from_number(op)?;
-        record([("x", x.into())], |trace, [x]| ops::activation(trace, op, x))
+        record([("x", x.into())], |trace, [x]| nn::activation(trace, op, x))
     })
 }
 
@@ -25,7 +25,7 @@ pub extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: Out<lxla_
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_softmax", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::softmax(trace, x, axis))
+        record([("x", x.into())], |trace, [x]| nn::softmax(trace, x, axis))
     })
 }
 
@@ -33,7 +33,7 @@ pub extern "C" fn lxla_softmax(x: lxla_tensor, axis: i64, out_tensor: Out<lxla_t
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_log_softmax(x: lxla_tensor, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_log_softmax", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::log_softmax(trace, x, axis))
+        record([("x", x.into())], |trace, [x]| nn::log_softmax(trace, x, axis))
     })
 }
 
@@ -54,7 +54,7 @@ pub extern "C" fn lxla_layer_norm(
         let axes = axes_of(x, axes, n_axes)?;
         let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
         record_optional([("x", x.into())], optional, |trace, [x], given| {
-            ops::layer_norm(trace, x, &axes, given[0], given[1], epsilon)
+            nn::layer_norm(trace, x, &axes, given[0], given[1], epsilon)
         })
     })
 }
@@ -86,7 +86,7 @@ pub extern "C" fn lxla_batch_norm_training(
     guard_into("lxla_batch_norm_training", outputs, || {
         let operands = [("x", x.into()), ("scale", scale.into()), ("offset", offset.into())];
         record(operands, |trace, [x, scale, offset]| {
-            ops::batch_norm_training(trace, x, scale, offset, epsilon, feature_axis)
+            nn::batch_norm_training(trace, x, scale, offset, epsilon, feature_axis)
         })
     })
 }
@@ -112,7 +112,7 @@ pub extern "C" fn lxla_batch_norm_inference(
             ("mean", mean.into()),
             ("variance", variance.into()),
         ];
-        record(operands, |trace, nodes| ops::batch_norm_inference(trace, nodes, epsilon, feature_axis))
+        record(operands, |trace, nodes| nn::batch_norm_inference(trace, nodes, epsilon, feature_axis))
     })
 }
 
@@ -146,7 +146,7 @@ pub extern "C" fn lxla_batch_norm_grad(
             ("variance", variance.into()),
             ("grad_output", grad_output.into()),
         ];
-        record(operands, |trace, nodes| ops::batch_norm_grad(trace, nodes, epsilon, feature_axis))
+        record(operands, |trace, nodes| nn::batch_norm_grad(trace, nodes, epsilon, feature_axis))
     })
 }
 
@@ -178,7 +178,7 @@ pub extern "C" fn lxla_convolution(
         let reversal: Option<Vec<i64>> = reversal.map(|list| list.iter().map(|&value| value.into()).collect());
         let options = ConvolutionOptions { window_reversal: reversal.as_deref(), ..read_options(&given)? };
         record([("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
-            ops::convolution(trace, lhs, rhs, &options)
+            nn::convolution(trace, lhs, rhs, &options)
         })
     })
 }

@@ -4,7 +4,7 @@ use super::abi::arguments::{optional_slice, tensor_type, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{Bytes, BytesMut, List, Out, OwnedText, Text};
 use super::abi::references::References;
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tensor};
 use super::constants::LXLA_DEVICE_MESH;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};

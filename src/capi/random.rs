@@ -3,9 +3,9 @@
 use super::abi::arguments::{ranked, tensor_type};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_status, lxla_tensor};
 use crate::error;
-use crate::ops::{self, RngAlgorithm};
+use crate::ops::random::{self, RngAlgorithm};
 use crate::tensor::record;
 
 /// Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
@@ -27,7 +27,7 @@ pub extern "C" fn lxla_rng_bit_generator(
     guard_into("lxla_rng_bit_generator", outputs, || {
         let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("state", state.into())], |trace, [state]| ops::rng_bit_generator(trace, algorithm, state, &ty))
+        record([("state", state.into())], |trace, [state]| random::rng_bit_generator(trace, algorithm, state, &ty))
     })
 }
 
@@ -50,7 +50,7 @@ pub extern "C" fn lxla_random_bits(
     guard_into("lxla_random_bits", out_tensor.named("out_tensor"), || {
         let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| ops::random_bits(trace, algorithm, key, &ty))
+        record([("key", key.into())], |trace, [key]| random::random_bits(trace, algorithm, key, &ty))
     })
 }
 
@@ -66,7 +66,7 @@ pub extern "C" fn lxla_random_split(
     guard_into("lxla_random_split", out_tensor.named("out_tensor"), || {
         let n = i64::try_from(n).map_err(|_| error!(InvalidArgument, "n: {n} given; want at most 2^63 - 1"))?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| ops::random_split(trace, algorithm, key, n))
+        record([("key", key.into())], |trace, [key]| random::random_split(trace, algorithm, key, n))
     })
 }
 
@@ -92,7 +92,7 @@ pub extern "C" fn lxla_random_uniform(
     guard_into("lxla_random_uniform", out_tensor.named("out_tensor"), || {
         let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| ops::random_uniform(trace, algorithm, key, &ty, low, high))
+        record([("key", key.into())], |trace, [key]| random::random_uniform(trace, algorithm, key, &ty, low, high))
     })
 }
 
@@ -111,7 +111,7 @@ pub extern "C" fn lxla_random_normal(
     guard_into("lxla_random_normal", out_tensor.named("out_tensor"), || {
         let ty = tensor_type(dtype, dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| ops::random_normal(trace, algorithm, key, &ty))
+        record([("key", key.into())], |trace, [key]| random::random_normal(trace, algorithm, key, &ty))
     })
 }
 
@@ -130,6 +130,6 @@ pub extern "C" fn lxla_random_bernoulli(
     guard_into("lxla_random_bernoulli", out_tensor.named("out_tensor"), || {
         let dims = ranked("dims", dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| ops::random_bernoulli(trace, algorithm, key, p, dims))
+        record([("key", key.into())], |trace, [key]| random::random_bernoulli(trace, algorithm, key, p, dims))
     })
 }

@@ -4,13 +4,14 @@ use super::abi::arguments::{axes_of, flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_window_options};
 use super::computation::computation_of;
 use super::tensor::handles;
 use crate::error::Result;
 use crate::ir::{ReduceOp, Window};
+use crate::ops::reduction;
 use crate::tensor::record;
-use crate::{computation, ops, tensor};
+use crate::{computation, tensor};
 
 /// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
@@ -43,7 +44,7 @@ pub extern "C" fn lxla_mean(
     guard_into("lxla_mean", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
-        record([("x", x.into())], |trace, [x]| ops::mean(trace, x, &axes, keep_dims))
+        record([("x", x.into())], |trace, [x]| reduction::mean(trace, x, &axes, keep_dims))
     })
 }
 
@@ -61,7 +62,7 @@ pub extern "C" fn lxla_variance(
     guard_into("lxla_variance", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
-        record([("x", x.into())], |trace, [x]| ops::variance(trace, x, &axes, correction, keep_dims))
+        record([("x", x.into())], |trace, [x]| reduction::variance(trace, x, &axes, correction, keep_dims))
     })
 }
 
@@ -78,7 +79,7 @@ pub extern "C" fn lxla_standard_deviation(
     guard_into("lxla_standard_deviation", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
-        record([("x", x.into())], |trace, [x]| ops::standard_deviation(trace, x, &axes, correction, keep_dims))
+        record([("x", x.into())], |trace, [x]| reduction::standard_deviation(trace, x, &axes, correction, keep_dims))
     })
 }
 
@@ -94,7 +95,7 @@ pub extern "C" fn lxla_logsumexp(
     guard_into("lxla_logsumexp", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
         let keep_dims = flag("keep_dims", keep_dims)?;
-        record([("x", x.into())], |trace, [x]| ops::logsumexp(trace, x, &axes, keep_dims))
+        record([("x", x.into())], |trace, [x]| reduction::logsumexp(trace, x, &axes, keep_dims))
     })
 }
 
@@ -110,7 +111,7 @@ pub extern "C" fn lxla_argmax(
 ) -> lxla_status {
     guard_into("lxla_argmax", out_tensor.named("out_tensor"), || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
-        record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, true, index_dtype))
+        record([("x", x.into())], |trace, [x]| reduction::arg_extreme(trace, x, axis, keep_dims, true, index_dtype))
     })
 }
 
@@ -126,7 +127,7 @@ pub extern "C" fn lxla_argmin(
 ) -> lxla_status {
     guard_into("lxla_argmin", out_tensor.named("out_tensor"), || {
         let (keep_dims, index_dtype) = (flag("keep_dims", keep_dims)?, index_dtype_of(index_dtype)?);
-        record([("x", x.into())], |trace, [x]| ops::arg_extreme(trace, x, axis, keep_dims, false, index_dtype))
+        record([("x", x.into())], |trace, [x]| reduction::arg_extreme(trace, x, axis, keep_dims, false, index_dtype))
     })
 }
 
@@ -144,7 +145,7 @@ pub extern "C" fn lxla_cumulative(
 ) -> lxla_status {
     guard_into("lxla_cumulative", out_tensor.named("out_tensor"), || {
         let (op, reverse) = (ReduceOp::from_number(op)?, flag("reverse", reverse)?);
-        record([("x", x.into())], |trace, [x]| ops::cumulative(trace, op, x, axis, reverse))
+        record([("x", x.into())], |trace, [x]| reduction::cumulative(trace, op, x, axis, reverse))
     })
 }
 

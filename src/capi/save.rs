@@ -5,7 +5,7 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, OwnedText, Text};
 use super::abi::references::References;
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_save_options, lxla_save_ticket, lxla_status, lxla_tensor};
 use super::device::kept_device;
 use super::tensor::handles;
 use crate::device::TensorHandle;

@@ -3,12 +3,13 @@
 use super::abi::arguments::{axes_of, optional_slice, ranked, ranked_or, scalar};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
 use super::tensor::some_handles;
+use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
+use crate::ops::shape;
 use crate::tensor::{self, record, record_list};
-use crate::{error, ops};
 use std::borrow::Cow;
 
 /// Records x with another shape of the same number of elements, in row-major order.
@@ -21,7 +22,7 @@ pub extern "C" fn lxla_reshape(
 ) -> lxla_status {
     guard_into("lxla_reshape", out_tensor.named("out_tensor"), || {
         let dims = ranked("dims", dims, rank)?;
-        record([("x", x.into())], |trace, [x]| ops::reshape(trace, x, dims))
+        record([("x", x.into())], |trace, [x]| shape::reshape(trace, x, dims))
     })
 }
 
@@ -35,7 +36,7 @@ pub extern "C" fn lxla_broadcast_to(
 ) -> lxla_status {
     guard_into("lxla_broadcast_to", out_tensor.named("out_tensor"), || {
         let dims = ranked("dims", dims, rank)?;
-        record([("x", x.into())], |trace, [x]| ops::broadcast_to(trace, x, dims))
+        record([("x", x.into())], |trace, [x]| shape::broadcast_to(trace, x, dims))
     })
 }
 
@@ -49,7 +50,7 @@ pub extern "C" fn lxla_transpose(
 ) -> lxla_status {
     guard_into("lxla_transpose", out_tensor.named("out_tensor"), || {
         let perm = ranked("perm", perm, rank)?;
-        record([("x", x.into())], |trace, [x]| ops::transpose(trace, x, perm))
+        record([("x", x.into())], |trace, [x]| shape::transpose(trace, x, perm))
     })
 }
 
@@ -63,7 +64,7 @@ pub extern "C" fn lxla_reverse(
 ) -> lxla_status {
     guard_into("lxla_reverse", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
-        record([("x", x.into())], |trace, [x]| ops::reverse(trace, x, &axes))
+        record([("x", x.into())], |trace, [x]| shape::reverse(trace, x, &axes))
     })
 }
 
@@ -77,7 +78,7 @@ pub extern "C" fn lxla_flip(
 ) -> lxla_status {
     guard_into("lxla_flip", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
-        record([("x", x.into())], |trace, [x]| ops::flip(trace, x, &axes))
+        record([("x", x.into())], |trace, [x]| shape::flip(trace, x, &axes))
     })
 }
 
@@ -93,7 +94,7 @@ pub extern "C" fn lxla_roll(
 ) -> lxla_status {
     guard_into("lxla_roll", out_tensor.named("out_tensor"), || {
         let (shifts, axes) = (ranked("shifts", shifts, n)?, ranked("axes", axes, n)?);
-        record([("x", x.into())], |trace, [x]| ops::roll(trace, x, shifts, axes))
+        record([("x", x.into())], |trace, [x]| shape::roll(trace, x, shifts, axes))
     })
 }
 
@@ -111,7 +112,7 @@ pub extern "C" fn lxla_squeeze(
             let dims = tensor::ty(x.into()).map(|ty| ty.dims).unwrap_or_default();
             all.retain(|&axis| dims.get(axis as usize) == Some(&1));
         }
-        record([("x", x.into())], |trace, [x]| ops::squeeze(trace, x, &axes))
+        record([("x", x.into())], |trace, [x]| shape::squeeze(trace, x, &axes))
     })
 }
 
@@ -126,7 +127,7 @@ pub extern "C" fn lxla_expand_dims(
 ) -> lxla_status {
     guard_into("lxla_expand_dims", out_tensor.named("out_tensor"), || {
         let axes = ranked("axes", axes, n_axes)?;
-        record([("x", x.into())], |trace, [x]| ops::expand_dims(trace, x, axes))
+        record([("x", x.into())], |trace, [x]| shape::expand_dims(trace, x, axes))
     })
 }
 
@@ -141,7 +142,7 @@ pub extern "C" fn lxla_concatenate(
 ) -> lxla_status {
     guard_into("lxla_concatenate", out_tensor.named("out_tensor"), || {
         let tensors = some_handles(tensors, n)?;
-        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::concatenate(trace, tensors, axis))
+        record_list([], ("tensors", &tensors), |trace, [], tensors| shape::concatenate(trace, tensors, axis))
     })
 }
 
@@ -156,7 +157,7 @@ pub extern "C" fn lxla_stack(
 ) -> lxla_status {
     guard_into("lxla_stack", out_tensor.named("out_tensor"), || {
         let tensors = some_handles(tensors, n)?;
-        record_list([], ("tensors", &tensors), |trace, [], tensors| ops::stack(trace, tensors, axis))
+        record_list([], ("tensors", &tensors), |trace, [], tensors| shape::stack(trace, tensors, axis))
     })
 }
 
@@ -173,8 +174,8 @@ pub extern "C" fn lxla_split(
     guard_into("lxla_split", out_tensors.list("out_tensors", n), || {
         let sizes = optional_slice("sizes", sizes, n)?;
         record([("x", x.into())], |trace, [x]| match sizes {
-            Some(sizes) => ops::split(trace, x, sizes, axis),
-            None => ops::split_equally(trace, x, n, axis),
+            Some(sizes) => shape::split(trace, x, sizes, axis),
+            None => shape::split_equally(trace, x, n, axis),
         })
     })
 }
@@ -195,7 +196,7 @@ pub extern "C" fn lxla_slice(
         let strides = ranked_or("strides", strides, rank, 1)?;
         record([("x", x.into())], |trace, [x]| {
             check_rank(trace, x, rank)?;
-            ops::slice(trace, x, starts, limits, &strides)
+            shape::slice(trace, x, starts, limits, &strides)
         })
     })
 }
@@ -213,7 +214,7 @@ pub extern "C" fn lxla_slice_axis(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_slice_axis", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::slice_axis(trace, x, axis, start, stop, step))
+        record([("x", x.into())], |trace, [x]| shape::slice_axis(trace, x, axis, start, stop, step))
     })
 }
 
@@ -235,7 +236,7 @@ pub extern "C" fn lxla_pad(
         let interior = ranked_or("interior", interior, rank, 0)?;
         record([("x", x.into()), ("value", value.into())], |trace, [x, value]| {
             check_rank(trace, x, rank)?;
-            ops::pad(trace, x, value, low, high, &interior)
+            shape::pad(trace, x, value, low, high, &interior)
         })
     })
 }
@@ -257,7 +258,7 @@ pub extern "C" fn lxla_pad_with_scalar(
         let interior = ranked_or("interior", interior, rank, 0)?;
         record([("x", x.into())], |trace, [x]| {
             check_rank(trace, x, rank)?;
-            ops::pad_scalar(trace, x, value, low, high, &interior)
+            shape::pad_scalar(trace, x, value, low, high, &interior)
         })
     })
 }
@@ -268,7 +269,7 @@ pub extern "C" fn lxla_pad_with_scalar(
 pub extern "C" fn lxla_tile(x: lxla_tensor, repeats: List<i64>, n: usize, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_tile", out_tensor.named("out_tensor"), || {
         let repeats = ranked("repeats", repeats, n)?;
-        record([("x", x.into())], |trace, [x]| ops::tile(trace, x, repeats))
+        record([("x", x.into())], |trace, [x]| shape::tile(trace, x, repeats))
     })
 }
 
@@ -276,7 +277,7 @@ pub extern "C" fn lxla_tile(x: lxla_tensor, repeats: List<i64>, n: usize, out_te
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_repeat(x: lxla_tensor, repeats: i64, axis: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_repeat", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::repeat(trace, x, repeats, axis))
+        record([("x", x.into())], |trace, [x]| shape::repeat(trace, x, repeats, axis))
     })
 }
 

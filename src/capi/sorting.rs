@@ -4,12 +4,13 @@ use super::abi::arguments::{flag, index_dtype_of};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out};
 use super::abi::results::OptionalOutput;
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::tensor::{handles, optional_handle};
+use crate::computation;
 use crate::ir::NodeId;
+use crate::ops::sorting;
 use crate::tensor::{record, record_optional};
-use crate::{computation, ops};
 
 /// Records the sort of StableHLO: `n` tensors of one shape, reordered jointly along `axis`. `comparator` takes two
 /// elements of the first tensor, then two of the second, and so on, and returns `pred[]`: whether the first of each
@@ -48,7 +49,7 @@ pub extern "C" fn lxla_sort_along(
 ) -> lxla_status {
     guard_into("lxla_sort_along", out_tensor.named("out_tensor"), || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
-        record([("x", x.into())], |trace, [x]| ops::sort_along(trace, x, axis, descending, stable))
+        record([("x", x.into())], |trace, [x]| sorting::sort_along(trace, x, axis, descending, stable))
     })
 }
 
@@ -66,7 +67,7 @@ pub extern "C" fn lxla_argsort(
     guard_into("lxla_argsort", out_tensor.named("out_tensor"), || {
         let (descending, stable) = (flag("descending", descending)?, flag("stable", stable)?);
         let index_dtype = index_dtype_of(index_dtype)?;
-        record([("x", x.into())], |trace, [x]| ops::argsort(trace, x, axis, descending, stable, index_dtype))
+        record([("x", x.into())], |trace, [x]| sorting::argsort(trace, x, axis, descending, stable, index_dtype))
     })
 }
 
@@ -87,7 +88,7 @@ pub extern "C" fn lxla_topk(
     let outputs = [out_values.named("out_values"), out_indices.named("out_indices")];
     guard_into("lxla_topk", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
-        record([("x", x.into())], |trace, [x]| ops::top_k(trace, x, k, axis, largest, index_dtype))
+        record([("x", x.into())], |trace, [x]| sorting::top_k(trace, x, k, axis, largest, index_dtype))
     })
 }
 
@@ -107,7 +108,7 @@ pub extern "C" fn lxla_topk_total_order(
     let outputs = [out_values.named("out_values"), out_indices.named("out_indices")];
     guard_into("lxla_topk_total_order", outputs, || {
         let (largest, index_dtype) = (flag("largest", largest)?, index_dtype_of(index_dtype)?);
-        record([("x", x.into())], |trace, [x]| ops::top_k_total_order(trace, x, k, axis, largest, index_dtype))
+        record([("x", x.into())], |trace, [x]| sorting::top_k_total_order(trace, x, k, axis, largest, index_dtype))
     })
 }
 
@@ -150,7 +151,7 @@ pub extern "C" fn lxla_unique(
         let index_dtype = index_dtype_of(index_dtype)?;
         let fill = [("fill", optional_handle(fill))];
         let made = record_optional([("x", x.into())], fill, |trace, [x], fill| {
-            let [values, others @ ..] = ops::unique(trace, x, size, fill[0], index_dtype)?;
+            let [values, others @ ..] = sorting::unique(trace, x, size, fill[0], index_dtype)?;
             let asked = others.into_iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted).map(|(id, _)| id);
             Ok(std::iter::once(values).chain(asked).collect::<Vec<NodeId>>())
         })?;
@@ -176,6 +177,6 @@ pub extern "C" fn lxla_searchsorted(
     guard_into("lxla_searchsorted", out_tensor.named("out_tensor"), || {
         let (right, index_dtype) = (flag("right", right)?, index_dtype_of(index_dtype)?);
         let operands = [("sorted", sorted.into()), ("values", values.into())];
-        record(operands, |trace, [sorted, values]| ops::searchsorted(trace, sorted, values, right, index_dtype))
+        record(operands, |trace, [sorted, values]| sorting::searchsorted(trace, sorted, values, right, index_dtype))
     })
 }

@@ -3,7 +3,7 @@
 use super::abi::arguments::flag;
 use super::abi::guard::guard;
 use super::abi::pointers::List;
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kind_of;
 use super::tensor::handles;
 use crate::device::Device;

@@ -4,7 +4,7 @@ use super::abi::arguments::{flag, tensor_type};
 use super::abi::borrowed::{Borrowed, wait_until_unused};
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{Bytes, BytesMut, List, Out};
-use super::abi::types::*;
+use super::abi::types::{lxla_device, lxla_env, lxla_release_fn, lxla_status, lxla_tensor};
 use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA};
 use super::device;
 use super::device::kept_device;

@@ -4,14 +4,16 @@ use super::abi::arguments::{flag, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, Text};
-use super::abi::types::*;
+use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_vjp_options};
 use super::computation::{computation_of, new_computation};
-use super::constants::*;
+use super::constants::{
+    LXLA_CHECKPOINT_SAVE_ALL, LXLA_CHECKPOINT_SAVE_DOTS, LXLA_CHECKPOINT_SAVE_NAMED, LXLA_CHECKPOINT_SAVE_NONE,
+};
 use super::tensor::handles;
 use crate::computation::{self, Checkpoint, VjpOptions};
 use crate::error;
 use crate::error::Result;
-use crate::ops;
+use crate::ops::control;
 use crate::tensor::{gradients, record};
 
 /// Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
@@ -260,7 +262,7 @@ pub extern "C" fn lxla_gradients(
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_stop_gradient", out_tensor.named("out_tensor"), || {
-        record([("x", x.into())], |trace, [x]| ops::stop_gradient(trace, x))
+        record([("x", x.into())], |trace, [x]| control::stop_gradient(trace, x))
     })
 }
 
@@ -270,7 +272,7 @@ pub extern "C" fn lxla_stop_gradient(x: lxla_tensor, out_tensor: Out<lxla_tensor
 pub extern "C" fn lxla_checkpoint_name(x: lxla_tensor, name: Text, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_checkpoint_name", out_tensor.named("out_tensor"), || {
         let name = name.get("name")?;
-        record([("x", x.into())], |trace, [x]| ops::checkpoint_name(trace, x, name))
+        record([("x", x.into())], |trace, [x]| control::checkpoint_name(trace, x, name))
     })
 }
 

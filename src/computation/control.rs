@@ -5,7 +5,8 @@ use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, Sharding};
-use crate::ops::{self, Applied};
+use crate::ops::control::{self, Applied};
+use crate::ops::mesh;
 use crate::tensor::{finish_all, to_record};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHan
     let mut state = to_record(device)?;
     let init = nodes(&mut state, "init", init)?;
     let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
-    let results = ops::while_loop(
+    let results = control::while_loop(
         &mut state.trace,
         &Applied { body: condition.body(), captures: &of_condition },
         &Applied { body: body.body(), captures: &of_body },
@@ -39,7 +40,7 @@ pub fn branch(
     let pred = state.operand("pred", pred)?;
     let arguments = nodes(&mut state, "args", arguments)?;
     let (of_true, of_false) = (on_true.captures(&mut state)?, on_false.captures(&mut state)?);
-    let results = ops::branch(
+    let results = control::branch(
         &mut state.trace,
         pred,
         &Applied { body: on_true.body(), captures: &of_true },
@@ -68,7 +69,7 @@ pub fn case(
     let captures = branches.iter().map(|branch| branch.captures(&mut state)).collect::<Result<Vec<_>>>()?;
     let applied: Vec<Applied> =
         branches.iter().zip(&captures).map(|(branch, captures)| Applied { body: branch.body(), captures }).collect();
-    let results = ops::case(&mut state.trace, index, &applied, &arguments)?;
+    let results = control::case(&mut state.trace, index, &applied, &arguments)?;
     finish_all(state, &results)
 }
 
@@ -87,7 +88,7 @@ pub fn scan(
     let arrays = nodes(&mut state, "xs", arrays)?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
-    let results = ops::scan(&mut state.trace, &applied, &init, &arrays, length, reverse)?;
+    let results = control::scan(&mut state.trace, &applied, &init, &arrays, length, reverse)?;
     finish_all(state, &results)
 }
 
@@ -113,6 +114,6 @@ pub fn shard_map(
     let arguments = nodes(&mut state, "args", arguments)?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
-    let results = ops::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
+    let results = mesh::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
     finish_all(state, &results)
 }

@@ -4,7 +4,9 @@ use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, Trace, Window};
-use crate::ops::{self, Applied, Promises};
+use crate::ops::control::Applied;
+use crate::ops::indexing::{self, Promises};
+use crate::ops::{reduction, sorting};
 use crate::tensor::{finish_all, to_record};
 
 /// Sorts the inputs together along `axis`, ordered by `comparator`.
@@ -14,7 +16,7 @@ pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable
     let inputs = nodes(&mut state, "inputs", inputs)?;
     let captures = comparator.captures(&mut state)?;
     let applied = Applied { body: comparator.body(), captures: &captures };
-    let results = ops::sort(&mut state.trace, &applied, &inputs, axis, stable)?;
+    let results = sorting::sort(&mut state.trace, &applied, &inputs, axis, stable)?;
     finish_all(state, &results)
 }
 
@@ -25,7 +27,7 @@ pub fn reduce_with(
     inits: &[TensorHandle],
     axes: &[i64],
 ) -> Result<Vec<TensorHandle>> {
-    reduced(body, inputs, inits, |trace, body, inputs, inits| ops::reduce_with(trace, body, inputs, inits, axes))
+    reduced(body, inputs, inits, |trace, body, inputs, inits| reduction::reduce_with(trace, body, inputs, inits, axes))
 }
 
 /// Reduces the inputs together over each window.
@@ -35,7 +37,9 @@ pub fn reduce_window(
     inits: &[TensorHandle],
     windows: &[Window],
 ) -> Result<Vec<TensorHandle>> {
-    reduced(body, inputs, inits, |trace, body, inputs, inits| ops::reduce_window(trace, body, inputs, inits, windows))
+    reduced(body, inputs, inits, |trace, body, inputs, inits| {
+        reduction::reduce_window(trace, body, inputs, inits, windows)
+    })
 }
 
 fn reduced(
@@ -67,7 +71,7 @@ pub fn select_and_scatter(
     let mut state = to_record(device)?;
     let (x, source, init) = (state.operand("x", x)?, state.operand("source", source)?, state.operand("init", init)?);
     let (of_select, of_combiner) = (select.captures(&mut state)?, combiner.captures(&mut state)?);
-    let id = ops::select_and_scatter(
+    let id = reduction::select_and_scatter(
         &mut state.trace,
         &Applied { body: select.body(), captures: &of_select },
         &Applied { body: combiner.body(), captures: &of_combiner },
@@ -96,6 +100,6 @@ pub fn scatter(
     let updates = nodes(&mut state, "updates", updates)?;
     let captures = combiner.captures(&mut state)?;
     let applied = Applied { body: combiner.body(), captures: &captures };
-    let results = ops::scatter(&mut state.trace, &applied, &inputs, indices, &updates, numbers, promises)?;
+    let results = indexing::scatter(&mut state.trace, &applied, &inputs, indices, &updates, numbers, promises)?;
     finish_all(state, &results)
 }

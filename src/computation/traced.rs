@@ -7,7 +7,8 @@ use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
-use crate::ops::{self, Applied};
+use crate::ops::control::{self, Applied};
+use crate::ops::mesh;
 use crate::stack::MOST_DEPTH;
 use crate::tensor::{self, brought, finish_all, numbered, to_record};
 use crate::types::TensorType;
@@ -187,7 +188,7 @@ impl Computation {
         if !self.body.has_collectives() && !self.body.has_shardings() {
             return Ok(());
         }
-        let Some(own) = ops::mesh_of(&self.body.decode().0) else { return Ok(()) };
+        let Some(own) = mesh::mesh_of(&self.body.decode().0) else { return Ok(()) };
         if device.state().mesh(name).is_ok_and(|mesh| mesh.axes == own) {
             return Ok(());
         }
@@ -201,7 +202,7 @@ impl Computation {
         let arguments = nodes(&mut state, "args", arguments)?;
         let captures = self.captures(&mut state)?;
         state.trace.check_room_for(self.results().len())?;
-        let results = ops::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
+        let results = control::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
         finish_all(state, &results)
     }
 }

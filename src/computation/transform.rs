@@ -4,8 +4,8 @@ use super::traced::Computation;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{Body, Trace, take_closed_body};
+use crate::ops::control::{self, Applied, CustomKind, FoundRule};
 use crate::ops::rules::is_differentiable;
-use crate::ops::{self, Applied, CustomKind, FoundRule};
 use crate::transform::{self, Transformer, Wanted};
 use crate::types::{TensorType, check_rank, element_count};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ pub fn checkpoint(f: &Computation, policy: &Checkpoint) -> Result<Computation> {
     let mut leaf = |types: &[TensorType]| -> Vec<_> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };
     let (parameters, captures) = (leaf(f.parameters()), leaf(f.body().captures()));
     let applied = Applied { body: f.body(), captures: &captures };
-    let results = ops::checkpoint_call_of(&mut trace, policy, &applied, &parameters);
+    let results = control::checkpoint_call_of(&mut trace, policy, &applied, &parameters);
     f.with_body(take_closed_body(&trace, &parameters, &captures, &results)?)
 }
 
@@ -193,7 +193,7 @@ pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computat
     if backward.results() != gradients {
         return Err(misfit("backward", "results", backward.results(), &gradients));
     }
-    let jvp = ops::derivative_rules(primal.body()).jvp;
+    let jvp = control::derivative_rules(primal.body()).jvp;
     let kind = if jvp.is_empty() { CustomKind::Vjp } else { CustomKind::Both };
     with_rules(kind, &[primal, forward, backward], &["primal", "forward", "backward"], &jvp, 3)
 }
@@ -209,7 +209,7 @@ pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> 
     if jvp.results() != wanted {
         return Err(misfit("jvp", "results", jvp.results(), &wanted));
     }
-    let vjp = ops::derivative_rules(primal.body()).vjp;
+    let vjp = control::derivative_rules(primal.body()).vjp;
     let kind = if vjp.is_empty() { CustomKind::Jvp } else { CustomKind::Both };
     with_rules(kind, &[primal, jvp], &["primal", "jvp"], &vjp, 1)
 }
@@ -270,7 +270,7 @@ fn with_rules(
         .collect();
     let kept = found.iter().zip(&of_found).map(|(rule, captures)| Applied { body: &rule.body, captures });
     applied.splice(at..at, kept);
-    let results = ops::custom_call_of(&mut trace, kind, &applied, &parameters)?;
+    let results = control::custom_call_of(&mut trace, kind, &applied, &parameters)?;
     let body: Arc<Body> = take_closed_body(&trace, &parameters, &captures.concat(), &results)?;
     Computation::of_several(computations, names, body)
 }

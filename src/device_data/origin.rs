@@ -384,7 +384,7 @@ fn through(
 mod tests {
     use super::*;
     use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-    use crate::ops;
+    use crate::ops::elementwise;
 
     /// The program of these results of parameters, all f32.
     fn program(parameters: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<NodeId>) -> Arc<Program> {
@@ -398,9 +398,9 @@ mod tests {
     #[test]
     fn outputs_depend_on_others_but_not_on_themselves() {
         let program = program(2, |trace, p| {
-            let double = ops::binary(trace, BinaryOp::Add, p[0], p[0]).unwrap();
-            let sum = ops::binary(trace, BinaryOp::Add, double, p[1]).unwrap();
-            let is_less = ops::compare(trace, CompareOp::Lt, double, sum).unwrap();
+            let double = elementwise::binary(trace, BinaryOp::Add, p[0], p[0]).unwrap();
+            let sum = elementwise::binary(trace, BinaryOp::Add, double, p[1]).unwrap();
+            let is_less = elementwise::compare(trace, CompareOp::Lt, double, sum).unwrap();
             vec![double, sum, is_less, double]
         });
         let dependencies = Dependencies::of(&program).unwrap();
@@ -427,7 +427,7 @@ mod tests {
     fn the_memory_of_dependencies_is_linear_in_the_program() {
         let many = 20_000;
         let program =
-            program(many, |trace, p| p.iter().map(|&x| ops::unary(trace, UnaryOp::Tanh, x).unwrap()).collect());
+            program(many, |trace, p| p.iter().map(|&x| elementwise::unary(trace, UnaryOp::Tanh, x).unwrap()).collect());
         let dependencies = Dependencies::of(&program).unwrap();
         assert_eq!((dependencies.parameters.len(), dependencies.outputs.len()), (many, many));
         assert_eq!((dependencies.ends.len(), dependencies.operands.len()), (2 * many, many));

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::ir::{BinaryOp, Instruction, Op};
 use crate::native::{Array, Builder, Fused, Lane, Value};
-use crate::ops;
+use crate::ops::elementwise;
 use crate::types::{DType, Scalar, TensorType};
 
 /// Evaluates a program with one output on vectors with the elements of `ty`, or with a single element, which stands for
@@ -92,7 +92,7 @@ fn function_of<T: Lane>(builder: &mut Builder<T>, value: &Instruction, operands:
     if kernel.is_some() {
         return kernel;
     }
-    let body = ops::formula_body(value.op, value.ty.dtype).ok()?;
+    let body = elementwise::formula_body(value.op, value.ty.dtype).ok()?;
     let (values, results) = body.decode();
     record(builder, &values, body.scalars(), results[0], operands)
 }
@@ -104,7 +104,7 @@ mod tests {
     use crate::ir::{BinaryFunction, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp, Workspace};
     use crate::native::testing::{preds, row};
     use crate::native::{BLOCK, convert, shortcut};
-    use crate::ops::ActivationOp;
+    use crate::ops::nn::{self, ActivationOp};
     use crate::types::ScalarValue;
     use std::slice;
 
@@ -135,7 +135,7 @@ mod tests {
     fn check_function(op: Op, operands: &[Vec<f64>]) {
         for dtype in [DType::F32, DType::F64] {
             let arrays: Vec<Array> = operands.iter().map(|x| convert(&row(x), dtype).unwrap()).collect();
-            let body = ops::formula_body(op, dtype).unwrap();
+            let body = elementwise::formula_body(op, dtype).unwrap();
             let (values, outputs) = body.decode();
             let ty = arrays[0].ty();
             let got = evaluate(&values, body.scalars(), outputs[0], ty, &arrays);
@@ -154,7 +154,7 @@ mod tests {
             let arrays: Vec<Array> = operands.iter().map(|x| convert(&row(x), dtype).unwrap()).collect();
             let references: Vec<&Array> = arrays.iter().collect();
             let got = shortcut(op, arrays[0].ty(), &references).unwrap().unwrap();
-            let body = ops::formula_body(op, dtype).unwrap();
+            let body = elementwise::formula_body(op, dtype).unwrap();
             let want = by_operations(&body, arrays[0].ty(), &arrays).unwrap();
             for (i, (got, want)) in bits(&got).into_iter().zip(bits(&want)).enumerate() {
                 let at: Vec<f64> = operands.iter().map(|x| x[i]).collect();
@@ -232,25 +232,25 @@ mod tests {
             let flags = preds(&(0..count).map(|i| u8::from(i % 3 == 0)).collect::<Vec<u8>>());
             let floats = [x.clone(), y, single, flags];
             for &op in ActivationOp::ALL {
-                assert!(check_program(slice::from_ref(&x), |t, p| ops::activation(t, op, p[0])), "{op:?}");
+                assert!(check_program(slice::from_ref(&x), |t, p| nn::activation(t, op, p[0])), "{op:?}");
             }
             for function in [UnaryFunction::IsNan, UnaryFunction::IsInf, UnaryFunction::Signbit] {
-                assert!(check_program(slice::from_ref(&x), |t, p| ops::unary_function(t, function, p[0])));
+                assert!(check_program(slice::from_ref(&x), |t, p| elementwise::unary_function(t, function, p[0])));
             }
             for op in [BinaryOp::Power, BinaryOp::Remainder, BinaryOp::Maximum, BinaryOp::Minimum, BinaryOp::Atan2] {
                 for value in [0.0, -0.0, 2.5] {
                     assert!(check_program(&floats, |t, p| {
-                        let left = ops::binary_scalar(t, op, p[0], ScalarValue::Float(value), true)?;
-                        let right = ops::binary_scalar(t, op, p[1], ScalarValue::Float(value), false)?;
-                        ops::binary(t, op, left, right)
+                        let left = elementwise::binary_scalar(t, op, p[0], ScalarValue::Float(value), true)?;
+                        let right = elementwise::binary_scalar(t, op, p[1], ScalarValue::Float(value), false)?;
+                        elementwise::binary(t, op, left, right)
                     }));
                 }
             }
             assert!(check_program(&floats, |t, p| {
-                let clamped = ops::clamp(t, p[2], p[0], p[1])?;
-                let scaled = ops::binary(t, BinaryOp::Multiply, p[2], p[1])?;
-                let not = ops::unary(t, UnaryOp::Not, p[3])?;
-                ops::select(t, not, clamped, scaled)
+                let clamped = elementwise::clamp(t, p[2], p[0], p[1])?;
+                let scaled = elementwise::binary(t, BinaryOp::Multiply, p[2], p[1])?;
+                let not = elementwise::unary(t, UnaryOp::Not, p[3])?;
+                elementwise::select(t, not, clamped, scaled)
             }));
         }
     }
@@ -258,9 +258,9 @@ mod tests {
     #[test]
     fn other_programs_are_left_to_the_interpreter() {
         let (x, halves) = (row(&[1.0f32, 2.0]), convert(&row(&[1.0f32, 2.0]), DType::F16).unwrap());
-        assert!(check_program(slice::from_ref(&x), |t, p| ops::binary(t, BinaryOp::Add, p[0], p[0])));
-        assert!(!check_program(&[halves], |t, p| ops::binary(t, BinaryOp::Add, p[0], p[0])));
+        assert!(check_program(slice::from_ref(&x), |t, p| elementwise::binary(t, BinaryOp::Add, p[0], p[0])));
+        assert!(!check_program(&[halves], |t, p| elementwise::binary(t, BinaryOp::Add, p[0], p[0])));
         let mixed = [x, row(&[1.0f64, 2.0])];
-        assert!(!check_program(&mixed, |t, p| ops::binary(t, BinaryOp::Add, p[0], p[1])));
+        assert!(!check_program(&mixed, |t, p| elementwise::binary(t, BinaryOp::Add, p[0], p[1])));
     }
 }

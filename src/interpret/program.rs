@@ -6,7 +6,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
 use crate::native::{Array, BLOCK, broadcast_to, in_blocks, row, shortcut, stack};
-use crate::ops::{self, Call, Native};
+use crate::ops::{self, Call, Native, elementwise};
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
@@ -214,7 +214,7 @@ fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
 
 /// Evaluates an elementwise function by its formula.
 fn by_formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
-    let body = ops::formula_body(op, operands[0].ty().dtype)?;
+    let body = elementwise::formula_body(op, operands[0].ty().dtype)?;
     let length = ty.elements() as i64;
     let flat = |array: &&Array| {
         let wide = broadcast_to(array, &TensorType { dtype: array.ty().dtype, dims: ty.dims.clone() })?;
@@ -263,7 +263,8 @@ mod tests {
         BinaryFunction, BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryFunction, Workspace, take_body,
     };
     use crate::native::testing::{array, counted, row as line};
-    use crate::ops::{self, Applied};
+    use crate::ops::control::{self, Applied};
+    use crate::ops::{creation, elementwise, reduction, shape};
     use crate::types::{DType, ScalarValue};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -271,7 +272,7 @@ mod tests {
     }
 
     fn scaled(trace: &mut Trace, op: BinaryOp, x: NodeId, by: i64) -> NodeId {
-        ops::binary_scalar(trace, op, x, ScalarValue::Signed(by), false).unwrap()
+        elementwise::binary_scalar(trace, op, x, ScalarValue::Signed(by), false).unwrap()
     }
 
     /// Runs the program that computes `roots`. `inputs` are in the order in which the program first uses the leaves.
@@ -287,8 +288,8 @@ mod tests {
         let mut t = Trace::new();
         let x = leaf(&mut t, &[2]);
         let two = scaled(&mut t, BinaryOp::Multiply, x, 2);
-        let ten = ops::full(&mut t, &TensorType::new(DType::S32, &[2]), ScalarValue::Signed(10)).unwrap();
-        let sum = ops::binary(&mut t, BinaryOp::Add, two, ten).unwrap();
+        let ten = creation::full(&mut t, &TensorType::new(DType::S32, &[2]), ScalarValue::Signed(10)).unwrap();
+        let sum = elementwise::binary(&mut t, BinaryOp::Add, two, ten).unwrap();
         let less = scaled(&mut t, BinaryOp::Subtract, sum, 3);
         assert_eq!(outcome(&t, &[less], &[line(&[1, 5])]), [[9, 17]]);
     }
@@ -307,16 +308,16 @@ mod tests {
     /// Records a program of elementwise operations and functions on an array and a single element of f32.
     fn elementwise(t: &mut Trace, dims: &[i64], single: &[i64]) -> NodeId {
         let [x, one] = [dims, single].map(|dims| t.parameter(TensorType::new(DType::F32, dims)));
-        let wide = ops::broadcast_to(t, one, dims).unwrap();
-        let sum = ops::binary(t, BinaryOp::Add, x, wide).unwrap();
-        let sinh = ops::unary_function(t, UnaryFunction::Sinh, sum).unwrap();
-        let quotient = ops::binary_function(t, BinaryFunction::FloorDivide, sinh, x).unwrap();
-        let bits = ops::bitcast_convert(t, quotient, DType::S32).unwrap();
-        let is_less = ops::compare(t, CompareOp::Lt, x, wide).unwrap();
-        let half = ops::full(t, &TensorType::new(DType::F32, &[]), ScalarValue::Float(0.5)).unwrap();
-        let kept = ops::select(t, is_less, half, sinh).unwrap();
-        let whole = ops::convert(t, kept, DType::S32);
-        ops::binary(t, BinaryOp::Xor, bits, whole).unwrap()
+        let wide = shape::broadcast_to(t, one, dims).unwrap();
+        let sum = elementwise::binary(t, BinaryOp::Add, x, wide).unwrap();
+        let sinh = elementwise::unary_function(t, UnaryFunction::Sinh, sum).unwrap();
+        let quotient = elementwise::binary_function(t, BinaryFunction::FloorDivide, sinh, x).unwrap();
+        let bits = elementwise::bitcast_convert(t, quotient, DType::S32).unwrap();
+        let is_less = elementwise::compare(t, CompareOp::Lt, x, wide).unwrap();
+        let half = creation::full(t, &TensorType::new(DType::F32, &[]), ScalarValue::Float(0.5)).unwrap();
+        let kept = elementwise::select(t, is_less, half, sinh).unwrap();
+        let whole = elementwise::convert(t, kept, DType::S32);
+        elementwise::binary(t, BinaryOp::Xor, bits, whole).unwrap()
     }
 
     #[test]
@@ -356,12 +357,12 @@ mod tests {
         assert!(is_blocked(&t, &[twice]));
         let more = scaled(&mut t, BinaryOp::Add, twice, 1);
         assert!(!is_blocked(&t, &[twice, more]));
-        let wide = ops::broadcast_to(&mut t, row, &[long, 2]).unwrap();
-        let sum = ops::binary(&mut t, BinaryOp::Add, twice, wide).unwrap();
+        let wide = shape::broadcast_to(&mut t, row, &[long, 2]).unwrap();
+        let sum = elementwise::binary(&mut t, BinaryOp::Add, twice, wide).unwrap();
         assert!(!is_blocked(&t, &[sum]));
-        let turned = ops::transpose(&mut t, twice, &[1, 0]).unwrap();
+        let turned = shape::transpose(&mut t, twice, &[1, 0]).unwrap();
         assert!(!is_blocked(&t, &[turned]));
-        let flat = ops::reshape(&mut t, twice, &[2 * long]).unwrap();
+        let flat = shape::reshape(&mut t, twice, &[2 * long]).unwrap();
         assert!(!is_blocked(&t, &[flat]));
     }
 
@@ -369,16 +370,16 @@ mod tests {
     fn calls_and_branches_apply_bodies_to_arguments_and_captures() {
         let mut t = Trace::new();
         let (p, data, pred) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
-        let sum = ops::binary(&mut t, BinaryOp::Add, p, data).unwrap();
-        let difference = ops::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
+        let sum = elementwise::binary(&mut t, BinaryOp::Add, p, data).unwrap();
+        let difference = elementwise::binary(&mut t, BinaryOp::Subtract, p, data).unwrap();
         let (add, add_captures) = take_body(&t, &[p], &[sum, p]).unwrap();
         let (subtract, subtract_captures) = take_body(&t, &[p], &[difference, sum]).unwrap();
         let add = Applied { body: &add, captures: &add_captures };
         let subtract = Applied { body: &subtract, captures: &subtract_captures };
         let x = leaf(&mut t, &[2]);
-        let called = ops::call(&mut t, &add, &[x]).unwrap();
-        let truth = ops::convert(&mut t, pred, DType::Pred);
-        let chosen = ops::branch(&mut t, truth, &add, &subtract, &[called[0]]).unwrap();
+        let called = control::call(&mut t, &add, &[x]).unwrap();
+        let truth = elementwise::convert(&mut t, pred, DType::Pred);
+        let chosen = control::branch(&mut t, truth, &add, &subtract, &[called[0]]).unwrap();
         for (pred, want) in [(1, [[21, 41], [11, 21]]), (0, [[1, 1], [21, 41]])] {
             let inputs = [array(&[], &[pred]), line(&[1, 1]), line(&[10, 20])];
             assert_eq!(outcome(&t, &chosen, &inputs), want);
@@ -390,7 +391,7 @@ mod tests {
         let mut t = Trace::new();
         let (p, data, index) = (leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
         let (sum, double) =
-            (ops::binary(&mut t, BinaryOp::Add, p, data).unwrap(), scaled(&mut t, BinaryOp::Multiply, p, 2));
+            (elementwise::binary(&mut t, BinaryOp::Add, p, data).unwrap(), scaled(&mut t, BinaryOp::Multiply, p, 2));
         let bodies = [
             take_body(&t, &[p], &[sum]).unwrap(),
             take_body(&t, &[p], &[double]).unwrap(),
@@ -398,7 +399,7 @@ mod tests {
         ];
         let branches: Vec<Applied> = bodies.iter().map(|(body, captures)| Applied { body, captures }).collect();
         let x = leaf(&mut t, &[2]);
-        let mut chosen = ops::case(&mut t, index, &branches, &[x]).unwrap();
+        let mut chosen = control::case(&mut t, index, &branches, &[x]).unwrap();
         let compare = |t: &Trace, chosen: &[NodeId]| {
             for (index, want) in [(0, [11, 21]), (1, [2, 2]), (2, [10, 20]), (3, [10, 20]), (-1, [10, 20])] {
                 let inputs = [array(&[], &[index]), line(&[1, 1]), line(&[10, 20])];
@@ -416,14 +417,15 @@ mod tests {
     fn loops_carry_values_until_the_condition_fails() {
         let mut t = Trace::new();
         let (i, x, limit) = (leaf(&mut t, &[]), leaf(&mut t, &[2]), leaf(&mut t, &[]));
-        let more = ops::compare(&mut t, CompareOp::Lt, i, limit).unwrap();
+        let more = elementwise::compare(&mut t, CompareOp::Lt, i, limit).unwrap();
         let (next, doubled) = (scaled(&mut t, BinaryOp::Add, i, 1), scaled(&mut t, BinaryOp::Multiply, x, 2));
         let (condition, of_condition) = take_body(&t, &[i, x], &[more]).unwrap();
         let (body, of_body) = take_body(&t, &[i, x], &[next, doubled]).unwrap();
         let (start, data) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
         let condition = Applied { body: &condition, captures: &of_condition };
         let results =
-            ops::while_loop(&mut t, &condition, &Applied { body: &body, captures: &of_body }, &[start, data]).unwrap();
+            control::while_loop(&mut t, &condition, &Applied { body: &body, captures: &of_body }, &[start, data])
+                .unwrap();
         let inputs = |start, limit| [array(&[], &[start]), line(&[3, 5]), array(&[], &[limit])];
         assert_eq!(outcome(&t, &results, &inputs(0, 4)), [vec![4], vec![48, 80]]);
         assert_eq!(outcome(&t, &results, &inputs(7, 4)), [vec![7], vec![3, 5]]);
@@ -434,12 +436,12 @@ mod tests {
         for (reverse, before) in [(false, [100, 101, 106]), (true, [114, 109, 100])] {
             let mut t = Trace::new();
             let (sum, slice) = (leaf(&mut t, &[]), leaf(&mut t, &[2]));
-            let of_slice = ops::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
-            let next = ops::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
+            let of_slice = reduction::reduce(&mut t, ReduceOp::Sum, slice, &[0], false).unwrap();
+            let next = elementwise::binary(&mut t, BinaryOp::Add, sum, of_slice).unwrap();
             let (body, captures) = take_body(&t, &[sum, slice], &[next, sum]).unwrap();
             let (start, stack) = (leaf(&mut t, &[]), leaf(&mut t, &[3, 2]));
             let body = Applied { body: &body, captures: &captures };
-            let results = ops::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();
+            let results = control::scan(&mut t, &body, &[start], &[stack], 3, reverse).unwrap();
             let inputs = [array(&[], &[100]), counted(&[3, 2])];
             assert_eq!(outcome(&t, &results, &inputs), [vec![115], before.to_vec()]);
         }

@@ -83,7 +83,7 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Result<Vec<bool>> {
 mod tests {
     use super::super::members::BinaryOp;
     use super::*;
-    use crate::ops;
+    use crate::ops::{creation, elementwise};
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace) -> NodeId {
@@ -91,11 +91,11 @@ mod tests {
     }
 
     fn add(trace: &mut Trace, a: NodeId, b: NodeId) -> NodeId {
-        ops::binary(trace, BinaryOp::Add, a, b).unwrap()
+        elementwise::binary(trace, BinaryOp::Add, a, b).unwrap()
     }
 
     fn scaled(trace: &mut Trace, x: NodeId, by: f64) -> NodeId {
-        ops::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+        elementwise::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
         let mut t = Trace::new();
         let (p, unused, data) = (leaf(&mut t), leaf(&mut t), leaf(&mut t));
         let outside = scaled(&mut t, data, 3.0);
-        let constant = ops::full(&mut t, &TensorType::new(DType::F32, &[2]), ScalarValue::Float(1.0)).unwrap();
+        let constant = creation::full(&mut t, &TensorType::new(DType::F32, &[2]), ScalarValue::Float(1.0)).unwrap();
         let moved = add(&mut t, p, constant);
         let result = add(&mut t, moved, outside);
         let (body, captures) = take_body(&t, &[p, unused], &[result, p, outside, data]).unwrap();

@@ -198,7 +198,7 @@ mod tests {
     use super::super::members::{BinaryOp, ReduceOp, UnaryOp};
     use super::*;
     use crate::device_data::{DeviceData, State};
-    use crate::ops;
+    use crate::ops::{elementwise, reduction, shape};
     use crate::types::{DType, ScalarValue, TensorType};
 
     fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -213,10 +213,10 @@ mod tests {
     fn decoding_gives_back_what_was_recorded() {
         let mut t = Trace::new();
         let (a, b) = (leaf(&mut t, &[2, 3]), leaf(&mut t, &[3]));
-        let sum = ops::binary(&mut t, BinaryOp::Add, a, b).unwrap();
-        let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false).unwrap();
-        let cat = ops::concatenate(&mut t, &[half, a, sum, a], -2).unwrap();
-        let total = ops::reduce(&mut t, ReduceOp::Sum, cat, &[0], false).unwrap();
+        let sum = elementwise::binary(&mut t, BinaryOp::Add, a, b).unwrap();
+        let half = elementwise::binary_scalar(&mut t, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false).unwrap();
+        let cat = shape::concatenate(&mut t, &[half, a, sum, a], -2).unwrap();
+        let total = reduction::reduce(&mut t, ReduceOp::Sum, cat, &[0], false).unwrap();
         let segments = programs(&t, &[sum, total], 100);
         assert_eq!(segments.len(), 1);
         let (values, outputs) = segments[0].program.decode();
@@ -232,7 +232,7 @@ mod tests {
                 "Reduce(Sum) f32[3] [4]",
             ]
         );
-        assert_eq!(values[5].attributes::<ops::ReduceAttributes>().axes.to_vec(), [0]);
+        assert_eq!(values[5].attributes::<reduction::ReduceAttributes>().axes.to_vec(), [0]);
         assert_eq!(outputs, [2, 5]);
         assert_eq!(segments[0].parameters, [a, b]);
         assert_eq!(segments[0].scalars.len(), 1);
@@ -243,9 +243,9 @@ mod tests {
         let program = |second: usize, third: usize| {
             let mut t = Trace::new();
             let leaves = [leaf(&mut t, &[2]), leaf(&mut t, &[2]), leaf(&mut t, &[2])];
-            let all = ops::concatenate(&mut t, &leaves, 0).unwrap();
-            let product = ops::binary(&mut t, BinaryOp::Multiply, leaves[0], leaves[second]).unwrap();
-            let sum = ops::binary(&mut t, BinaryOp::Add, product, leaves[third]).unwrap();
+            let all = shape::concatenate(&mut t, &leaves, 0).unwrap();
+            let product = elementwise::binary(&mut t, BinaryOp::Multiply, leaves[0], leaves[second]).unwrap();
+            let sum = elementwise::binary(&mut t, BinaryOp::Add, product, leaves[third]).unwrap();
             programs(&t, &[all, sum], 100).remove(0).program
         };
         assert_ne!(program(1, 2), program(2, 1));
@@ -257,7 +257,7 @@ mod tests {
         let program = |value: f64| {
             let mut t = Trace::new();
             let a = leaf(&mut t, &[2]);
-            let x = ops::binary_scalar(&mut t, BinaryOp::Add, a, ScalarValue::Float(value), true).unwrap();
+            let x = elementwise::binary_scalar(&mut t, BinaryOp::Add, a, ScalarValue::Float(value), true).unwrap();
             let segment = programs(&t, &[x], 100).remove(0);
             (segment.program, t.scalars_at(&segment.scalars))
         };
@@ -270,7 +270,7 @@ mod tests {
         let mut t = Trace::new();
         let mut x = leaf(&mut t, &[2]);
         for _ in 0..100_000 {
-            x = ops::unary(&mut t, UnaryOp::Tanh, x).unwrap();
+            x = elementwise::unary(&mut t, UnaryOp::Tanh, x).unwrap();
         }
         let segments = programs(&t, &[x], 1000);
         assert_eq!(segments.len(), 100);
@@ -285,12 +285,12 @@ mod tests {
     fn a_value_that_skips_segments_stays_an_output_of_its_own() {
         let mut t = Trace::new();
         let a = leaf(&mut t, &[2]);
-        let early = ops::unary(&mut t, UnaryOp::Tanh, a).unwrap();
+        let early = elementwise::unary(&mut t, UnaryOp::Tanh, a).unwrap();
         let mut x = early;
         for _ in 0..5 {
-            x = ops::unary(&mut t, UnaryOp::Negate, x).unwrap();
+            x = elementwise::unary(&mut t, UnaryOp::Negate, x).unwrap();
         }
-        let last = ops::binary(&mut t, BinaryOp::Add, x, early).unwrap();
+        let last = elementwise::binary(&mut t, BinaryOp::Add, x, early).unwrap();
         let segments = programs(&t, &[last], 2);
         assert_eq!(segments.len(), 4);
         assert!(segments[0].outputs.contains(&early));
@@ -304,8 +304,8 @@ mod tests {
         let types = vec![TensorType::new(DType::F32, &[2]); 3];
         let results = t.application(Op::OptimizationBarrier, &[x, x, x], &(), &[], &types);
         let _ = t.replace_by_leaf(results[0], DeviceData::new(types[0].clone(), State::Placeholder));
-        let sum = ops::binary(&mut t, BinaryOp::Add, results[1], results[2]).unwrap();
-        let negated = ops::unary(&mut t, UnaryOp::Negate, sum).unwrap();
+        let sum = elementwise::binary(&mut t, BinaryOp::Add, results[1], results[2]).unwrap();
+        let negated = elementwise::unary(&mut t, UnaryOp::Negate, sum).unwrap();
         let segments = programs(&t, &[negated], 3);
         assert_eq!(segments.iter().map(|s| s.parameters.len()).collect::<Vec<_>>(), [1, 2]);
     }

@@ -26,14 +26,16 @@ mod shapes;
 mod trace;
 mod window;
 
-pub use attributes::{Attributes, Words, decode, encode};
+#[cfg(test)]
+pub use attributes::encode;
+pub use attributes::{Attributes, Words, decode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
 pub use dimension_numbers::DimensionNumbers;
 pub use gradients::{GradientMemory, Request};
 pub use inferences::Arguments;
 pub use leaf::{LeafData, LeafPlace};
-pub use linear::{Linear, Segment, Workspace};
+pub use linear::{Segment, Workspace};
 pub(crate) use members::numbered;
 pub use members::{
     BinaryFunction, BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
@@ -44,6 +46,5 @@ pub use planner::Planner;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;
 pub use scheme::{Argument, Scheme, Stage};
-pub use shapes::ShapeId;
 pub use trace::{NONE, Node, NodeId, Trace};
 pub use window::Window;

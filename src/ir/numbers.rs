@@ -49,7 +49,7 @@ impl Trace {
 mod tests {
     use super::super::members::{BinaryOp, UnaryOp};
     use super::*;
-    use crate::ops;
+    use crate::ops::elementwise;
     use crate::types::{ScalarValue, TensorType};
 
     #[test]
@@ -58,9 +58,9 @@ mod tests {
         let ty = TensorType::new(DType::F32, &[2]);
         let (a, b) = (t.parameter(ty.clone()), t.parameter(ty.clone()));
         let mut squared = |x, by: f64| {
-            let tanh = ops::unary(&mut t, UnaryOp::Tanh, x).unwrap();
-            let square = ops::binary(&mut t, BinaryOp::Multiply, tanh, tanh).unwrap();
-            ops::binary_scalar(&mut t, BinaryOp::Multiply, square, ScalarValue::Float(by), false).unwrap()
+            let tanh = elementwise::unary(&mut t, UnaryOp::Tanh, x).unwrap();
+            let square = elementwise::binary(&mut t, BinaryOp::Multiply, tanh, tanh).unwrap();
+            elementwise::binary_scalar(&mut t, BinaryOp::Multiply, square, ScalarValue::Float(by), false).unwrap()
         };
         let all = [squared(a, 2.0), squared(a, 2.0), squared(a, 3.0), squared(b, 2.0)];
         let sums =

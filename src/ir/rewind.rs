@@ -56,7 +56,7 @@ mod tests {
     use super::super::members::BinaryOp;
     use super::*;
     use crate::ir::NodeId;
-    use crate::ops;
+    use crate::ops::{elementwise, shape};
     use crate::types::{DType, ScalarValue, TensorType};
 
     #[test]
@@ -67,9 +67,9 @@ mod tests {
         let x = trace.leaf(&first);
         let record = |trace: &mut Trace| -> NodeId {
             let y = trace.leaf(&second);
-            let sum = ops::binary(trace, BinaryOp::Add, x, y).unwrap();
-            let more = ops::binary_scalar(trace, BinaryOp::Add, sum, ScalarValue::Float(1.0), false).unwrap();
-            ops::concatenate(trace, &[more, sum, x, y], 0).unwrap()
+            let sum = elementwise::binary(trace, BinaryOp::Add, x, y).unwrap();
+            let more = elementwise::binary_scalar(trace, BinaryOp::Add, sum, ScalarValue::Float(1.0), false).unwrap();
+            shape::concatenate(trace, &[more, sum, x, y], 0).unwrap()
         };
         let mark = trace.mark();
         let made = record(&mut trace);

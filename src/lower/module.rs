@@ -10,7 +10,7 @@ use crate::engine::{Partitions, Signature};
 use crate::error::Result;
 use crate::ir::{Body, Op, Program};
 use crate::mesh::{MeshAxes, Sharding};
-use crate::ops;
+use crate::ops::{self, mesh};
 use crate::types::{Scalar, TensorType};
 use std::sync::Arc;
 
@@ -125,7 +125,7 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 /// captures. A body of collectives has pieces.
 pub fn lower_body(body: &Arc<Body>) -> Result<String> {
     probe_decoded(body.program())?;
-    let axes = ops::mesh_of(&body.decode().0);
+    let axes = mesh::mesh_of(&body.decode().0);
     let (main, called) = function(body, "public @main", "", extent(axes.as_ref(), body.has_collectives()))?;
     module(main, called, "", axes.as_ref())
 }

@@ -5,7 +5,7 @@ use super::aliasing::Donation;
 use crate::engine::Partitions;
 use crate::ir::Instruction;
 use crate::mesh::{Mesh, Sharding};
-use crate::ops;
+use crate::ops::mesh;
 use std::sync::Arc;
 
 /// First word of the key of a partitioned program. No program begins with it.
@@ -57,7 +57,7 @@ impl Layout {
             Some(self.parameters[donors[donor]].clone())
         };
         let stated = |(output, &position): (usize, &usize)| {
-            ops::stated_sharding(&values[position])
+            mesh::stated_sharding(&values[position])
                 .or_else(|| of_donor(output))
                 .or_else(|| self.outputs.as_ref().map(|outputs| outputs[output].clone()))
         };
@@ -77,7 +77,8 @@ impl Layout {
     ) {
         for (donation, &donor) in donations.iter_mut().zip(donors) {
             if let Donation::Output(output) = *donation
-                && ops::stated_sharding(&values[outputs[output]]).is_some_and(|stated| stated != self.parameters[donor])
+                && mesh::stated_sharding(&values[outputs[output]])
+                    .is_some_and(|stated| stated != self.parameters[donor])
             {
                 *donation = Donation::Any;
             }

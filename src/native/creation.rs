@@ -30,7 +30,8 @@ mod tests {
     use super::super::testing::{apply, counted};
     use super::*;
     use crate::ir::{BinaryOp, Op};
-    use crate::ops::{IotaAttributes, evaluate};
+    use crate::ops::creation::IotaAttributes;
+    use crate::ops::evaluate;
     use crate::types::ScalarValue;
 
     #[test]

@@ -90,7 +90,7 @@ mod tests {
     use super::super::testing::{apply, array, counted, row};
     use super::*;
     use crate::ir::Op;
-    use crate::ops::TakeAttributes;
+    use crate::ops::indexing::TakeAttributes;
 
     fn s32(dims: &[i64]) -> TensorType {
         TensorType::new(DType::S32, dims)

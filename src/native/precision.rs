@@ -44,7 +44,7 @@ fn rounded(x: impl Into<u64>, (exponent, mantissa): (u32, u32), (to_exponent, to
 mod tests {
     use super::super::testing::{apply, row};
     use crate::ir::Op;
-    use crate::ops::ReducePrecisionAttributes;
+    use crate::ops::elementwise::ReducePrecisionAttributes;
     use half::{bf16, f16};
 
     fn f32s(x: &[f32], [exponent_bits, mantissa_bits]: [i64; 2]) -> Vec<f32> {

@@ -248,7 +248,8 @@ mod tests {
     use super::super::testing::{Typed, apply, array, counted, numbers, preds, row};
     use super::*;
     use crate::ir::{Op, encode};
-    use crate::ops::{ReduceAttributes, evaluate};
+    use crate::ops::evaluate;
+    use crate::ops::reduction::ReduceAttributes;
     use crate::types::Axes;
     use half::{bf16, f16};
 

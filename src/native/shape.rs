@@ -155,7 +155,9 @@ mod tests {
     use super::super::testing::{apply, array, counted, row as line};
     use super::*;
     use crate::ir::Op;
-    use crate::ops::{ConcatenateAttributes, PadAttributes, ReverseAttributes, SliceAttributes, TransposeAttributes};
+    use crate::ops::shape::{
+        ConcatenateAttributes, PadAttributes, ReverseAttributes, SliceAttributes, TransposeAttributes,
+    };
     use crate::types::{Axes, DType, Dims};
 
     fn s32(dims: &[i64]) -> TensorType {

@@ -8,7 +8,17 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Attributes, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, Words, decode};
-use crate::ops::{self, Checkpoint, Memo};
+use crate::ops;
+use crate::ops::control::checkpoint::Checkpoint;
+use crate::ops::control::memo::Memo;
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::compare_select::select;
+use crate::ops::elementwise::complex::real;
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::unary::unary;
+use crate::ops::reduction::reduce::reduce;
+use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -250,18 +260,18 @@ pub fn reached(body: &Body, active: &[bool]) -> Vec<bool> {
 pub fn with_batch_axis(trace: &mut Trace, x: NodeId, size: i64) -> Result<NodeId> {
     let mut dims = Dims::from_slice(&[size]);
     dims.extend_from_slice(&trace.ty(x).dims);
-    ops::broadcast_to(trace, x, &dims)
+    broadcast_to(trace, x, &dims)
 }
 
 /// Records zeros of a type.
 pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
-    ops::full(trace, ty, ScalarValue::Signed(0))
+    full(trace, ty, ScalarValue::Signed(0))
 }
 
 /// Records the sum of two tangents or cotangents of one value; `None` is zero.
 pub fn add_tangents(trace: &mut Trace, a: Option<NodeId>, b: Option<NodeId>) -> Result<Option<NodeId>> {
     match (a, b) {
-        (Some(a), Some(b)) => ops::binary(trace, BinaryOp::Add, a, b).map(Some),
+        (Some(a), Some(b)) => binary(trace, BinaryOp::Add, a, b).map(Some),
         (a, b) => Ok(a.or(b)),
     }
 }
@@ -277,15 +287,15 @@ pub fn sum(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Resul
         return Ok(x);
     }
     let dtype = trace.node(x).dtype;
-    let wide = ops::convert(trace, x, sum_dtype(dtype));
-    let sum = ops::reduce(trace, ReduceOp::Sum, wide, axes, keep_dims)?;
-    Ok(ops::convert(trace, sum, dtype))
+    let wide = convert(trace, x, sum_dtype(dtype));
+    let sum = reduce(trace, ReduceOp::Sum, wide, axes, keep_dims)?;
+    Ok(convert(trace, sum, dtype))
 }
 
 /// Records the tangent of an operand, converted and broadcast to the type of the result.
 pub fn to_result(trace: &mut Trace, tangent: NodeId, ty: &TensorType) -> Result<NodeId> {
-    let tangent = ops::convert(trace, tangent, ty.dtype);
-    ops::broadcast_to(trace, tangent, &ty.dims)
+    let tangent = convert(trace, tangent, ty.dtype);
+    broadcast_to(trace, tangent, &ty.dims)
 }
 
 /// Records the transpose of a conversion and of a broadcast with NumPy's rules: sums over the broadcast axes, and
@@ -298,12 +308,12 @@ pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Resu
         let stretched = |axis: &usize| *axis < added || ty.dims[axis - added] != from.dims[*axis];
         let axes: Vec<i64> = (0..from.dims.len()).filter(stretched).map(|axis| axis as i64).collect();
         cotangent = sum(trace, cotangent, &axes, added == 0)?;
-        cotangent = ops::reshape(trace, cotangent, &ty.dims)?;
+        cotangent = reshape(trace, cotangent, &ty.dims)?;
     }
     if from.dtype.kind() == crate::types::Kind::Complex && ty.dtype.kind() != crate::types::Kind::Complex {
-        cotangent = ops::real(trace, cotangent)?;
+        cotangent = real(trace, cotangent)?;
     }
-    Ok(ops::convert(trace, cotangent, ty.dtype))
+    Ok(convert(trace, cotangent, ty.dtype))
 }
 
 /// Records a tangent or cotangent multiplied by a partial derivative.
@@ -311,9 +321,9 @@ pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<No
     Ok(Some(match *factor {
         Factor::Zero => return Ok(None),
         Factor::One => x,
-        Factor::MinusOne => ops::unary(trace, UnaryOp::Negate, x)?,
-        Factor::Times(factor) => ops::binary(trace, BinaryOp::Multiply, x, factor)?,
-        Factor::Over(divisor) => ops::binary(trace, BinaryOp::Divide, x, divisor)?,
+        Factor::MinusOne => unary(trace, UnaryOp::Negate, x)?,
+        Factor::Times(factor) => binary(trace, BinaryOp::Multiply, x, factor)?,
+        Factor::Over(divisor) => binary(trace, BinaryOp::Divide, x, divisor)?,
         Factor::Scalar(scalar) => {
             let node = *trace.node(x);
             let op = Op::BinaryScalar(BinaryOp::Multiply);
@@ -321,11 +331,11 @@ pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<No
         }
         Factor::Where(pred) => {
             let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
-            ops::select(trace, pred, x, zero)?
+            select(trace, pred, x, zero)?
         }
         Factor::Unless(pred) => {
             let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
-            ops::select(trace, pred, zero, x)?
+            select(trace, pred, zero, x)?
         }
     }))
 }

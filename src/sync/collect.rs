@@ -4,7 +4,7 @@ use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Error;
 use crate::ir::{NONE, Node, NodeId, Op, Trace};
-use crate::ops;
+use crate::ops::{self, mesh};
 use std::sync::Arc;
 
 /// Reason why a node cannot be computed.
@@ -70,7 +70,7 @@ impl Obstacles {
 /// The error of a collective that is outside of `shard_map`, itself or in a computation that the node applies.
 fn outside(trace: &Trace, node: &Node) -> Error {
     let name = |op: Op| ops::definition(op).name;
-    let what = match ops::collective_in(trace.bodies(node)) {
+    let what = match mesh::collective_in(trace.bodies(node)) {
         Some(collective) if !node.op.is_collective() => {
             format!("{}, in a computation that {} applies,", name(collective), name(node.op))
         }

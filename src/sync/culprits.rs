@@ -9,7 +9,8 @@ use super::transaction::{Pinned, Transaction};
 use crate::device::{Device, DeviceState, Owner};
 use crate::error::{Code, Error, Result, quoted};
 use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
-use crate::ops::{CustomCall, definition};
+use crate::ops::control::CustomCall;
+use crate::ops::definition;
 use std::fmt::Write;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::interpret;
 use crate::ir::CompareOp;
 use crate::native::Array;
-use crate::ops::{self, BinaryMember, UnaryMember, Uniform};
+use crate::ops::elementwise::{self, BinaryMember, UnaryMember, Uniform};
 use crate::types::{DType, ScalarValue, TensorType};
 
 /// Records an elementwise operation of one tensor.
@@ -15,8 +15,8 @@ use crate::types::{DType, ScalarValue, TensorType};
 pub fn unary(op: UnaryMember, x: TensorHandle) -> Result<TensorHandle> {
     record_direct(
         [("x", x)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_unary(op, dtypes)),
-        |trace, [x]| ops::unary_member(trace, op, x),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_unary(op, dtypes)),
+        |trace, [x]| elementwise::unary_member(trace, op, x),
     )
 }
 
@@ -25,8 +25,8 @@ pub fn unary(op: UnaryMember, x: TensorHandle) -> Result<TensorHandle> {
 pub fn binary(op: BinaryMember, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     record_direct(
         [("lhs", lhs), ("rhs", rhs)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_binary(op, dtypes)),
-        |trace, [lhs, rhs]| ops::binary_member(trace, op, lhs, rhs),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_binary(op, dtypes)),
+        |trace, [lhs, rhs]| elementwise::binary_member(trace, op, lhs, rhs),
     )
 }
 
@@ -34,8 +34,8 @@ pub fn binary(op: BinaryMember, lhs: TensorHandle, rhs: TensorHandle) -> Result<
 pub fn binary_in_place(op: BinaryMember, dst: TensorHandle, rhs: TensorHandle) -> Result<()> {
     record_direct_in_place(
         [("dst", dst), ("rhs", rhs)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_binary(op, dtypes)),
-        |trace, [dst, rhs]| ops::binary_member_in_place(trace, op, dst, rhs),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_binary(op, dtypes)),
+        |trace, [dst, rhs]| elementwise::binary_member_in_place(trace, op, dst, rhs),
     )
 }
 
@@ -49,8 +49,8 @@ pub fn binary_scalar(
 ) -> Result<TensorHandle> {
     record_direct(
         [("lhs", lhs)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_scalar(op, dtypes, rhs, scalar_on_left)),
-        |trace, [lhs]| ops::binary_member_scalar(trace, op, lhs, rhs, scalar_on_left),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_scalar(op, dtypes, rhs, scalar_on_left)),
+        |trace, [lhs]| elementwise::binary_member_scalar(trace, op, lhs, rhs, scalar_on_left),
     )
 }
 
@@ -63,8 +63,8 @@ pub fn binary_scalar_in_place(
 ) -> Result<()> {
     record_direct_in_place(
         [("dst", dst)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_scalar(op, dtypes, rhs, scalar_on_left)),
-        |trace, [dst]| ops::binary_member_scalar(trace, op, dst, rhs, scalar_on_left),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_scalar(op, dtypes, rhs, scalar_on_left)),
+        |trace, [dst]| elementwise::binary_member_scalar(trace, op, dst, rhs, scalar_on_left),
     )
 }
 
@@ -73,8 +73,8 @@ pub fn binary_scalar_in_place(
 pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<TensorHandle> {
     record_direct(
         [("lhs", lhs), ("rhs", rhs)],
-        |arrays| evaluate(arrays, |dtypes| ops::uniform_compare(op, dtypes)),
-        |trace, [lhs, rhs]| ops::compare(trace, op, lhs, rhs),
+        |arrays| evaluate(arrays, |dtypes| elementwise::uniform_compare(op, dtypes)),
+        |trace, [lhs, rhs]| elementwise::compare(trace, op, lhs, rhs),
     )
 }
 
@@ -83,8 +83,8 @@ pub fn compare(op: CompareOp, lhs: TensorHandle, rhs: TensorHandle) -> Result<Te
 pub fn select(pred: TensorHandle, on_true: TensorHandle, on_false: TensorHandle) -> Result<TensorHandle> {
     record_direct(
         [("pred", pred), ("on_true", on_true), ("on_false", on_false)],
-        |arrays| evaluate(arrays, ops::uniform_select),
-        |trace, [pred, on_true, on_false]| ops::select(trace, pred, on_true, on_false),
+        |arrays| evaluate(arrays, elementwise::uniform_select),
+        |trace, [pred, on_true, on_false]| elementwise::select(trace, pred, on_true, on_false),
     )
 }
 

@@ -7,7 +7,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 use crate::mesh::{Mesh, MeshAxes, Sharding};
-use crate::ops;
+use crate::ops::mesh;
 use crate::sync;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub fn shard(x: TensorHandle, target: &'static Device, sharding: &Sharding) -> R
     if !std::ptr::eq(device_of("x", x)?, target) {
         return sync::shard(x, target, sharding);
     }
-    record_on_mesh(x, |trace, x, axes| ops::sharding_constraint(trace, x, axes, sharding))
+    record_on_mesh(x, |trace, x, axes| mesh::sharding_constraint(trace, x, axes, sharding))
 }
 
 /// Records an operation without operands that takes the axes of the mesh `device`.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ir::NodeId;
 use crate::log::{Level, log};
 use crate::metrics::Counter;
-use crate::ops;
+use crate::ops::creation;
 use crate::sync;
 use crate::types::{Scalar, TensorType};
 
@@ -63,7 +63,7 @@ pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(S
     let mut state = to_record(target.device)?;
     let nodes = operands.iter().zip(stands).map(|(operand, stand)| match stand {
         Stand::Tensor => state.operand(operand.name, operand.handle),
-        Stand::Constant(ty, scalar) => Ok(ops::constant(&mut state.trace, &ty.dims, scalar)),
+        Stand::Constant(ty, scalar) => Ok(creation::constant(&mut state.trace, &ty.dims, scalar)),
         Stand::Copy(value) => Ok(state.operand_of(value)),
     });
     let nodes = nodes.collect::<Result<Vec<NodeId>>>()?;
@@ -90,7 +90,7 @@ pub fn brought(target: &'static Device, named: &[(&str, TensorHandle)], apart: &
             MixedDevicePolicy::Error => return Err(apart.clone()),
             MixedDevicePolicy::Scalar => match constant(&operand, &target) {
                 Some(Stand::Constant(ty, scalar)) => {
-                    create(target.device, |trace| Ok(ops::constant(trace, &ty.dims, scalar)))?
+                    create(target.device, |trace| Ok(creation::constant(trace, &ty.dims, scalar)))?
                 }
                 _ => return Err(only_scalars(&operand, apart)),
             },

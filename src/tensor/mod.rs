@@ -18,4 +18,6 @@ pub use operands::numbered;
 pub use record::{record, record_list, record_optional};
 pub use recording::{Recorded, create, finish_all, to_record};
 pub use reduction::reduce;
-pub use values::*;
+pub use values::{
+    TensorState, assign, place, placeholder, placeholder_like, requires_grad, set_requires_grad, snapshot, state, ty,
+};

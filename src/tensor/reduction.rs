@@ -4,14 +4,14 @@ use super::record::record_direct;
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::ReduceOp;
-use crate::ops;
+use crate::ops::reduction;
 
 /// Records a reduction over axes.
 #[inline]
 pub fn reduce(op: ReduceOp, x: TensorHandle, axes: &[i64], keep_dims: bool) -> Result<TensorHandle> {
     record_direct(
         [("x", x)],
-        |[x]| ops::direct_reduce(op, x, axes, keep_dims),
-        |trace, [x]| ops::reduce(trace, op, x, axes, keep_dims),
+        |[x]| reduction::direct_reduce(op, x, axes, keep_dims),
+        |trace, [x]| reduction::reduce(trace, op, x, axes, keep_dims),
     )
 }

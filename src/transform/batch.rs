@@ -6,8 +6,9 @@ use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
+use crate::ops::control::{self, Applied};
 use crate::ops::rules::{Batching, Site, with_batch_axis};
-use crate::ops::{self, Applied, definition};
+use crate::ops::{definition, shape};
 use crate::types::{Dims, TensorType};
 use rustc_hash::FxHashMap;
 
@@ -133,7 +134,7 @@ fn elementwise(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
             let mut wide = Dims::from_slice(&[size]);
             wide.extend(std::iter::repeat_n(1, rank - dims.len()));
             wide.extend_from_slice(&dims);
-            *id = ops::reshape(site.trace, *id, &wide)?;
+            *id = shape::reshape(site.trace, *id, &wide)?;
         }
     }
     let mut ty = site.ty.clone();
@@ -167,7 +168,7 @@ fn looped(
     let body = take_closed_body(&inner, &slices, &captures, &results)?;
     let arrays: Vec<NodeId> = of(true).map(|operand| site.operands[operand]).collect();
     let given: Vec<NodeId> = of(false).map(|operand| site.operands[operand]).collect();
-    let made = ops::scan(site.trace, &Applied { body: &body, captures: &given }, &[], &arrays, size, false)?;
+    let made = control::scan(site.trace, &Applied { body: &body, captures: &given }, &[], &arrays, size, false)?;
     if !site.op.has_results() {
         return Ok(vec![(made[0], true)]);
     }
@@ -191,5 +192,5 @@ pub fn move_axis(trace: &mut Trace, x: NodeId, from: usize, to: usize) -> Result
     let rank = trace.ty(x).dims.len();
     let mut order: Vec<i64> = (0..rank as i64).filter(|&axis| axis != from as i64).collect();
     order.insert(to, from as i64);
-    ops::transpose(trace, x, &order)
+    shape::transpose(trace, x, &order)
 }

@@ -8,8 +8,9 @@ use super::reverse::pull_back;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
+use crate::ops::control::{self, Checkpoint};
+use crate::ops::creation;
 use crate::ops::rules::{is_differentiable, zeros};
-use crate::ops::{self, Checkpoint};
 use crate::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -160,7 +161,7 @@ fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize)
         let from_captures = held.is_empty();
         held.resize(parameters.len(), true);
         held.resize(parameters.len() + captures.len(), from_captures);
-        if joint.cotangents.is_empty() { backward } else { ops::held_back(&backward, &held)? }
+        if joint.cotangents.is_empty() { backward } else { control::held_back(&backward, &held)? }
     };
     Ok(Differentiated { forward, backward, residuals: saved.len() })
 }
@@ -172,7 +173,7 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
     let mut results;
     if transformer.checkpoint == Checkpoint::SaveAll {
         results = trace.replay(body, &leaves.all())?;
-        let one = ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?;
+        let one = creation::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?;
         let inputs = leaves.wanted(&trace, wanted);
         let first = results[0];
         results.extend(gradients(transformer, &mut trace, &[(first, one)], &inputs)?);
@@ -180,7 +181,7 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
         let made = passes(transformer, body, wanted, 1)?;
         results = trace.replay(&made.forward, &leaves.all())?;
         let mut arguments = results.split_off(body.results().len());
-        arguments.push(ops::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?);
+        arguments.push(creation::full(&mut trace, &body.results()[0], ScalarValue::Signed(1))?);
         arguments.extend_from_slice(&leaves.captures);
         results.extend(trace.replay(&made.backward, &arguments)?);
     }

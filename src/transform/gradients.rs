@@ -7,7 +7,7 @@ use super::{Transformer, with_room};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
-use crate::ops;
+use crate::ops::creation;
 use crate::ops::rules::{is_differentiable, zeros};
 use crate::types::ScalarValue;
 
@@ -47,7 +47,7 @@ pub fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Opt
             Some(&cotangent) => cotangent,
             None => {
                 let ty = trace.ty(y);
-                ops::full(trace, &ty, ScalarValue::Signed(1))?
+                creation::full(trace, &ty, ScalarValue::Signed(1))?
             }
         };
         outputs.push((y, cotangent));

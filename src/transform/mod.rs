@@ -10,7 +10,7 @@ mod residuals;
 mod reverse;
 mod site;
 
-pub use crate::ops::Checkpoint;
+pub use crate::ops::control::Checkpoint;
 pub use computations::{Differentiated, Wanted, batched, jvp, lifted, value_and_grad, vjp};
 pub use gradients::{gradients_of, recorded_gradients, sources, with_zeros};
 pub use reverse::pull_back;
@@ -18,7 +18,7 @@ pub use reverse::pull_back;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace};
-use crate::ops::Memo;
+use crate::ops::control::Memo;
 use crate::ops::rules::Transforms;
 use crate::stack::{SHALLOW, with_stack};
 use parking_lot::Mutex;

@@ -1,7 +1,7 @@
 //! Selects the values that a forward pass saves for its backward pass.
 
 use crate::ir::{NodeId, Op, Trace};
-use crate::ops::{self, Checkpoint};
+use crate::ops::control::{self, Checkpoint};
 
 impl Checkpoint {
     /// Whether the policy saves an operation's result that the backward pass needs.
@@ -13,7 +13,7 @@ impl Checkpoint {
             Checkpoint::SaveNone => false,
             Checkpoint::SaveDots => matches!(node.op, Op::DotGeneral | Op::Matmul | Op::Convolution),
             Checkpoint::SaveNamed(names) => {
-                node.op == Op::CheckpointName && names.contains(&ops::checkpoint_name_of(trace, id))
+                node.op == Op::CheckpointName && names.contains(&control::checkpoint_name_of(trace, id))
             }
         }
     }

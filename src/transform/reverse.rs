@@ -5,7 +5,7 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
-use crate::ops;
+use crate::ops::elementwise;
 use crate::ops::rules::{Nodes, Tangent, add_tangents, is_differentiable, sum_dtype};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::{SmallVec, smallvec};
@@ -188,10 +188,10 @@ fn listed(trace: &mut Trace, found: &[(usize, NodeId, NodeId)]) -> Result<Result
 fn accumulated(trace: &mut Trace, terms: &[NodeId]) -> Result<NodeId> {
     let dtype = trace.node(terms[0]).dtype;
     let wide = if terms.len() > 2 { sum_dtype(dtype) } else { dtype };
-    let mut total = ops::convert(trace, terms[0], wide);
+    let mut total = elementwise::convert(trace, terms[0], wide);
     for &term in &terms[1..] {
-        let term = ops::convert(trace, term, wide);
-        total = ops::binary(trace, BinaryOp::Add, total, term)?;
+        let term = elementwise::convert(trace, term, wide);
+        total = elementwise::binary(trace, BinaryOp::Add, total, term)?;
     }
-    Ok(ops::convert(trace, total, dtype))
+    Ok(elementwise::convert(trace, total, dtype))
 }

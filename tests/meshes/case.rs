@@ -5,7 +5,7 @@ use crate::devices::random_sharding;
 use lazyxla::testing::ir::{Body, NodeId, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::mesh::{MeshAxes, Sharding};
 use lazyxla::testing::native::{self, Array};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{creation, elementwise, mesh};
 use lazyxla::testing::transform::{self, Transformer, Wanted};
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 use std::fmt::Write;
@@ -194,7 +194,7 @@ impl<'a> Case<'a> {
         match self.random.below(6) {
             0 | 1 => self.placed(node),
             2.. if !self.splits_results => {
-                ops::sharding_constraint(&mut self.trace, node, self.axes, &sharding).unwrap()
+                mesh::sharding_constraint(&mut self.trace, node, self.axes, &sharding).unwrap()
             }
             _ => node,
         }
@@ -204,7 +204,7 @@ impl<'a> Case<'a> {
     pub fn placed(&mut self, id: NodeId) -> NodeId {
         let sharding = random_sharding(self.random, self.axes, &self.trace.ty(id).dims);
         write!(self.text, " then {:?}", sharding.text(self.axes)).expect("a string grows");
-        ops::sharding_constraint(&mut self.trace, id, self.axes, &sharding).unwrap()
+        mesh::sharding_constraint(&mut self.trace, id, self.axes, &sharding).unwrap()
     }
 
     /// Makes this case constrain its results. For operations that may have no operand, and so no other constraint.
@@ -214,7 +214,7 @@ impl<'a> Case<'a> {
 
     /// A constant scalar.
     pub fn scalar(&mut self, dtype: DType, value: f64) -> NodeId {
-        ops::full(&mut self.trace, &TensorType::new(dtype, &[]), ScalarValue::Float(value)).unwrap()
+        creation::full(&mut self.trace, &TensorType::new(dtype, &[]), ScalarValue::Float(value)).unwrap()
     }
 
     /// Cotangents of the operands of a computation, from a random cotangent of its result.
@@ -259,6 +259,6 @@ impl<'a> Case<'a> {
             return id;
         }
         let op = if ty.dtype == DType::Pred { UnaryOp::Not } else { UnaryOp::Negate };
-        ops::unary(&mut self.trace, op, id).unwrap()
+        elementwise::unary(&mut self.trace, op, id).unwrap()
     }
 }

@@ -8,7 +8,7 @@ use lazyxla::testing::ir::Body;
 use lazyxla::testing::lower::lower_body;
 use lazyxla::testing::mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
 use lazyxla::testing::native::Array;
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::mesh;
 use lazyxla::testing::types::TensorType;
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl Devices {
 
 /// Whether a body has an operation of a mesh. The text of any other body declares no mesh, and runs on one device.
 pub fn is_on_mesh(body: &Body) -> bool {
-    ops::mesh_of(&body.decode().0).is_some()
+    mesh::mesh_of(&body.decode().0).is_some()
 }
 
 /// Adds the shardings of the parameters and the results to the main function of a module.

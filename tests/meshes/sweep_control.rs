@@ -5,7 +5,8 @@ use crate::case::{Case, MOST_ELEMENTS};
 use crate::devices::random_sharding;
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::control::{self, Applied};
+use lazyxla::testing::ops::{elementwise, mesh, shape};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ fn inside(case: &mut Case, trace: &mut Trace, id: NodeId) -> NodeId {
     }
     let sharding = random_sharding(case.random, case.axes, &trace.ty(id).dims);
     case.note(&format!("inside {:?}", sharding.text(case.axes)));
-    ops::sharding_constraint(trace, id, case.axes, &sharding).unwrap()
+    mesh::sharding_constraint(trace, id, case.axes, &sharding).unwrap()
 }
 
 /// A computation of one array of this type, `variant` of several.
@@ -39,12 +40,12 @@ fn step(case: &mut Case, ty: &TensorType, variant: usize) -> Arc<Body> {
     let x = t.parameter(ty.clone());
     let given = inside(case, &mut t, x);
     let made = match variant {
-        0 => ops::binary(&mut t, BinaryOp::Add, given, given).unwrap(),
-        1 => ops::reverse(&mut t, given, &[0]).unwrap(),
-        _ => ops::roll(&mut t, given, &[1], &[0]).unwrap(),
+        0 => elementwise::binary(&mut t, BinaryOp::Add, given, given).unwrap(),
+        1 => shape::reverse(&mut t, given, &[0]).unwrap(),
+        _ => shape::roll(&mut t, given, &[1], &[0]).unwrap(),
     };
     let made = inside(case, &mut t, made);
-    let result = ops::unary(&mut t, UnaryOp::Negate, made).unwrap();
+    let result = elementwise::unary(&mut t, UnaryOp::Negate, made).unwrap();
     take_closed_body(&t, &[x], &[], &[result]).unwrap()
 }
 
@@ -58,7 +59,7 @@ fn call(case: &mut Case) -> Vec<NodeId> {
     let (x, ty) = argument(case);
     let variant = case.random.below(3);
     let body = step(case, &ty, variant);
-    ops::call(&mut case.trace, &Applied { body: &body, captures: &[] }, &[x]).unwrap()
+    control::call(&mut case.trace, &Applied { body: &body, captures: &[] }, &[x]).unwrap()
 }
 
 fn branch(case: &mut Case) -> Vec<NodeId> {
@@ -66,7 +67,7 @@ fn branch(case: &mut Case) -> Vec<NodeId> {
     let pred = case.operand(DType::Pred, &[]);
     let bodies = [step(case, &ty, 0), step(case, &ty, 1)];
     let [on_true, on_false] = bodies.each_ref().map(|body| Applied { body, captures: &[] });
-    ops::branch(&mut case.trace, pred, &on_true, &on_false, &[x]).unwrap()
+    control::branch(&mut case.trace, pred, &on_true, &on_false, &[x]).unwrap()
 }
 
 /// Some indices are outside.
@@ -75,7 +76,7 @@ fn case_of(case: &mut Case) -> Vec<NodeId> {
     let index = case.operand_of(DType::S32, &[], |random| random.below(5) as f64 - 1.0);
     let bodies = [step(case, &ty, 0), step(case, &ty, 1), step(case, &ty, 2)];
     let branches = bodies.each_ref().map(|body| Applied { body, captures: &[] });
-    ops::case(&mut case.trace, index, &branches, &[x]).unwrap()
+    control::case(&mut case.trace, index, &branches, &[x]).unwrap()
 }
 
 /// Carries the sum of a captured value and of the slices of an array, and stacks what is greater: the slice or the sum
@@ -90,15 +91,15 @@ fn scan(case: &mut Case) -> Vec<NodeId> {
     let mut t = Trace::new();
     let [carried, slice, captured] = [(); 3].map(|()| t.parameter(ty.clone()));
     let given = inside(case, &mut t, carried);
-    let sum = ops::binary(&mut t, BinaryOp::Add, given, slice).unwrap();
-    let sum = ops::binary(&mut t, BinaryOp::Add, sum, captured).unwrap();
-    let row = ops::binary(&mut t, BinaryOp::Maximum, given, slice).unwrap();
+    let sum = elementwise::binary(&mut t, BinaryOp::Add, given, slice).unwrap();
+    let sum = elementwise::binary(&mut t, BinaryOp::Add, sum, captured).unwrap();
+    let row = elementwise::binary(&mut t, BinaryOp::Maximum, given, slice).unwrap();
     let [sum, row] = [inside(case, &mut t, sum), inside(case, &mut t, row)];
     let body = take_closed_body(&t, &[carried, slice], &[captured], &[sum, row]).unwrap();
     let reverse = case.random.coin();
     case.note(&format!("length {length}, reverse {reverse}"));
     let applied = Applied { body: &body, captures: &[outside] };
-    ops::scan(&mut case.trace, &applied, &[init], &[array], length, reverse).unwrap()
+    control::scan(&mut case.trace, &applied, &[init], &[array], length, reverse).unwrap()
 }
 
 /// Applies a step as often as an operand says.
@@ -111,20 +112,21 @@ fn while_loop(case: &mut Case) -> Vec<NodeId> {
 
     let mut t = Trace::new();
     let leaves = [t.parameter(counter.clone()), t.parameter(ty.clone())];
-    let is_left = ops::compare_scalar(&mut t, CompareOp::Gt, leaves[0], ScalarValue::Signed(0), false).unwrap();
+    let is_left = elementwise::compare_scalar(&mut t, CompareOp::Gt, leaves[0], ScalarValue::Signed(0), false).unwrap();
     let condition = take_closed_body(&t, &leaves, &[], &[is_left]).unwrap();
 
     let mut t = Trace::new();
     let leaves = [t.parameter(counter), t.parameter(ty)];
-    let left = ops::binary_scalar(&mut t, BinaryOp::Subtract, leaves[0], ScalarValue::Signed(1), false).unwrap();
+    let left =
+        elementwise::binary_scalar(&mut t, BinaryOp::Subtract, leaves[0], ScalarValue::Signed(1), false).unwrap();
     let next = t.replay(&step, &leaves[1..]).unwrap()[0];
     let body = take_closed_body(&t, &leaves, &[], &[left, next]).unwrap();
 
     let [condition, body] = [&condition, &body].map(|body| Applied { body, captures: &[] });
-    ops::while_loop(&mut case.trace, &condition, &body, &[count, x]).unwrap()
+    control::while_loop(&mut case.trace, &condition, &body, &[count, x]).unwrap()
 }
 
 fn optimization_barrier(case: &mut Case) -> Vec<NodeId> {
     let [(a, _), (b, _)] = [argument(case), argument(case)];
-    ops::optimization_barrier(&mut case.trace, &[a, b]).unwrap()
+    control::optimization_barrier(&mut case.trace, &[a, b]).unwrap()
 }

@@ -2,8 +2,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-use lazyxla::testing::ops::{self, ActivationOp, SpecialOp};
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, SpecialOp, UnaryOp};
+use lazyxla::testing::ops::elementwise;
+use lazyxla::testing::ops::nn::{self, ActivationOp};
 use lazyxla::testing::types::{DType, ScalarValue};
 
 const OPERATIONS: &[Operation] = &[
@@ -40,7 +41,7 @@ fn unary(case: &mut Case) -> Vec<NodeId> {
     ]);
     let x = case.operand(dtype, &dims);
     case.note(&format!("{op:?}"));
-    vec![ops::unary(&mut case.trace, op, x).unwrap()]
+    vec![elementwise::unary(&mut case.trace, op, x).unwrap()]
 }
 
 /// Functions that round.
@@ -50,12 +51,12 @@ fn function(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand_of(DType::F64, &dims, |random| random.unit() * 4.0 - 2.0);
     let t = &mut case.trace;
     let made = match case.random.below(6) {
-        0 => ops::unary(t, UnaryOp::Exponential, x),
-        1 => ops::unary(t, UnaryOp::Tanh, x),
-        2 => ops::unary(t, UnaryOp::Sine, x),
-        3 => ops::special(t, SpecialOp::Erf, x),
-        4 => ops::activation(t, ActivationOp::Gelu, x),
-        _ => ops::activation(t, ActivationOp::Silu, x),
+        0 => elementwise::unary(t, UnaryOp::Exponential, x),
+        1 => elementwise::unary(t, UnaryOp::Tanh, x),
+        2 => elementwise::unary(t, UnaryOp::Sine, x),
+        3 => elementwise::special(t, SpecialOp::Erf, x),
+        4 => nn::activation(t, ActivationOp::Gelu, x),
+        _ => nn::activation(t, ActivationOp::Silu, x),
     };
     vec![made.unwrap()]
 }
@@ -83,7 +84,7 @@ fn binary(case: &mut Case) -> Vec<NodeId> {
     let [a, b] = broadcast(case, [dtype; 2]);
     let op = case.pick(&[BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum]);
     case.note(&format!("{op:?}"));
-    vec![ops::binary(&mut case.trace, op, a, b).unwrap()]
+    vec![elementwise::binary(&mut case.trace, op, a, b).unwrap()]
 }
 
 fn binary_of_integers(case: &mut Case) -> Vec<NodeId> {
@@ -100,7 +101,7 @@ fn binary_of_integers(case: &mut Case) -> Vec<NodeId> {
         BinaryOp::ShiftRightArithmetic,
     ]);
     case.note(&format!("{op:?}"));
-    vec![ops::binary(&mut case.trace, op, a, b).unwrap()]
+    vec![elementwise::binary(&mut case.trace, op, a, b).unwrap()]
 }
 
 fn binary_scalar(case: &mut Case) -> Vec<NodeId> {
@@ -109,7 +110,7 @@ fn binary_scalar(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(dtype, &dims);
     let op = case.pick(&[BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply, BinaryOp::Maximum]);
     let on_left = case.random.coin();
-    vec![ops::binary_scalar(&mut case.trace, op, x, ScalarValue::Signed(2), on_left).unwrap()]
+    vec![elementwise::binary_scalar(&mut case.trace, op, x, ScalarValue::Signed(2), on_left).unwrap()]
 }
 
 fn compare(case: &mut Case) -> Vec<NodeId> {
@@ -117,20 +118,20 @@ fn compare(case: &mut Case) -> Vec<NodeId> {
     let [a, b] = broadcast(case, [dtype; 2]);
     let op = case.pick(CompareOp::ALL);
     case.note(&format!("{op:?}"));
-    vec![ops::compare(&mut case.trace, op, a, b).unwrap()]
+    vec![elementwise::compare(&mut case.trace, op, a, b).unwrap()]
 }
 
 /// Branches and the condition broadcast, also from scalars.
 fn select(case: &mut Case) -> Vec<NodeId> {
     let dtype = case.dtype();
     let [pred, a, b] = broadcast(case, [DType::Pred, dtype, dtype]);
-    vec![ops::select(&mut case.trace, pred, a, b).unwrap()]
+    vec![elementwise::select(&mut case.trace, pred, a, b).unwrap()]
 }
 
 fn clamp(case: &mut Case) -> Vec<NodeId> {
     let dtype = case.number_dtype();
     let [min, x, max] = broadcast(case, [dtype; 3]);
-    vec![ops::clamp(&mut case.trace, min, x, max).unwrap()]
+    vec![elementwise::clamp(&mut case.trace, min, x, max).unwrap()]
 }
 
 /// From small numbers that every dtype has.
@@ -139,7 +140,7 @@ fn convert(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(0..=4, MOST_ELEMENTS);
     let x = case.operand_of(from, &dims, |random| random.below(6) as f64);
     case.note(&format!("to {to}"));
-    vec![ops::convert(&mut case.trace, x, to)]
+    vec![elementwise::convert(&mut case.trace, x, to)]
 }
 
 /// To a dtype of another width: an axis is added or removed.
@@ -151,24 +152,24 @@ fn bitcast_convert(case: &mut Case) -> Vec<NodeId> {
     }
     let x = case.operand(from, &dims);
     case.note(&format!("to {to}"));
-    vec![ops::bitcast_convert(&mut case.trace, x, to).unwrap()]
+    vec![elementwise::bitcast_convert(&mut case.trace, x, to).unwrap()]
 }
 
 /// Complex numbers, their products and their parts.
 fn complex(case: &mut Case) -> Vec<NodeId> {
     let [a, b] = broadcast(case, [DType::F64; 2]);
     let t = &mut case.trace;
-    let z = ops::complex(t, a, b).unwrap();
-    let square = ops::binary(t, BinaryOp::Multiply, z, z).unwrap();
+    let z = elementwise::complex(t, a, b).unwrap();
+    let square = elementwise::binary(t, BinaryOp::Multiply, z, z).unwrap();
     match case.random.below(3) {
         0 => vec![z],
         1 => vec![square],
-        _ => vec![ops::real(t, square).unwrap(), ops::imag(t, square).unwrap()],
+        _ => vec![elementwise::real(t, square).unwrap(), elementwise::imag(t, square).unwrap()],
     }
 }
 
 fn reduce_precision(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(0..=4, MOST_ELEMENTS);
     let x = case.operand_of(DType::F64, &dims, |random| random.unit() * 4.0 - 2.0);
-    vec![ops::reduce_precision(&mut case.trace, x, 8, 7).unwrap()]
+    vec![elementwise::reduce_precision(&mut case.trace, x, 8, 7).unwrap()]
 }

@@ -4,7 +4,7 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{NodeId, ScatterOp};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::indexing;
 use lazyxla::testing::types::{DType, Kind};
 
 const OPERATIONS: &[Operation] = &[
@@ -60,7 +60,7 @@ fn dynamic_slice(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(dtype, &dims);
     let (starts, sizes) = part(case, &dims);
     case.note(&format!("sizes {sizes:?}"));
-    vec![ops::dynamic_slice(&mut case.trace, x, &starts, &sizes).unwrap()]
+    vec![indexing::dynamic_slice(&mut case.trace, x, &starts, &sizes).unwrap()]
 }
 
 fn dynamic_update_slice(case: &mut Case) -> Vec<NodeId> {
@@ -68,7 +68,7 @@ fn dynamic_update_slice(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(dtype, &dims);
     let (starts, sizes) = part(case, &dims);
     let update = case.operand(dtype, &sizes);
-    vec![ops::dynamic_update_slice(&mut case.trace, x, update, &starts).unwrap()]
+    vec![indexing::dynamic_update_slice(&mut case.trace, x, update, &starts).unwrap()]
 }
 
 fn take(case: &mut Case) -> Vec<NodeId> {
@@ -78,7 +78,7 @@ fn take(case: &mut Case) -> Vec<NodeId> {
     let wanted = case.shape(0..=2, 24);
     let indices = indices(case, &wanted, dims[axis]);
     case.note(&format!("axis {axis}"));
-    vec![ops::take(&mut case.trace, x, indices, axis as i64).unwrap()]
+    vec![indexing::take(&mut case.trace, x, indices, axis as i64).unwrap()]
 }
 
 fn take_along_axis(case: &mut Case) -> Vec<NodeId> {
@@ -90,7 +90,7 @@ fn take_along_axis(case: &mut Case) -> Vec<NodeId> {
     wanted[axis] = case.size(12);
     let indices = indices(case, &wanted, dims[axis]);
     case.note(&format!("axis {axis}"));
-    vec![ops::take_along_axis(&mut case.trace, x, indices, axis as i64).unwrap()]
+    vec![indexing::take_along_axis(&mut case.trace, x, indices, axis as i64).unwrap()]
 }
 
 /// A combination whose results do not depend on the order of the updates.
@@ -113,7 +113,7 @@ fn scatter_along(case: &mut Case) -> Vec<NodeId> {
     let updates = updates(case, DType::F64, &wanted);
     let op = unordered(case);
     case.note(&format!("{op:?} along axis {axis}"));
-    vec![ops::scatter_along(&mut case.trace, op, x, indices, updates, axis as i64).unwrap()]
+    vec![indexing::scatter_along(&mut case.trace, op, x, indices, updates, axis as i64).unwrap()]
 }
 
 fn index_add(case: &mut Case) -> Vec<NodeId> {
@@ -127,7 +127,7 @@ fn index_add(case: &mut Case) -> Vec<NodeId> {
     let source = updates(case, dtype, &wanted);
     let op = if dtype == DType::F64 { unordered(case) } else { ScatterOp::Sum };
     case.note(&format!("{op:?} along axis {axis}"));
-    vec![ops::index_combine(&mut case.trace, op, x, axis as i64, indices, source).unwrap()]
+    vec![indexing::index_combine(&mut case.trace, op, x, axis as i64, indices, source).unwrap()]
 }
 
 /// Copies slices to places that are all distinct.
@@ -144,7 +144,7 @@ fn index_copy(case: &mut Case) -> Vec<NodeId> {
     let indices = case.operand_of(DType::S32, &[count], |_| rest.next().expect("one for each index") as f64);
     let source = case.operand(dtype, &wanted);
     case.note(&format!("axis {axis}"));
-    vec![ops::index_combine(&mut case.trace, ScatterOp::Copy, x, axis as i64, indices, source).unwrap()]
+    vec![indexing::index_combine(&mut case.trace, ScatterOp::Copy, x, axis as i64, indices, source).unwrap()]
 }
 
 /// Index arrays of one shape for some of the axes.
@@ -158,19 +158,19 @@ fn index(case: &mut Case) -> Vec<NodeId> {
     let (dtype, dims) = (case.dtype(), case.shape(1..=3, 100));
     let x = case.operand(dtype, &dims);
     let arrays = advanced(case, &dims);
-    vec![ops::index(&mut case.trace, x, &arrays).unwrap()]
+    vec![indexing::index(&mut case.trace, x, &arrays).unwrap()]
 }
 
 fn index_put(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=3, 100);
     let x = case.operand(DType::F64, &dims);
     let arrays = advanced(case, &dims);
-    let read = ops::index(&mut case.trace, x, &arrays).unwrap();
+    let read = indexing::index(&mut case.trace, x, &arrays).unwrap();
     let wanted = case.trace.ty(read).dims.to_vec();
     let values = updates(case, DType::F64, &wanted);
     let op = unordered(case);
     case.note(&format!("{op:?}"));
-    vec![ops::index_put(&mut case.trace, op, x, &arrays, values).unwrap()]
+    vec![indexing::index_put(&mut case.trace, op, x, &arrays, values).unwrap()]
 }
 
 fn nonzero(case: &mut Case) -> Vec<NodeId> {
@@ -178,7 +178,7 @@ fn nonzero(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=3, 100);
     let x = case.operand(dtype, &dims);
     let size = case.size(12);
-    ops::nonzero(&mut case.trace, x, size, -1, DType::S32).unwrap()
+    indexing::nonzero(&mut case.trace, x, size, -1, DType::S32).unwrap()
 }
 
 fn mask_select(case: &mut Case) -> Vec<NodeId> {
@@ -188,5 +188,5 @@ fn mask_select(case: &mut Case) -> Vec<NodeId> {
     let mask = case.operand(DType::Pred, &dims[..covered]);
     let fill = case.operand(DType::F64, &[]);
     let size = case.size(12);
-    ops::mask_select(&mut case.trace, x, mask, size, fill, DType::S32).unwrap().to_vec()
+    indexing::mask_select(&mut case.trace, x, mask, size, fill, DType::S32).unwrap().to_vec()
 }

@@ -4,7 +4,9 @@
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
-use lazyxla::testing::ops::{self, Applied, Promises};
+use lazyxla::testing::ops::control::Applied;
+use lazyxla::testing::ops::elementwise;
+use lazyxla::testing::ops::indexing::{self, Promises};
 use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::sync::Arc;
 
@@ -99,14 +101,14 @@ fn gather(case: &mut Case) -> Vec<NodeId> {
     let places = places(case, false);
     let x = case.operand(dtype, &places.dims);
     let indices = indices(case, &places);
-    vec![ops::gather(&mut case.trace, x, indices, &places.numbers, &places.sizes, false).unwrap()]
+    vec![indexing::gather(&mut case.trace, x, indices, &places.numbers, &places.sizes, false).unwrap()]
 }
 
 /// A computation of two scalars: their combination, or the second one.
 fn combiner(op: Option<BinaryOp>, dtype: DType) -> Arc<Body> {
     let mut trace = Trace::new();
     let [a, b] = [(); 2].map(|()| trace.parameter(TensorType::new(dtype, &[])));
-    let result = op.map_or(b, |op| ops::binary(&mut trace, op, a, b).unwrap());
+    let result = op.map_or(b, |op| elementwise::binary(&mut trace, op, a, b).unwrap());
     take_closed_body(&trace, &[a, b], &[], &[result]).unwrap()
 }
 
@@ -117,7 +119,7 @@ fn scattered(case: &mut Case, op: Option<BinaryOp>, dtype: DType, places: &Place
     let body = combiner(op, dtype);
     let applied = Applied { body: &body, captures: &[] };
     let promises = Promises::default();
-    ops::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.numbers, promises).unwrap()
+    indexing::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.numbers, promises).unwrap()
 }
 
 fn scatter(case: &mut Case) -> Vec<NodeId> {

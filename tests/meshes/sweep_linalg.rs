@@ -4,7 +4,8 @@ use crate::case::Case;
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{FftOp, NodeId, Transposition};
 use lazyxla::testing::native::Triangle;
-use lazyxla::testing::ops::{self, DotAxes};
+use lazyxla::testing::ops::elementwise;
+use lazyxla::testing::ops::linalg::{self, DotAxes};
 use lazyxla::testing::types::DType;
 
 const OPERATIONS: &[Operation] = &[
@@ -44,7 +45,7 @@ fn matmul(case: &mut Case) -> Vec<NodeId> {
         rhs = vec![inner];
     }
     let [lhs, rhs] = [case.operand(dtype, &lhs), case.operand(dtype, &rhs)];
-    vec![ops::matmul(&mut case.trace, lhs, rhs).unwrap()]
+    vec![linalg::matmul(&mut case.trace, lhs, rhs).unwrap()]
 }
 
 /// Batching, contracted and other axes in any order.
@@ -70,7 +71,7 @@ fn dot_general(case: &mut Case) -> Vec<NodeId> {
         rhs_contracting: &rhs_contracting,
     };
     case.note(&format!("{lhs_batching:?} x {rhs_batching:?}, sums {lhs_contracting:?} x {rhs_contracting:?}"));
-    vec![ops::dot_general(&mut case.trace, lhs, rhs, &axes, None).unwrap()]
+    vec![linalg::dot_general(&mut case.trace, lhs, rhs, &axes, None).unwrap()]
 }
 
 fn einsum(case: &mut Case) -> Vec<NodeId> {
@@ -85,7 +86,7 @@ fn einsum(case: &mut Case) -> Vec<NodeId> {
         operands.push(case.operand(DType::F64, &dims));
     }
     case.note(equation);
-    vec![ops::einsum(&mut case.trace, equation, &operands).unwrap()]
+    vec![linalg::einsum(&mut case.trace, equation, &operands).unwrap()]
 }
 
 /// Shape of a batch of square matrices.
@@ -114,7 +115,7 @@ fn cholesky(case: &mut Case) -> Vec<NodeId> {
         if is_diagonal(at, n) { 3.0 * n as f64 + (at % 5) as f64 } else { ((row + column) % 4) as f64 - 1.0 }
     });
     let lower = case.random.coin();
-    vec![ops::cholesky(&mut case.trace, a, lower).unwrap()]
+    vec![linalg::cholesky(&mut case.trace, a, lower).unwrap()]
 }
 
 fn triangular_solve(case: &mut Case) -> Vec<NodeId> {
@@ -137,7 +138,7 @@ fn triangular_solve(case: &mut Case) -> Vec<NodeId> {
     dims[rank - if triangle.left_side { 1 } else { 2 }] = case.size(8);
     let b = case.operand(DType::F64, &dims);
     case.note(&format!("{triangle:?}"));
-    vec![ops::triangular_solve(&mut case.trace, a, b, triangle).unwrap()]
+    vec![linalg::triangular_solve(&mut case.trace, a, b, triangle).unwrap()]
 }
 
 fn fft(case: &mut Case) -> Vec<NodeId> {
@@ -149,12 +150,12 @@ fn fft(case: &mut Case) -> Vec<NodeId> {
     let mut x = case.operand(DType::F64, &dims);
     if op != FftOp::Rfft {
         let imaginary = case.operand(DType::F64, &dims);
-        x = ops::complex(&mut case.trace, x, imaginary).unwrap();
+        x = elementwise::complex(&mut case.trace, x, imaginary).unwrap();
     }
-    let mut lengths = ops::fft_lengths(op, &case.trace.ty(x), count).unwrap();
+    let mut lengths = linalg::fft_lengths(op, &case.trace.ty(x), count).unwrap();
     if op == FftOp::Irfft && dims[dims.len() - 1] == 1 {
         // One element is the transform of one real number.
         lengths[count - 1] = 1;
     }
-    vec![ops::fft(&mut case.trace, op, x, &lengths).unwrap()]
+    vec![linalg::fft(&mut case.trace, op, x, &lengths).unwrap()]
 }

@@ -3,7 +3,7 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops::{self, ConvolutionOptions};
+use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
 use lazyxla::testing::types::DType;
 
 const OPERATIONS: &[Operation] = &[
@@ -99,12 +99,12 @@ fn drawn(case: &mut Case, dtype: DType) -> (NodeId, NodeId, Convolution) {
 fn convolution(case: &mut Case) -> Vec<NodeId> {
     let dtype = case.pick(&[DType::F64, DType::F64, DType::F32, DType::S32]);
     let (lhs, rhs, made) = drawn(case, dtype);
-    vec![ops::convolution(&mut case.trace, lhs, rhs, &made.options()).unwrap()]
+    vec![nn::convolution(&mut case.trace, lhs, rhs, &made.options()).unwrap()]
 }
 
 fn convolution_gradients(case: &mut Case) -> Vec<NodeId> {
     let (lhs, rhs, made) = drawn(case, DType::F64);
-    case.gradients(&[lhs, rhs], |t, x| ops::convolution(t, x[0], x[1], &made.options()).unwrap())
+    case.gradients(&[lhs, rhs], |t, x| nn::convolution(t, x[0], x[1], &made.options()).unwrap())
 }
 
 fn softmax(case: &mut Case) -> Vec<NodeId> {
@@ -113,7 +113,7 @@ fn softmax(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(DType::F64, &dims);
     let axis = case.axis(&dims) as i64;
     let t = &mut case.trace;
-    let made = if case.random.coin() { ops::softmax(t, x, axis) } else { ops::log_softmax(t, x, axis) };
+    let made = if case.random.coin() { nn::softmax(t, x, axis) } else { nn::log_softmax(t, x, axis) };
     vec![made.unwrap()]
 }
 
@@ -123,7 +123,7 @@ fn layer_norm(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(DType::F64, &dims);
     let axes = case.some_axes(&dims);
     let scale = case.operand(DType::F64, &dims[dims.len() - 1..]);
-    vec![ops::layer_norm(&mut case.trace, x, &axes, Some(scale), None, 0.125).unwrap()]
+    vec![nn::layer_norm(&mut case.trace, x, &axes, Some(scale), None, 0.125).unwrap()]
 }
 
 /// Training, and the gradients of it.
@@ -135,10 +135,10 @@ fn batch_norm(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(DType::F64, &dims);
     let [scale, offset] = [(); 2].map(|()| case.operand(DType::F64, &feature_dims));
     if case.random.coin() {
-        return ops::batch_norm_training(&mut case.trace, x, scale, offset, 0.125, axis as i64).unwrap().to_vec();
+        return nn::batch_norm_training(&mut case.trace, x, scale, offset, 0.125, axis as i64).unwrap().to_vec();
     }
     let variance = case.operand_of(DType::F64, &feature_dims, |random| 1.0 + random.below(3) as f64);
     let gradient = case.operand(DType::F64, &dims);
     let operands = [x, scale, offset, variance, gradient];
-    ops::batch_norm_grad(&mut case.trace, operands, 0.125, axis as i64).unwrap().to_vec()
+    nn::batch_norm_grad(&mut case.trace, operands, 0.125, axis as i64).unwrap().to_vec()
 }

@@ -3,7 +3,7 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops::{self, RngAlgorithm};
+use lazyxla::testing::ops::random::{self, RngAlgorithm};
 use lazyxla::testing::types::{DType, TensorType};
 
 const OPERATIONS: &[Operation] = &[
@@ -31,7 +31,7 @@ fn random_bits(case: &mut Case) -> Vec<NodeId> {
     let (key, algorithm, dims) = (key(case), algorithm(case), case.shape(0..=3, MOST_ELEMENTS));
     let dtype = case.pick(&[DType::U32, DType::U64, DType::S32]);
     case.note(&format!("{algorithm:?}"));
-    vec![ops::random_bits(&mut case.trace, algorithm, key, &TensorType::new(dtype, &dims)).unwrap()]
+    vec![random::random_bits(&mut case.trace, algorithm, key, &TensorType::new(dtype, &dims)).unwrap()]
 }
 
 /// The bits and the next state.
@@ -43,12 +43,12 @@ fn rng_bit_generator(case: &mut Case) -> Vec<NodeId> {
     let dtype = case.pick(&[DType::U32, DType::U64]);
     case.note(&format!("{algorithm:?}"));
     let ty = TensorType::new(dtype, &dims);
-    ops::rng_bit_generator(&mut case.trace, algorithm, state, &ty).unwrap().to_vec()
+    random::rng_bit_generator(&mut case.trace, algorithm, state, &ty).unwrap().to_vec()
 }
 
 fn random_split(case: &mut Case) -> Vec<NodeId> {
     let (key, algorithm, n) = (key(case), algorithm(case), case.size(12));
-    vec![ops::random_split(&mut case.trace, algorithm, key, n).unwrap()]
+    vec![random::random_split(&mut case.trace, algorithm, key, n).unwrap()]
 }
 
 fn random_uniform(case: &mut Case) -> Vec<NodeId> {
@@ -56,10 +56,10 @@ fn random_uniform(case: &mut Case) -> Vec<NodeId> {
     let (key, algorithm, dims) = (key(case), algorithm(case), case.shape(0..=3, MOST_ELEMENTS));
     let dtype = case.pick(&[DType::F32, DType::F64]);
     let ty = TensorType::new(dtype, &dims);
-    vec![ops::random_uniform(&mut case.trace, algorithm, key, &ty, -1.0, 3.0).unwrap()]
+    vec![random::random_uniform(&mut case.trace, algorithm, key, &ty, -1.0, 3.0).unwrap()]
 }
 
 fn random_bernoulli(case: &mut Case) -> Vec<NodeId> {
     let (key, algorithm, dims) = (key(case), algorithm(case), case.shape(0..=3, MOST_ELEMENTS));
-    vec![ops::random_bernoulli(&mut case.trace, algorithm, key, 0.5, &dims).unwrap()]
+    vec![random::random_bernoulli(&mut case.trace, algorithm, key, 0.5, &dims).unwrap()]
 }

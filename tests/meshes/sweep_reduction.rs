@@ -3,7 +3,8 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, NodeId, ReduceOp, Trace, take_closed_body};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::control::Applied;
+use lazyxla::testing::ops::{elementwise, linalg, reduction};
 use lazyxla::testing::types::{DType, TensorType};
 
 const OPERATIONS: &[Operation] = &[
@@ -37,7 +38,7 @@ fn reduce(case: &mut Case) -> Vec<NodeId> {
     let (x, dims) = reduced(case, op);
     let (axes, keep) = (case.some_axes(&dims), case.random.coin());
     case.note(&format!("{op:?} over {axes:?}"));
-    vec![ops::reduce(&mut case.trace, op, x, &axes, keep).unwrap()]
+    vec![reduction::reduce(&mut case.trace, op, x, &axes, keep).unwrap()]
 }
 
 /// Also counts preds.
@@ -49,7 +50,7 @@ fn reduce_pred(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand_of(DType::Pred, &dims, |random| f64::from(u8::from((random.below(rare) == 0) != is_usual)));
     let (axes, keep) = (case.some_axes(&dims), case.random.coin());
     case.note(&format!("{op:?} over {axes:?}"));
-    vec![ops::reduce(&mut case.trace, op, x, &axes, keep).unwrap()]
+    vec![reduction::reduce(&mut case.trace, op, x, &axes, keep).unwrap()]
 }
 
 /// Reduces two arrays jointly: to the sum of the products of both, and the greatest element of the second.
@@ -60,12 +61,12 @@ fn reduce_with(case: &mut Case) -> Vec<NodeId> {
     let inits = [case.scalar(DType::F64, 0.0), case.scalar(DType::S32, -100.0)];
     let mut t = Trace::new();
     let [a, b, x, y] = [DType::F64, DType::S32, DType::F64, DType::S32].map(|d| t.parameter(TensorType::new(d, &[])));
-    let sum = ops::binary(&mut t, BinaryOp::Add, a, x).unwrap();
-    let greatest = ops::binary(&mut t, BinaryOp::Maximum, b, y).unwrap();
+    let sum = elementwise::binary(&mut t, BinaryOp::Add, a, x).unwrap();
+    let greatest = elementwise::binary(&mut t, BinaryOp::Maximum, b, y).unwrap();
     let body = take_closed_body(&t, &[a, b, x, y], &[], &[sum, greatest]).unwrap();
     case.note(&format!("over {axes:?}"));
     let applied = Applied { body: &body, captures: &[] };
-    ops::reduce_with(&mut case.trace, &applied, &arrays, &inits, &axes).unwrap()
+    reduction::reduce_with(&mut case.trace, &applied, &arrays, &inits, &axes).unwrap()
 }
 
 fn arg_extreme(case: &mut Case) -> Vec<NodeId> {
@@ -73,7 +74,7 @@ fn arg_extreme(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(dtype, &dims);
     let (axis, keep, greatest) = (case.axis(&dims), case.random.coin(), case.random.coin());
     case.note(&format!("axis {axis}"));
-    vec![ops::arg_extreme(&mut case.trace, x, axis as i64, keep, greatest, DType::S32).unwrap()]
+    vec![reduction::arg_extreme(&mut case.trace, x, axis as i64, keep, greatest, DType::S32).unwrap()]
 }
 
 fn variance(case: &mut Case) -> Vec<NodeId> {
@@ -81,8 +82,8 @@ fn variance(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=4, MOST_ELEMENTS);
     let x = case.operand(DType::F64, &dims);
     let (axes, keep) = (case.some_axes(&dims), case.random.coin());
-    let mean = ops::mean(&mut case.trace, x, &axes, keep).unwrap();
-    vec![mean, ops::variance(&mut case.trace, x, &axes, 0.0, keep).unwrap()]
+    let mean = reduction::mean(&mut case.trace, x, &axes, keep).unwrap();
+    vec![mean, reduction::variance(&mut case.trace, x, &axes, 0.0, keep).unwrap()]
 }
 
 fn logsumexp(case: &mut Case) -> Vec<NodeId> {
@@ -90,7 +91,7 @@ fn logsumexp(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=4, MOST_ELEMENTS);
     let x = case.operand_of(DType::F64, &dims, |random| random.unit() * 4.0 - 2.0);
     let (axes, keep) = (case.some_axes(&dims), case.random.coin());
-    vec![ops::logsumexp(&mut case.trace, x, &axes, keep).unwrap()]
+    vec![reduction::logsumexp(&mut case.trace, x, &axes, keep).unwrap()]
 }
 
 fn norm(case: &mut Case) -> Vec<NodeId> {
@@ -99,5 +100,5 @@ fn norm(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(DType::F64, &dims);
     let (axes, keep) = (case.some_axes(&dims), case.random.coin());
     let order = case.pick(&[1.0, 2.0, f64::INFINITY]);
-    vec![ops::norm(&mut case.trace, x, order, &axes, keep).unwrap()]
+    vec![linalg::norm(&mut case.trace, x, order, &axes, keep).unwrap()]
 }

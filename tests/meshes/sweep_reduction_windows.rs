@@ -3,7 +3,8 @@
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, ReduceOp, Trace, Window, take_closed_body};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::control::Applied;
+use lazyxla::testing::ops::{creation, elementwise, reduction};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -27,14 +28,14 @@ fn cumulative(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand_of(DType::F64, &dims, |random| [1.0, -1.0, 2.0, -2.0][random.below(4)]);
     let (axis, reverse) = (case.axis(&dims), case.random.coin());
     case.note(&format!("{op:?} along {axis}, reverse {reverse}"));
-    vec![ops::cumulative(&mut case.trace, op, x, axis as i64, reverse).unwrap()]
+    vec![reduction::cumulative(&mut case.trace, op, x, axis as i64, reverse).unwrap()]
 }
 
 fn cumulative_gradient(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=3, 100);
     let x = case.operand(DType::F64, &dims);
     let (axis, reverse) = (case.axis(&dims), case.random.coin());
-    case.gradients(&[x], |t, x| ops::cumulative(t, ReduceOp::Sum, x[0], axis as i64, reverse).unwrap())
+    case.gradients(&[x], |t, x| reduction::cumulative(t, ReduceOp::Sum, x[0], axis as i64, reverse).unwrap())
 }
 
 /// A window for each axis, at least one window in all. If `plain` is set, without dilations and negative padding, and
@@ -70,7 +71,7 @@ fn of_two(record: impl FnOnce(&mut Trace, NodeId, NodeId) -> NodeId) -> Arc<Body
 }
 
 fn combiner(op: BinaryOp) -> Arc<Body> {
-    of_two(|t, a, b| ops::binary(t, op, a, b).unwrap())
+    of_two(|t, a, b| elementwise::binary(t, op, a, b).unwrap())
 }
 
 /// Records a reduction of windows from the neutral element.
@@ -80,9 +81,9 @@ fn pooled(t: &mut Trace, op: BinaryOp, x: NodeId, windows: &[Window]) -> NodeId 
         BinaryOp::Minimum => f64::INFINITY,
         _ => 0.0,
     };
-    let init = ops::full(t, &TensorType::new(DType::F64, &[]), ScalarValue::Float(neutral)).unwrap();
+    let init = creation::full(t, &TensorType::new(DType::F64, &[]), ScalarValue::Float(neutral)).unwrap();
     let body = combiner(op);
-    ops::reduce_window(t, &Applied { body: &body, captures: &[] }, &[x], &[init], windows).unwrap()[0]
+    reduction::reduce_window(t, &Applied { body: &body, captures: &[] }, &[x], &[init], windows).unwrap()[0]
 }
 
 fn reduce_window(case: &mut Case) -> Vec<NodeId> {
@@ -118,8 +119,8 @@ fn select_and_scatter(case: &mut Case) -> Vec<NodeId> {
         windows.iter().zip(&dims).map(|(window, &dim)| window.count(dim).expect("a valid size")).collect();
     let source = case.operand(DType::F64, &counts);
     let init = case.operand(DType::F64, &[]);
-    let select = of_two(|t, a, b| ops::compare(t, CompareOp::Ge, a, b).unwrap());
+    let select = of_two(|t, a, b| elementwise::compare(t, CompareOp::Ge, a, b).unwrap());
     let combine = combiner(BinaryOp::Add);
     let [select, combine] = [&select, &combine].map(|body| Applied { body, captures: &[] });
-    vec![ops::select_and_scatter(&mut case.trace, &select, &combine, x, source, init, &windows).unwrap()]
+    vec![reduction::select_and_scatter(&mut case.trace, &select, &combine, x, source, init, &windows).unwrap()]
 }

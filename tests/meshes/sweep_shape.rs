@@ -3,7 +3,7 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, NodeId};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{creation, elementwise, indexing, shape};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 
 const OPERATIONS: &[Operation] = &[
@@ -62,10 +62,10 @@ fn pad(case: &mut Case) -> Vec<NodeId> {
     case.note(&format!("low {low:?}, high {high:?}, interior {interior:?}"));
     if case.random.coin() {
         let value = case.operand(dtype, &[]);
-        return vec![ops::pad(&mut case.trace, x, value, &low, &high, &interior).unwrap()];
+        return vec![shape::pad(&mut case.trace, x, value, &low, &high, &interior).unwrap()];
     }
     let value = ScalarValue::Unsigned(1);
-    vec![ops::pad_scalar(&mut case.trace, x, value, &low, &high, &interior).unwrap()]
+    vec![shape::pad_scalar(&mut case.trace, x, value, &low, &high, &interior).unwrap()]
 }
 
 /// Starts, limits and strides of a slice that is not empty.
@@ -85,7 +85,7 @@ fn bounds(case: &mut Case, dims: &[i64]) -> [Vec<i64>; 3] {
 fn slice(case: &mut Case) -> Vec<NodeId> {
     let (x, _, dims) = moved(case, 1..=4, MOST_ELEMENTS);
     let [starts, limits, strides] = bounds(case, &dims);
-    vec![ops::slice(&mut case.trace, x, &starts, &limits, &strides).unwrap()]
+    vec![shape::slice(&mut case.trace, x, &starts, &limits, &strides).unwrap()]
 }
 
 /// A slice along one axis as in Python, also backwards.
@@ -97,7 +97,7 @@ fn slice_axis(case: &mut Case) -> Vec<NodeId> {
     let step = case.between(1, 3);
     let (start, stop, step) = if first <= last { (first, last + 1, step) } else { (first, last - 1 - dim, -step) };
     case.note(&format!("axis {axis}, {start}:{stop}:{step}"));
-    vec![ops::slice_axis(&mut case.trace, x, axis as i64, start, stop, step).unwrap()]
+    vec![shape::slice_axis(&mut case.trace, x, axis as i64, start, stop, step).unwrap()]
 }
 
 fn slice_assign(case: &mut Case) -> Vec<NodeId> {
@@ -105,7 +105,7 @@ fn slice_assign(case: &mut Case) -> Vec<NodeId> {
     let [starts, limits, strides] = bounds(case, &dims);
     let sizes: Vec<i64> = (0..dims.len()).map(|i| (limits[i] - starts[i] + strides[i] - 1) / strides[i]).collect();
     let values = case.operand(dtype, &sizes);
-    vec![ops::slice_assign(&mut case.trace, x, &starts, &limits, &strides, values).unwrap()]
+    vec![indexing::slice_assign(&mut case.trace, x, &starts, &limits, &strides, values).unwrap()]
 }
 
 /// Joins two or three operands of different sizes.
@@ -122,7 +122,7 @@ fn concatenate(case: &mut Case) -> Vec<NodeId> {
         parts.push(parts[0]);
     }
     case.note(&format!("axis {axis}"));
-    vec![ops::concatenate(&mut case.trace, &parts, axis as i64).unwrap()]
+    vec![shape::concatenate(&mut case.trace, &parts, axis as i64).unwrap()]
 }
 
 fn stack(case: &mut Case) -> Vec<NodeId> {
@@ -131,7 +131,7 @@ fn stack(case: &mut Case) -> Vec<NodeId> {
     let parts: Vec<NodeId> = (0..case.between(2, 4)).map(|_| case.operand(dtype, &dims)).collect();
     let axis = case.between(0, dims.len() as i64);
     case.note(&format!("axis {axis}"));
-    vec![ops::stack(&mut case.trace, &parts, axis).unwrap()]
+    vec![shape::stack(&mut case.trace, &parts, axis).unwrap()]
 }
 
 /// Consecutive parts of random sizes, or equal ones.
@@ -140,18 +140,18 @@ fn split(case: &mut Case) -> Vec<NodeId> {
     let axis = case.axis(&dims);
     let dim = dims[axis];
     if dim % 2 == 0 && case.random.coin() {
-        return ops::split_equally(&mut case.trace, x, 2, axis as i64).unwrap();
+        return shape::split_equally(&mut case.trace, x, 2, axis as i64).unwrap();
     }
     let first = case.between(1, dim);
     let sizes = if first < dim { vec![first, dim - first] } else { vec![dim] };
     case.note(&format!("axis {axis}, sizes {sizes:?}"));
-    ops::split(&mut case.trace, x, &sizes, axis as i64).unwrap()
+    shape::split(&mut case.trace, x, &sizes, axis as i64).unwrap()
 }
 
 fn reverse(case: &mut Case) -> Vec<NodeId> {
     let (x, _, dims) = moved(case, 1..=4, MOST_ELEMENTS);
     let axes = case.some_axes(&dims);
-    vec![ops::reverse(&mut case.trace, x, &axes).unwrap()]
+    vec![shape::reverse(&mut case.trace, x, &axes).unwrap()]
 }
 
 fn roll(case: &mut Case) -> Vec<NodeId> {
@@ -159,19 +159,19 @@ fn roll(case: &mut Case) -> Vec<NodeId> {
     let axes = case.some_axes(&dims);
     let shifts: Vec<i64> = axes.iter().map(|_| case.between(-5, 13)).collect();
     case.note(&format!("axes {axes:?}, shifts {shifts:?}"));
-    vec![ops::roll(&mut case.trace, x, &shifts, &axes).unwrap()]
+    vec![shape::roll(&mut case.trace, x, &shifts, &axes).unwrap()]
 }
 
 fn tile(case: &mut Case) -> Vec<NodeId> {
     let (x, _, dims) = moved(case, 1..=3, 100);
     let repeats: Vec<i64> = (0..dims.len() as i64 + case.between(0, 1)).map(|_| case.between(1, 3)).collect();
-    vec![ops::tile(&mut case.trace, x, &repeats).unwrap()]
+    vec![shape::tile(&mut case.trace, x, &repeats).unwrap()]
 }
 
 fn repeat(case: &mut Case) -> Vec<NodeId> {
     let (x, _, dims) = moved(case, 1..=3, 150);
     let (axis, repeats) = (case.axis(&dims), case.between(2, 4));
-    vec![ops::repeat(&mut case.trace, x, repeats, axis as i64).unwrap()]
+    vec![shape::repeat(&mut case.trace, x, repeats, axis as i64).unwrap()]
 }
 
 /// Shares the prime factors of the number of elements out to a random number of axes; half of the time, the leading
@@ -195,13 +195,13 @@ fn reshape(case: &mut Case) -> Vec<NodeId> {
             }
         }
     }
-    vec![ops::reshape(&mut case.trace, x, &sizes).unwrap()]
+    vec![shape::reshape(&mut case.trace, x, &sizes).unwrap()]
 }
 
 fn transpose(case: &mut Case) -> Vec<NodeId> {
     let (x, _, dims) = moved(case, 2..=4, MOST_ELEMENTS);
     let permutation = case.permutation(dims.len());
-    vec![ops::transpose(&mut case.trace, x, &permutation).unwrap()]
+    vec![shape::transpose(&mut case.trace, x, &permutation).unwrap()]
 }
 
 /// Leading axes are added, and axes of size 1 are widened.
@@ -211,7 +211,7 @@ fn broadcast_to(case: &mut Case) -> Vec<NodeId> {
     let dropped = case.random.below(wanted.len());
     let from: Vec<i64> = wanted[dropped..].iter().map(|&dim| if case.random.coin() { 1 } else { dim }).collect();
     let x = case.operand(dtype, &from);
-    vec![ops::broadcast_to(&mut case.trace, x, &wanted).unwrap()]
+    vec![shape::broadcast_to(&mut case.trace, x, &wanted).unwrap()]
 }
 
 /// Axes of the operand are those axes of the result that are kept.
@@ -223,14 +223,15 @@ fn broadcast_in_dim(case: &mut Case) -> Vec<NodeId> {
     let x = case.operand(dtype, &from);
     let new: Vec<i64> = (0..wanted.len() as i64).filter(|axis| !kept.contains(axis)).collect();
     case.note(&format!("new axes {new:?}"));
-    let x = ops::expand_dims(&mut case.trace, x, &new).unwrap();
-    vec![ops::broadcast_to(&mut case.trace, x, &wanted).unwrap()]
+    let x = shape::expand_dims(&mut case.trace, x, &new).unwrap();
+    vec![shape::broadcast_to(&mut case.trace, x, &wanted).unwrap()]
 }
 
 fn triangle(case: &mut Case) -> Vec<NodeId> {
     let (x, _, _) = moved(case, 2..=4, MOST_ELEMENTS);
     let k = case.between(-3, 3);
-    let made = if case.random.coin() { ops::tril(&mut case.trace, x, k) } else { ops::triu(&mut case.trace, x, k) };
+    let made =
+        if case.random.coin() { creation::tril(&mut case.trace, x, k) } else { creation::triu(&mut case.trace, x, k) };
     vec![made.unwrap()]
 }
 
@@ -239,20 +240,20 @@ fn iota(case: &mut Case) -> Vec<NodeId> {
     let dtype = case.number_dtype();
     let dims = case.shape(1..=4, MOST_ELEMENTS);
     let axis = case.axis(&dims);
-    let places = ops::iota(&mut case.trace, &TensorType::new(dtype, &dims), axis as i64).unwrap();
+    let places = creation::iota(&mut case.trace, &TensorType::new(dtype, &dims), axis as i64).unwrap();
     if case.one_in(3) {
         case.split_results();
         return vec![places];
     }
     let x = case.operand(dtype, &dims);
-    vec![ops::binary(&mut case.trace, BinaryOp::Add, x, places).unwrap()]
+    vec![elementwise::binary(&mut case.trace, BinaryOp::Add, x, places).unwrap()]
 }
 
 fn eye(case: &mut Case) -> Vec<NodeId> {
     case.split_results();
     let dtype = case.dtype();
     let (rows, columns, k) = (case.size(12), case.size(12), case.between(-3, 3));
-    vec![ops::eye(&mut case.trace, dtype, rows, columns, k).unwrap()]
+    vec![creation::eye(&mut case.trace, dtype, rows, columns, k).unwrap()]
 }
 
 /// Some indices are outside.
@@ -263,5 +264,5 @@ fn one_hot(case: &mut Case) -> Vec<NodeId> {
     let indices = case.operand_of(DType::S32, &dims, |random| random.below(depth as usize + 2) as f64 - 1.0);
     let axis = case.between(0, dims.len() as i64);
     case.note(&format!("depth {depth}, axis {axis}"));
-    vec![ops::one_hot(&mut case.trace, indices, depth, axis, dtype).unwrap()]
+    vec![creation::one_hot(&mut case.trace, indices, depth, axis, dtype).unwrap()]
 }

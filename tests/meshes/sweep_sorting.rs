@@ -3,7 +3,7 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::sorting;
 use lazyxla::testing::types::DType;
 
 const OPERATIONS: &[Operation] = &[
@@ -30,28 +30,28 @@ fn unsorted(case: &mut Case) -> (NodeId, Vec<i64>, usize) {
 fn sort_along(case: &mut Case) -> Vec<NodeId> {
     let (x, _, axis) = unsorted(case);
     let descending = case.random.coin();
-    vec![ops::sort_along(&mut case.trace, x, axis as i64, descending, true).unwrap()]
+    vec![sorting::sort_along(&mut case.trace, x, axis as i64, descending, true).unwrap()]
 }
 
 /// Equal elements keep their order.
 fn argsort(case: &mut Case) -> Vec<NodeId> {
     let (x, _, axis) = unsorted(case);
     let descending = case.random.coin();
-    vec![ops::argsort(&mut case.trace, x, axis as i64, descending, true, DType::S32).unwrap()]
+    vec![sorting::argsort(&mut case.trace, x, axis as i64, descending, true, DType::S32).unwrap()]
 }
 
 fn top_k(case: &mut Case) -> Vec<NodeId> {
     let (x, dims, axis) = unsorted(case);
     let (k, greatest) = (case.between(1, dims[axis]), case.random.coin());
     case.note(&format!("k {k}"));
-    ops::top_k(&mut case.trace, x, k, axis as i64, greatest, DType::S32).unwrap().to_vec()
+    sorting::top_k(&mut case.trace, x, k, axis as i64, greatest, DType::S32).unwrap().to_vec()
 }
 
 fn unique(case: &mut Case) -> Vec<NodeId> {
     let (dtype, dims) = (case.dtype(), case.shape(1..=2, 100));
     let x = case.operand(dtype, &dims);
     let size = case.size(8);
-    ops::unique(&mut case.trace, x, size, None, DType::S32).unwrap().to_vec()
+    sorting::unique(&mut case.trace, x, size, None, DType::S32).unwrap().to_vec()
 }
 
 fn searchsorted(case: &mut Case) -> Vec<NodeId> {
@@ -64,5 +64,5 @@ fn searchsorted(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(0..=2, 100);
     let values = case.operand(DType::F64, &dims);
     let right = case.random.coin();
-    vec![ops::searchsorted(&mut case.trace, sorted, values, right, DType::S32).unwrap()]
+    vec![sorting::searchsorted(&mut case.trace, sorted, values, right, DType::S32).unwrap()]
 }

@@ -3,7 +3,7 @@
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{NodeId, ReduceOp, Trace};
-use lazyxla::testing::ops::{BinaryMember, UnaryMember};
+use lazyxla::testing::ops::elementwise::{BinaryMember, UnaryMember};
 use lazyxla::testing::tensor::{self, Recorded, record};
 use lazyxla::testing::types::ScalarValue;
 

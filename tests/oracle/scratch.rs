@@ -3,8 +3,9 @@
 use lazyxla::testing::computation::Computation;
 use lazyxla::testing::device::{self, Device, TensorHandle};
 use lazyxla::testing::error::Result;
+use lazyxla::testing::ops::creation;
+use lazyxla::testing::tensor;
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
-use lazyxla::testing::{ops, tensor};
 
 /// Tensors that are released on drop.
 #[derive(Default)]
@@ -23,7 +24,7 @@ impl Scratch {
 
     /// Creates a scalar from any value.
     pub fn value(&mut self, device: &'static Device, dtype: DType, value: ScalarValue) -> Result<TensorHandle> {
-        Ok(self.keep(tensor::create(device, |t| ops::full(t, &TensorType::new(dtype, &[]), value))?))
+        Ok(self.keep(tensor::create(device, |t| creation::full(t, &TensorType::new(dtype, &[]), value))?))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::programs::f64s;
 use crate::{arrays, check, each, gradient, run};
 use lazyxla::testing::ir::{Body, FftOp, NodeId, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::mesh::{Mesh, MeshAxes, Sharding, Split};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{elementwise, linalg, mesh};
 use lazyxla::testing::transform::{self, Checkpoint, Transformer};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn constrained(body: &Arc<Body>, axes: &MeshAxes, random: &mut Random) -> Arc<Bo
 /// Records a value with a random constraint.
 fn placed(trace: &mut Trace, id: NodeId, axes: &MeshAxes, random: &mut Random) -> NodeId {
     let sharding = random_sharding(random, axes, &trace.ty(id).dims);
-    ops::sharding_constraint(trace, id, axes, &sharding).unwrap()
+    mesh::sharding_constraint(trace, id, axes, &sharding).unwrap()
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn fourier_transforms_between_collectives_run() {
     let split = Sharding::new(vec![Split::from_slice(&[0]), Split::from_slice(&[1])]);
     let mut last = x;
     for _ in 0..2 {
-        let part = ops::sharding_constraint(&mut trace, last, &mesh.axes, &split).unwrap();
-        let complex = ops::complex(&mut trace, part, part).unwrap();
-        let transformed = ops::fft(&mut trace, FftOp::Fft, complex, &[3]).unwrap();
-        let real = ops::real(&mut trace, transformed).unwrap();
-        last = ops::unary(&mut trace, UnaryOp::Negate, real).unwrap();
+        let part = mesh::sharding_constraint(&mut trace, last, &mesh.axes, &split).unwrap();
+        let complex = elementwise::complex(&mut trace, part, part).unwrap();
+        let transformed = linalg::fft(&mut trace, FftOp::Fft, complex, &[3]).unwrap();
+        let real = elementwise::real(&mut trace, transformed).unwrap();
+        last = elementwise::unary(&mut trace, UnaryOp::Negate, real).unwrap();
     }
     let body = take_closed_body(&trace, &[x], &[], &[last]).unwrap();
     devices.check("the transforms", mesh, &body, &mut random, &body);

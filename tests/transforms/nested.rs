@@ -2,7 +2,8 @@
 
 use crate::programs::{Maker, SHAPES, f64s};
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
-use lazyxla::testing::ops::{self, Applied, Checkpoint};
+use lazyxla::testing::ops::control::{self, Applied, Checkpoint};
+use lazyxla::testing::ops::{creation, elementwise};
 use lazyxla::testing::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -53,9 +54,9 @@ impl Maker<'_> {
             0 => Checkpoint::SaveAll,
             1 => Checkpoint::SaveNone,
             2 => Checkpoint::SaveDots,
-            _ => return ops::call(&mut self.trace, &applied, &arguments).unwrap(),
+            _ => return control::call(&mut self.trace, &applied, &arguments).unwrap(),
         };
-        ops::checkpoint_call_of(&mut self.trace, &policy, &applied, &arguments)
+        control::checkpoint_call_of(&mut self.trace, &policy, &applied, &arguments)
     }
 
     pub(super) fn branches(&mut self) -> Vec<NodeId> {
@@ -65,12 +66,12 @@ impl Maker<'_> {
         let branches: Vec<Applied> = made.iter().map(|(body, captures)| Applied { body, captures }).collect();
         if self.random.coin() {
             let number = self.number();
-            return ops::case(&mut self.trace, number, &branches, &arguments).unwrap();
+            return control::case(&mut self.trace, number, &branches, &arguments).unwrap();
         }
         let x = self.any();
         let x = self.shaped(x, &[]);
         let pred = self.pred(x);
-        ops::branch(&mut self.trace, pred, &branches[0], &branches[1], &arguments).unwrap()
+        control::branch(&mut self.trace, pred, &branches[0], &branches[1], &arguments).unwrap()
     }
 
     pub(super) fn scan(&mut self) -> Vec<NodeId> {
@@ -81,7 +82,7 @@ impl Maker<'_> {
         let arrays = self.arguments(&stacked);
         let reverse = self.random.coin();
         let applied = Applied { body: &body, captures: &captures };
-        ops::scan(&mut self.trace, &applied, &init, &arrays, 3, reverse).unwrap()
+        control::scan(&mut self.trace, &applied, &init, &arrays, 3, reverse).unwrap()
     }
 
     /// A loop that runs twice to four times. It has no reverse mode, so its results pass a stopped gradient.
@@ -96,20 +97,20 @@ impl Maker<'_> {
         let t = &mut self.trace;
         let counter = t.parameter(count.clone());
         let values: Vec<NodeId> = types.iter().map(|ty| t.parameter(ty.clone())).collect();
-        let limit = ops::full(t, &count, ScalarValue::Float(2.0)).unwrap();
-        let more = ops::compare(t, CompareOp::Lt, counter, limit).unwrap();
+        let limit = creation::full(t, &count, ScalarValue::Float(2.0)).unwrap();
+        let more = elementwise::compare(t, CompareOp::Lt, counter, limit).unwrap();
         let (condition, _) = take_body(t, &[&[counter], &values[..]].concat(), &[more]).unwrap();
-        let next = ops::binary_scalar(t, BinaryOp::Add, counter, ScalarValue::Float(1.0), false).unwrap();
-        let made = ops::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
+        let next = elementwise::binary_scalar(t, BinaryOp::Add, counter, ScalarValue::Float(1.0), false).unwrap();
+        let made = control::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
         let (body, captures) =
             take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat()).unwrap();
-        let results = ops::while_loop(
+        let results = control::while_loop(
             t,
             &Applied { body: &condition, captures: &[] },
             &Applied { body: &body, captures: &captures },
             &[&[start], &init[..]].concat(),
         )
         .unwrap();
-        results[1..].iter().map(|&id| ops::stop_gradient(t, id).unwrap()).collect()
+        results[1..].iter().map(|&id| control::stop_gradient(t, id).unwrap()).collect()
     }
 }

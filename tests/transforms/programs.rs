@@ -1,8 +1,10 @@
 //! Random programs of f64 values. `nested.rs` has their nested computations.
 
 use crate::common::Random;
-use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::ops::{self, SpecialOp, UnaryFunction};
+use lazyxla::testing::ir::{
+    BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp, take_closed_body,
+};
+use lazyxla::testing::ops::{control, creation, elementwise, indexing, linalg, nn, reduction, shape, sorting};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -57,7 +59,7 @@ impl Maker<'_> {
         let x = self.any();
         let rank = self.dims(x).len();
         if rank == 0 {
-            let x = ops::reshape(&mut self.trace, x, &[1]).unwrap();
+            let x = shape::reshape(&mut self.trace, x, &[1]).unwrap();
             return (x, 0);
         }
         (x, self.random.below(rank) as i64)
@@ -76,8 +78,8 @@ impl Maker<'_> {
             return x;
         }
         let axes: Vec<i64> = (0..t.ty(x).dims.len() as i64).collect();
-        let mean = ops::mean(t, x, &axes, false).unwrap();
-        ops::broadcast_to(t, mean, dims).unwrap()
+        let mean = reduction::mean(t, x, &axes, false).unwrap();
+        shape::broadcast_to(t, mean, dims).unwrap()
     }
 
     /// Adds another number to each element, where the maker avoids ties.
@@ -87,20 +89,20 @@ impl Maker<'_> {
         }
         let dims = self.dims(x);
         let shift = ScalarValue::Float(self.random.unit() - 0.5);
-        let mut sum = ops::binary_scalar(&mut self.trace, BinaryOp::Add, x, shift, false).unwrap();
+        let mut sum = elementwise::binary_scalar(&mut self.trace, BinaryOp::Add, x, shift, false).unwrap();
         for axis in 0..dims.len() {
             let by = ScalarValue::Float(self.random.unit());
             let t = &mut self.trace;
-            let places = ops::iota(t, &f64s(&dims), axis as i64).unwrap();
-            let offsets = ops::binary_scalar(t, BinaryOp::Multiply, places, by, false).unwrap();
-            sum = ops::binary(t, BinaryOp::Add, sum, offsets).unwrap();
+            let places = creation::iota(t, &f64s(&dims), axis as i64).unwrap();
+            let offsets = elementwise::binary_scalar(t, BinaryOp::Multiply, places, by, false).unwrap();
+            sum = elementwise::binary(t, BinaryOp::Add, sum, offsets).unwrap();
         }
         sum
     }
 
     /// Values bounded by 1.
     pub(super) fn bounded(&mut self, x: NodeId) -> NodeId {
-        ops::unary(&mut self.trace, UnaryOp::Tanh, x).unwrap()
+        elementwise::unary(&mut self.trace, UnaryOp::Tanh, x).unwrap()
     }
 
     /// Records one random operation and adds its results to the pool.
@@ -139,31 +141,32 @@ impl Maker<'_> {
         let x = if pick == 4 || pick == 5 { self.apart(x) } else { x };
         let t = &mut self.trace;
         match pick {
-            0 => ops::unary(t, UnaryOp::Sine, x),
-            1 => ops::unary(t, UnaryOp::Cosine, x),
-            2 => ops::unary(t, UnaryOp::Logistic, x),
-            3 => ops::unary(t, UnaryOp::Negate, x),
-            4 => ops::unary(t, UnaryOp::Abs, x),
-            5 => ops::unary(t, UnaryOp::Floor, x),
-            6 => ops::special(t, SpecialOp::Erf, x),
-            7 => ops::special(t, SpecialOp::NormalCdf, x),
-            8 => ops::unary_function(t, UnaryFunction::Atan, x),
-            9 => ops::unary_function(t, UnaryFunction::Asinh, x),
+            0 => elementwise::unary(t, UnaryOp::Sine, x),
+            1 => elementwise::unary(t, UnaryOp::Cosine, x),
+            2 => elementwise::unary(t, UnaryOp::Logistic, x),
+            3 => elementwise::unary(t, UnaryOp::Negate, x),
+            4 => elementwise::unary(t, UnaryOp::Abs, x),
+            5 => elementwise::unary(t, UnaryOp::Floor, x),
+            6 => elementwise::special(t, SpecialOp::Erf, x),
+            7 => elementwise::special(t, SpecialOp::NormalCdf, x),
+            8 => elementwise::unary_function(t, UnaryFunction::Atan, x),
+            9 => elementwise::unary_function(t, UnaryFunction::Asinh, x),
             10 => {
-                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
-                ops::unary(t, UnaryOp::Exponential, x)
+                let x = elementwise::unary(t, UnaryOp::Tanh, x).unwrap();
+                elementwise::unary(t, UnaryOp::Exponential, x)
             }
             11 => {
-                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
-                ops::unary(t, UnaryOp::ExponentialMinusOne, x)
+                let x = elementwise::unary(t, UnaryOp::Tanh, x).unwrap();
+                elementwise::unary(t, UnaryOp::ExponentialMinusOne, x)
             }
             12 | 13 => {
-                let square = ops::binary(t, BinaryOp::Multiply, x, x).unwrap();
-                let positive = ops::binary_scalar(t, BinaryOp::Add, square, ScalarValue::Float(0.5), false).unwrap();
+                let square = elementwise::binary(t, BinaryOp::Multiply, x, x).unwrap();
+                let positive =
+                    elementwise::binary_scalar(t, BinaryOp::Add, square, ScalarValue::Float(0.5), false).unwrap();
                 let op = [UnaryOp::Sqrt, UnaryOp::Rsqrt, UnaryOp::Log, UnaryOp::Cbrt][self.random.below(4)];
-                ops::unary(t, op, positive)
+                elementwise::unary(t, op, positive)
             }
-            _ => ops::unary(t, UnaryOp::Tanh, x),
+            _ => elementwise::unary(t, UnaryOp::Tanh, x),
         }
         .unwrap()
     }
@@ -171,7 +174,7 @@ impl Maker<'_> {
     fn binary(&mut self) -> NodeId {
         let a = self.any();
         let b = if self.random.coin() { self.like(a) } else { self.any() };
-        let b = if ops::binary(&mut self.trace, BinaryOp::Add, a, b).is_ok() { b } else { self.like(a) };
+        let b = if elementwise::binary(&mut self.trace, BinaryOp::Add, a, b).is_ok() { b } else { self.like(a) };
         let pick = self.random.below(8);
         let b = if pick == 3 || pick == 4 { self.apart(b) } else { b };
         let t = &mut self.trace;
@@ -181,17 +184,17 @@ impl Maker<'_> {
             3 => BinaryOp::Maximum,
             4 => BinaryOp::Minimum,
             5 => {
-                let b = ops::unary(t, UnaryOp::Tanh, b).unwrap();
-                let b = ops::binary_scalar(t, BinaryOp::Add, b, ScalarValue::Float(2.0), false).unwrap();
-                return ops::binary(t, BinaryOp::Divide, a, b).unwrap();
+                let b = elementwise::unary(t, UnaryOp::Tanh, b).unwrap();
+                let b = elementwise::binary_scalar(t, BinaryOp::Add, b, ScalarValue::Float(2.0), false).unwrap();
+                return elementwise::binary(t, BinaryOp::Divide, a, b).unwrap();
             }
             6 => {
-                let b = ops::unary(t, UnaryOp::Exponential, b).unwrap();
-                return ops::binary(t, BinaryOp::Atan2, a, b).unwrap();
+                let b = elementwise::unary(t, UnaryOp::Exponential, b).unwrap();
+                return elementwise::binary(t, BinaryOp::Atan2, a, b).unwrap();
             }
             _ => BinaryOp::Add,
         };
-        let result = ops::binary(t, made, a, b).unwrap();
+        let result = elementwise::binary(t, made, a, b).unwrap();
         if made == BinaryOp::Multiply { self.bounded(result) } else { result }
     }
 
@@ -200,20 +203,20 @@ impl Maker<'_> {
         let value = ScalarValue::Float(self.random.unit() * 2.0 - 1.0);
         let op = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Subtract, BinaryOp::Maximum][self.random.below(4)];
         let on_left = self.random.coin();
-        ops::binary_scalar(&mut self.trace, op, x, value, on_left).unwrap()
+        elementwise::binary_scalar(&mut self.trace, op, x, value, on_left).unwrap()
     }
 
     pub(super) fn pred(&mut self, like: NodeId) -> NodeId {
         let (a, b) = (self.like(like), self.like(like));
         let b = self.apart(b);
         let op = [CompareOp::Lt, CompareOp::Ge][self.random.below(2)];
-        ops::compare(&mut self.trace, op, a, b).unwrap()
+        elementwise::compare(&mut self.trace, op, a, b).unwrap()
     }
 
     fn select(&mut self) -> NodeId {
         let a = self.any();
         let (pred, b) = (self.pred(a), self.like(a));
-        ops::select(&mut self.trace, pred, a, b).unwrap()
+        elementwise::select(&mut self.trace, pred, a, b).unwrap()
     }
 
     fn rearranged(&mut self) -> NodeId {
@@ -226,24 +229,24 @@ impl Maker<'_> {
         let t = &mut self.trace;
         let at = axis as usize;
         match pick {
-            0 => ops::reshape(t, x, &[dims.iter().product()]),
-            1 => ops::transpose(t, x, &(0..rank as i64).rev().collect::<Vec<_>>()),
-            2 => ops::reverse(t, x, &[axis]),
+            0 => shape::reshape(t, x, &[dims.iter().product()]),
+            1 => shape::transpose(t, x, &(0..rank as i64).rev().collect::<Vec<_>>()),
+            2 => shape::reverse(t, x, &[axis]),
             3 => {
                 let (mut starts, limits, mut strides) = (vec![0; rank], dims.clone(), vec![1; rank]);
                 starts[at] = (dims[at] - 1).min(1);
                 strides[at] = 2;
-                ops::slice(t, x, &starts, &limits, &strides)
+                shape::slice(t, x, &starts, &limits, &strides)
             }
-            4 => ops::concatenate(t, &[x, other, x], axis),
+            4 => shape::concatenate(t, &[x, other, x], axis),
             5 => {
                 let (mut low, mut interior) = (vec![0; rank], vec![0; rank]);
                 low[at] = if dims[at] > 1 { -1 } else { 1 };
                 interior[at] = 1;
-                ops::pad_scalar(t, x, ScalarValue::Float(0.25), &low, &vec![1; rank], &interior)
+                shape::pad_scalar(t, x, ScalarValue::Float(0.25), &low, &vec![1; rank], &interior)
             }
-            6 => ops::broadcast_to(t, x, &[&[2], &dims[..]].concat()),
-            _ => ops::roll(t, x, &[1], &[axis]),
+            6 => shape::broadcast_to(t, x, &[&[2], &dims[..]].concat()),
+            _ => shape::roll(t, x, &[1], &[axis]),
         }
         .unwrap()
     }
@@ -255,16 +258,16 @@ impl Maker<'_> {
         let x = if pick < 2 { self.apart(x) } else { x };
         let t = &mut self.trace;
         match pick {
-            0 => ops::reduce(t, ReduceOp::Max, x, &[axis], keep),
-            1 => ops::reduce(t, ReduceOp::Min, x, &[axis], keep),
+            0 => reduction::reduce(t, ReduceOp::Max, x, &[axis], keep),
+            1 => reduction::reduce(t, ReduceOp::Min, x, &[axis], keep),
             2 => {
-                let x = ops::unary(t, UnaryOp::Tanh, x).unwrap();
-                ops::reduce(t, ReduceOp::Product, x, &[axis], keep)
+                let x = elementwise::unary(t, UnaryOp::Tanh, x).unwrap();
+                reduction::reduce(t, ReduceOp::Product, x, &[axis], keep)
             }
-            3 => ops::logsumexp(t, x, &[axis], keep),
-            4 => ops::variance(t, x, &[axis], 0.0, keep),
-            5 => ops::mean(t, x, &[axis], keep),
-            _ => ops::reduce(t, ReduceOp::Sum, x, &[axis], keep),
+            3 => reduction::logsumexp(t, x, &[axis], keep),
+            4 => reduction::variance(t, x, &[axis], 0.0, keep),
+            5 => reduction::mean(t, x, &[axis], keep),
+            _ => reduction::reduce(t, ReduceOp::Sum, x, &[axis], keep),
         }
         .unwrap()
     }
@@ -281,16 +284,16 @@ impl Maker<'_> {
             _ => vec![1, last, 3],
         };
         let row: Vec<NodeId> = (0..last).map(|i| self.scaled(y, 1.0 + i as f64 / 3.0, &[])).collect();
-        let column = ops::stack(&mut self.trace, &row, 0).unwrap();
+        let column = shape::stack(&mut self.trace, &row, 0).unwrap();
         let dims = if shape.len() == 1 { vec![last] } else { vec![last, 1] };
-        let column = ops::reshape(&mut self.trace, column, &dims).unwrap();
-        let y = ops::broadcast_to(&mut self.trace, column, &shape).unwrap();
-        ops::matmul(&mut self.trace, x, y).unwrap()
+        let column = shape::reshape(&mut self.trace, column, &dims).unwrap();
+        let y = shape::broadcast_to(&mut self.trace, column, &shape).unwrap();
+        linalg::matmul(&mut self.trace, x, y).unwrap()
     }
 
     fn scaled(&mut self, x: NodeId, by: f64, dims: &[i64]) -> NodeId {
         let x = self.shaped(x, dims);
-        ops::binary_scalar(&mut self.trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+        elementwise::binary_scalar(&mut self.trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
     }
 
     fn cumulative(&mut self) -> NodeId {
@@ -299,14 +302,14 @@ impl Maker<'_> {
         let op = [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Max][self.random.below(3)];
         let reverse = self.random.coin();
         let x = if op == ReduceOp::Max { self.apart(x) } else { x };
-        ops::cumulative(&mut self.trace, op, x, axis, reverse).unwrap()
+        reduction::cumulative(&mut self.trace, op, x, axis, reverse).unwrap()
     }
 
     fn sorted(&mut self) -> NodeId {
         let (x, axis) = self.with_axis();
         let descending = self.random.coin();
         let x = self.apart(x);
-        ops::sort_along(&mut self.trace, x, axis, descending, true).unwrap()
+        sorting::sort_along(&mut self.trace, x, axis, descending, true).unwrap()
     }
 
     /// An s32 scalar that depends on a value, from -1 to 3.
@@ -315,11 +318,11 @@ impl Maker<'_> {
         let x = self.shaped(x, &[]);
         let x = self.apart(x);
         let t = &mut self.trace;
-        let x = ops::unary(t, UnaryOp::Sine, x).unwrap();
-        let x = ops::binary_scalar(t, BinaryOp::Multiply, x, ScalarValue::Float(2.0), false).unwrap();
-        let x = ops::binary_scalar(t, BinaryOp::Add, x, ScalarValue::Float(1.0), false).unwrap();
-        let x = ops::unary(t, UnaryOp::Floor, x).unwrap();
-        ops::convert(t, x, DType::S32)
+        let x = elementwise::unary(t, UnaryOp::Sine, x).unwrap();
+        let x = elementwise::binary_scalar(t, BinaryOp::Multiply, x, ScalarValue::Float(2.0), false).unwrap();
+        let x = elementwise::binary_scalar(t, BinaryOp::Add, x, ScalarValue::Float(1.0), false).unwrap();
+        let x = elementwise::unary(t, UnaryOp::Floor, x).unwrap();
+        elementwise::convert(t, x, DType::S32)
     }
 
     fn indexed(&mut self) -> NodeId {
@@ -329,22 +332,22 @@ impl Maker<'_> {
         let part = self.any();
         let pick = self.random.below(4);
         let at = axis as usize;
-        let zero = ops::full(&mut self.trace, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(0)).unwrap();
+        let zero = creation::full(&mut self.trace, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(0)).unwrap();
         let mut starts = vec![zero; dims.len()];
         starts[at] = number;
         let mut sizes = dims.clone();
         sizes[at] = (dims[at] - 1).max(1);
         match pick {
-            0 => ops::dynamic_slice(&mut self.trace, x, &starts, &sizes),
+            0 => indexing::dynamic_slice(&mut self.trace, x, &starts, &sizes),
             1 => {
                 let part = self.shaped(part, &sizes);
-                ops::dynamic_update_slice(&mut self.trace, x, part, &starts)
+                indexing::dynamic_update_slice(&mut self.trace, x, part, &starts)
             }
-            2 => ops::take(&mut self.trace, x, number, axis),
+            2 => indexing::take(&mut self.trace, x, number, axis),
             _ => {
                 let x = self.apart(x);
-                let order = ops::argsort(&mut self.trace, x, axis, false, true, DType::S32).unwrap();
-                ops::take_along_axis(&mut self.trace, x, order, axis)
+                let order = sorting::argsort(&mut self.trace, x, axis, false, true, DType::S32).unwrap();
+                indexing::take_along_axis(&mut self.trace, x, order, axis)
             }
         }
         .unwrap()
@@ -353,9 +356,9 @@ impl Maker<'_> {
     fn normalized(&mut self) -> NodeId {
         let (x, axis) = self.with_axis();
         if self.random.coin() {
-            ops::softmax(&mut self.trace, x, axis).unwrap()
+            nn::softmax(&mut self.trace, x, axis).unwrap()
         } else {
-            ops::log_softmax(&mut self.trace, x, axis).unwrap()
+            nn::log_softmax(&mut self.trace, x, axis).unwrap()
         }
     }
 
@@ -365,17 +368,17 @@ impl Maker<'_> {
         let pick = self.random.below(4);
         let last = *self.dims(a).last().expect("an axis");
         let t = &mut self.trace;
-        let z = ops::complex(t, a, b).unwrap();
+        let z = elementwise::complex(t, a, b).unwrap();
         let z = match pick {
-            0 => ops::fft(t, FftOp::Fft, z, &[last]).unwrap(),
-            1 => ops::unary(t, UnaryOp::Sine, z).unwrap(),
-            2 => ops::binary(t, BinaryOp::Multiply, z, z).unwrap(),
+            0 => linalg::fft(t, FftOp::Fft, z, &[last]).unwrap(),
+            1 => elementwise::unary(t, UnaryOp::Sine, z).unwrap(),
+            2 => elementwise::binary(t, BinaryOp::Multiply, z, z).unwrap(),
             _ => {
-                let half = ops::fft(t, FftOp::Rfft, a, &[last]).unwrap();
-                return ops::imag(t, half).unwrap();
+                let half = linalg::fft(t, FftOp::Rfft, a, &[last]).unwrap();
+                return elementwise::imag(t, half).unwrap();
             }
         };
-        if self.random.coin() { ops::real(t, z) } else { ops::imag(t, z) }.unwrap()
+        if self.random.coin() { elementwise::real(t, z) } else { elementwise::imag(t, z) }.unwrap()
     }
 
     /// The Cholesky factor of a matrix that is positive definite, by which something is solved.
@@ -384,23 +387,23 @@ impl Maker<'_> {
         let (x, b) = (self.bounded(x), self.shaped(b, &[3, 2]));
         let square = self.shaped(x, &[3, 3]);
         let t = &mut self.trace;
-        let row = ops::iota(t, &f64s(&[3, 3]), 1).unwrap();
-        let skewed = ops::binary(t, BinaryOp::Multiply, square, row).unwrap();
-        let transposed = ops::transpose(t, skewed, &[1, 0]).unwrap();
-        let product = ops::matmul(t, skewed, transposed).unwrap();
-        let eye = ops::eye(t, DType::F64, 3, 3, 0).unwrap();
-        let matrix = ops::binary(t, BinaryOp::Add, product, eye).unwrap();
-        let factor = ops::cholesky(t, matrix, true).unwrap();
-        ops::matmul(t, factor, b).unwrap()
+        let row = creation::iota(t, &f64s(&[3, 3]), 1).unwrap();
+        let skewed = elementwise::binary(t, BinaryOp::Multiply, square, row).unwrap();
+        let transposed = shape::transpose(t, skewed, &[1, 0]).unwrap();
+        let product = linalg::matmul(t, skewed, transposed).unwrap();
+        let eye = creation::eye(t, DType::F64, 3, 3, 0).unwrap();
+        let matrix = elementwise::binary(t, BinaryOp::Add, product, eye).unwrap();
+        let factor = linalg::cholesky(t, matrix, true).unwrap();
+        linalg::matmul(t, factor, b).unwrap()
     }
 
     fn marked(&mut self) -> NodeId {
         let x = self.any();
         let t = &mut self.trace;
         match self.random.below(3) {
-            0 => ops::stop_gradient(t, x).unwrap(),
-            1 => ops::checkpoint_name(t, x, "kept").unwrap(),
-            _ => ops::optimization_barrier(t, &[x]).unwrap()[0],
+            0 => control::stop_gradient(t, x).unwrap(),
+            1 => control::checkpoint_name(t, x, "kept").unwrap(),
+            _ => control::optimization_barrier(t, &[x]).unwrap()[0],
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::programs::f64s;
 use lazyxla::testing::ir::{
     BinaryOp, Body, GradientMemory, Instruction, NodeId, Op, Request, Trace, UnaryOp, take_closed_body,
 };
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::reduction;
 use lazyxla::testing::transform::gradients_of;
 use lazyxla::testing::types::{Scalar, ScalarValue, TensorType};
 use std::cell::Cell;
@@ -79,7 +79,7 @@ fn differentiated(trace: &mut Trace, memory: &mut GradientMemory, case: &Case) -
     } else {
         let mean = |trace: &mut Trace, y: NodeId| {
             let axes: Vec<i64> = (0..trace.ty(y).dims.len() as i64).collect();
-            ops::mean(trace, y, &axes, false).unwrap()
+            reduction::mean(trace, y, &axes, false).unwrap()
         };
         ys.iter_mut().for_each(|y| *y = mean(trace, *y));
     }

@@ -9,7 +9,8 @@ use crate::programs::f64s;
 use crate::{all, gradient};
 use lazyxla::testing::ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::mesh::{MeshAxes, Sharding, Split};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::control::Applied;
+use lazyxla::testing::ops::{creation, elementwise, mesh, reduction, shape};
 use lazyxla::testing::transform::{self, Checkpoint, Transformer};
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ fn pair(random: &mut Random, axes: &MeshAxes) -> Pair {
     let body = take_closed_body(&maker.body, &inner, &[captured], &results).unwrap();
     let capture = outer.parameter(f64s(&[]));
     let applied = Applied { body: &body, captures: &[capture] };
-    let made = ops::shard_map(&mut outer, &applied, axes, &inputs, &arguments, &outputs).unwrap();
+    let made = mesh::shard_map(&mut outer, &applied, axes, &inputs, &arguments, &outputs).unwrap();
     Pair {
         mapped: take_closed_body(&outer, &[&arguments[..], &[capture]].concat(), &[], &made).unwrap(),
         plain: take_closed_body(&maker.plain, &wholes, &[], &plain_results).unwrap(),
@@ -93,7 +94,7 @@ impl Maker<'_> {
         for position in 0..self.axes.device_count() {
             let starts = sharding.offsets(self.axes, position, dims);
             let limits: Vec<i64> = starts.iter().zip(dims).map(|(start, dim)| start + dim).collect();
-            pieces.push(ops::slice(&mut self.plain, whole, &starts, &limits, &vec![1; dims.len()]).unwrap());
+            pieces.push(shape::slice(&mut self.plain, whole, &starts, &limits, &vec![1; dims.len()]).unwrap());
         }
         self.pool.push((piece, pieces));
         (piece, whole, sharding)
@@ -151,10 +152,10 @@ impl Maker<'_> {
         let group = self.axes.size_of(&over) as i64;
         let axis = self.random.below(dims.len().max(1));
         match self.random.below(12) {
-            0 => self.local(&[i], |t, x| ops::unary(t, UnaryOp::Sine, x[0]).unwrap()),
+            0 => self.local(&[i], |t, x| elementwise::unary(t, UnaryOp::Sine, x[0]).unwrap()),
             1..=3 => self.binary(i),
             4 if !dims.is_empty() => {
-                self.local(&[i], |t, x| ops::reduce(t, ReduceOp::Sum, x[0], &[axis as i64], false).unwrap());
+                self.local(&[i], |t, x| reduction::reduce(t, ReduceOp::Sum, x[0], &[axis as i64], false).unwrap());
             }
             5 | 6 => self.all_reduce(i, &over),
             7 if !dims.is_empty() && dims.iter().product::<i64>() * group <= MOST_ELEMENTS => {
@@ -167,7 +168,7 @@ impl Maker<'_> {
             }
             10 => self.permute(i, over[0]),
             11 => self.with_index(i, &over),
-            _ => self.local(&[i], |t, x| ops::unary(t, UnaryOp::Tanh, x[0]).unwrap()),
+            _ => self.local(&[i], |t, x| elementwise::unary(t, UnaryOp::Tanh, x[0]).unwrap()),
         }
     }
 
@@ -182,24 +183,25 @@ impl Maker<'_> {
         let other = fitting[self.random.below(fitting.len())];
         let op = [BinaryOp::Add, BinaryOp::Subtract, BinaryOp::Multiply][self.random.below(3)];
         self.local(&[i, other], |t, x| {
-            let made = ops::binary(t, op, x[0], x[1]).unwrap();
-            ops::unary(t, UnaryOp::Tanh, made).unwrap()
+            let made = elementwise::binary(t, op, x[0], x[1]).unwrap();
+            elementwise::unary(t, UnaryOp::Tanh, made).unwrap()
         });
     }
 
     fn all_reduce(&mut self, i: usize, over: &[usize]) {
         let op = [ReduceOp::Sum, ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min][self.random.below(4)];
-        let result = ops::all_reduce(&mut self.body, op, self.pool[i].0, self.axes, over).unwrap();
+        let result = mesh::all_reduce(&mut self.body, op, self.pool[i].0, self.axes, over).unwrap();
         self.collective(result, i, over, |t, values| vec![reduced(t, op, values); values.len()]);
     }
 
     fn all_gather(&mut self, i: usize, over: &[usize], axis: i64) {
-        let result = ops::all_gather(&mut self.body, self.pool[i].0, self.axes, over, axis).unwrap();
-        self.collective(result, i, over, |t, values| vec![ops::concatenate(t, values, axis).unwrap(); values.len()]);
+        let result = mesh::all_gather(&mut self.body, self.pool[i].0, self.axes, over, axis).unwrap();
+        self.collective(result, i, over, |t, values| vec![shape::concatenate(t, values, axis).unwrap(); values.len()]);
     }
 
     fn reduce_scatter(&mut self, i: usize, over: &[usize], axis: i64) {
-        let result = ops::reduce_scatter(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, over, axis).unwrap();
+        let result =
+            mesh::reduce_scatter(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, over, axis).unwrap();
         self.collective(result, i, over, |t, values| {
             let sum = reduced(t, ReduceOp::Sum, values);
             (0..values.len()).map(|k| part(t, sum, axis, k, values.len())).collect()
@@ -207,12 +209,12 @@ impl Maker<'_> {
     }
 
     fn all_to_all(&mut self, i: usize, over: &[usize], split: i64, concat: i64) {
-        let result = ops::all_to_all(&mut self.body, self.pool[i].0, self.axes, over, split, concat).unwrap();
+        let result = mesh::all_to_all(&mut self.body, self.pool[i].0, self.axes, over, split, concat).unwrap();
         self.collective(result, i, over, |t, values| {
             let mut made = Vec::new();
             for k in 0..values.len() {
                 let parts: Vec<NodeId> = values.iter().map(|&value| part(t, value, split, k, values.len())).collect();
-                made.push(ops::concatenate(t, &parts, concat).unwrap());
+                made.push(shape::concatenate(t, &parts, concat).unwrap());
             }
             made
         });
@@ -224,10 +226,10 @@ impl Maker<'_> {
         let step = 1 + self.random.below(size as usize - 1) as i64;
         let count = 1 + self.random.below(size as usize) as i64;
         let pairs: Vec<(i64, i64)> = (0..count).map(|source| (source, (source + step) % size)).collect();
-        let result = ops::collective_permute(&mut self.body, self.pool[i].0, self.axes, axis, &pairs).unwrap();
+        let result = mesh::collective_permute(&mut self.body, self.pool[i].0, self.axes, axis, &pairs).unwrap();
         self.collective(result, i, &[axis], |t, values| {
             let ty = t.ty(values[0]);
-            let zeros = ops::full(t, &ty, ScalarValue::Float(0.0)).unwrap();
+            let zeros = creation::full(t, &ty, ScalarValue::Float(0.0)).unwrap();
             let mut made = vec![zeros; values.len()];
             for &(source, target) in &pairs {
                 made[target as usize] = values[source as usize];
@@ -238,12 +240,12 @@ impl Maker<'_> {
 
     /// Adds the position of the device along axes of the mesh to a value.
     fn with_index(&mut self, i: usize, over: &[usize]) {
-        let index = ops::axis_index(&mut self.body, self.axes, over).unwrap();
-        let index = ops::convert(&mut self.body, index, DType::F64);
-        let result = ops::binary(&mut self.body, BinaryOp::Add, self.pool[i].0, index).unwrap();
+        let index = mesh::axis_index(&mut self.body, self.axes, over).unwrap();
+        let index = elementwise::convert(&mut self.body, index, DType::F64);
+        let result = elementwise::binary(&mut self.body, BinaryOp::Add, self.pool[i].0, index).unwrap();
         self.collective(result, i, over, |t, values| {
             let sum = |(k, &value): (usize, &NodeId)| {
-                ops::binary_scalar(t, BinaryOp::Add, value, ScalarValue::Float(k as f64), false).unwrap()
+                elementwise::binary_scalar(t, BinaryOp::Add, value, ScalarValue::Float(k as f64), false).unwrap()
             };
             values.iter().enumerate().map(sum).collect()
         });
@@ -253,8 +255,8 @@ impl Maker<'_> {
     fn rows(&mut self, i: usize) -> (NodeId, NodeId, Sharding) {
         let row = [&[1], &self.dims(i)[..]].concat();
         let (own, each) = self.pool[i].clone();
-        let result = ops::reshape(&mut self.body, own, &row).unwrap();
-        let whole = ops::stack(&mut self.plain, &each, 0).unwrap();
+        let result = shape::reshape(&mut self.body, own, &row).unwrap();
+        let whole = shape::stack(&mut self.plain, &each, 0).unwrap();
         let mut splits = vec![Split::new(); row.len()];
         splits[0].extend(0..self.axes.axes().len() as u8);
         (result, whole, Sharding::new(splits))
@@ -267,7 +269,7 @@ impl Maker<'_> {
         let sharding = random_sharding(self.random, self.axes, &vec![self.axes.device_count() as i64; dims.len()]);
         let is_split = |axis: usize| sharding.splits().iter().flatten().any(|&used| usize::from(used) == axis);
         let over: Vec<usize> = (0..self.axes.axes().len()).filter(|&axis| !is_split(axis)).collect();
-        let result = ops::all_reduce(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, &over).unwrap();
+        let result = mesh::all_reduce(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, &over).unwrap();
         let pieces: Vec<i64> = sharding.pieces(self.axes).iter().map(|&count| count as i64).collect();
         let mut whole = None;
         for group in self.axes.groups(&over) {
@@ -277,9 +279,9 @@ impl Maker<'_> {
             let low = sharding.offsets(self.axes, group[0], &dims);
             let high: Vec<i64> = (0..dims.len()).map(|axis| dims[axis] * (pieces[axis] - 1) - low[axis]).collect();
             let none = vec![0; dims.len()];
-            let padded = ops::pad_scalar(t, sum, ScalarValue::Float(0.0), &low, &high, &none).unwrap();
+            let padded = shape::pad_scalar(t, sum, ScalarValue::Float(0.0), &low, &high, &none).unwrap();
             whole = Some(match whole {
-                Some(others) => ops::binary(t, BinaryOp::Add, others, padded).unwrap(),
+                Some(others) => elementwise::binary(t, BinaryOp::Add, others, padded).unwrap(),
                 None => padded,
             });
         }
@@ -289,8 +291,8 @@ impl Maker<'_> {
 
 /// Records the reduction of several values.
 fn reduced(t: &mut Trace, op: ReduceOp, values: &[NodeId]) -> NodeId {
-    let stacked = ops::stack(t, values, 0).unwrap();
-    ops::reduce(t, op, stacked, &[0], false).unwrap()
+    let stacked = shape::stack(t, values, 0).unwrap();
+    reduction::reduce(t, op, stacked, &[0], false).unwrap()
 }
 
 /// Records one of `count` equal parts of a value along an axis.
@@ -301,7 +303,7 @@ fn part(t: &mut Trace, x: NodeId, axis: i64, k: usize, count: usize) -> NodeId {
     let size = limits[axis] / count as i64;
     starts[axis] = k as i64 * size;
     limits[axis] = starts[axis] + size;
-    ops::slice(t, x, &starts, &limits, &strides).unwrap()
+    shape::slice(t, x, &starts, &limits, &strides).unwrap()
 }
 
 /// Types of the parameters and results.

@@ -6,7 +6,8 @@ use crate::{all, check_batch, check_identity, gradient, numbers, run, wanted};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::native::Array;
-use lazyxla::testing::ops::{self, Applied, CustomKind};
+use lazyxla::testing::ops::control::{self, Applied, CustomKind};
+use lazyxla::testing::ops::{creation, elementwise};
 use lazyxla::testing::transform::{self, Checkpoint, Transformer, pull_back};
 use lazyxla::testing::types::ScalarValue;
 use std::sync::Arc;
@@ -19,11 +20,13 @@ fn nested(depth: usize, length: i64) -> Arc<Body> {
         let mut t = Trace::new();
         let (a, b) = (t.parameter(f64s(&[])), t.parameter(f64s(&[])));
         let carried = match &inner {
-            Some(body) => ops::scan(&mut t, &Applied { body, captures: &[] }, &[a, b], &[], length, false).unwrap()[0],
+            Some(body) => {
+                control::scan(&mut t, &Applied { body, captures: &[] }, &[a, b], &[], length, false).unwrap()[0]
+            }
             None => a,
         };
-        let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
-        let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
+        let product = elementwise::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
+        let half = elementwise::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
         inner = Some(take_closed_body(&t, &[a, b], &[], &[product, half]).unwrap());
     }
     inner.expect("there is a body at depth 0")
@@ -66,14 +69,15 @@ fn loops_under_policies_of_their_own_are_derived_a_linear_number_of_times() {
             let mut t = Trace::new();
             let both = [t.parameter(f64s(&[])), t.parameter(f64s(&[]))];
             let applied = Applied { body: &body, captures: &[] };
-            let inner = ops::checkpoint_call_of(&mut t, &policy, &applied, &both);
+            let inner = control::checkpoint_call_of(&mut t, &policy, &applied, &both);
             let inner = take_closed_body(&t, &both, &[], &inner).unwrap();
             let mut t = Trace::new();
             let (a, b) = (t.parameter(f64s(&[])), t.parameter(f64s(&[])));
             let applied = Applied { body: &inner, captures: &[] };
-            let carried = ops::scan(&mut t, &applied, &[a, b], &[], 1, false).unwrap()[0];
-            let product = ops::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
-            let half = ops::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
+            let carried = control::scan(&mut t, &applied, &[a, b], &[], 1, false).unwrap()[0];
+            let product = elementwise::binary(&mut t, BinaryOp::Multiply, carried, b).unwrap();
+            let half =
+                elementwise::binary_scalar(&mut t, BinaryOp::Multiply, b, ScalarValue::Float(0.5), false).unwrap();
             body = take_closed_body(&t, &[a, b], &[], &[product, half]).unwrap();
         }
         body
@@ -99,15 +103,15 @@ fn loops_under_policies_of_their_own_are_derived_a_linear_number_of_times() {
 fn calls_of_one_computation_have_one_derivative() {
     let mut layer = Trace::new();
     let (x, w) = (layer.parameter(f64s(&[2])), layer.parameter(f64s(&[2])));
-    let scaled = ops::binary(&mut layer, BinaryOp::Multiply, x, w).unwrap();
-    let result = ops::unary(&mut layer, UnaryOp::Tanh, scaled).unwrap();
+    let scaled = elementwise::binary(&mut layer, BinaryOp::Multiply, x, w).unwrap();
+    let result = elementwise::unary(&mut layer, UnaryOp::Tanh, scaled).unwrap();
     let layer = take_closed_body(&layer, &[x, w], &[], &[result]).unwrap();
 
     let mut t = Trace::new();
     let parameters: Vec<NodeId> = (0..25).map(|_| t.parameter(f64s(&[2]))).collect();
     let mut value = parameters[0];
     for &weight in &parameters[1..] {
-        value = ops::call(&mut t, &Applied { body: &layer, captures: &[] }, &[value, weight]).unwrap()[0];
+        value = control::call(&mut t, &Applied { body: &layer, captures: &[] }, &[value, weight]).unwrap()[0];
     }
     let body = take_closed_body(&t, &parameters, &[], &[value]).unwrap();
     let every = all(body.parameters());
@@ -137,11 +141,11 @@ fn of_scalars(count: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<N
 }
 
 fn scaled(trace: &mut Trace, x: NodeId, by: f64) -> NodeId {
-    ops::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
+    elementwise::binary_scalar(trace, BinaryOp::Multiply, x, ScalarValue::Float(by), false).unwrap()
 }
 
 fn product(trace: &mut Trace, x: NodeId, y: NodeId) -> NodeId {
-    ops::binary(trace, BinaryOp::Multiply, x, y).unwrap()
+    elementwise::binary(trace, BinaryOp::Multiply, x, y).unwrap()
 }
 
 /// Three loops of one condition and one body, which double a number that is below 100: with tangents, they have one of
@@ -149,8 +153,8 @@ fn product(trace: &mut Trace, x: NodeId, y: NodeId) -> NodeId {
 #[test]
 fn loops_of_one_computation_have_one_derivative() {
     let condition = of_scalars(1, |t, p| {
-        let limit = ops::full(t, &f64s(&[]), ScalarValue::Float(100.0)).unwrap();
-        vec![ops::compare(t, CompareOp::Lt, p[0], limit).unwrap()]
+        let limit = creation::full(t, &f64s(&[]), ScalarValue::Float(100.0)).unwrap();
+        vec![elementwise::compare(t, CompareOp::Lt, p[0], limit).unwrap()]
     });
     let twice = of_scalars(1, |t, p| vec![scaled(t, p[0], 2.0)]);
     let body = of_scalars(1, |t, p| {
@@ -158,7 +162,7 @@ fn loops_of_one_computation_have_one_derivative() {
         for _ in 0..3 {
             let condition = Applied { body: &condition, captures: &[] };
             let doubled = Applied { body: &twice, captures: &[] };
-            value = ops::while_loop(t, &condition, &doubled, &[value]).unwrap()[0];
+            value = control::while_loop(t, &condition, &doubled, &[value]).unwrap()[0];
             value = scaled(t, value, 0.001);
         }
         vec![value]
@@ -181,7 +185,7 @@ fn computations_with_a_vjp_have_one_derivative() {
         let rule = [&square, &forward, &backward].map(|body| Applied { body, captures: &[] });
         let mut value = p[0];
         for _ in 0..3 {
-            value = ops::custom_call_of(t, CustomKind::Vjp, &rule, &[value]).unwrap()[0];
+            value = control::custom_call_of(t, CustomKind::Vjp, &rule, &[value]).unwrap()[0];
         }
         vec![value]
     });
@@ -201,8 +205,8 @@ fn residuals_are_added_once() {
         let body = nested(depth, 3);
         let mut t = Trace::new();
         let inputs = [t.parameter(f64s(&[])), t.parameter(f64s(&[]))];
-        let end = ops::scan(&mut t, &Applied { body: &body, captures: &[] }, &inputs, &[], 3, false).unwrap()[0];
-        let one = ops::full(&mut t, &f64s(&[]), ScalarValue::Float(1.0)).unwrap();
+        let end = control::scan(&mut t, &Applied { body: &body, captures: &[] }, &inputs, &[], 3, false).unwrap()[0];
+        let one = creation::full(&mut t, &f64s(&[]), ScalarValue::Float(1.0)).unwrap();
         let mut results = Vec::new();
         for _ in 0..3 {
             pull_back(&Transformer::default(), &mut t, &[(end, one)], &inputs).unwrap();

@@ -1,7 +1,11 @@
 //! Versioned structs: the caller's struct may be shorter or longer than the library's, as `struct_size` says.
 
 use super::pointers::{In, Out};
-use super::types::*;
+use super::types::{
+    lxla_convolution_options, lxla_custom_call_options, lxla_dtype_limits, lxla_env_options, lxla_gather_options,
+    lxla_key_value_store, lxla_memory_stats, lxla_save_options, lxla_scatter_options, lxla_vjp_options,
+    lxla_window_options,
+};
 use crate::error;
 use crate::error::Result;
 use std::mem::offset_of;

@@ -1,11 +1,15 @@
 //! Batching of operations that apply bodies.
 
-use super::apply::{Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
+use super::apply::{self, Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use super::memo::Derivation;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
-use crate::ops;
+use crate::ops::control::barrier::optimization_barrier;
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::reduction::reduce::reduce;
 use crate::ops::rules::{Site, Transforms, with_batch_axis};
+use crate::ops::shape::axes::{reshape, transpose};
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -87,7 +91,7 @@ pub(super) fn applied(
 ) -> Result<Vec<(NodeId, bool)>> {
     let made = batched(site.transforms, body, mapped, None, size)?;
     let (arguments, captures) = operands.split_at(body.parameters().len());
-    let results = ops::call(site.trace, &Applied { body: &made.body, captures }, arguments)?;
+    let results = apply::call(site.trace, &Applied { body: &made.body, captures }, arguments)?;
     Ok(paired(results, &made.mapped))
 }
 
@@ -120,7 +124,7 @@ pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(Node
         let mut results = Vec::with_capacity(captured.len());
         for ((body, mask), captures) in site.bodies.iter().zip(&masks).zip(&captures) {
             let made = batched(site.transforms, body, mask, Some(&everywhere), size)?;
-            results.push(ops::call(site.trace, &Applied { body: &made.body, captures }, &given)?);
+            results.push(apply::call(site.trace, &Applied { body: &made.body, captures }, &given)?);
         }
         let chosen = selected(site, choice, results, size)?;
         return Ok(paired(chosen, &everywhere));
@@ -136,8 +140,8 @@ pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(Node
     let applied: Vec<Applied> =
         bodies.iter().zip(&captures).map(|(body, captures)| Applied { body, captures }).collect();
     let results = match &applied[..] {
-        [on_true, on_false] if site.op == Op::If => ops::branch(site.trace, choice, on_true, on_false, &given)?,
-        all => ops::case(site.trace, choice, all, &given)?,
+        [on_true, on_false] if site.op == Op::If => apply::branch(site.trace, choice, on_true, on_false, &given)?,
+        all => apply::case(site.trace, choice, all, &given)?,
     };
     Ok(paired(results, &of_results))
 }
@@ -158,8 +162,8 @@ fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i
         if Scalar::new(dtype, ScalarValue::Signed(number as i64)).is_err() {
             break;
         }
-        let number = ops::full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(number as i64))?;
-        let is_this = ops::compare(trace, crate::ir::CompareOp::Eq, choice, number)?;
+        let number = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(number as i64))?;
+        let is_this = compare(trace, crate::ir::CompareOp::Eq, choice, number)?;
         for (result, &own) in results.iter_mut().zip(branch) {
             *result = select_rows(trace, is_this, own, *result, size)?;
         }
@@ -172,8 +176,8 @@ fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64)
     let rank = trace.ty(a).dims.len();
     let mut dims = vec![1; rank];
     dims[0] = size;
-    let pred = ops::reshape(trace, pred, &dims)?;
-    ops::select(trace, pred, a, b)
+    let pred = reshape(trace, pred, &dims)?;
+    select(trace, pred, a, b)
 }
 
 /// Returns the fixed point of the mask of carried values: those that have the batch axis initially, and those that get
@@ -224,7 +228,7 @@ pub fn scan(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, 
     }
     let captures = site.operands[carried + arrays..].to_vec();
     let applied = Applied { body: &made.body, captures: &captures };
-    let mut results = ops::scan(site.trace, &applied, &init, &slices, length, reverse)?;
+    let mut results = apply::scan(site.trace, &applied, &init, &slices, length, reverse)?;
     for (result, mapped) in results.iter_mut().zip(&made.mapped).skip(carried) {
         if *mapped {
             *result = swap_leading(site.trace, *result)?;
@@ -236,7 +240,7 @@ pub fn scan(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, 
 fn swap_leading(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let mut order: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
     order.swap(0, 1);
-    ops::transpose(trace, x, &order)
+    transpose(trace, x, &order)
 }
 
 /// Batches a loop with a condition. If the condition depends on a mapped value, the loop runs until it is false for
@@ -261,14 +265,14 @@ pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(No
         let any = any_of(&plain)?;
         let guarded = guarded(&plain, &next, size)?;
         let all = [&captures_of_condition[..], &captures_of_body].concat();
-        ops::while_loop(
+        apply::while_loop(
             site.trace,
             &Applied { body: &any, captures: &captures_of_condition },
             &Applied { body: &guarded, captures: &all },
             &init,
         )?
     } else {
-        ops::while_loop(
+        apply::while_loop(
             site.trace,
             &Applied { body: &plain, captures: &captures_of_condition },
             &Applied { body: &next, captures: &captures_of_body },
@@ -284,7 +288,7 @@ fn any_of(condition: &Body) -> Result<Arc<Body>> {
     let parameters: Vec<NodeId> = condition.parameters().iter().map(|ty| trace.parameter(ty.clone())).collect();
     let captures: Vec<NodeId> = condition.captures().iter().map(|ty| trace.parameter(ty.clone())).collect();
     let more = trace.replay(condition, &[&parameters[..], &captures].concat())?;
-    let any = ops::reduce(&mut trace, ReduceOp::Any, more[0], &[0], false)?;
+    let any = reduce(&mut trace, ReduceOp::Any, more[0], &[0], false)?;
     take_closed_body(&trace, &parameters, &captures, &[any])
 }
 
@@ -309,7 +313,7 @@ fn guarded(condition: &Body, body: &Body, size: i64) -> Result<Arc<Body>> {
 /// Batches a barrier.
 pub fn barrier(site: &mut Site, mapped: &[bool], _: i64) -> Result<Vec<(NodeId, bool)>> {
     let operands = site.operands.clone();
-    Ok(paired(ops::optimization_barrier(site.trace, &operands)?, mapped))
+    Ok(paired(optimization_barrier(site.trace, &operands)?, mapped))
 }
 
 /// Returns the binary operation that a combiner consists of; None for any other combiner.

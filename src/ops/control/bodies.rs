@@ -1,8 +1,8 @@
 //! Traced computations that the library's own operations apply: comparators and reducers, cached by purpose and dtypes.
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
-use crate::ops::binary;
-use crate::ops::{compare, select};
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::compare_select::{compare, select};
 use crate::types::{DType, Kind, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -168,7 +168,7 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::binary_scalar;
+    use crate::ops::elementwise::binary::binary_scalar;
     use crate::types::ScalarValue;
 
     fn order_of(record: impl FnOnce(&mut Trace, &[NodeId]) -> NodeId) -> Option<KnownOrder> {

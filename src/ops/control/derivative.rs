@@ -5,8 +5,9 @@ use super::apply::{Applied, CaseAttributes, IfAttributes};
 use super::memo::Derivation;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
-use crate::ops;
-use crate::ops::Checkpoint;
+use crate::ops::control::apply::{branch, call, case};
+use crate::ops::control::barrier::{held_back, optimization_barrier};
+use crate::ops::control::checkpoint::Checkpoint;
 use crate::ops::rules::{Forward, Site, Transforms, reached, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ pub(super) fn jvp_of_applied(
 ) -> Result<Forward> {
     let made = pushed(site.transforms, body, &present(tangents), None, &[operands.len()])?;
     let arguments = [operands, &flat(tangents)].concat();
-    let results = ops::call(site.trace, &Applied { body: &made.body, captures: &[] }, &arguments)?;
+    let results = call(site.trace, &Applied { body: &made.body, captures: &[] }, &arguments)?;
     Ok(split(results, &made.has_tangent))
 }
 
@@ -203,10 +204,8 @@ fn counts(site: &Site) -> (usize, Vec<usize>) {
 /// Records a conditional or case with other bodies.
 fn chosen_branch(site: &mut Site, choice: NodeId, branches: &[Applied], arguments: &[NodeId]) -> Result<Vec<NodeId>> {
     match branches {
-        [on_true, on_false] if site.op == crate::ir::Op::If => {
-            ops::branch(site.trace, choice, on_true, on_false, arguments)
-        }
-        _ => ops::case(site.trace, choice, branches, arguments),
+        [on_true, on_false] if site.op == crate::ir::Op::If => branch(site.trace, choice, on_true, on_false, arguments),
+        _ => case(site.trace, choice, branches, arguments),
     }
 }
 
@@ -372,7 +371,7 @@ fn call_passes(
         let mut held = transforms.held(&trace, &[&primals[..], &saved].concat(), &late, &gradients);
         if held.contains(&true) {
             held.resize(held.len() + late.len(), true);
-            backward = ops::held_back(&backward, &held)?;
+            backward = held_back(&backward, &held)?;
         }
     }
     let mut found = found.into_iter();
@@ -425,14 +424,14 @@ pub(super) fn vjp_by_policy(
     let added = if is_same { vec![] } else { extend(site, forward, &residuals.added) };
     let saved = residuals.at(site, body.results(), &added);
     let arguments = [operands, &saved, &flat(cotangents)].concat();
-    let mut found = ops::call(site.trace, &Applied { body: backward, captures: &[] }, &arguments)?.into_iter();
+    let mut found = call(site.trace, &Applied { body: backward, captures: &[] }, &arguments)?.into_iter();
     Ok(has_gradient.iter().map(|has| if *has { found.next() } else { None }).collect())
 }
 
 /// Records the tangents of an operation that returns its operands.
 pub fn jvp_of_barrier(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let given = flat(tangents);
-    let held = ops::optimization_barrier(site.trace, &given)?;
+    let held = optimization_barrier(site.trace, &given)?;
     let mut held = held.into_iter();
     let tangents = tangents.iter().map(|tangent| tangent.and_then(|_| held.next())).collect();
     Ok(Forward { results: None, tangents })
@@ -447,6 +446,6 @@ pub fn vjp_of_barrier(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[
     if given.is_empty() {
         return Ok(kept);
     }
-    let mut held = ops::optimization_barrier(site.trace, &given)?.into_iter();
+    let mut held = optimization_barrier(site.trace, &given)?.into_iter();
     Ok(kept.iter().map(|cotangent| cotangent.and_then(|_| held.next())).collect())
 }

@@ -8,7 +8,9 @@ use super::memo::Derivation;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Trace, take_closed_body};
-use crate::ops;
+use crate::ops::control::apply::{scan, while_loop};
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Forward, Site, Transforms, reached, sum_dtype, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -43,7 +45,7 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     let starts = or_zeros(site.trace, &tangents[..carried], &operands[..carried])?;
     let init = [&operands[..carried], &chosen(&starts, &active)].concat();
     let captures = [&operands[start..], &flat(of_captures)].concat();
-    let results = ops::while_loop(
+    let results = while_loop(
         site.trace,
         &Applied { body: &condition, captures: &operands[carried..start] },
         &Applied { body: &with_tangents.body, captures: &captures },
@@ -93,7 +95,7 @@ pub fn jvp_of_scan(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forwa
     let arrays = [&operands[carried..explicit], &flat(&tangents[carried..explicit])].concat();
     let captures = [&operands[explicit..], &flat(&tangents[explicit..])].concat();
     let applied = Applied { body: &made.body, captures: &captures };
-    let found = ops::scan(site.trace, &applied, &init, &arrays, length, reverse)?;
+    let found = scan(site.trace, &applied, &init, &arrays, length, reverse)?;
     let stacks = body.results().len() - carried;
     let (values, rest) = found.split_at(carried);
     let (of_values, rest) = rest.split_at(count);
@@ -184,8 +186,8 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
         let ty = trace.ty(gradient);
         let wide = TensorType { dtype: sum_dtype(ty.dtype), dims: ty.dims.clone() };
         let sum = trace.parameter(wide.clone());
-        let term = ops::convert(&mut trace, gradient, wide.dtype);
-        next_sums.push(ops::binary(&mut trace, BinaryOp::Add, sum, term)?);
+        let term = convert(&mut trace, gradient, wide.dtype);
+        next_sums.push(binary(&mut trace, BinaryOp::Add, sum, term)?);
         of_sums.push(sum);
         sums.push((capture, wide));
     }
@@ -252,7 +254,7 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     let mut read = [&saved[..], &operands[carried..explicit]].concat();
     read.extend(stacks.iter().map(|&i| cotangents[i].expect("it arrives")));
     let applied = Applied { body: backward, captures: &operands[explicit..] };
-    let found = ops::scan(site.trace, &applied, &init, &read, length, !reverse)?;
+    let found = scan(site.trace, &applied, &init, &read, length, !reverse)?;
 
     let mut all = vec![None; operands.len()];
     for (at, &i) in carries.iter().enumerate().filter(|(_, i)| wanted[**i]) {
@@ -260,7 +262,7 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     }
     for (at, (capture, _)) in sums.iter().enumerate() {
         let dtype = site.operand_ty(*capture).dtype;
-        all[*capture] = Some(ops::convert(site.trace, found[carries.len() + at], dtype));
+        all[*capture] = Some(convert(site.trace, found[carries.len() + at], dtype));
     }
     for (at, &i) in slices.iter().enumerate() {
         all[i] = Some(found[init.len() + at]);

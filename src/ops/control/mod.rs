@@ -1,18 +1,30 @@
 //! Applications of traced computations, optimization barriers and custom calls.
 
-pub mod apply;
-pub mod barrier;
-pub mod batch;
-pub mod bodies;
-pub mod checkpoint;
-pub mod checkpoint_rules;
-pub mod custom;
-pub mod custom_call;
-pub mod custom_rules;
-pub mod custom_targets;
-pub mod derivative;
-pub mod evaluate;
-pub mod loop_derivative;
-pub mod lower;
-pub mod memo;
-pub mod regions;
+pub(super) mod apply;
+pub(super) mod barrier;
+pub(super) mod batch;
+pub(super) mod bodies;
+pub(super) mod checkpoint;
+pub(super) mod checkpoint_rules;
+pub(super) mod custom;
+pub(super) mod custom_call;
+pub(super) mod custom_rules;
+pub(super) mod custom_targets;
+pub(super) mod derivative;
+pub(super) mod evaluate;
+pub(super) mod loop_derivative;
+pub(super) mod lower;
+pub(super) mod memo;
+pub(super) mod regions;
+
+pub use apply::{
+    Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes, branch, call, case, scan, while_loop,
+};
+pub use barrier::{held_back, optimization_barrier};
+pub use checkpoint::Checkpoint;
+pub use custom::{
+    CheckpointNameAttributes, CustomAttributes, CustomKind, FoundRule, FoundRules, checkpoint_call_of, checkpoint_name,
+    checkpoint_name_of, custom_call_of, derivative_rules, stop_gradient,
+};
+pub use custom_call::{ApiVersion, CustomCall, custom_call};
+pub use memo::Memo;

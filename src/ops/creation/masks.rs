@@ -7,7 +7,7 @@ use crate::ops::creation::constants::{full, iota};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 use crate::ops::shape::rearrange::expand_dims;
 use crate::types::{DType, ScalarValue, TensorType, element_count, normalize_axis};
 
@@ -54,7 +54,7 @@ fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) 
     let dtype = if narrow { DType::S32 } else { DType::S64 };
     let line = iota(trace, &TensorType::new(dtype, &[rows, 1]), 0)?;
     let offset = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(k))?;
-    let line = crate::ops::binary(trace, crate::ir::BinaryOp::Add, line, offset)?;
+    let line = crate::ops::elementwise::binary::binary(trace, crate::ir::BinaryOp::Add, line, offset)?;
     let column = iota(trace, &TensorType::new(dtype, &[columns]), 0)?;
     compare(trace, op, column, line)
 }

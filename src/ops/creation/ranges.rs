@@ -199,7 +199,7 @@ fn linspace_of_integers(
     let products = binary_scalar(trace, BinaryOp::Multiply, places, unsigned(rest), false)?;
     let more = binary_scalar(trace, BinaryOp::Divide, products, unsigned(gaps.into()), false)?;
     let line = linear(trace, places, wrapped(DType::U64, whole), wrapped(DType::U64, start));
-    let sum = crate::ops::binary(trace, BinaryOp::Add, line, more)?;
+    let sum = crate::ops::elementwise::binary::binary(trace, BinaryOp::Add, line, more)?;
     Ok(convert(trace, sum, dtype))
 }
 

@@ -6,12 +6,10 @@ use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
 use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::derivative;
-use crate::ops::elementwise::float8;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
-use crate::ops::elementwise::lower;
+use crate::ops::elementwise::{derivative, float8, lower};
+use crate::ops::infer::{common_dims, common_dtype, inferred};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dims, common_dtype, inferred};
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `binary`: two tensors, with broadcasting and type promotion.

@@ -6,11 +6,10 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::derivative;
-use crate::ops::elementwise::float8;
+use crate::ops::elementwise::{derivative, float8};
+use crate::ops::infer::{refuse, typed};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::reshape;
-use crate::ops::{refuse, typed};
 use crate::types::{DType, Dims, Kind, TensorType, check_rank};
 
 /// Definition of `bitcast_convert`: the operand's bits as elements of the node's dtype.

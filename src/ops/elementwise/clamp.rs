@@ -8,10 +8,9 @@ use crate::native::{self, Array, Source};
 use crate::ops::creation::constants::constant;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::derivative;
-use crate::ops::elementwise::float8;
+use crate::ops::elementwise::{derivative, float8};
+use crate::ops::infer::{refuse, typed};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{refuse, typed};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `clamp`. Operands: min, x, max.

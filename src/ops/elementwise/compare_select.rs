@@ -8,10 +8,9 @@ use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::scalar_operand;
-use crate::ops::elementwise::derivative;
-use crate::ops::elementwise::float8;
+use crate::ops::elementwise::{derivative, float8};
+use crate::ops::infer::{common_dims, common_dtype, inferred, refuse};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dims, common_dtype, inferred, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Definition of `compare`; the direction is a [`CompareOp`].

@@ -8,8 +8,8 @@ use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::derivative;
+use crate::ops::infer::{common_dims, common_dtype, refuse, typed};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dims, common_dtype, refuse, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Definition of `complex`. Operands: real part, imaginary part.

@@ -3,7 +3,12 @@
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, UnaryFunction, UnaryOp};
 use crate::ops;
+use crate::ops::control::custom::stop_gradient;
+use crate::ops::creation::constants::constant;
+use crate::ops::elementwise::complex::{complex, imag, real};
+use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
+use crate::ops::elementwise::unary::unary;
 use crate::ops::rules::{Derivative, Factor, Site, is_differentiable, no_derivative};
 use crate::types::{Kind, TensorType, float_limits};
 
@@ -106,7 +111,7 @@ fn across<'f>(x: Expr<'f>, t: Expr<'f>, direction: Expr<'f>, along: Expr<'f>) ->
 /// Partial derivative of an operation in [`BinaryOp`] of two tensors by one of them.
 pub fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     let Op::Binary(op) = site.op else { unreachable!("asked for {:?}", site.op) };
-    let [a, b] = [0, 1].map(|i| ops::convert(site.trace, site.operands[i], site.ty.dtype));
+    let [a, b] = [0, 1].map(|i| convert(site.trace, site.operands[i], site.ty.dtype));
     factor_of(site, op, a, b, operand)
 }
 
@@ -116,7 +121,7 @@ pub fn scalar_factor(site: &mut Site, _: usize) -> Result<Factor> {
     if let Op::BinaryScalar(BinaryOp::Multiply) | Op::ScalarBinary(BinaryOp::Multiply) = site.op {
         return Ok(Factor::Scalar(scalar));
     }
-    let (x, constant) = (site.operands[0], ops::constant(site.trace, &[], scalar));
+    let (x, constant) = (site.operands[0], constant(site.trace, &[], scalar));
     match site.op {
         Op::BinaryScalar(op) => factor_of(site, op, x, constant, 0),
         Op::ScalarBinary(op) => factor_of(site, op, constant, x, 1),
@@ -156,7 +161,7 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
 fn over_square_of_length<'f>(a: Expr<'f>, b: Expr<'f>, x: Expr<'f>) -> Expr<'f> {
     let limits = float_limits(x.dtype()).expect("atan2 takes floats");
     let larger = a.abs().max(b.abs()).max(limits.smallest_normal).min(limits.max / 8.0);
-    let inverse = 1.0 / larger.apply(ops::stop_gradient);
+    let inverse = 1.0 / larger.apply(stop_gradient);
     let (a, b) = (a * inverse, b * inverse);
     x * inverse * inverse / (a * a + b * b)
 }
@@ -200,7 +205,7 @@ pub fn expand_clamp(site: &mut Site) -> Result<NodeId> {
 pub const CONVERT: Derivative = Derivative::Linear { jvp: convert_jvp, vjp: convert_vjp };
 
 fn convert_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
-    Ok(Some(ops::convert(site.trace, tangent, site.ty.dtype)))
+    Ok(Some(convert(site.trace, tangent, site.ty.dtype)))
 }
 
 fn convert_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
@@ -220,17 +225,17 @@ fn complex_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<No
             None => ops::rules::zeros(site.trace, &part)?,
         };
     }
-    ops::complex(site.trace, parts[0], parts[1]).map(Some)
+    complex(site.trace, parts[0], parts[1]).map(Some)
 }
 
 /// Cotangent of one part of a complex number: the real part of its cotangent, or minus the imaginary part.
 pub fn complex_linear_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let ty = site.operand_ty(operand);
     let part = if operand == 0 {
-        ops::real(site.trace, cotangent)?
+        real(site.trace, cotangent)?
     } else {
-        let imag = ops::imag(site.trace, cotangent)?;
-        ops::unary(site.trace, UnaryOp::Negate, imag)?
+        let imag = imag(site.trace, cotangent)?;
+        unary(site.trace, UnaryOp::Negate, imag)?
     };
     ops::rules::to_operand(site.trace, part, &ty).map(Some)
 }
@@ -244,7 +249,7 @@ pub fn complex_linear_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> R
 
 /// Tangent of the real or the imaginary part of a complex number.
 pub fn part_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
-    let part = if site.op == Op::Real { ops::real } else { ops::imag };
+    let part = if site.op == Op::Real { real } else { imag };
     part(site.trace, tangent).map(Some)
 }
 
@@ -257,10 +262,10 @@ pub fn part_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Op
         return Ok(if site.op == Op::Real { Some(cotangent) } else { None });
     }
     if site.op == Op::Real {
-        return ops::complex(site.trace, cotangent, zero).map(Some);
+        return complex(site.trace, cotangent, zero).map(Some);
     }
-    let opposite = ops::unary(site.trace, UnaryOp::Negate, cotangent)?;
-    ops::complex(site.trace, zero, opposite).map(Some)
+    let opposite = unary(site.trace, UnaryOp::Negate, cotangent)?;
+    complex(site.trace, zero, opposite).map(Some)
 }
 
 /// Returns no derivative: a reinterpretation of bits is not differentiable.

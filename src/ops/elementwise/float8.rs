@@ -3,8 +3,8 @@
 
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::ops::common_dtype;
 use crate::ops::elementwise::convert::convert;
+use crate::ops::infer::common_dtype;
 use crate::types::{DType, Kind};
 
 /// Returns true if any operand is an 8-bit float.

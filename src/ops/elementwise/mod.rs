@@ -1,20 +1,37 @@
 //! Elementwise operations: arithmetic, real and complex functions, comparisons, conversions, bit operations.
 
-pub mod binary;
-pub mod bits;
-pub mod clamp;
-pub mod compare_select;
-pub mod complex;
-pub mod convert;
-pub mod derivative;
-pub mod float8;
-pub mod fold_barrier;
-pub mod formula;
-pub mod functions;
-pub mod integers;
-pub mod lower;
-pub mod members;
-pub mod signs;
-pub mod total_order;
-pub mod unary;
-pub mod uniform;
+pub(super) mod binary;
+pub(super) mod bits;
+pub(super) mod clamp;
+pub(super) mod compare_select;
+pub(super) mod complex;
+pub(super) mod convert;
+pub(super) mod derivative;
+pub(super) mod float8;
+pub(super) mod fold_barrier;
+pub(super) mod formula;
+pub(super) mod functions;
+pub(super) mod integers;
+pub(super) mod lower;
+pub(super) mod members;
+pub(super) mod signs;
+pub(super) mod total_order;
+pub(super) mod unary;
+pub(super) mod uniform;
+
+pub use binary::{binary, binary_scalar};
+pub use bits::{ReducePrecisionAttributes, bitcast_convert, reduce_precision};
+pub use clamp::{clamp, clamp_scalars};
+pub use compare_select::{Side, compare, compare_scalar, select, select_sides};
+pub use complex::{complex, imag, real};
+pub use convert::convert;
+pub use functions::definition::formula_body;
+pub use functions::erf::special;
+pub use functions::of_one::unary_function;
+pub use functions::of_two::binary_function;
+pub use members::{
+    BinaryMember, UnaryMember, binary_member, binary_member_in_place, binary_member_scalar, unary_member,
+};
+pub use total_order::compare_total_order;
+pub use unary::unary;
+pub use uniform::{Uniform, uniform_binary, uniform_compare, uniform_scalar, uniform_select, uniform_unary};

@@ -6,7 +6,7 @@ use crate::ops::creation::constants::every;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::compare_scalar;
 use crate::ops::elementwise::formula::Expr;
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 use crate::types::{DType, Kind, ScalarValue};
 
 /// Signed integer dtype of the same width.

@@ -8,7 +8,7 @@ use crate::ops::elementwise::binary::binary_scalar;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
 use crate::ops::elementwise::convert::convert;
-use crate::ops::{common_dims, common_dtype, refuse};
+use crate::ops::infer::{common_dims, common_dtype, refuse};
 use crate::types::{DType, Kind, ScalarValue};
 
 /// Table entries of the composed operations.

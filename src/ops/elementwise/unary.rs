@@ -7,10 +7,8 @@ use crate::ops::creation::constants::every;
 use crate::ops::definition::{Call, Definition, InPlace, Native};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
-use crate::ops::elementwise::derivative;
-use crate::ops::elementwise::float8;
-use crate::ops::elementwise::lower;
-use crate::ops::refuse;
+use crate::ops::elementwise::{derivative, float8, lower};
+use crate::ops::infer::refuse;
 use crate::ops::rules::Batching;
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 

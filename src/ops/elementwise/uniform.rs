@@ -78,7 +78,8 @@ mod tests {
     use super::*;
     use crate::error::Result;
     use crate::ir::{BinaryOp, NodeId, Trace};
-    use crate::ops::{binary_member, binary_member_scalar, compare, select, unary_member};
+    use crate::ops::elementwise::compare_select::{compare, select};
+    use crate::ops::elementwise::members::{binary_member, binary_member_scalar, unary_member};
     use crate::types::TensorType;
 
     /// Returns what `record` records on operands of these dtypes and of one shape. None if it fails, if it records more

@@ -11,7 +11,7 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::{combined, from_start, index_combine};
 use crate::ops::indexing::dynamic::dynamic_update_slice;
 use crate::ops::indexing::gather::gather;
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, pad, slice};
 use crate::types::{DType, Dims, Kind, MAX_RANK, Scalar, ScalarValue, TensorType, broadcast, element_count};

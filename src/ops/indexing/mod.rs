@@ -1,13 +1,20 @@
 //! Reads and writes at computed indices: gather, scatter, masks, NumPy's advanced indexing.
 
-pub mod advanced;
-pub mod along;
-pub mod batch;
-pub mod bounds;
-pub mod derivative;
-pub mod dimension_numbers;
-pub mod dynamic;
-pub mod gather;
-pub mod scatter;
-pub mod scatter_derivative;
-pub mod selection;
+pub(super) mod advanced;
+pub(super) mod along;
+pub(super) mod batch;
+pub(super) mod bounds;
+pub(super) mod derivative;
+pub(super) mod dimension_numbers;
+pub(super) mod dynamic;
+pub(super) mod gather;
+pub(super) mod scatter;
+pub(super) mod scatter_derivative;
+pub(super) mod selection;
+
+pub use advanced::{index, index_put, slice_assign};
+pub use along::{index_combine, scatter_along, take_along_axis};
+pub use dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
+pub use gather::{GatherAttributes, gather};
+pub use scatter::{Promises, ScatterAttributes, scatter};
+pub use selection::{mask_select, nonzero};

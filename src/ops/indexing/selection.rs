@@ -9,9 +9,8 @@ use crate::ops::elementwise::binary::binary_scalar;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::dynamic::take;
-use crate::ops::infer::{check_index_dtype, places_dtype};
+use crate::ops::infer::{check_index_dtype, places_dtype, refuse};
 use crate::ops::reduction::windows::cumulative;
-use crate::ops::refuse;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::slice;
 use crate::ops::sorting::ordered_bits::{counted, is_nonzero, search};
@@ -85,7 +84,7 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
     let pred = is_nonzero(trace, x)?;
     let (row, _) = flat(trace, pred)?;
     let (places, count) = true_places(trace, row, size)?;
-    let (fill, there) = (crate::ops::constant(trace, &[], fill), are_there(trace, count, size)?);
+    let (fill, there) = (crate::ops::creation::constants::constant(trace, &[], fill), are_there(trace, count, size)?);
     let mut results = Vec::with_capacity(ty.dims.len() + 1);
     for (axis, &dim) in ty.dims.iter().enumerate() {
         let behind: i64 = ty.dims[axis + 1..].iter().product();

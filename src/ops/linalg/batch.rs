@@ -7,8 +7,8 @@ use super::fourier::FftAttributes;
 use crate::error::Result;
 use crate::ir::NodeId;
 use crate::native::Triangle;
-use crate::ops;
 use crate::ops::rules::Site;
+use crate::ops::shape::axes::{reshape, transpose};
 
 /// Batches a dot_general. If both operands are mapped, the batch is a batching axis; if one is, it is a free axis of
 /// that operand, and is moved to the front of the result.
@@ -30,7 +30,7 @@ pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
         rhs_contracting: &contracting[1],
     };
     let (lhs, rhs, dtype) = (site.operands[0], site.operands[1], site.ty.dtype);
-    let result = ops::dot_general(site.trace, lhs, rhs, &axes, Some(dtype))?;
+    let result = super::dot_general::dot_general(site.trace, lhs, rhs, &axes, Some(dtype))?;
     if both {
         return Ok(result);
     }
@@ -40,14 +40,14 @@ pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     let mut order: Vec<i64> = (0..=site.ty.dims.len() as i64).collect();
     let batch = order.remove(place);
     order.insert(0, batch);
-    ops::transpose(site.trace, result, &order)
+    transpose(site.trace, result, &order)
 }
 
 /// Batches a Cholesky factorization: the operation supports batch axes.
 pub fn cholesky(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     let CholeskyAttributes { lower } = site.attributes();
     let a = site.operands[0];
-    ops::cholesky(site.trace, a, lower)
+    super::factorization::cholesky(site.trace, a, lower)
 }
 
 /// Batches a triangular solve: the operation supports batch axes. For one matrix and a batch of right-hand sides, the
@@ -56,27 +56,27 @@ pub fn triangular_solve(site: &mut Site, mapped: &[bool], size: i64) -> Result<N
     let triangle: Triangle = site.attributes();
     if mapped[0] {
         let (a, b) = (site.operands[0], site.mapped_operand(1, mapped, size)?);
-        return ops::triangular_solve(site.trace, a, b, triangle);
+        return super::factorization::triangular_solve(site.trace, a, b, triangle);
     }
     let (a, b) = (site.operands[0], site.operands[1]);
     let rank = site.trace.ty(b).dims.len();
     let place = if triangle.left_side { rank - 2 } else { rank - 3 };
     let mut order: Vec<i64> = (1..rank as i64).collect();
     order.insert(place, 0);
-    let moved = ops::transpose(site.trace, b, &order)?;
+    let moved = transpose(site.trace, b, &order)?;
     let dims = site.trace.ty(moved).dims;
     let mut merged = dims.clone();
     merged[place + 1] *= merged[place];
     merged.remove(place);
-    let sides = ops::reshape(site.trace, moved, &merged)?;
-    let solution = ops::triangular_solve(site.trace, a, sides, triangle)?;
-    let solution = ops::reshape(site.trace, solution, &dims)?;
-    ops::transpose(site.trace, solution, &inverse(&order))
+    let sides = reshape(site.trace, moved, &merged)?;
+    let solution = super::factorization::triangular_solve(site.trace, a, sides, triangle)?;
+    let solution = reshape(site.trace, solution, &dims)?;
+    transpose(site.trace, solution, &inverse(&order))
 }
 
 /// Batches a Fourier transform: it transforms the last axes only.
 pub fn fft(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     let FftAttributes { op, lengths } = site.attributes();
     let x = site.operands[0];
-    ops::fft(site.trace, op, x, &lengths)
+    super::fourier::fft(site.trace, op, x, &lengths)
 }

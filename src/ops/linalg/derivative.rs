@@ -4,12 +4,24 @@ use super::dot_general::{DotAxes, DotGeneralAttributes};
 use super::factorization::CholeskyAttributes;
 use super::fourier::FftAttributes;
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryFunction, UnaryOp};
 use crate::native::Triangle;
-use crate::ops;
-use crate::ops::UnaryFunction;
+use crate::ops::creation::constants::iota;
+use crate::ops::creation::masks::{tril, triu};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::compare_select::compare_scalar;
+use crate::ops::elementwise::complex::{complex, imag, real};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::functions::of_one::unary_function;
+use crate::ops::elementwise::unary::unary;
 use crate::ops::infer::places_dtype;
+use crate::ops::linalg::dot_general::dot_general;
+use crate::ops::linalg::factorization::triangular_solve;
+use crate::ops::linalg::fourier::fft;
+use crate::ops::linalg::matmul::matmul;
 use crate::ops::rules::{Site, sum_dtype, to_operand};
+use crate::ops::shape::axes::transpose;
+use crate::ops::shape::slicing::pad_scalar;
 use crate::types::{Axes, Kind, ScalarValue, TensorType};
 
 /// Tangent of a dot_general: the same product with the tangent in place of the operand.
@@ -18,7 +30,7 @@ pub fn dot_general_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Resu
     let mut factors = [site.operands[0], site.operands[1]];
     factors[operand] = tangent;
     let dtype = site.ty.dtype;
-    ops::dot_general(site.trace, factors[0], factors[1], &axes(&attributes), Some(dtype)).map(Some)
+    dot_general(site.trace, factors[0], factors[1], &axes(&attributes), Some(dtype)).map(Some)
 }
 
 /// Cotangent of an operand of a dot_general: the cotangent of the result, contracted with the other operand over the
@@ -55,7 +67,7 @@ pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Re
             lhs_contracting: &contracting,
             rhs_contracting: &other_free,
         };
-        let gradient = ops::dot_general(site.trace, cotangent, other, &axes, None)?;
+        let gradient = dot_general(site.trace, cotangent, other, &axes, None)?;
         (gradient, batched.chain(own_free).chain(contracted).collect())
     } else {
         let axes = DotAxes {
@@ -64,10 +76,10 @@ pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Re
             lhs_contracting: &other_free,
             rhs_contracting: &contracting,
         };
-        let gradient = ops::dot_general(site.trace, other, cotangent, &axes, None)?;
+        let gradient = dot_general(site.trace, other, cotangent, &axes, None)?;
         (gradient, batched.chain(contracted).chain(own_free).collect())
     };
-    let gradient = ops::transpose(site.trace, gradient, &inverse(&places))?;
+    let gradient = transpose(site.trace, gradient, &inverse(&places))?;
     to_operand(site.trace, gradient, &own_ty).map(Some)
 }
 
@@ -103,10 +115,10 @@ pub fn cholesky_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Opti
     let CholeskyAttributes { lower } = site.attributes();
     let (dtype, factor) = (site.ty.dtype, site.result());
     let trace = &mut *site.trace;
-    let [factor, tangent] = [factor, tangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let [factor, tangent] = [factor, tangent].map(|id| convert(trace, id, sum_dtype(dtype)));
     let half = half_diagonal(trace, tangent, lower)?;
     let other = adjoint(trace, half)?;
-    let change = ops::binary(trace, BinaryOp::Add, half, other)?;
+    let change = binary(trace, BinaryOp::Add, half, other)?;
     let transposed = if dtype.kind() == Kind::Complex { Transposition::Adjoint } else { Transposition::Transpose };
     let solver = |left_side: bool| Triangle {
         left_side,
@@ -114,22 +126,19 @@ pub fn cholesky_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Opti
         unit_diagonal: false,
         transposition: if left_side == lower { Transposition::NoTranspose } else { transposed },
     };
-    let change = ops::triangular_solve(trace, factor, change, solver(true))?;
-    let change = ops::triangular_solve(trace, factor, change, solver(false))?;
+    let change = triangular_solve(trace, factor, change, solver(true))?;
+    let change = triangular_solve(trace, factor, change, solver(false))?;
     let change = half_diagonal(trace, change, lower)?;
     let result = if lower { product(trace, factor, change, [1, 0])? } else { product(trace, change, factor, [1, 0])? };
-    Ok(Some(ops::convert(trace, result, dtype)))
+    Ok(Some(convert(trace, result, dtype)))
 }
 
 /// Records a triangle of matrices with half of the diagonal.
 fn half_diagonal(trace: &mut Trace, x: NodeId, lower: bool) -> Result<NodeId> {
-    let [whole, strict] = if lower {
-        [ops::tril(trace, x, 0)?, ops::tril(trace, x, -1)?]
-    } else {
-        [ops::triu(trace, x, 0)?, ops::triu(trace, x, 1)?]
-    };
-    let sum = ops::binary(trace, BinaryOp::Add, whole, strict)?;
-    ops::binary_scalar(trace, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false)
+    let [whole, strict] =
+        if lower { [tril(trace, x, 0)?, tril(trace, x, -1)?] } else { [triu(trace, x, 0)?, triu(trace, x, 1)?] };
+    let sum = binary(trace, BinaryOp::Add, whole, strict)?;
+    binary_scalar(trace, BinaryOp::Multiply, sum, ScalarValue::Float(0.5), false)
 }
 
 /// Tangent of the solution of `op(a) x = b`: `op(a)^-1 db` by `b`, and `-op(a)^-1 op(da) x` by `a`, where `da` is the
@@ -138,18 +147,18 @@ pub fn triangular_solve_jvp(site: &mut Site, operand: usize, tangent: NodeId) ->
     let triangle: Triangle = site.attributes();
     let (dtype, a) = (site.ty.dtype, site.operands[0]);
     if operand == 1 {
-        return ops::triangular_solve(site.trace, a, tangent, triangle).map(Some);
+        return triangular_solve(site.trace, a, tangent, triangle).map(Some);
     }
     let x = site.result();
     let trace = &mut *site.trace;
-    let [a, x, tangent] = [a, x, tangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let [a, x, tangent] = [a, x, tangent].map(|id| convert(trace, id, sum_dtype(dtype)));
     let change = triangle_read(trace, tangent, triangle)?;
     let change = with_transposition(trace, change, triangle.transposition)?;
     let change =
         if triangle.left_side { product(trace, change, x, [1, 0])? } else { product(trace, x, change, [1, 0])? };
-    let change = ops::unary(trace, UnaryOp::Negate, change)?;
-    let result = ops::triangular_solve(trace, a, change, triangle)?;
-    Ok(Some(ops::convert(trace, result, dtype)))
+    let change = unary(trace, UnaryOp::Negate, change)?;
+    let result = triangular_solve(trace, a, change, triangle)?;
+    Ok(Some(convert(trace, result, dtype)))
 }
 
 /// Cotangents of `op(a) x = b`. The cotangent of `b` solves the transposed system. The cotangent of `op(a)` is
@@ -164,12 +173,12 @@ pub fn triangular_solve_vjp(site: &mut Site, operand: usize, cotangent: NodeId) 
         let of_b = solve_transposed(trace, a, cotangent, triangle)?;
         return to_operand(trace, of_b, &ty).map(Some);
     }
-    let [a, x, cotangent] = [a, x, cotangent].map(|id| ops::convert(trace, id, sum_dtype(dtype)));
+    let [a, x, cotangent] = [a, x, cotangent].map(|id| convert(trace, id, sum_dtype(dtype)));
     let of_b = solve_transposed(trace, a, cotangent, triangle)?;
     let of_a = if triangle.left_side { product(trace, of_b, x, [1, 1])? } else { product(trace, x, of_b, [0, 0])? };
     let of_a = with_transposition(trace, of_a, triangle.transposition)?;
     let of_a = triangle_read(trace, of_a, triangle)?;
-    let of_a = ops::unary(trace, UnaryOp::Negate, of_a)?;
+    let of_a = unary(trace, UnaryOp::Negate, of_a)?;
     to_operand(trace, of_a, &ty).map(Some)
 }
 
@@ -180,13 +189,13 @@ fn solve_transposed(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle)
         Transposition::Transpose => (a, Transposition::NoTranspose),
         Transposition::Adjoint => (conjugate(trace, a)?, Transposition::NoTranspose),
     };
-    ops::triangular_solve(trace, a, b, Triangle { transposition, ..triangle })
+    triangular_solve(trace, a, b, Triangle { transposition, ..triangle })
 }
 
 /// Records the triangle of `x` that a triangular solve reads, with 0 elsewhere.
 fn triangle_read(trace: &mut Trace, x: NodeId, triangle: Triangle) -> Result<NodeId> {
     let inside = i64::from(triangle.unit_diagonal);
-    if triangle.lower { ops::tril(trace, x, -inside) } else { ops::triu(trace, x, inside) }
+    if triangle.lower { tril(trace, x, -inside) } else { triu(trace, x, inside) }
 }
 
 fn with_transposition(trace: &mut Trace, x: NodeId, transposition: Transposition) -> Result<NodeId> {
@@ -198,14 +207,14 @@ fn with_transposition(trace: &mut Trace, x: NodeId, transposition: Transposition
 }
 
 fn conjugate(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
-    ops::unary_function(trace, UnaryFunction::Conj, x)
+    unary_function(trace, UnaryFunction::Conj, x)
 }
 
 fn transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let mut order: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
     let rank = order.len();
     order.swap(rank - 2, rank - 1);
-    ops::transpose(trace, x, &order)
+    transpose(trace, x, &order)
 }
 
 fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
@@ -224,13 +233,13 @@ fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) ->
         lhs_contracting: &[batch + contracted[0]],
         rhs_contracting: &[batch + contracted[1]],
     };
-    ops::dot_general(trace, lhs, rhs, &axes, None)
+    dot_general(trace, lhs, rhs, &axes, None)
 }
 
 /// Tangent of a Fourier transform: the transform of the tangent.
 pub fn fft_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     let FftAttributes { op, lengths } = site.attributes();
-    ops::fft(site.trace, op, tangent, &lengths).map(Some)
+    fft(site.trace, op, tangent, &lengths).map(Some)
 }
 
 /// Transpose of a Fourier transform. The matrices of FFT and IFFT are symmetric. RFFT is the first half of the FFT of
@@ -242,23 +251,23 @@ pub fn fft_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<No
     let trace = &mut *site.trace;
     let length = *lengths.last().expect("a transformed axis");
     match op {
-        FftOp::Fft | FftOp::Ifft => ops::fft(trace, op, cotangent, &lengths).map(Some),
+        FftOp::Fft | FftOp::Ifft => fft(trace, op, cotangent, &lengths).map(Some),
         FftOp::Rfft => {
             let dims = trace.ty(cotangent).dims;
             let (none, mut high) = (vec![0; dims.len()], vec![0; dims.len()]);
             high[dims.len() - 1] = length - dims[dims.len() - 1];
-            let whole = ops::pad_scalar(trace, cotangent, ScalarValue::Unsigned(0), &none, &high, &none)?;
-            let transform = ops::fft(trace, FftOp::Fft, whole, &lengths)?;
-            ops::real(trace, transform).map(Some)
+            let whole = pad_scalar(trace, cotangent, ScalarValue::Unsigned(0), &none, &high, &none)?;
+            let transform = fft(trace, FftOp::Fft, whole, &lengths)?;
+            real(trace, transform).map(Some)
         }
         FftOp::Irfft => {
-            let half = ops::fft(trace, FftOp::Rfft, cotangent, &lengths)?;
+            let half = fft(trace, FftOp::Rfft, cotangent, &lengths)?;
             let weights = irfft_weights(trace, half, &lengths)?;
-            let (re, im) = (ops::real(trace, half)?, ops::imag(trace, half)?);
-            let re = ops::binary(trace, BinaryOp::Multiply, re, weights)?;
-            let im = ops::binary(trace, BinaryOp::Multiply, im, weights)?;
-            let im = ops::unary(trace, UnaryOp::Negate, im)?;
-            ops::complex(trace, re, im).map(Some)
+            let (re, im) = (real(trace, half)?, imag(trace, half)?);
+            let re = binary(trace, BinaryOp::Multiply, re, weights)?;
+            let im = binary(trace, BinaryOp::Multiply, im, weights)?;
+            let im = unary(trace, UnaryOp::Negate, im)?;
+            complex(trace, re, im).map(Some)
         }
     }
 }
@@ -269,21 +278,21 @@ fn irfft_weights(trace: &mut Trace, half: NodeId, lengths: &[i64]) -> Result<Nod
     let ty = trace.ty(half);
     let (size, length) = (ty.dims[ty.dims.len() - 1], lengths[lengths.len() - 1]);
     let scale = 1.0 / lengths.iter().map(|&length| length as f64).product::<f64>();
-    let place = ops::iota(trace, &TensorType::new(places_dtype(length), &[size]), 0)?;
-    let behind_first = ops::compare_scalar(trace, CompareOp::Gt, place, ScalarValue::Signed(0), false)?;
+    let place = iota(trace, &TensorType::new(places_dtype(length), &[size]), 0)?;
+    let behind_first = compare_scalar(trace, CompareOp::Gt, place, ScalarValue::Signed(0), false)?;
     let middle = ScalarValue::Signed(length / 2 + length % 2);
-    let before_middle = ops::compare_scalar(trace, CompareOp::Lt, place, middle, false)?;
-    let is_doubled = ops::binary(trace, BinaryOp::And, behind_first, before_middle)?;
-    let more = ops::convert(trace, is_doubled, ty.dtype.real());
-    let count = ops::binary_scalar(trace, BinaryOp::Add, more, ScalarValue::Float(1.0), false)?;
-    ops::binary_scalar(trace, BinaryOp::Multiply, count, ScalarValue::Float(scale), false)
+    let before_middle = compare_scalar(trace, CompareOp::Lt, place, middle, false)?;
+    let is_doubled = binary(trace, BinaryOp::And, behind_first, before_middle)?;
+    let more = convert(trace, is_doubled, ty.dtype.real());
+    let count = binary_scalar(trace, BinaryOp::Add, more, ScalarValue::Float(1.0), false)?;
+    binary_scalar(trace, BinaryOp::Multiply, count, ScalarValue::Float(scale), false)
 }
 
 /// Tangent of a matrix product by one factor.
 pub fn matmul_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<NodeId>> {
     let mut factors = [site.operands[0], site.operands[1]];
     factors[operand] = tangent;
-    ops::matmul(site.trace, factors[0], factors[1]).map(Some)
+    matmul(site.trace, factors[0], factors[1]).map(Some)
 }
 
 /// Cotangent of one factor of a matrix product: a product with the transposed other factor. For vectors and broadcast
@@ -298,10 +307,10 @@ pub fn matmul_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<
     }
     let (product, ty) = if operand == 0 {
         let other = matrix_transposed(site.trace, rhs)?;
-        (ops::matmul(site.trace, cotangent, other)?, l)
+        (matmul(site.trace, cotangent, other)?, l)
     } else {
         let other = matrix_transposed(site.trace, lhs)?;
-        (ops::matmul(site.trace, other, cotangent)?, r)
+        (matmul(site.trace, other, cotangent)?, r)
     };
     to_operand(site.trace, product, &ty).map(Some)
 }
@@ -311,7 +320,7 @@ fn matrix_transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let rank = trace.ty(x).dims.len();
     let mut order: Axes = (0..rank as i64).collect();
     order.swap(rank - 2, rank - 1);
-    ops::transpose(trace, x, &order)
+    transpose(trace, x, &order)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::infer::{common_dtype, distinct_axes};
 use crate::ops::linalg::{batch, derivative, narrow};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dtype, distinct_axes};
 use crate::types::{DType, Dims, TensorType, element_count};
 
 /// Definition of `dot_general`.

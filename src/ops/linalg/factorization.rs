@@ -7,9 +7,9 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::infer::{common_dtype, refuse};
 use crate::ops::linalg::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{common_dtype, refuse};
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Definition of `cholesky`.

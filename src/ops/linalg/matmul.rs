@@ -8,11 +8,11 @@ use crate::native;
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::elementwise::float8;
+use crate::ops::infer::{common_dtype, inferred};
 use crate::ops::linalg::dot_general::{DotAxes, dot_general};
 use crate::ops::linalg::{derivative, narrow};
 use crate::ops::rules::{Batching, Derivative, Site};
 use crate::ops::shape::axes::{broadcast_to, transpose};
-use crate::ops::{common_dtype, inferred};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `matmul`, NumPy's matrix product.

@@ -1,11 +1,18 @@
 //! Matrix products, einsum, factorizations, norms and Fourier transforms.
 
-pub mod batch;
-pub mod derivative;
-pub mod dot_general;
-pub mod einsum;
-pub mod factorization;
-pub mod fourier;
-pub mod matmul;
-pub mod narrow;
-pub mod norm;
+pub(super) mod batch;
+pub(super) mod derivative;
+pub(super) mod dot_general;
+pub(super) mod einsum;
+pub(super) mod factorization;
+pub(super) mod fourier;
+pub(super) mod matmul;
+pub(super) mod narrow;
+pub(super) mod norm;
+
+pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general};
+pub use einsum::einsum;
+pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};
+pub use fourier::{FftAttributes, fft, fft_lengths};
+pub use matmul::matmul;
+pub use norm::norm;

@@ -69,7 +69,10 @@ mod tests {
     use crate::emit::{Emitter, Extent};
     use crate::ir::{NodeId, Trace, take_closed_body};
     use crate::mesh::MeshAxes;
-    use crate::ops::{self, DotAxes, LOWERING};
+    use crate::ops::LOWERING;
+    use crate::ops::linalg::dot_general::{DotAxes, dot_general};
+    use crate::ops::linalg::matmul::matmul;
+    use crate::ops::shape::axes::transpose;
     use crate::types::{DType, TensorType};
 
     /// Whether the product of matrices with three rows and these numbers of columns is written with a barrier. Asserts
@@ -77,10 +80,10 @@ mod tests {
     fn is_turned_in(extent: Extent, platform: &str, dtype: DType, inputs: i64, outputs: i64) -> bool {
         let mut trace = Trace::new();
         let [x, g] = [inputs, outputs].map(|columns| trace.parameter(TensorType::new(dtype, &[3, columns])));
-        let turned = ops::transpose(&mut trace, x, &[1, 0]).unwrap();
-        let product = ops::matmul(&mut trace, turned, g).unwrap();
+        let turned = transpose(&mut trace, x, &[1, 0]).unwrap();
+        let product = matmul(&mut trace, turned, g).unwrap();
         let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[0], rhs_contracting: &[0] };
-        let dot = ops::dot_general(&mut trace, x, g, &axes, None).unwrap();
+        let dot = dot_general(&mut trace, x, g, &axes, None).unwrap();
         let [product, dot] = [product, dot].map(|result| has_barrier(&trace, &[x, g], result, extent, platform));
         assert_eq!(product, dot, "{platform}: {dtype}[3,{inputs}] and {dtype}[3,{outputs}]");
         product
@@ -130,7 +133,7 @@ mod tests {
                 lhs_contracting: contracted,
                 rhs_contracting: contracted,
             };
-            let dot = ops::dot_general(&mut trace, x, g, &axes, None).unwrap();
+            let dot = dot_general(&mut trace, x, g, &axes, None).unwrap();
             has_barrier(&trace, &[x, g], dot, Extent::Device, "cpu")
         };
         assert!(is_turned(&[8, 128, 1024], &[8, 128, 256], &[0, 1]));

@@ -7,7 +7,9 @@ use super::collectives::{
 use super::permute::{CollectivePermuteAttributes, collective_permute};
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp};
-use crate::ops;
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Site, Tangent, no_derivative, sum_dtype, zeros};
 use crate::types::{ScalarValue, TensorType};
 
@@ -36,27 +38,27 @@ struct Ties {
 fn ties(site: &mut Site) -> Result<Ties> {
     let (x, result) = (site.operands[0], site.result());
     let wide = sum_dtype(site.ty.dtype);
-    let is_equal = ops::compare(site.trace, CompareOp::Eq, x, result)?;
-    let is_nan = ops::compare(site.trace, CompareOp::Ne, x, x)?;
-    let is_extreme = ops::binary(site.trace, BinaryOp::Or, is_equal, is_nan)?;
-    let ones = ops::convert(site.trace, is_extreme, wide);
+    let is_equal = compare(site.trace, CompareOp::Eq, x, result)?;
+    let is_nan = compare(site.trace, CompareOp::Ne, x, x)?;
+    let is_extreme = binary(site.trace, BinaryOp::Or, is_equal, is_nan)?;
+    let ones = convert(site.trace, is_extreme, wide);
     let count = total(site, ones)?;
-    let count = ops::binary_scalar(site.trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)?;
+    let count = binary_scalar(site.trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)?;
     Ok(Ties { is_extreme, count })
 }
 
 /// Records `x` where this device shares the derivative, and 0 elsewhere.
 fn where_extreme(site: &mut Site, ties: &Ties, x: NodeId) -> Result<NodeId> {
     let zero = zeros(site.trace, &TensorType::new(site.ty.dtype, &[]))?;
-    ops::select(site.trace, ties.is_extreme, x, zero)
+    select(site.trace, ties.is_extreme, x, zero)
 }
 
 /// Records `x` divided by the number of devices that share the derivative.
 fn share(site: &mut Site, ties: &Ties, x: NodeId) -> Result<NodeId> {
     let dtype = site.ty.dtype;
-    let wide = ops::convert(site.trace, x, sum_dtype(dtype));
-    let share = ops::binary(site.trace, BinaryOp::Divide, wide, ties.count)?;
-    Ok(ops::convert(site.trace, share, dtype))
+    let wide = convert(site.trace, x, sum_dtype(dtype));
+    let share = binary(site.trace, BinaryOp::Divide, wide, ties.count)?;
+    Ok(convert(site.trace, share, dtype))
 }
 
 /// Records the tangent of an `all_reduce`.

@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::mesh::MeshAxes;
-use crate::ops;
+use crate::ops::creation::constants::full;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::{Batching, Derivative, zeros};
 use crate::types::{DType, ScalarValue, TensorType};
@@ -110,7 +110,7 @@ fn check_pairs(mesh: &MeshAxes, axis: usize, size: i64, pairs: &[(i64, i64)]) ->
 pub fn axis_index(trace: &mut Trace, mesh: &MeshAxes, axes: &[usize]) -> Result<NodeId> {
     let ty = TensorType::new(DType::S32, &[]);
     if group_size("axes", mesh, axes)? == 1 {
-        return ops::full(trace, &ty, ScalarValue::Signed(0));
+        return full(trace, &ty, ScalarValue::Signed(0));
     }
     let attributes = AxisIndexAttributes { mesh: mesh.clone(), axes: axes.to_vec() };
     let shape = trace.intern(&ty.dims);

@@ -8,7 +8,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op, Trace, attributes};
 use crate::mesh::{MeshAxes, Sharding};
-use crate::ops::Applied;
+use crate::ops::control::apply::Applied;
 use crate::ops::control::lower::apply;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::{Batching, Derivative};

@@ -9,9 +9,12 @@ use super::shard_map::{ShardMapAttributes, shard_map};
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, take_closed_body};
 use crate::mesh::{MeshAxes, Sharding, Split};
+use crate::ops::control::apply::Applied;
 use crate::ops::control::derivative::{chosen, flat, leaves, leaves_where, present, split};
+use crate::ops::elementwise::binary::binary_scalar;
+use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Forward, Mapped, Site, Tangent, Transforms, sum_dtype};
-use crate::ops::{self, Applied};
+use crate::ops::shape::axes::reshape;
 use crate::types::{Dims, ScalarValue, TensorType};
 use std::ops::Range;
 use std::sync::Arc;
@@ -103,9 +106,9 @@ fn part(trace: &mut Trace, cotangent: NodeId, holders: usize) -> Result<NodeId> 
         return Ok(cotangent);
     }
     let dtype = trace.node(cotangent).dtype;
-    let wide = ops::convert(trace, cotangent, sum_dtype(dtype));
-    let part = ops::binary_scalar(trace, BinaryOp::Divide, wide, ScalarValue::Signed(holders as i64), false)?;
-    Ok(ops::convert(trace, part, dtype))
+    let wide = convert(trace, cotangent, sum_dtype(dtype));
+    let part = binary_scalar(trace, BinaryOp::Divide, wide, ScalarValue::Signed(holders as i64), false)?;
+    Ok(convert(trace, part, dtype))
 }
 
 /// Backward pass of one device as a body: from the operands that it reads, the residuals as rows, and the cotangents.
@@ -215,7 +218,7 @@ fn row_sharding(mesh: &MeshAxes, rank: usize) -> Sharding {
 fn as_row(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let mut dims = Dims::from_slice(&[1]);
     dims.extend_from_slice(&trace.ty(x).dims);
-    ops::reshape(trace, x, &dims)
+    reshape(trace, x, &dims)
 }
 
 /// The body, whose parameters in the range have a leading axis of size 1.
@@ -229,7 +232,7 @@ fn with_rows(body: &Body, range: Range<usize>) -> Result<Arc<Body>> {
             dims.extend_from_slice(&ty.dims);
             let row = trace.parameter(TensorType { dtype: ty.dtype, dims });
             parameters.push(row);
-            arguments.push(ops::reshape(&mut trace, row, &ty.dims)?);
+            arguments.push(reshape(&mut trace, row, &ty.dims)?);
         } else {
             let leaf = trace.parameter(ty.clone());
             parameters.push(leaf);

@@ -6,12 +6,11 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::SpecialOp;
-use crate::ir::{NodeId, Trace, numbered};
+use crate::ir::{NodeId, SpecialOp, Trace, numbered};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::functions::erf::special;
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 use crate::types::Kind;
 use std::f64::consts::PI;
 

@@ -4,8 +4,9 @@
 use super::convolution::{ConvolutionAttributes, ConvolutionOptions};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::ops;
+use crate::ops::nn::convolution::convolution;
 use crate::ops::rules::{Site, is_differentiable, to_operand, zeros};
+use crate::ops::shape::axes::{reshape, reverse, transpose};
 use crate::types::{DType, TensorType};
 
 /// Convolution options with these attributes and a result of this dtype.
@@ -34,7 +35,7 @@ pub fn jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Result<Option<No
     let mut operands = [site.operands[0], site.operands[1]];
     operands[operand] = tangent;
     let options = options(&attributes, site.ty.dtype);
-    ops::convolution(site.trace, operands[0], operands[1], &options).map(Some)
+    convolution(site.trace, operands[0], operands[1], &options).map(Some)
 }
 
 /// Records the cotangent of an operand.
@@ -87,7 +88,7 @@ fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
     let [feature_groups, batch_groups] = attributes.groups;
     let groups = feature_groups.max(batch_groups);
     let axis = |axes: &[i64], i: usize| axes[i] as usize;
-    let mut kernel = ops::reverse(site.trace, site.operands[1], &kernel_axes(&attributes, 0))?;
+    let mut kernel = reverse(site.trace, site.operands[1], &kernel_axes(&attributes, 0))?;
     kernel = regrouped(site.trace, kernel, axis(&attributes.rhs, 0), axis(&attributes.rhs, 1), groups)?;
     let spans = spans(site, &attributes);
     let low: Vec<i64> = spans.iter().zip(&attributes.low).map(|(span, low)| span.kernel - low - 1).collect();
@@ -109,7 +110,7 @@ fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         sums_batch: false,
         dtype: None,
     };
-    let found = ops::convolution(site.trace, cotangent, kernel, &transposed)?;
+    let found = convolution(site.trace, cotangent, kernel, &transposed)?;
     // Batch groups are the outer part of the feature axis.
     regrouped(site.trace, found, axis(&attributes.lhs, 1), axis(&attributes.lhs, 0), batch_groups)
 }
@@ -138,8 +139,8 @@ fn of_rhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         sums_batch: !attributes.sums_batch,
         dtype: None,
     };
-    let found = ops::convolution(site.trace, site.operands[0], cotangent, &transposed)?;
-    ops::reverse(site.trace, found, &kernel_axes(&attributes, 1))
+    let found = convolution(site.trace, site.operands[0], cotangent, &transposed)?;
+    reverse(site.trace, found, &kernel_axes(&attributes, 1))
 }
 
 /// Moves groups, the outer part of axis `from`, to the outer part of axis `to`.
@@ -160,9 +161,9 @@ fn regrouped(trace: &mut Trace, x: NodeId, from: usize, to: usize, groups: i64) 
         }
         order.push(axis as i64);
     }
-    let split = ops::reshape(trace, x, &split)?;
-    let moved = ops::transpose(trace, split, &order)?;
-    ops::reshape(trace, moved, &merged)
+    let split = reshape(trace, x, &split)?;
+    let moved = transpose(trace, split, &order)?;
+    reshape(trace, moved, &merged)
 }
 
 /// Batches a convolution. The batch of lhs is merged into its batch axis, the batch of the kernel into its output
@@ -194,7 +195,7 @@ pub fn batch(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
         rhs = merged(site.trace, rhs, axis(&attributes.rhs, 0), groups, size)?;
         (out, outer) = (axis(&attributes.out, 1), groups);
     }
-    let found = ops::convolution(site.trace, lhs, rhs, &options(&attributes, ty.dtype))?;
+    let found = convolution(site.trace, lhs, rhs, &options(&attributes, ty.dtype))?;
     unmerged(site.trace, found, out, outer, size, &ty)
 }
 
@@ -209,9 +210,9 @@ fn merged(trace: &mut Trace, x: NodeId, axis: usize, groups: i64, size: i64) -> 
     // Moves the batch behind the groups, which are at `axis + 1`.
     let mut order: Vec<i64> = (1..split.len() as i64).collect();
     order.insert(axis + 1, 0);
-    let split = ops::reshape(trace, x, &split)?;
-    let moved = ops::transpose(trace, split, &order)?;
-    ops::reshape(trace, moved, &result)
+    let split = reshape(trace, x, &split)?;
+    let moved = transpose(trace, split, &order)?;
+    reshape(trace, moved, &result)
 }
 
 /// Reverses [`merged`]: splits the batch off an axis of a result of this type, and moves it to the front.
@@ -226,7 +227,7 @@ fn unmerged(trace: &mut Trace, x: NodeId, axis: usize, groups: i64, size: i64, t
     let batch = axis as i64 + 1;
     let mut order = vec![batch];
     order.extend((0..split.len() as i64).filter(|&other| other != batch));
-    let split = ops::reshape(trace, x, &split)?;
-    let moved = ops::transpose(trace, split, &order)?;
-    ops::reshape(trace, moved, &result)
+    let split = reshape(trace, x, &split)?;
+    let moved = transpose(trace, split, &order)?;
+    reshape(trace, moved, &result)
 }

@@ -1,7 +1,12 @@
 //! Activations, normalizations and convolutions of neural networks.
 
-pub mod activation;
-pub mod batch_norm;
-pub mod convolution;
-mod convolution_rules;
-pub mod normalize;
+pub(super) mod activation;
+pub(super) mod batch_norm;
+pub(super) mod convolution;
+pub(super) mod convolution_rules;
+pub(super) mod normalize;
+
+pub use activation::{ActivationOp, activation};
+pub use batch_norm::{batch_norm_grad, batch_norm_inference, batch_norm_training};
+pub use convolution::{ConvolutionAttributes, ConvolutionOptions, convolution};
+pub use normalize::{layer_norm, log_softmax, softmax};

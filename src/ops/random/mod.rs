@@ -1,5 +1,8 @@
 //! Random bits and distributions.
 
-pub mod distributions;
-pub mod random_bits;
-pub mod rng;
+pub(super) mod distributions;
+pub(super) mod random_bits;
+pub(super) mod rng;
+
+pub use distributions::{random_bernoulli, random_bits, random_normal, random_split, random_uniform};
+pub use rng::{RngAlgorithm, RngBitGeneratorAttributes, rng_bit_generator};

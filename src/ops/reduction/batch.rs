@@ -9,9 +9,12 @@ use crate::emit::identity;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Window};
+use crate::ops::control::apply::Applied;
 use crate::ops::control::batch::combiner;
+use crate::ops::creation::constants::constant;
+use crate::ops::elementwise::binary::binary;
 use crate::ops::rules::{Site, zeros};
-use crate::ops::{self, Applied};
+use crate::ops::shape::axes::reshape;
 use crate::types::{Kind, Scalar, TensorType};
 
 /// Batches a reduction over axes.
@@ -20,7 +23,7 @@ pub fn reduce(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
     let ReduceAttributes { axes } = site.attributes();
     let keep_dims = site.ty.dims.len() == site.unbatched_ty(0, mapped).dims.len();
     let axes: Vec<i64> = axes.iter().map(|axis| axis + 1).collect();
-    ops::reduce(site.trace, op, site.operands[0], &axes, keep_dims)
+    super::reduce::reduce(site.trace, op, site.operands[0], &axes, keep_dims)
 }
 
 /// Operands of a reduction by a body, by role.
@@ -57,8 +60,8 @@ fn parts(site: &mut Site, name: &str, mapped: &[bool], size: i64) -> Result<Part
 fn with_inits(site: &mut Site, op: BinaryOp, reduced: NodeId, inits: NodeId, size: i64) -> Result<NodeId> {
     let mut dims = vec![1; site.trace.ty(reduced).dims.len()];
     dims[0] = size;
-    let inits = ops::reshape(site.trace, inits, &dims)?;
-    ops::binary(site.trace, op, reduced, inits)
+    let inits = reshape(site.trace, inits, &dims)?;
+    binary(site.trace, op, reduced, inits)
 }
 
 /// Batches `reduce_with`.
@@ -67,12 +70,12 @@ pub fn reduce_with(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(N
     let axes: Vec<i64> = axes.iter().map(|axis| axis + 1).collect();
     let found = parts(site, "reduce_with", mapped, size)?;
     if let Some(op) = found.varying_init {
-        let reduced = ops::reduce(site.trace, reduction(op), found.arrays[0], &axes, false)?;
+        let reduced = super::reduce::reduce(site.trace, reduction(op), found.arrays[0], &axes, false)?;
         return Ok(vec![(with_inits(site, op, reduced, found.inits[0], size)?, true)]);
     }
     let body = site.bodies[0].clone();
     let applied = Applied { body: &body, captures: &found.captures };
-    let results = ops::reduce_with(site.trace, &applied, &found.arrays, &found.inits, &axes)?;
+    let results = super::reduce_with::reduce_with(site.trace, &applied, &found.arrays, &found.inits, &axes)?;
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 
@@ -91,11 +94,11 @@ pub fn reduce_window(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<
     if let Some(op) = varying_init {
         let dtype = site.trace.node(given).dtype;
         let bits = identity(reduction(op), dtype).to_le_bytes();
-        inits[0] = ops::constant(site.trace, &[], Scalar::from_bytes(dtype, &bits[..dtype.size_bytes()]));
+        inits[0] = constant(site.trace, &[], Scalar::from_bytes(dtype, &bits[..dtype.size_bytes()]));
     }
     let body = site.bodies[0].clone();
     let applied = Applied { body: &body, captures: &captures };
-    let results = ops::reduce_window(site.trace, &applied, &arrays, &inits, &windows)?;
+    let results = super::windows::reduce_window(site.trace, &applied, &arrays, &inits, &windows)?;
     if let Some(op) = varying_init {
         return Ok(vec![(with_inits(site, op, results[0], given, size)?, true)]);
     }
@@ -121,7 +124,8 @@ pub fn select_and_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result
     }
     let bodies = site.bodies.clone();
     let [select, combine] = [0, 1].map(|i| Applied { body: &bodies[i], captures: &[] });
-    let scattered = ops::select_and_scatter(site.trace, &select, &combine, x, source, init, &windows)?;
+    let scattered =
+        super::select_and_scatter::select_and_scatter(site.trace, &select, &combine, x, source, init, &windows)?;
     let result = if mapped[2] { with_inits(site, BinaryOp::Add, scattered, given, size)? } else { scattered };
     Ok(vec![(result, true)])
 }

@@ -5,10 +5,17 @@ use super::reduce::{ReduceAttributes, accumulator};
 use super::reduce_with::ReduceWithAttributes;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace, take_closed_body};
-use crate::ops;
 use crate::ops::control::batch::combiner;
 use crate::ops::control::bodies;
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::reduction::reduce::reduce;
 use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative, sum_dtype, zeros};
+use crate::ops::shape::axes::{broadcast_to, reshape, transpose};
+use crate::ops::shape::rearrange::slice_axis;
+use crate::ops::shape::slicing::pad_scalar;
 use crate::types::{DType, Dims, ScalarValue, TensorType};
 
 /// Records an operation as simpler ones.
@@ -39,7 +46,7 @@ pub fn jvp_of_reduce(site: &mut Site, _: usize, tangent: NodeId) -> Result<Optio
     match reduce_op(site) {
         ReduceOp::Sum => {
             let keep_dims = site.ty.dims.len() == site.operand_ty(0).dims.len();
-            ops::reduce(site.trace, ReduceOp::Sum, tangent, &axes, keep_dims).map(Some)
+            reduce(site.trace, ReduceOp::Sum, tangent, &axes, keep_dims).map(Some)
         }
         ReduceOp::Max | ReduceOp::Min => {
             let result = site.result();
@@ -58,8 +65,8 @@ pub fn vjp_of_reduce(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Opt
     let x = site.operand_ty(0);
     match reduce_op(site) {
         ReduceOp::Sum => {
-            let kept = ops::reshape(site.trace, cotangent, &with_ones(&x.dims, &axes))?;
-            ops::broadcast_to(site.trace, kept, &x.dims).map(Some)
+            let kept = reshape(site.trace, cotangent, &with_ones(&x.dims, &axes))?;
+            broadcast_to(site.trace, kept, &x.dims).map(Some)
         }
         ReduceOp::Max | ReduceOp::Min => {
             let result = site.result();
@@ -67,13 +74,13 @@ pub fn vjp_of_reduce(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Opt
             let mask = extremes(trace, site.operands[0], result, &axes)?;
             let wide = sum_dtype(x.dtype);
             let count = count_where(trace, mask, wide, &axes)?;
-            let kept = ops::reshape(trace, cotangent, &with_ones(&x.dims, &axes))?;
-            let kept = ops::convert(trace, kept, wide);
-            let share = ops::binary(trace, BinaryOp::Divide, kept, count)?;
-            let share = ops::convert(trace, share, x.dtype);
-            let share = ops::broadcast_to(trace, share, &x.dims)?;
+            let kept = reshape(trace, cotangent, &with_ones(&x.dims, &axes))?;
+            let kept = convert(trace, kept, wide);
+            let share = binary(trace, BinaryOp::Divide, kept, count)?;
+            let share = convert(trace, share, x.dtype);
+            let share = broadcast_to(trace, share, &x.dims)?;
             let zero = zeros(trace, &TensorType::new(x.dtype, &[]))?;
-            ops::select(trace, mask, share, zero).map(Some)
+            select(trace, mask, share, zero).map(Some)
         }
         ReduceOp::Product => {
             let first = NodeId(site.trace.len() as u32);
@@ -95,17 +102,17 @@ fn with_ones(dims: &[i64], axes: &[i64]) -> Dims {
 /// Records the mask of elements that are the maximum or minimum over axes, or NaN.
 fn extremes(trace: &mut Trace, x: NodeId, result: NodeId, axes: &[i64]) -> Result<NodeId> {
     let dims = with_ones(&trace.ty(x).dims, axes);
-    let kept = ops::reshape(trace, result, &dims)?;
-    let is_equal = ops::compare(trace, CompareOp::Eq, x, kept)?;
-    let is_nan = ops::compare(trace, CompareOp::Ne, x, x)?;
-    ops::binary(trace, BinaryOp::Or, is_equal, is_nan)
+    let kept = reshape(trace, result, &dims)?;
+    let is_equal = compare(trace, CompareOp::Eq, x, kept)?;
+    let is_nan = compare(trace, CompareOp::Ne, x, x)?;
+    binary(trace, BinaryOp::Or, is_equal, is_nan)
 }
 
 /// Records the number of elements over axes, which are kept, where the mask is true; at least 1.
 fn count_where(trace: &mut Trace, mask: NodeId, dtype: DType, axes: &[i64]) -> Result<NodeId> {
-    let ones = ops::convert(trace, mask, dtype);
-    let count = ops::reduce(trace, ReduceOp::Sum, ones, axes, true)?;
-    ops::binary_scalar(trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)
+    let ones = convert(trace, mask, dtype);
+    let count = reduce(trace, ReduceOp::Sum, ones, axes, true)?;
+    binary_scalar(trace, BinaryOp::Maximum, count, ScalarValue::Signed(1), false)
 }
 
 /// Records the mean over axes of the elements of `x` where the mask is true, in the shape `dims`; 0 where the mask is
@@ -114,13 +121,13 @@ fn mean_where(trace: &mut Trace, mask: NodeId, x: NodeId, axes: &[i64], dims: &[
     let dtype = trace.node(x).dtype;
     let wide = sum_dtype(dtype);
     let count = count_where(trace, mask, wide, axes)?;
-    let x = ops::convert(trace, x, wide);
+    let x = convert(trace, x, wide);
     let zero = zeros(trace, &TensorType::new(wide, &[]))?;
-    let chosen = ops::select(trace, mask, x, zero)?;
-    let total = ops::reduce(trace, ReduceOp::Sum, chosen, axes, true)?;
-    let mean = ops::binary(trace, BinaryOp::Divide, total, count)?;
-    let mean = ops::reshape(trace, mean, dims)?;
-    Ok(ops::convert(trace, mean, dtype))
+    let chosen = select(trace, mask, x, zero)?;
+    let total = reduce(trace, ReduceOp::Sum, chosen, axes, true)?;
+    let mean = binary(trace, BinaryOp::Divide, total, count)?;
+    let mean = reshape(trace, mean, dims)?;
+    Ok(convert(trace, mean, dtype))
 }
 
 /// Records a product over axes as a tree of products, whose derivatives are correct for any number of zeros.
@@ -133,29 +140,29 @@ fn product(site: &mut Site) -> Result<NodeId> {
     let mut dims: Vec<i64> = order.iter().map(|&axis| ty.dims[axis as usize]).collect();
     let mut count: i64 = axes.iter().map(|&axis| ty.dims[axis as usize]).product();
     if count == 0 {
-        return ops::full(trace, &result, ScalarValue::Signed(1));
+        return full(trace, &result, ScalarValue::Signed(1));
     }
     let last = order.len();
     order.extend_from_slice(&axes);
     dims.push(count);
-    let moved = ops::transpose(trace, x, &order)?;
-    let flat = ops::reshape(trace, moved, &dims)?;
-    let mut left = ops::convert(trace, flat, accumulator(ReduceOp::Product, ty.dtype));
+    let moved = transpose(trace, x, &order)?;
+    let flat = reshape(trace, moved, &dims)?;
+    let mut left = convert(trace, flat, accumulator(ReduceOp::Product, ty.dtype));
     let none = vec![0; last + 1];
     while count > 1 {
         let half = count - count / 2;
-        let first = ops::slice_axis(trace, left, last as i64, 0, half, 1)?;
-        let mut second = ops::slice_axis(trace, left, last as i64, half, count, 1)?;
+        let first = slice_axis(trace, left, last as i64, 0, half, 1)?;
+        let mut second = slice_axis(trace, left, last as i64, half, count, 1)?;
         if count % 2 == 1 {
             let mut high = none.clone();
             high[last] = 1;
-            second = ops::pad_scalar(trace, second, ScalarValue::Signed(1), &none, &high, &none)?;
+            second = pad_scalar(trace, second, ScalarValue::Signed(1), &none, &high, &none)?;
         }
-        left = ops::binary(trace, BinaryOp::Multiply, first, second)?;
+        left = binary(trace, BinaryOp::Multiply, first, second)?;
         count = half;
     }
-    let shaped = ops::reshape(trace, left, &result.dims)?;
-    Ok(ops::convert(trace, shaped, result.dtype))
+    let shaped = reshape(trace, left, &result.dims)?;
+    Ok(convert(trace, shaped, result.dtype))
 }
 
 /// Records the tangent of an expansion: it is expanded once, extracted as a body, and recorded again with tangents.
@@ -260,10 +267,10 @@ fn tangent_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Resul
     let trace = &mut *site.trace;
     let dims = trace.ty(value).dims;
     let kept = with_ones(&trace.ty(x).dims, &axes);
-    let index = ops::reshape(trace, index, &kept)?;
-    let is_there = ops::compare(trace, CompareOp::Eq, indices, index)?;
+    let index = reshape(trace, index, &kept)?;
+    let is_there = compare(trace, CompareOp::Eq, indices, index)?;
     let is_extreme = extremes(trace, x, value, &axes)?;
-    let mask = ops::binary(trace, BinaryOp::And, is_there, is_extreme)?;
+    let mask = binary(trace, BinaryOp::And, is_there, is_extreme)?;
     mean_where(trace, mask, tangent, &axes, &dims).map(Some)
 }
 
@@ -284,6 +291,6 @@ fn combined(site: &mut Site) -> Result<NodeId> {
     let ReduceWithAttributes { axes } = site.attributes();
     let op = combiner(&site.bodies[0]).ok_or_else(|| no_derivative("reduce_with"))?;
     let (x, init) = (site.operands[0], site.operands[1]);
-    let reduced = ops::reduce(site.trace, reduction(op), x, &axes, false)?;
-    ops::binary(site.trace, op, reduced, init)
+    let reduced = reduce(site.trace, reduction(op), x, &axes, false)?;
+    binary(site.trace, op, reduced, init)
 }

@@ -1,10 +1,16 @@
 //! Reductions over axes and windows, statistics, cumulative operations.
 
-mod batch;
-mod derivative;
-pub mod reduce;
-pub mod reduce_with;
-pub mod select_and_scatter;
-pub mod statistics;
-mod window_derivative;
-pub mod windows;
+pub(super) mod batch;
+pub(super) mod derivative;
+pub(super) mod reduce;
+pub(super) mod reduce_with;
+pub(super) mod select_and_scatter;
+pub(super) mod statistics;
+pub(super) mod window_derivative;
+pub(super) mod windows;
+
+pub use reduce::{ReduceAttributes, direct_reduce, reduce};
+pub use reduce_with::{ReduceWithAttributes, arg_extreme, reduce_with};
+pub use select_and_scatter::{SelectAndScatterAttributes, select_and_scatter};
+pub use statistics::{logsumexp, mean, standard_deviation, variance};
+pub use windows::{ReduceWindowAttributes, cumulative, reduce_window};

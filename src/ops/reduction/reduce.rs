@@ -7,9 +7,9 @@ use crate::native::{self, Array};
 use crate::ops::definition::{Call, Definition, Native};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
+use crate::ops::infer::{axis_set, inferred_with_arguments, refuse};
 use crate::ops::reduction::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
-use crate::ops::{axis_set, inferred_with_arguments, refuse};
 use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 /// Definition of the reductions in [`ReduceOp`].

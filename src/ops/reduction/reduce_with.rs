@@ -12,8 +12,7 @@ use crate::ops::control::regions::{
 };
 use crate::ops::creation::constants::{constant, full, iota};
 use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
-use crate::ops::distinct_axes;
-use crate::ops::infer::check_index_dtype;
+use crate::ops::infer::{check_index_dtype, distinct_axes};
 use crate::ops::reduction::{batch, derivative};
 use crate::ops::rules::{Batching, Derivative};
 use crate::ops::shape::axes::reshape;

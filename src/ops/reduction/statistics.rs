@@ -5,9 +5,8 @@ use crate::error::Result;
 use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
-use crate::ops::distinct_axes;
 use crate::ops::elementwise::formula::{Expr, check_wide, in_wide};
-use crate::ops::refuse;
+use crate::ops::infer::{distinct_axes, refuse};
 use crate::types::{Axes, TensorType};
 
 /// Table entries of the composed operations.

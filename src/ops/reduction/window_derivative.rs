@@ -7,11 +7,21 @@ use super::select_and_scatter::SelectAndScatterAttributes;
 use super::windows::ReduceWindowAttributes;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, Window, take_body};
+use crate::ops::control::apply::Applied;
 use crate::ops::control::batch::combiner;
 use crate::ops::control::bodies;
+use crate::ops::creation::constants::{constant, full, iota};
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::indexing::dynamic::take;
 use crate::ops::infer::places_dtype;
+use crate::ops::reduction::select_and_scatter::select_and_scatter;
+use crate::ops::reduction::windows::reduce_window;
 use crate::ops::rules::{Forward, Site, add_tangents, no_derivative, sum, sum_dtype, zeros};
-use crate::ops::{self, Applied};
+use crate::ops::shape::axes::{broadcast_to, reshape};
+use crate::ops::shape::rearrange::slice_axis;
+use crate::ops::shape::slicing::pad_scalar;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -31,7 +41,7 @@ fn tangent_of_reduce_window(site: &mut Site, tangents: &[Option<NodeId>]) -> Res
             let of_x = tangents[0].map(|tangent| window_sum(site.trace, tangent, &windows)).transpose()?;
             let Some(of_init) = tangents[1] else { return Ok(of_x) };
             let dims = window_counts(&site.operand_ty(0), &windows);
-            let of_init = ops::broadcast_to(site.trace, of_init, &dims)?;
+            let of_init = broadcast_to(site.trace, of_init, &dims)?;
             add_tangents(site.trace, of_x, Some(of_init))
         }
         Some(BinaryOp::Multiply) => tangent_of(site, tangents, cumulative_product),
@@ -81,9 +91,9 @@ fn window_sum(trace: &mut Trace, x: NodeId, windows: &[Window]) -> Result<NodeId
     let wide = sum_dtype(dtype);
     let body = bodies::combine(BinaryOp::Add, wide)?;
     let zero = zeros(trace, &TensorType::new(wide, &[]))?;
-    let x = ops::convert(trace, x, wide);
-    let sums = ops::reduce_window(trace, &Applied { body: &body, captures: &[] }, &[x], &[zero], windows)?[0];
-    Ok(ops::convert(trace, sums, dtype))
+    let x = convert(trace, x, wide);
+    let sums = reduce_window(trace, &Applied { body: &body, captures: &[] }, &[x], &[zero], windows)?[0];
+    Ok(convert(trace, sums, dtype))
 }
 
 /// Records the transpose of [`window_sum`] over an array of type `x`: each element gets the sum of the cotangents of
@@ -99,8 +109,8 @@ fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, win
         high.push(dilated(dim, window.base_dilation) + span - 1 - dilated(count, window.stride) - before);
         between.push(window.stride - 1);
     }
-    let wide = ops::convert(trace, cotangent, sum_dtype(x.dtype));
-    let padded = ops::pad_scalar(trace, wide, ScalarValue::Signed(0), &low, &high, &between)?;
+    let wide = convert(trace, cotangent, sum_dtype(x.dtype));
+    let padded = pad_scalar(trace, wide, ScalarValue::Signed(0), &low, &high, &between)?;
     let swapped = |window: &Window| Window {
         size: window.size,
         stride: window.base_dilation,
@@ -109,7 +119,7 @@ fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, win
     };
     let swapped: Vec<Window> = windows.iter().map(swapped).collect();
     let sums = window_sum(trace, padded, &swapped)?;
-    Ok(ops::convert(trace, sums, x.dtype))
+    Ok(convert(trace, sums, x.dtype))
 }
 
 /// Recognizes a cumulative reduction: returns the axis, and whether it starts at the end of the axis; without an axis
@@ -141,13 +151,13 @@ fn cumulative_product(site: &mut Site) -> Result<NodeId> {
             edge[axis] = distance;
             let (start, stop) = if reverse { (distance, count) } else { (0, count - distance) };
             let (low, high) = if reverse { (&none, &edge) } else { (&edge, &none) };
-            let others = ops::slice_axis(trace, products, axis as i64, start, stop, 1)?;
-            let moved = ops::pad_scalar(trace, others, ScalarValue::Signed(1), low, high, &none)?;
-            products = ops::binary(trace, BinaryOp::Multiply, products, moved)?;
+            let others = slice_axis(trace, products, axis as i64, start, stop, 1)?;
+            let moved = pad_scalar(trace, others, ScalarValue::Signed(1), low, high, &none)?;
+            products = binary(trace, BinaryOp::Multiply, products, moved)?;
             distance *= 2;
         }
     }
-    ops::binary(trace, BinaryOp::Multiply, products, init)
+    binary(trace, BinaryOp::Multiply, products, init)
 }
 
 /// For each window, the position of one element of an array.
@@ -171,24 +181,24 @@ impl Places {
     ) -> Result<Places> {
         let ty = trace.ty(x);
         let (dtype, count) = (trace.node(nowhere).dtype, ty.elements() as i64);
-        let counted = ops::iota(trace, &TensorType::new(dtype, &[count]), 0)?;
-        let positions = ops::reshape(trace, counted, &ty.dims)?;
+        let counted = iota(trace, &TensorType::new(dtype, &[count]), 0)?;
+        let positions = reshape(trace, counted, &ty.dims)?;
         let applied = Applied { body, captures: &[] };
-        let found = ops::reduce_window(trace, &applied, &[x, positions], &[init, nowhere], windows)?[1];
-        let is_at_start = ops::compare_scalar(trace, CompareOp::Ge, found, ScalarValue::Signed(0), false)?;
-        let is_before_end = ops::compare_scalar(trace, CompareOp::Lt, found, ScalarValue::Signed(count), false)?;
-        let exists = ops::binary(trace, BinaryOp::And, is_at_start, is_before_end)?;
+        let found = reduce_window(trace, &applied, &[x, positions], &[init, nowhere], windows)?[1];
+        let is_at_start = compare_scalar(trace, CompareOp::Ge, found, ScalarValue::Signed(0), false)?;
+        let is_before_end = compare_scalar(trace, CompareOp::Lt, found, ScalarValue::Signed(count), false)?;
+        let exists = binary(trace, BinaryOp::And, is_at_start, is_before_end)?;
         let first = zeros(trace, &TensorType::new(dtype, &[]))?;
-        Ok(Places { at: ops::select(trace, exists, found, first)?, exists })
+        Ok(Places { at: select(trace, exists, found, first)?, exists })
     }
 
     /// Records the elements of `x` at the places; 0 for windows without one.
     fn take(&self, trace: &mut Trace, x: NodeId) -> Result<NodeId> {
         let ty = trace.ty(x);
-        let flat = ops::reshape(trace, x, &[ty.elements() as i64])?;
-        let taken = ops::take(trace, flat, self.at, 0)?;
+        let flat = reshape(trace, x, &[ty.elements() as i64])?;
+        let taken = take(trace, flat, self.at, 0)?;
         let zero = zeros(trace, &TensorType::new(ty.dtype, &[]))?;
-        ops::select(trace, self.exists, taken, zero)
+        select(trace, self.exists, taken, zero)
     }
 }
 
@@ -212,12 +222,12 @@ fn tangent_of_extreme(
         return Ok(None);
     }
     if ty.dtype.kind() == Kind::Float8 {
-        (x, init) = (ops::convert(trace, x, DType::F32), ops::convert(trace, init, DType::F32));
+        (x, init) = (convert(trace, x, DType::F32), convert(trace, init, DType::F32));
     }
     let place = places_dtype(ty.elements() as i64);
     let body = bodies::extreme(trace.node(x).dtype, place, greatest)?;
     // The initial value loses against an equal element, because its position is the greatest.
-    let nowhere = ops::constant(trace, &[], worst(place, false));
+    let nowhere = constant(trace, &[], worst(place, false));
     let places = Places::find(trace, &body, x, init, nowhere, windows)?;
     places.take(trace, tangent).map(Some)
 }
@@ -240,11 +250,11 @@ pub fn jvp_of_select_and_scatter(site: &mut Site, tangents: &[Option<NodeId>]) -
         Some(of_source) => {
             let bodies = site.bodies.clone();
             let [select, combine] = [0, 1].map(|i| Applied { body: &bodies[i], captures: &[] });
-            ops::select_and_scatter(site.trace, &select, &combine, x, of_source, of_init, &windows)?
+            select_and_scatter(site.trace, &select, &combine, x, of_source, of_init, &windows)?
         }
         None => {
             let dims = site.operand_ty(0).dims;
-            ops::broadcast_to(site.trace, of_init, &dims)?
+            broadcast_to(site.trace, of_init, &dims)?
         }
     };
     Ok(of_first(site, Some(tangent)))
@@ -269,7 +279,7 @@ pub fn vjp_of_select_and_scatter(
         let ty = site.operand_ty(0);
         let place = places_dtype(ty.elements() as i64);
         let body = preferring(&site.bodies[0], ty.dtype, place)?;
-        let nowhere = ops::full(site.trace, &TensorType::new(place, &[]), ScalarValue::Signed(-1))?;
+        let nowhere = full(site.trace, &TensorType::new(place, &[]), ScalarValue::Signed(-1))?;
         let places = Places::find(site.trace, &body, x, init, nowhere, &windows)?;
         gradients[1] = Some(places.take(site.trace, cotangent)?);
     }
@@ -286,21 +296,21 @@ fn check_sum(site: &Site) -> Result<()> {
     }
 }
 
-/// Returns the reducer of elements and their positions that selects as `select_and_scatter` does: `select` is passed
+/// Returns the reducer of elements and their positions that selects as `select_and_scatter` does: `selection` is passed
 /// the element at the lower position first, and padding (at negative positions) is selected only if there is no
 /// element.
-fn preferring(select: &Body, dtype: DType, place: DType) -> Result<Arc<Body>> {
+fn preferring(selection: &Body, dtype: DType, place: DType) -> Result<Arc<Body>> {
     let mut trace = Trace::new();
     let t = &mut trace;
     let [a, i, b, j] = [dtype, place, dtype, place].map(|dtype| t.parameter(TensorType::new(dtype, &[])));
-    let in_order = ops::compare(t, CompareOp::Le, i, j)?;
-    let (first, second) = (ops::select(t, in_order, a, b)?, ops::select(t, in_order, b, a)?);
-    let stays = t.replay(select, &[first, second])?[0];
-    let fits = ops::compare(t, CompareOp::Eq, stays, in_order)?;
-    let a_is = ops::compare_scalar(t, CompareOp::Ge, i, ScalarValue::Signed(0), false)?;
-    let b_is = ops::compare_scalar(t, CompareOp::Ge, j, ScalarValue::Signed(0), false)?;
-    let with_b = ops::binary(t, BinaryOp::And, fits, a_is)?;
-    let takes_a = ops::select(t, b_is, with_b, a_is)?;
-    let results = [ops::select(t, takes_a, a, b)?, ops::select(t, takes_a, i, j)?];
+    let in_order = compare(t, CompareOp::Le, i, j)?;
+    let (first, second) = (select(t, in_order, a, b)?, select(t, in_order, b, a)?);
+    let stays = t.replay(selection, &[first, second])?[0];
+    let fits = compare(t, CompareOp::Eq, stays, in_order)?;
+    let a_is = compare_scalar(t, CompareOp::Ge, i, ScalarValue::Signed(0), false)?;
+    let b_is = compare_scalar(t, CompareOp::Ge, j, ScalarValue::Signed(0), false)?;
+    let with_b = binary(t, BinaryOp::And, fits, a_is)?;
+    let takes_a = select(t, b_is, with_b, a_is)?;
+    let results = [select(t, takes_a, a, b)?, select(t, takes_a, i, j)?];
     Ok(take_body(&trace, &[a, i, b, j], &results)?.0)
 }

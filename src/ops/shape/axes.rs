@@ -6,9 +6,9 @@ use crate::error::Result;
 use crate::ir::{Arguments, NodeId, Op, Trace, attributes};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
+use crate::ops::infer::{distinct_axes, inferred_with_arguments};
 use crate::ops::rules::Batching;
 use crate::ops::shape::rules;
-use crate::ops::{distinct_axes, inferred_with_arguments};
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
 
 /// Definition of `reshape`: elements in row-major order, in the node's shape.

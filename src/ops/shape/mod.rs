@@ -1,6 +1,10 @@
 //! Operations that rearrange elements: reshapes, transposes, slices, concatenation, padding.
 
-pub mod axes;
-pub mod rearrange;
-pub mod rules;
-pub mod slicing;
+pub(super) mod axes;
+pub(super) mod rearrange;
+pub(super) mod rules;
+pub(super) mod slicing;
+
+pub use axes::{ReverseAttributes, TransposeAttributes, broadcast_to, reshape, reverse, transpose};
+pub use rearrange::{expand_dims, flip, repeat, roll, slice_axis, split, split_equally, squeeze, stack, tile};
+pub use slicing::{ConcatenateAttributes, PadAttributes, SliceAttributes, concatenate, pad, pad_scalar, slice};

@@ -5,9 +5,8 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 use crate::ops::definition::Composed;
-use crate::ops::distinct_axes;
-use crate::ops::shape::axes::reverse;
-use crate::ops::shape::axes::{broadcast_to, reshape};
+use crate::ops::infer::distinct_axes;
+use crate::ops::shape::axes::{broadcast_to, reshape, reverse};
 use crate::ops::shape::slicing::{concatenate, slice};
 use crate::types::{Dims, MAX_RANK, TensorType, element_count, normalize_axis};
 

@@ -1,9 +1,13 @@
 //! Sorting, top-k and binary search.
 
-pub mod keys;
-pub mod ordered_bits;
-pub mod packed;
-pub mod sort;
-pub mod sort_rules;
-pub mod top_k;
-pub mod unique;
+pub(super) mod keys;
+pub(super) mod ordered_bits;
+pub(super) mod packed;
+pub(super) mod sort;
+pub(super) mod sort_rules;
+pub(super) mod top_k;
+pub(super) mod unique;
+
+pub use sort::{SortAttributes, argsort, sort, sort_along};
+pub use top_k::{TopKAttributes, top_k, top_k_total_order};
+pub use unique::{searchsorted, unique};

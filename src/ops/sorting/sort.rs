@@ -149,7 +149,7 @@ pub fn argsort(
 /// Returns an error for complex numbers, which have no order.
 pub(in crate::ops) fn check_ordered(name: &str, operand: &str, ty: &TensorType) -> Result<()> {
     match ty.dtype.kind() {
-        Kind::Complex => Err(crate::ops::refuse(name, operand, ty, "pred, integers and floats")),
+        Kind::Complex => Err(crate::ops::infer::refuse(name, operand, ty, "pred, integers and floats")),
         _ => Ok(()),
     }
 }

@@ -3,7 +3,6 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, ScatterOp, Trace};
-use crate::ops::common_dtype;
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, nothing};
@@ -14,7 +13,7 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::index_combine;
 use crate::ops::indexing::dynamic::take;
 use crate::ops::indexing::selection::{are_there, check_fill, check_size, flat, places_of};
-use crate::ops::infer::{check_index_dtype, places_dtype};
+use crate::ops::infer::{check_index_dtype, common_dtype, places_dtype};
 use crate::ops::reduction::windows::cumulative;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::{concatenate, slice};

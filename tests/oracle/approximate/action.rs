@@ -9,9 +9,10 @@ use crate::record::{binary, binary_scalar, on, reduce};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp};
+use lazyxla::testing::ops::{creation, elementwise, linalg, nn, reduction, shape};
+use lazyxla::testing::sync;
 use lazyxla::testing::tensor::{self, assign, create, shard, snapshot};
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
-use lazyxla::testing::{ops, sync};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::fmt;
@@ -175,7 +176,7 @@ impl Action {
             Deed::Select => self.select(world, &a),
             Deed::Concatenate => {
                 let b = world.pick_where(self.tensors[1], |trio| trio.ty.dtype == a.ty.dtype).unwrap_or(a.clone());
-                let joined = |x, y| on([x, y], |t, list| ops::concatenate(t, &list, 0));
+                let joined = |x, y| on([x, y], |t, list| shape::concatenate(t, &list, 0));
                 let join = |x: &Host, y: &Host| Host::new(joined(x.handle(), y.handle()));
                 let (x, y) = (&a.bounded, &b.bounded);
                 let bounded =
@@ -212,7 +213,7 @@ impl Action {
             }
             Deed::Cumulative if rank > 0 => {
                 let (axis, reverse) = (i64::from(first) % rank as i64, second >= 128);
-                let act = |x| on([x], |t, [x]| ops::cumulative(t, ReduceOp::Sum, x, axis, reverse));
+                let act = |x| on([x], |t, [x]| reduction::cumulative(t, ReduceOp::Sum, x, axis, reverse));
                 world.both(dtype, x.linear(a.ty.dims[axis as usize] as f64, r, act), |n| act(a.of(n)))
             }
             Deed::Reduce if is_complex => self.reduce(world, a, ReduceOp::Sum),
@@ -229,7 +230,7 @@ impl Action {
                 let to = DTYPES[first as usize % 7];
                 let of_target = Rounding::of(to);
                 let bounded = x.moved(snapshot).and_then(|x| x.rounded(1.0, of_target));
-                world.both(to, bounded, |n| on([a.of(n)], |t, [x]| Ok(ops::convert(t, x, to))))
+                world.both(to, bounded, |n| on([a.of(n)], |t, [x]| Ok(elementwise::convert(t, x, to))))
             }
             _ => self.composed(world, a),
         }
@@ -264,31 +265,33 @@ impl Action {
         match self.kind {
             Deed::Softmax => {
                 let bounded = rounded(x.softmax(axis, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::softmax(t, x, axis)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::softmax(t, x, axis)))
             }
             Deed::LogSoftmax => {
                 let bounded = rounded(x.log_softmax(axis, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::log_softmax(t, x, axis)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::log_softmax(t, x, axis)))
             }
             Deed::LogSumExp => {
                 let bounded = rounded(x.logsumexp(&axes, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::logsumexp(t, x, &axes, true)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| reduction::logsumexp(t, x, &axes, true)))
             }
             Deed::LayerNorm if !axes.is_empty() => {
                 let bounded = rounded(x.layer_norm(&axes, 1e-3, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::layer_norm(t, x, &axes, None, None, 1e-3)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::layer_norm(t, x, &axes, None, None, 1e-3)))
             }
             Deed::Moment if first < 86 => {
                 let bounded = rounded(x.mean(&axes, keep, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::mean(t, x, &axes, keep)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| reduction::mean(t, x, &axes, keep)))
             }
             Deed::Moment if first < 172 => {
                 let bounded = rounded(x.variance(&axes, 0.0, keep, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::variance(t, x, &axes, 0.0, keep)))
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| reduction::variance(t, x, &axes, 0.0, keep)))
             }
             Deed::Moment => {
                 let bounded = rounded(x.standard_deviation(&axes, 0.0, keep, inner));
-                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| ops::standard_deviation(t, x, &axes, 0.0, keep)))
+                world.both(dtype, bounded, |n| {
+                    on([a.of(n)], |t, [x]| reduction::standard_deviation(t, x, &axes, 0.0, keep))
+                })
             }
             _ => Ok(()),
         }
@@ -303,12 +306,12 @@ impl Action {
         match self.kind {
             Deed::Matmul => {
                 let terms = a.ty.dims.last().copied().unwrap_or(1) as f64;
-                let act = |x, y| on([x, y], |t, [x, y]| ops::matmul(t, x, y));
+                let act = |x, y| on([x, y], |t, [x, y]| linalg::matmul(t, x, y));
                 world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
             }
             Deed::Einsum => {
                 let text = equation(&a.ty, &b.ty, self.numbers[0]);
-                let act = |x, y| on([x, y], |t, list| ops::einsum(t, text, &list));
+                let act = |x, y| on([x, y], |t, list| linalg::einsum(t, text, &list));
                 world.both(dtype, x.product(y, terms, r, act), |n| act(a.of(n), b.of(n)))
             }
             Deed::Convolution => {
@@ -357,7 +360,7 @@ impl Action {
 fn of_scalar(world: &Approximate, a: &Trio, op: BinaryOp, value: f64, r: Rounding) -> Result<Bounded> {
     let native = world.native;
     let scalar = TensorType::new(DType::F64, &[]);
-    let full = |value| Host::new(create(native, |t| ops::full(t, &scalar, ScalarValue::Float(value))));
+    let full = |value| Host::new(create(native, |t| creation::full(t, &scalar, ScalarValue::Float(value))));
     let y = Bounded { value: full(value)?, error: full(0.0)? };
     match op {
         BinaryOp::Add => a.bounded.plus(&y, r),

@@ -5,8 +5,9 @@ use crate::record::{binary, binary_scalar, on, reduce, unary};
 use lazyxla::testing::device::{self, TensorHandle};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::ops::elementwise;
+use lazyxla::testing::tensor;
 use lazyxla::testing::types::{DType, Kind, ScalarValue};
-use lazyxla::testing::{ops, tensor};
 
 /// A native tensor that is released on drop.
 pub struct Host(TensorHandle);
@@ -173,7 +174,7 @@ impl Bounded {
     pub fn where_greater(&self, other: &Bounded, [x, y]: [&Bounded; 2], r: Rounding) -> Result<Bounded> {
         let difference = x.value.minus(&y.value)?;
         let zero = ScalarValue::Float(0.0);
-        let pred = on([difference.0], |t, [x]| ops::compare_scalar(t, CompareOp::Gt, x, zero, false));
+        let pred = on([difference.0], |t, [x]| elementwise::compare_scalar(t, CompareOp::Gt, x, zero, false));
         let value = selected(&Host::new(pred)?, &self.value, &other.value)?;
         let doubt = x.error.plus(&y.error)?.shifted(2.0 * r.tiny)?;
         let undecided = tensor::compare(CompareOp::Le, difference.size()?.0, doubt.0);

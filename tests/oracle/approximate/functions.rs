@@ -4,8 +4,9 @@ use super::bounded::{Bounded, Host, Rounding};
 use crate::record::{binary_scalar, on, unary};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, ReduceOp, UnaryOp};
-use lazyxla::testing::ops::{self, ActivationOp, SpecialOp, UnaryFunction};
+use lazyxla::testing::ir::{BinaryOp, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
+use lazyxla::testing::ops::nn::{self, ActivationOp};
+use lazyxla::testing::ops::{elementwise, reduction};
 use lazyxla::testing::types::ScalarValue;
 
 /// An elementwise function.
@@ -64,8 +65,8 @@ impl Function {
         match self {
             Function::Unary(op) => unary(op, x),
             Function::Composed(function) => unary(function, x),
-            Function::Activation(op) => on([x], |t, [x]| ops::activation(t, op, x)),
-            Function::Special(op) => on([x], |t, [x]| ops::special(t, op, x)),
+            Function::Activation(op) => on([x], |t, [x]| nn::activation(t, op, x)),
+            Function::Special(op) => on([x], |t, [x]| elementwise::special(t, op, x)),
         }
     }
 }
@@ -98,7 +99,7 @@ impl Bounded {
 
     pub fn mean(&self, axes: &[i64], keep: bool, r: Rounding) -> Result<Bounded> {
         let count = self.count(axes)?;
-        self.linear(count + 2.0, r, |x| on([x], |t, [x]| ops::mean(t, x, axes, keep)))
+        self.linear(count + 2.0, r, |x| on([x], |t, [x]| reduction::mean(t, x, axes, keep)))
     }
 
     fn deviations(&self, axes: &[i64], r: Rounding) -> Result<Bounded> {

@@ -12,8 +12,9 @@ use lazyxla::testing::device::{self, Device, TensorHandle};
 use lazyxla::testing::env::{DeviceKind, Environment};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::mesh::Sharding;
+use lazyxla::testing::ops::elementwise;
 use lazyxla::testing::types::{DType, Kind, Scalar, ScalarValue, TensorType};
-use lazyxla::testing::{ops, sync, tensor};
+use lazyxla::testing::{sync, tensor};
 use std::cell::Cell;
 use std::fmt::Write;
 use std::rc::Rc;
@@ -145,7 +146,7 @@ impl<'a> Approximate<'a> {
             })
             .collect();
         let exact = Host::new(sync::from_host(self.native, ty, &bytes))?;
-        let value = Host::new(on([exact.handle()], |t, [x]| Ok(ops::convert(t, x, wide(ty.dtype)))))?;
+        let value = Host::new(on([exact.handle()], |t, [x]| Ok(elementwise::convert(t, x, wide(ty.dtype)))))?;
         let error = value.size()?.scaled(0.0)?.shifted(Rounding::of(ty.dtype).tiny)?;
         Ok((bytes, Bounded { value, error }))
     }

@@ -11,8 +11,9 @@ use lazyxla::testing::computation::{self, Computation};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::testing::ops::elementwise;
+use lazyxla::testing::tensor;
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
-use lazyxla::testing::{ops, tensor};
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +101,7 @@ fn branch(twin: &mut Twin, action: &Action, a: Pair, ty: &TensorType) -> Outcome
         let (a, b) = (world.of(a), world.of(b));
         let (first, second) = (with_capture(BinaryOp::Maximum, a, a)?, given(a)?);
         // The argument is a if pred is true, and b otherwise: the first branch returns max(a, a) = a, the second b.
-        let greater = scratch.keep(on([pred, a, b], |t, [pred, a, b]| ops::select(t, pred, a, b))?);
+        let greater = scratch.keep(on([pred, a, b], |t, [pred, a, b]| elementwise::select(t, pred, a, b))?);
         Ok(computation::branch(pred, &first, &second, &[greater])?[0])
     })
 }
@@ -125,7 +126,7 @@ fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> 
 fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Result<Vec<TensorHandle>> {
     let types = [TensorType::new(DType::S32, &[]), ty.clone()];
     let times = ScalarValue::Signed(times);
-    let below: Recorded = &|p| on([p[0]], |t, [x]| ops::compare_scalar(t, CompareOp::Lt, x, times, false));
+    let below: Recorded = &|p| on([p[0]], |t, [x]| elementwise::compare_scalar(t, CompareOp::Lt, x, times, false));
     let next: Recorded = &|p| binary_scalar(BinaryOp::Add, p[0], ScalarValue::Signed(1), false);
     let twice: Recorded = &|p| binary(BinaryOp::Add, p[1], p[1]);
     let (goes_on, body) = (traced(world.device, &types, &[below])?, traced(world.device, &types, &[next, twice])?);

@@ -7,7 +7,8 @@ use crate::record::on;
 use crate::scratch::Scratch;
 use lazyxla::testing::device::{Device, TensorHandle};
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ops::{self, RngAlgorithm};
+use lazyxla::testing::ops::creation;
+use lazyxla::testing::ops::random::{self, RngAlgorithm};
 use lazyxla::testing::sync;
 use lazyxla::testing::tensor::create;
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
@@ -67,23 +68,27 @@ impl Creation {
             }
             Creation::Full => {
                 let value = if dtype == DType::F8E8M0FNU { one } else { ScalarValue::Signed(seed % 2) };
-                twin.moved(1.0, |world| create(world.device, |t| ops::full(t, &ty, value)))
+                twin.moved(1.0, |world| create(world.device, |t| creation::full(t, &ty, value)))
             }
-            Creation::Iota => twin.computed(4.0, |world| create(world.device, |t| ops::iota(t, &ty, seed % 4 - 1))),
+            Creation::Iota => {
+                twin.computed(4.0, |world| create(world.device, |t| creation::iota(t, &ty, seed % 4 - 1)))
+            }
             Creation::Eye => {
                 let (rows, columns, k) = (seed % 4, seed / 4 % 4, seed / 16 % 5 - 2);
-                twin.computed(1.0, |world| create(world.device, |t| ops::eye(t, dtype, rows, columns, k)))
+                twin.computed(1.0, |world| create(world.device, |t| creation::eye(t, dtype, rows, columns, k)))
             }
             Creation::Arange => {
                 let (start, step) = (seed % 8, [1, 2, -1][more as usize % 3]);
                 let numbers = [start, start + 5 * step, step].map(ScalarValue::Signed);
-                twin.computed(20.0, |world| create(world.device, |t| ops::arange(t, dtype, numbers)))
+                twin.computed(20.0, |world| create(world.device, |t| creation::arange(t, dtype, numbers)))
             }
             Creation::Linspace => {
                 // The step is 1, so all numbers are exact in every dtype.
                 let (start, gaps) = (seed % 8, [1, 2, 4][more as usize % 3]);
                 let ends = [start, start + gaps].map(ScalarValue::Signed);
-                twin.computed(20.0, |world| create(world.device, |t| ops::linspace(t, dtype, ends, gaps + 1, true)))
+                twin.computed(20.0, |world| {
+                    create(world.device, |t| creation::linspace(t, dtype, ends, gaps + 1, true))
+                })
             }
             Creation::OneHot => {
                 let Some(indices) = twin.pick_where(action.tensors[1], |pair| pair.dtype().is_integer()) else {
@@ -95,7 +100,7 @@ impl Creation {
                 }
                 let depth = 1 + seed / 8 % 4;
                 twin.computed(1.0, |world| {
-                    on([world.of(indices)], |t, [indices]| ops::one_hot(t, indices, depth, axis, dtype))
+                    on([world.of(indices)], |t, [indices]| creation::one_hot(t, indices, depth, axis, dtype))
                 })
             }
             Creation::RngBitGenerator => {
@@ -106,8 +111,8 @@ impl Creation {
                     let mut scratch = Scratch::default();
                     let state = TensorType::new(DType::U64, &[words]);
                     let value = ScalarValue::Signed(more.into());
-                    let state = scratch.keep(create(world.device, |t| ops::full(t, &state, value))?);
-                    on([state], |t, [state]| ops::rng_bit_generator(t, algorithm, state, &ty)).map(Vec::from)
+                    let state = scratch.keep(create(world.device, |t| creation::full(t, &state, value))?);
+                    on([state], |t, [state]| random::rng_bit_generator(t, algorithm, state, &ty)).map(Vec::from)
                 };
                 twin.several(act, |_, _| Some(ANY))
             }
@@ -123,12 +128,12 @@ impl Creation {
         let algorithm = [RngAlgorithm::ThreeFry, RngAlgorithm::Philox][more as usize % 2];
         let key = TensorType::new(DType::U32, &[2]);
         let mut scratch = Scratch::default();
-        let key = scratch.keep(create(device, |t| ops::full(t, &key, ScalarValue::Signed(seed)))?);
+        let key = scratch.keep(create(device, |t| creation::full(t, &key, ScalarValue::Signed(seed)))?);
         on([key], |t, [key]| match self {
-            Creation::RandomBits => ops::random_bits(t, algorithm, key, ty),
-            Creation::RandomUniform => ops::random_uniform(t, algorithm, key, ty, 0.0, 1.0),
-            Creation::RandomBernoulli => ops::random_bernoulli(t, algorithm, key, f64::from(more) / 255.0, &ty.dims),
-            _ => ops::random_split(t, algorithm, key, i64::from(more % 4)),
+            Creation::RandomBits => random::random_bits(t, algorithm, key, ty),
+            Creation::RandomUniform => random::random_uniform(t, algorithm, key, ty, 0.0, 1.0),
+            Creation::RandomBernoulli => random::random_bernoulli(t, algorithm, key, f64::from(more) / 255.0, &ty.dims),
+            _ => random::random_split(t, algorithm, key, i64::from(more % 4)),
         })
     }
 }

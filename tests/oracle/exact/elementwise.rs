@@ -7,8 +7,10 @@ use crate::record::{binary, binary_scalar, on};
 use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-use lazyxla::testing::ops::{self, ActivationOp, BinaryFunction, Side, UnaryFunction, UnaryMember};
+use lazyxla::testing::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, UnaryFunction, UnaryOp};
+use lazyxla::testing::ops::control;
+use lazyxla::testing::ops::elementwise::{self, Side, UnaryMember};
+use lazyxla::testing::ops::nn::{self, ActivationOp};
 use lazyxla::testing::tensor::{self, record_optional};
 use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
@@ -91,7 +93,8 @@ impl Elementwise {
             Elementwise::Barrier => {
                 let b = twin.pick(action.tensors[1]).unwrap_or(a);
                 let bounds = [a.bound, b.bound];
-                let act = |world: World| on([world.of(a), world.of(b)], |t, list| ops::optimization_barrier(t, &list));
+                let act =
+                    |world: World| on([world.of(a), world.of(b)], |t, list| control::optimization_barrier(t, &list));
                 twin.several(act, |i, _| Some(bounds[i]))
             }
             Elementwise::Select => select(twin, action, a),
@@ -113,26 +116,26 @@ impl Elementwise {
             Elementwise::CompareScalar => {
                 let (op, value) = (member(CompareOp::ALL, choice), ScalarValue::Signed(i64::from(more % 8) - 3));
                 twin.computed(1.0, |world| {
-                    on([world.of(a)], |t, [x]| ops::compare_scalar(t, op, x, value, more >= 128))
+                    on([world.of(a)], |t, [x]| elementwise::compare_scalar(t, op, x, value, more >= 128))
                 })
             }
             Elementwise::Activation => {
                 let op = member(&[ActivationOp::Relu, ActivationOp::Relu6], choice);
-                twin.computed(a.bound.max(6.0), |world| on([world.of(a)], |t, [x]| ops::activation(t, op, x)))
+                twin.computed(a.bound.max(6.0), |world| on([world.of(a)], |t, [x]| nn::activation(t, op, x)))
             }
             Elementwise::ClampScalars => {
                 let bound = |number: u8| (number < 192).then_some(ScalarValue::Signed(i64::from(number % 7) - 3));
                 twin.computed(a.bound.max(3.0), |world| {
-                    on([world.of(a)], |t, [x]| ops::clamp_scalars(t, bound(choice), x, bound(more)))
+                    on([world.of(a)], |t, [x]| elementwise::clamp_scalars(t, bound(choice), x, bound(more)))
                 })
             }
-            Elementwise::Real => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| ops::real(t, x))),
-            Elementwise::Imag => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| ops::imag(t, x))),
+            Elementwise::Real => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| elementwise::real(t, x))),
+            Elementwise::Imag => twin.computed(a.bound, |world| on([world.of(a)], |t, [x]| elementwise::imag(t, x))),
             Elementwise::ReducePrecision => {
                 // With this many exponent bits no value overflows or becomes denormal.
                 let (exponent, mantissa) = (8 + i64::from(choice % 4), i64::from(more % 12));
                 twin.computed(2.0 * a.bound, |world| {
-                    on([world.of(a)], |t, [x]| ops::reduce_precision(t, x, exponent, mantissa))
+                    on([world.of(a)], |t, [x]| elementwise::reduce_precision(t, x, exponent, mantissa))
                 })
             }
             _ => convert(twin, a, dtype(choice)),
@@ -187,12 +190,12 @@ impl Elementwise {
                 twin.computed(1.0, |world| tensor::compare(op, world.of(a), world.of(b)))
             }
             Elementwise::Complex => twin.computed(a.bound.max(b.bound), |world| {
-                on([world.of(a), world.of(b)], |t, [a, b]| ops::complex(t, a, b))
+                on([world.of(a), world.of(b)], |t, [a, b]| elementwise::complex(t, a, b))
             }),
             _ => {
                 let bound = a.bound.max(b.bound).max(c.bound);
                 let operands = |world: World| [a, b, c].map(|pair| world.of(pair));
-                twin.computed(bound, |world| on(operands(world), |t, [a, b, c]| ops::clamp(t, a, b, c)))
+                twin.computed(bound, |world| on(operands(world), |t, [a, b, c]| elementwise::clamp(t, a, b, c)))
             }
         }
     }
@@ -275,7 +278,7 @@ fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
         let tensors = [("on_true", on_true), ("on_false", on_false)];
         record_optional([("pred", world.of(pred))], tensors, |t, [pred], nodes| {
             let side = |node: Option<NodeId>| node.map_or(scalar, Side::Tensor);
-            ops::select_sides(t, pred, [side(nodes[0]), side(nodes[1])])
+            elementwise::select_sides(t, pred, [side(nodes[0]), side(nodes[1])])
         })
     };
     twin.moved(b.bound.max(2.0), act)
@@ -299,7 +302,7 @@ fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
 }
 
 fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
-    on([x], |t, [x]| Ok(ops::convert(t, x, to)))
+    on([x], |t, [x]| Ok(elementwise::convert(t, x, to)))
 }
 
 /// Returns a tensor's absolute values, and the scratch that keeps them alive.
@@ -311,7 +314,7 @@ fn positive(x: TensorHandle) -> Result<(TensorHandle, Scratch)> {
 
 /// Bitcasts of floats are of their absolute values, since zeros may have either sign.
 fn bitcast(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
-    let cast = |x: TensorHandle| on([x], |t, [x]| ops::bitcast_convert(t, x, to));
+    let cast = |x: TensorHandle| on([x], |t, [x]| elementwise::bitcast_convert(t, x, to));
     if !is_floating(a.dtype()) || a.dtype() == to {
         return twin.moved(if a.dtype() == to { a.bound } else { ANY }, |world| cast(world.of(a)));
     }

@@ -10,7 +10,8 @@ use lazyxla::testing::computation;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ScatterOp};
-use lazyxla::testing::ops::{self, Promises};
+use lazyxla::testing::ops::indexing::{self, Promises};
+use lazyxla::testing::ops::{elementwise, shape};
 use lazyxla::testing::tensor::{record_list, snapshot};
 use lazyxla::testing::types::{DType, Kind, TensorType, integer_limits};
 
@@ -51,7 +52,7 @@ impl Indexing {
                     let mut scratch = Scratch::default();
                     let starts = starts(world, &mut scratch, &ty, second, given)?;
                     record_list([("x", world.of(a))], ("starts", &starts), |t, [x], starts| {
-                        ops::dynamic_slice(t, x, starts, &sizes)
+                        indexing::dynamic_slice(t, x, starts, &sizes)
                     })
                 };
                 twin.moved(a.bound, act)
@@ -64,7 +65,7 @@ impl Indexing {
                     let starts = starts(world, &mut scratch, &ty, second, given)?;
                     let operands = [("x", world.of(a)), ("update", world.of(b))];
                     record_list(operands, ("starts", &starts), |t, [x, update], starts| {
-                        ops::dynamic_update_slice(t, x, update, starts)
+                        indexing::dynamic_update_slice(t, x, update, starts)
                     })
                 };
                 twin.moved(a.bound.max(b.bound), act)
@@ -89,10 +90,10 @@ impl Indexing {
                 let act = |world: World| {
                     // As many slices as there are indices, taken from the reversed tensor.
                     let mut scratch = Scratch::default();
-                    let turned = scratch.keep(on([world.of(a)], |t, [x]| ops::reverse(t, x, &[axis]))?);
+                    let turned = scratch.keep(on([world.of(a)], |t, [x]| shape::reverse(t, x, &[axis]))?);
                     let source = scratch.keep(taken(turned, world.of(indices), axis)?);
                     on([world.of(a), world.of(indices), source], |t, [x, indices, source]| {
-                        ops::index_combine(t, op, x, axis, indices, source)
+                        indexing::index_combine(t, op, x, axis, indices, source)
                     })
                 };
                 if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }
@@ -124,7 +125,7 @@ impl Indexing {
             return twin.moved(a.bound, |world| {
                 let mut scratch = Scratch::default();
                 let indices = indices(world, &mut scratch)?;
-                on([world.of(a), indices], |t, [x, indices]| ops::take_along_axis(t, x, indices, axis))
+                on([world.of(a), indices], |t, [x, indices]| indexing::take_along_axis(t, x, indices, axis))
             });
         }
         if index.bound > limit(a.dtype()) {
@@ -136,7 +137,7 @@ impl Indexing {
             let indices = indices(world, &mut scratch)?;
             let updates = scratch.keep(converted(indices, a.dtype())?);
             on([world.of(a), indices, updates], |t, [x, indices, updates]| {
-                ops::scatter_along(t, op, x, indices, updates, axis)
+                indexing::scatter_along(t, op, x, indices, updates, axis)
             })
         })
     }
@@ -152,7 +153,9 @@ impl Indexing {
         }
         let (numbers, sizes) = dimension_numbers(&ty, &index_type, action.numbers);
         let slices = |world: World| {
-            on([world.of(a), world.of(indices)], |t, [x, indices]| ops::gather(t, x, indices, &numbers, &sizes, false))
+            on([world.of(a), world.of(indices)], |t, [x, indices]| {
+                indexing::gather(t, x, indices, &numbers, &sizes, false)
+            })
         };
         if let Indexing::Gather = self {
             return twin.moved(a.bound, slices);
@@ -182,11 +185,11 @@ impl Indexing {
 }
 
 fn taken(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
-    on([x, indices], |t, [x, indices]| ops::take(t, x, indices, axis))
+    on([x, indices], |t, [x, indices]| indexing::take(t, x, indices, axis))
 }
 
 fn converted(x: TensorHandle, to: DType) -> Result<TensorHandle> {
-    on([x], |t, [x]| Ok(ops::convert(t, x, to)))
+    on([x], |t, [x]| Ok(elementwise::convert(t, x, to)))
 }
 
 /// A tensor that is the start index of the first axis, in half of the cases where there is one.

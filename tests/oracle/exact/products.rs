@@ -7,7 +7,9 @@ use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::BinaryOp;
-use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes};
+use lazyxla::testing::ops::linalg::{self, DotAxes};
+use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
+use lazyxla::testing::ops::{creation, elementwise, shape};
 use lazyxla::testing::tensor::snapshot;
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
@@ -49,8 +51,8 @@ impl Product {
     fn of_two(self, world: World, pairs: [Pair; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]) -> Result<TensorHandle> {
         let [a, b] = pairs.map(|pair| world.of(pair));
         match self {
-            Product::Matmul => on([a, b], |t, [a, b]| ops::matmul(t, a, b)),
-            Product::Einsum => on([a, b], |t, list| ops::einsum(t, equation(ta, tb, n[0]), &list)),
+            Product::Matmul => on([a, b], |t, [a, b]| linalg::matmul(t, a, b)),
+            Product::Einsum => on([a, b], |t, list| linalg::einsum(t, equation(ta, tb, n[0]), &list)),
             Product::DotGeneral => dot_general([a, b], [ta, tb], n),
             Product::Convolution => convolution([a, b], [ta, tb], n),
             Product::Narrow => narrow(a, ta, n),
@@ -63,28 +65,28 @@ impl Product {
 fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> {
     let dtype = if ty.dtype.kind() == Kind::Complex { ty.dtype } else { DType::F32 };
     on([a], |t, [a]| {
-        let a = ops::convert(t, a, dtype);
-        let column = ops::reshape(t, a, &[ty.elements() as i64, 1])?;
-        let inputs = ops::iota(t, &TensorType::new(dtype, &[1, 32]), 1)?;
-        let outputs = ops::iota(t, &TensorType::new(dtype, &[1, 2]), 1)?;
-        let outputs = ops::binary_scalar(t, BinaryOp::Add, outputs, ScalarValue::Signed(1), false)?;
-        let x = ops::binary(t, BinaryOp::Multiply, column, inputs)?;
-        let g = ops::binary(t, BinaryOp::Multiply, column, outputs)?;
+        let a = elementwise::convert(t, a, dtype);
+        let column = shape::reshape(t, a, &[ty.elements() as i64, 1])?;
+        let inputs = creation::iota(t, &TensorType::new(dtype, &[1, 32]), 1)?;
+        let outputs = creation::iota(t, &TensorType::new(dtype, &[1, 2]), 1)?;
+        let outputs = elementwise::binary_scalar(t, BinaryOp::Add, outputs, ScalarValue::Signed(1), false)?;
+        let x = elementwise::binary(t, BinaryOp::Multiply, column, inputs)?;
+        let g = elementwise::binary(t, BinaryOp::Multiply, column, outputs)?;
         let product = if n[0] < 128 {
-            let x = ops::transpose(t, x, &[1, 0])?;
-            ops::matmul(t, x, g)?
+            let x = shape::transpose(t, x, &[1, 0])?;
+            linalg::matmul(t, x, g)?
         } else {
             // With one axis of rows, or two.
             let (x, g, rows): (_, _, &[i64]) = if n[2] < 128 {
                 (x, g, &[0])
             } else {
-                (ops::expand_dims(t, x, &[0])?, ops::expand_dims(t, g, &[0])?, &[0, 1])
+                (shape::expand_dims(t, x, &[0])?, shape::expand_dims(t, g, &[0])?, &[0, 1])
             };
             let axes = DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: rows, rhs_contracting: rows };
-            ops::dot_general(t, x, g, &axes, None)?
+            linalg::dot_general(t, x, g, &axes, None)?
         };
         let first = i64::from(n[1]) % 30;
-        ops::slice(t, product, &[first, 0], &[first + 3, 2], &[1, 1])
+        shape::slice(t, product, &[first, 0], &[first + 3, 2], &[1, 1])
     })
 }
 
@@ -127,7 +129,7 @@ fn dot_general([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8; 4]
         DType::U8 => Some(DType::U32),
         _ => None,
     };
-    on([a, b], |t, [a, b]| ops::dot_general(t, a, b, &axes, wider.filter(|_| n[2] < 128)))
+    on([a, b], |t, [a, b]| linalg::dot_general(t, a, b, &axes, wider.filter(|_| n[2] < 128)))
 }
 
 /// Convolution with one spatial axis, of arrays as they are or reshaped: without batch and features, or with them and
@@ -146,7 +148,7 @@ pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8
     for ((x, ty), shape) in operands.iter_mut().zip([ta, tb]).zip(shapes) {
         let made = match ty.dims.len() {
             3 if n[3] >= 192 => snapshot(*x)?,
-            _ => on([*x], |t, [x]| ops::reshape(t, x, &shape))?,
+            _ => on([*x], |t, [x]| shape::reshape(t, x, &shape))?,
         };
         *x = scratch.keep(made);
     }
@@ -161,7 +163,7 @@ pub fn convolution([a, b]: [TensorHandle; 2], [ta, tb]: [&TensorType; 2], n: [u8
         batch_groups,
         ..ConvolutionOptions::default()
     };
-    on(operands, |t, [a, b]| ops::convolution(t, a, b, &options))
+    on(operands, |t, [a, b]| nn::convolution(t, a, b, &options))
 }
 
 /// Shapes of an array and a kernel with so many elements, for a convolution in these numbers of feature groups and

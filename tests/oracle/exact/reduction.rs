@@ -10,7 +10,7 @@ use lazyxla::testing::computation::{self, Computation};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, Window};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::elementwise;
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +78,7 @@ impl Reduction {
                     let maxima = reduce_window(world, a, BinaryOp::Maximum, &windows, specials)?.remove(0);
                     let source = scratch.keep(maxima);
                     let init = scratch.scalar(world.device, ty.dtype, 1)?;
-                    let compare = |x, y| on([x, y], |t, [x, y]| ops::compare(t, op, x, y));
+                    let compare = |x, y| on([x, y], |t, [x, y]| elementwise::compare(t, op, x, y));
                     let select = of_two_scalars(world.device, ty.dtype, compare)?;
                     let add = of_op(world, ty.dtype, BinaryOp::Add)?;
                     computation::select_and_scatter(&select, &add, world.of(a), source, init, &windows)

@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{CompareOp, ScatterOp};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{elementwise, indexing, shape, sorting};
 use lazyxla::testing::tensor::{numbered, record_optional};
 use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
@@ -47,7 +47,7 @@ impl Selection {
         let size = i64::from(first % 9);
         match self {
             Selection::Nonzero => {
-                let act = |world: World| on([world.of(a)], |t, [x]| ops::nonzero(t, x, size, 7, DType::S32));
+                let act = |world: World| on([world.of(a)], |t, [x]| indexing::nonzero(t, x, size, 7, DType::S32));
                 twin.several(act, |_, _| Some(PLACES))
             }
             Selection::MaskSelect => {
@@ -58,9 +58,9 @@ impl Selection {
                     let mut scratch = Scratch::default();
                     let fill = scratch.scalar(world.device, ty.dtype, 1)?;
                     let zero = scratch.scalar(world.device, ty.dtype, 0)?;
-                    let mask = on([world.of(a), zero], |t, [x, zero]| ops::compare(t, CompareOp::Ne, x, zero));
+                    let mask = on([world.of(a), zero], |t, [x, zero]| elementwise::compare(t, CompareOp::Ne, x, zero));
                     let operands = [world.of(a), scratch.keep(mask?), fill];
-                    on(operands, |t, [x, mask, fill]| ops::mask_select(t, x, mask, size, fill, DType::S64))
+                    on(operands, |t, [x, mask, fill]| indexing::mask_select(t, x, mask, size, fill, DType::S64))
                         .map(Vec::from)
                 };
                 twin.several(act, |i, _| Some([a.bound.max(1.0), PLACES][i]))
@@ -73,7 +73,7 @@ impl Selection {
                         _ => Some(scratch.scalar(world.device, ty.dtype, 1)?),
                     };
                     record_optional([("x", world.of(a))], [("fill", fill)], |t, [x], fill| {
-                        ops::unique(t, x, size, fill[0], DType::S32)
+                        sorting::unique(t, x, size, fill[0], DType::S32)
                     })
                     .map(Vec::from)
                 };
@@ -86,10 +86,10 @@ impl Selection {
                 }
                 let act = |world: World| {
                     let mut scratch = Scratch::default();
-                    let row = on([world.of(a)], |t, [x]| ops::reshape(t, x, &[ty.elements() as i64]));
-                    let sorted = on([scratch.keep(row?)], |t, [x]| ops::sort_along(t, x, 0, false, true));
+                    let row = on([world.of(a)], |t, [x]| shape::reshape(t, x, &[ty.elements() as i64]));
+                    let sorted = on([scratch.keep(row?)], |t, [x]| sorting::sort_along(t, x, 0, false, true));
                     on([scratch.keep(sorted?), world.of(b)], |t, [sorted, values]| {
-                        ops::searchsorted(t, sorted, values, second % 2 == 1, DType::S32)
+                        sorting::searchsorted(t, sorted, values, second % 2 == 1, DType::S32)
                     })
                 };
                 twin.computed(PLACES, act)
@@ -102,7 +102,7 @@ impl Selection {
                     let mut scratch = Scratch::default();
                     let value = scratch.value(world.device, ty.dtype, ScalarValue::Unsigned(u64::from(third % 2)))?;
                     on([world.of(a), value], |t, [x, value]| {
-                        ops::slice_assign(t, x, &starts, &ty.dims, &strides, value)
+                        indexing::slice_assign(t, x, &starts, &ty.dims, &strides, value)
                     })
                 };
                 twin.moved(a.bound.max(1.0), act)
@@ -133,7 +133,7 @@ impl Selection {
         if let Selection::Index = self {
             return twin.moved(a.bound, |world| {
                 record_optional([("x", world.of(a))], numbered("indices", &indices(world)), |t, [x], indices| {
-                    ops::index(t, x, indices)
+                    indexing::index(t, x, indices)
                 })
             });
         }
@@ -143,7 +143,7 @@ impl Selection {
             let value = scratch.scalar(world.device, ty.dtype, 1)?;
             let operands = [("x", world.of(a)), ("values", value)];
             record_optional(operands, numbered("indices", &indices(world)), |t, [x, values], indices| {
-                ops::index_put(t, op, x, indices, values)
+                indexing::index_put(t, op, x, indices, values)
             })
         };
         if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }

@@ -6,7 +6,7 @@ use crate::record::on;
 use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{creation, shape};
 use lazyxla::testing::types::TensorType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,9 +66,9 @@ impl Shape {
                 let bound = a.bound.max(b.bound).max(c.bound);
                 let list = |world: World| [a, b, c].map(|pair| world.of(pair));
                 if let Shape::Stack = self {
-                    return twin.moved(bound, |world| on(list(world), |t, list| ops::stack(t, &list, axis)));
+                    return twin.moved(bound, |world| on(list(world), |t, list| shape::stack(t, &list, axis)));
                 }
-                twin.moved(bound, |world| on(list(world), |t, list| ops::concatenate(t, &list, axis)))
+                twin.moved(bound, |world| on(list(world), |t, list| shape::concatenate(t, &list, axis)))
             }
             Shape::Split => {
                 let size = ty.dims.get(axis as usize).copied().unwrap_or(2);
@@ -78,8 +78,8 @@ impl Shape {
                 let count = 1 + numbers[1] as usize % 3;
                 let act = |world: World| {
                     on([world.of(a)], |t, [x]| match sizes {
-                        Some(sizes) => ops::split(t, x, sizes, axis),
-                        None => ops::split_equally(t, x, count, axis),
+                        Some(sizes) => shape::split(t, x, sizes, axis),
+                        None => shape::split_equally(t, x, count, axis),
                     })
                 };
                 twin.several(act, |_, _| Some(a.bound))
@@ -100,11 +100,11 @@ impl Shape {
         let some: Vec<i64> = (0..rank as i64).filter(|axis| second >> axis & 1 == 1).collect();
         let ones = || (0..rank as i64).filter(|&axis| ty.dims[axis as usize] == 1 || second == 0).collect::<Vec<_>>();
         match self {
-            Shape::Reshape => on([x], |t, [x]| ops::reshape(t, x, wanted)),
-            Shape::BroadcastTo => on([x], |t, [x]| ops::broadcast_to(t, x, wanted)),
+            Shape::Reshape => on([x], |t, [x]| shape::reshape(t, x, wanted)),
+            Shape::BroadcastTo => on([x], |t, [x]| shape::broadcast_to(t, x, wanted)),
             Shape::Transpose => {
                 let turned: Vec<i64> = (0..rank as i64).map(|i| (i + first) % rank as i64).collect();
-                on([x], |t, [x]| ops::transpose(t, x, &turned))
+                on([x], |t, [x]| shape::transpose(t, x, &turned))
             }
             Shape::Slice => {
                 let part = |axis: usize| i64::from(numbers[axis % 4]);
@@ -112,24 +112,24 @@ impl Shape {
                 let limits: Vec<i64> =
                     (0..rank).map(|i| starts[i] + part(i) / 16 % (ty.dims[i] - starts[i] + 1)).collect();
                 let strides: Vec<i64> = (0..rank).map(|i| 1 + part(i) % 3).collect();
-                on([x], |t, [x]| ops::slice(t, x, &starts, &limits, &strides))
+                on([x], |t, [x]| shape::slice(t, x, &starts, &limits, &strides))
             }
             Shape::SliceAxis => {
                 let (start, stop, step) = (second % 8 - 4, third % 8 - 2, [1, 2, -1, -2][first as usize / 64]);
-                on([x], |t, [x]| ops::slice_axis(t, x, axis, start, stop, step))
+                on([x], |t, [x]| shape::slice_axis(t, x, axis, start, stop, step))
             }
-            Shape::Reverse => on([x], |t, [x]| ops::reverse(t, x, &some)),
-            Shape::Flip => on([x], |t, [x]| ops::flip(t, x, &some)),
-            Shape::Roll => on([x], |t, [x]| ops::roll(t, x, &vec![third % 9 - 4; some.len()], &some)),
+            Shape::Reverse => on([x], |t, [x]| shape::reverse(t, x, &some)),
+            Shape::Flip => on([x], |t, [x]| shape::flip(t, x, &some)),
+            Shape::Roll => on([x], |t, [x]| shape::roll(t, x, &vec![third % 9 - 4; some.len()], &some)),
             Shape::Tile => {
                 let repeats: Vec<i64> = (0..rank as i64 + third % 2).map(|i| second >> (2 * (i % 4)) & 3).collect();
-                on([x], |t, [x]| ops::tile(t, x, &repeats))
+                on([x], |t, [x]| shape::tile(t, x, &repeats))
             }
-            Shape::Repeat => on([x], |t, [x]| ops::repeat(t, x, second % 4, axis)),
-            Shape::Squeeze => on([x], |t, [x]| ops::squeeze(t, x, &ones())),
-            Shape::ExpandDims => on([x], |t, [x]| ops::expand_dims(t, x, &[first % (rank as i64 + 1)])),
-            Shape::Tril => on([x], |t, [x]| ops::tril(t, x, second % 5 - 2)),
-            Shape::Triu => on([x], |t, [x]| ops::triu(t, x, second % 5 - 2)),
+            Shape::Repeat => on([x], |t, [x]| shape::repeat(t, x, second % 4, axis)),
+            Shape::Squeeze => on([x], |t, [x]| shape::squeeze(t, x, &ones())),
+            Shape::ExpandDims => on([x], |t, [x]| shape::expand_dims(t, x, &[first % (rank as i64 + 1)])),
+            Shape::Tril => on([x], |t, [x]| creation::tril(t, x, second % 5 - 2)),
+            Shape::Triu => on([x], |t, [x]| creation::triu(t, x, second % 5 - 2)),
             _ => unreachable!("of several tensors"),
         }
     }
@@ -146,6 +146,6 @@ fn pad(twin: &mut Twin, a: Pair, ty: &TensorType, numbers: [u8; 4]) -> Outcome {
     twin.moved(a.bound.max(1.0), |world| {
         let mut scratch = Scratch::default();
         let value = scratch.scalar(world.device, dtype, 1)?;
-        on([world.of(a), value], |t, [x, value]| ops::pad(t, x, value, &low, &high, &interior))
+        on([world.of(a), value], |t, [x, value]| shape::pad(t, x, value, &low, &high, &interior))
     })
 }

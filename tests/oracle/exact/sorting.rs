@@ -8,7 +8,7 @@ use crate::scratch::traced;
 use lazyxla::testing::computation;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::ir::{CompareOp, ReduceOp};
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::{elementwise, reduction, sorting};
 use lazyxla::testing::types::{DType, TensorType};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,20 +42,19 @@ impl Sorting {
         let axis = i64::from(first) % rank - rank * i64::from(first >= 128);
         let (up, index) = (second < 128, [DType::S32, DType::S64, DType::U8][third as usize % 3]);
         match self {
-            Sorting::SortAlong => {
-                twin.moved(a.bound, |world| on([world.of(a)], |t, [x]| ops::sort_along(t, x, axis, up, third >= 128)))
-            }
+            Sorting::SortAlong => twin
+                .moved(a.bound, |world| on([world.of(a)], |t, [x]| sorting::sort_along(t, x, axis, up, third >= 128))),
             // In an order that is not stable, the indices of equal elements are not defined.
             Sorting::Argsort => {
-                twin.computed(16.0, |world| on([world.of(a)], |t, [x]| ops::argsort(t, x, axis, up, true, index)))
+                twin.computed(16.0, |world| on([world.of(a)], |t, [x]| sorting::argsort(t, x, axis, up, true, index)))
             }
             Sorting::ArgExtreme => twin.computed(16.0, |world| {
-                on([world.of(a)], |t, [x]| ops::arg_extreme(t, x, axis, third >= 128, up, index))
+                on([world.of(a)], |t, [x]| reduction::arg_extreme(t, x, axis, third >= 128, up, index))
             }),
             Sorting::TopK => {
                 let k = i64::from(second) % 4;
                 let act =
-                    |world: World| on([world.of(a)], |t, [x]| ops::top_k(t, x, k, axis, up, index)).map(Vec::from);
+                    |world: World| on([world.of(a)], |t, [x]| sorting::top_k(t, x, k, axis, up, index)).map(Vec::from);
                 twin.several(act, |i, _| Some([a.bound, 16.0][i]))
             }
             Sorting::Sort => sort(twin, action, a, axis, up),
@@ -63,7 +62,9 @@ impl Sorting {
                 let op = ReduceOp::ALL[second as usize % ReduceOp::ALL.len()];
                 let length = ty.dims.get((axis.rem_euclid(rank)) as usize).copied().unwrap_or(1);
                 let bound = reduced(op, a, length as usize);
-                twin.computed(bound, |world| on([world.of(a)], |t, [x]| ops::cumulative(t, op, x, axis, third >= 128)))
+                twin.computed(bound, |world| {
+                    on([world.of(a)], |t, [x]| reduction::cumulative(t, op, x, axis, third >= 128))
+                })
             }
         }
     }
@@ -88,7 +89,7 @@ fn sort(twin: &mut Twin, action: &Action, a: Pair, axis: i64, up: bool) -> Outco
     let scalars = [a, a, b, b].map(|pair| TensorType::new(pair.dtype(), &[]));
     let op = if up { CompareOp::Lt } else { CompareOp::Gt };
     let act = |world: World| {
-        let compare = |p: &[TensorHandle]| on([p[0], p[1]], |t, [x, y]| ops::compare(t, op, x, y));
+        let compare = |p: &[TensorHandle]| on([p[0], p[1]], |t, [x, y]| elementwise::compare(t, op, x, y));
         let comes_first = traced(world.device, &scalars, &[&compare])?;
         computation::sort(&comes_first, &[world.of(a), world.of(b)], axis, true)
     };

@@ -5,8 +5,11 @@ use crate::control::{conditional, while_loop};
 use crate::draw::Draw;
 use crate::einsum;
 use crate::indexed::{dynamic_slice, dynamic_update_slice, gather, scatter};
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
-use lazyxla::testing::ops::{self, ConvolutionOptions, DotAxes, RngAlgorithm, SpecialOp};
+use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, SpecialOp, Trace, UnaryOp};
+use lazyxla::testing::ops::linalg::{self, DotAxes};
+use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
+use lazyxla::testing::ops::random::{self, RngAlgorithm};
+use lazyxla::testing::ops::{creation, elementwise, reduction, shape, sorting};
 use lazyxla::testing::types::{DType, TensorType};
 use lazyxla_xla_rs::element_type;
 use xla::{RandomAlgorithm, XlaBuilder, XlaComputation, XlaOp};
@@ -25,7 +28,7 @@ fn unary(op: UnaryOp, theirs: fn(&XlaOp) -> xla::Result<XlaOp>) -> Case {
     case(op.name(), move |draw| {
         let mut both = Both::new();
         let x = both.operand(&draw.ty());
-        both.ours(|trace| Ok(vec![ops::unary(trace, op, x.node)?]));
+        both.ours(|trace| Ok(vec![elementwise::unary(trace, op, x.node)?]));
         both.theirs(theirs(&x.op));
         both
     })
@@ -47,11 +50,11 @@ fn of_two(
 }
 
 fn binary(op: BinaryOp, theirs: fn(&XlaOp, &XlaOp) -> xla::Result<XlaOp>) -> Case {
-    of_two(op.name(), move |trace, a, b| ops::binary(trace, op, a, b), theirs)
+    of_two(op.name(), move |trace, a, b| elementwise::binary(trace, op, a, b), theirs)
 }
 
 fn compare(op: CompareOp, theirs: fn(&XlaOp, &XlaOp) -> xla::Result<XlaOp>) -> Case {
-    of_two(op.name(), move |trace, a, b| ops::compare(trace, op, a, b), theirs)
+    of_two(op.name(), move |trace, a, b| elementwise::compare(trace, op, a, b), theirs)
 }
 
 /// All cases.
@@ -97,8 +100,8 @@ pub fn all() -> Vec<Case> {
         compare(CompareOp::Lt, XlaOp::lt),
     ];
     all.extend([
-        case("real", |draw| part(draw, ops::real, XlaOp::real)),
-        case("imag", |draw| part(draw, ops::imag, XlaOp::imag)),
+        case("real", |draw| part(draw, elementwise::real, XlaOp::real)),
+        case("imag", |draw| part(draw, elementwise::imag, XlaOp::imag)),
     ]);
     all.extend([case("select", select), case("clamp", clamp), case("convert", convert)]);
     all.extend([case("reshape", reshape), case("broadcast_to", broadcast_to), case("transpose", transpose)]);
@@ -117,7 +120,7 @@ pub fn all() -> Vec<Case> {
     all.push(case("rng_bit_generator", rng_bit_generator));
     all.extend([case("while", while_loop), case("conditional", conditional)]);
     all.extend([case("einsum1", einsum::of_one), case("einsum2", einsum::of_two)]);
-    let erf = |trace: &mut Trace, x: NodeId| ops::special(trace, SpecialOp::Erf, x);
+    let erf = |trace: &mut Trace, x: NodeId| elementwise::special(trace, SpecialOp::Erf, x);
     all.push(case("erf", move |draw| part(draw, erf, XlaOp::erf)));
     all
 }
@@ -140,7 +143,7 @@ fn select(draw: &mut Draw) -> Both {
     let pred = TensorType { dtype: DType::Pred, dims: ty.dims.clone() };
     let pred = if draw.one_in(3) { draw.like(&pred) } else { pred };
     let (p, a, b) = (both.operand(&pred), both.operand(&ty), both.operand(&draw.like(&ty)));
-    both.ours(|trace| Ok(vec![ops::select(trace, p.node, a.node, b.node)?]));
+    both.ours(|trace| Ok(vec![elementwise::select(trace, p.node, a.node, b.node)?]));
     both.theirs(p.op.select(&a.op, &b.op));
     both
 }
@@ -154,7 +157,7 @@ fn clamp(draw: &mut Draw) -> Both {
     };
     let (low, high) = (bound(draw), bound(draw));
     let (low, x, high) = (both.operand(&low), both.operand(&ty), both.operand(&high));
-    both.ours(|trace| Ok(vec![ops::clamp(trace, low.node, x.node, high.node)?]));
+    both.ours(|trace| Ok(vec![elementwise::clamp(trace, low.node, x.node, high.node)?]));
     both.theirs(x.op.clamp(&low.op, &high.op));
     both
 }
@@ -163,7 +166,7 @@ fn convert(draw: &mut Draw) -> Both {
     let mut both = Both::new();
     let (x, dtype) = (both.operand(&draw.ty()), draw.dtype());
     both.arguments = format!("to {dtype}");
-    both.ours(|trace| Ok(vec![ops::convert(trace, x.node, dtype)]));
+    both.ours(|trace| Ok(vec![elementwise::convert(trace, x.node, dtype)]));
     both.theirs(x.op.convert(element_type(dtype).primitive_type()));
     both
 }
@@ -182,7 +185,7 @@ fn reshape(draw: &mut Draw) -> Both {
         }
     }
     both.arguments = format!("to {dims:?}");
-    both.ours(|trace| Ok(vec![ops::reshape(trace, x.node, &dims)?]));
+    both.ours(|trace| Ok(vec![shape::reshape(trace, x.node, &dims)?]));
     both.theirs(x.op.reshape(&dims));
     both
 }
@@ -198,7 +201,7 @@ fn broadcast_to(draw: &mut Draw) -> Both {
         dims.insert(0, draw.between(0, 3));
     }
     both.arguments = format!("to {dims:?}");
-    both.ours(|trace| Ok(vec![ops::broadcast_to(trace, x.node, &dims)?]));
+    both.ours(|trace| Ok(vec![shape::broadcast_to(trace, x.node, &dims)?]));
     let first = dims.len() as i64 - x.ty.dims.len() as i64;
     let axes: Vec<i64> = (first..dims.len() as i64).collect();
     both.theirs(x.op.broadcast_in_dim(&dims, &axes));
@@ -212,7 +215,7 @@ fn transpose(draw: &mut Draw) -> Both {
     let count = if draw.one_in(8) { rank.saturating_sub(1) } else { rank };
     let permutation = draw.axes(rank, count);
     both.arguments = format!("{permutation:?}");
-    both.ours(|trace| Ok(vec![ops::transpose(trace, x.node, &permutation)?]));
+    both.ours(|trace| Ok(vec![shape::transpose(trace, x.node, &permutation)?]));
     both.theirs(x.op.transpose(&permutation));
     both
 }
@@ -223,7 +226,7 @@ fn reverse(draw: &mut Draw) -> Both {
     let count = draw.below(3) as usize;
     let axes = draw.axes(x.ty.dims.len(), count);
     both.arguments = format!("{axes:?}");
-    both.ours(|trace| Ok(vec![ops::reverse(trace, x.node, &axes)?]));
+    both.ours(|trace| Ok(vec![shape::reverse(trace, x.node, &axes)?]));
     both.theirs(x.op.rev(&axes));
     both
 }
@@ -238,7 +241,7 @@ fn slice(draw: &mut Draw) -> Both {
     both.arguments = format!("axis {axis} {start}:{limit}:{stride}");
     let (mut starts, mut limits, mut strides) = (vec![0; rank], dims.to_vec(), vec![1; rank]);
     (starts[axis], limits[axis], strides[axis]) = (start, limit, stride);
-    both.ours(|trace| Ok(vec![ops::slice(trace, x.node, &starts, &limits, &strides)?]));
+    both.ours(|trace| Ok(vec![shape::slice(trace, x.node, &starts, &limits, &strides)?]));
     both.theirs(x.op.slice_in_dim(start, limit, stride, axis as i64));
     both
 }
@@ -259,7 +262,7 @@ fn concatenate(draw: &mut Draw) -> Both {
     both.arguments = format!("axis {axis}");
     let nodes: Vec<NodeId> = all.iter().map(|operand| operand.node).collect();
     let rest: Vec<XlaOp> = all[1..].iter().map(|operand| operand.op.clone()).collect();
-    both.ours(|trace| Ok(vec![ops::concatenate(trace, &nodes, axis)?]));
+    both.ours(|trace| Ok(vec![shape::concatenate(trace, &nodes, axis)?]));
     both.theirs(all[0].op.concat_in_dim(&rest, axis));
     both
 }
@@ -275,7 +278,7 @@ fn pad(draw: &mut Draw) -> Both {
     let interior: Vec<i64> = (0..rank).map(|_| draw.between(least, 2)).collect();
     both.arguments = format!("{low:?} {high:?} {interior:?}");
     let config: Vec<(i64, i64, i64)> = (0..rank).map(|i| (low[i], high[i], interior[i])).collect();
-    both.ours(|trace| Ok(vec![ops::pad(trace, x.node, value.node, &low, &high, &interior)?]));
+    both.ours(|trace| Ok(vec![shape::pad(trace, x.node, value.node, &low, &high, &interior)?]));
     both.theirs(x.op.pad(&value.op, &config));
     both
 }
@@ -286,7 +289,7 @@ fn iota(draw: &mut Draw) -> Both {
     let rank = ty.dims.len() as i64;
     let axis = if draw.one_in(8) { draw.between(0, 4) } else { draw.between(0, (rank - 1).max(0)) };
     both.arguments = format!("{ty} axis {axis}");
-    both.ours(|trace| Ok(vec![ops::iota(trace, &ty, axis)?]));
+    both.ours(|trace| Ok(vec![creation::iota(trace, &ty, axis)?]));
     both.theirs(both.builder.iota(element_type(ty.dtype), &ty.dims, axis));
     both
 }
@@ -304,7 +307,7 @@ fn reduce(draw: &mut Draw, op: ReduceOp) -> Both {
     let count = draw.between(1, 3) as usize;
     let axes = draw.axes(x.ty.dims.len(), count);
     both.arguments = format!("axes {axes:?}");
-    both.ours(|trace| Ok(vec![ops::reduce(trace, op, x.node, &axes, false)?]));
+    both.ours(|trace| Ok(vec![reduction::reduce(trace, op, x.node, &axes, false)?]));
     let combine = [XlaOp::add_, XlaOp::mul_, XlaOp::max, XlaOp::min, XlaOp::and, XlaOp::or][op as usize - 1];
     let init = both.builder.zero(element_type(x.ty.dtype));
     let made = combiner(x.ty.dtype, combine).and_then(|computation| x.op.reduce(init?, computation, &axes, false));
@@ -339,7 +342,7 @@ fn dot_general(draw: &mut Draw) -> Both {
         "batching {:?} {:?} contracting {:?} {:?}",
         axes.lhs_batching, axes.rhs_batching, axes.lhs_contracting, axes.rhs_contracting
     );
-    both.ours(|trace| Ok(vec![ops::dot_general(trace, l.node, r.node, &axes, None)?]));
+    both.ours(|trace| Ok(vec![linalg::dot_general(trace, l.node, r.node, &axes, None)?]));
     both.theirs(l.op.dot_general(
         &r.op,
         axes.lhs_contracting,
@@ -393,7 +396,7 @@ fn convolution(draw: &mut Draw) -> Both {
         sums_batch: false,
         dtype: None,
     };
-    both.ours(|trace| Ok(vec![ops::convolution(trace, l.node, r.node, &options)?]));
+    both.ours(|trace| Ok(vec![nn::convolution(trace, l.node, r.node, &options)?]));
     let axes: Vec<i64> = (2..spatial as i64 + 2).collect();
     let padding: Vec<(i64, i64)> = low.iter().copied().zip(high.iter().copied()).collect();
     both.theirs(l.op.conv_general_dilated(
@@ -424,7 +427,7 @@ fn sort(draw: &mut Draw) -> Both {
     let rank = x.ty.dims.len() as i64;
     let axis = if draw.one_in(10) { draw.between(-1, 4) } else { draw.between(0, (rank - 1).max(0)) };
     both.arguments = format!("axis {axis}");
-    both.ours(|trace| Ok(vec![ops::sort_along(trace, x.node, axis, false, true)?]));
+    both.ours(|trace| Ok(vec![sorting::sort_along(trace, x.node, axis, false, true)?]));
     both.theirs(x.op.sort_asc(axis, true));
     both
 }
@@ -434,7 +437,7 @@ fn top_k(draw: &mut Draw) -> Both {
     let x = both.operand(&draw.ty());
     let (k, greatest) = (draw.between(0, 5), draw.one_in(2));
     both.arguments = format!("k {k} greatest {greatest}");
-    both.ours(|trace| Ok(ops::top_k(trace, x.node, k, -1, greatest, DType::S32)?.to_vec()));
+    both.ours(|trace| Ok(sorting::top_k(trace, x.node, k, -1, greatest, DType::S32)?.to_vec()));
     both.theirs(x.op.top_k(k, greatest));
     both
 }
@@ -450,7 +453,7 @@ fn rng_bit_generator(draw: &mut Draw) -> Both {
         false => (RngAlgorithm::Philox, RandomAlgorithm::Philox),
     };
     both.arguments = format!("{ours:?} {ty}");
-    both.ours(|trace| Ok(ops::rng_bit_generator(trace, ours, state.node, &ty)?.to_vec()));
+    both.ours(|trace| Ok(random::rng_bit_generator(trace, ours, state.node, &ty)?.to_vec()));
     both.theirs(state.op.rng_bit_generator(theirs, element_type(ty.dtype), &ty.dims));
     both
 }

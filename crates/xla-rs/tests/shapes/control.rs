@@ -4,7 +4,8 @@ use crate::both::{Both, Operand};
 use crate::draw::Draw;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{Body, NodeId, Trace, take_body};
-use lazyxla::testing::ops::{self, Applied};
+use lazyxla::testing::ops::control::{self, Applied};
+use lazyxla::testing::ops::creation;
 use lazyxla::testing::types::{DType, ScalarValue, TensorType};
 use lazyxla_xla_rs::element_type;
 use std::fmt;
@@ -41,7 +42,7 @@ impl Signature {
             results.push(match self.source(ty) {
                 Some(index) => parameters[index],
                 // f8e8m0fnu has no 0.
-                None => ops::full(&mut trace, ty, ScalarValue::Signed(1))?,
+                None => creation::full(&mut trace, ty, ScalarValue::Signed(1))?,
             });
         }
         Ok(take_body(&trace, &parameters, &results).unwrap().0)
@@ -140,7 +141,7 @@ pub fn while_loop(draw: &mut Draw) -> Both {
         let (condition, body) = (condition.body()?, body.body()?);
         let condition = Applied { body: &condition, captures: &[] };
         let body = Applied { body: &body, captures: &[] };
-        ops::while_loop(trace, &condition, &body, &nodes(&init))
+        control::while_loop(trace, &condition, &body, &nodes(&init))
     });
     let of_condition = Bare { parameter: bare, result: condition.results.len() == 1 };
     let made = condition.computation(of_condition).and_then(|condition| {
@@ -169,7 +170,7 @@ pub fn conditional(draw: &mut Draw) -> Both {
         let (on_true, on_false) = (on_true.body()?, on_false.body()?);
         let on_true = Applied { body: &on_true, captures: &[] };
         let on_false = Applied { body: &on_false, captures: &[] };
-        ops::branch(trace, pred.node, &on_true, &on_false, &nodes(&arguments))
+        control::branch(trace, pred.node, &on_true, &on_false, &nodes(&arguments))
     });
     let made = gathered(&both, &arguments, bare.parameter).and_then(|argument| {
         let (on_true, on_false) = (on_true.computation(bare)?, on_false.computation(bare)?);

@@ -2,7 +2,7 @@
 
 use crate::both::Both;
 use crate::draw::Draw;
-use lazyxla::testing::ops;
+use lazyxla::testing::ops::linalg;
 use lazyxla::testing::types::TensorType;
 
 const LETTERS: [char; 4] = ['i', 'j', 'k', 'B'];
@@ -88,7 +88,7 @@ pub fn of_one(draw: &mut Draw) -> Both {
     let dtype = draw.of_rank(0).dtype;
     let x = both.operand(&TensorType::new(dtype, &terms[0].dims));
     let text = equation(draw, &terms);
-    both.ours(|trace| Ok(vec![ops::einsum(trace, &text, &[x.node])?]));
+    both.ours(|trace| Ok(vec![linalg::einsum(trace, &text, &[x.node])?]));
     both.theirs(x.op.einsum1(&text));
     both.arguments = text;
     both
@@ -103,7 +103,7 @@ pub fn of_two(draw: &mut Draw) -> Both {
     let a = both.operand(&TensorType::new(dtype, &terms[0].dims));
     let b = both.operand(&TensorType::new(other, &terms[1].dims));
     let text = equation(draw, &terms);
-    both.ours(|trace| Ok(vec![ops::einsum(trace, &text, &[a.node, b.node])?]));
+    both.ours(|trace| Ok(vec![linalg::einsum(trace, &text, &[a.node, b.node])?]));
     both.theirs(a.op.einsum2(&b.op, &text));
     both.arguments = text;
     both

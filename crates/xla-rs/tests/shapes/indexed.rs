@@ -4,7 +4,8 @@ use crate::both::Both;
 use crate::cases::combiner;
 use crate::draw::Draw;
 use lazyxla::testing::ir::{DimensionNumbers, NodeId, Trace, take_body};
-use lazyxla::testing::ops::{self, Applied, Promises};
+use lazyxla::testing::ops::control::Applied;
+use lazyxla::testing::ops::indexing::{self, Promises};
 use lazyxla::testing::types::{DType, TensorType};
 use xla::XlaOp;
 
@@ -33,7 +34,7 @@ pub fn dynamic_slice(draw: &mut Draw) -> Both {
         sizes = draw.list(rank, -1, 5);
     }
     both.arguments = format!("sizes {sizes:?}");
-    both.ours(|trace| Ok(vec![ops::dynamic_slice(trace, x.node, &nodes, &sizes)?]));
+    both.ours(|trace| Ok(vec![indexing::dynamic_slice(trace, x.node, &nodes, &sizes)?]));
     both.theirs(x.op.dynamic_slice(&ops, &sizes));
     both
 }
@@ -47,7 +48,7 @@ pub fn dynamic_update_slice(draw: &mut Draw) -> Both {
     let part = if draw.one_in(3) { draw.like(&part) } else { part };
     let update = both.operand(&part);
     let (nodes, ops) = starts(draw, &mut both, rank);
-    both.ours(|trace| Ok(vec![ops::dynamic_update_slice(trace, x.node, update.node, &nodes)?]));
+    both.ours(|trace| Ok(vec![indexing::dynamic_update_slice(trace, x.node, update.node, &nodes)?]));
     both.theirs(x.op.dynamic_update_slice(&update.op, &ops));
     both
 }
@@ -95,7 +96,7 @@ pub fn gather(draw: &mut Draw) -> Both {
         }
     }
     both.arguments = format!("{numbers:?} sizes {sizes:?}");
-    both.ours(|trace| Ok(vec![ops::gather(trace, x.node, i.node, &numbers, &sizes, false)?]));
+    both.ours(|trace| Ok(vec![indexing::gather(trace, x.node, i.node, &numbers, &sizes, false)?]));
     let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
     both.theirs(x.op.gather(&i.op, window_dims, collapsed_dims, index_map, Some(*index_vector_dim), &sizes));
     both
@@ -127,7 +128,7 @@ pub fn scatter(draw: &mut Draw) -> Both {
         let mut inner = Trace::new();
         let parameters = [0, 1].map(|_| inner.parameter(TensorType::new(dtype, &[])));
         let body = take_body(&inner, &parameters, &parameters[1..]).unwrap().0;
-        ops::scatter(
+        indexing::scatter(
             trace,
             &Applied { body: &body, captures: &[] },
             &[x.node],

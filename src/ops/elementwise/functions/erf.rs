@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, SpecialOp, Trace};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Expr, in_wide};
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed { name: "special", function: "lxla_special", dtypes: "" }];

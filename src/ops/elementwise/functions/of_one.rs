@@ -9,7 +9,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::functions::{bessel, erf_inv, gamma, hyperbolic, inverse_circle, logarithm};
 use crate::ops::elementwise::signs::signbit;
-use crate::ops::refuse;
+use crate::ops::infer::refuse;
 use crate::types::{DType, Kind};
 use std::f64::consts::{LOG2_E, LOG10_E};
 

@@ -10,7 +10,7 @@ use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::formula::{Expr, Term, record, widened};
 use crate::ops::elementwise::functions::{division, next_after, zeta};
 use crate::ops::elementwise::signs::signbit;
-use crate::ops::{common_dims, common_dtype, typed};
+use crate::ops::infer::{common_dims, common_dtype, typed};
 use crate::types::{DType, ScalarValue, TensorType};
 use std::f64::consts::LN_2;
 
