@@ -22,7 +22,7 @@
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
 //! | [`io`] | files, and arrays of other libraries |
 //! | [`mesh`] | meshes of devices, shardings, pieces of arrays |
-//! | [`types`], [`metrics`], [`allocation`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; deep stacks; environment variables |
+//! | [`types`], [`metrics`], [`allocation`], [`protobuf`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; the wire format of protocol buffers; deep stacks; environment variables |
 //! | [`log`], [`call`], [`error`](mod@error) | the log callback; the ABI call of a thread; the error type |
 
 // The documentation is built with private items: `make check`.
@@ -49,6 +49,7 @@ mod mesh;
 mod metrics;
 mod native;
 mod ops;
+mod protobuf;
 mod stack;
 mod sync;
 mod tensor;

@@ -22,7 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["engine"],
     &["io"],
     &["mesh"],
-    &["types", "metrics", "allocation", "stack", "variables"],
+    &["types", "metrics", "allocation", "protobuf", "stack", "variables"],
     &["log", "call"],
     &["error"],
 ];

@@ -6,10 +6,11 @@
 
 use super::axes::MeshAxes;
 use super::named;
-use super::proto::{fields, malformed};
 use super::sharding::Sharding;
 use super::tiles::Tiles;
+use crate::error;
 use crate::error::Result;
+use crate::protobuf::fields;
 
 /// Field of `HloModuleProtoWithConfig`: the module.
 const HLO_MODULE: u64 = 1;
@@ -40,7 +41,7 @@ pub fn module_of_hlo_with_config(proto: &[u8]) -> Result<&[u8]> {
             module = Some(value.bytes()?);
         }
     }
-    module.ok_or_else(|| malformed("there is no module with the configuration"))
+    module.ok_or_else(|| error!(Internal, "there is no module with the configuration"))
 }
 
 impl Sharding {
@@ -67,7 +68,7 @@ impl Sharding {
         }
         if all.tuple.len() != ranks.len() {
             let (given, wanted) = (all.tuple.len(), ranks.len());
-            return Err(malformed(&format!("it has shardings of {given} results; the program has {wanted}")));
+            return Err(error!(Internal, "it has shardings of {given} results; the program has {wanted}"));
         }
         let one = |(proto, &rank): (&&[u8], &usize)| OpSharding::read(proto)?.sharding(axes, rank);
         all.tuple.iter().zip(ranks).map(one).collect()
@@ -137,7 +138,7 @@ impl<'a> OpSharding<'a> {
         let subgroups = self.last_kinds.len() + usize::from(self.replicates_on_last);
         if self.dims.len() != rank + subgroups {
             let dims = &self.dims;
-            return Err(malformed(&format!("a result of rank {rank} has tiles {dims:?} with {subgroups} subgroups")));
+            return Err(error!(Internal, "a result of rank {rank} has tiles {dims:?} with {subgroups} subgroups"));
         }
         if self.last_kinds.iter().any(|&kind| kind != REPLICATED) {
             return Ok(None);
@@ -150,7 +151,7 @@ impl<'a> OpSharding<'a> {
         });
         match tiles {
             Some(tiles) => Ok(tiles.sharding(axes)),
-            None => Err(malformed(&format!("tiles {:?} do not fit a mesh {axes}", self.dims))),
+            None => Err(error!(Internal, "tiles {:?} do not fit a mesh {axes}", self.dims)),
         }
     }
 
@@ -192,15 +193,15 @@ fn is_permutation(axes: &[usize], rank: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, bytes, hex, number, packed};
+    use super::super::testing::{Random, hex, packed};
     use super::*;
+    use crate::error::Code;
+    use crate::protobuf::{bytes, number};
 
     /// Reads the shardings of all results; None if one of them is unknown.
     fn of_hlo(proto: &[u8], axes: &MeshAxes, ranks: &[usize]) -> Result<Option<Vec<Sharding>>> {
         Ok(Sharding::of_hlo(proto, axes, ranks)?.into_iter().collect())
     }
-
-    use crate::error::Code;
 
     /// The module of the identity of f32[4,4], compiled by JAX 0.10.2 for a mesh data=2,model=2, with the argument
     /// sharded as "model,data".
@@ -384,7 +385,7 @@ mod tests {
         let refused = |mesh: &str, sharding: &[u8], ranks: &[usize]| {
             let error = read(mesh, sharding, ranks).unwrap_err();
             assert_eq!(error.code, Code::Internal);
-            error.message.strip_prefix("the HLO module of the plugin cannot be read: ").unwrap().to_owned()
+            error.message.to_string()
         };
         let tiles = |dims: &[usize], devices: &[usize]| tiled(dims, &[packed(4, devices)]);
         assert_eq!(refused("x=2", &tiles(&[2], &[0, 1]), &[2]), "a result of rank 2 has tiles [2] with 0 subgroups");

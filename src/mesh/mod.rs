@@ -12,7 +12,6 @@ mod hlo;
 mod named;
 mod pieces;
 mod placement;
-mod proto;
 mod sharding;
 #[cfg(test)]
 mod testing;

@@ -2,10 +2,11 @@
 //! axes, or parts of axes, of a mesh that is part of the message.
 
 use super::axes::MeshAxes;
-use super::proto::{fields, malformed};
 use super::sharding::Sharding;
 use super::tiles::Tiles;
+use crate::error;
 use crate::error::Result;
+use crate::protobuf::fields;
 
 /// Fields of `NamedShardingProto`.
 const TUPLE_SHARDINGS: u64 = 1;
@@ -39,7 +40,7 @@ pub(super) fn sharding(proto: &[u8], axes: &MeshAxes, rank: usize) -> Result<Opt
     }
     if dimensions.len() > rank {
         let given = dimensions.len();
-        return Err(malformed(&format!("the sharding of a result of rank {rank} has {given} dimensions")));
+        return Err(error!(Internal, "the sharding of a result of rank {rank} has {given} dimensions"));
     }
     let mut splits = dimensions.into_iter().map(|dimension| mesh.split(dimension)).collect::<Result<Vec<_>>>()?;
     // A replicated array has no dimensions.
@@ -50,7 +51,7 @@ pub(super) fn sharding(proto: &[u8], axes: &MeshAxes, rank: usize) -> Result<Opt
     }
     match mesh.tiles(&splits, axes.device_count()) {
         Some(tiles) => Ok(tiles.sharding(axes)),
-        None => Err(malformed(&format!("a result is on a mesh {:?} that does not fit {axes}", mesh.sizes))),
+        None => Err(error!(Internal, "a result is on a mesh {:?} that does not fit {axes}", mesh.sizes)),
     }
 }
 
@@ -99,7 +100,7 @@ impl ProtoMesh {
     /// Reads an `AxisRefProto`.
     fn digit(&self, reference: &[u8]) -> Result<Digit> {
         let axis = number(reference, AXIS_INDEX)?;
-        let wrong = || malformed(&format!("a sharding refers to axis {axis} of a mesh {:?}", self.sizes));
+        let wrong = || error!(Internal, "a sharding refers to axis {axis} of a mesh {:?}", self.sizes);
         let whole = *self.sizes.get(axis).ok_or_else(wrong)?;
         let (mut pre_size, mut size) = (1, whole);
         for field in fields(reference) {

@@ -1,6 +1,7 @@
-//! Helpers for tests: random numbers, and a writer of protocol buffers.
+//! Helpers for tests: random numbers, and messages of protocol buffers.
 
 use super::sharding::{Sharding, Split};
+use crate::protobuf;
 
 /// Pseudo-random numbers (SplitMix64) from a seed.
 pub struct Random(pub u64);
@@ -30,31 +31,9 @@ impl Random {
     }
 }
 
-/// Encodes a varint.
-pub fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
-}
-
-/// Encodes a field that holds a number.
-pub fn number(field: u64, value: u64) -> Vec<u8> {
-    [varint(field << 3), varint(value)].concat()
-}
-
-/// Encodes a field that holds a message, a string or a packed list.
-pub fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
-    [varint((field << 3) | 2), varint(value.len() as u64), value.to_vec()].concat()
-}
-
 /// Encodes a packed list of numbers.
 pub fn packed(field: u64, values: &[usize]) -> Vec<u8> {
-    let values: Vec<Vec<u8>> = values.iter().map(|&value| varint(value as u64)).collect();
-    bytes(field, &values.concat())
+    protobuf::packed(field, values.iter().map(|&value| value as u64))
 }
 
 /// Decodes hexadecimal digits.

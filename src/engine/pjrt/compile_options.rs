@@ -1,13 +1,13 @@
-//! Encodes the few fields that are needed of `CompileOptionsProto` (xla/pjrt/proto/compile_options.proto) in the wire
-//! format of protocol buffers. It is written by hand to avoid a protobuf compiler at build time, and to have stable
-//! bytes, because they are part of the cache key.
+//! Encodes the few fields that are needed of `CompileOptionsProto` (xla/pjrt/proto/compile_options.proto).
+
+use crate::protobuf::{bytes, number, packed};
 
 /// Field 3, `executable_build_options`.
-const EXECUTABLE_BUILD_OPTIONS: u32 = 3;
+const EXECUTABLE_BUILD_OPTIONS: u64 = 3;
 /// Field 4, `compile_portable_executable`: the executable can run on any device.
-const COMPILE_PORTABLE_EXECUTABLE: u32 = 4;
+const COMPILE_PORTABLE_EXECUTABLE: u64 = 4;
 /// Field 7, `env_option_overrides`: map from an XLA debug option's name to its value.
-const ENV_OPTION_OVERRIDES: u32 = 7;
+const ENV_OPTION_OVERRIDES: u64 = 7;
 
 /// XLA debug options that every program is compiled with; all of them are switched off.
 ///
@@ -21,14 +21,14 @@ pub const SWITCHED_OFF: [&str; 3] =
 
 /// Fields of `ExecutableBuildOptionsProto`.
 mod build {
-    pub const DEVICE_ORDINAL: u32 = 1;
-    pub const NUM_REPLICAS: u32 = 4;
-    pub const NUM_PARTITIONS: u32 = 5;
-    pub const USE_SPMD_PARTITIONING: u32 = 6;
-    pub const DEVICE_ASSIGNMENT: u32 = 9;
-    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT: u32 = 12;
-    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS: u32 = 18;
-    pub const USE_SHARDY_PARTITIONER: u32 = 19;
+    pub const DEVICE_ORDINAL: u64 = 1;
+    pub const NUM_REPLICAS: u64 = 4;
+    pub const NUM_PARTITIONS: u64 = 5;
+    pub const USE_SPMD_PARTITIONING: u64 = 6;
+    pub const DEVICE_ASSIGNMENT: u64 = 9;
+    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT: u64 = 12;
+    pub const ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS: u64 = 18;
+    pub const USE_SHARDY_PARTITIONER: u64 = 19;
 }
 
 /// Encodes options for one replica and one partition, with the options in `switched_off` set to false. The executable
@@ -37,16 +37,12 @@ mod build {
 /// An execution that names a device is slower: XLA's plugins then copy the executable's compile options, which include
 /// the shapes of all parameters.
 pub fn encode(switched_off: &[&str], device_id: Option<i32>) -> Vec<u8> {
-    let (mut options, mut build) = (Vec::new(), build_options(1));
-    if let Some(id) = device_id {
-        bytes_field(&mut build, build::DEVICE_ASSIGNMENT, &device_assignment(&[id]));
+    let (mut build, mut portable) = (build_options(1), Vec::new());
+    match device_id {
+        Some(id) => build.extend(bytes(build::DEVICE_ASSIGNMENT, &device_assignment(&[id]))),
+        None => portable = number(COMPILE_PORTABLE_EXECUTABLE, 1),
     }
-    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
-    if device_id.is_none() {
-        varint_field(&mut options, COMPILE_PORTABLE_EXECUTABLE, 1);
-    }
-    switch_off(&mut options, switched_off);
-    options
+    [bytes(EXECUTABLE_BUILD_OPTIONS, &build), portable, switch_off(switched_off)].concat()
 }
 
 /// Partitioning of a program.
@@ -62,81 +58,40 @@ pub struct Partitioning {
 /// Encodes options for one replica of a program that Shardy partitions, with the options in `switched_off` set to
 /// false. The executable runs on the given devices only.
 pub fn encode_partitioned(switched_off: &[&str], partitioning: &Partitioning) -> Vec<u8> {
-    let mut build = build_options(partitioning.device_ids.len() as u64);
-    varint_field(&mut build, build::USE_SPMD_PARTITIONING, 1);
-    bytes_field(&mut build, build::DEVICE_ASSIGNMENT, &device_assignment(&partitioning.device_ids));
-    let chosen: Vec<u8> = partitioning.chosen_outputs.iter().map(|&chosen| u8::from(chosen)).collect();
-    packed_field(&mut build, build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT, &chosen);
-    let stated = vec![0; partitioning.parameters];
-    packed_field(&mut build, build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS, &stated);
-    varint_field(&mut build, build::USE_SHARDY_PARTITIONER, 1);
-
-    let mut options = Vec::new();
-    bytes_field(&mut options, EXECUTABLE_BUILD_OPTIONS, &build);
-    switch_off(&mut options, switched_off);
-    options
+    let build = [
+        build_options(partitioning.device_ids.len() as u64),
+        number(build::USE_SPMD_PARTITIONING, 1),
+        bytes(build::DEVICE_ASSIGNMENT, &device_assignment(&partitioning.device_ids)),
+        packed(
+            build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_OUTPUT,
+            partitioning.chosen_outputs.iter().map(|&chosen| chosen.into()),
+        ),
+        packed(build::ALLOW_SPMD_SHARDING_PROPAGATION_TO_PARAMETERS, std::iter::repeat_n(0, partitioning.parameters)),
+        number(build::USE_SHARDY_PARTITIONER, 1),
+    ];
+    [bytes(EXECUTABLE_BUILD_OPTIONS, &build.concat()), switch_off(switched_off)].concat()
 }
 
 /// Encodes the fields of `ExecutableBuildOptionsProto` that every program has.
 fn build_options(partitions: u64) -> Vec<u8> {
-    let mut build = Vec::new();
-    varint_field(&mut build, build::DEVICE_ORDINAL, u64::MAX); // -1: none
-    varint_field(&mut build, build::NUM_REPLICAS, 1);
-    varint_field(&mut build, build::NUM_PARTITIONS, partitions);
-    build
+    let no_device = -1i64;
+    let device = number(build::DEVICE_ORDINAL, no_device as u64);
+    [device, number(build::NUM_REPLICAS, 1), number(build::NUM_PARTITIONS, partitions)].concat()
 }
 
 /// Encodes a `DeviceAssignmentProto` of one replica.
 fn device_assignment(device_ids: &[i32]) -> Vec<u8> {
-    let mut assignment = Vec::new();
-    varint_field(&mut assignment, 1, 1); // replica_count
-    varint_field(&mut assignment, 2, device_ids.len() as u64); // computation_count
-    for &id in device_ids {
-        let mut ids = Vec::new();
-        varint(&mut ids, i64::from(id) as u64);
-        let mut devices = Vec::new();
-        packed_field(&mut devices, 1, &ids); // replica_device_ids
-        bytes_field(&mut assignment, 3, &devices); // computation_devices
-    }
-    assignment
+    let replica_device_ids = |&id: &i32| packed(1, [i64::from(id) as u64]);
+    let computation_devices = device_ids.iter().flat_map(|id| bytes(3, &replica_device_ids(id)));
+    let counts = [number(1, 1), number(2, device_ids.len() as u64)]; // replica_count, computation_count
+    counts.into_iter().flatten().chain(computation_devices).collect()
 }
 
-/// Adds the entries of `env_option_overrides` that set these options to false.
-fn switch_off(options: &mut Vec<u8>, names: &[&str]) {
-    for name in names {
-        let mut value = Vec::new();
-        varint_field(&mut value, 2, 0); // OptionOverrideProto.bool_field = false
-        let mut entry = Vec::new();
-        bytes_field(&mut entry, 1, name.as_bytes());
-        bytes_field(&mut entry, 2, &value);
-        bytes_field(options, ENV_OPTION_OVERRIDES, &entry);
-    }
-}
-
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn varint_field(out: &mut Vec<u8>, field: u32, value: u64) {
-    varint(out, u64::from(field) << 3);
-    varint(out, value);
-}
-
-fn bytes_field(out: &mut Vec<u8>, field: u32, value: &[u8]) {
-    varint(out, u64::from(field) << 3 | 2);
-    varint(out, value.len() as u64);
-    out.extend_from_slice(value);
-}
-
-/// Writes a repeated field of numbers, each of which is already a varint. An empty list has no bytes.
-fn packed_field(out: &mut Vec<u8>, field: u32, varints: &[u8]) {
-    if !varints.is_empty() {
-        bytes_field(out, field, varints);
-    }
+/// Encodes the entries of `env_option_overrides` that set these options to false.
+fn switch_off(names: &[&str]) -> Vec<u8> {
+    let value = number(2, 0); // OptionOverrideProto.bool_field = false
+    let entry = |name: &&str| bytes(ENV_OPTION_OVERRIDES, &[bytes(1, name.as_bytes()), bytes(2, &value)].concat());
+    names.iter().flat_map(entry).collect()
 }
 
 #[cfg(test)]

@@ -77,11 +77,12 @@ fn chosen(loaded: &Loaded, axes: &MeshAxes, ranks: &[usize]) -> Result<Vec<Optio
         // SAFETY: the plugin set pointer and length of the format to a text that lives as long as the executable.
         let format = unsafe { api::text(program.format, program.format_size) };
         let module = match format.as_str() {
-            "hlo" => &code[..],
-            "hlo_with_config" => module_of_hlo_with_config(&code)?,
+            "hlo" => Ok(&code[..]),
+            "hlo_with_config" => module_of_hlo_with_config(&code),
             other => return Err(error!(Unimplemented, "the plugin returns an optimized program as {other:?}")),
         };
-        Sharding::of_hlo(module, axes, ranks)
+        let chosen = module.and_then(|module| Sharding::of_hlo(module, axes, ranks));
+        chosen.map_err(|e| e.context("the HLO module of the plugin cannot be read"))
     })
 }
 

@@ -1,12 +1,39 @@
-//! Reads the wire format of protocol buffers, as far as HLO modules need it: messages, strings, numbers, and lists of
-//! numbers, packed or not. It is written by hand to avoid a protobuf compiler at build time.
+//! Reads and writes the wire format of protocol buffers: messages, strings, numbers, and lists of numbers, packed or not.
+//! It is written by hand to avoid a protobuf compiler at build time, and to have stable bytes, because the options of a
+//! compilation are part of the cache key.
 
 use crate::error;
 use crate::error::{Error, Result};
 
+/// Encodes a field that holds a number.
+pub fn number(field: u64, value: u64) -> Vec<u8> {
+    [varint(field << 3), varint(value)].concat()
+}
+
+/// Encodes a field that holds a message or a string.
+pub fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
+    [varint((field << 3) | 2), varint(value.len() as u64), value.to_vec()].concat()
+}
+
+/// Encodes a packed list of numbers. An empty list has no bytes.
+pub fn packed(field: u64, values: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    let values: Vec<u8> = values.into_iter().flat_map(varint).collect();
+    if values.is_empty() { values } else { bytes(field, &values) }
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
 /// The value of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
     /// A varint: integer, flag or member of an enum.
     Number(u64),
     /// A message, a string, a packed list, or a number of fixed width.
@@ -15,7 +42,7 @@ pub(super) enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// The number, or an error if it is something else.
-    pub(super) fn number(self) -> Result<u64> {
+    pub fn number(self) -> Result<u64> {
         match self {
             Value::Number(number) => Ok(number),
             Value::Bytes(_) => Err(malformed("a number is expected where bytes are")),
@@ -23,7 +50,7 @@ impl<'a> Value<'a> {
     }
 
     /// The bytes, or an error if it is a number.
-    pub(super) fn bytes(self) -> Result<&'a [u8]> {
+    pub fn bytes(self) -> Result<&'a [u8]> {
         match self {
             Value::Bytes(bytes) => Ok(bytes),
             Value::Number(_) => Err(malformed("bytes are expected where a number is")),
@@ -31,7 +58,7 @@ impl<'a> Value<'a> {
     }
 
     /// Appends the numbers of a list to `list`: several if the field is packed, otherwise one.
-    pub(super) fn push_to(self, list: &mut Vec<usize>) -> Result<()> {
+    pub fn push_to(self, list: &mut Vec<usize>) -> Result<()> {
         match self {
             Value::Number(number) => list.push(number as usize),
             Value::Bytes(bytes) => {
@@ -46,12 +73,12 @@ impl<'a> Value<'a> {
 }
 
 /// Iterator over the fields of a message, with their numbers, in the order of the bytes. Ends after the first error.
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 /// Iterates over the fields of a message.
-pub(super) fn fields(message: &[u8]) -> Fields<'_> {
+pub fn fields(message: &[u8]) -> Fields<'_> {
     Fields { rest: message }
 }
 
@@ -75,7 +102,11 @@ impl<'a> Fields<'a> {
         let bytes = self.rest;
         let mut value = 0u64;
         for (i, &byte) in bytes.iter().take(10).enumerate() {
-            value |= u64::from(byte & 0x7F) << (7 * i);
+            let bits = u64::from(byte & 0x7F);
+            value |= bits << (7 * i);
+            if value >> (7 * i) != bits {
+                return Err(malformed("a number has more than 64 bits"));
+            }
             if byte & 0x80 == 0 {
                 self.rest = &bytes[i + 1..];
                 return Ok(value);
@@ -108,15 +139,13 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Returns INTERNAL: the plugin's HLO module is malformed.
 #[cold]
-pub(super) fn malformed(problem: &str) -> Error {
-    error!(Internal, "the HLO module of the plugin cannot be read: {problem}")
+fn malformed(problem: &str) -> Error {
+    error!(Internal, "malformed protocol buffer: {problem}")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{bytes, number, packed, varint};
     use super::*;
 
     fn all(message: &[u8]) -> Result<Vec<(u64, Value<'_>)>> {
@@ -139,8 +168,18 @@ mod tests {
     }
 
     #[test]
+    fn fields_are_written_as_bytes() {
+        assert_eq!(number(1, 0), [0x08, 0]);
+        assert_eq!(number(1, 300), [0x08, 0xAC, 2]);
+        assert_eq!(number(20, u64::MAX), [&[0xA0, 1][..], &[0xFF; 9], &[1]].concat());
+        assert_eq!(bytes(2, b"abc"), *b"\x12\x03abc");
+        assert_eq!(packed(9, [1, 200]), [0x4A, 3, 1, 0xC8, 1]);
+        assert!(packed(9, []).is_empty());
+    }
+
+    #[test]
     fn lists_may_be_packed() {
-        let message = [packed(9, &[1, 200]), number(9, 3), packed(9, &[]), number(9, 4)].concat();
+        let message = [packed(9, [1, 200]), number(9, 3), bytes(9, &[]), packed(9, []), number(9, 4)].concat();
         let mut list = Vec::new();
         for field in fields(&message) {
             field.unwrap().1.push_to(&mut list).unwrap();
@@ -155,13 +194,14 @@ mod tests {
         assert!(is_refused(&[0x80]), "a key that does not end");
         assert!(is_refused(&[0x08]), "a number is missing");
         assert!(is_refused(&[vec![0x08], vec![0xFF; 10]].concat()), "a number of 11 bytes");
+        assert!(is_refused(&[vec![0x08], vec![0x80; 9], vec![2]].concat()), "a number of 65 bits");
         assert!(is_refused(&[0x0A, 3, 1, 2]), "bytes are missing");
         assert!(is_refused(&[vec![0x0A], varint(u64::MAX)].concat()), "a size of 2^64 - 1");
         assert!(is_refused(&[0x09, 1, 2]) && is_refused(&[0x0D, 1, 2]), "fixed widths");
         assert!(is_refused(&[0x0B]) && is_refused(&[0x0F]), "groups and unknown wire types");
         assert!(Value::Number(1).bytes().is_err() && Value::Bytes(&[]).number().is_err());
         let error = all(&[0x0A, 3]).unwrap_err();
-        assert_eq!(&*error.message, "the HLO module of the plugin cannot be read: a field ends after its message");
+        assert_eq!(&*error.message, "malformed protocol buffer: a field ends after its message");
         assert_eq!(fields(&[0x0A, 3, 1]).count(), 1, "nothing follows an error");
     }
 }
