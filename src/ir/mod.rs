@@ -4,18 +4,15 @@
 
 mod attributes;
 mod body;
-mod copy;
+mod caches;
 mod dimension_numbers;
 mod donors;
 mod encode;
-mod gradients;
-mod inferences;
 mod leaf;
 mod linear;
 mod members;
 mod numbers;
 mod op;
-mod planner;
 mod program;
 mod record;
 mod replay;
@@ -31,9 +28,10 @@ pub use attributes::encode;
 pub use attributes::{Attributes, Words, decode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body};
+pub use caches::gradients::{GradientMemory, Request};
+pub use caches::inferences::Arguments;
+pub use caches::planner::Planner;
 pub use dimension_numbers::DimensionNumbers;
-pub use gradients::{GradientMemory, Request};
-pub use inferences::Arguments;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Segment, Workspace};
 pub(crate) use members::numbered;
@@ -42,7 +40,6 @@ pub use members::{
     UnaryOp,
 };
 pub use op::Op;
-pub use planner::Planner;
 pub use program::{Body, Instruction, Program};
 pub use rewind::Mark;
 pub use scheme::{Argument, Scheme, Stage};

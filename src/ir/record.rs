@@ -1,7 +1,7 @@
 //! Recording: the nodes of operations, leaves and results.
 
 use super::attributes::{Attributes, Words, encode};
-use super::inferences::{self, Arguments};
+use super::caches::inferences::{self, Arguments};
 use super::leaf::{LeafData, LeafPlace, Parameter};
 use super::op::Op;
 use super::program::Body;

@@ -2,7 +2,7 @@
 //! order (so that operands always come before their users), and there is neither reference counting nor recursion.
 
 use super::attributes::{Attributes, decode};
-use super::inferences::Inferences;
+use super::caches::inferences::Inferences;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;

@@ -4,9 +4,9 @@
 //! nothing is assumed: the first difference, in any operation, makes the sync plan again.
 
 use super::copy::TraceCopy;
-use super::linear::Workspace;
-use super::scheme::{Argument, Scheme};
-use super::trace::{NONE, Node, Trace};
+use crate::ir::linear::Workspace;
+use crate::ir::scheme::{Argument, Scheme};
+use crate::ir::trace::{NONE, Node, Trace};
 use crate::types::{DType, Scalar};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};

@@ -3,7 +3,7 @@
 //! on integer arguments, such as axes. A training step repeats the same few combinations, and shapes of a trace are
 //! interned, so that a lookup compares some integers where inference builds shapes.
 
-use super::op::Op;
+use crate::ir::op::Op;
 use crate::types::DType;
 
 /// Maximum number of operands of an operation that is remembered.
@@ -161,8 +161,8 @@ fn place(hash: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::members::BinaryOp;
     use super::*;
+    use crate::ir::members::BinaryOp;
 
     #[test]
     fn a_type_is_remembered_for_its_operation_and_operands() {

@@ -4,10 +4,10 @@
 //! values of its scalars, which rules may look at. The first difference makes the rules record again.
 
 use super::copy::TraceCopy;
-use super::program::Body;
-use super::rewind::Mark;
-use super::trace::{Node, NodeId, Trace};
 use crate::error::Result;
+use crate::ir::program::Body;
+use crate::ir::rewind::Mark;
+use crate::ir::trace::{Node, NodeId, Trace};
 use crate::types::Scalar;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};

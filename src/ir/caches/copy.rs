@@ -1,7 +1,7 @@
 //! Copies of traces, with which later traces are compared to recognize that a program repeats itself.
 
-use super::program::Body;
-use super::trace::{Node, NodeId, Trace};
+use crate::ir::program::Body;
+use crate::ir::trace::{Node, NodeId, Trace};
 use std::sync::Arc;
 
 /// A copy of a trace without the data of its leaves and the values of its scalars. It has the ids of shapes, and is equal
