@@ -5,8 +5,7 @@ use super::answer::{self, Answer, End};
 use super::readable::is_exhausted;
 use crate::error;
 use crate::error::{Code, Error, Result};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -32,11 +31,12 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 const MOST_SECONDS: f64 = 3600.0;
 /// Maximum number of processes at a time.
 const MOST_AT_ONCE: usize = 8;
-/// Maximum number of bytes that are kept of an answer, and of a plugin's output: the last ones are.
+/// Size of a pipe's buffer in Linux, and maximum number of bytes that are kept of an answer and of a plugin's output:
+/// the last ones are.
 const MOST_BYTES: usize = 1 << 16;
 /// Time that a killed process is waited for. One that is stuck in the kernel does not end.
 const KILL_LIMIT: Duration = Duration::from_secs(2);
-/// Interval at which the end of a process is looked for.
+/// Interval at which the output and the end of a process are looked for.
 const TICK: Duration = Duration::from_millis(2);
 
 /// Converts the time limit; `given` is the variable.
@@ -112,56 +112,23 @@ fn run(program: &Path, limit: Duration, plugin: &Path) -> Result<Answer> {
     })?;
     let mut text = Stream::new(child.stdout.take().map(OwnedFd::from));
     let mut printed = Stream::new(child.stderr.take().map(OwnedFd::from));
-    let is_in_time = listen(&mut text, &mut printed, deadline) && (text.is_answer() || wait(&child, deadline));
-    printed.read_what_is_there();
-    let status = stop(child);
+    let (is_in_time, status) = loop {
+        // The end is looked for before what was written, so that nothing is missed.
+        let has_ended = !is_running(&child);
+        text.read_what_is_there();
+        printed.read_what_is_there();
+        let is_late = Instant::now() >= deadline;
+        if has_ended || text.is_answer() || is_late {
+            break (has_ended || !is_late, stop(child));
+        }
+        std::thread::sleep(TICK);
+    };
     let end = match is_in_time {
         _ if text.is_answer() => End::Answered,
         true => End::Exited(status),
         false => End::TimedOut(limit),
     };
     Ok(answer::read(&text.bytes, &end, &printed.bytes))
-}
-
-/// Reads both streams until the answer is complete or its stream ends. Returns false if time is up.
-fn listen(text: &mut Stream, printed: &mut Stream, deadline: Instant) -> bool {
-    while text.pipe.is_some() && !text.is_answer() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        let mut streams = [&mut *text, &mut *printed];
-        let Some(can_be_read) = poll_both(&streams, left) else { return false };
-        for (stream, can_be_read) in streams.iter_mut().zip(can_be_read) {
-            if can_be_read {
-                stream.read();
-            }
-        }
-    }
-    true
-}
-
-/// Waits until one of the streams can be read, or time is up, and says which can. None if waiting fails.
-fn poll_both(streams: &[&mut Stream; 2], left: Duration) -> Option<[bool; 2]> {
-    let pipes = streams.iter().filter_map(|stream| stream.pipe.as_ref());
-    let mut polled: Vec<PollFd> = pipes.map(|pipe| PollFd::new(pipe, PollFlags::IN)).collect();
-    match poll(&mut polled, Timespec::try_from(left).ok().as_ref()) {
-        Ok(_) | Err(Errno::INTR) => {}
-        Err(_) => return None,
-    }
-    let mut results = polled.iter().map(|pipe| !pipe.revents().is_empty());
-    Some([0, 1].map(|i| streams[i].pipe.is_some() && results.next().unwrap_or(false)))
-}
-
-/// Waits until a process has ended, without collecting it. Returns false if time is up.
-fn wait(child: &Child, deadline: Instant) -> bool {
-    while is_running(child) {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        std::thread::sleep(TICK);
-    }
-    true
 }
 
 /// Whether a process has not ended. A process that somebody else collected has.
@@ -182,7 +149,14 @@ fn stop(mut child: Child) -> Option<ExitStatus> {
     if look_at(&child).is_ok() {
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     }
-    if wait(&child, Instant::now() + KILL_LIMIT) { child.wait().ok() } else { None }
+    let deadline = Instant::now() + KILL_LIMIT;
+    while is_running(&child) {
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(TICK);
+    }
+    child.wait().ok()
 }
 
 /// A pipe, and the last bytes that were read from it.
@@ -193,7 +167,9 @@ struct Stream {
 }
 
 impl Stream {
+    /// Reads from this pipe without waiting.
     fn new(pipe: Option<OwnedFd>) -> Stream {
+        let pipe = pipe.filter(|pipe| fcntl_setfl(pipe, OFlags::NONBLOCK).is_ok());
         Stream { pipe: pipe.map(File::from), bytes: Vec::new() }
     }
 
@@ -201,31 +177,22 @@ impl Stream {
         answer::is_complete(&self.bytes)
     }
 
-    /// Reads once; waits if nothing is there.
-    fn read(&mut self) {
-        let mut chunk = [0; 4096];
-        match self.pipe.as_mut().map(|pipe| pipe.read(&mut chunk)) {
-            Some(Err(e)) if e.kind() == ErrorKind::Interrupted => {}
-            Some(Ok(size)) if size > 0 => {
-                self.bytes.extend_from_slice(&chunk[..size]);
-                let surplus = self.bytes.len().saturating_sub(MOST_BYTES);
-                self.bytes.drain(..surplus);
-            }
-            _ => self.pipe = None,
-        }
-    }
-
-    /// Reads what is there already, without waiting, at most as much as a pipe holds.
+    /// Reads what is there already, at most as much as a pipe holds.
     fn read_what_is_there(&mut self) {
-        for _ in 0..16 {
-            let Some(pipe) = &self.pipe else { return };
-            let mut polled = [PollFd::new(pipe, PollFlags::IN)];
-            let is_ready = poll(&mut polled, Some(&Timespec::default())) == Ok(1);
-            if !is_ready {
-                return;
+        let mut chunk = [0; 4096];
+        for _ in 0..MOST_BYTES / chunk.len() {
+            match self.pipe.as_mut().map(|pipe| pipe.read(&mut chunk)) {
+                Some(Err(e)) if e.kind() == ErrorKind::Interrupted => {}
+                Some(Err(e)) if e.kind() == ErrorKind::WouldBlock => break,
+                Some(Ok(size)) if size > 0 => self.bytes.extend_from_slice(&chunk[..size]),
+                _ => {
+                    self.pipe = None;
+                    break;
+                }
             }
-            self.read();
         }
+        let surplus = self.bytes.len().saturating_sub(MOST_BYTES);
+        self.bytes.drain(..surplus);
     }
 }
 
