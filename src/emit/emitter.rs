@@ -219,12 +219,6 @@ impl<'a> Emitter<'a> {
         emit!(self, "    {name} = stablehlo.{op} {} : ({types}) -> {}", operands.join(", "), mlir(to));
     }
 
-    /// Writes a comparison of floats or complex numbers of a type; `how` is its direction.
-    pub fn compare_floats(&mut self, name: &str, how: &str, [a, b]: [&str; 2], ty: &TensorType) {
-        let (text, pred) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));
-        emit!(self, "    {name} = stablehlo.compare {how}, {a}, {b}, FLOAT : ({text}, {text}) -> {pred}");
-    }
-
     /// Writes `pred ? on_true : on_false` for values of a type.
     pub fn choose(&mut self, name: &str, pred: &str, [on_true, on_false]: [&str; 2], ty: &TensorType) {
         let (text, preds) = (mlir(ty), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));

@@ -5,7 +5,7 @@
 use super::sys;
 use crate::engine::KeyValueStore;
 use crate::error;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
@@ -52,15 +52,14 @@ unsafe extern "C" fn get(args: *mut sys::PJRT_KeyValueGetCallback_Args) -> *mut 
     // SAFETY: the key is pointer and length, and the plugin passes the store that it was given.
     let (key, store) = unsafe { (bytes(args.key, args.key_size), store(args.user_arg)) };
     let timeout = Duration::from_millis(u64::try_from(args.timeout_in_ms).unwrap_or(0));
-    match caught(|| allocated(&store.get(key, timeout)?)) {
-        Ok((value, size)) => {
-            (args.value, args.value_size) = (value, size);
-            args.value_deleter_callback = Some(free);
-            null_mut()
-        }
-        // SAFETY: the function comes with the arguments.
-        Err(error) => unsafe { created(args.callback_error, &error) },
-    }
+    let create = args.callback_error;
+    let call = || {
+        (args.value, args.value_size) = allocated(&store.get(key, timeout)?)?;
+        args.value_deleter_callback = Some(free);
+        Ok(())
+    };
+    // SAFETY: the function comes with the arguments.
+    unsafe { reported(create, call) }
 }
 
 /// Callback that returns a value if there is one.
@@ -69,19 +68,15 @@ unsafe extern "C" fn try_get(args: *mut sys::PJRT_KeyValueTryGetCallback_Args) -
     let args = unsafe { &mut *args };
     // SAFETY: the key is pointer and length, and the plugin passes the store that it was given.
     let (key, store) = unsafe { (bytes(args.key, args.key_size), store(args.user_arg)) };
-    let found = caught(|| match store.try_get(key)? {
-        Some(value) => allocated(&value),
-        None => Err(error!(NotFound, "there is no value for {:?}", String::from_utf8_lossy(key))),
-    });
-    match found {
-        Ok((value, size)) => {
-            (args.value, args.value_size) = (value, size);
-            args.value_deleter_callback = Some(free);
-            null_mut()
-        }
-        // SAFETY: the function comes with the arguments.
-        Err(error) => unsafe { created(args.callback_error, &error) },
-    }
+    let create = args.callback_error;
+    let call = || {
+        let missing = || error!(NotFound, "there is no value for {:?}", String::from_utf8_lossy(key));
+        (args.value, args.value_size) = allocated(&store.try_get(key)?.ok_or_else(missing)?)?;
+        args.value_deleter_callback = Some(free);
+        Ok(())
+    };
+    // SAFETY: the function comes with the arguments.
+    unsafe { reported(create, call) }
 }
 
 /// Callback that sets a value.
@@ -91,11 +86,8 @@ unsafe extern "C" fn put(args: *mut sys::PJRT_KeyValuePutCallback_Args) -> *mut 
     // SAFETY: key and value are pointer and length, and the plugin passes the store that it was given.
     let (key, value, store) =
         unsafe { (bytes(args.key, args.key_size), bytes(args.value, args.value_size), store(args.user_arg)) };
-    match caught(|| store.put(key, value)) {
-        Ok(()) => null_mut(),
-        // SAFETY: the function comes with the arguments.
-        Err(error) => unsafe { created(args.callback_error, &error) },
-    }
+    // SAFETY: the function comes with the arguments.
+    unsafe { reported(args.callback_error, || store.put(key, value)) }
 }
 
 /// Returns the store that was handed to the plugin.
@@ -121,11 +113,6 @@ unsafe fn bytes<'a>(start: *const c_char, size: usize) -> &'a [u8] {
     }
 }
 
-/// Runs a call of the store. A panic is returned as an INTERNAL error.
-fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(error!(Internal, "the key-value store panicked")))
-}
-
 /// Copies a value to memory that [`free`] can free without its size. Returns the memory and the size.
 fn allocated(value: &[u8]) -> Result<(*mut c_char, usize)> {
     // SAFETY: malloc takes any size; that of an empty value is not 0, so that null means a failure.
@@ -144,11 +131,13 @@ unsafe extern "C" fn free(value: *mut c_char) {
     unsafe { libc::free(value.cast()) };
 }
 
-/// Creates an error for the plugin.
+/// Runs a call of the store. Returns null, or its error for the plugin; a panic is an INTERNAL error.
 ///
 /// # Safety
 /// `create` is null or the `callback_error` of the arguments of a callback that has not returned.
-unsafe fn created(create: *mut CreateError, error: &Error) -> *mut sys::PJRT_Error {
+unsafe fn reported(create: *mut CreateError, call: impl FnOnce() -> Result<()>) -> *mut sys::PJRT_Error {
+    let panicked = |_| Err(error!(Internal, "the key-value store panicked"));
+    let Err(error) = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked) else { return null_mut() };
     // Codes of this library are unknown to plugins.
     let code = if error.code as u32 <= Code::Unauthenticated as u32 { error.code } else { Code::Internal };
     // SAFETY: guaranteed by the caller.
@@ -162,6 +151,7 @@ unsafe fn created(create: *mut CreateError, error: &Error) -> *mut sys::PJRT_Err
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use parking_lot::Mutex;
     use std::collections::HashMap;
 
@@ -283,7 +273,7 @@ mod tests {
         let own = Error::new(Code::Panic, "not PJRT's");
         let mut create: CreateError = Some(create);
         // SAFETY: the function is given.
-        let made = taken(unsafe { created(&raw mut create, &own) }).unwrap();
+        let made = taken(unsafe { reported(&raw mut create, || Err(own)) }).unwrap();
         assert_eq!(made, (Code::Internal as u32, "not PJRT's".to_string()));
     }
 }
