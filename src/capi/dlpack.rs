@@ -56,15 +56,15 @@ pub extern "C" fn lxla_tensor_to_dlpack_unversioned(
 pub extern "C" fn lxla_tensor_from_dlpack(
     env: lxla_env,
     device: lxla_device,
-    managed: Dlpack,
+    managed: Dlpack<Managed>,
     copy: i32,
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_tensor_from_dlpack", out_tensor.named("out_tensor"), || {
-        managed.check::<Managed>()?;
+        managed.check()?;
         let copy = flag("copy", copy)?;
         let target = kept_device(env, device)?;
-        imported::<Managed>(target.device, managed, copy)
+        imported(target.device, managed, copy)
     })
 }
 
@@ -74,14 +74,14 @@ pub extern "C" fn lxla_tensor_from_dlpack(
 pub extern "C" fn lxla_tensor_from_dlpack_unversioned(
     env: lxla_env,
     device: lxla_device,
-    managed: Dlpack,
+    managed: Dlpack<Unversioned>,
     copy: i32,
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_tensor_from_dlpack_unversioned", out_tensor.named("out_tensor"), || {
-        managed.check::<Unversioned>()?;
+        managed.check()?;
         let copy = flag("copy", copy)?;
         let target = kept_device(env, device)?;
-        imported::<Unversioned>(target.device, managed, copy)
+        imported(target.device, managed, copy)
     })
 }

@@ -5,10 +5,10 @@ use super::borrowed::wait_until_unused;
 use super::pointers::{Dlpack, List};
 use crate::allocation::with_room;
 use crate::call;
-use crate::device::TensorHandle;
+use crate::device::{Device, TensorHandle};
 use crate::error;
 use crate::error::Result;
-use crate::io::dlpack::{self, Device, HOST, IS_COPIED, READ_ONLY, Tensor, VERSION};
+use crate::io::dlpack::{self, HOST, IS_COPIED, READ_ONLY, Tensor, VERSION};
 use crate::native::Array;
 use crate::sync;
 use crate::types::{DType, SharedBytes, TensorType, count, element_count};
@@ -93,7 +93,7 @@ pub fn exported<M: Carrier>(array: Array, is_copied: bool) -> Result<*mut c_void
     let dims = &array.ty().dims;
     let tensor = Tensor {
         data: array.address().cast_mut().cast(),
-        device: Device { device_type: HOST, device_id: 0 },
+        device: dlpack::Device { device_type: HOST, device_id: 0 },
         ndim: dims.len() as i32,
         dtype: dlpack::data_type(array.ty().dtype)?,
         shape: std::ptr::null_mut(),
@@ -122,9 +122,9 @@ unsafe extern "C" fn delete<M: Carrier>(managed: *mut M) {
 }
 
 /// Makes a tensor on `device` of a struct that the caller passes on, and owns the struct if that succeeds. The caller
-/// promises that it is of type `M`, and describes its memory correctly.
-pub fn imported<M: Carrier>(device: &'static crate::device::Device, given: Dlpack, copy: bool) -> Result<TensorHandle> {
-    let managed = given.address::<M>()?;
+/// promises that it describes its memory correctly.
+pub fn imported<M: Carrier>(device: &'static Device, given: Dlpack<M>, copy: bool) -> Result<TensorHandle> {
+    let managed = given.address()?;
     // SAFETY: not NULL, aligned, and not used by anyone else during the call by the caller's promise.
     let given = unsafe { &mut *managed };
     given.check_version()?;

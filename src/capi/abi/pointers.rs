@@ -37,10 +37,9 @@ pub struct BytesMut<'a>(*mut c_void, PhantomData<&'a mut [u8]>);
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
 
-/// A struct of DLPack, or NULL.
+/// A struct of DLPack of type `M`, or NULL.
 #[repr(transparent)]
-#[derive(Clone, Copy)]
-pub struct Dlpack<'a>(*mut c_void, PhantomData<&'a mut c_void>);
+pub struct Dlpack<'a, M>(*mut c_void, PhantomData<&'a mut M>);
 
 /// A string that the library allocated and that the C caller frees, or NULL.
 #[repr(transparent)]
@@ -225,14 +224,14 @@ impl<T> Place<'_, T> {
     }
 }
 
-impl Dlpack<'_> {
-    /// Checks that the address can be that of a struct of type `M`.
-    pub fn check<M>(self) -> Result<()> {
-        self.address::<M>().map(drop)
+impl<M> Dlpack<'_, M> {
+    /// Returns an error that names the argument if it is NULL or not aligned.
+    pub fn check(&self) -> Result<()> {
+        self.address().map(drop)
     }
 
-    /// Returns the address as that of a struct of type `M`, after a check for NULL and alignment.
-    pub(super) fn address<M>(self) -> Result<*mut M> {
+    /// Address of the struct, after the same check.
+    pub(super) fn address(&self) -> Result<*mut M> {
         let address = self.0.cast::<M>();
         check_pointer("managed", address)?;
         Ok(address)
