@@ -266,6 +266,7 @@ BOTH_TEST(t13_bad_policies_are_named) {
           "policy: 0 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
   REFUSED(lxla_computation_checkpoint(f, 5, NULL, 0, &c), BAD,
           "policy: 5 is not an LXLA_CHECKPOINT_* constant (valid: 1 to 4)");
+  REFUSED(lxla_computation_checkpoint(f, 5, names, 2, &c), BAD, "policy: 5 is not");  // before the names are read
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NONE, names, 1, &c), BAD,
           "saved_names: given without the policy LXLA_CHECKPOINT_SAVE_NAMED");
   REFUSED(lxla_computation_checkpoint(f, LXLA_CHECKPOINT_SAVE_NAMED, names, 2, &c), LXLA_NULL_ARGUMENT, "saved_names");

@@ -159,7 +159,7 @@ pub extern "C" fn lxla_computation_checkpoint(
 ) -> lxla_status {
     guard_into("lxla_computation_checkpoint", out_computation.named("out_computation"), || {
         let f = computation_of("f", f)?;
-        let policy = policy_of("policy", policy, "saved_names", texts("saved_names", saved_names, n_saved_names)?)?;
+        let policy = policy_of(("policy", policy), ("saved_names", saved_names, n_saved_names))?;
         computation::checkpoint(&f, &policy).map(new_computation)
     })
 }
@@ -287,13 +287,14 @@ fn optional_list(name: &str, list: List<usize>, length: usize) -> Result<Option<
     Ok(Some(list.get(name, length)?.to_vec()))
 }
 
-/// Reads a checkpoint policy and the names of the values that it saves.
-fn policy_of(argument: &str, policy: i32, list: &str, names: Vec<&str>) -> Result<Checkpoint> {
+/// Reads a checkpoint policy and the names of the values that it saves, both with the names of their arguments.
+fn policy_of((argument, policy): (&str, i32), (list, names, count): (&str, List<Text>, usize)) -> Result<Checkpoint> {
     let known = match policy {
         LXLA_CHECKPOINT_SAVE_ALL => Checkpoint::SaveAll,
         LXLA_CHECKPOINT_SAVE_NONE => Checkpoint::SaveNone,
         LXLA_CHECKPOINT_SAVE_DOTS => Checkpoint::SaveDots,
         LXLA_CHECKPOINT_SAVE_NAMED => {
+            let names = texts(list, names, count)?;
             return Ok(Checkpoint::SaveNamed(names.into_iter().map(str::to_string).collect()));
         }
         other => {
@@ -303,8 +304,8 @@ fn policy_of(argument: &str, policy: i32, list: &str, names: Vec<&str>) -> Resul
             ));
         }
     };
-    match names[..] {
-        [] => Ok(known),
+    match count {
+        0 => Ok(known),
         _ => Err(error!(InvalidArgument, "{list}: given without the policy LXLA_CHECKPOINT_SAVE_NAMED")),
     }
 }
@@ -312,15 +313,13 @@ fn policy_of(argument: &str, policy: i32, list: &str, names: Vec<&str>) -> Resul
 /// Reads the options of reverse mode.
 fn vjp_options(options: In<lxla_vjp_options>) -> Result<VjpOptions> {
     let given = options::read(options)?;
-    let (wrt, names) = (
-        optional_list("options.wrt", given.wrt, given.n_wrt)?,
-        texts("options.saved_names", given.saved_names, given.n_saved_names)?,
-    );
+    let wrt = optional_list("options.wrt", given.wrt, given.n_wrt)?;
     let captured = match given.captured {
         0 | 2 => false,
         other => flag("options.captured", other)?,
     };
     let policy = if given.checkpoint == 0 { LXLA_CHECKPOINT_SAVE_ALL } else { given.checkpoint };
-    let checkpoint = policy_of("options.checkpoint", policy, "options.saved_names", names)?;
+    let names = ("options.saved_names", given.saved_names, given.n_saved_names);
+    let checkpoint = policy_of(("options.checkpoint", policy), names)?;
     Ok(VjpOptions { wrt, captured, checkpoint })
 }
