@@ -4,8 +4,9 @@
 
 pub use crate::allocation::zeroed_bytes;
 pub use crate::engine::{
-    Buffer, Engine, EngineOptions, Executable, Execution, HostCopy, KeyValueStore, Memory, MemoryStatistics,
-    Partitions, PluginOptions, Processes, ProgramMemory, ShardedBuffer, Signature, Start, register,
+    Buffer, Engine, EngineKind, EngineOptions, Executable, Execution, HostCopy, KeyValueStore, Memory,
+    MemoryStatistics, OptionValue, Partitions, PluginOptions, Processes, ProgramMemory, ShardedBuffer, Signature,
+    Start, register,
 };
 pub use crate::error::{Code, Error, Result};
 pub use crate::log::{Level, log};
