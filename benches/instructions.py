@@ -2,9 +2,10 @@
 
     python instructions.py FOLDER_OF_THE_PROGRAMS/bench_step_real [--write]
 
-Runs `bench_step_real --count` under valgrind's callgrind. Counted are the instructions of the calling thread in the library
-and in what it calls, except for the plugin: they do not depend on the load of the machine. Ends with status 1 if a count is
-more than 10 % above that in the file; --write writes the file anew. Ends with status 2 if there is nothing to compare.
+Runs `bench_step_real --count` under valgrind's callgrind. Counted are the instructions of the calling thread in the
+library and in what it calls, except for the plugin: they do not depend on the load of the machine. Ends with status 1
+if a count is more than 10 % above that in the file; --write writes the file anew. Ends with status 2 if there is
+nothing to compare.
 """
 
 import collections
@@ -116,7 +117,8 @@ def main():
     for function, what in FUNCTIONS.items():
         if function in before:
             print(
-                f"| {what} | {counts[function]:.0f} | {before[function]:.0f} | {counts[function] / before[function]:.3f} |"
+                f"| {what} | {counts[function]:.0f} | {before[function]:.0f} | "
+                f"{counts[function] / before[function]:.3f} |"
             )
         else:
             print(f"| {what} | {counts[function]:.0f} | | |")

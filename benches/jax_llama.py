@@ -2,8 +2,8 @@
 
     python jax_llama.py FOLDER_OF_THE_PROGRAMS/bench_llama
 
-The model is that of examples/llama.h, operation for operation but for einsum and softmax, which JAX has whole. Each turn traces a
-new function, as a program does once a shape.
+The model is that of examples/llama.h, operation for operation but for einsum and softmax, which JAX has whole. Each
+turn traces a new function, as a program does once a shape.
 """
 
 import gc

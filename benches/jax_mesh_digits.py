@@ -76,7 +76,8 @@ def main():
             ).stdout
             ours, recording = (float(number) for number in said.split()[2:])
             print(
-                f"| {devices} devices | {ours:.1f} us, of which recording {recording:.1f} | {theirs:.1f} us | {ours / theirs:.2f} |"
+                f"| {devices} devices | {ours:.1f} us, of which recording {recording:.1f} | {theirs:.1f} us | "
+                f"{ours / theirs:.2f} |"
             )
 
 

@@ -1,9 +1,10 @@
-"""Compile times of programs that use random numbers at once, beside JAX's: chains, products, pads, reductions, gradients.
+"""Compile times of programs that use random numbers at once, beside JAX's: chains, products, pads, reductions,
+gradients.
 
     build/jax/bin/python benches/jax_random_compile.py build/cmake/lib/liblazyxla.so
 
-Prints milliseconds from recording to the result of a program's first run, less those of its second run; and a mark where
-lazyxla takes more than twice as long as JAX. Both run from keys with other values in every turn."""
+Prints milliseconds from recording to the result of a program's first run, less those of its second run; and a mark
+where lazyxla takes more than twice as long as JAX. Both run from keys with other values in every turn."""
 
 import os
 import statistics

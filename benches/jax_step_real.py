@@ -2,10 +2,10 @@
 
     python jax_step_real.py examples/data/digits.csv FOLDER_OF_THE_PROGRAMS/bench_step_real
 
-The program prints its tables, and asks for a block of JAX's after each of its own; this script adds JAX's columns: on the CPU
-client in jaxlib, and on the plugin that the program runs on (LXLA_PJRT_PLUGIN, or the default one below build/), with one device.
-The steps are jitted, parameters and momenta are donated. The call is that of the jitted function, which returns before the
-computation ends.
+The program prints its tables, and asks for a block of JAX's after each of its own; this script adds JAX's columns: on
+the CPU client in jaxlib, and on the plugin that the program runs on (LXLA_PJRT_PLUGIN, or the default one below
+build/), with one device. The steps are jitted, parameters and momenta are donated. The call is that of the jitted
+function, which returns before the computation ends.
 """
 
 import json

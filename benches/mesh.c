@@ -87,7 +87,8 @@ static void arguments(int outputs) {
   }
   double a = median(host, TURNS), b = median(bare_host, TURNS), c = median(whole, TURNS), d = median(bare_whole, TURNS);
   printf(
-      "| mesh of %d, %d arguments, %d outputs: host time of a cached step | %.1f us, bare execute %.1f us: ratio %.2f |\n",
+      "| mesh of %d, %d arguments, %d outputs: host time of a cached step | %.1f us, bare execute %.1f us: ratio %.2f "
+      "|\n",
       DEVICES, ARGUMENTS, outputs, a, b, a / b);
   printf("| the same, waited | %.1f us, bare %.1f us: ratio %.2f |\n", c, d, c / d);
   TRY(lxla_tensor_release_many(t, ARGUMENTS));

@@ -10,12 +10,14 @@
 
 static const char WHOLE[] =
     "func.func public @main(%%x: tensor<%dx%dxf32>, %%g: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
-    "  %%r = stablehlo.dot_general %%x, %%g, contracting_dims = [0] x [0] : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n"
+    "  %%r = stablehlo.dot_general %%x, %%g, contracting_dims = [0] x [0] : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> "
+    "tensor<%dx%dxf32>\n"
     "  return %%r : tensor<%dx%dxf32>\n}\n";
 
 static const char TURNED[] =
     "func.func public @main(%%x: tensor<%dx%dxf32>, %%g: tensor<%dx%dxf32>) -> tensor<%dx%dxf32> {\n"
-    "  %%p = stablehlo.dot_general %%g, %%x, contracting_dims = [0] x [0] : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n"
+    "  %%p = stablehlo.dot_general %%g, %%x, contracting_dims = [0] x [0] : (tensor<%dx%dxf32>, tensor<%dx%dxf32>) -> "
+    "tensor<%dx%dxf32>\n"
     "  %%q = stablehlo.optimization_barrier %%p : tensor<%dx%dxf32>\n"
     "  %%r = stablehlo.transpose %%q, dims = [1, 0] : (tensor<%dx%dxf32>) -> tensor<%dx%dxf32>\n"
     "  return %%r : tensor<%dx%dxf32>\n}\n";

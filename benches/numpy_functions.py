@@ -2,8 +2,8 @@
 
     build/jax/bin/python benches/numpy_functions.py build/cmake/lib/liblazyxla.so [function ...]
 
-Prints nanoseconds an element for f32 and f64, the peer's, and the ratio; functions without a peer are listed as well. Both
-allocate their results. Medians of rounds in which the two take turns."""
+Prints nanoseconds an element for f32 and f64, the peer's, and the ratio; functions without a peer are listed as well.
+Both allocate their results. Medians of rounds in which the two take turns."""
 
 import os
 import statistics

@@ -1,8 +1,8 @@
 """Native tensors beside NumPy: python numpy_native.py FOLDER_OF_THE_PROGRAMS/bench_native [operation ...]
 
 Four processes take turns: bench_native and this script as a server, on as many threads as they like, and on one. Each
-answers "operation calls" with the nanoseconds of one call, those of processor time, and a number out of its result. Both
-allocate every result. On one thread processor time is compared, which other work on the machine changes less.
+answers "operation calls" with the nanoseconds of one call, those of processor time, and a number out of its result.
+Both allocate every result. On one thread processor time is compared, which other work on the machine changes less.
 """
 
 import os

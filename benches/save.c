@@ -278,7 +278,8 @@ static void beside_training(int layers, int every) {
   char when[40] = "as soon as the last has ended";
   if (every) snprintf(when, sizeof when, "every %dth step", every);
   printf(
-      "| %.0f MB written %s, beside | step, median | mean | steps that start one (the call) | later ones that find one | "
+      "| %.0f MB written %s, beside | step, median | mean | steps that start one (the call) | later ones that find one "
+      "| "
       "cost of one |\n|---|---|---|---|---|---|\n",
       (double)writer.bytes / 1e6, when);
   double alone = median(t[NOTHING].all, t[NOTHING].all_count);

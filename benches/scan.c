@@ -153,7 +153,8 @@ static void call(int ops) {
     lower(&bare, start);
   }
   printf(
-      "| call of %d operations and step, waited | %.2f us, bare execute %.2f us; of the calling thread %.2f and %.2f us: "
+      "| call of %d operations and step, waited | %.2f us, bare execute %.2f us; of the calling thread %.2f and %.2f "
+      "us: "
       "%.2f us beyond it |\n",
       ops, ours.clock, bare.clock, ours.processor, bare.processor, ours.processor - bare.processor);
   OK(lxla_computation_release(f));

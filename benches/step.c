@@ -51,7 +51,8 @@ static void chain(void) {
   }
   double s = median(step, TURNS), b = median(bare, TURNS), r = median(record, TURNS);
   printf(
-      "| step of %d ops, waited | %.1f us, bare execute %.1f us: %.1f ns per op beyond it (recording %.1f ns per op) |\n",
+      "| step of %d ops, waited | %.1f us, bare execute %.1f us: %.1f ns per op beyond it (recording %.1f ns per op) "
+      "|\n",
       OPS, s, b, (s - b) * 1e3 / OPS, r * 1e3 / OPS);
   OK(lxla_tensor_release(x));
   OK(lxla_tensor_release(y));

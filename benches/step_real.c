@@ -215,19 +215,22 @@ static void print_steps(int peer) {
   enum { COUNT = sizeof works / sizeof *works };
   row rows[COUNT];
   printf(
-      "Microseconds, medians of %d. Call: lxla_mark_step without waiting, or PJRT_LoadedExecutable_Execute; processor: of the "
+      "Microseconds, medians of %d. Call: lxla_mark_step without waiting, or PJRT_LoadedExecutable_Execute; processor: "
+      "of the "
       "calling thread in it. Waited: recording, call and computation. Unwaited: one of %d steps that are waited for "
       "together.\n\n",
       SAMPLES, PIPELINED);
   printf(
-      "| step | tensors made | operations | arguments | recording | ns an operation | call | processor | waited | unwaited "
+      "| step | tensors made | operations | arguments | recording | ns an operation | call | processor | waited | "
+      "unwaited "
       "| bare call | processor | waited | unwaited |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < COUNT; i++) {
     rows[i] = measure(&works[i], peer);
     print_times(&rows[i]);
   }
   printf(
-      "\n| step | call / bare | processor / bare | processor beyond bare: ns an operation | ns an argument | waited / bare "
+      "\n| step | call / bare | processor / bare | processor beyond bare: ns an operation | ns an argument | waited / "
+      "bare "
       "| unwaited / bare |\n|---|---|---|---|---|---|---|\n");
   for (int i = 0; i < COUNT; i++) print_ratios(&rows[i]);
 }
@@ -238,11 +241,13 @@ static void print_recording(void) {
   static lxla_tensor kept[LONGEST + 1];
   recording_operands on = recording_prepare();
   printf(
-      "\nRecording matmul, transpose, reduce, broadcast, select, scalar and in-place operations in turn, medians of %d. Each "
+      "\nRecording matmul, transpose, reduce, broadcast, select, scalar and in-place operations in turn, medians of "
+      "%d. Each "
       "handle is released after its last use, or all are kept until the end.\n\n",
       SAMPLES);
   printf(
-      "| operations | addition, ns | mixed, ns | mixed / addition | mixed, kept, ns | lxla_tensor_release_many, ns a handle |\n"
+      "| operations | addition, ns | mixed, ns | mixed / addition | mixed, kept, ns | lxla_tensor_release_many, ns a "
+      "handle |\n"
       "|---|---|---|---|---|---|\n");
   for (int n = 100; n <= LONGEST; n *= 10) {
     double addition[SAMPLES], mixed[SAMPLES], kept_mixed[SAMPLES], release[SAMPLES];

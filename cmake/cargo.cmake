@@ -7,7 +7,8 @@ set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
 set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/lib${lazyxla_crate}.so")
 set(LAZYXLA_LIBRARY "${CMAKE_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
 
-# The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside it.
+# The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside
+# it.
 set(LAZYXLA_STRIPPED "${CMAKE_BINARY_DIR}/stripped/liblazyxla.so.${PROJECT_VERSION}")
 set(LAZYXLA_DEBUG "${LAZYXLA_STRIPPED}.debug")
 if(NOT CMAKE_OBJCOPY)

@@ -1,5 +1,5 @@
-# lazyxla-probe, which lxla_plugin_list runs to load each plugin in a process of its own. The library finds it in `lazyxla`
-# beside itself, in the build tree as installed.
+# lazyxla-probe, which lxla_plugin_list runs to load each plugin in a process of its own. The library finds it in
+# `lazyxla` beside itself, in the build tree as installed.
 add_executable(lazyxla_probe probe/lazyxla_probe.c)
 target_link_libraries(lazyxla_probe PRIVATE ${CMAKE_DL_LIBS})
 target_compile_options(lazyxla_probe PRIVATE -Wall -Wextra -Werror)

@@ -295,7 +295,8 @@ static void describe(const request *r) {
   printf("lazyxla %s: Llama 3.1 %s, %lld layers %s, %s\n", lxla_version(), r->size, (long long)m->layers,
          r->unrolled ? "one by one" : "as one loop", m->dtype == LXLA_DTYPE_F32 ? "f32" : "bf16");
   printf(
-      "  shape                width %lld, ffn %lld, %lld heads of %lld, %lld kv heads, vocabulary %lld, sequence %lld\n",
+      "  shape                width %lld, ffn %lld, %lld heads of %lld, %lld kv heads, vocabulary %lld, sequence "
+      "%lld\n",
       (long long)m->width, (long long)m->ffn, (long long)m->heads, (long long)head_size(m), (long long)m->kv_heads,
       (long long)m->vocabulary, (long long)m->sequence);
   printf("  parameters           %lld\n", (long long)parameter_count(m));

@@ -1,4 +1,5 @@
-"""Checks the relative links of all Markdown files that git tracks: the file exists, and has the heading that is named."""
+"""Checks the relative links of all Markdown files that git tracks: the file exists, and has the heading that is
+named."""
 
 import re
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the thread tests under ThreadSanitizer: tsan.sh SECONDS_OF_SOAK. The library is compiled with it, by the compiler's
-# unstable flag; the plugin and Rust's standard library are not, hence tools/tsan.supp.
+# Runs the thread tests under ThreadSanitizer: tsan.sh SECONDS_OF_SOAK. The library is compiled with it, by the
+# compiler's unstable flag; the plugin and Rust's standard library are not, hence tools/tsan.supp.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}

@@ -1,7 +1,7 @@
 """The example's training against NumPy: python digits_test.py /path/to/train_digits digits.csv [--mesh data=4]
 
-The same network, data, random numbers and order of batches in f64. The loss of each step and the held-out accuracy of each
-epoch have to follow: a product with a stale weight, say, shows within a few steps."""
+The same network, data, random numbers and order of batches in f64. The loss of each step and the held-out accuracy of
+each epoch have to follow: a product with a stale weight, say, shows within a few steps."""
 
 import math
 import pathlib

@@ -1,4 +1,5 @@
-"""The StableHLO of traced computations, run by JAX's own XLA: python export_test.py /path/to/liblazyxla.so, with jax and numpy.
+"""The StableHLO of traced computations, run by JAX's own XLA: python export_test.py /path/to/liblazyxla.so, with jax
+and numpy.
 
 What JAX computes from the text of lxla_computation_stablehlo equals what the library computes through its plugin.
 """
@@ -432,8 +433,8 @@ def transformed(name, computation, *inputs):
 
 
 def test_derivatives_and_batches_are_those_of_jax():
-    """A scan of a layer with captured and stacked weights: its loss, the gradients, their tangents, and all of it over a
-    batch."""
+    """A scan of a layer with captured and stacked weights: its loss, the gradients, their tangents, and all of it over
+    a batch."""
     h, x, w = placeholder(np.float32, 3), placeholder(np.float32, 3), placeholder(np.float32, 3, 3)
     body = trace([h, x], [unary(TANH, add(record("matmul", h, w), x)), multiply(h, h)])
     init, xs = placeholder(np.float32, 3), placeholder(np.float32, 5, 3)

@@ -1,7 +1,9 @@
-"""Every operation of the ABI with random arguments, most of which are wrong: python fuzz_abi.py /path/to/liblazyxla.so [calls] [seed]
+"""Every operation of the ABI with random arguments, most of which are wrong: python fuzz_abi.py /path/to/liblazyxla.so
+[calls] [seed]
 
-Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to compile and
-run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called. The functions and their parameters are those of lazyxla.h (header.py). Values are compared by other tests."""
+Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to
+compile and run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called.
+The functions and their parameters are those of lazyxla.h (header.py). Values are compared by other tests."""
 
 import ctypes
 import random
@@ -25,7 +27,8 @@ from fuzz_computations import (
 from header import constants, family, functions, types
 
 
-# Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see fuzz_meshes.py.
+# Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see
+# fuzz_meshes.py.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|scalar_cast|save|load|file_names|file_metadata|computation_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
@@ -523,7 +526,8 @@ def main():
     wrong = fuzzer.run(calls)
     succeeded = sum(fuzzer.done.values())
     print(
-        f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of {len(fuzzer.operations) + len(TRANSFORMATIONS)} functions"
+        f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of "
+        f"{len(fuzzer.operations) + len(TRANSFORMATIONS)} functions"
     )
     known = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
     print("never:", *sorted(known - fuzzer.done.keys()))

@@ -1,8 +1,9 @@
-"""Meshes, shardings and collectives with random arguments, many of them wrong: python fuzz_meshes.py /path/to/liblazyxla.so [calls] [seed]
+"""Meshes, shardings and collectives with random arguments, many of them wrong: python fuzz_meshes.py
+/path/to/liblazyxla.so [calls] [seed]
 
-Whether a mesh and a sharding are right is decided here again, by the documented syntax, and the library has to decide the
-same. Tensors that are made have to hold the right values, whole and in pieces. Bodies of random collectives that shard_map
-takes have to compile and run. Nothing may panic, and a call that is refused may not return anything."""
+Whether a mesh and a sharding are right is decided here again, by the documented syntax, and the library has to decide
+the same. Tensors that are made have to hold the right values, whole and in pieces. Bodies of random collectives that
+shard_map takes have to compile and run. Nothing may panic, and a call that is refused may not return anything."""
 
 import json
 import math
@@ -40,7 +41,8 @@ class Wrong(Exception):
 
 
 def split(text, axes, dims):
-    """Returns for each tensor axis the list of mesh axes that split it; None if the text is wrong or does not divide."""
+    """Returns for each tensor axis the list of mesh axes that split it; None if the text is wrong or does not
+    divide."""
     entries = text.split(",") if text else ["-"] * len(dims)
     found = [[] if entry == "-" else entry.split("+") for entry in entries]
     used = [name for names in found for name in names]

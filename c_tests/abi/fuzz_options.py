@@ -1,7 +1,8 @@
-"""Options of plugins as JSON texts, most of which are wrong: python fuzz_options.py /path/to/liblazyxla.so [texts] [seed]
+"""Options of plugins as JSON texts, most of which are wrong: python fuzz_options.py /path/to/liblazyxla.so [texts]
+[seed]
 
-Whether a text is right is decided here again, by Python's parser and the documented rules, and the library has to decide the
-same. A refusal has to name the byte or the option. No plugin is started."""
+Whether a text is right is decided here again, by Python's parser and the documented rules, and the library has to
+decide the same. A refusal has to name the byte or the option. No plugin is started."""
 
 import ctypes
 import json
@@ -140,7 +141,8 @@ def check(text):
     right = is_right(text)
     if (status == OK) != right:
         raise Wrong(
-            f"{text!r}: status {status}, want {'success' if right else 'a refusal'}: {abi.lib.lxla_last_error_message()}"
+            f"{text!r}: status {status}, want {'success' if right else 'a refusal'}: "
+            f"{abi.lib.lxla_last_error_message()}"
         )
     if status == OK:
         abi.release(env)

@@ -1,5 +1,5 @@
-"""The ABI as include/lazyxla.h declares it: constants, ctypes classes and functions with their types. The tests take all of
-these from here, so that a change of src/capi needs no second change in Python.
+"""The ABI as include/lazyxla.h declares it: constants, ctypes classes and functions with their types. The tests take
+all of these from here, so that a change of src/capi needs no second change in Python.
 
     from header import constants, family, load, types
     lib = load("liblazyxla.so")
@@ -7,8 +7,8 @@ these from here, so that a change of src/capi needs no second change in Python.
     lib.lxla_binary(constants.BINARY_ADD, a, b, ctypes.byref(out))
 
 How types are mapped: a pointer to T is POINTER(T), which takes arrays of T, byref(T()) and None; void * is c_void_p;
-const char * is c_char_p, which takes bytes; char **, a string that lxla_string_free frees, is POINTER(c_void_p), since ctypes
-would copy a c_char_p and lose the pointer."""
+const char * is c_char_p, which takes bytes; char **, a string that lxla_string_free frees, is POINTER(c_void_p), since
+ctypes would copy a c_char_p and lose the pointer."""
 
 import ctypes
 import re
@@ -130,8 +130,8 @@ def family(prefix):
 
 
 class Library(ctypes.CDLL):
-    """The library. Its functions refuse arguments of wrong types or number (ArgumentError, TypeError), which C would take
-    as they are; names that the header does not declare are an AttributeError."""
+    """The library. Its functions refuse arguments of wrong types or number (ArgumentError, TypeError), which C would
+    take as they are; names that the header does not declare are an AttributeError."""
 
     def __getitem__(self, name):
         if name not in functions:

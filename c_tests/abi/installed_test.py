@@ -1,4 +1,5 @@
-"""An installed library finds plugins in its own places only: python installed_test.py /path/to/liblazyxla.so SOURCE_TREE
+"""An installed library finds plugins in its own places only: python installed_test.py /path/to/liblazyxla.so
+SOURCE_TREE
 
 The library that is installed, which has no debug sections, is copied out of the source tree. It must not look into the
 folder that it was built in."""

@@ -1,8 +1,10 @@
-"""Tests plugins for GPUs, TPUs and other chips on machines without these devices: python accelerators_test.py /path/to/liblazyxla.so FOLDER
+"""Tests plugins for GPUs, TPUs and other chips on machines without these devices: python accelerators_test.py
+/path/to/liblazyxla.so FOLDER
 
-FOLDER has the packages of tools/requirements/accelerators.txt (`make test-accelerators`). lxla_plugin_list has to tell what each
-plugin is and why it cannot be used, and to survive all of them. Then each is started in a process of its own, which shows what
-the list protects from: one hangs, one ends its process. Where a device is there, only what does not depend on it is checked."""
+FOLDER has the packages of tools/requirements/accelerators.txt (`make test-accelerators`). lxla_plugin_list has to tell
+what each plugin is and why it cannot be used, and to survive all of them. Then each is started in a process of its own,
+which shows what the list protects from: one hangs, one ends its process. Where a device is there, only what does not
+depend on it is checked."""
 
 import glob
 import json
@@ -19,8 +21,8 @@ sys.path.append(str(Path(__file__).parents[1] / "abi"))
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 
-# Time limit of the list's processes, and of a start here. The loader of libtt writes 11,000 files at its first start; libtpu was
-# seen to wait for a TPU for more than 90 seconds.
+# Time limit of the list's processes, and of a start here. The loader of libtt writes 11,000 files at its first start;
+# libtpu was seen to wait for a TPU for more than 90 seconds.
 PROBE_SECONDS, START_SECONDS = 60, 30
 # Device files by kind of device. A device is present if one of them exists.
 DEVICES = {

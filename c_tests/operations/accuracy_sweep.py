@@ -2,9 +2,9 @@
 python accuracy_sweep.py /path/to/liblazyxla.so [--bits=20] [--measure] [--only=natively] [name]
 
 All values of 8 and 16 bits; f32 and f64 by 2^bits values over all exponents, and the neighbours of poles, zeros and
-overflow; complex numbers over all pairs of such parts, with zeros of either sign, infinities and NaN, and by 2^bits random
-ones near poles, branch cuts and the unit circle. What ops_test.py allows, and docs/operations.md states, must hold. With a
-name, only functions whose names begin with it; with --measure, how large the errors are."""
+overflow; complex numbers over all pairs of such parts, with zeros of either sign, infinities and NaN, and by 2^bits
+random ones near poles, branch cuts and the unit circle. What ops_test.py allows, and docs/operations.md states, must
+hold. With a name, only functions whose names begin with it; with --measure, how large the errors are."""
 
 import sys
 import time
@@ -227,7 +227,8 @@ def sweep(operation, name, worlds, bits, failures):
             if "--all" in sys.argv:
                 for i in np.flatnonzero(off > max(allowed, 6))[:20]:
                     print(
-                        f"   {operation.name} {name} {world.name}: {[a[i] for a in arrays]!r} gives {got[i]!r}, want {found[0][0][i]!r}: {off[i]:.3g}"
+                        f"   {operation.name} {name} {world.name}: {[a[i] for a in arrays]!r} gives {got[i]!r}, want "
+                        f"{found[0][0][i]!r}: {off[i]:.3g}"
                     )
         for world in worlds:
             for operand in arrays:

@@ -1,4 +1,5 @@
-"""Limits and promotions of all dtypes against NumPy, ml_dtypes and JAX's lattice; casts of scalars against lxla_convert and NumPy: python dtypes_test.py /path/to/liblazyxla.so"""
+"""Limits and promotions of all dtypes against NumPy, ml_dtypes and JAX's lattice; casts of scalars against lxla_convert
+and NumPy: python dtypes_test.py /path/to/liblazyxla.so"""
 
 import ctypes
 import sys

@@ -1,11 +1,11 @@
-"""Indices of every integer dtype into axes around the limits of the dtypes: python index_sweep.py /path/to/liblazyxla.so
-[operation] [--all]
+"""Indices of every integer dtype into axes around the limits of the dtypes: python index_sweep.py
+/path/to/liblazyxla.so [operation] [--all]
 
 XLA computes with indices in their own dtype, and truncates to it whatever it compares or combines them with. So each
-operation that takes indices is tried with each integer dtype, on axes just below and above what the dtype can count, with
-one index and with several, some of them out of bounds. The indices are arguments, constants of the program, results of
-the program, slices of a scan and elements of a batch; and the operation is differentiated. On `cpu`, on `xla:0` and on a
-mesh of 2 devices; against NumPy. --all tries more sizes."""
+operation that takes indices is tried with each integer dtype, on axes just below and above what the dtype can count,
+with one index and with several, some of them out of bounds. The indices are arguments, constants of the program,
+results of the program, slices of a scan and elements of a batch; and the operation is differentiated. On `cpu`, on
+`xla:0` and on a mesh of 2 devices; against NumPy. --all tries more sizes."""
 
 import random
 import sys
@@ -41,9 +41,9 @@ ITERATIONS = 3
 
 @dataclass
 class Indexed:
-    """`record(world, x, at, updates)` gives a tensor, `reference(x, at, updates)` what it should hold. `x` has `shape(size)`,
-    `updates` has `updates(size, n)`, if the operation takes any; `at` has `indices(n)`. Scatters drop what is out of
-    bounds; gathers clamp it. `counts` are the numbers of indices."""
+    """`record(world, x, at, updates)` gives a tensor, `reference(x, at, updates)` what it should hold. `x` has
+    `shape(size)`, `updates` has `updates(size, n)`, if the operation takes any; `at` has `indices(n)`. Scatters drop
+    what is out of bounds; gathers clamp it. `counts` are the numbers of indices."""
 
     name: str
     record: Callable

@@ -1,9 +1,9 @@
 """Executables that run again on other values at the same addresses: python kernels_test.py /path/to/liblazyxla.so
 
-Large operands, for which XLA chooses library kernels, some of which keep state by address. Each operation runs on a weight
-that was made, updated in place by a step, freed and made again, recomputed by a partial sync, written, and loaded from a
-file; each time its result is compared with NumPy's. All values are small whole numbers, so products are exact in f32 and
-f64; bf16 and f16 round the result once."""
+Large operands, for which XLA chooses library kernels, some of which keep state by address. Each operation runs on a
+weight that was made, updated in place by a step, freed and made again, recomputed by a partial sync, written, and
+loaded from a file; each time its result is compared with NumPy's. All values are small whole numbers, so products are
+exact in f32 and f64; bf16 and f16 round the result once."""
 
 import os
 import sys

@@ -10,7 +10,8 @@ from ops_cases import Case, Operation, array_of, counted, release
 from ops_combiners import start_array
 from ops_values import DTYPES, kind
 
-# Shapes of x and the kernel, and the options as fields of the struct. The last three are computed whole by every device.
+# Shapes of x and the kernel, and the options as fields of the struct. The last three are computed whole by every
+# device.
 CONVOLUTIONS = [
     ((8, 4, 12), (6, 4, 3), {"padding_low": [1], "padding_high": [1]}),
     ((4, 6, 6, 4), (8, 6, 3, 2), {"window_strides": [2, 1], "padding_low": [1, 1], "rhs_dilation": [1, 2]}),

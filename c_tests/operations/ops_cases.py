@@ -26,10 +26,10 @@ class Case:
 
 @dataclass
 class Operation:
-    """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold. `cases(dtype)` for
-    each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless `refuses` is False).
-    `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which denormal numbers are 0, or a
-    list of what may come."""
+    """`call(world, *tensors, **given)` gives a tensor; `reference(*arrays, **given)` what it should hold.
+    `cases(dtype)` for each dtype of `takes`; all other dtypes must be refused, in the first case's place (unless
+    `refuses` is False). `in_order(*arrays, *keys, **given)` is what comes of arrays by the order of others, in which
+    denormal numbers are 0, or a list of what may come."""
 
     name: str
     takes: str
@@ -61,7 +61,8 @@ class World:
         return self.known[id(array)][0]
 
     def write(self, changed):
-        """Writes other values into the tensors of arrays, given by the arrays' ids; from then on they are of the new arrays."""
+        """Writes other values into the tensors of arrays, given by the arrays' ids; from then on they are of the new
+        arrays."""
         for key, array in changed.items():
             tensor, _ = self.known.pop(key)
             dense = np.ascontiguousarray(array)

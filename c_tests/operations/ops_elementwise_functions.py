@@ -156,8 +156,8 @@ def decimal_bessel(order):
 lgamma, digamma, trigamma = each(decimal_lgamma), each(decimal_digamma), each(decimal_trigamma)
 bessel_i0e, bessel_i1e = each(decimal_bessel(0)), each(decimal_bessel(1))
 
-# The sizes of the terms that cancel for negative numbers, beside zeros of the functions; of digamma at least 1, since 1 - x
-# is rounded.
+# The sizes of the terms that cancel for negative numbers, beside zeros of the functions; of digamma at least 1, since
+# 1 - x is rounded.
 
 
 def decimal_lgamma_scale(x):

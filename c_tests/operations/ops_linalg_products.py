@@ -1,4 +1,5 @@
-"""Sums of products: of tensors by lists of axes and by equations, and of linear algebra, as ops_test.py compares them."""
+"""Sums of products: of tensors by lists of axes and by equations, and of linear algebra, as ops_test.py compares
+them."""
 
 import numpy as np
 from ops_cases import Case, Operation, array_of, counted, ints, plain, release

@@ -68,7 +68,8 @@ def philox_numbers(key, counter, count, wide):
 
 
 def xla_threefry(key, counter, shape, wide):
-    """The two words of a block are one wide number, or lie side by side on an axis: the first even one, else the longest."""
+    """The two words of a block are one wide number, or lie side by side on an axis: the first even one, else the
+    longest."""
     if wide:
         blocks = int(np.prod(shape))
         words = counters(blocks, counter)
@@ -164,7 +165,8 @@ def uniform(shape, name, algorithm, key, low, high):
 
 
 def inverse_erf(u):
-    """By a quantile of the normal distribution, and for f64 a step by Newton from there, on the side where 1 is not near."""
+    """By a quantile of the normal distribution, and for f64 a step by Newton from there, on the side where 1 is not
+    near."""
     size = np.abs(u)
     start = np.vectorize(lambda tail: NormalDist().inv_cdf(tail / 2), otypes=["f8"])(1 - size) / -np.sqrt(2)
     start = np.where(size == 0, 0, start)

@@ -31,12 +31,14 @@ TEST(custom_calls_reach_the_plugin) {
   custom("Eigh", matrix, (int32_t[]){F32, F32}, (size_t[]){2, 1}, (int64_t[]){2, 2, 2}, 2, "1,1,100,1e-6",
          LXLA_CUSTOM_CALL_ORIGINAL, 0, out);
   char *text = text_of(out[1]);
-  CHECK(strstr(
-      text,
-      "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\", api_version = 1 : i32, has_side_effect = false"));
-  CHECK(strstr(
-      text,
-      "operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, dense<[0]> : tensor<1xindex>]"));
+  CHECK(
+      strstr(text,
+             "call_target_name = \"Eigh\", backend_config = \"1,1,100,1e-6\", api_version = 1 : i32, has_side_effect = "
+             "false"));
+  CHECK(
+      strstr(text,
+             "operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>, "
+             "dense<[0]> : tensor<1xindex>]"));
   lxla_string_free(text);
   float values[2], vectors[4];
   read_f32(out[1], values, 2);
@@ -61,7 +63,8 @@ TEST(custom_calls_reach_the_plugin) {
   text = text_of(out[0]);
   CHECK(strstr(
       text,
-      "call_target_name = \"no \\22such\\22 target\", backend_config = \"a \\5C \\22b\\22\\0A\", api_version = 2 : i32, has_side_effect = true"));
+      "call_target_name = \"no \\22such\\22 target\", backend_config = \"a \\5C \\22b\\22\\0A\", api_version = 2 : "
+      "i32, has_side_effect = true"));
   lxla_string_free(text);
   RELEASE(out[0]);
   custom("nor this", matrix, (int32_t[]){F32}, (size_t[]){0}, NULL, 1, "{a = 1 : i64, b = \"x\"}", 0, 0, out);
@@ -145,9 +148,9 @@ TEST(a_step_of_a_list_computes_what_can_be_compiled) {
   OK(lxla_binary_scalar_inplace(ADD, z, 10));
   uint64_t donated = counter(env, "DonatedBuffers");
   lxla_tensor list[] = {x, y, z, bad};
-  REFUSED(
-      lxla_step_tensors(list, 4, 1), LXLA_NOT_FOUND,
-      "f32[1] by custom_call of \"no_such_target\" cannot be compiled: release them, or sync others; the 3 other values were computed");
+  REFUSED(lxla_step_tensors(list, 4, 1), LXLA_NOT_FOUND,
+          "f32[1] by custom_call of \"no_such_target\" cannot be compiled: release them, or sync others; the 3 other "
+          "values were computed");
   CHECK(!strstr(lxla_last_error_message(), "not_listed"));
   EQUAL(counter(env, "DonatedBuffers") - donated, 1);  // z: bad needs the old x, `old` and other_bad the old y
   EQUAL(state_of(bad), LXLA_STATE_PENDING);

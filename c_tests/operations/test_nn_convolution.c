@@ -139,7 +139,8 @@ static void convolution_refusals(void) {
   WRONG_OPTION(window_reversal, (int32_t[]){-1}, "window_reversal[0] is -1; want 0 or 1");
   WRONG_OPTION(
       feature_group_count, 2,
-      "feature_group_count: lhs is f32[1,2,4], with 2 features, and rhs is f32[1,2,2], which takes 2 in each of 2 groups");
+      "feature_group_count: lhs is f32[1,2,4], with 2 features, and rhs is f32[1,2,2], which takes 2 in each of 2 "
+      "groups");
   WRONG_OPTION(feature_group_count, -1, "feature_group_count: -1 given; want at least 1");
   WRONG_OPTION(batch_group_count, 2, "the 1 output features of rhs");
   WRONG_OPTION(lhs_dimensions, AXES(0, 1, 1), "lhs_dimensions: axis 1 is given twice");

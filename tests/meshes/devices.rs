@@ -1,5 +1,5 @@
-//! The devices of the plugin with meshes, on which bodies run with arguments that are split. `tests/transforms` includes
-//! this file too.
+//! The devices of the plugin with meshes, on which bodies run with arguments that are split. `tests/transforms`
+//! includes this file too.
 
 use crate::common::Random;
 use lazyxla::testing::engine::{self, Buffer, Engine, EngineOptions, Partitions, ShardedBuffer, Signature};

@@ -58,8 +58,8 @@ fn arranged(sizes: &[i64], dimensions: &[i64]) -> Vec<i64> {
     dims
 }
 
-/// A random convolution over one or two spatial axes: both operands, and the options. It has dilations, negative padding
-/// and groups in some cases.
+/// A random convolution over one or two spatial axes: both operands, and the options. It has dilations, negative
+/// padding and groups in some cases.
 fn drawn(case: &mut Case, dtype: DType) -> (NodeId, NodeId, Convolution) {
     let spatial = case.between(1, 2) as usize;
     let groups = case.pick(&[[1, 1], [1, 1], [1, 1], [2, 1], [1, 2]]);

@@ -1,6 +1,6 @@
 //! Random programs, differentiated and batched. Natively:
-//! - jvp and vjp agree by the identity <cotangent, jvp(tangent)> = <vjp(cotangent), tangent>, also those of the gradient
-//!   (second order);
+//! - jvp and vjp agree by the identity <cotangent, jvp(tangent)> = <vjp(cotangent), tangent>, also those of the
+//!   gradient (second order);
 //! - all checkpoint policies give the same gradients;
 //! - vmap gives what one call for each element of the batch gives, also vmap of the gradient.
 //!

@@ -27,8 +27,8 @@ pub fn f64s(dims: &[i64]) -> TensorType {
 /// Shapes of parameters.
 pub(super) const SHAPES: [&[i64]; 7] = [&[], &[3], &[2, 3], &[3, 2], &[1, 3], &[2, 2], &[4]];
 
-/// A random computation of one to three parameters, with one or two results. With `avoids_ties`, another rounding of its
-/// arithmetic changes its results little: see [`Maker`].
+/// A random computation of one to three parameters, with one or two results. With `avoids_ties`, another rounding of
+/// its arithmetic changes its results little: see [`Maker`].
 pub fn computation(random: &mut Random, length: usize, depth: usize, avoids_ties: bool) -> Arc<Body> {
     let count = 1 + random.below(3);
     let types: Vec<TensorType> = (0..count).map(|_| f64s(SHAPES[random.below(SHAPES.len())])).collect();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh BUILD_TREE WORK_DIR CMAKE NINJA CC: installs the build tree, moves what was installed elsewhere, and builds and runs
-# the consumer against it twice: by its CMake package, and by its pkg-config file.
+# run.sh BUILD_TREE WORK_DIR CMAKE NINJA CC: installs the build tree, moves what was installed elsewhere, and builds and
+# runs the consumer against it twice: by its CMake package, and by its pkg-config file.
 set -euo pipefail
 
 build_tree=$1 work=$2 cmake=$3 ninja=$4 cc=$5

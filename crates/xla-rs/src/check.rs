@@ -1,5 +1,5 @@
-//! Checks the linked XLA before it is used: a build of another version may link and still compute nonsense, and the crate
-//! cannot pass the compile options that keep XLA from computing wrong numbers. The environment variable
+//! Checks the linked XLA before it is used: a build of another version may link and still compute nonsense, and the
+//! crate cannot pass the compile options that keep XLA from computing wrong numbers. The environment variable
 //! `LXLA_PLUGIN_CHECK` is `refuse` (the default), `warn` (log an error and use the engine) or `off`.
 
 use crate::buffer::XlaRsBuffer;
@@ -37,9 +37,8 @@ pub(super) fn flags(given: &str) -> Result<()> {
 const ROWS: usize = 32;
 const SIZE: usize = 128;
 
-/// Runs small programs on small integers, which every device adds and multiplies exactly. Returns FAILED_PRECONDITION if
-/// products of a weight that is updated in place are wrong, or the update leaves the old
-/// weight alive.
+/// Runs small programs on small integers, which every device adds and multiplies exactly. Returns FAILED_PRECONDITION
+/// if products of a weight that is updated in place are wrong, or the update leaves the old weight alive.
 pub(super) fn run(client: &Arc<Client>) -> Result<()> {
     let wrong = |what: &str| {
         error!(

@@ -73,8 +73,8 @@ const CODES: [(&str, Code); 3] = [
     ("No FFI handler registered", Code::NotFound),
 ];
 
-/// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status code,
-/// so it is inferred from the words of some messages.
+/// Converts an error of the crate. Its message ends with a backtrace, which is dropped. The crate hides the status
+/// code, so it is inferred from the words of some messages.
 fn failed(error: xla::Error) -> Error {
     let text = match error {
         xla::Error::XlaError { msg, .. } => msg,
@@ -84,8 +84,8 @@ fn failed(error: xla::Error) -> Error {
     Error::new(known.map_or(Code::Internal, |(_, code)| *code), format!("xla-rs: {text}"))
 }
 
-/// The crate's name of a dtype. Five 8-bit floats have none: their buffers have the dtype u8. Programs read them in their
-/// own dtype, because the crate only compares the sizes of arguments.
+/// The crate's name of a dtype. Five 8-bit floats have none: their buffers have the dtype u8. Programs read them in
+/// their own dtype, because the crate only compares the sizes of arguments.
 pub fn element_type(dtype: DType) -> ElementType {
     match dtype {
         DType::Pred => ElementType::Pred,

@@ -35,8 +35,9 @@ absl::Status convert(std::string_view text, std::string &out) {
 
 }  // namespace
 
-// Converts `size` bytes of text. Returns absl's code of the status. `*bytes` and `*count` are the serialized HloSnapshot, or
-// the message of the error, in memory from malloc; NULL and 0 without memory. The result of `main` is a tuple.
+// Converts `size` bytes of text. Returns absl's code of the status. `*bytes` and `*count` are the serialized
+// HloSnapshot, or the message of the error, in memory from malloc; NULL and 0 without memory. The result of `main` is a
+// tuple.
 extern "C" int lazyxla_stablehlo_to_hlo(const char *text, size_t size, char **bytes, size_t *count) {
   *bytes = nullptr;
   *count = 0;

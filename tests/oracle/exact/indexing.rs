@@ -198,8 +198,8 @@ fn given_start(twin: &mut Twin, action: &Action) -> Option<Pair> {
     if action.numbers[2] < 128 { twin.pick_where(action.tensors[2], fits) } else { None }
 }
 
-/// One start index for each axis, in a dtype that varies: within the array, a little before or behind it, or far outside.
-/// Those that are not within are clamped.
+/// One start index for each axis, in a dtype that varies: within the array, a little before or behind it, or far
+/// outside. Those that are not within are clamped.
 fn starts(
     world: World,
     scratch: &mut Scratch,

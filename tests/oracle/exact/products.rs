@@ -60,8 +60,8 @@ impl Product {
     }
 }
 
-/// Three rows of `transpose(x) * g`, where the columns of x are 0 to 31 times the elements of `a`, and those of g 1 and 2
-/// times. In f32 unless `a` is complex: the lowering is for f32 only.
+/// Three rows of `transpose(x) * g`, where the columns of x are 0 to 31 times the elements of `a`, and those of g 1 and
+/// 2 times. In f32 unless `a` is complex: the lowering is for f32 only.
 fn narrow(a: TensorHandle, ty: &TensorType, n: [u8; 4]) -> Result<TensorHandle> {
     let dtype = if ty.dtype.kind() == Kind::Complex { ty.dtype } else { DType::F32 };
     on([a], |t, [a]| {

@@ -3,9 +3,9 @@
 //!
 //! Two engines do not share a process: the engine xla-rs links its XLA into the process, where a plugin that is loaded
 //! later could find its symbols. So one process runs the programs natively and on its engine and writes the values to
-//! files (see `results.rs`) in the folder `LXLA_JUDGE_WRITE`. Another one runs the same programs natively and on its own
-//! engine, and compares with the files in `LXLA_JUDGE_READ`; that may also be another plugin. `tools/test_xla_rs.sh`
-//! runs both.
+//! files (see `results.rs`) in the folder `LXLA_JUDGE_WRITE`. Another one runs the same programs natively and on its
+//! own engine, and compares with the files in `LXLA_JUDGE_READ`; that may also be another plugin.
+//! `tools/test_xla_rs.sh` runs both.
 //!
 //! `LXLA_JUDGE_PROGRAMS` is the number of programs of each test, `LXLA_ORACLE_SEED` the random seed. No program stops
 //! the test: all disagreements are counted, and the first of each pair are printed.
