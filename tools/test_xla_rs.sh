@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds crates/xla-rs, the library with the engine over the crate xla, and runs the C suite, the oracle and the judges on it:
+# Builds crates/xla-rs, the library with the engine over the crate xla, and runs the C suite, the oracle and the judges
+# on it:
 #   test_xla_rs.sh FOLDER CMAKE NINJA PYTHON
-# FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR is
-# set: then that folder is used as it is.
-# LXLA_JUDGE_TYPES, LXLA_JUDGE_PROGRAMS and LXLA_ORACLE_PLUGIN_PROGRAMS set how much is judged. LXLA_PJRT_PLUGIN is the plugin
-# whose values are compared with the crate's.
+# FOLDER/libclang has libclang, and FOLDER/packages the wheel of tools/requirements/xla_rs.txt, unless XLA_EXTENSION_DIR
+# is set: then that folder is used as it is. LXLA_JUDGE_TYPES, LXLA_JUDGE_PROGRAMS and LXLA_ORACLE_PLUGIN_PROGRAMS set
+# how much is judged. LXLA_PJRT_PLUGIN is the plugin whose values are compared with the crate's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$(cd "$1" && pwd) cmake=$2 ninja=$3 python=$4
@@ -32,12 +32,14 @@ export CARGO_TARGET_DIR=$folder/target
 status=0
 "$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
 package="--release --package lazyxla-xla-rs"
+# `make check` lints the crates that need no XLA_EXTENSION_DIR.
+cargo clippy --package lazyxla-xla-rs --all-targets -- -D warnings || status=$?
 cargo test $package --lib || status=$?
 cargo test $package --test oracle -- on_the_plugin error_bound --nocapture || status=$?
 cargo test $package --test shapes -- --nocapture || status=$?
 
-# The same random programs on this engine and on a plugin, in two processes (see tests/oracle/judge). The second does not link
-# the crate.
+# The same random programs on this engine and on a plugin, in two processes (see tests/oracle/judge). The second does
+# not link the crate.
 values=$folder/values
 rm -rf "$values"
 mkdir "$values"
