@@ -165,10 +165,10 @@ struct Names {
     exports: BTreeMap<String, Vec<String>>,
 }
 
-/// Expands `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`.
+/// Expands `a::{b, c::{d, e as f}}` to `a::b`, `a::c::d` and `a::c::e as f`.
 fn expanded(tree: &str) -> Vec<String> {
     let Some(open) = tree.find('{') else {
-        return vec![tree.split(" as ").next().unwrap().trim().to_string()];
+        return vec![tree.trim().to_string()];
     };
     let (prefix, list) = (tree[..open].trim(), &tree[open + 1..tree.rfind('}').unwrap()]);
     let mut paths = Vec::new();
@@ -218,6 +218,7 @@ fn from_root(file: &str, folders: &BTreeSet<String>, path: &str) -> Option<Vec<S
 fn names(file: &str, code: &str, folders: &BTreeSet<String>) -> Names {
     let mut names = Names::default();
     let mut statement = String::new();
+    let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in code.lines().map(str::trim) {
         let begins = line.starts_with("use ") || line.starts_with("pub use ") || line.contains(") use ");
         if begins || !statement.is_empty() {
@@ -228,48 +229,58 @@ fn names(file: &str, code: &str, folders: &BTreeSet<String>) -> Names {
             continue;
         }
         let (before, tree) = statement.split_once("use ").unwrap();
-        for path in expanded(tree.trim_end().trim_end_matches(';')) {
-            let Some(path) = from_root(file, folders, &path) else { continue };
-            match path.last() {
-                Some(name) if before.starts_with("pub") => {
-                    names.exports.insert(name.clone(), path);
-                }
-                _ => names.uses.push(path),
+        for import in expanded(tree.trim_end().trim_end_matches(';')) {
+            let (path, alias) =
+                import.split_once(" as ").map_or((&import[..], None), |(path, name)| (path, Some(name)));
+            let Some(path) = from_root(file, folders, path) else { continue };
+            let Some(name) = alias.map(str::to_string).or_else(|| path.last().cloned()) else { continue };
+            if before.starts_with("pub") {
+                names.exports.insert(name, path);
+            } else {
+                names.uses.push(path.clone());
+                imports.insert(name, path);
             }
         }
         statement.clear();
     }
-    for start in ["crate::", "super::"] {
-        for (at, _) in code.match_indices(start) {
-            let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-            if code[..at].ends_with(is_path) {
-                continue;
-            }
-            let path: String = code[at..].chars().take_while(|c| is_path(*c)).collect();
-            names.uses.extend(from_root(file, folders, &path));
-        }
+    for path in paths_of(code, "crate::").chain(paths_of(code, "super::")) {
+        names.uses.extend(from_root(file, folders, path));
+    }
+    for (name, path) in imports {
+        let inside = format!("{name}::");
+        names.uses.extend(paths_of(code, &inside).map(|found| {
+            let rest = found[inside.len()..].split("::").filter(|segment| !segment.is_empty());
+            path.iter().cloned().chain(rest.map(str::to_string)).collect()
+        }));
     }
     names
 }
 
-/// Returns the file that defines what a path names. Follows exports, but not those of all names of a module.
+/// Returns the paths in a piece of code that begin with `start`, but for those of lists, which are expanded.
+fn paths_of<'c>(code: &'c str, start: &'c str) -> impl Iterator<Item = &'c str> {
+    let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let begins = code.match_indices(start).filter(move |(at, _)| !code[..*at].ends_with(is_path));
+    begins.filter_map(move |(at, _)| {
+        let rest = &code[at..];
+        let end = rest.find(|c| !is_path(c)).unwrap_or(rest.len());
+        (!rest[end..].starts_with('{')).then_some(&rest[..end])
+    })
+}
+
+/// Returns the file that defines what a path names. Follows exports; a name that a folder exports is not its file of
+/// that name (`ops::definition`).
 fn defining(all: &BTreeMap<String, Names>, path: &[String]) -> Option<String> {
-    let length = (1..=path.len()).rev().find(|&length| all.contains_key(&path[..length].join("/")))?;
+    let is_file = |length: &usize| all.contains_key(&path[..*length].join("/"));
+    let exported = |length: &usize| {
+        let folder = all.get(&path[..*length - 1].join("/"));
+        *length == path.len() && folder.is_some_and(|names| names.exports.contains_key(&path[*length - 1]))
+    };
+    let length = (1..=path.len()).rev().find(|length| is_file(length) && !exported(length))?;
     let file = path[..length].join("/");
     match path.get(length).and_then(|name| all[&file].exports.get(name)) {
         Some(target) if target[..] != *path => defining(all, &[&target[..], &path[length + 1..]].concat()),
         _ => Some(file),
     }
-}
-
-/// Whether a file has the rules of operations whose definitions are in other files. Definitions refer to their rules,
-/// and rules record operations, so uses of rules by other files are not counted.
-fn has_rules(file: &str) -> bool {
-    let name = file.rsplit('/').next().unwrap();
-    let ends = ["derivative", "batch", "rules"];
-    let is_named = ends.iter().any(|end| name == *end || name.ends_with(&format!("_{end}")));
-    file.starts_with("ops/")
-        && (is_named || ["ops/control/lower", "ops/control/evaluate", "ops/elementwise/lower"].contains(&file))
 }
 
 #[test]
@@ -288,11 +299,7 @@ fn files_do_not_use_each_other_in_circles() {
     let mut graph: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (file, names) in all.iter().filter(|(file, _)| !folders.contains(*file)) {
         let uses = names.uses.iter().filter_map(|path| defining(&all, path));
-        let counted = uses.filter(|other| {
-            let is_rule = has_rules(other) && !has_rules(file);
-            other != file && !is_rule
-        });
-        graph.insert(file, counted.collect());
+        graph.insert(file, uses.filter(|other| other != file).collect());
     }
     let edges: usize = graph.values().map(BTreeSet::len).sum();
     assert!(edges > 500, "only {edges} uses found");
@@ -324,4 +331,8 @@ fn imports_are_resolved() {
     let user = names("transform/site", "use crate::ops::definition;", &folders);
     let all = BTreeMap::from([("ops".to_string(), export), ("ops/table".to_string(), Names::default())]);
     assert_eq!(defining(&all, &user.uses[0]).as_deref(), Some("ops/table"));
+    let all = all.into_iter().chain([("ops/definition".to_string(), Names::default())]).collect();
+    assert_eq!(defining(&all, &user.uses[0]).as_deref(), Some("ops/table"));
+    let user = names("transform/site", "use crate::{error, ops as all};\nlet one = all::evaluate(2);", &folders);
+    assert_eq!(defining(&all, user.uses.last().unwrap()).as_deref(), Some("ops/table"));
 }

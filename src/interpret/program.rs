@@ -195,10 +195,12 @@ impl<'a> Function<'a> {
             apply: &|body, arguments| bodies[body].call(arguments),
             apply_each: &|body, arguments| bodies[body].call_each(arguments, arguments[0].ty().dims[0]),
         };
-        match &ops::definition(value.op).native {
+        let definition = ops::definition(value.op);
+        match &definition.native {
             Native::One(native) => call.one(*native).map(|made| SmallVec::from_elem(made, 1)),
             Native::Several(native) => native(&call).map(SmallVec::from_vec),
             Native::Formula => formula(value.op, ty, &operands).map(|made| SmallVec::from_elem(made, 1)),
+            Native::OnMeshes => Err(definition.on_meshes_only()),
             Native::Nothing => Err(error!(Internal, "{:?} is not an operation on arrays", value.op)),
         }
     }

@@ -1,9 +1,10 @@
-//! Definition of an operation apart from type inference: how it is lowered to StableHLO, how it is evaluated on host
-//! arrays, whether its results may reuse the memory of operands, and its rules for derivatives and batching.
+//! What a definition of an operation says apart from type inference: how it is lowered to StableHLO, how it is evaluated
+//! on host arrays, whether its results may reuse the memory of operands, and its rules for derivatives and batching. The
+//! definitions are in the files `definitions.rs` of the subjects.
 
 use crate::emit::Emitter;
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::{Attributes, Body, Instruction, Op, decode};
 use crate::native::Array;
 use crate::ops::rules::{Batching, Derivative, Expand};
@@ -67,6 +68,11 @@ impl Definition {
     pub fn is_elementwise(&self) -> bool {
         matches!(self.in_place, InPlace::Elementwise)
     }
+
+    /// Returns the error of evaluating an operation with [`Native::OnMeshes`].
+    pub fn on_meshes_only(&self) -> Error {
+        error!(Unimplemented, "{} runs on a mesh only, not on arrays of the host", self.name)
+    }
 }
 
 /// Axes that may be split over the devices of a mesh; every device has the others whole.
@@ -103,6 +109,8 @@ pub struct Composed {
 pub enum Native {
     /// Not an operation on arrays.
     Nothing,
+    /// An operation on the devices of a mesh: an error on arrays of the host.
+    OnMeshes,
     /// An operation with one result.
     One(fn(&Call) -> Result<Array>),
     /// An operation with several results.

@@ -1,13 +1,20 @@
-//! Operations, one folder for each subject and one file for each kind of operation: shape and dtype inference (a
-//! function that refuses operands that do not fit and records one or more nodes), the lowering to StableHLO, the
-//! evaluation on host arrays, and the rules for derivatives and batching ([`rules`]). [`definition()`] returns the
-//! table's entry for an operation.
+//! Operations, in one folder for each subject. The files of a subject stand on floors; none uses a file above it, so
+//! that there are no circles (`tests/layers.rs`):
+//!
+//! | floor | files | contents |
+//! |---|---|---|
+//! | tables | `table.rs`, `<subject>/definitions.rs` | [`definition()`]: an operation's [`Definition`] with its lowering, evaluation and rules |
+//! | rules | `derivative.rs`, `batch.rs`, `rules.rs`, `*_rules.rs` of a subject | derivatives and batching, recorded as operations of any subject |
+//! | helpers of rules | `tangents.rs`, `batch_axis.rs` | sums and products of tangents; operands with a batch axis |
+//! | operations | the other files of a subject | a function that infers the type, refuses operands that do not fit and records nodes; the StableHLO and the evaluation of such a node |
+//! | types | `definition.rs`, `rules.rs`, `infer.rs` | what a definition and a rule are; shared inference |
+//!
+//! The `mod.rs` of a subject exports what layers above use, as `elementwise::binary`. Files of this layer import from
+//! the file that defines a name.
 //!
 //! An operation whose result equals its operand returns that operand: values are immutable, so no node is needed.
-//!
-//! A file of operations is exported whole: `pub` items are for the layers above, `pub(in crate::ops)` items for this
-//! one.
 
+pub mod batch_axis;
 pub mod control;
 pub mod creation;
 mod definition;
@@ -23,6 +30,7 @@ pub mod rules;
 pub mod shape;
 pub mod sorting;
 mod table;
+pub mod tangents;
 
 pub use definition::{Call, Composed, Definition, InPlace, Native};
 pub use table::{COMPOSED, LOWERING, definition, evaluate};

@@ -1,4 +1,4 @@
-//! Rules of operations for derivatives and batching. A [`Definition`](super::Definition) has one [`Derivative`] and one
+//! Types of the rules for derivatives and batching. A [`Definition`](super::Definition) has one [`Derivative`] and one
 //! [`Batching`]; `transform` applies them.
 //!
 //! Conventions. A tangent or cotangent has the type of its value; `None` is a symbolic zero. Only floats and complex
@@ -7,19 +7,10 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Attributes, BinaryOp, Body, NodeId, Op, ReduceOp, Trace, UnaryOp, Words, decode};
-use crate::ops;
+use crate::ir::{Attributes, Body, NodeId, Op, Trace, Words, decode};
 use crate::ops::control::checkpoint::Checkpoint;
 use crate::ops::control::memo::Memo;
-use crate::ops::creation::constants::full;
-use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::compare_select::select;
-use crate::ops::elementwise::complex::real;
-use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::unary::unary;
-use crate::ops::reduction::reduce::reduce;
-use crate::ops::shape::axes::{broadcast_to, reshape};
-use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType};
+use crate::types::{DType, Scalar, TensorType};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -157,6 +148,9 @@ pub trait Transforms {
         tangents: &[Option<NodeId>],
     ) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)>;
 
+    /// For each result of a body, whether it may have a tangent if the operands in the mask have one.
+    fn reached(&self, body: &Body, active: &[bool]) -> Vec<bool>;
+
     /// Records the cotangents of `inputs`, given those of `outputs`. All are nodes of the trace.
     fn vjp(&self, trace: &mut Trace, outputs: &[(NodeId, NodeId)], inputs: &[NodeId]) -> Result<Vec<Option<NodeId>>>;
 
@@ -229,115 +223,6 @@ impl Site<'_> {
     pub fn result(&self) -> NodeId {
         self.results[0].expect("the only result")
     }
-
-    /// The operand with a leading batch axis, broadcast if it has none.
-    pub fn mapped_operand(&mut self, operand: usize, mapped: &[bool], size: i64) -> Result<NodeId> {
-        let id = self.operands[operand];
-        if mapped[operand] { Ok(id) } else { with_batch_axis(self.trace, id, size) }
-    }
-}
-
-/// For each result of a body, whether it may have a tangent if the operands in the mask have one.
-pub fn reached(body: &Body, active: &[bool]) -> Vec<bool> {
-    let (values, results) = body.decode();
-    let mut active = active.iter().copied();
-    let mut known: Vec<bool> = Vec::with_capacity(values.len());
-    for value in &values {
-        let is_reached = match value.op {
-            Op::Leaf => active.next().expect("one for each parameter and capture"),
-            op => {
-                let is_zero = matches!(ops::definition(op).derivative, Derivative::Zero);
-                let given = value.operands.iter().any(|&operand| known[operand]);
-                given && (op.has_results() || is_differentiable(value.ty.dtype) && (op == Op::Result || !is_zero))
-            }
-        };
-        known.push(is_reached);
-    }
-    results.iter().map(|&result| known[result]).collect()
-}
-
-/// Records `x` repeated along a new leading axis.
-pub fn with_batch_axis(trace: &mut Trace, x: NodeId, size: i64) -> Result<NodeId> {
-    let mut dims = Dims::from_slice(&[size]);
-    dims.extend_from_slice(&trace.ty(x).dims);
-    broadcast_to(trace, x, &dims)
-}
-
-/// Records zeros of a type.
-pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
-    full(trace, ty, ScalarValue::Signed(0))
-}
-
-/// Records the sum of two tangents or cotangents of one value; `None` is zero.
-pub fn add_tangents(trace: &mut Trace, a: Option<NodeId>, b: Option<NodeId>) -> Result<Option<NodeId>> {
-    match (a, b) {
-        (Some(a), Some(b)) => binary(trace, BinaryOp::Add, a, b).map(Some),
-        (a, b) => Ok(a.or(b)),
-    }
-}
-
-/// Dtype in which values of this dtype are summed: f32 for 8-bit and 16-bit floats.
-pub fn sum_dtype(dtype: DType) -> DType {
-    ops::elementwise::formula::widened(dtype)
-}
-
-/// Records the sum of `x` over axes; 8-bit and 16-bit floats are summed in f32.
-pub fn sum(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
-    if axes.is_empty() {
-        return Ok(x);
-    }
-    let dtype = trace.node(x).dtype;
-    let wide = convert(trace, x, sum_dtype(dtype));
-    let sum = reduce(trace, ReduceOp::Sum, wide, axes, keep_dims)?;
-    Ok(convert(trace, sum, dtype))
-}
-
-/// Records the tangent of an operand, converted and broadcast to the type of the result.
-pub fn to_result(trace: &mut Trace, tangent: NodeId, ty: &TensorType) -> Result<NodeId> {
-    let tangent = convert(trace, tangent, ty.dtype);
-    broadcast_to(trace, tangent, &ty.dims)
-}
-
-/// Records the transpose of a conversion and of a broadcast with NumPy's rules: sums over the broadcast axes, and
-/// converts to the operand's dtype. For a real operand, takes the real part of a complex cotangent.
-pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Result<NodeId> {
-    let from = trace.ty(cotangent);
-    let mut cotangent = cotangent;
-    if from.dims != ty.dims {
-        let added = from.dims.len() - ty.dims.len();
-        let stretched = |axis: &usize| *axis < added || ty.dims[axis - added] != from.dims[*axis];
-        let axes: Vec<i64> = (0..from.dims.len()).filter(stretched).map(|axis| axis as i64).collect();
-        cotangent = sum(trace, cotangent, &axes, added == 0)?;
-        cotangent = reshape(trace, cotangent, &ty.dims)?;
-    }
-    if from.dtype.kind() == crate::types::Kind::Complex && ty.dtype.kind() != crate::types::Kind::Complex {
-        cotangent = real(trace, cotangent)?;
-    }
-    Ok(convert(trace, cotangent, ty.dtype))
-}
-
-/// Records a tangent or cotangent multiplied by a partial derivative.
-pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<NodeId>> {
-    Ok(Some(match *factor {
-        Factor::Zero => return Ok(None),
-        Factor::One => x,
-        Factor::MinusOne => unary(trace, UnaryOp::Negate, x)?,
-        Factor::Times(factor) => binary(trace, BinaryOp::Multiply, x, factor)?,
-        Factor::Over(divisor) => binary(trace, BinaryOp::Divide, x, divisor)?,
-        Factor::Scalar(scalar) => {
-            let node = *trace.node(x);
-            let op = Op::BinaryScalar(BinaryOp::Multiply);
-            trace.operation_with_scalar(op, node.dtype, node.shape, &[x], scalar)
-        }
-        Factor::Where(pred) => {
-            let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
-            select(trace, pred, x, zero)?
-        }
-        Factor::Unless(pred) => {
-            let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
-            select(trace, pred, zero, x)?
-        }
-    }))
 }
 
 /// Returns the error of an operation without a derivative.
@@ -347,18 +232,6 @@ pub fn no_derivative(name: &str) -> error::Error {
         "{name} has no derivative; lxla_computation_with_vjp or lxla_computation_with_jvp gives it one, and \
          lxla_stop_gradient takes it as a constant"
     )
-}
-
-/// Records the operation of a site with other attributes, on operands that all have the batch as leading axis.
-pub fn record_batched(site: &mut Site, operands: &[NodeId], attributes: &impl Attributes, size: i64) -> NodeId {
-    let mut dims = Dims::from_slice(&[size]);
-    dims.extend_from_slice(&site.ty.dims);
-    let shape = site.trace.intern(&dims);
-    if site.op.has_attributes() {
-        site.trace.operation_with_attributes(site.op, site.ty.dtype, shape, operands, attributes)
-    } else {
-        site.trace.operation(site.op, site.ty.dtype, shape, operands)
-    }
 }
 
 /// Returns no tangents, for an operation with several results that do not depend on any operand or are piecewise

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::{self, Checkpoint};
 use crate::ops::creation;
-use crate::ops::rules::{is_differentiable, zeros};
+use crate::ops::rules::is_differentiable;
+use crate::ops::tangents::zeros;
 use crate::types::{ScalarValue, TensorType};
 use std::sync::Arc;
 

@@ -129,3 +129,22 @@ fn push_expanded(
     let (results, tangents) = push_body(transformer, trace, &body, &operands, &known)?;
     Ok((results[0], tangents[0]))
 }
+
+/// For each result of a body, whether it may have a tangent if the operands in the mask have one.
+pub fn reached(body: &Body, active: &[bool]) -> Vec<bool> {
+    let (values, results) = body.decode();
+    let mut active = active.iter().copied();
+    let mut known: Vec<bool> = Vec::with_capacity(values.len());
+    for value in &values {
+        let is_reached = match value.op {
+            Op::Leaf => active.next().expect("one for each parameter and capture"),
+            op => {
+                let is_zero = matches!(definition(op).derivative, Derivative::Zero);
+                let given = value.operands.iter().any(|&operand| known[operand]);
+                given && (op.has_results() || is_differentiable(value.ty.dtype) && (op == Op::Result || !is_zero))
+            }
+        };
+        known.push(is_reached);
+    }
+    results.iter().map(|&result| known[result]).collect()
+}

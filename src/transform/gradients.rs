@@ -8,7 +8,8 @@ use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
 use crate::ops::creation;
-use crate::ops::rules::{is_differentiable, zeros};
+use crate::ops::rules::is_differentiable;
+use crate::ops::tangents::zeros;
 use crate::types::ScalarValue;
 
 /// Bytes that gradients take for each operation, besides what they record: a copy of the trace, and what reaches it.

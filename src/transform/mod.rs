@@ -113,6 +113,10 @@ impl Transforms for Transformer {
         forward::push_body(self, trace, body, primals, tangents)
     }
 
+    fn reached(&self, body: &Body, active: &[bool]) -> Vec<bool> {
+        forward::reached(body, active)
+    }
+
     fn vjp(&self, trace: &mut Trace, outputs: &[(NodeId, NodeId)], inputs: &[NodeId]) -> Result<Vec<Option<NodeId>>> {
         reverse::pull_back(self, trace, outputs, inputs)
     }

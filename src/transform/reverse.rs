@@ -6,7 +6,8 @@ use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops::elementwise;
-use crate::ops::rules::{Nodes, Tangent, add_tangents, is_differentiable, sum_dtype};
+use crate::ops::rules::{Nodes, Tangent, is_differentiable};
+use crate::ops::tangents::{add_tangents, sum_dtype};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::{SmallVec, smallvec};
 

@@ -5,10 +5,8 @@ use super::Transformer;
 use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace, Words};
 use crate::ops::definition;
-use crate::ops::rules::{
-    Derivative, Factor, Forward, Nodes, Site, Tangent, is_differentiable, no_derivative, scaled, to_operand, to_result,
-    zeros,
-};
+use crate::ops::rules::{Derivative, Factor, Forward, Nodes, Site, Tangent, is_differentiable, no_derivative};
+use crate::ops::tangents::{scaled, to_operand, to_result, zeros};
 use crate::types::Scalar;
 use smallvec::SmallVec;
 
@@ -87,7 +85,7 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
                 }
                 let tangent = to_result(site.trace, tangent, &ty)?;
                 let term = scaled(site.trace, tangent, &factor)?;
-                sum = crate::ops::rules::add_tangents(site.trace, sum, term)?;
+                sum = crate::ops::tangents::add_tangents(site.trace, sum, term)?;
             }
             one(sum)
         }
@@ -96,7 +94,7 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
             for (operand, tangent) in tangents.iter().enumerate() {
                 let Some(tangent) = *tangent else { continue };
                 let term = jvp(site, operand, tangent)?;
-                sum = crate::ops::rules::add_tangents(site.trace, sum, term)?;
+                sum = crate::ops::tangents::add_tangents(site.trace, sum, term)?;
             }
             one(sum)
         }

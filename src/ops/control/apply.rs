@@ -4,82 +4,11 @@
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op, Trace, attributes};
-use crate::ops::control::evaluate as control_native;
-use crate::ops::control::lower as control_lower;
-use crate::ops::control::{batch, derivative, loop_derivative};
+
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, InPlace, Native};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{DType, Dims, TensorType, element_count};
 use std::sync::Arc;
-
-/// Definition of `call`: applies a body to arguments, followed by its captures.
-pub(in crate::ops) const CALL: Definition = Definition {
-    name: "call",
-    stablehlo: "func.call",
-    function: "lxla_computation_call",
-    dtypes: "all",
-    lower: control_lower::call,
-    native: Native::Several(control_native::call),
-    derivative: Derivative::Several { jvp: derivative::jvp_of_call, vjp: derivative::vjp_of_call },
-    batching: Batching::Several(batch::call),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `while`: a loop with a condition.
-pub(in crate::ops) const WHILE: Definition = Definition {
-    name: "while",
-    stablehlo: "while",
-    function: "lxla_while",
-    dtypes: "all",
-    lower: control_lower::while_loop,
-    native: Native::Several(control_native::while_loop),
-    in_place: InPlace::Results(|value| value.attributes::<WhileAttributes>().carried),
-    derivative: Derivative::Several { jvp: loop_derivative::jvp_of_while, vjp: loop_derivative::vjp_of_while },
-    batching: Batching::Several(batch::while_loop),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `cond`: applies one of two bodies.
-pub(in crate::ops) const IF: Definition = Definition {
-    name: "cond",
-    stablehlo: "if",
-    function: "lxla_cond",
-    dtypes: "all",
-    lower: control_lower::branch,
-    native: Native::Several(control_native::branch),
-    derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
-    batching: Batching::Several(batch::branches),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `case`: applies one of several bodies.
-pub(in crate::ops) const CASE: Definition = Definition {
-    name: "case",
-    stablehlo: "case",
-    function: "lxla_case",
-    dtypes: "all; index integers",
-    lower: control_lower::case,
-    native: Native::Several(control_native::case),
-    derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
-    batching: Batching::Several(batch::branches),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `scan`: a loop over slices.
-pub(in crate::ops) const SCAN: Definition = Definition {
-    name: "scan",
-    stablehlo: "while",
-    function: "lxla_scan",
-    dtypes: "all",
-    lower: control_lower::scan,
-    native: Native::Several(control_native::scan),
-    in_place: InPlace::Results(|value| value.attributes::<ScanAttributes>().carried),
-    first_result: 1,
-    derivative: Derivative::Several { jvp: loop_derivative::jvp_of_scan, vjp: loop_derivative::vjp_of_scan },
-    batching: Batching::Several(batch::scan),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `while`.

@@ -4,26 +4,11 @@ use crate::emit::{Emitter, emit};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op, Trace, take_closed_body};
-use crate::ops::control::{batch, derivative};
-use crate::ops::definition::{Definition, InPlace, Native};
+
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::TensorType;
 use std::sync::Arc;
-
-/// Definition of `optimization_barrier`: returns its operands unchanged.
-pub(in crate::ops) const OPTIMIZATION_BARRIER: Definition = Definition {
-    name: "optimization_barrier",
-    stablehlo: "optimization_barrier",
-    function: "lxla_optimization_barrier",
-    dtypes: "all",
-    lower,
-    native: Native::Several(|call| Ok(call.arrays(0..call.operands.len()))),
-    in_place: InPlace::Results(|value| value.operands.len()),
-    derivative: Derivative::Several { jvp: derivative::jvp_of_barrier, vjp: derivative::vjp_of_barrier },
-    batching: Batching::Several(batch::barrier),
-    ..Definition::DEFAULT
-};
 
 /// Records a barrier: the same values, none of which is available before all are computed.
 pub fn optimization_barrier(trace: &mut Trace, tensors: &[NodeId]) -> Result<Vec<NodeId>> {
@@ -55,7 +40,7 @@ pub fn held_back(backward: &Arc<Body>, held: &[bool]) -> Result<Arc<Body>> {
 /// Writes the StableHLO of a barrier. XLA's CPU backend removes barriers and merges equal computations afterwards
 /// (CSE), so the values that a checkpoint recomputes would be kept instead. On cpu, each value therefore also passes
 /// through an identity that XLA cannot fold.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, count) = (e.name_of(at), value.operands.len());
     let (mut names, types) = e.listed(&value.operands);

@@ -1,24 +1,18 @@
 //! Batching of operations that apply bodies.
 
 use super::apply::{self, Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
-use super::memo::Derivation;
+use super::memo::{BatchedBody, Derivation};
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ops::batch_axis::with_batch_axis;
 use crate::ops::control::barrier::optimization_barrier;
 use crate::ops::creation::constants::full;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::reduction::reduce::reduce;
-use crate::ops::rules::{Site, Transforms, with_batch_axis};
+use crate::ops::rules::{Site, Transforms};
 use crate::ops::shape::axes::{reshape, transpose};
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
-
-/// A body with a batch axis.
-pub(super) struct BatchedBody {
-    pub body: Arc<Body>,
-    /// Which results have the batch axis.
-    pub mapped: Vec<bool>,
-}
 
 fn with_batch(ty: &TensorType, size: i64) -> TensorType {
     let mut ty = ty.clone();

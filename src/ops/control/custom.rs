@@ -3,54 +3,16 @@
 
 use super::apply::Applied;
 use super::checkpoint::Checkpoint;
-use super::custom_rules as rules;
+
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::lower;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::rules::{Batching, Derivative};
+use crate::ops::definition::Call;
+
 use std::sync::Arc;
-
-/// Definition of `stop_gradient`: returns its operand, which derivatives treat as a constant.
-pub(in crate::ops) const STOP_GRADIENT: Definition = Definition {
-    name: "stop_gradient",
-    stablehlo: "",
-    function: "lxla_stop_gradient",
-    dtypes: "all",
-    lower: identity,
-    native: Native::One(|call| Ok(call.operands[0].clone())),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Zero,
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `checkpoint_name`: returns its operand; a checkpoint policy can save it by this name.
-pub(in crate::ops) const CHECKPOINT_NAME: Definition = Definition {
-    name: "checkpoint_name",
-    function: "lxla_checkpoint_name",
-    derivative: Derivative::Linear {
-        jvp: |_, _, tangent| Ok(Some(tangent)),
-        vjp: |_, _, cotangent| Ok(Some(cotangent)),
-    },
-    ..STOP_GRADIENT
-};
-
-/// Definition of a computation with custom rules.
-pub(in crate::ops) const CUSTOM: Definition = Definition {
-    name: "computation_with_rule",
-    stablehlo: "func.call",
-    function: "lxla_computation_with_vjp",
-    dtypes: "all",
-    lower: lower_custom,
-    native: Native::Several(native_custom),
-    derivative: Derivative::Several { jvp: rules::jvp, vjp: rules::vjp },
-    batching: Batching::Several(rules::batched),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `checkpoint_name`.
@@ -111,7 +73,7 @@ pub fn checkpoint_name_of(trace: &Trace, id: NodeId) -> String {
 }
 
 /// Writes nothing: the result refers to the operand.
-fn identity(e: &mut Emitter, at: usize) {
+pub(super) fn identity(e: &mut Emitter, at: usize) {
     let name = e.name(e.instruction(at).operands[0]);
     e.rename(at, name);
 }
@@ -217,7 +179,7 @@ pub(super) fn taken(attributes: &CustomAttributes, operands: usize) -> Vec<usize
     (0..explicit).chain(start..start + attributes.captured[attributes.applied]).collect()
 }
 
-fn lower_custom(e: &mut Emitter, at: usize) {
+pub(super) fn lower_custom(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let attributes: CustomAttributes = value.attributes();
     let positions: Vec<usize> =
@@ -226,7 +188,7 @@ fn lower_custom(e: &mut Emitter, at: usize) {
     lower::apply(e, &name, &value.bodies[attributes.applied], &names);
 }
 
-fn native_custom(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_custom(call: &Call) -> Result<Vec<Array>> {
     let attributes: CustomAttributes = call.attributes();
     let operands: Vec<Array> =
         taken(&attributes, call.operands.len()).into_iter().map(|i| call.operands[i].clone()).collect();

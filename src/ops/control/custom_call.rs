@@ -6,19 +6,8 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::types::{TensorType, element_count};
-
-/// Definition of `custom_call`: calls a target that the plugin implements. Its attributes are a [`CustomCall`].
-pub(in crate::ops) const CUSTOM_CALL: Definition = Definition {
-    name: "custom_call",
-    stablehlo: "custom_call",
-    function: "lxla_custom_call",
-    dtypes: "all",
-    lower,
-    native: Native::Several(refuse_native),
-    ..Definition::DEFAULT
-};
 
 numbered! {
     /// Calling convention of a target. The numbers are StableHLO's.
@@ -99,7 +88,7 @@ fn quoted(text: &str) -> String {
 
 /// Writes the StableHLO of a custom call. It states the layouts, since XLA would choose others: the target gets
 /// row-major arrays.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let call: CustomCall = value.attributes();
@@ -127,7 +116,7 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-fn refuse_native(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn refuse_native(call: &Call) -> Result<Vec<Array>> {
     let CustomCall { target, .. } = call.attributes();
     Err(error!(Unimplemented, "target: {target} is called by XLA only; custom calls are not supported on cpu tensors"))
 }

@@ -8,7 +8,9 @@ use super::derivative::{jvp_of_applied, vjp_of_applied, with_cotangents};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Op};
-use crate::ops::rules::{Forward, Site, Tangent, is_differentiable, no_derivative, with_batch_axis, zeros};
+use crate::ops::batch_axis::with_batch_axis;
+use crate::ops::rules::{Forward, Site, Tangent, is_differentiable, no_derivative};
+use crate::ops::tangents::zeros;
 use crate::types::TensorType;
 use std::sync::Arc;
 

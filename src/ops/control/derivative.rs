@@ -2,13 +2,14 @@
 //! operation's bodies by [`Transforms`].
 
 use super::apply::{Applied, CaseAttributes, IfAttributes};
-use super::memo::Derivation;
+use super::memo::{CallPasses, Derivation, Pushed, Residuals};
 use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::apply::{branch, call, case};
 use crate::ops::control::barrier::{held_back, optimization_barrier};
 use crate::ops::control::checkpoint::Checkpoint;
-use crate::ops::rules::{Forward, Site, Transforms, reached, zeros};
+use crate::ops::rules::{Forward, Site, Transforms};
+use crate::ops::tangents::zeros;
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -58,13 +59,6 @@ pub(super) fn or_zeros(trace: &mut Trace, nodes: &[Option<NodeId>], like: &[Node
 /// Returns pairs of a result and its cotangent, for the results that have one.
 pub(super) fn with_cotangents(results: &[NodeId], cotangents: &[Option<NodeId>]) -> Vec<(NodeId, NodeId)> {
     results.iter().zip(cotangents).filter_map(|(&result, cotangent)| cotangent.map(|c| (result, c))).collect()
-}
-
-/// A body with tangents.
-pub(super) struct Pushed {
-    pub body: Arc<Body>,
-    /// Which results have tangents.
-    pub has_tangent: Vec<bool>,
 }
 
 /// Returns the body with tangents of the operands in the mask, and tangents of the results in `wanted`, or else of all
@@ -161,7 +155,7 @@ fn branches_with_tangents(
     for (body, &count) in site.bodies.iter().zip(captured) {
         let own = [&tangents[choice..choice + arguments], &tangents[start..start + count]].concat();
         let mask = present(&own);
-        let reached = reached(body, &mask);
+        let reached = site.transforms.reached(body, &mask);
         has_tangent.iter_mut().zip(reached).for_each(|(has, is)| *has |= is);
         masks.push(mask);
         start += count;
@@ -290,14 +284,6 @@ fn branches_back(
     Ok(bodies)
 }
 
-/// Residuals of an applied body.
-pub(super) struct Residuals {
-    /// Index of each residual among the results of the forward body.
-    numbers: Vec<usize>,
-    /// Types of the residuals that the original body did not return.
-    pub added: Vec<TensorType>,
-}
-
 impl Residuals {
     /// Finds residuals, in a trace of both passes, among the results of the body from index `first` on, and adds those
     /// that are not among them. Also returns the results of the forward body.
@@ -330,17 +316,6 @@ impl Residuals {
         }
         nodes
     }
-}
-
-/// Forward and backward pass of a called body.
-pub(super) struct CallPasses {
-    /// The body, extended by the residuals that it did not return.
-    forward: Arc<Body>,
-    /// Maps operands, residuals and cotangents to gradients.
-    backward: Arc<Body>,
-    residuals: Residuals,
-    /// Which operands have a gradient.
-    has_gradient: Vec<bool>,
 }
 
 /// Returns the passes for the cotangents that arrive and the operands that are wanted; `None` if no operand has a

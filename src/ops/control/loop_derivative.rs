@@ -2,25 +2,26 @@
 
 use super::apply::{Applied, ScanAttributes, WhileAttributes};
 use super::derivative::{
-    Residuals, arriving, chosen, flat, leaves, leaves_where, or_zeros, present, pushed, split, with_cotangents,
+    arriving, chosen, flat, leaves, leaves_where, or_zeros, present, pushed, split, with_cotangents,
 };
-use super::memo::Derivation;
+use super::memo::{Derivation, Residuals, ScanPasses};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::apply::{scan, while_loop};
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::convert::convert;
-use crate::ops::rules::{Forward, Site, Transforms, reached, sum_dtype, zeros};
+use crate::ops::rules::{Forward, Site, Transforms};
+use crate::ops::tangents::{sum_dtype, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 
 /// Returns the fixed point of the mask of carried values with a tangent: those that have one initially, and those that
 /// get one from the body. `others` is the mask of the body's remaining operands.
-fn carried_tangents(body: &Body, start: &[bool], others: &[bool]) -> Vec<bool> {
+fn carried_tangents(transforms: &dyn Transforms, body: &Body, start: &[bool], others: &[bool]) -> Vec<bool> {
     let mut carried = start.to_vec();
     loop {
-        let reached = reached(body, &[&carried[..], others].concat());
+        let reached = transforms.reached(body, &[&carried[..], others].concat());
         let next: Vec<bool> = carried.iter().zip(&reached).map(|(a, b)| *a || *b).collect();
         if next == carried {
             return carried;
@@ -36,7 +37,7 @@ pub fn jvp_of_while(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forw
     let (condition, body, transforms) = (site.bodies[0].clone(), site.bodies[1].clone(), site.transforms);
     let start = carried + captured_by_condition;
     let of_captures = &tangents[start..];
-    let active = carried_tangents(&body, &present(&tangents[..carried]), &present(of_captures));
+    let active = carried_tangents(transforms, &body, &present(&tangents[..carried]), &present(of_captures));
     let mask = [&active[..], &present(of_captures)].concat();
     let with_tangents = pushed(transforms, &body, &mask, Some(&active), &[carried])?;
     let condition = condition_beside_tangents(transforms, &condition, &active)?;
@@ -81,9 +82,9 @@ pub fn jvp_of_scan(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forwa
     let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
     let (body, transforms) = (site.bodies[0].clone(), site.transforms);
     let others = present(&tangents[carried..]);
-    let active = carried_tangents(&body, &present(&tangents[..carried]), &others);
+    let active = carried_tangents(transforms, &body, &present(&tangents[..carried]), &others);
     let mask = [&active[..], &others].concat();
-    let stacked = reached(&body, &mask).split_off(carried);
+    let stacked = transforms.reached(&body, &mask).split_off(carried);
     let has_tangent = [&active[..], &stacked].concat();
     let explicit = carried + arrays;
     let made = pushed(transforms, &body, &mask, Some(&has_tangent), &[carried, explicit])?;
@@ -125,24 +126,6 @@ fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted
     let mut found = transforms.vjp(&mut trace, &outputs, &chosen(&primals, wanted))?.into_iter();
     let gradients = wanted.iter().map(|wanted| if *wanted { found.next().flatten() } else { None }).collect();
     Ok(Iteration { trace, primals, results, cotangents, gradients })
-}
-
-/// Forward and backward pass of one iteration of a scan.
-pub(super) struct ScanPasses {
-    /// The body, extended by the residuals that it did not stack.
-    forward: Arc<Body>,
-    /// Maps carried cotangents, sums, residuals, slices and cotangents of stacked results to carried cotangents, sums
-    /// and cotangents of slices.
-    backward: Arc<Body>,
-    residuals: Residuals,
-    /// Carried values that have a cotangent.
-    carries: Vec<usize>,
-    /// Captures whose cotangents are summed, and the types of the sums.
-    sums: Vec<(usize, TensorType)>,
-    /// Operands of the body that are slices and have a cotangent.
-    slices: Vec<usize>,
-    /// Stacked results that have a cotangent.
-    stacks: Vec<usize>,
 }
 
 /// Returns the passes of one iteration of a scan that carries `carried` values. Cotangents of carried values are those
@@ -223,7 +206,7 @@ pub fn vjp_of_scan(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[boo
     let (body, transforms, operands) = (site.bodies[0].clone(), site.transforms, site.operands.clone());
     let explicit = carried + arrays;
     // A carried value that depends on a wanted operand in one iteration is differentiated in all iterations.
-    let active = carried_tangents(&body, &wanted[..carried], &wanted[carried..]);
+    let active = carried_tangents(transforms, &body, &wanted[..carried], &wanted[carried..]);
     let inner: Vec<bool> = [&active[..], &wanted[carried..]].concat();
     let mut arriving = arriving(&body, cotangents);
     arriving.iter_mut().zip(&active).for_each(|(arriving, active)| *arriving &= active);

@@ -2,11 +2,9 @@
 //! a body within a loop whose own body is derived repeatedly until its mask of carried values no longer changes: n
 //! nested loops take a number of derivations that is linear in n.
 
-use super::batch::BatchedBody;
-use super::derivative::{CallPasses, Pushed};
-use super::loop_derivative::ScanPasses;
 use crate::error::Result;
 use crate::ir::Body;
+use crate::types::TensorType;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -105,4 +103,55 @@ impl Memo {
             + self.unsettled.count()
             + self.batches.count()
     }
+}
+
+/// A body with tangents.
+pub(super) struct Pushed {
+    pub body: Arc<Body>,
+    /// Which results have tangents.
+    pub has_tangent: Vec<bool>,
+}
+
+/// A body with a batch axis.
+pub(super) struct BatchedBody {
+    pub body: Arc<Body>,
+    /// Which results have the batch axis.
+    pub mapped: Vec<bool>,
+}
+
+/// Forward and backward pass of a called body.
+pub(super) struct CallPasses {
+    /// The body, extended by the residuals that it did not return.
+    pub forward: Arc<Body>,
+    /// Maps operands, residuals and cotangents to gradients.
+    pub backward: Arc<Body>,
+    pub residuals: Residuals,
+    /// Which operands have a gradient.
+    pub has_gradient: Vec<bool>,
+}
+
+/// Forward and backward pass of one iteration of a scan.
+pub(super) struct ScanPasses {
+    /// The body, extended by the residuals that it did not stack.
+    pub forward: Arc<Body>,
+    /// Maps carried cotangents, sums, residuals, slices and cotangents of stacked results to carried cotangents, sums
+    /// and cotangents of slices.
+    pub backward: Arc<Body>,
+    pub residuals: Residuals,
+    /// Carried values that have a cotangent.
+    pub carries: Vec<usize>,
+    /// Captures whose cotangents are summed, and the types of the sums.
+    pub sums: Vec<(usize, TensorType)>,
+    /// Operands of the body that are slices and have a cotangent.
+    pub slices: Vec<usize>,
+    /// Stacked results that have a cotangent.
+    pub stacks: Vec<usize>,
+}
+
+/// Residuals of an applied body.
+pub(super) struct Residuals {
+    /// Index of each residual among the results of the forward body.
+    pub numbers: Vec<usize>,
+    /// Types of the residuals that the original body did not return.
+    pub added: Vec<TensorType>,
 }

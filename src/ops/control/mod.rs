@@ -10,6 +10,7 @@ pub(super) mod custom;
 pub(super) mod custom_call;
 pub(super) mod custom_rules;
 pub(super) mod custom_targets;
+pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod evaluate;
 pub(super) mod loop_derivative;

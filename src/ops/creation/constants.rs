@@ -5,34 +5,10 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::convert::convert;
-use crate::ops::rules::Derivative;
+
 use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
-
-/// Definition of `full`: `value` in every element.
-pub(in crate::ops) const FULL: Definition = Definition {
-    name: "full",
-    stablehlo: "constant",
-    function: "lxla_tensor_full",
-    dtypes: "all",
-    lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
-    native: Native::One(|call| native::full(call.ty, call.scalar()?)),
-    derivative: Derivative::Zero,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `iota`: 0, 1, 2, ... along an axis.
-pub(in crate::ops) const IOTA: Definition = Definition {
-    name: "iota",
-    stablehlo: "iota",
-    function: "lxla_iota",
-    dtypes: "integers, floats and complex numbers",
-    lower: lower_iota,
-    native: Native::One(native_iota),
-    derivative: Derivative::Zero,
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `iota`.
@@ -88,12 +64,12 @@ pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
     Ok(trace.operation_with_attributes(Op::Iota, ty.dtype, shape, &[], &IotaAttributes { axis }))
 }
 
-fn lower_iota(e: &mut Emitter, at: usize) {
+pub(super) fn lower_iota(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let IotaAttributes { axis } = value.attributes();
     emit!(e, "    {} = stablehlo.iota dim = {axis} : {}", e.name_of(at), mlir(&value.ty));
 }
 
-fn native_iota(call: &Call) -> Result<Array> {
+pub(super) fn native_iota(call: &Call) -> Result<Array> {
     native::iota(call.ty, call.attributes::<IotaAttributes>().axis)
 }

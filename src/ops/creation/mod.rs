@@ -1,6 +1,7 @@
 //! Tensors made from values: constants, ranges, triangles and one-hot encodings.
 
 pub(super) mod constants;
+pub(super) mod definitions;
 pub(super) mod masks;
 pub(super) mod ranges;
 

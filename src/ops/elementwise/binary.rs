@@ -1,58 +1,16 @@
 //! Elementwise operations of two operands, one of which may be a scalar.
 
-use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
-use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::integers::{integer_division, integer_power};
-use crate::ops::elementwise::{derivative, float8, lower};
+use crate::ops::definition::Call;
+use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dims, common_dtype, inferred};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Definition of `binary`: two tensors, with broadcasting and type promotion.
-pub(in crate::ops) const BINARY: Definition = Definition {
-    name: "binary",
-    stablehlo: "",
-    function: "lxla_binary",
-    dtypes: "",
-    lower,
-    native: Native::One(native_of_two),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Elementwise(derivative::binary_factor),
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `binary_scalar`: the operand on the right is a scalar.
-pub(in crate::ops) const BINARY_SCALAR: Definition = Definition {
-    name: "binary_scalar",
-    stablehlo: "",
-    function: "lxla_binary_scalar",
-    dtypes: "",
-    lower: lower_with_scalar,
-    native: Native::One(|call| {
-        native::binary(member(call), call.ty, Source::Array(call.operands[0]), Source::Scalar(call.scalar()?))
-    }),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Elementwise(derivative::scalar_factor),
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `scalar_binary`: the operand on the left is a scalar.
-pub(in crate::ops) const SCALAR_BINARY: Definition = Definition {
-    name: "scalar_binary",
-    function: "lxla_binary_with_scalar",
-    native: Native::One(|call| {
-        native::binary(member(call), call.ty, Source::Scalar(call.scalar()?), Source::Array(call.operands[0]))
-    }),
-    ..BINARY_SCALAR
-};
-
-fn member(call: &Call) -> BinaryOp {
+pub(super) fn member(call: &Call) -> BinaryOp {
     match call.op {
         Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op,
         _ => unreachable!("asked for {:?}", call.op),
@@ -149,51 +107,7 @@ fn infer(op: BinaryOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType>
     Ok(TensorType { dtype, dims: common_dims(lhs, rhs)? })
 }
 
-fn lower(e: &mut Emitter, at: usize) {
-    let value = e.instruction(at);
-    let Op::Binary(op) = value.op else { return };
-    let lhs = e.cast(value.operands[0], &value.ty);
-    let rhs = e.cast(value.operands[1], &value.ty);
-    write(e, at, op, &lhs, &rhs, &value.ty);
-}
-
-fn lower_with_scalar(e: &mut Emitter, at: usize) {
-    let value = e.instruction(at);
-    let scalar = e.temporary();
-    e.scalar(&scalar, &value.ty);
-    let x = e.name(value.operands[0]);
-    match value.op {
-        Op::ScalarBinary(op) => write(e, at, op, &scalar, &x, &value.ty),
-        Op::BinaryScalar(op) => write(e, at, op, &x, &scalar, &value.ty),
-        _ => {}
-    }
-}
-
-fn write(e: &mut Emitter, at: usize, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
-    let name = e.name_of(at);
-    if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && ty.dtype.is_integer() {
-        return integer_division(e, &name, op, lhs, rhs, ty);
-    }
-    if op == BinaryOp::Power && ty.dtype.is_integer() {
-        return integer_power(e, &name, lhs, rhs, ty);
-    }
-    if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
-        let made = lower::complex_power(e, lhs, rhs, ty);
-        return e.rename(at, made);
-    }
-    if op == BinaryOp::Atan2 {
-        return lower::atan2(e, &name, lhs, rhs, ty);
-    }
-    // XLA combines a minimum of a maximum into a clamp, which it may not have for preds.
-    let written = match op {
-        BinaryOp::Maximum if ty.dtype == DType::Pred => "or",
-        BinaryOp::Minimum if ty.dtype == DType::Pred => "and",
-        _ => op.name(),
-    };
-    emit!(e, "    {name} = stablehlo.{written} {lhs}, {rhs} : {}", mlir(ty));
-}
-
-fn native_of_two(call: &Call) -> Result<Array> {
+pub(super) fn native_of_two(call: &Call) -> Result<Array> {
     let (op, ty, a, b) = (member(call), call.ty, call.operands[0], call.operands[1]);
     if a.ty().dtype == ty.dtype && b.ty().dtype == ty.dtype {
         return native::binary(op, ty, Source::Array(a), Source::Array(b));

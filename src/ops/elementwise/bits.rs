@@ -5,39 +5,12 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::{derivative, float8};
+use crate::ops::definition::Call;
+use crate::ops::elementwise::float8;
 use crate::ops::infer::{refuse, typed};
-use crate::ops::rules::{Batching, Derivative, Site};
+use crate::ops::rules::Site;
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Dims, Kind, TensorType, check_rank};
-
-/// Definition of `bitcast_convert`: the operand's bits as elements of the node's dtype.
-pub(in crate::ops) const BITCAST_CONVERT: Definition = Definition {
-    name: "bitcast_convert",
-    stablehlo: "bitcast_convert",
-    function: "lxla_bitcast_convert",
-    dtypes: "integers and floats",
-    lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
-    native: Native::One(|call| call.operands[0].bitcast(call.ty)),
-    derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
-    batching: Batching::Rule(batch_bitcast),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `reduce_precision`.
-pub(in crate::ops) const REDUCE_PRECISION: Definition = Definition {
-    name: "reduce_precision",
-    stablehlo: "reduce_precision",
-    function: "lxla_reduce_precision",
-    dtypes: "floats, 8-bit floats",
-    lower: lower_reduce_precision,
-    native: Native::One(native_reduce_precision),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Linear { jvp: derivative::straight_through, vjp: derivative::straight_through },
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `reduce_precision`.
@@ -108,7 +81,7 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
 }
 
 /// Batches a bitcast: the axis that is added or removed is the last.
-fn batch_bitcast(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
+pub(super) fn batch_bitcast(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     bitcast_convert(site.trace, site.operands[0], site.ty.dtype)
 }
 
@@ -150,7 +123,7 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
 
 /// Writes the StableHLO of reduce_precision. With 0 mantissa bits, some versions of XLA turn NaN into infinity; here
 /// NaN stays NaN.
-fn lower_reduce_precision(e: &mut Emitter, at: usize) {
+pub(super) fn lower_reduce_precision(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, x, ty) = (e.name_of(at), e.name(value.operands[0]), mlir(&value.ty));
     let ReducePrecisionAttributes { exponent_bits: exponent, mantissa_bits: mantissa } = value.attributes();
@@ -165,7 +138,7 @@ fn lower_reduce_precision(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.select {is_nan}, {x}, {reduced} : {pred}, {ty}");
 }
 
-fn native_reduce_precision(call: &Call) -> Result<Array> {
+pub(super) fn native_reduce_precision(call: &Call) -> Result<Array> {
     let own = format(call.ty.dtype);
     let ReducePrecisionAttributes { exponent_bits, mantissa_bits } = call.attributes();
     let to = (exponent_bits as u32, mantissa_bits as u32);

@@ -6,27 +6,12 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::{derivative, float8};
+use crate::ops::elementwise::float8;
 use crate::ops::infer::{refuse, typed};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
-/// Definition of `clamp`. Operands: min, x, max.
-pub(in crate::ops) const CLAMP: Definition = Definition {
-    name: "clamp",
-    stablehlo: "clamp",
-    function: "lxla_clamp",
-    dtypes: "pred, integers, floats, 8-bit floats",
-    lower,
-    native: Native::One(native_clamp),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Expanded,
-    expand: Some(derivative::expand_clamp),
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Records `min(max(x, min), max)`, with broadcasting and type promotion.
 pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<NodeId> {
@@ -78,7 +63,7 @@ fn infer(min: &TensorType, x: &TensorType, max: &TensorType) -> Result<TensorTyp
 
 /// Writes the StableHLO of a clamp. StableHLO wants bounds that are scalars or have the shape of x; here all three
 /// operands are broadcast to the result's shape. XLA of TensorFlow 2.21.0 has no clamp of preds on the CPU.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let operands: Vec<String> = value.operands.iter().map(|&operand| e.cast(operand, &value.ty)).collect();
@@ -93,7 +78,7 @@ fn lower(e: &mut Emitter, at: usize) {
 }
 
 /// Evaluates a clamp, `min` first, then `max`: where min > max, the result is `max`.
-fn native_clamp(call: &Call) -> Result<Array> {
+pub(super) fn native_clamp(call: &Call) -> Result<Array> {
     let converted = |i: usize| native::convert(call.operands[i], call.ty.dtype);
     let (min, x, max) = (converted(0)?, converted(1)?, converted(2)?);
     let dims = broadcast(&min.ty().dims, &x.ty().dims).expect("inference broadcast them");

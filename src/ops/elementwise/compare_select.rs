@@ -6,40 +6,12 @@ use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::binary::scalar_operand;
-use crate::ops::elementwise::{derivative, float8};
+use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dims, common_dtype, inferred, refuse};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, element_count};
-
-/// Definition of `compare`; the direction is a [`CompareOp`].
-pub(in crate::ops) const COMPARE: Definition = Definition {
-    name: "compare",
-    stablehlo: "compare",
-    function: "lxla_compare",
-    dtypes: "all; complex numbers EQ and NE only",
-    lower: lower_compare,
-    native: Native::One(native_compare),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Zero,
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `select`: `pred ? a : b`.
-pub(in crate::ops) const SELECT: Definition = Definition {
-    name: "select",
-    stablehlo: "select",
-    function: "lxla_select",
-    dtypes: "all",
-    lower: lower_select,
-    native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Elementwise(derivative::select_factor),
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
 
 /// Records an elementwise comparison of two tensors.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
@@ -130,7 +102,7 @@ fn infer_select(pred: &TensorType, on_true: &TensorType, on_false: &TensorType) 
     Ok(TensorType { dtype, dims })
 }
 
-fn lower_compare(e: &mut Emitter, at: usize) {
+pub(super) fn lower_compare(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::Compare(op) = value.op else { return };
     let name = e.name_of(at);
@@ -148,7 +120,7 @@ fn lower_compare(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.compare {}, {lhs}, {rhs}, {kind} : ({from}, {from}) -> {ty}", op.name());
 }
 
-fn lower_select(e: &mut Emitter, at: usize) {
+pub(super) fn lower_select(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let pred_ty = TensorType { dtype: DType::Pred, dims: value.ty.dims.clone() };
@@ -159,7 +131,7 @@ fn lower_select(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {}, {ty}", mlir(&pred_ty));
 }
 
-fn native_compare(call: &Call) -> Result<Array> {
+pub(super) fn native_compare(call: &Call) -> Result<Array> {
     let (a, b) = (call.operands[0], call.operands[1]);
     let op = match call.op {
         Op::Compare(op) => op,

@@ -6,53 +6,11 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
-use crate::ops::elementwise::derivative;
+use crate::ops::definition::Call;
+
 use crate::ops::infer::{common_dims, common_dtype, refuse, typed};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{DType, Kind, ScalarValue, TensorType};
-
-/// Definition of `complex`. Operands: real part, imaginary part.
-pub(in crate::ops) const COMPLEX: Definition = Definition {
-    name: "complex",
-    stablehlo: "complex",
-    function: "lxla_complex",
-    dtypes: "f32 and f64",
-    lower: lower_complex,
-    native: Native::One(native_complex),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Linear { jvp: derivative::complex_linear_jvp, vjp: derivative::complex_linear_vjp },
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `real`: the real part of complex numbers.
-pub(in crate::ops) const REAL: Definition = Definition {
-    name: "real",
-    stablehlo: "real",
-    function: "lxla_real",
-    dtypes: "all",
-    lower: |e, at| e.one_operand(at, "real", ""),
-    native: Native::One(|call| native::real(call.ty, call.operands[0])),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-/// Definition of `imag`: the imaginary part of complex numbers.
-pub(in crate::ops) const IMAG: Definition = Definition {
-    name: "imag",
-    stablehlo: "imag",
-    function: "lxla_imag",
-    dtypes: "all",
-    lower: |e, at| e.one_operand(at, "imag", ""),
-    native: Native::One(|call| native::imag(call.ty, call.operands[0])),
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
 
 /// Records complex numbers with the given real and imaginary parts.
 pub fn complex(trace: &mut Trace, real: NodeId, imag: NodeId) -> Result<NodeId> {
@@ -99,14 +57,14 @@ fn infer(real: &TensorType, imag: &TensorType) -> Result<TensorType> {
     Ok(TensorType { dtype, dims })
 }
 
-fn lower_complex(e: &mut Emitter, at: usize) {
+pub(super) fn lower_complex(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, parts) = (e.name_of(at), part(&value.ty));
     let (real, imag) = (e.cast(value.operands[0], &parts), e.cast(value.operands[1], &parts));
     emit!(e, "    {name} = stablehlo.complex {real}, {imag} : {}", mlir(&value.ty));
 }
 
-fn native_complex(call: &Call) -> Result<Array> {
+pub(super) fn native_complex(call: &Call) -> Result<Array> {
     let dtype = call.ty.dtype.real();
     let (real, imag) = (native::convert(call.operands[0], dtype)?, native::convert(call.operands[1], dtype)?);
     native::complex(call.ty, &real, &imag)

@@ -2,25 +2,8 @@
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{NodeId, Op, Trace};
-use crate::native;
-use crate::ops::definition::{Definition, InPlace, Native};
-use crate::ops::elementwise::derivative;
-use crate::ops::rules::Batching;
-use crate::types::{DType, Kind, TensorType};
 
-/// Definition of `convert`: converts to the node's dtype.
-pub(in crate::ops) const CONVERT: Definition = Definition {
-    name: "convert",
-    stablehlo: "convert",
-    function: "lxla_convert",
-    dtypes: "all",
-    lower,
-    native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
-    in_place: InPlace::Elementwise,
-    derivative: derivative::CONVERT,
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Kind, TensorType};
 
 /// Records a conversion to another dtype. 8-bit floats are converted from and to f32.
 pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
@@ -37,7 +20,7 @@ pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
 
 /// Writes the StableHLO of a conversion. StableHLO converts complex numbers to complex dtypes only: for other dtypes
 /// the real part is converted, and for pred the number is compared with 0.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let x = value.operands[0];

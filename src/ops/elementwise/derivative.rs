@@ -2,7 +2,6 @@
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, UnaryFunction, UnaryOp};
-use crate::ops;
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::complex::{complex, imag, real};
@@ -10,6 +9,7 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
 use crate::ops::elementwise::unary::unary;
 use crate::ops::rules::{Derivative, Factor, Site, is_differentiable, no_derivative};
+use crate::ops::tangents::{scaled, to_operand, to_result, zeros};
 use crate::types::{Kind, TensorType, float_limits};
 
 /// Derivative of the operations in [`UnaryOp`]. The magnitude and the sign of complex numbers are not complex
@@ -29,7 +29,7 @@ fn unary_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<NodeId
         (_, true) => sign_of_complex(site, tangent).map(Some),
         (op, false) => {
             let factor = unary_factor(site, op)?;
-            ops::rules::scaled(site.trace, tangent, &factor)
+            scaled(site.trace, tangent, &factor)
         }
     }
 }
@@ -42,7 +42,7 @@ fn unary_vjp(site: &mut Site, _: usize, cotangent: NodeId) -> Result<Option<Node
         (_, true) => sign_of_complex_transposed(site, cotangent).map(Some),
         (op, false) => {
             let factor = unary_factor(site, op)?;
-            ops::rules::scaled(site.trace, cotangent, &factor)
+            scaled(site.trace, cotangent, &factor)
         }
     }
 }
@@ -213,7 +213,7 @@ fn convert_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Opt
     if !is_differentiable(ty.dtype) {
         return Ok(None);
     }
-    ops::rules::to_operand(site.trace, cotangent, &ty).map(Some)
+    to_operand(site.trace, cotangent, &ty).map(Some)
 }
 
 fn complex_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
@@ -221,8 +221,8 @@ fn complex_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<No
     let mut parts = [site.operands[0]; 2];
     for (part_of, tangent) in parts.iter_mut().zip(tangents) {
         *part_of = match tangent {
-            Some(tangent) => ops::rules::to_result(site.trace, *tangent, &part)?,
-            None => ops::rules::zeros(site.trace, &part)?,
+            Some(tangent) => to_result(site.trace, *tangent, &part)?,
+            None => zeros(site.trace, &part)?,
         };
     }
     complex(site.trace, parts[0], parts[1]).map(Some)
@@ -237,7 +237,7 @@ pub fn complex_linear_vjp(site: &mut Site, operand: usize, cotangent: NodeId) ->
         let imag = imag(site.trace, cotangent)?;
         unary(site.trace, UnaryOp::Negate, imag)?
     };
-    ops::rules::to_operand(site.trace, part, &ty).map(Some)
+    to_operand(site.trace, part, &ty).map(Some)
 }
 
 /// Tangent of a complex number if one of its parts has a tangent.
@@ -257,7 +257,7 @@ pub fn part_jvp(site: &mut Site, _: usize, tangent: NodeId) -> Result<Option<Nod
 /// imaginary unit.
 pub fn part_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let ty = site.operand_ty(operand);
-    let zero = ops::rules::zeros(site.trace, &TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() })?;
+    let zero = zeros(site.trace, &TensorType { dtype: ty.dtype.real(), dims: ty.dims.clone() })?;
     if ty.dtype.kind() != Kind::Complex {
         return Ok(if site.op == Op::Real { Some(cotangent) } else { None });
     }

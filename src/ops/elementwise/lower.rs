@@ -1,10 +1,11 @@
 //! Lowerings of elementwise functions: by formulas where XLA's own function is inaccurate or wrong.
 
 use crate::emit::{Emitter, emit, mlir};
-use crate::ir::{Op, Trace, UnaryOp, take_closed_body};
+use crate::ir::{BinaryOp, Op, Trace, UnaryOp, take_closed_body};
 use crate::ops::elementwise::formula::{Expr, record};
 use crate::ops::elementwise::functions::complex;
-use crate::types::{DType, TensorType};
+use crate::ops::elementwise::integers::{integer_division, integer_power};
+use crate::types::{DType, Kind, TensorType};
 
 /// Writes a formula of named values. Returns the name of its result.
 pub fn write_formula<const N: usize>(
@@ -74,6 +75,52 @@ fn by_formula(e: &mut Emitter, op: UnaryOp, x: &str, ty: &TensorType) -> Option<
     }
 }
 
+/// Writes an operation of two operands.
+pub fn binary(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let Op::Binary(op) = value.op else { return };
+    let lhs = e.cast(value.operands[0], &value.ty);
+    let rhs = e.cast(value.operands[1], &value.ty);
+    write_binary(e, at, op, &lhs, &rhs, &value.ty);
+}
+
+/// Writes an operation of an operand and a scalar.
+pub fn binary_with_scalar(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let scalar = e.temporary();
+    e.scalar(&scalar, &value.ty);
+    let x = e.name(value.operands[0]);
+    match value.op {
+        Op::ScalarBinary(op) => write_binary(e, at, op, &scalar, &x, &value.ty),
+        Op::BinaryScalar(op) => write_binary(e, at, op, &x, &scalar, &value.ty),
+        _ => {}
+    }
+}
+
+fn write_binary(e: &mut Emitter, at: usize, op: BinaryOp, lhs: &str, rhs: &str, ty: &TensorType) {
+    let name = e.name_of(at);
+    if matches!(op, BinaryOp::Divide | BinaryOp::Remainder) && ty.dtype.is_integer() {
+        return integer_division(e, &name, op, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Power && ty.dtype.is_integer() {
+        return integer_power(e, &name, lhs, rhs, ty);
+    }
+    if op == BinaryOp::Power && ty.dtype.kind() == Kind::Complex {
+        let made = complex_power(e, lhs, rhs, ty);
+        return e.rename(at, made);
+    }
+    if op == BinaryOp::Atan2 {
+        return atan2(e, &name, lhs, rhs, ty);
+    }
+    // XLA combines a minimum of a maximum into a clamp, which it may not have for preds.
+    let written = match op {
+        BinaryOp::Maximum if ty.dtype == DType::Pred => "or",
+        BinaryOp::Minimum if ty.dtype == DType::Pred => "and",
+        _ => op.name(),
+    };
+    emit!(e, "    {name} = stablehlo.{written} {lhs}, {rhs} : {}", mlir(ty));
+}
+
 /// The cube root. XLA's CPU backend computes `near` as a power of a third, which is off by 14 units in the last place
 /// in f32 and by 119 in f64; one Newton step corrects that. Where the correction is not finite, at 0 and infinity,
 /// XLA's value is kept.
@@ -98,7 +145,7 @@ fn kahan_log_plus_one(x: Expr) -> Expr {
 /// results from folding constants, and its CPU backend then returns unrelated memory for about 60 or more elements.
 /// `lammps-jax-pjrt-cpu` 0.11.2 is affected; `xla-cpu-pjrt` 0.0.1 and `fastatomstruct-xla-cpu` 2026.6.23 are not. So
 /// `x` is disguised; LLVM removes that. Remove this workaround when that plugin is no longer supported.
-pub fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
+fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
     if matches!(ty.dtype, DType::F16 | DType::BF16) {
         let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
         let [y, x] = [y, x].map(|value| {
@@ -118,7 +165,7 @@ pub fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
 }
 
 /// Writes a power of complex numbers. Returns the name of the result.
-pub fn complex_power(e: &mut Emitter, base: &str, exponent: &str, ty: &TensorType) -> String {
+fn complex_power(e: &mut Emitter, base: &str, exponent: &str, ty: &TensorType) -> String {
     write_formula(e, [(base, ty), (exponent, ty)], |[base, exponent]| complex::power(base, exponent))
 }
 

@@ -1,5 +1,5 @@
 //! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, and functions without a StableHLO
-//! operation. Most functions of floats are one node with a formula (`function.rs`); the others are recorded as several
+//! operation. Most functions of floats are one node with a formula (`functions/body.rs`); the others are recorded as several
 //! operations.
 
 use crate::error;

@@ -2,31 +2,17 @@
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
-use crate::native;
+
 use crate::ops::creation::constants::every;
-use crate::ops::definition::{Call, Definition, InPlace, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
-use crate::ops::elementwise::{derivative, float8, lower};
+use crate::ops::elementwise::float8;
 use crate::ops::infer::refuse;
-use crate::ops::rules::Batching;
+
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
-/// Definition of the operations in [`UnaryOp`].
-pub(in crate::ops) const UNARY: Definition = Definition {
-    name: "unary",
-    stablehlo: "",
-    function: "lxla_unary",
-    dtypes: "",
-    lower: lower::unary,
-    native: Native::One(|call| native::unary(member(call), call.ty, call.operands[0])),
-    in_place: InPlace::Elementwise,
-    derivative: derivative::UNARY,
-    batching: Batching::Elementwise,
-    ..Definition::DEFAULT
-};
-
-fn member(call: &Call) -> UnaryOp {
+pub(super) fn member(call: &Call) -> UnaryOp {
     match call.op {
         Op::Unary(op) => op,
         _ => unreachable!("asked for {:?}", call.op),

@@ -6,7 +6,8 @@ use super::dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 use super::gather::{GatherAttributes, gather};
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, ScatterOp, Trace};
-use crate::ops::rules::{Forward, Site, zeros};
+use crate::ops::rules::{Forward, Site};
+use crate::ops::tangents::zeros;
 use crate::types::TensorType;
 
 /// Tangent of a dynamic slice: the slice of the tangent.

@@ -4,58 +4,12 @@ use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
-use crate::native;
+
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, InPlace, Native};
+
 use crate::ops::indexing::dimension_numbers;
-use crate::ops::indexing::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
-
-/// Definition of `dynamic_slice`: a slice of the first operand, at the start indices in the others.
-pub(in crate::ops) const DYNAMIC_SLICE: Definition = Definition {
-    name: "dynamic_slice",
-    stablehlo: "dynamic_slice",
-    function: "lxla_dynamic_slice",
-    dtypes: "all",
-    lower: lower_dynamic_slice,
-    native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
-    derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
-    batching: Batching::Rule(batch::batch_of_slice),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `dynamic_update_slice`: the first operand with the second written over it, at the start indices in the
-/// others.
-pub(in crate::ops) const DYNAMIC_UPDATE_SLICE: Definition = Definition {
-    name: "dynamic_update_slice",
-    stablehlo: "dynamic_update_slice",
-    function: "lxla_dynamic_update_slice",
-    dtypes: "all",
-    lower: lower_dynamic_update_slice,
-    native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
-    in_place: InPlace::First,
-    // `Several` passes all tangents at once, so that the tangent is a single update, which can run in place too.
-    derivative: Derivative::Several { jvp: derivative::jvp_of_update, vjp: derivative::vjp_of_update },
-    batching: Batching::Rule(batch::batch_of_update),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `take`: slices of the first operand at the indices in the second.
-pub(in crate::ops) const TAKE: Definition = Definition {
-    name: "take",
-    stablehlo: "gather",
-    function: "lxla_take",
-    dtypes: "all; indices integers",
-    lower: lower_take,
-    native: Native::One(|call| {
-        let TakeAttributes { axis } = call.attributes();
-        native::take(call.ty, axis, call.operands[0], call.operands[1])
-    }),
-    derivative: Derivative::Linear { jvp: derivative::jvp_of_take, vjp: derivative::vjp_of_take },
-    batching: Batching::Rule(batch::batch_of_take),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `take`.
@@ -141,7 +95,7 @@ pub fn take(trace: &mut Trace, x: NodeId, indices: NodeId, axis: i64) -> Result<
     Ok(trace.operation_with_attributes(Op::Take, ty.dtype, shape, &[x, indices], &TakeAttributes { axis }))
 }
 
-fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
+pub(super) fn lower_dynamic_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (names, types) = with_starts(e, &value.operands, 1, &value.ty.dims);
@@ -176,7 +130,7 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]
     (names, types)
 }
 
-fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
+pub(super) fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let sizes = e.values[value.operands[1]].ty.dims.clone();
@@ -192,7 +146,7 @@ fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
 
 /// Writes take as a gather of whole slices. Negative indices count from the end, as in NumPy; other indices out of
 /// bounds are clamped by the gather.
-fn lower_take(e: &mut Emitter, at: usize) {
+pub(super) fn lower_take(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (x, indices) = (value.operands[0], value.operands[1]);

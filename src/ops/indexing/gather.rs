@@ -4,30 +4,12 @@ use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, Op, Trace, attributes};
-use crate::native;
-use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, Native};
-use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
-use crate::ops::indexing::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{Dims, TensorType, element_count};
 
-/// Definition of `gather`: slices of the first operand at the indices in the second.
-pub(in crate::ops) const GATHER: Definition = Definition {
-    name: "gather",
-    stablehlo: "gather",
-    function: "lxla_gather",
-    dtypes: "all; indices integers",
-    lower,
-    whole: is_hard_to_split,
-    native: Native::One(|call| {
-        let GatherAttributes { numbers, .. } = call.attributes();
-        native::gather(call.ty, &numbers, call.operands[0], call.operands[1])
-    }),
-    derivative: Derivative::Linear { jvp: derivative::jvp_of_gather, vjp: derivative::vjp_of_gather },
-    batching: Batching::Rule(batch::batch_of_gather),
-    ..Definition::DEFAULT
-};
+use crate::ops::creation::constants::nothing;
+
+use crate::ops::indexing::dimension_numbers::{self, GATHER as NAMES};
+
+use crate::types::{Dims, TensorType, element_count};
 
 attributes! {
     /// Attributes of `gather`.
@@ -99,7 +81,7 @@ fn infer(x: &TensorType, indices: &TensorType, numbers: &DimensionNumbers, sizes
 
 /// Whether XLA's partitioner reads wrong elements: if the index vectors have several elements, or if slices have neither
 /// one element at an index nor all elements of an axis that is not a batching axis.
-fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let GatherAttributes { slice_sizes, numbers, .. } = value.attributes();
     let is_indexed = |axis: usize| numbers.index_map.contains(&(axis as i64));
@@ -135,7 +117,7 @@ fn clamped(e: &mut Emitter, indices: &str, ty: &TensorType, attributes: &GatherA
     made
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (x, from) = (value.operands[0], e.values[value.operands[0]].ty.clone());
     let attributes: GatherAttributes = value.attributes();

@@ -4,6 +4,7 @@ pub(super) mod advanced;
 pub(super) mod along;
 pub(super) mod batch;
 pub(super) mod bounds;
+pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod dimension_numbers;
 pub(super) mod dynamic;

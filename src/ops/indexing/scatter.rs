@@ -10,30 +10,12 @@ use crate::ops::control::regions::{
     begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
 };
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, InPlace, Native, OpenAxes};
+use crate::ops::definition::{Call, OpenAxes};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
-use crate::ops::indexing::{batch, scatter_derivative};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::ops::shape::axes::reshape;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
-
-/// Definition of `scatter`: arrays with slices of updates combined into them.
-pub(in crate::ops) const SCATTER: Definition = Definition {
-    name: "scatter",
-    stablehlo: "scatter",
-    function: "lxla_scatter",
-    dtypes: "all; indices integers",
-    lower,
-    whole: is_hard_to_split,
-    // With batching axes, XLA's partitioner loses updates where other axes are split, too.
-    open: open_axes,
-    native: Native::Several(native_scatter),
-    in_place: InPlace::Results(|value| value.bodies[0].results().len()),
-    derivative: Derivative::Several { jvp: scatter_derivative::jvp, vjp: scatter_derivative::vjp },
-    batching: Batching::Several(batch::batch_of_scatter),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `scatter`.
@@ -48,7 +30,7 @@ attributes! {
 }
 
 /// Axes of a scatter with batching axes that may be split: only these.
-fn open_axes(e: &Emitter, at: usize) -> Option<OpenAxes> {
+pub(super) fn open_axes(e: &Emitter, at: usize) -> Option<OpenAxes> {
     let value = e.instruction(at);
     let ScatterAttributes { numbers, .. } = value.attributes();
     if numbers.batching_dims.is_empty() {
@@ -171,7 +153,7 @@ fn check_updates(
     Ok(())
 }
 
-fn native_scatter(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_scatter(call: &Call) -> Result<Vec<Array>> {
     let ScatterAttributes { numbers, .. } = call.attributes();
     let count = call.bodies[0].results().len();
     let (indices, updates) = (call.operands[count], call.operands[count + 1]);
@@ -183,7 +165,7 @@ fn native_scatter(call: &Call) -> Result<Vec<Array>> {
 
 /// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only one
 /// index vector, or if it combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
-fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let ScatterAttributes { numbers, .. } = value.attributes();
     let (values, results) = value.bodies[0].decode();
@@ -193,7 +175,7 @@ fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
 }
 
 /// Writes the StableHLO of a scatter. Captures are broadcast, and passed as additional inputs and as their own updates.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
     let ScatterAttributes { indices_are_sorted, unique_indices, numbers } = value.attributes();

@@ -14,8 +14,9 @@ use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::infer::places_dtype;
-use crate::ops::rules::{Forward, Site, add_tangents, is_differentiable, no_derivative, no_tangents, sum_dtype, zeros};
+use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative, no_tangents};
 use crate::ops::shape::axes::reshape;
+use crate::ops::tangents::{add_tangents, sum_dtype, zeros};
 use crate::types::{Dims, ScalarValue, TensorType};
 use std::sync::Arc;
 

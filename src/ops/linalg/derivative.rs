@@ -6,6 +6,7 @@ use super::fourier::FftAttributes;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryFunction, UnaryOp};
 use crate::native::Triangle;
+use crate::ops::control::custom::stop_gradient;
 use crate::ops::creation::constants::iota;
 use crate::ops::creation::masks::{tril, triu};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
@@ -19,9 +20,10 @@ use crate::ops::linalg::dot_general::dot_general;
 use crate::ops::linalg::factorization::triangular_solve;
 use crate::ops::linalg::fourier::fft;
 use crate::ops::linalg::matmul::matmul;
-use crate::ops::rules::{Site, sum_dtype, to_operand};
-use crate::ops::shape::axes::transpose;
+use crate::ops::rules::Site;
+use crate::ops::shape::axes::{broadcast_to, transpose};
 use crate::ops::shape::slicing::pad_scalar;
+use crate::ops::tangents::{sum_dtype, to_operand};
 use crate::types::{Axes, Kind, ScalarValue, TensorType};
 
 /// Tangent of a dot_general: the same product with the tangent in place of the operand.
@@ -303,7 +305,7 @@ pub fn matmul_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<
     let rank = l.dims.len();
     let is_plain = rank >= 2 && r.dims.len() == rank && l.dims[..rank - 2] == r.dims[..rank - 2];
     if !is_plain {
-        return super::matmul::expanded_vjp(site, operand, cotangent);
+        return expanded_vjp(site, operand, cotangent);
     }
     let (product, ty) = if operand == 0 {
         let other = matrix_transposed(site.trace, rhs)?;
@@ -321,6 +323,52 @@ fn matrix_transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let mut order: Axes = (0..rank as i64).collect();
     order.swap(rank - 2, rank - 1);
     transpose(trace, x, &order)
+}
+
+/// Records the cotangent of one factor, by the rules of the operations of the expansion.
+fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
+    let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
+    // If both factors are the same node, its cotangent as the requested factor is computed separately.
+    if given[0] == given[1] {
+        site.operands[1 - operand] = stop_gradient(site.trace, given[0])?;
+    }
+    let result = expand_matmul(site)?;
+    site.operands = given;
+    let input = site.operands[operand];
+    Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[input], first)?.remove(0))
+}
+
+/// Records matmul as a dot_general. Batch axes are broadcast first if both operands have some. If only one operand has
+/// batch axes, they are free axes, so that neither the other operand nor its cotangent is repeated for each element of
+/// the batch.
+pub fn expand_matmul(site: &mut Site) -> Result<NodeId> {
+    let (mut lhs, mut rhs) = (site.operands[0], site.operands[1]);
+    let (l_dims, r_dims) = (site.operand_ty(0).dims, site.operand_ty(1).dims);
+    let (l_rank, r_rank) = (l_dims.len(), r_dims.len());
+    let batch = if l_rank > 2 && r_rank > 2 { site.ty.dims.len() - 2 } else { 0 };
+    let mut contracted = (l_rank - 1, r_rank.saturating_sub(2));
+    if batch > 0 {
+        let with_batch = |dims: &[i64]| [&site.ty.dims[..batch], &dims[dims.len() - 2..]].concat();
+        let (l_dims, r_dims) = (with_batch(&l_dims), with_batch(&r_dims));
+        lhs = broadcast_to(site.trace, lhs, &l_dims)?;
+        rhs = broadcast_to(site.trace, rhs, &r_dims)?;
+        contracted = (batch + 1, batch);
+    }
+    let batching: Vec<i64> = (0..batch as i64).collect();
+    let axes = DotAxes {
+        lhs_batching: &batching,
+        rhs_batching: &batching,
+        lhs_contracting: &[contracted.0 as i64],
+        rhs_contracting: &[contracted.1 as i64],
+    };
+    let product = dot_general(site.trace, lhs, rhs, &axes, None)?;
+    if l_rank != 2 || r_rank <= 2 {
+        return Ok(product);
+    }
+    // In the result, the rows of lhs precede the batch axes of rhs.
+    let mut order: Vec<i64> = (1..r_rank as i64).collect();
+    order.insert(r_rank - 2, 0);
+    transpose(site.trace, product, &order)
 }
 
 #[cfg(test)]

@@ -5,25 +5,12 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, distinct_axes};
-use crate::ops::linalg::{batch, derivative, narrow};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, Dims, TensorType, element_count};
+use crate::ops::linalg::narrow;
 
-/// Definition of `dot_general`.
-pub(in crate::ops) const DOT_GENERAL: Definition = Definition {
-    name: "dot_general",
-    stablehlo: "dot_general",
-    function: "lxla_dot_general",
-    dtypes: "integers, floats, 8-bit floats, complex numbers",
-    lower,
-    native: Native::One(native_dot_general),
-    derivative: Derivative::Linear { jvp: derivative::dot_general_jvp, vjp: derivative::dot_general_vjp },
-    batching: Batching::Rule(batch::dot_general),
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Dims, TensorType, element_count};
 
 attributes! {
     /// Attributes of `dot_general`. Axes at the same position of the lhs and rhs lists are paired.
@@ -145,7 +132,7 @@ pub(in crate::ops) fn factor_dtype(common: DType, dtype: DType) -> DType {
     }
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
@@ -167,7 +154,7 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-fn native_dot_general(call: &Call) -> Result<Array> {
+pub(super) fn native_dot_general(call: &Call) -> Result<Array> {
     let attributes: DotGeneralAttributes = call.attributes();
     let batching: [&[i64]; 2] = [&attributes.lhs_batching, &attributes.rhs_batching];
     let contracting: [&[i64]; 2] = [&attributes.lhs_contracting, &attributes.rhs_contracting];

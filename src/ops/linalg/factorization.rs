@@ -5,27 +5,11 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, refuse};
-use crate::ops::linalg::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
-/// Definition of `cholesky`.
-pub(in crate::ops) const CHOLESKY: Definition = Definition {
-    name: "cholesky",
-    stablehlo: "cholesky",
-    function: "lxla_cholesky",
-    dtypes: "floats, 8-bit floats, complex numbers",
-    lower: lower_cholesky,
-    native: Native::One(|call| {
-        native::cholesky(call.ty, call.attributes::<CholeskyAttributes>().lower, call.operands[0])
-    }),
-    derivative: Derivative::Jvp(derivative::cholesky_jvp),
-    batching: Batching::Rule(batch::cholesky),
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 attributes! {
     /// Attributes of `cholesky`.
@@ -34,19 +18,6 @@ attributes! {
         pub lower: bool,
     }
 }
-
-/// Definition of `triangular_solve`. Its attributes are a [`Triangle`].
-pub(in crate::ops) const TRIANGULAR_SOLVE: Definition = Definition {
-    name: "triangular_solve",
-    stablehlo: "triangular_solve",
-    function: "lxla_triangular_solve",
-    dtypes: "floats, 8-bit floats, complex numbers",
-    lower: lower_triangular_solve,
-    native: Native::One(native_triangular_solve),
-    derivative: Derivative::Linear { jvp: derivative::triangular_solve_jvp, vjp: derivative::triangular_solve_vjp },
-    batching: Batching::Rule(batch::triangular_solve),
-    ..Definition::DEFAULT
-};
 
 /// Records the Cholesky factorization of a batch of matrices.
 pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
@@ -95,7 +66,7 @@ fn infer_triangular_solve(a: &TensorType, b: &TensorType, triangle: Triangle) ->
     Ok(TensorType { dtype, dims: b.dims.clone() })
 }
 
-fn native_triangular_solve(call: &Call) -> Result<Array> {
+pub(super) fn native_triangular_solve(call: &Call) -> Result<Array> {
     native::triangular_solve(call.ty, call.attributes::<Triangle>(), call.operands[0], call.operands[1])
 }
 
@@ -198,7 +169,7 @@ impl<'e, 'a> Matrices<'e, 'a> {
 /// partly NaN for some matrices that are not positive definite, and depends on the imaginary parts of the diagonal. So
 /// the imaginary parts are set to 0, the other triangle to 0, and the factor to NaN unless its diagonal is positive and
 /// finite.
-fn lower_cholesky(e: &mut Emitter, at: usize) {
+pub(super) fn lower_cholesky(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let CholeskyAttributes { lower } = value.attributes();
@@ -227,7 +198,7 @@ fn infinity(dtype: DType) -> u128 {
 
 /// Writes the StableHLO of a triangular solve. If the diagonal contains 0, where infinities and NaNs depend on the
 /// device, the whole solution is set to NaN.
-fn lower_triangular_solve(e: &mut Emitter, at: usize) {
+pub(super) fn lower_triangular_solve(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let triangle: Triangle = value.attributes();

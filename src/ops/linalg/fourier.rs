@@ -6,26 +6,9 @@ use crate::error::Result;
 use crate::ir::{FftOp, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, Native};
-use crate::ops::linalg::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
+use crate::ops::definition::Call;
 
-/// Definition of `fft`.
-pub(in crate::ops) const FFT: Definition = Definition {
-    name: "fft",
-    stablehlo: "fft",
-    function: "lxla_fft",
-    dtypes: "complex numbers; RFFT f32 and f64",
-    lower,
-    // XLA's partitioner splits no batch axis, and ends the process (fft_handler.cc:117) where the last axis has one
-    // element.
-    whole: |_, _| true,
-    native: Native::One(native_fft),
-    derivative: Derivative::Linear { jvp: derivative::fft_jvp, vjp: derivative::fft_vjp },
-    batching: Batching::Rule(batch::fft),
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
 attributes! {
     /// Attributes of `fft`.
@@ -108,7 +91,7 @@ fn half(length: i64) -> i64 {
     if length == 0 { 0 } else { length / 2 + 1 }
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let FftAttributes { op, lengths } = value.attributes();
     let attributes = format!(", type = {}, length = {lengths:?}", op.name());
@@ -125,7 +108,7 @@ fn lower(e: &mut Emitter, at: usize) {
     e.rename(at, made);
 }
 
-fn native_fft(call: &Call) -> Result<Array> {
+pub(super) fn native_fft(call: &Call) -> Result<Array> {
     let FftAttributes { op, lengths } = call.attributes();
     native::fft(op, call.ty, lengths.len(), call.operands[0])
 }

@@ -4,30 +4,11 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
-use crate::native;
-use crate::ops::control::custom::stop_gradient;
-use crate::ops::definition::{Definition, Native};
+
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, inferred};
-use crate::ops::linalg::dot_general::{DotAxes, dot_general};
-use crate::ops::linalg::{derivative, narrow};
-use crate::ops::rules::{Batching, Derivative, Site};
-use crate::ops::shape::axes::{broadcast_to, transpose};
+use crate::ops::linalg::narrow;
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
-
-/// Definition of `matmul`, NumPy's matrix product.
-pub(in crate::ops) const MATMUL: Definition = Definition {
-    name: "matmul",
-    stablehlo: "dot_general",
-    function: "lxla_matmul",
-    dtypes: "integers, floats, 8-bit floats, complex numbers",
-    lower,
-    native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
-    derivative: Derivative::Linear { jvp: derivative::matmul_jvp, vjp: derivative::matmul_vjp },
-    batching: Batching::Expanded,
-    expand: Some(expand),
-    ..Definition::DEFAULT
-};
 
 /// Records NumPy's matmul.
 pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
@@ -74,7 +55,7 @@ fn infer(lhs: &TensorType, rhs: &TensorType) -> Result<TensorType> {
 
 /// Writes matmul as a dot_general that contracts the last axis of lhs with the last but one axis of rhs. Batch axes are
 /// broadcast first, unless rhs has none: then it is multiplied with all rows of lhs in one product.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (l, r) = (value.operands[0], value.operands[1]);
@@ -106,52 +87,6 @@ fn lower(e: &mut Emitter, at: usize) {
         mlir(&r_ty),
         mlir(&value.ty)
     );
-}
-
-/// Records the cotangent of one factor, by the rules of the operations of the expansion.
-pub(in crate::ops) fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
-    let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
-    // If both factors are the same node, its cotangent as the requested factor is computed separately.
-    if given[0] == given[1] {
-        site.operands[1 - operand] = stop_gradient(site.trace, given[0])?;
-    }
-    let result = expand(site)?;
-    site.operands = given;
-    let input = site.operands[operand];
-    Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[input], first)?.remove(0))
-}
-
-/// Records matmul as a dot_general. Batch axes are broadcast first if both operands have some. If only one operand has
-/// batch axes, they are free axes, so that neither the other operand nor its cotangent is repeated for each element of
-/// the batch.
-fn expand(site: &mut Site) -> Result<NodeId> {
-    let (mut lhs, mut rhs) = (site.operands[0], site.operands[1]);
-    let (l_dims, r_dims) = (site.operand_ty(0).dims, site.operand_ty(1).dims);
-    let (l_rank, r_rank) = (l_dims.len(), r_dims.len());
-    let batch = if l_rank > 2 && r_rank > 2 { site.ty.dims.len() - 2 } else { 0 };
-    let mut contracted = (l_rank - 1, r_rank.saturating_sub(2));
-    if batch > 0 {
-        let with_batch = |dims: &[i64]| [&site.ty.dims[..batch], &dims[dims.len() - 2..]].concat();
-        let (l_dims, r_dims) = (with_batch(&l_dims), with_batch(&r_dims));
-        lhs = broadcast_to(site.trace, lhs, &l_dims)?;
-        rhs = broadcast_to(site.trace, rhs, &r_dims)?;
-        contracted = (batch + 1, batch);
-    }
-    let batching: Vec<i64> = (0..batch as i64).collect();
-    let axes = DotAxes {
-        lhs_batching: &batching,
-        rhs_batching: &batching,
-        lhs_contracting: &[contracted.0 as i64],
-        rhs_contracting: &[contracted.1 as i64],
-    };
-    let product = dot_general(site.trace, lhs, rhs, &axes, None)?;
-    if l_rank != 2 || r_rank <= 2 {
-        return Ok(product);
-    }
-    // In the result, the rows of lhs precede the batch axes of rhs.
-    let mut order: Vec<i64> = (1..r_rank as i64).collect();
-    order.insert(r_rank - 2, 0);
-    transpose(site.trace, product, &order)
 }
 
 #[cfg(test)]

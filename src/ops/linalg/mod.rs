@@ -1,6 +1,7 @@
 //! Matrix products, einsum, factorizations, norms and Fourier transforms.
 
 pub(super) mod batch;
+pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod dot_general;
 pub(super) mod einsum;

@@ -1,12 +1,9 @@
 //! Meshes and shardings as attributes. The attributes of every mesh operation begin with the mesh.
 
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::{Attributes, Body, Instruction, Op, Words};
 use crate::mesh::{MeshAxes, Sharding};
-use crate::native::Array;
-use crate::ops;
-use crate::ops::definition::Call;
 use crate::types::{TensorType, element_count};
 use std::sync::Arc;
 
@@ -89,18 +86,4 @@ pub(super) fn whole(piece: &TensorType, sharding: &Sharding, mesh: &MeshAxes) ->
 pub(super) fn unsplit(mesh: &MeshAxes, sharding: &Sharding) -> Vec<usize> {
     let is_used = |axis: usize| sharding.splits().iter().flatten().any(|&used| usize::from(used) == axis);
     (0..mesh.axes().len()).filter(|&axis| !is_used(axis)).collect()
-}
-
-/// Returns the error of evaluating a mesh operation with one result on host arrays.
-pub(super) fn no_array(call: &Call) -> Result<Array> {
-    Err(on_meshes_only(call))
-}
-
-/// Returns the error of evaluating a mesh operation with several results on host arrays.
-pub(super) fn no_arrays(call: &Call) -> Result<Vec<Array>> {
-    Err(on_meshes_only(call))
-}
-
-fn on_meshes_only(call: &Call) -> Error {
-    error!(Unimplemented, "{} runs on a mesh only, not on arrays of the host", ops::definition(call.op).name)
 }

@@ -10,7 +10,8 @@ use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
-use crate::ops::rules::{Site, Tangent, no_derivative, sum_dtype, zeros};
+use crate::ops::rules::{Site, Tangent, no_derivative};
+use crate::ops::tangents::{sum_dtype, zeros};
 use crate::types::{ScalarValue, TensorType};
 
 /// The reduction of a site.

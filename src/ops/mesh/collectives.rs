@@ -1,8 +1,8 @@
 //! Collectives: operations among the devices of a group, which differ only on some mesh axes. They are recorded in the
 //! body of a `shard_map`, on the pieces of one device.
 
-use super::attributes::{group_size, names, no_array};
-use super::collective_rules as rules;
+use super::attributes::{group_size, names};
+
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -10,63 +10,11 @@ use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::mesh::MeshAxes;
 use crate::ops::control::regions::scalar;
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Definition, Native};
+
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce::{check, counted};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::types::{Kind, TensorType, element_count, normalize_axis};
-
-/// Definition of `all_reduce`: every device of a group gets the reduction of the group's values.
-pub(in crate::ops) const ALL_REDUCE: Definition = Definition {
-    name: "all_reduce",
-    stablehlo: "all_reduce",
-    function: "lxla_all_reduce",
-    dtypes: "as lxla_reduce",
-    lower: lower_all_reduce,
-    native: Native::One(no_array),
-    derivative: Derivative::Linear { jvp: rules::jvp_of_all_reduce, vjp: rules::vjp_of_all_reduce },
-    batching: Batching::Rule(rules::batch_all_reduce),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `all_gather`: every device of a group gets the concatenation of the group's values.
-pub(in crate::ops) const ALL_GATHER: Definition = Definition {
-    name: "all_gather",
-    stablehlo: "all_gather",
-    function: "lxla_all_gather",
-    dtypes: "all",
-    lower: lower_all_gather,
-    native: Native::One(no_array),
-    derivative: Derivative::Linear { jvp: rules::jvp_of_all_gather, vjp: rules::vjp_of_all_gather },
-    batching: Batching::Rule(rules::batch_all_gather),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `reduce_scatter`: each device of a group gets one piece of the reduction of the group's values.
-pub(in crate::ops) const REDUCE_SCATTER: Definition = Definition {
-    name: "reduce_scatter",
-    stablehlo: "reduce_scatter",
-    function: "lxla_reduce_scatter",
-    dtypes: "as lxla_reduce",
-    lower: lower_reduce_scatter,
-    native: Native::One(no_array),
-    derivative: Derivative::Linear { jvp: rules::jvp_of_reduce_scatter, vjp: rules::vjp_of_reduce_scatter },
-    batching: Batching::Rule(rules::batch_reduce_scatter),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `all_to_all`: each device of a group gets one piece of every value of the group, concatenated.
-pub(in crate::ops) const ALL_TO_ALL: Definition = Definition {
-    name: "all_to_all",
-    stablehlo: "all_to_all",
-    function: "lxla_all_to_all",
-    dtypes: "all",
-    lower: lower_all_to_all,
-    native: Native::One(no_array),
-    derivative: Derivative::Linear { jvp: rules::jvp_of_all_to_all, vjp: rules::vjp_of_all_to_all },
-    batching: Batching::Rule(rules::batch_all_to_all),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `all_reduce`.
@@ -265,14 +213,14 @@ fn close_with_region(e: &mut Emitter, at: usize, op: ReduceOp) {
     emit!(e, "    stablehlo.return {both} : {element}\n    }}) : {}", types(e, at));
 }
 
-fn lower_all_reduce(e: &mut Emitter, at: usize) {
+pub(super) fn lower_all_reduce(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::AllReduce(op) = value.op else { return };
     let AllReduceAttributes { mesh, axes } = value.attributes();
     combine(e, at, op, "all_reduce", &format!("{CHANNEL}, {}, use_global_device_ids", groups(&mesh, &axes)));
 }
 
-fn lower_reduce_scatter(e: &mut Emitter, at: usize) {
+pub(super) fn lower_reduce_scatter(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::ReduceScatter(op) = value.op else { return };
     let AlongAttributes { mesh, axes, axis } = value.attributes();
@@ -281,7 +229,7 @@ fn lower_reduce_scatter(e: &mut Emitter, at: usize) {
     combine(e, at, op, "reduce_scatter", &attributes);
 }
 
-fn lower_all_gather(e: &mut Emitter, at: usize) {
+pub(super) fn lower_all_gather(e: &mut Emitter, at: usize) {
     let AlongAttributes { mesh, axes, axis } = e.instruction(at).attributes();
     let groups = groups(&mesh, &axes);
     let attributes = format!("all_gather_dim = {axis} : i64, {CHANNEL}, {groups}, use_global_device_ids");
@@ -289,7 +237,7 @@ fn lower_all_gather(e: &mut Emitter, at: usize) {
     emit!(e, "    : {}", types(e, at));
 }
 
-fn lower_all_to_all(e: &mut Emitter, at: usize) {
+pub(super) fn lower_all_to_all(e: &mut Emitter, at: usize) {
     let AllToAllAttributes { mesh, axes, split_axis, concat_axis } = e.instruction(at).attributes();
     let (groups, count) = (groups(&mesh, &axes), mesh.size_of(&axes));
     let attributes = format!(

@@ -5,27 +5,9 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace, attributes};
 use crate::mesh::{MeshAxes, Sharding, Split};
-use crate::ops::definition::{Definition, InPlace, Native};
-use crate::ops::rules::{Batching, Derivative, Site};
-use crate::types::TensorType;
 
-/// Definition of `sharding_constraint`: returns the operand with this sharding.
-pub(in crate::ops) const SHARDING_CONSTRAINT: Definition = Definition {
-    name: "sharding_constraint",
-    stablehlo: "sdy.sharding_constraint",
-    function: "lxla_sharding_constraint",
-    dtypes: "all",
-    lower,
-    native: Native::One(|call| Ok(call.operands[0].clone())),
-    in_place: InPlace::Elementwise,
-    // Tangents and cotangents are placed as the value.
-    derivative: Derivative::Linear {
-        jvp: |site, _, tangent| constrained(site, tangent).map(Some),
-        vjp: |site, _, cotangent| constrained(site, cotangent).map(Some),
-    },
-    batching: Batching::Rule(batch),
-    ..Definition::DEFAULT
-};
+use crate::ops::rules::Site;
+use crate::types::TensorType;
 
 attributes! {
     /// Attributes of `sharding_constraint`.
@@ -79,7 +61,7 @@ pub(super) fn with_leading_axis(sharding: &Sharding) -> Sharding {
 }
 
 /// Writes the constraint; nothing on a mesh of one device.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let x = e.name(value.operands[0]);
     let ShardingConstraintAttributes { mesh, sharding } = value.attributes();
@@ -91,12 +73,12 @@ fn lower(e: &mut Emitter, at: usize) {
     }
 }
 
-fn constrained(site: &mut Site, x: NodeId) -> Result<NodeId> {
+pub(super) fn constrained(site: &mut Site, x: NodeId) -> Result<NodeId> {
     let ShardingConstraintAttributes { mesh, sharding } = site.attributes();
     sharding_constraint(site.trace, x, &mesh, &sharding)
 }
 
-fn batch(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
+pub(super) fn batch(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
     let ShardingConstraintAttributes { mesh, sharding } = site.attributes();
     sharding_constraint(site.trace, site.operands[0], &mesh, &with_leading_axis(&sharding))
 }

@@ -5,6 +5,7 @@ pub(super) mod attributes;
 pub(super) mod collective_rules;
 pub(super) mod collectives;
 pub(super) mod constraint;
+pub(super) mod definitions;
 pub(super) mod open;
 pub(super) mod permute;
 pub(super) mod shard_map;

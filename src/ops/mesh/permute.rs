@@ -1,7 +1,7 @@
 //! Values of other devices along one mesh axis, and the position of a device along mesh axes.
 
-use super::attributes::{group_size, no_array};
-use super::collective_rules as rules;
+use super::attributes::group_size;
+
 use super::collectives::CHANNEL;
 use crate::emit::{Emitter, emit, mlir};
 use crate::error;
@@ -9,34 +9,9 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::mesh::MeshAxes;
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Definition, Native};
-use crate::ops::rules::{Batching, Derivative, zeros};
+
+use crate::ops::tangents::zeros;
 use crate::types::{DType, ScalarValue, TensorType};
-
-/// Definition of `collective_permute`: a target gets the value of its source, and other devices get zeros.
-pub(in crate::ops) const COLLECTIVE_PERMUTE: Definition = Definition {
-    name: "collective_permute",
-    stablehlo: "collective_permute",
-    function: "lxla_collective_permute",
-    dtypes: "all",
-    lower: lower_permute,
-    native: Native::One(no_array),
-    derivative: Derivative::Linear { jvp: rules::jvp_of_permute, vjp: rules::vjp_of_permute },
-    batching: Batching::Rule(rules::batch_permute),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `axis_index`: the position of the device along axes of the mesh.
-pub(in crate::ops) const AXIS_INDEX: Definition = Definition {
-    name: "axis_index",
-    stablehlo: "partition_id",
-    function: "lxla_axis_index",
-    dtypes: "gives s32",
-    lower: lower_index,
-    native: Native::One(no_array),
-    derivative: Derivative::Zero,
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `collective_permute`.
@@ -117,7 +92,7 @@ pub fn axis_index(trace: &mut Trace, mesh: &MeshAxes, axes: &[usize]) -> Result<
     Ok(trace.operation_with_attributes(Op::AxisIndex, ty.dtype, shape, &[], &attributes))
 }
 
-fn lower_permute(e: &mut Emitter, at: usize) {
+pub(super) fn lower_permute(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let CollectivePermuteAttributes { mesh, axis, pairs } = value.attributes();
     let mut positions = Vec::new();
@@ -134,7 +109,7 @@ fn lower_permute(e: &mut Emitter, at: usize) {
 }
 
 /// Writes the index as JAX does: from the number of the partition, which counts the devices of the mesh row-major.
-fn lower_index(e: &mut Emitter, at: usize) {
+pub(super) fn lower_index(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let AxisIndexAttributes { mesh, axes } = value.attributes();
     let unsigned = TensorType::new(DType::U32, &[]);

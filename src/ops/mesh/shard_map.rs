@@ -1,8 +1,8 @@
 //! `shard_map`: every device of a mesh applies one computation to its pieces of the arguments.
 
-use super::attributes::{mesh_of, no_arrays, whole};
+use super::attributes::{mesh_of, whole};
 use super::constraint::{check_sharding, piece};
-use super::shard_map_rules as rules;
+
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::error;
 use crate::error::Result;
@@ -10,22 +10,8 @@ use crate::ir::{Body, NodeId, Op, Trace, attributes};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::lower::apply;
-use crate::ops::definition::{Definition, Native};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{DType, TensorType};
 
-/// Definition of `shard_map`.
-pub(in crate::ops) const SHARD_MAP: Definition = Definition {
-    name: "shard_map",
-    stablehlo: "sdy.manual_computation",
-    function: "lxla_shard_map",
-    dtypes: "all",
-    lower,
-    native: Native::Several(no_arrays),
-    derivative: Derivative::Several { jvp: rules::jvp, vjp: rules::vjp },
-    batching: Batching::Several(rules::batch),
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, TensorType};
 
 attributes! {
     /// Attributes of `shard_map`.
@@ -110,7 +96,7 @@ fn check_argument(i: usize, ty: &TensorType, sharding: &Sharding, mesh: &MeshAxe
 /// Writes a manual computation, whose region calls the function of the body on the pieces. XLA inlines the call before
 /// it partitions the program. On a mesh of one device the pieces are the arrays, and the call alone is written: XLA's
 /// CPU backend lowers a manual computation only where it partitions.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let (value, name) = (e.instruction(at), e.name_of(at));
     let ShardMapAttributes { mesh, inputs, outputs } = value.attributes();
     let body = &value.bodies[0];

@@ -6,30 +6,12 @@ use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, WindowAxis};
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Call, Definition, Native, OpenAxes};
+use crate::ops::definition::{Call, OpenAxes};
 use crate::ops::elementwise::float8;
 use crate::ops::infer::distinct_axes;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
-use crate::ops::nn::convolution_rules;
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
-/// Definition of `convolution`.
-pub(in crate::ops) const CONVOLUTION: Definition = Definition {
-    name: "convolution",
-    stablehlo: "convolution",
-    function: "lxla_convolution",
-    dtypes: "integers, floats, 8-bit floats, complex numbers",
-    lower,
-    // XLA's partitioner computes wrong numbers with groups and with negative padding, and where spatial axes are split,
-    // or the summed features together with other axes. `|_, _| true` here makes every device compute all of them whole.
-    whole: |e, at| is_irregular(e.instruction(at)),
-    open: |e, at| Some(open_axes(&e.instruction(at).attributes())),
-    native: Native::One(native_convolution),
-    derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
-    batching: Batching::Rule(convolution_rules::batch),
-    ..Definition::DEFAULT
-};
+use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
 /// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
 /// two more.
@@ -257,14 +239,14 @@ impl ConvolutionAttributes {
 }
 
 /// Whether XLA's partitioner is wrong whatever is split: with groups, and with negative padding.
-fn is_irregular(value: &Instruction) -> bool {
+pub(super) fn is_irregular(value: &Instruction) -> bool {
     let attributes: ConvolutionAttributes = value.attributes();
     attributes.groups != [1, 1] || attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0)
 }
 
 /// Axes that may be split: the batch and the output features, of which each device computes some; or the features that
 /// are summed, over which the devices' results are added up. A derivative by a kernel sums over the batch.
-fn open_axes(attributes: &ConvolutionAttributes) -> OpenAxes {
+pub(super) fn open_axes(attributes: &ConvolutionAttributes) -> OpenAxes {
     let axis = |axes: &[i64], i: usize| vec![axes[i] as usize];
     let ConvolutionAttributes { lhs, rhs, out, .. } = attributes;
     match attributes.sums_batch {
@@ -275,7 +257,7 @@ fn open_axes(attributes: &ConvolutionAttributes) -> OpenAxes {
     }
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
@@ -357,7 +339,7 @@ fn letters(axes: &[i64], first: [&str; 2]) -> String {
     format!("[{}]", names.join(", "))
 }
 
-fn native_convolution(call: &Call) -> Result<Array> {
+pub(super) fn native_convolution(call: &Call) -> Result<Array> {
     let attributes: ConvolutionAttributes = call.attributes();
     let lhs = in_order(call.operands[0], &attributes.lhs)?;
     let rhs = in_order(call.operands[1], &attributes.rhs)?;

@@ -5,8 +5,9 @@ use super::convolution::{ConvolutionAttributes, ConvolutionOptions};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
 use crate::ops::nn::convolution::convolution;
-use crate::ops::rules::{Site, is_differentiable, to_operand, zeros};
+use crate::ops::rules::{Site, is_differentiable};
 use crate::ops::shape::axes::{reshape, reverse, transpose};
+use crate::ops::tangents::{to_operand, zeros};
 use crate::types::{DType, TensorType};
 
 /// Convolution options with these attributes and a result of this dtype.

@@ -4,6 +4,7 @@ pub(super) mod activation;
 pub(super) mod batch_norm;
 pub(super) mod convolution;
 pub(super) mod convolution_rules;
+pub(super) mod definitions;
 pub(super) mod normalize;
 
 pub use activation::{ActivationOp, activation};

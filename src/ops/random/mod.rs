@@ -1,5 +1,6 @@
 //! Random bits and distributions.
 
+pub(super) mod definitions;
 pub(super) mod distributions;
 pub(super) mod random_bits;
 pub(super) mod rng;

@@ -3,23 +3,10 @@
 //! element is their exclusive or, a narrower element its low bits, and a 64-bit element both words, the first one high.
 
 use crate::emit::{Emitter, emit, mlir};
-use crate::native;
-use crate::ops::definition::{Definition, Native};
-use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
-use crate::ops::rules::Derivative;
-use crate::types::{DType, TensorType};
 
-/// Definition of `random_bits`: unsigned integers from a key `u32[2]`.
-pub const RANDOM_BITS: Definition = Definition {
-    name: "random_bits",
-    stablehlo: "xor",
-    function: "lxla_random_bits",
-    dtypes: "integers; key u32",
-    lower,
-    native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
-    derivative: Derivative::Zero,
-    ..Definition::DEFAULT
-};
+use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
+
+use crate::types::{DType, TensorType};
 
 /// Writes StableHLO operations on values of one type.
 struct Writer<'a, 'b> {
@@ -49,7 +36,7 @@ impl Writer<'_, '_> {
 /// Writes the generator on a flat vector that is reshaped at the end: on cpu as a loop that runs once, elsewhere inline, so
 /// that XLA can fuse it with its users. XLA's CPU backend copies a producer into each of its users, and LLVM takes minutes
 /// for a kernel with several copies of the twenty rounds.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, key) = (e.name_of(at), e.name(value.operands[0]));
     let narrow = TensorType::new(value.ty.dtype, &[value.ty.elements() as i64]);

@@ -6,22 +6,10 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::bits::bitcast_convert;
-use crate::ops::rules::{Derivative, no_cotangents, no_tangents};
-use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 
-/// Definition of `rng_bit_generator`.
-pub(in crate::ops) const RNG_BIT_GENERATOR: Definition = Definition {
-    name: "rng_bit_generator",
-    stablehlo: "rng_bit_generator",
-    function: "lxla_rng_bit_generator",
-    dtypes: "integers and floats; state u64",
-    lower,
-    native: Native::Several(native_bits),
-    derivative: Derivative::Several { jvp: no_tangents, vjp: no_cotangents },
-    ..Definition::DEFAULT
-};
+use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 
 attributes! {
     /// Attributes of `rng_bit_generator`.
@@ -84,7 +72,7 @@ pub(in crate::ops) fn unsigned(dtype: DType) -> Result<DType> {
     Ok(dtype.bits())
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, state) = (e.name_of(at), value.operands[0]);
     let (state, state_ty) = (e.name(state), mlir(&e.values[state].ty));
@@ -97,7 +85,7 @@ fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-fn native_bits(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_bits(call: &Call) -> Result<Vec<Array>> {
     let RngBitGeneratorAttributes { algorithm, ty } = call.attributes();
     let made = match algorithm {
         RngAlgorithm::ThreeFry => native::threefry(call.operands[0], &ty),

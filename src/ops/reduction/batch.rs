@@ -13,8 +13,9 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::batch::combiner;
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::binary;
-use crate::ops::rules::{Site, zeros};
+use crate::ops::rules::Site;
 use crate::ops::shape::axes::reshape;
+use crate::ops::tangents::zeros;
 use crate::types::{Kind, Scalar, TensorType};
 
 /// Batches a reduction over axes.

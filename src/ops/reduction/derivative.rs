@@ -12,10 +12,11 @@ use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::reduction::reduce::reduce;
-use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative, sum_dtype, zeros};
+use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative};
 use crate::ops::shape::axes::{broadcast_to, reshape, transpose};
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::shape::slicing::pad_scalar;
+use crate::ops::tangents::{sum_dtype, zeros};
 use crate::types::{DType, Dims, ScalarValue, TensorType};
 
 /// Records an operation as simpler ones.

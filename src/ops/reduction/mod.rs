@@ -1,6 +1,7 @@
 //! Reductions over axes and windows, statistics, cumulative operations.
 
 pub(super) mod batch;
+pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod reduce;
 pub(super) mod reduce_with;

@@ -4,26 +4,12 @@ use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::error::Result;
 use crate::ir::{Arguments, NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{axis_set, inferred_with_arguments, refuse};
-use crate::ops::reduction::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
-use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
-/// Definition of the reductions in [`ReduceOp`].
-pub(in crate::ops) const REDUCE: Definition = Definition {
-    name: "reduce",
-    stablehlo: "reduce",
-    function: "lxla_reduce",
-    dtypes: "",
-    lower,
-    native: Native::One(native_reduce),
-    derivative: Derivative::Linear { jvp: derivative::jvp_of_reduce, vjp: derivative::vjp_of_reduce },
-    batching: Batching::Rule(batch::reduce),
-    ..Definition::DEFAULT
-};
+use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 attributes! {
     /// Attributes of a reduction.
@@ -114,7 +100,7 @@ pub(in crate::ops) fn accumulator(op: ReduceOp, dtype: DType) -> DType {
 }
 
 /// Writes the StableHLO of a reduction, accumulated in [`accumulator`]. Axes that are kept are restored by a reshape.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let Op::Reduce(op) = value.op else { return };
     let name = e.name_of(at);
@@ -154,7 +140,7 @@ fn lower(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.convert {shaped} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
 }
 
-fn native_reduce(call: &Call) -> Result<Array> {
+pub(super) fn native_reduce(call: &Call) -> Result<Array> {
     match call.op {
         Op::Reduce(op) => native::reduce(op, call.ty, &call.attributes::<ReduceAttributes>().axes, call.operands[0]),
         _ => unreachable!("asked for {:?}", call.op),

@@ -11,10 +11,9 @@ use crate::ops::control::regions::{
     begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
 };
 use crate::ops::creation::constants::{constant, full, iota};
-use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
+use crate::ops::definition::{Call, Composed, OpenAxes};
 use crate::ops::infer::{check_index_dtype, distinct_axes};
-use crate::ops::reduction::{batch, derivative};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_ordered, key};
 use crate::types::{Axes, DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
@@ -24,22 +23,6 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "argmax", function: "lxla_argmax", dtypes: "all but complex numbers" },
     Composed { name: "argmin", function: "lxla_argmin", dtypes: "all but complex numbers" },
 ];
-
-/// Definition of `reduce_with`: arrays, reduced jointly over axes.
-pub(in crate::ops) const REDUCE_WITH: Definition = Definition {
-    name: "reduce_with",
-    stablehlo: "reduce",
-    function: "lxla_reduce_with",
-    dtypes: "all",
-    lower,
-    // XLA reduces over devices by an all-reduce with the combiner, which plugins do not have for every combiner.
-    // `whole: |_, _| true` here makes every device compute all reductions whole.
-    open: |e, at| Some(open_axes(e, at)),
-    native: Native::Several(native_reduce_with),
-    derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
-    batching: Batching::Several(batch::reduce_with),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `reduce_with`.
@@ -136,7 +119,7 @@ pub(in crate::ops) fn worst(dtype: DType, greatest: bool) -> Scalar {
     Scalar::from_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()])
 }
 
-fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
     let ReduceWithAttributes { axes } = call.attributes();
     let body = &call.bodies[0];
     let count = body.results().len();
@@ -156,7 +139,7 @@ fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
 }
 
 /// Axes that may be split: those that are not reduced.
-fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
+pub(super) fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
     let value = e.instruction(at);
     let ReduceWithAttributes { axes } = value.attributes();
     let rank = e.values[value.operands[0]].ty.dims.len();
@@ -167,7 +150,7 @@ fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
 
 /// Writes the StableHLO of a reduction by a body. Captures are broadcast and reduced into themselves, as additional
 /// arrays.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
     let types = e.values[value.operands[0]].ty.clone();

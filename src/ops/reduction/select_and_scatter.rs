@@ -7,34 +7,15 @@ use crate::ir::{Body, DimensionNumbers, NodeId, Op, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
-use crate::ops::definition::{Call, Definition, Native};
+use crate::ops::definition::Call;
 use crate::ops::indexing::dimension_numbers::{self, SCATTER};
 use crate::ops::infer::places_dtype;
 use crate::ops::reduction::windows::{infer, text};
-use crate::ops::reduction::{batch, window_derivative};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::slicing::pad;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
-
-/// Definition of `select_and_scatter`: values combined into the element that is selected in each window.
-pub(in crate::ops) const SELECT_AND_SCATTER: Definition = Definition {
-    name: "select_and_scatter",
-    stablehlo: "select_and_scatter",
-    function: "lxla_select_and_scatter",
-    dtypes: "all",
-    lower,
-    // The partitioner of the plugin with API 0.106 adds some elements twice (a vector of 8, split in 4).
-    whole: |_, _| true,
-    native: Native::Several(native_select_and_scatter),
-    derivative: Derivative::Several {
-        jvp: window_derivative::jvp_of_select_and_scatter,
-        vjp: window_derivative::vjp_of_select_and_scatter,
-    },
-    batching: Batching::Several(batch::select_and_scatter),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `select_and_scatter`.
@@ -127,7 +108,7 @@ fn around_cuts(
     pad(trace, inner, init, &opposite(low), &opposite(high), &none)
 }
 
-fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
     let SelectAndScatterAttributes { windows } = call.attributes();
     let [x, source, init] = [0, 1, 2].map(|i| call.operands[i]);
     let (select, combine) = (each(call, 0, &[]), each(call, 1, &[]));
@@ -138,7 +119,7 @@ fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
 /// positions. For StableHLO's own select_and_scatter, XLA's CPU backend compares the elements of a window in an order
 /// that depends on the shape, so that different ones of several equal elements are selected. Here two elements are
 /// always compared in the order of their positions.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let SelectAndScatterAttributes { windows } = value.attributes();
     let [x, source, init] = [0, 1, 2].map(|i| value.operands[i]);

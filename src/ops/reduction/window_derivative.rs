@@ -18,10 +18,11 @@ use crate::ops::indexing::dynamic::take;
 use crate::ops::infer::places_dtype;
 use crate::ops::reduction::select_and_scatter::select_and_scatter;
 use crate::ops::reduction::windows::reduce_window;
-use crate::ops::rules::{Forward, Site, add_tangents, no_derivative, sum, sum_dtype, zeros};
+use crate::ops::rules::{Forward, Site, no_derivative};
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::shape::slicing::pad_scalar;
+use crate::ops::tangents::{add_tangents, sum, sum_dtype, zeros};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType};
 use std::sync::Arc;
 

@@ -9,37 +9,18 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, combining, each, end, passed, restore_results};
 use crate::ops::creation::constants::{constant, nothing};
-use crate::ops::definition::{Call, Composed, Definition, Native, OpenAxes};
+use crate::ops::definition::{Call, Composed, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
+use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
-use crate::ops::reduction::{batch, reduce, window_derivative};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::ops::shape::slicing::pad;
 use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] =
     &[Composed { name: "cumulative", function: "lxla_cumulative", dtypes: "as its reduction" }];
-
-/// Definition of `reduce_window`: arrays, reduced jointly window by window.
-pub(in crate::ops) const REDUCE_WINDOW: Definition = Definition {
-    name: "reduce_window",
-    stablehlo: "reduce_window",
-    function: "lxla_reduce_window",
-    dtypes: "all",
-    lower,
-    whole: is_hard_to_split,
-    // XLA's partitioner computes wrong numbers where an axis with padding is split.
-    open: |e, at| Some(open_axes(e, at)),
-    native: Native::Several(native_reduce_window),
-    derivative: Derivative::Several {
-        jvp: window_derivative::jvp_of_reduce_window,
-        vjp: window_derivative::vjp_of_reduce_window,
-    },
-    batching: Batching::Several(batch::reduce_window),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `reduce_window`.
@@ -55,14 +36,14 @@ fn is_irregular(window: &Window) -> bool {
 }
 
 /// Whether XLA's partitioner may end the process: with several arrays, whose shardings may differ, and with dilation.
-fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
+pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let ReduceWindowAttributes { windows } = value.attributes();
     value.bodies[0].results().len() > 1 || windows.iter().any(is_irregular)
 }
 
 /// Axes that may be split: those whose windows are single elements (size and stride 1, no padding, no dilation).
-fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
+pub(super) fn open_axes(e: &Emitter, at: usize) -> OpenAxes {
     let value = e.instruction(at);
     let ReduceWindowAttributes { windows } = value.attributes();
     let open: Vec<usize> = (0..windows.len()).filter(|&axis| windows[axis] == Window::ONE).collect();
@@ -185,7 +166,7 @@ pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse
     Ok(convert(trace, made, ty.dtype))
 }
 
-fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
     let count = call.bodies[0].results().len();
     let captures = call.arrays(2 * count..call.operands.len());
     let ReduceWindowAttributes { windows } = call.attributes();
@@ -204,7 +185,7 @@ pub(super) fn counts(x: &TensorType, windows: &[Window]) -> Dims {
     windows.iter().zip(&x.dims).map(count).collect()
 }
 
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
     let ReduceWindowAttributes { windows } = value.attributes();

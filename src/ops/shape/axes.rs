@@ -4,53 +4,10 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Arguments, NodeId, Op, Trace, attributes};
-use crate::native;
-use crate::ops::definition::{Definition, Native};
+
 use crate::ops::infer::{distinct_axes, inferred_with_arguments};
-use crate::ops::rules::Batching;
-use crate::ops::shape::rules;
+
 use crate::types::{Axes, Dims, TensorType, broadcast, element_count};
-
-/// Definition of `reshape`: elements in row-major order, in the node's shape.
-pub(in crate::ops) const RESHAPE: Definition = Definition {
-    name: "reshape",
-    stablehlo: "reshape",
-    function: "lxla_reshape",
-    dtypes: "all",
-    lower: |e, at| e.one_operand(at, "reshape", ""),
-    native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
-    derivative: rules::RESHAPE,
-    batching: Batching::Rule(rules::batch_reshape),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `broadcast_to`: to the node's shape, by NumPy's rules.
-pub(in crate::ops) const BROADCAST_TO: Definition = Definition {
-    name: "broadcast_to",
-    stablehlo: "broadcast_in_dim",
-    function: "lxla_broadcast_to",
-    dtypes: "all",
-    lower: lower_broadcast_to,
-    native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
-    derivative: rules::BROADCAST_TO,
-    batching: Batching::Rule(rules::batch_broadcast_to),
-    ..Definition::DEFAULT
-};
-
-/// Definition of `transpose`.
-pub(in crate::ops) const TRANSPOSE: Definition = Definition {
-    name: "transpose",
-    stablehlo: "transpose",
-    function: "lxla_transpose",
-    dtypes: "all",
-    lower: lower_transpose,
-    native: Native::One(|call| {
-        native::transpose(call.ty, &call.attributes::<TransposeAttributes>().permutation, call.operands[0])
-    }),
-    derivative: rules::TRANSPOSE,
-    batching: Batching::Rule(rules::batch_transpose),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `transpose`.
@@ -59,19 +16,6 @@ attributes! {
         pub permutation: Axes,
     }
 }
-
-/// Definition of `reverse`.
-pub(in crate::ops) const REVERSE: Definition = Definition {
-    name: "reverse",
-    stablehlo: "reverse",
-    function: "lxla_reverse",
-    dtypes: "all",
-    lower: lower_reverse,
-    native: Native::One(|call| native::reverse(&call.attributes::<ReverseAttributes>().axes, call.operands[0])),
-    derivative: rules::REVERSE,
-    batching: Batching::Rule(rules::batch_reverse),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `reverse`.
@@ -154,19 +98,19 @@ fn infer_transpose(x: &TensorType, permutation: &[i64]) -> Result<(Axes, Dims)> 
     Ok((axes, dims))
 }
 
-fn lower_transpose(e: &mut Emitter, at: usize) {
+pub(super) fn lower_transpose(e: &mut Emitter, at: usize) {
     let TransposeAttributes { permutation } = e.instruction(at).attributes();
     e.one_operand(at, "transpose", &format!(", dims = {permutation:?}"));
 }
 
-fn lower_reverse(e: &mut Emitter, at: usize) {
+pub(super) fn lower_reverse(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ReverseAttributes { axes } = value.attributes();
     let (name, x) = (e.name_of(at), e.name(value.operands[0]));
     emit!(e, "    {name} = stablehlo.reverse {x}, dims = {axes:?} : {}", mlir(&value.ty));
 }
 
-fn lower_broadcast_to(e: &mut Emitter, at: usize) {
+pub(super) fn lower_broadcast_to(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let x = value.operands[0];
     e.broadcast(&e.name_of(at), &e.name(x), &e.instruction(x).ty, &value.ty);

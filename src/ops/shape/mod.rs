@@ -1,6 +1,7 @@
 //! Operations that rearrange elements: reshapes, transposes, slices, concatenation, padding.
 
 pub(super) mod axes;
+pub(super) mod definitions;
 pub(super) mod rearrange;
 pub(super) mod rules;
 pub(super) mod slicing;

@@ -6,9 +6,10 @@ use crate::error::Result;
 use crate::ir::NodeId;
 use crate::ops::elementwise::compare_select::select;
 use crate::ops::elementwise::convert::convert;
-use crate::ops::rules::{Derivative, Site, sum, to_operand, zeros};
+use crate::ops::rules::{Derivative, Site};
 use crate::ops::shape::axes::{broadcast_to, reshape, reverse, transpose};
 use crate::ops::shape::slicing::{concatenate, pad, pad_scalar, slice};
+use crate::ops::tangents::{sum, to_operand, zeros};
 use crate::types::{Dims, ScalarValue, TensorType};
 
 /// Derivative of `reshape`.

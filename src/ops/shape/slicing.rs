@@ -4,28 +4,11 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
-use crate::native::{self, Array};
-use crate::ops::creation::constants::constant;
-use crate::ops::definition::{Definition, Native, OpenAxes};
-use crate::ops::rules::Batching;
-use crate::ops::shape::rules;
-use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
-/// Definition of `slice`.
-pub(in crate::ops) const SLICE: Definition = Definition {
-    name: "slice",
-    stablehlo: "slice",
-    function: "lxla_slice",
-    dtypes: "all",
-    lower: lower_slice,
-    native: Native::One(|call| {
-        let SliceAttributes { starts, strides, .. } = call.attributes();
-        native::slice(call.ty, &starts, &strides, call.operands[0])
-    }),
-    derivative: rules::SLICE,
-    batching: Batching::Rule(rules::batch_slice),
-    ..Definition::DEFAULT
-};
+use crate::ops::creation::constants::constant;
+use crate::ops::definition::OpenAxes;
+
+use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 attributes! {
     /// Attributes of `slice`. The lists have one entry for each axis.
@@ -39,23 +22,6 @@ attributes! {
     }
 }
 
-/// Definition of `concatenate`.
-pub(in crate::ops) const CONCATENATE: Definition = Definition {
-    name: "concatenate",
-    stablehlo: "concatenate",
-    function: "lxla_concatenate",
-    dtypes: "all",
-    lower: lower_concatenate,
-    native: Native::One(|call| {
-        let parts =
-            call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
-        native::concatenate(call.ty, call.attributes::<ConcatenateAttributes>().axis, &parts)
-    }),
-    derivative: rules::CONCATENATE,
-    batching: Batching::Rule(rules::batch_concatenate),
-    ..Definition::DEFAULT
-};
-
 attributes! {
     /// Attributes of `concatenate`.
     pub struct ConcatenateAttributes {
@@ -63,24 +29,6 @@ attributes! {
         pub axis: usize,
     }
 }
-
-/// Definition of `pad`.
-pub(in crate::ops) const PAD: Definition = Definition {
-    name: "pad",
-    stablehlo: "pad",
-    function: "lxla_pad",
-    dtypes: "all",
-    lower: lower_pad,
-    // XLA computes wrong values of crops, and of interior padding (all three CPU plugins), along a split axis.
-    open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
-    native: Native::One(|call| {
-        let PadAttributes { low, interior, .. } = call.attributes();
-        native::pad(call.ty, &low, &interior, call.operands[0], call.operands[1])
-    }),
-    derivative: rules::PAD,
-    batching: Batching::Rule(rules::batch_pad),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `pad`. The lists have one entry for each axis.
@@ -214,7 +162,7 @@ fn infer_concatenate(tensors: &[TensorType], axis: i64) -> Result<(usize, Tensor
     Ok((axis, result))
 }
 
-fn lower_slice(e: &mut Emitter, at: usize) {
+pub(super) fn lower_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let x = value.operands[0];
@@ -225,7 +173,7 @@ fn lower_slice(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.slice {x} [{}] : ({from}) -> {}", ranges.join(", "), mlir(&value.ty));
 }
 
-fn lower_concatenate(e: &mut Emitter, at: usize) {
+pub(super) fn lower_concatenate(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let mut names = Vec::new();
@@ -258,14 +206,14 @@ impl PadAttributes {
     }
 
     /// Axes of a pad that crops or dilates which may be split: those without padding. None for other pads.
-    fn open_axes(&self) -> Option<OpenAxes> {
+    pub(super) fn open_axes(&self) -> Option<OpenAxes> {
         let is_open = |&axis: &usize| [&self.low, &self.high, &self.interior].iter().all(|list| list[axis] == 0);
         let open: Vec<usize> = (0..self.low.len()).filter(is_open).collect();
         (self.crops() || self.dilates()).then(|| OpenAxes { operands: vec![open.clone()], results: open })
     }
 }
 
-fn lower_pad(e: &mut Emitter, at: usize) {
+pub(super) fn lower_pad(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
     let (names, types) = e.listed(&value.operands);

@@ -1,5 +1,6 @@
 //! Sorting, top-k and binary search.
 
+pub(super) mod definitions;
 pub(super) mod keys;
 pub(super) mod ordered_bits;
 pub(super) mod packed;

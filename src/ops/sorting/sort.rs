@@ -9,15 +9,15 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
 use crate::ops::control::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::ops::creation::constants::iota;
-use crate::ops::definition::{Call, Composed, Definition, Native};
+use crate::ops::definition::{Call, Composed};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{check_index_dtype, places_dtype};
-use crate::ops::rules::{Batching, Derivative};
+
 use crate::ops::sorting::keys::canonical;
 use crate::ops::sorting::ordered_bits::sort_keys;
 use crate::ops::sorting::packed::{elements_at, is_packed, sorted_places};
-use crate::ops::sorting::sort_rules;
+
 use crate::types::{DType, Kind, TensorType, normalize_axis};
 
 /// Table entries of the composed operations.
@@ -25,19 +25,6 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "sort_along", function: "lxla_sort_along", dtypes: "all" },
     Composed { name: "argsort", function: "lxla_argsort", dtypes: "all" },
 ];
-
-/// Definition of `sort`: arrays, sorted jointly.
-pub(in crate::ops) const SORT: Definition = Definition {
-    name: "sort",
-    stablehlo: "sort",
-    function: "lxla_sort",
-    dtypes: "all",
-    lower,
-    native: Native::Several(native_sort),
-    derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
-    batching: Batching::Several(sort_rules::batch),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `sort`.
@@ -154,7 +141,7 @@ pub(in crate::ops) fn check_ordered(name: &str, operand: &str, ty: &TensorType) 
     }
 }
 
-fn native_sort(call: &Call) -> Result<Vec<Array>> {
+pub(super) fn native_sort(call: &Call) -> Result<Vec<Array>> {
     let SortAttributes { axis, .. } = call.attributes();
     let count = call.bodies[0].parameters().len() / 2;
     let arrays = call.arrays(0..count);
@@ -171,7 +158,7 @@ fn native_sort(call: &Call) -> Result<Vec<Array>> {
 }
 
 /// Writes the StableHLO of a sort. Captures are broadcast, and sorted as additional arrays.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let body = &value.bodies[0];
     let count = body.parameters().len() / 2;

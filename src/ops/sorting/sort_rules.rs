@@ -11,8 +11,9 @@ use crate::ops::indexing::along::elements_along;
 use crate::ops::indexing::gather::gather;
 use crate::ops::indexing::scatter::{Promises, scatter};
 use crate::ops::infer::places_dtype;
-use crate::ops::rules::{Forward, Site, no_tangents, zeros};
+use crate::ops::rules::{Forward, Site, no_tangents};
 use crate::ops::sorting::sort::{SortAttributes, sort};
+use crate::ops::tangents::zeros;
 use crate::types::TensorType;
 
 /// Number of sorted arrays. They are followed by the captures of the comparator.

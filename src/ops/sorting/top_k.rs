@@ -4,38 +4,23 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, attributes};
-use crate::native;
+
+use crate::ops::batch_axis::record_batched;
 use crate::ops::control::regions::scalar;
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Composed, Definition, Native};
+use crate::ops::definition::Composed;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::along::take_along_axis;
 use crate::ops::infer::{check_index_dtype, places_dtype};
-use crate::ops::rules::{Batching, Derivative, Site, record_batched};
+use crate::ops::rules::Site;
 use crate::ops::shape::axes::transpose;
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::sorting::keys::canonical;
 use crate::ops::sorting::packed::{is_packed, sorted_places};
 use crate::ops::sorting::sort::{argsort, check_ordered, key};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, normalize_axis};
-
-/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
-pub(in crate::ops) const TOP_K: Definition = Definition {
-    name: "top_k",
-    stablehlo: "sort",
-    function: "lxla_topk",
-    dtypes: "all",
-    lower,
-    native: Native::One(|call| {
-        let TopKAttributes { k, greatest } = call.attributes();
-        native::top_k(call.ty, call.operands[0], k as usize, greatest)
-    }),
-    derivative: Derivative::Zero,
-    batching: Batching::Rule(batch),
-    ..Definition::DEFAULT
-};
 
 attributes! {
     /// Attributes of `top_k`.
@@ -141,7 +126,7 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
 }
 
 /// Batches top-k: the batch is one more axis before the last.
-fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
+pub(super) fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
     if size == 0 {
         let mut ty = site.ty.clone();
         ty.dims.insert(0, 0);
@@ -153,7 +138,7 @@ fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
 
 /// Writes top-k as a sort of keys with their positions and a slice of the first ones. XLA replaces this by a search
 /// without sorting where it recognizes the pattern: f32 keys in the total order of floats, greatest first.
-fn lower(e: &mut Emitter, at: usize) {
+pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ty = e.values[value.operands[0]].ty.clone();
     let TopKAttributes { k, greatest } = value.attributes();

@@ -1,8 +1,9 @@
 //! Elementwise functions without a StableHLO operation, one file for each subject, and functions of complex numbers.
 
 pub mod bessel;
+pub mod body;
 pub mod complex;
-pub mod definition;
+pub mod derivative;
 pub mod division;
 pub mod erf;
 pub mod erf_inv;

@@ -1,103 +1,15 @@
-//! Elementwise functions without a StableHLO operation. Each is one node. Its formula, a list of simpler operations, is
-//! used to lower and to evaluate it, but not to differentiate it: formulas split bits and select between
-//! approximations, so that their derivatives would be wrong or inaccurate. Derivatives are rules of their own.
+//! Derivatives of elementwise functions without a StableHLO operation. A new function has an arm here.
 
-use super::{erf, of_one, of_two};
-use crate::emit::Emitter;
 use crate::error::Result;
-use crate::ir::{BinaryFunction, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, take_closed_body};
-use crate::ops::definition::{Definition, InPlace, Native};
+use crate::ir::{BinaryFunction, Op, SpecialOp, UnaryFunction};
+
 use crate::ops::elementwise::derivative::extreme;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
-use crate::ops::rules::{Batching, Derivative, Factor, Site, no_derivative};
-use crate::types::{DType, TensorType};
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use crate::ops::rules::{Factor, Site, no_derivative};
 use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
-use std::sync::{Arc, LazyLock};
-
-/// Definition of the functions in [`UnaryFunction`] that have a formula.
-pub(in crate::ops) const UNARY_FUNCTION: Definition = Definition {
-    name: "unary_function",
-    function: "lxla_unary",
-    lower,
-    native: Native::Formula,
-    in_place: InPlace::Elementwise,
-    derivative: Derivative::Elementwise(unary_factor),
-    batching: Batching::Elementwise,
-    expand: Some(expand),
-    ..Definition::DEFAULT
-};
-
-/// Definition of the functions in [`BinaryFunction`] of floats.
-pub(in crate::ops) const BINARY_FUNCTION: Definition = Definition {
-    name: "binary_function",
-    function: "lxla_binary",
-    derivative: Derivative::Elementwise(binary_factor),
-    ..UNARY_FUNCTION
-};
-
-/// Definition of the functions in [`SpecialOp`].
-pub(in crate::ops) const SPECIAL_FUNCTION: Definition = Definition {
-    name: "special_function",
-    function: "lxla_special",
-    derivative: Derivative::Elementwise(special_factor),
-    ..UNARY_FUNCTION
-};
-
-/// Records the formula of a function.
-fn formula(trace: &mut Trace, op: Op, operands: &[NodeId]) -> Result<NodeId> {
-    let f = Formula::new(trace);
-    let operand = |i: usize| f.operand(operands[i]);
-    f.finish(match op {
-        Op::UnaryFunction(function) => of_one::formula(function, operand(0)),
-        Op::BinaryFunction(function) => of_two::formula(function, operand(0), operand(1)),
-        Op::Special(op) => erf::formula(op, operand(0)),
-        _ => unreachable!("asked for {op:?}"),
-    })
-}
-
-fn expand(site: &mut Site) -> Result<NodeId> {
-    let operands = site.operands.clone();
-    formula(site.trace, site.op, &operands)
-}
-
-/// Returns the formula of a function of operands of these types, as a body.
-pub(in crate::ops) fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>> {
-    let mut trace = Trace::new();
-    let parameters: Vec<NodeId> = types.iter().map(|ty| trace.parameter(ty.clone())).collect();
-    let result = formula(&mut trace, op, &parameters)?;
-    take_closed_body(&trace, &parameters, &[], &[result])
-}
-
-type Made = FxHashMap<(u32, DType), Arc<Body>>;
-
-/// Formulas of scalars. There are few, so no entry is ever removed.
-static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
-
-/// Returns the formula of a function of scalars of one dtype, as a cached body.
-pub fn formula_body(op: Op, dtype: DType) -> Result<Arc<Body>> {
-    if let Some(body) = MADE.lock().get(&(op.code(), dtype)) {
-        return Ok(body.clone());
-    }
-    let body = body_of(op, &vec![TensorType::new(dtype, &[]); op.arity().unwrap_or(1)])?;
-    MADE.lock().insert((op.code(), dtype), body.clone());
-    Ok(body)
-}
-
-/// Writes the StableHLO of the formula.
-fn lower(e: &mut Emitter, at: usize) {
-    let value = e.instruction(at);
-    let types: Vec<TensorType> = value.operands.iter().map(|&operand| e.values[operand].ty.clone()).collect();
-    let body = body_of(value.op, &types).expect("a recorded function has a formula");
-    let (names, _) = e.listed(&value.operands);
-    let (values, results) = body.decode();
-    let made = e.write_out(&values, body.scalars(), &format!("f{at}_"), &names, &results);
-    e.rename(at, made[0].clone());
-}
 
 /// Derivative of a function of one operand.
-fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
+pub(in crate::ops) fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let Op::UnaryFunction(function) = site.op else { unreachable!("asked for {:?}", site.op) };
     let (x, y) = (site.operands[0], site.result());
     let f = Formula::new(site.trace);
@@ -144,7 +56,7 @@ fn bessel_i1e_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
 }
 
 /// Derivative of a special function: a multiple of e^-x^2 or e^(-x^2/2).
-fn special_factor(site: &mut Site, _: usize) -> Result<Factor> {
+pub(in crate::ops) fn special_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let Op::Special(op) = site.op else { unreachable!("asked for {:?}", site.op) };
     let (scale, by) = match op {
         SpecialOp::Erf => (-1.0, FRAC_2_SQRT_PI),
@@ -155,7 +67,7 @@ fn special_factor(site: &mut Site, _: usize) -> Result<Factor> {
 }
 
 /// Partial derivatives of a function of two operands.
-fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
+pub(in crate::ops) fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
     let Op::BinaryFunction(function) = site.op else { unreachable!("asked for {:?}", site.op) };
     let nodes = [site.operands[0], site.operands[1], site.result()];
     let f = Formula::new(site.trace);

@@ -1,0 +1,30 @@
+//! Definitions of random bits.
+
+use super::{random_bits, rng};
+use crate::native;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::{Derivative, no_cotangents, no_tangents};
+
+/// Definition of `rng_bit_generator`.
+pub const RNG_BIT_GENERATOR: Definition = Definition {
+    name: "rng_bit_generator",
+    stablehlo: "rng_bit_generator",
+    function: "lxla_rng_bit_generator",
+    dtypes: "integers and floats; state u64",
+    lower: rng::lower,
+    native: Native::Several(rng::native_bits),
+    derivative: Derivative::Several { jvp: no_tangents, vjp: no_cotangents },
+    ..Definition::DEFAULT
+};
+
+/// Definition of `random_bits`: unsigned integers from a key `u32[2]`.
+pub const RANDOM_BITS: Definition = Definition {
+    name: "random_bits",
+    stablehlo: "xor",
+    function: "lxla_random_bits",
+    dtypes: "integers; key u32",
+    lower: random_bits::lower,
+    native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
+    derivative: Derivative::Zero,
+    ..Definition::DEFAULT
+};

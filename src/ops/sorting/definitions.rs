@@ -1,0 +1,36 @@
+//! Definitions of sorts.
+
+use super::top_k::{self, TopKAttributes};
+use super::{sort, sort_rules};
+use crate::native;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::{Batching, Derivative};
+
+/// Definition of `sort`: arrays, sorted jointly.
+pub const SORT: Definition = Definition {
+    name: "sort",
+    stablehlo: "sort",
+    function: "lxla_sort",
+    dtypes: "all",
+    lower: sort::lower,
+    native: Native::Several(sort::native_sort),
+    derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
+    batching: Batching::Several(sort_rules::batch),
+    ..Definition::DEFAULT
+};
+
+/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
+pub const TOP_K: Definition = Definition {
+    name: "top_k",
+    stablehlo: "sort",
+    function: "lxla_topk",
+    dtypes: "all",
+    lower: top_k::lower,
+    native: Native::One(|call| {
+        let TopKAttributes { k, greatest } = call.attributes();
+        native::top_k(call.ty, call.operands[0], k as usize, greatest)
+    }),
+    derivative: Derivative::Zero,
+    batching: Batching::Rule(top_k::batch),
+    ..Definition::DEFAULT
+};

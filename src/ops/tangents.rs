@@ -1,0 +1,93 @@
+//! What rules of derivatives record on tangents and cotangents: zeros, sums, products with partial derivatives, and
+//! broadcasts and conversions with their transposes.
+
+use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use crate::ops::creation::constants::full;
+use crate::ops::elementwise::binary::binary;
+use crate::ops::elementwise::compare_select::select;
+use crate::ops::elementwise::complex::real;
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::widened;
+use crate::ops::elementwise::unary::unary;
+use crate::ops::reduction::reduce::reduce;
+use crate::ops::rules::Factor;
+use crate::ops::shape::axes::{broadcast_to, reshape};
+use crate::types::{DType, Kind, ScalarValue, TensorType};
+
+/// Records zeros of a type.
+pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+    full(trace, ty, ScalarValue::Signed(0))
+}
+
+/// Records the sum of two tangents or cotangents of one value; `None` is zero.
+pub fn add_tangents(trace: &mut Trace, a: Option<NodeId>, b: Option<NodeId>) -> Result<Option<NodeId>> {
+    match (a, b) {
+        (Some(a), Some(b)) => binary(trace, BinaryOp::Add, a, b).map(Some),
+        (a, b) => Ok(a.or(b)),
+    }
+}
+
+/// Dtype in which values of this dtype are summed: f32 for 8-bit and 16-bit floats.
+pub fn sum_dtype(dtype: DType) -> DType {
+    widened(dtype)
+}
+
+/// Records the sum of `x` over axes; 8-bit and 16-bit floats are summed in f32.
+pub fn sum(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    let dtype = trace.node(x).dtype;
+    let wide = convert(trace, x, sum_dtype(dtype));
+    let sum = reduce(trace, ReduceOp::Sum, wide, axes, keep_dims)?;
+    Ok(convert(trace, sum, dtype))
+}
+
+/// Records the tangent of an operand, converted and broadcast to the type of the result.
+pub fn to_result(trace: &mut Trace, tangent: NodeId, ty: &TensorType) -> Result<NodeId> {
+    let tangent = convert(trace, tangent, ty.dtype);
+    broadcast_to(trace, tangent, &ty.dims)
+}
+
+/// Records the transpose of a conversion and of a broadcast with NumPy's rules: sums over the broadcast axes, and
+/// converts to the operand's dtype. For a real operand, takes the real part of a complex cotangent.
+pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Result<NodeId> {
+    let from = trace.ty(cotangent);
+    let mut cotangent = cotangent;
+    if from.dims != ty.dims {
+        let added = from.dims.len() - ty.dims.len();
+        let stretched = |axis: &usize| *axis < added || ty.dims[axis - added] != from.dims[*axis];
+        let axes: Vec<i64> = (0..from.dims.len()).filter(stretched).map(|axis| axis as i64).collect();
+        cotangent = sum(trace, cotangent, &axes, added == 0)?;
+        cotangent = reshape(trace, cotangent, &ty.dims)?;
+    }
+    if from.dtype.kind() == Kind::Complex && ty.dtype.kind() != Kind::Complex {
+        cotangent = real(trace, cotangent)?;
+    }
+    Ok(convert(trace, cotangent, ty.dtype))
+}
+
+/// Records a tangent or cotangent multiplied by a partial derivative.
+pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<NodeId>> {
+    Ok(Some(match *factor {
+        Factor::Zero => return Ok(None),
+        Factor::One => x,
+        Factor::MinusOne => unary(trace, UnaryOp::Negate, x)?,
+        Factor::Times(factor) => binary(trace, BinaryOp::Multiply, x, factor)?,
+        Factor::Over(divisor) => binary(trace, BinaryOp::Divide, x, divisor)?,
+        Factor::Scalar(scalar) => {
+            let node = *trace.node(x);
+            let op = Op::BinaryScalar(BinaryOp::Multiply);
+            trace.operation_with_scalar(op, node.dtype, node.shape, &[x], scalar)
+        }
+        Factor::Where(pred) => {
+            let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
+            select(trace, pred, x, zero)?
+        }
+        Factor::Unless(pred) => {
+            let zero = zeros(trace, &TensorType::new(trace.node(x).dtype, &[]))?;
+            select(trace, pred, zero, x)?
+        }
+    }))
+}
