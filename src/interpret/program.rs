@@ -6,7 +6,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, Op, Program};
 use crate::native::{Array, BLOCK, broadcast_to, in_blocks, row, shortcut, stack};
-use crate::ops::{self, Call, Native, elementwise};
+use crate::ops::{self, EvalContext, Native, elementwise};
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
@@ -185,7 +185,7 @@ impl<'a> Function<'a> {
             return Ok(SmallVec::from_elem(operands[0].clone(), 1));
         }
         let bodies: Vec<Function> = value.bodies.iter().map(|body| Function::of(body)).collect::<Result<_>>()?;
-        let call = Call {
+        let cx = EvalContext {
             op: value.op,
             ty,
             words: &value.words,
@@ -197,8 +197,8 @@ impl<'a> Function<'a> {
         };
         let definition = ops::definition(value.op);
         match &definition.native {
-            Native::One(native) => call.one(*native).map(|made| SmallVec::from_elem(made, 1)),
-            Native::Several(native) => native(&call).map(SmallVec::from_vec),
+            Native::One(native) => cx.one(*native).map(|made| SmallVec::from_elem(made, 1)),
+            Native::Several(native) => native(&cx).map(SmallVec::from_vec),
             Native::Formula => formula(value.op, ty, &operands).map(|made| SmallVec::from_elem(made, 1)),
             Native::OnMeshes => Err(definition.on_meshes_only()),
             Native::Nothing => Err(error!(Internal, "{:?} is not an operation on arrays", value.op)),

@@ -112,15 +112,15 @@ pub enum Native {
     /// An operation on the devices of a mesh: an error on arrays of the host.
     OnMeshes,
     /// An operation with one result.
-    One(fn(&Call) -> Result<Array>),
+    One(fn(&EvalContext) -> Result<Array>),
     /// An operation with several results.
-    Several(fn(&Call) -> Result<Vec<Array>>),
+    Several(fn(&EvalContext) -> Result<Vec<Array>>),
     /// An elementwise function that is evaluated by the operations that `expand` records, on scalars.
     Formula,
 }
 
 /// Inputs of one evaluation.
-pub struct Call<'a> {
+pub struct EvalContext<'a> {
     /// Code of the operation, with its member if it is of a family.
     pub op: Op,
     /// Inferred type of the result; not meaningful for operations with several results.
@@ -143,10 +143,10 @@ pub struct Call<'a> {
 /// Applies one of several traced computations to arguments, then captures.
 pub type Apply<'a> = dyn Fn(usize, &[Array]) -> Result<Vec<Array>> + 'a;
 
-impl Call<'_> {
+impl EvalContext<'_> {
     /// Evaluates an operation with one result. An empty result is returned without evaluation: intermediates (windows,
     /// plans, matrices) may be of any size when another axis has size 0.
-    pub fn one(&self, native: fn(&Call) -> Result<Array>) -> Result<Array> {
+    pub fn one(&self, native: fn(&EvalContext) -> Result<Array>) -> Result<Array> {
         if self.ty.elements() == 0 { Array::from_bytes(self.ty, &[]) } else { native(self) }
     }
 

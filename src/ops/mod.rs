@@ -32,5 +32,5 @@ pub mod sorting;
 mod table;
 pub mod tangents;
 
-pub use definition::{Call, Composed, Definition, InPlace, Native};
+pub use definition::{Composed, Definition, EvalContext, InPlace, Native};
 pub use table::{COMPOSED, LOWERING, definition, evaluate};

@@ -1,6 +1,6 @@
 //! The table of operations: the definition of each one.
 
-use super::definition::{Call, Composed, Definition, Native};
+use super::definition::{Composed, Definition, EvalContext, Native};
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
 use crate::error;
@@ -128,11 +128,11 @@ fn lower(emitter: &mut Emitter, position: usize) {
 /// and operands are those of the node.
 pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, operands: &[&Array]) -> Result<Array> {
     let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
-    let call = Call { op, ty, words, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
+    let cx = EvalContext { op, ty, words, scalar, operands, bodies: &[], apply: &apply, apply_each: &apply };
     let fits = op.arity().is_none_or(|arity| arity == operands.len());
     let definition = definition(op);
     match &definition.native {
-        Native::One(native) if fits => call.one(*native),
+        Native::One(native) if fits => cx.one(*native),
         Native::OnMeshes => Err(definition.on_meshes_only()),
         _ => Err(error!(
             Internal,

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::lower;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 
 use std::sync::Arc;
 
@@ -188,9 +188,9 @@ pub(super) fn lower_custom(e: &mut Emitter, at: usize) {
     lower::apply(e, &name, &value.bodies[attributes.applied], &names);
 }
 
-pub(super) fn native_custom(call: &Call) -> Result<Vec<Array>> {
-    let attributes: CustomAttributes = call.attributes();
+pub(super) fn native_custom(cx: &EvalContext) -> Result<Vec<Array>> {
+    let attributes: CustomAttributes = cx.attributes();
     let operands: Vec<Array> =
-        taken(&attributes, call.operands.len()).into_iter().map(|i| call.operands[i].clone()).collect();
-    (call.apply)(attributes.applied, &operands)
+        taken(&attributes, cx.operands.len()).into_iter().map(|i| cx.operands[i].clone()).collect();
+    (cx.apply)(attributes.applied, &operands)
 }

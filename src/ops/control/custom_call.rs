@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::types::{TensorType, element_count};
 
 numbered! {
@@ -116,8 +116,8 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-pub(super) fn refuse_native(call: &Call) -> Result<Vec<Array>> {
-    let CustomCall { target, .. } = call.attributes();
+pub(super) fn refuse_native(cx: &EvalContext) -> Result<Vec<Array>> {
+    let CustomCall { target, .. } = cx.attributes();
     Err(error!(Unimplemented, "target: {target} is called by XLA only; custom calls are not supported on cpu tensors"))
 }
 

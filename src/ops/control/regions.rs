@@ -8,7 +8,7 @@ use crate::ir::{Body, Instruction, NodeId, Op, Trace};
 use crate::native::Array;
 use crate::ops::control::apply::{Applied, check_types};
 use crate::ops::control::lower::apply;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
@@ -50,8 +50,12 @@ pub fn check_alike(trace: &Trace, name: &str, nodes: &[NodeId]) -> Result<Vec<Te
 }
 
 /// Returns a function that applies body `number` elementwise to arguments and `captures`.
-pub fn each<'a>(call: &'a Call, number: usize, captures: &'a [Array]) -> impl Fn(&[Array]) -> Result<Vec<Array>> + 'a {
-    move |arguments| (call.apply_each)(number, &[arguments, captures].concat())
+pub fn each<'a>(
+    cx: &'a EvalContext,
+    number: usize,
+    captures: &'a [Array],
+) -> impl Fn(&[Array]) -> Result<Vec<Array>> + 'a {
+    move |arguments| (cx.apply_each)(number, &[arguments, captures].concat())
 }
 
 /// Broadcasts captured scalars to `dims`, as operands of an operation, and returns their names and types.

@@ -5,7 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::convert::convert;
 
 use crate::types::{DType, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
@@ -70,6 +70,6 @@ pub(super) fn lower_iota(e: &mut Emitter, at: usize) {
     emit!(e, "    {} = stablehlo.iota dim = {axis} : {}", e.name_of(at), mlir(&value.ty));
 }
 
-pub(super) fn native_iota(call: &Call) -> Result<Array> {
-    native::iota(call.ty, call.attributes::<IotaAttributes>().axis)
+pub(super) fn native_iota(cx: &EvalContext) -> Result<Array> {
+    native::iota(cx.ty, cx.attributes::<IotaAttributes>().axis)
 }

@@ -12,7 +12,7 @@ pub const FULL: Definition = Definition {
     function: "lxla_tensor_full",
     dtypes: "all",
     lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
-    native: Native::One(|call| native::full(call.ty, call.scalar()?)),
+    native: Native::One(|cx| native::full(cx.ty, cx.scalar()?)),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT
 };

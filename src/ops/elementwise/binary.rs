@@ -4,16 +4,16 @@ use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dims, common_dtype, inferred};
 
 use crate::types::{self, DType, Kind, Scalar, ScalarValue, TensorType};
 
-pub(super) fn member(call: &Call) -> BinaryOp {
-    match call.op {
+pub(super) fn member(cx: &EvalContext) -> BinaryOp {
+    match cx.op {
         Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op,
-        _ => unreachable!("asked for {:?}", call.op),
+        _ => unreachable!("asked for {:?}", cx.op),
     }
 }
 
@@ -107,8 +107,8 @@ fn infer(op: BinaryOp, lhs: &TensorType, rhs: &TensorType) -> Result<TensorType>
     Ok(TensorType { dtype, dims: common_dims(lhs, rhs)? })
 }
 
-pub(super) fn native_of_two(call: &Call) -> Result<Array> {
-    let (op, ty, a, b) = (member(call), call.ty, call.operands[0], call.operands[1]);
+pub(super) fn native_of_two(cx: &EvalContext) -> Result<Array> {
+    let (op, ty, a, b) = (member(cx), cx.ty, cx.operands[0], cx.operands[1]);
     if a.ty().dtype == ty.dtype && b.ty().dtype == ty.dtype {
         return native::binary(op, ty, Source::Array(a), Source::Array(b));
     }

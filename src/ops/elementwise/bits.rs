@@ -5,7 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{refuse, typed};
 use crate::ops::rules::Site;
@@ -138,11 +138,11 @@ pub(super) fn lower_reduce_precision(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.select {is_nan}, {x}, {reduced} : {pred}, {ty}");
 }
 
-pub(super) fn native_reduce_precision(call: &Call) -> Result<Array> {
-    let own = format(call.ty.dtype);
-    let ReducePrecisionAttributes { exponent_bits, mantissa_bits } = call.attributes();
+pub(super) fn native_reduce_precision(cx: &EvalContext) -> Result<Array> {
+    let own = format(cx.ty.dtype);
+    let ReducePrecisionAttributes { exponent_bits, mantissa_bits } = cx.attributes();
     let to = (exponent_bits as u32, mantissa_bits as u32);
-    native::reduce_precision(call.operands[0], (own.0 as u32, own.1 as u32), to)
+    native::reduce_precision(cx.operands[0], (own.0 as u32, own.1 as u32), to)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::native::{self, Array, Source};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{refuse, typed};
@@ -78,13 +78,13 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
 }
 
 /// Evaluates a clamp, `min` first, then `max`: where min > max, the result is `max`.
-pub(super) fn native_clamp(call: &Call) -> Result<Array> {
-    let converted = |i: usize| native::convert(call.operands[i], call.ty.dtype);
+pub(super) fn native_clamp(cx: &EvalContext) -> Result<Array> {
+    let converted = |i: usize| native::convert(cx.operands[i], cx.ty.dtype);
     let (min, x, max) = (converted(0)?, converted(1)?, converted(2)?);
     let dims = broadcast(&min.ty().dims, &x.ty().dims).expect("inference broadcast them");
-    let ty = TensorType { dtype: call.ty.dtype, dims };
+    let ty = TensorType { dtype: cx.ty.dtype, dims };
     let raised = native::binary(BinaryOp::Maximum, &ty, Source::Array(&min), Source::Array(&x))?;
-    native::binary(BinaryOp::Minimum, call.ty, Source::Array(&raised), Source::Array(&max))
+    native::binary(BinaryOp::Minimum, cx.ty, Source::Array(&raised), Source::Array(&max))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::constant;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dims, common_dtype, inferred, refuse};
@@ -131,15 +131,15 @@ pub(super) fn lower_select(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.select {pred}, {on_true}, {on_false} : {}, {ty}", mlir(&pred_ty));
 }
 
-pub(super) fn native_compare(call: &Call) -> Result<Array> {
-    let (a, b) = (call.operands[0], call.operands[1]);
-    let op = match call.op {
+pub(super) fn native_compare(cx: &EvalContext) -> Result<Array> {
+    let (a, b) = (cx.operands[0], cx.operands[1]);
+    let op = match cx.op {
         Op::Compare(op) => op,
-        _ => unreachable!("asked for {:?}", call.op),
+        _ => unreachable!("asked for {:?}", cx.op),
     };
     if a.ty().dtype == b.ty().dtype {
-        return native::compare(op, call.ty, a, b);
+        return native::compare(op, cx.ty, a, b);
     }
     let dtype = a.ty().dtype.promote(b.ty().dtype)?;
-    native::compare(op, call.ty, &native::convert(a, dtype)?, &native::convert(b, dtype)?)
+    native::compare(op, cx.ty, &native::convert(a, dtype)?, &native::convert(b, dtype)?)
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 
 use crate::ops::infer::{common_dims, common_dtype, refuse, typed};
 
@@ -64,10 +64,10 @@ pub(super) fn lower_complex(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.complex {real}, {imag} : {}", mlir(&value.ty));
 }
 
-pub(super) fn native_complex(call: &Call) -> Result<Array> {
-    let dtype = call.ty.dtype.real();
-    let (real, imag) = (native::convert(call.operands[0], dtype)?, native::convert(call.operands[1], dtype)?);
-    native::complex(call.ty, &real, &imag)
+pub(super) fn native_complex(cx: &EvalContext) -> Result<Array> {
+    let dtype = cx.ty.dtype.real();
+    let (real, imag) = (native::convert(cx.operands[0], dtype)?, native::convert(cx.operands[1], dtype)?);
+    native::complex(cx.ty, &real, &imag)
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub const UNARY: Definition = Definition {
     function: "lxla_unary",
     dtypes: "",
     lower: lower::unary,
-    native: Native::One(|call| native::unary(unary::member(call), call.ty, call.operands[0])),
+    native: Native::One(|cx| native::unary(unary::member(cx), cx.ty, cx.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: derivative::UNARY,
     batching: Batching::Elementwise,
@@ -71,8 +71,8 @@ pub const BINARY_SCALAR: Definition = Definition {
     function: "lxla_binary_scalar",
     dtypes: "",
     lower: lower::binary_with_scalar,
-    native: Native::One(|call| {
-        native::binary(binary::member(call), call.ty, Source::Array(call.operands[0]), Source::Scalar(call.scalar()?))
+    native: Native::One(|cx| {
+        native::binary(binary::member(cx), cx.ty, Source::Array(cx.operands[0]), Source::Scalar(cx.scalar()?))
     }),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::scalar_factor),
@@ -84,8 +84,8 @@ pub const BINARY_SCALAR: Definition = Definition {
 pub const SCALAR_BINARY: Definition = Definition {
     name: "scalar_binary",
     function: "lxla_binary_with_scalar",
-    native: Native::One(|call| {
-        native::binary(binary::member(call), call.ty, Source::Scalar(call.scalar()?), Source::Array(call.operands[0]))
+    native: Native::One(|cx| {
+        native::binary(binary::member(cx), cx.ty, Source::Scalar(cx.scalar()?), Source::Array(cx.operands[0]))
     }),
     ..BINARY_SCALAR
 };
@@ -111,7 +111,7 @@ pub const SELECT: Definition = Definition {
     function: "lxla_select",
     dtypes: "all",
     lower: compare_select::lower_select,
-    native: Native::One(|call| native::select(call.ty, call.operands[0], call.operands[1], call.operands[2])),
+    native: Native::One(|cx| native::select(cx.ty, cx.operands[0], cx.operands[1], cx.operands[2])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::select_factor),
     batching: Batching::Elementwise,
@@ -125,7 +125,7 @@ pub const CONVERT: Definition = Definition {
     function: "lxla_convert",
     dtypes: "all",
     lower: convert::lower,
-    native: Native::One(|call| native::convert(call.operands[0], call.ty.dtype)),
+    native: Native::One(|cx| native::convert(cx.operands[0], cx.ty.dtype)),
     in_place: InPlace::Elementwise,
     derivative: derivative::CONVERT,
     batching: Batching::Elementwise,
@@ -168,7 +168,7 @@ pub const REAL: Definition = Definition {
     function: "lxla_real",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "real", ""),
-    native: Native::One(|call| native::real(call.ty, call.operands[0])),
+    native: Native::One(|cx| native::real(cx.ty, cx.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
     batching: Batching::Elementwise,
@@ -182,7 +182,7 @@ pub const IMAG: Definition = Definition {
     function: "lxla_imag",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "imag", ""),
-    native: Native::One(|call| native::imag(call.ty, call.operands[0])),
+    native: Native::One(|cx| native::imag(cx.ty, cx.operands[0])),
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
     batching: Batching::Elementwise,
@@ -196,7 +196,7 @@ pub const BITCAST_CONVERT: Definition = Definition {
     function: "lxla_bitcast_convert",
     dtypes: "integers and floats",
     lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
-    native: Native::One(|call| call.operands[0].bitcast(call.ty)),
+    native: Native::One(|cx| cx.operands[0].bitcast(cx.ty)),
     derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
     batching: Batching::Rule(bits::batch_bitcast),
     ..Definition::DEFAULT

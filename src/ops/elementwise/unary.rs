@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace, UnaryOp};
 
 use crate::ops::creation::constants::every;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::binary::{binary, binary_scalar};
 use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::float8;
@@ -12,10 +12,10 @@ use crate::ops::infer::refuse;
 
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
-pub(super) fn member(call: &Call) -> UnaryOp {
-    match call.op {
+pub(super) fn member(cx: &EvalContext) -> UnaryOp {
+    match cx.op {
         Op::Unary(op) => op,
-        _ => unreachable!("asked for {:?}", call.op),
+        _ => unreachable!("asked for {:?}", cx.op),
     }
 }
 

@@ -14,7 +14,7 @@ pub const DYNAMIC_SLICE: Definition = Definition {
     function: "lxla_dynamic_slice",
     dtypes: "all",
     lower: dynamic::lower_dynamic_slice,
-    native: Native::One(|call| native::dynamic_slice(call.ty, call.operands[0], &call.operands[1..])),
+    native: Native::One(|cx| native::dynamic_slice(cx.ty, cx.operands[0], &cx.operands[1..])),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
     batching: Batching::Rule(batch::batch_of_slice),
     ..Definition::DEFAULT
@@ -28,7 +28,7 @@ pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     function: "lxla_dynamic_update_slice",
     dtypes: "all",
     lower: dynamic::lower_dynamic_update_slice,
-    native: Native::One(|call| native::dynamic_update_slice(call.operands[0], call.operands[1], &call.operands[2..])),
+    native: Native::One(|cx| native::dynamic_update_slice(cx.operands[0], cx.operands[1], &cx.operands[2..])),
     in_place: InPlace::First,
     // `Several` passes all tangents at once, so that the tangent is a single update, which can run in place too.
     derivative: Derivative::Several { jvp: derivative::jvp_of_update, vjp: derivative::vjp_of_update },
@@ -43,9 +43,9 @@ pub const TAKE: Definition = Definition {
     function: "lxla_take",
     dtypes: "all; indices integers",
     lower: dynamic::lower_take,
-    native: Native::One(|call| {
-        let TakeAttributes { axis } = call.attributes();
-        native::take(call.ty, axis, call.operands[0], call.operands[1])
+    native: Native::One(|cx| {
+        let TakeAttributes { axis } = cx.attributes();
+        native::take(cx.ty, axis, cx.operands[0], cx.operands[1])
     }),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_take, vjp: derivative::vjp_of_take },
     batching: Batching::Rule(batch::batch_of_take),
@@ -60,9 +60,9 @@ pub const GATHER: Definition = Definition {
     dtypes: "all; indices integers",
     lower: gather::lower,
     whole: gather::is_hard_to_split,
-    native: Native::One(|call| {
-        let GatherAttributes { numbers, .. } = call.attributes();
-        native::gather(call.ty, &numbers, call.operands[0], call.operands[1])
+    native: Native::One(|cx| {
+        let GatherAttributes { numbers, .. } = cx.attributes();
+        native::gather(cx.ty, &numbers, cx.operands[0], cx.operands[1])
     }),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_gather, vjp: derivative::vjp_of_gather },
     batching: Batching::Rule(batch::batch_of_gather),

@@ -10,7 +10,7 @@ use crate::ops::control::regions::{
     begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
 };
 use crate::ops::creation::constants::full;
-use crate::ops::definition::{Call, OpenAxes};
+use crate::ops::definition::{EvalContext, OpenAxes};
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::ops::indexing::dimension_numbers::{self, SCATTER as NAMES};
 
@@ -153,14 +153,14 @@ fn check_updates(
     Ok(())
 }
 
-pub(super) fn native_scatter(call: &Call) -> Result<Vec<Array>> {
-    let ScatterAttributes { numbers, .. } = call.attributes();
-    let count = call.bodies[0].results().len();
-    let (indices, updates) = (call.operands[count], call.operands[count + 1]);
-    let pairs = native::targets(&call.operands[0].ty().dims, &updates.ty().dims, &numbers, indices);
-    let captures = call.arrays(2 * count + 1..call.operands.len());
-    let (arrays, updates) = (call.arrays(0..count), call.arrays(count + 1..2 * count + 1));
-    native::combine_at(&arrays, &updates, &pairs, &each(call, 0, &captures))
+pub(super) fn native_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
+    let ScatterAttributes { numbers, .. } = cx.attributes();
+    let count = cx.bodies[0].results().len();
+    let (indices, updates) = (cx.operands[count], cx.operands[count + 1]);
+    let pairs = native::targets(&cx.operands[0].ty().dims, &updates.ty().dims, &numbers, indices);
+    let captures = cx.arrays(2 * count + 1..cx.operands.len());
+    let (arrays, updates) = (cx.arrays(0..count), cx.arrays(count + 1..2 * count + 1));
+    native::combine_at(&arrays, &updates, &pairs, &each(cx, 0, &captures))
 }
 
 /// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only one

@@ -13,7 +13,7 @@ pub const MATMUL: Definition = Definition {
     function: "lxla_matmul",
     dtypes: "integers, floats, 8-bit floats, complex numbers",
     lower: matmul::lower,
-    native: Native::One(|call| native::matmul(call.ty, call.operands[0], call.operands[1])),
+    native: Native::One(|cx| native::matmul(cx.ty, cx.operands[0], cx.operands[1])),
     derivative: Derivative::Linear { jvp: derivative::matmul_jvp, vjp: derivative::matmul_vjp },
     batching: Batching::Expanded,
     expand: Some(derivative::expand_matmul),
@@ -40,9 +40,7 @@ pub const CHOLESKY: Definition = Definition {
     function: "lxla_cholesky",
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: factorization::lower_cholesky,
-    native: Native::One(|call| {
-        native::cholesky(call.ty, call.attributes::<CholeskyAttributes>().lower, call.operands[0])
-    }),
+    native: Native::One(|cx| native::cholesky(cx.ty, cx.attributes::<CholeskyAttributes>().lower, cx.operands[0])),
     derivative: Derivative::Jvp(derivative::cholesky_jvp),
     batching: Batching::Rule(batch::cholesky),
     ..Definition::DEFAULT

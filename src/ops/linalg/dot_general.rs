@@ -5,7 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, distinct_axes};
 use crate::ops::linalg::narrow;
@@ -154,11 +154,11 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-pub(super) fn native_dot_general(call: &Call) -> Result<Array> {
-    let attributes: DotGeneralAttributes = call.attributes();
+pub(super) fn native_dot_general(cx: &EvalContext) -> Result<Array> {
+    let attributes: DotGeneralAttributes = cx.attributes();
     let batching: [&[i64]; 2] = [&attributes.lhs_batching, &attributes.rhs_batching];
     let contracting: [&[i64]; 2] = [&attributes.lhs_contracting, &attributes.rhs_contracting];
-    native::dot_general(call.ty, call.operands[0], call.operands[1], batching, contracting)
+    native::dot_general(cx.ty, cx.operands[0], cx.operands[1], batching, contracting)
 }
 
 #[cfg(test)]

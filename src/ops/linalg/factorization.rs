@@ -5,7 +5,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, refuse};
 
@@ -66,8 +66,8 @@ fn infer_triangular_solve(a: &TensorType, b: &TensorType, triangle: Triangle) ->
     Ok(TensorType { dtype, dims: b.dims.clone() })
 }
 
-pub(super) fn native_triangular_solve(call: &Call) -> Result<Array> {
-    native::triangular_solve(call.ty, call.attributes::<Triangle>(), call.operands[0], call.operands[1])
+pub(super) fn native_triangular_solve(cx: &EvalContext) -> Result<Array> {
+    native::triangular_solve(cx.ty, cx.attributes::<Triangle>(), cx.operands[0], cx.operands[1])
 }
 
 /// Writes StableHLO operations on a batch of matrices of one type.

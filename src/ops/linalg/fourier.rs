@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{FftOp, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, element_count};
 
@@ -108,9 +108,9 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     e.rename(at, made);
 }
 
-pub(super) fn native_fft(call: &Call) -> Result<Array> {
-    let FftAttributes { op, lengths } = call.attributes();
-    native::fft(op, call.ty, lengths.len(), call.operands[0])
+pub(super) fn native_fft(cx: &EvalContext) -> Result<Array> {
+    let FftAttributes { op, lengths } = cx.attributes();
+    native::fft(op, cx.ty, lengths.len(), cx.operands[0])
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub const SHARDING_CONSTRAINT: Definition = Definition {
     function: "lxla_sharding_constraint",
     dtypes: "all",
     lower: constraint::lower,
-    native: Native::One(|call| Ok(call.operands[0].clone())),
+    native: Native::One(|cx| Ok(cx.operands[0].clone())),
     in_place: InPlace::Elementwise,
     // Tangents and cotangents are placed as the value.
     derivative: Derivative::Linear {

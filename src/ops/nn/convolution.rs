@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{Instruction, NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, WindowAxis};
 use crate::ops::creation::constants::nothing;
-use crate::ops::definition::{Call, OpenAxes};
+use crate::ops::definition::{EvalContext, OpenAxes};
 use crate::ops::elementwise::float8;
 use crate::ops::infer::distinct_axes;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
@@ -339,10 +339,10 @@ fn letters(axes: &[i64], first: [&str; 2]) -> String {
     format!("[{}]", names.join(", "))
 }
 
-pub(super) fn native_convolution(call: &Call) -> Result<Array> {
-    let attributes: ConvolutionAttributes = call.attributes();
-    let lhs = in_order(call.operands[0], &attributes.lhs)?;
-    let rhs = in_order(call.operands[1], &attributes.rhs)?;
+pub(super) fn native_convolution(cx: &EvalContext) -> Result<Array> {
+    let attributes: ConvolutionAttributes = cx.attributes();
+    let lhs = in_order(cx.operands[0], &attributes.lhs)?;
+    let rhs = in_order(cx.operands[1], &attributes.rhs)?;
     let axes: Vec<WindowAxis> = (0..attributes.strides.len())
         .map(|i| WindowAxis {
             stride: attributes.strides[i],
@@ -352,8 +352,8 @@ pub(super) fn native_convolution(call: &Call) -> Result<Array> {
             reversed: attributes.reversal[i] == 1,
         })
         .collect();
-    let dims = attributes.out.iter().map(|&axis| call.ty.dims[axis as usize]).collect();
-    let plain = TensorType { dtype: call.ty.dtype, dims };
+    let dims = attributes.out.iter().map(|&axis| cx.ty.dims[axis as usize]).collect();
+    let plain = TensorType { dtype: cx.ty.dtype, dims };
     let result = native::convolution(&plain, &lhs, &rhs, &axes, attributes.groups)?;
     let mut back = vec![0; attributes.out.len()];
     attributes.out.iter().enumerate().for_each(|(i, &axis)| back[axis as usize] = i as i64);

@@ -24,7 +24,7 @@ pub const RANDOM_BITS: Definition = Definition {
     function: "lxla_random_bits",
     dtypes: "integers; key u32",
     lower: random_bits::lower,
-    native: Native::One(|call| native::random_bits(call.ty, call.operands[0])),
+    native: Native::One(|cx| native::random_bits(cx.ty, cx.operands[0])),
     derivative: Derivative::Zero,
     ..Definition::DEFAULT
 };

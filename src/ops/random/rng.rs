@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::{self, Array};
 use crate::ops::creation::constants::full;
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::bits::bitcast_convert;
 
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
@@ -85,11 +85,11 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-pub(super) fn native_bits(call: &Call) -> Result<Vec<Array>> {
-    let RngBitGeneratorAttributes { algorithm, ty } = call.attributes();
+pub(super) fn native_bits(cx: &EvalContext) -> Result<Vec<Array>> {
+    let RngBitGeneratorAttributes { algorithm, ty } = cx.attributes();
     let made = match algorithm {
-        RngAlgorithm::ThreeFry => native::threefry(call.operands[0], &ty),
-        RngAlgorithm::Philox => native::philox(call.operands[0], &ty),
+        RngAlgorithm::ThreeFry => native::threefry(cx.operands[0], &ty),
+        RngAlgorithm::Philox => native::philox(cx.operands[0], &ty),
     };
     made.map(Vec::from)
 }

@@ -4,7 +4,7 @@ use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::error::Result;
 use crate::ir::{Arguments, NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{axis_set, inferred_with_arguments, refuse};
@@ -140,10 +140,10 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     emit!(e, "    {name} = stablehlo.convert {shaped} : ({}) -> {}", mlir(&wide), mlir(&value.ty));
 }
 
-pub(super) fn native_reduce(call: &Call) -> Result<Array> {
-    match call.op {
-        Op::Reduce(op) => native::reduce(op, call.ty, &call.attributes::<ReduceAttributes>().axes, call.operands[0]),
-        _ => unreachable!("asked for {:?}", call.op),
+pub(super) fn native_reduce(cx: &EvalContext) -> Result<Array> {
+    match cx.op {
+        Op::Reduce(op) => native::reduce(op, cx.ty, &cx.attributes::<ReduceAttributes>().axes, cx.operands[0]),
+        _ => unreachable!("asked for {:?}", cx.op),
     }
 }
 

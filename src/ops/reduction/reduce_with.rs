@@ -11,7 +11,7 @@ use crate::ops::control::regions::{
     begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
 };
 use crate::ops::creation::constants::{constant, full, iota};
-use crate::ops::definition::{Call, Composed, OpenAxes};
+use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::infer::{check_index_dtype, distinct_axes};
 
 use crate::ops::shape::axes::reshape;
@@ -119,11 +119,11 @@ pub(in crate::ops) fn worst(dtype: DType, greatest: bool) -> Scalar {
     Scalar::from_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()])
 }
 
-pub(super) fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
-    let ReduceWithAttributes { axes } = call.attributes();
-    let body = &call.bodies[0];
+pub(super) fn native_reduce_with(cx: &EvalContext) -> Result<Vec<Array>> {
+    let ReduceWithAttributes { axes } = cx.attributes();
+    let body = &cx.bodies[0];
     let count = body.results().len();
-    if let ([axis], [x, indices, init, index]) = (&axes[..], call.operands)
+    if let ([axis], [x, indices, init, index]) = (&axes[..], cx.operands)
         && count == 2
         && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
         && indices.ty().dtype.is_integer()
@@ -134,8 +134,8 @@ pub(super) fn native_reduce_with(call: &Call) -> Result<Vec<Array>> {
             }
         }
     }
-    let captures = call.arrays(2 * count..call.operands.len());
-    native::reduce_with(&axes, &call.arrays(0..count), &call.arrays(count..2 * count), &each(call, 0, &captures))
+    let captures = cx.arrays(2 * count..cx.operands.len());
+    native::reduce_with(&axes, &cx.arrays(0..count), &cx.arrays(count..2 * count), &each(cx, 0, &captures))
 }
 
 /// Axes that may be split: those that are not reduced.

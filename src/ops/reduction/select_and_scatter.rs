@@ -7,7 +7,7 @@ use crate::ir::{Body, DimensionNumbers, NodeId, Op, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::regions::{begin, check_scalars, combining, each, end, scalar, written_out};
-use crate::ops::definition::Call;
+use crate::ops::definition::EvalContext;
 use crate::ops::indexing::dimension_numbers::{self, SCATTER};
 use crate::ops::infer::places_dtype;
 use crate::ops::reduction::windows::{infer, text};
@@ -108,10 +108,10 @@ fn around_cuts(
     pad(trace, inner, init, &opposite(low), &opposite(high), &none)
 }
 
-pub(super) fn native_select_and_scatter(call: &Call) -> Result<Vec<Array>> {
-    let SelectAndScatterAttributes { windows } = call.attributes();
-    let [x, source, init] = [0, 1, 2].map(|i| call.operands[i]);
-    let (select, combine) = (each(call, 0, &[]), each(call, 1, &[]));
+pub(super) fn native_select_and_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
+    let SelectAndScatterAttributes { windows } = cx.attributes();
+    let [x, source, init] = [0, 1, 2].map(|i| cx.operands[i]);
+    let (select, combine) = (each(cx, 0, &[]), each(cx, 1, &[]));
     Ok(vec![native::select_and_scatter(&windows, x, source, init, &select, &combine)?])
 }
 

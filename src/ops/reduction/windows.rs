@@ -9,7 +9,7 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::control::regions::{begin, check_alike, combining, each, end, passed, restore_results};
 use crate::ops::creation::constants::{constant, nothing};
-use crate::ops::definition::{Call, Composed, OpenAxes};
+use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce;
@@ -166,16 +166,16 @@ pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse
     Ok(convert(trace, made, ty.dtype))
 }
 
-pub(super) fn native_reduce_window(call: &Call) -> Result<Vec<Array>> {
-    let count = call.bodies[0].results().len();
-    let captures = call.arrays(2 * count..call.operands.len());
-    let ReduceWindowAttributes { windows } = call.attributes();
+pub(super) fn native_reduce_window(cx: &EvalContext) -> Result<Vec<Array>> {
+    let count = cx.bodies[0].results().len();
+    let captures = cx.arrays(2 * count..cx.operands.len());
+    let ReduceWindowAttributes { windows } = cx.attributes();
     native::reduce_window(
-        &counts(call.operands[0].ty(), &windows),
+        &counts(cx.operands[0].ty(), &windows),
         &windows,
-        &call.arrays(0..count),
-        &call.arrays(count..2 * count),
-        &each(call, 0, &captures),
+        &cx.arrays(0..count),
+        &cx.arrays(count..2 * count),
+        &each(cx, 0, &captures),
     )
 }
 

@@ -16,7 +16,7 @@ pub const RESHAPE: Definition = Definition {
     function: "lxla_reshape",
     dtypes: "all",
     lower: |e, at| e.one_operand(at, "reshape", ""),
-    native: Native::One(|call| Ok(call.operands[0].reshape(&call.ty.dims))),
+    native: Native::One(|cx| Ok(cx.operands[0].reshape(&cx.ty.dims))),
     derivative: rules::RESHAPE,
     batching: Batching::Rule(rules::batch_reshape),
     ..Definition::DEFAULT
@@ -29,7 +29,7 @@ pub const BROADCAST_TO: Definition = Definition {
     function: "lxla_broadcast_to",
     dtypes: "all",
     lower: axes::lower_broadcast_to,
-    native: Native::One(|call| native::broadcast_to(call.operands[0], call.ty)),
+    native: Native::One(|cx| native::broadcast_to(cx.operands[0], cx.ty)),
     derivative: rules::BROADCAST_TO,
     batching: Batching::Rule(rules::batch_broadcast_to),
     ..Definition::DEFAULT
@@ -42,8 +42,8 @@ pub const TRANSPOSE: Definition = Definition {
     function: "lxla_transpose",
     dtypes: "all",
     lower: axes::lower_transpose,
-    native: Native::One(|call| {
-        native::transpose(call.ty, &call.attributes::<TransposeAttributes>().permutation, call.operands[0])
+    native: Native::One(|cx| {
+        native::transpose(cx.ty, &cx.attributes::<TransposeAttributes>().permutation, cx.operands[0])
     }),
     derivative: rules::TRANSPOSE,
     batching: Batching::Rule(rules::batch_transpose),
@@ -57,9 +57,9 @@ pub const SLICE: Definition = Definition {
     function: "lxla_slice",
     dtypes: "all",
     lower: slicing::lower_slice,
-    native: Native::One(|call| {
-        let SliceAttributes { starts, strides, .. } = call.attributes();
-        native::slice(call.ty, &starts, &strides, call.operands[0])
+    native: Native::One(|cx| {
+        let SliceAttributes { starts, strides, .. } = cx.attributes();
+        native::slice(cx.ty, &starts, &strides, cx.operands[0])
     }),
     derivative: rules::SLICE,
     batching: Batching::Rule(rules::batch_slice),
@@ -73,10 +73,10 @@ pub const CONCATENATE: Definition = Definition {
     function: "lxla_concatenate",
     dtypes: "all",
     lower: slicing::lower_concatenate,
-    native: Native::One(|call| {
+    native: Native::One(|cx| {
         let parts =
-            call.operands.iter().map(|part| native::convert(part, call.ty.dtype)).collect::<Result<Vec<Array>>>()?;
-        native::concatenate(call.ty, call.attributes::<ConcatenateAttributes>().axis, &parts)
+            cx.operands.iter().map(|part| native::convert(part, cx.ty.dtype)).collect::<Result<Vec<Array>>>()?;
+        native::concatenate(cx.ty, cx.attributes::<ConcatenateAttributes>().axis, &parts)
     }),
     derivative: rules::CONCATENATE,
     batching: Batching::Rule(rules::batch_concatenate),
@@ -92,9 +92,9 @@ pub const PAD: Definition = Definition {
     lower: slicing::lower_pad,
     // XLA computes wrong values of crops, and of interior padding (all three CPU plugins), along a split axis.
     open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
-    native: Native::One(|call| {
-        let PadAttributes { low, interior, .. } = call.attributes();
-        native::pad(call.ty, &low, &interior, call.operands[0], call.operands[1])
+    native: Native::One(|cx| {
+        let PadAttributes { low, interior, .. } = cx.attributes();
+        native::pad(cx.ty, &low, &interior, cx.operands[0], cx.operands[1])
     }),
     derivative: rules::PAD,
     batching: Batching::Rule(rules::batch_pad),
@@ -108,7 +108,7 @@ pub const REVERSE: Definition = Definition {
     function: "lxla_reverse",
     dtypes: "all",
     lower: axes::lower_reverse,
-    native: Native::One(|call| native::reverse(&call.attributes::<ReverseAttributes>().axes, call.operands[0])),
+    native: Native::One(|cx| native::reverse(&cx.attributes::<ReverseAttributes>().axes, cx.operands[0])),
     derivative: rules::REVERSE,
     batching: Batching::Rule(rules::batch_reverse),
     ..Definition::DEFAULT

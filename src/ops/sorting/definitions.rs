@@ -26,9 +26,9 @@ pub const TOP_K: Definition = Definition {
     function: "lxla_topk",
     dtypes: "all",
     lower: top_k::lower,
-    native: Native::One(|call| {
-        let TopKAttributes { k, greatest } = call.attributes();
-        native::top_k(call.ty, call.operands[0], k as usize, greatest)
+    native: Native::One(|cx| {
+        let TopKAttributes { k, greatest } = cx.attributes();
+        native::top_k(cx.ty, cx.operands[0], k as usize, greatest)
     }),
     derivative: Derivative::Zero,
     batching: Batching::Rule(top_k::batch),

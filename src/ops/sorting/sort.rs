@@ -9,7 +9,7 @@ use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies::{self, KnownOrder, known_keys, known_order};
 use crate::ops::control::regions::{begin, check_alike, check_scalars, comparing, each, end, scalar, spread};
 use crate::ops::creation::constants::iota;
-use crate::ops::definition::{Call, Composed};
+use crate::ops::definition::{Composed, EvalContext};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{check_index_dtype, places_dtype};
@@ -141,20 +141,20 @@ pub(in crate::ops) fn check_ordered(name: &str, operand: &str, ty: &TensorType) 
     }
 }
 
-pub(super) fn native_sort(call: &Call) -> Result<Vec<Array>> {
-    let SortAttributes { axis, .. } = call.attributes();
-    let count = call.bodies[0].parameters().len() / 2;
-    let arrays = call.arrays(0..count);
-    if let Some(order) = known_order(&call.bodies[0]) {
+pub(super) fn native_sort(cx: &EvalContext) -> Result<Vec<Array>> {
+    let SortAttributes { axis, .. } = cx.attributes();
+    let count = cx.bodies[0].parameters().len() / 2;
+    let arrays = cx.arrays(0..count);
+    if let Some(order) = known_order(&cx.bodies[0]) {
         return native::sort_by_key(&arrays, axis, order.key, order.descending);
     }
-    if let Some((keys, descending)) = known_keys(&call.bodies[0]) {
+    if let Some((keys, descending)) = known_keys(&cx.bodies[0]) {
         // Sorts are stable, so they run from the last key to the first.
         let by = |arrays: Vec<Array>, key: usize| native::sort_by_key(&arrays, axis, key, descending);
         return (0..keys).rev().try_fold(arrays, by);
     }
-    let captures = call.arrays(count..call.operands.len());
-    native::sort_with(&arrays, axis, &each(call, 0, &captures))
+    let captures = cx.arrays(count..cx.operands.len());
+    native::sort_with(&arrays, axis, &each(cx, 0, &captures))
 }
 
 /// Writes the StableHLO of a sort. Captures are broadcast, and sorted as additional arrays.
