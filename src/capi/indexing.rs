@@ -11,7 +11,7 @@ use super::tensor::{handles, optional_handle};
 use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, ScatterOp};
-use crate::ops::indexing::{self, Promises};
+use crate::ops::indexing::{self, IndexHints};
 use crate::tensor::{numbered, record, record_list, record_optional};
 use crate::{computation, error};
 
@@ -325,12 +325,12 @@ pub extern "C" fn lxla_scatter(
         let (inputs, updates) = (handles("inputs", inputs, n)?, handles("updates", updates, n)?);
         let given = options::read_given(options)?;
         let numbers = scatter_numbers(&given)?;
-        let promises = Promises {
+        let hints = IndexHints {
             sorted: flag("options.indices_are_sorted", given.indices_are_sorted)?,
             unique: flag("options.unique_indices", given.unique_indices)?,
         };
         let combiner = computation_of("combiner", combiner)?;
-        computation::scatter(&combiner, &inputs, indices.into(), &updates, &numbers, promises)
+        computation::scatter(&combiner, &inputs, indices.into(), &updates, &numbers, hints)
     })
 }
 

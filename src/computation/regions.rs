@@ -5,7 +5,7 @@ use crate::device::TensorHandle;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, Trace, Window};
 use crate::ops::control::Applied;
-use crate::ops::indexing::{self, Promises};
+use crate::ops::indexing::{self, IndexHints};
 use crate::ops::{reduction, sorting};
 use crate::tensor::{finish_all, to_record};
 
@@ -90,7 +90,7 @@ pub fn scatter(
     indices: TensorHandle,
     updates: &[TensorHandle],
     numbers: &DimensionNumbers,
-    promises: Promises,
+    hints: IndexHints,
 ) -> Result<Vec<TensorHandle>> {
     let lists = [Given::List("inputs", inputs), Given::One("indices", indices), Given::List("updates", updates)];
     let device = place(&[("combiner", combiner)], &lists)?;
@@ -100,6 +100,6 @@ pub fn scatter(
     let updates = nodes(&mut state, "updates", updates)?;
     let captures = combiner.captures(&mut state)?;
     let applied = Applied { body: combiner.body(), captures: &captures };
-    let results = indexing::scatter(&mut state.trace, &applied, &inputs, indices, &updates, numbers, promises)?;
+    let results = indexing::scatter(&mut state.trace, &applied, &inputs, indices, &updates, numbers, hints)?;
     finish_all(state, &results)
 }

@@ -6,7 +6,7 @@ use crate::sweep::{Operation, sweep};
 use lazyxla::testing::ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
 use lazyxla::testing::ops::control::Applied;
 use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::ops::indexing::{self, Promises};
+use lazyxla::testing::ops::indexing::{self, IndexHints};
 use lazyxla::testing::types::{DType, Kind, TensorType};
 use std::sync::Arc;
 
@@ -118,8 +118,8 @@ fn scattered(case: &mut Case, op: Option<BinaryOp>, dtype: DType, places: &Place
     let updates = case.operand_of(dtype, &places.updates, |random| [1.0, -1.0, 2.0][random.below(3)]);
     let body = combiner(op, dtype);
     let applied = Applied { body: &body, captures: &[] };
-    let promises = Promises::default();
-    indexing::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.numbers, promises).unwrap()
+    let hints = IndexHints::default();
+    indexing::scatter(&mut case.trace, &applied, &[x], indices, &[updates], &places.numbers, hints).unwrap()
 }
 
 fn scatter(case: &mut Case) -> Vec<NodeId> {

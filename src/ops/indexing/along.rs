@@ -13,7 +13,7 @@ use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::widened;
 use crate::ops::indexing::gather::gather;
-use crate::ops::indexing::scatter::{Promises, scatter};
+use crate::ops::indexing::scatter::{IndexHints, scatter};
 use crate::ops::shape::axes::broadcast_to;
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, broadcast, element_count, normalize_axis};
 
@@ -125,7 +125,7 @@ pub(in crate::ops) fn combined(
     }?;
     let (x, updates) = (convert(trace, x, wide), convert(trace, updates, wide));
     let applied = Applied { body: &body, captures: &[] };
-    let made = scatter(trace, &applied, &[x], indices, &[updates], numbers, Promises::default())?[0];
+    let made = scatter(trace, &applied, &[x], indices, &[updates], numbers, IndexHints::default())?[0];
     Ok(convert(trace, made, dtype))
 }
 

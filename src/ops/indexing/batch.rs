@@ -5,7 +5,7 @@ use super::bounds::{clamped, last_starts};
 use super::derivative::gather_of_take;
 use super::dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 use super::gather::{GatherAttributes, gather};
-use super::scatter::{Promises, ScatterAttributes, scatter};
+use super::scatter::{IndexHints, ScatterAttributes, scatter};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, Trace};
@@ -158,8 +158,8 @@ pub fn batch_of_update(site: &mut Site, mapped: &[bool], size: i64) -> Result<No
     let indices = clamped(site.trace, vectors, 1, &last_starts(&ty.dims, &part.dims, &numbers))?;
     let body = bodies::replace(ty.dtype)?;
     let replace = Applied { body: &body, captures: &[] };
-    let promises = Promises { sorted: false, unique: true };
-    Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&numbers), promises)?[0])
+    let hints = IndexHints { sorted: false, unique: true };
+    Ok(scatter(site.trace, &replace, &[x], indices, &[update], &over_all(&numbers), hints)?[0])
 }
 
 /// Batches a take: by another take if the indices are not mapped, or if only they are and the axis is the first one; by
@@ -207,9 +207,9 @@ pub fn batch_of_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result<V
         updates.push(site.mapped_operand(count + 1 + i, mapped, size)?);
     }
     let numbers = if mapped[count] { over_all(&numbers) } else { over_array(&numbers) };
-    let promises = Promises { sorted: indices_are_sorted && !mapped[count], unique: unique_indices };
+    let hints = IndexHints { sorted: indices_are_sorted && !mapped[count], unique: unique_indices };
     let combiner = Applied { body: &body, captures: &captures };
-    let made = scatter(site.trace, &combiner, &arrays, indices, &updates, &numbers, promises)?;
+    let made = scatter(site.trace, &combiner, &arrays, indices, &updates, &numbers, hints)?;
     Ok(made.into_iter().map(|id| (id, true)).collect())
 }
 

@@ -17,5 +17,5 @@ pub use advanced::{index, index_put, slice_assign};
 pub use along::{index_combine, scatter_along, take_along_axis};
 pub use dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 pub use gather::{GatherAttributes, gather};
-pub use scatter::{Promises, ScatterAttributes, scatter};
+pub use scatter::{IndexHints, ScatterAttributes, scatter};
 pub use selection::{mask_select, nonzero};

@@ -48,7 +48,7 @@ pub(super) fn open_axes(e: &Emitter, at: usize) -> Option<OpenAxes> {
 
 /// Hints about scatter indices, guaranteed by the caller.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Promises {
+pub struct IndexHints {
     /// Indices are in ascending order.
     pub sorted: bool,
     /// No element is updated twice.
@@ -63,7 +63,7 @@ pub fn scatter(
     indices: NodeId,
     updates: &[NodeId],
     numbers: &DimensionNumbers,
-    promises: Promises,
+    hints: IndexHints,
 ) -> Result<Vec<NodeId>> {
     let types = check_alike(trace, "inputs", arrays)?;
     check_updates(&types, &check_alike(trace, "updates", updates)?, &trace.ty(indices), numbers)?;
@@ -76,11 +76,8 @@ pub fn scatter(
         return scatter_at_start(trace, combiner, arrays, indices, updates, numbers, axis);
     }
     let operands = [arrays, &[indices], updates, combiner.captures].concat();
-    let attributes = ScatterAttributes {
-        indices_are_sorted: promises.sorted,
-        unique_indices: promises.unique,
-        numbers: numbers.clone(),
-    };
+    let attributes =
+        ScatterAttributes { indices_are_sorted: hints.sorted, unique_indices: hints.unique, numbers: numbers.clone() };
     Ok(trace.application(Op::Scatter, &operands, &attributes, &[combiner.body], &types))
 }
 
@@ -112,11 +109,11 @@ fn scatter_at_start(
     numbers.indices_batching_dims.iter_mut().filter(|at| **at > vector_dim).for_each(|at| *at -= 1);
     let is_scalar = trace.ty(arrays[0]).dims.is_empty();
     if !is_scalar {
-        return scatter(trace, combiner, arrays, zeros, updates, &numbers, Promises::default());
+        return scatter(trace, combiner, arrays, zeros, updates, &numbers, IndexHints::default());
     }
     numbers.collapsed_dims.push(0);
     let rows: Vec<NodeId> = arrays.iter().map(|&x| reshape(trace, x, &[1])).collect::<Result<_>>()?;
-    let made = scatter(trace, combiner, &rows, zeros, updates, &numbers, Promises::default())?;
+    let made = scatter(trace, combiner, &rows, zeros, updates, &numbers, IndexHints::default())?;
     made.into_iter().map(|x| reshape(trace, x, &[])).collect()
 }
 

@@ -4,7 +4,7 @@
 use super::bounds::{inside, last_starts, slice_sizes};
 use super::derivative::tangent_or_zeros;
 use super::gather::gather;
-use super::scatter::{Promises, ScatterAttributes, scatter};
+use super::scatter::{IndexHints, ScatterAttributes, scatter};
 use crate::error::{Error, Result};
 use crate::ir::{BinaryOp, Body, CompareOp, DimensionNumbers, NodeId, Op, Trace};
 use crate::ops::control::apply::Applied;
@@ -60,7 +60,7 @@ struct Part {
     ty: TensorType,
     side: Dims,
     numbers: DimensionNumbers,
-    promises: Promises,
+    hints: IndexHints,
     /// Shape of a slice.
     sizes: Vec<i64>,
 }
@@ -82,7 +82,7 @@ impl Part {
             ty,
             side,
             numbers,
-            promises: Promises { sorted: indices_are_sorted, unique: unique_indices },
+            hints: IndexHints { sorted: indices_are_sorted, unique: unique_indices },
         })
     }
 
@@ -94,7 +94,7 @@ impl Part {
     /// Records a scatter at the same indices.
     fn scattered(&self, site: &mut Site, body: &Arc<Body>, x: NodeId, updates: NodeId) -> Result<NodeId> {
         let applied = Applied { body, captures: &[] };
-        Ok(scatter(site.trace, &applied, &[x], self.indices, &[updates], &self.numbers, self.promises)?[0])
+        Ok(scatter(site.trace, &applied, &[x], self.indices, &[updates], &self.numbers, self.hints)?[0])
     }
 
     /// Records `x` with `updates` written at the indices.
@@ -124,7 +124,7 @@ impl Part {
     /// Records, for each element of the updates, the element of `x` (in the shape of the array) that it updates. For
     /// updates that scatter drops, these are other elements.
     fn read(&self, site: &mut Site, x: NodeId) -> Result<NodeId> {
-        gather(site.trace, x, self.indices, &self.numbers, &self.sizes, self.promises.sorted)
+        gather(site.trace, x, self.indices, &self.numbers, &self.sizes, self.hints.sorted)
     }
 
     /// Like [`Part::read`], with 0 for the updates that scatter drops.
@@ -156,7 +156,7 @@ impl Part {
     }
 
     fn require_unique(&self) -> Result<()> {
-        if self.promises.unique { Ok(()) } else { Err(product_of_several()) }
+        if self.hints.unique { Ok(()) } else { Err(product_of_several()) }
     }
 
     /// Records which elements of the array and of the updates tie for the extreme (equal to the result, or NaN), and
@@ -233,7 +233,7 @@ impl Part {
                     let empty = zeros(site.trace, &self.side_ty())?;
                     made[0] = Some(self.replaced(site, cotangent, empty)?);
                 }
-                if update && self.promises.unique {
+                if update && self.hints.unique {
                     made[1] = Some(self.read_within(site, cotangent)?);
                 } else if update {
                     let (winners, read) = (self.winners(site)?, self.read(site, cotangent)?);

@@ -9,7 +9,7 @@ use crate::ops::control::bodies;
 use crate::ops::creation::constants::iota;
 use crate::ops::indexing::along::elements_along;
 use crate::ops::indexing::gather::gather;
-use crate::ops::indexing::scatter::{Promises, scatter};
+use crate::ops::indexing::scatter::{IndexHints, scatter};
 use crate::ops::infer::places_dtype;
 use crate::ops::rules::{Forward, Site, no_tangents};
 use crate::ops::sorting::sort::{SortAttributes, sort};
@@ -92,14 +92,14 @@ pub fn vjp(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool]) -> R
     }
     let SortAttributes { axis, .. } = site.attributes();
     let (_, places) = sorted_with_places(site)?;
-    let promises = Promises { sorted: false, unique: true };
+    let hints = IndexHints { sorted: false, unique: true };
     for (i, cotangent) in moved {
         let ty = site.operand_ty(i);
         let body = bodies::replace(ty.dtype)?;
         let replace = Applied { body: &body, captures: &[] };
         let numbers = elements_along(axis, ty.dims.len());
         let empty = zeros(site.trace, &ty)?;
-        let back = scatter(site.trace, &replace, &[empty], places, &[cotangent], &numbers, promises)?;
+        let back = scatter(site.trace, &replace, &[empty], places, &[cotangent], &numbers, hints)?;
         gradients[i] = Some(back[0]);
     }
     Ok(gradients)

@@ -10,7 +10,7 @@ use lazyxla::testing::computation;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ScatterOp};
-use lazyxla::testing::ops::indexing::{self, Promises};
+use lazyxla::testing::ops::indexing::{self, IndexHints};
 use lazyxla::testing::ops::{elementwise, shape};
 use lazyxla::testing::tensor::{record_list, snapshot};
 use lazyxla::testing::types::{DType, Kind, TensorType, integer_limits};
@@ -178,7 +178,7 @@ impl Indexing {
                 None => snapshot(new),
             })?;
             let list = [world.of(a)];
-            computation::scatter(&combiner, &list, world.of(indices), &[updates], &numbers, Promises::default())
+            computation::scatter(&combiner, &list, world.of(indices), &[updates], &numbers, IndexHints::default())
         };
         twin.several(act, |_, dtype| bound.map_or(Some(a.bound), |bound| exact(bound, dtype)))
     }

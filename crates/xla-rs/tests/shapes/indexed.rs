@@ -5,7 +5,7 @@ use crate::cases::combiner;
 use crate::draw::Draw;
 use lazyxla::testing::ir::{DimensionNumbers, NodeId, Trace, take_body};
 use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::indexing::{self, Promises};
+use lazyxla::testing::ops::indexing::{self, IndexHints};
 use lazyxla::testing::types::{DType, TensorType};
 use xla::XlaOp;
 
@@ -135,7 +135,7 @@ pub fn scatter(draw: &mut Draw) -> Both {
             i.node,
             &[u.node],
             &numbers,
-            Promises::default(),
+            IndexHints::default(),
         )
     });
     let DimensionNumbers { window_dims, collapsed_dims, index_map, index_vector_dim, .. } = &numbers;
