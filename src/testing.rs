@@ -20,7 +20,7 @@ pub mod device {
 
 /// The constants of a program.
 pub mod emit {
-    pub use crate::emit::Pack;
+    pub use crate::emit::PackedScalars;
 }
 
 /// The traits of an engine, and the engines.

@@ -2,7 +2,7 @@
 
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
-use crate::emit::Pack;
+use crate::emit::PackedScalars;
 use crate::engine::{Engine, Executable, ProgramMemory};
 use crate::metrics::Metrics;
 use std::sync::{Arc, OnceLock};
@@ -41,7 +41,7 @@ pub struct Compiled {
     /// Executable of the engine.
     pub executable: Arc<dyn Executable>,
     /// Scalar parameters that each run passes.
-    pub packs: Vec<Pack>,
+    pub packs: Vec<PackedScalars>,
     /// Device memory that the program uses; 0 bytes if the runtime cannot report it.
     pub memory: ProgramMemory,
     /// Nesting depth of the computations that it calls.

@@ -3,7 +3,7 @@
 //! The values of an inlined function have the name of the enclosing operation as a prefix.
 
 use super::emit;
-use super::pack::Pack;
+use super::pack::PackedScalars;
 use super::text::{literal, mlir, row_major};
 use super::written::Written;
 use crate::ir::{Body, Instruction, Op};
@@ -18,7 +18,7 @@ pub struct Emitter<'a> {
     pub values: &'a [Instruction],
     scalars: &'a [Scalar],
     /// Scalars that are passed as parameters, packed by dtype.
-    pub packs: &'a [Pack],
+    pub packs: &'a [PackedScalars],
     /// Platform that the function is compiled for (`cpu`, `cuda`, ...), or empty if unknown.
     pub platform: &'a str,
     /// Extent of the values of the function.
@@ -64,7 +64,7 @@ impl<'a> Emitter<'a> {
     pub fn new(
         values: &'a [Instruction],
         scalars: &'a [Scalar],
-        packs: &'a [Pack],
+        packs: &'a [PackedScalars],
         platform: &'a str,
         lowering: Lowering,
     ) -> Emitter<'a> {
@@ -243,7 +243,7 @@ impl<'a> Emitter<'a> {
         let element = TensorType::new(ty.dtype, &[]);
         let single = self.temporary();
         let place = self.packs.iter().enumerate().find_map(|(i, pack)| {
-            let at = pack.holes.binary_search(&slot).ok()?;
+            let at = pack.slots.binary_search(&slot).ok()?;
             Some((i, at, pack.ty()))
         });
         match place {

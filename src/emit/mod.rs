@@ -15,7 +15,7 @@ macro_rules! emit {
 
 pub(crate) use emit;
 pub use emitter::{Emitter, Extent, Lowering, function_name};
-pub use pack::{Pack, gather};
+pub use pack::{PackedScalars, gather};
 #[cfg(test)]
 pub use text::literal;
 pub use text::{identity, mlir, row_major};

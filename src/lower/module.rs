@@ -5,7 +5,7 @@ use super::aliasing::{Donation, pair};
 use super::function::{self, Annotations, Called};
 use super::partition::Layout;
 use crate::allocation::probe;
-use crate::emit::{Emitter, Extent, Pack, Written, function_name, gather};
+use crate::emit::{Emitter, Extent, PackedScalars, Written, function_name, gather};
 use crate::engine::{Partitions, Signature};
 use crate::error::Result;
 use crate::ir::{Body, Op, Program};
@@ -25,7 +25,7 @@ pub struct Module {
     /// Scalars of the program. Those in packs are not part of the text.
     pub scalars: Vec<Scalar>,
     /// Scalars that are passed as parameters, packed into one vector for each dtype.
-    pub packs: Vec<Pack>,
+    pub packs: Vec<PackedScalars>,
 }
 
 /// Platform and layout for which a program is compiled.
@@ -65,7 +65,7 @@ pub fn lower(
     let text = module(main, called, target.platform, axes)?;
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
-    types.extend(packs.iter().map(Pack::ty));
+    types.extend(packs.iter().map(PackedScalars::ty));
     let signature = Signature {
         parameters: types,
         outputs: outputs.iter().map(|&i| values[i].ty.clone()).collect(),

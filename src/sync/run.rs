@@ -4,7 +4,7 @@ use super::key;
 use super::plan::{Plan, Run, Source};
 use crate::cache::{DiskCache, Lookup, Variant};
 use crate::device::{Compiled, Owner, Shared};
-use crate::emit::Pack;
+use crate::emit::PackedScalars;
 use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
 use crate::error::Result;
@@ -63,7 +63,7 @@ fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
 }
 
 /// Transfers the scalars of one pack to the device.
-fn send(owner: &Owner, pack: &Pack, run: &Run) -> Result<Arc<dyn Buffer>> {
+fn send(owner: &Owner, pack: &PackedScalars, run: &Run) -> Result<Arc<dyn Buffer>> {
     owner.transfer(&pack.ty(), &pack.bytes(&run.scalars), None)
 }
 

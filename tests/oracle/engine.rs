@@ -4,7 +4,7 @@
 //! compiled again.
 
 use crate::place::random_sharding;
-use lazyxla::testing::emit::Pack;
+use lazyxla::testing::emit::PackedScalars;
 use lazyxla::testing::engine::{
     Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
 };
@@ -155,7 +155,7 @@ pub struct Content {
     unknown: Vec<usize>,
     program: lazyxla::testing::ir::Program,
     scalars: Vec<Scalar>,
-    packs: Vec<Pack>,
+    packs: Vec<PackedScalars>,
 }
 
 struct OracleExecutable {
@@ -267,8 +267,8 @@ impl Executable for OracleExecutable {
         let mut scalars = scalars.clone();
         for (pack, array) in packs.iter().zip(&packed) {
             let elements = array.bytes().chunks_exact(pack.dtype.size_bytes());
-            for (&hole, bytes) in pack.holes.iter().zip(elements) {
-                scalars[hole] = Scalar::from_bytes(pack.dtype, bytes);
+            for (&slot, bytes) in pack.slots.iter().zip(elements) {
+                scalars[slot] = Scalar::from_bytes(pack.dtype, bytes);
             }
         }
         let outputs = interpret::run(program, &scalars, &inputs)?;
