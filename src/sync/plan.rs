@@ -10,12 +10,12 @@ use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
 use crate::types::Scalar;
 use std::sync::Arc;
 
-/// Source of an argument.
-pub enum Source {
+/// An argument of a run.
+pub enum RunArgument {
     /// Data of a tensor.
     Data(Arc<DeviceData>),
     /// Output of an earlier run of the same plan, by number.
-    Made(usize),
+    Output(usize),
 }
 
 /// One program to run.
@@ -25,7 +25,7 @@ pub struct Run {
     /// Values of the scalar slots.
     pub scalars: Vec<Scalar>,
     /// Arguments, in parameter order.
-    pub arguments: Vec<Source>,
+    pub arguments: Vec<RunArgument>,
 }
 
 /// Runs of one sync.
@@ -52,9 +52,9 @@ impl Plan {
         let leaves = trace.leaves();
         let source = |argument: &Argument| match *argument {
             Argument::Leaf(leaf) => {
-                Source::Data(device_data::shared_of_leaf(&leaves[leaf]).expect("a leaf of device data"))
+                RunArgument::Data(device_data::shared_of_leaf(&leaves[leaf]).expect("a leaf of device data"))
             }
-            Argument::Made(number) => Source::Made(number),
+            Argument::Made(number) => RunArgument::Output(number),
         };
         let run = |stage: &Arc<Stage>| Run {
             stage: stage.clone(),

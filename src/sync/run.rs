@@ -1,7 +1,7 @@
 //! Runs a plan. Everything is compiled before anything runs, so that a failed compile has no effect.
 
 use super::key;
-use super::plan::{Plan, Run, Source};
+use super::plan::{Plan, Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
 use crate::device::{Compiled, Owner, Shared};
 use crate::emit::PackedScalars;
@@ -71,9 +71,9 @@ fn send(owner: &Owner, pack: &PackedScalars, run: &Run) -> Result<Arc<dyn Buffer
 /// sharding is not known yet count as replicated.
 pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<Layout> {
     let mesh = owner.mesh.as_ref()?.clone();
-    let of = |(index, argument): (usize, &Source)| match argument {
-        Source::Data(data) => data.sharding(),
-        Source::Made(number) => match earlier.get(*number) {
+    let of = |(index, argument): (usize, &RunArgument)| match argument {
+        RunArgument::Data(data) => data.sharding(),
+        RunArgument::Output(number) => match earlier.get(*number) {
             Some(sharding) => sharding.clone(),
             None => Sharding::replicated(run.stage.program.parameter(index).dims.len()),
         },
@@ -197,8 +197,8 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
         arguments.push(match argument {
-            Source::Data(data) => &**data.buffer()?,
-            Source::Made(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
+            RunArgument::Data(data) => &**data.buffer()?,
+            RunArgument::Output(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
         });
     }
     arguments.extend(packs.iter().map(|pack| &**pack));
@@ -206,7 +206,7 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     // compiled for other donors), and buffers held by reads and saves in flight. Holds are transient and not part of
     // the key; no new one can begin now, because a donor is no longer the value of a live tensor.
     let donors = &compiled.executable.signature().donors;
-    let is_held = |donor: usize| matches!(&run.arguments[donor], Source::Data(data) if data.is_held());
+    let is_held = |donor: usize| matches!(&run.arguments[donor], RunArgument::Data(data) if data.is_held());
     let is_for_others = *donors != stage.donors;
     let withheld = |donor: &usize| is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
@@ -216,7 +216,7 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
 
-    let is_of_tensor = |&&i: &&usize| matches!(run.arguments[i], Source::Data(_));
+    let is_of_tensor = |&&i: &&usize| matches!(run.arguments[i], RunArgument::Data(_));
     // The first run has no outputs of earlier ones as arguments.
     let is_first = stage.first_output == 0;
     let of_tensors = |indices: &[usize]| match is_first {

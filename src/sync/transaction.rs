@@ -1,7 +1,7 @@
 //! A sync in progress: from the moment its roots become InFlight until they have data, or the recorded operations are
 //! pending again. If it is dropped without a commit (also on panic), it rolls back.
 
-use super::plan::{Plan, Run, Source};
+use super::plan::{Plan, Run, RunArgument};
 use super::run::Made;
 use crate::device::{Device, DeviceState, Garbage, Owner, Place};
 use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
@@ -172,7 +172,7 @@ impl Transaction {
     fn mark_consumed(&self) {
         for run in &self.plan.runs {
             for &donor in &run.stage.donors {
-                if let Source::Data(data) = &run.arguments[donor]
+                if let RunArgument::Data(data) = &run.arguments[donor]
                     && data.buffer().is_ok_and(|buffer| buffer.is_deleted())
                 {
                     data.set_state(State::Donated(self.name.clone()));
@@ -214,7 +214,7 @@ fn retired(runs: Vec<Run>) -> Vec<Spare> {
     let most = runs.iter().map(|run| run.arguments.len()).sum();
     let (mut spares, mut buffers) = (Vec::with_capacity(most), Vec::with_capacity(most));
     for argument in runs.into_iter().flat_map(|run| run.arguments) {
-        if let Source::Data(data) = argument
+        if let RunArgument::Data(data) = argument
             && let Some((spare, buffer)) = DeviceData::retire(data)
         {
             spares.push(spare);
@@ -231,8 +231,8 @@ fn origin_of(name: &Name, plan: &Plan, serials: &Serials) -> Origin {
         let mut ran = Ran::new(run.stage.program.clone(), run.stage.first_output, run.arguments.len());
         for argument in &run.arguments {
             match argument {
-                Source::Data(data) => ran.add_data(data),
-                Source::Made(number) => ran.add_made(*number),
+                RunArgument::Data(data) => ran.add_data(data),
+                RunArgument::Output(number) => ran.add_made(*number),
             }
         }
         ran
