@@ -7,7 +7,7 @@ use super::abi::results::check_count;
 use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::device::kept_device;
-use super::places::resolve_mesh;
+use super::meshes::resolve_mesh;
 use super::tensor::handles;
 use crate::computation;
 use crate::error;

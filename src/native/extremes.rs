@@ -3,8 +3,8 @@
 use super::array::Array;
 use super::element::unsupported;
 use super::indexing::integers;
+use super::offsets::elements_at;
 use super::order::{Ordered, by_order};
-use super::places::elements_at;
 use super::shape::concatenate;
 use crate::allocation::filled;
 use crate::error::Result;

@@ -2,7 +2,7 @@
 //! combined pairwise, all pairs at once, so that the computation is applied only a few times, to long rows.
 
 use super::array::Array;
-use super::places::Each;
+use super::offsets::Each;
 use super::shape::{broadcast_to, slice, transpose};
 use crate::error::Result;
 use crate::types::{Dims, TensorType, count};

@@ -1,7 +1,7 @@
 //! Sorting by an arbitrary comparison (StableHLO sort).
 
 use super::array::Array;
-use super::places::{Each, elements_at};
+use super::offsets::{Each, elements_at};
 use super::shape::transpose;
 use crate::allocation::{collected, with_room};
 use crate::error::Result;

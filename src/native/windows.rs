@@ -5,7 +5,7 @@ use super::array::Array;
 use super::creation::full;
 use super::element::by_width;
 use super::folds::row_of;
-use super::places::{Each, combine_at, elements_at};
+use super::offsets::{Each, combine_at, elements_at};
 use super::shape::{broadcast_to, pad, scatter, slice};
 use super::walk::{Walk, strides};
 use crate::allocation::filled;

@@ -37,7 +37,7 @@ const CHAPTERS: [&str; 24] = [
     "computation",
     "control",
     "transform",
-    "places",
+    "meshes",
     "mesh",
     "sync",
     "inspect",

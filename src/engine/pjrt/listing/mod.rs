@@ -5,9 +5,9 @@
 mod answer;
 mod elf;
 mod packages;
-mod places;
 mod probe;
 mod readable;
+mod search;
 
 use super::find;
 use crate::engine::PluginInfo;
@@ -34,7 +34,7 @@ pub struct Found {
 /// is found twice is listed where it was found first. Fails if the process has no file descriptors left to search with.
 pub fn plugins() -> Result<Vec<PluginInfo>> {
     let library_folder = find::library_folder();
-    let found = places::search(&nonempty, library_folder.as_deref())?;
+    let found = search::search(&nonempty, library_folder.as_deref())?;
     if found.is_empty() {
         return Ok(Vec::new());
     }
