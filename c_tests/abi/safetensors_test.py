@@ -39,7 +39,7 @@ DTYPES = [
     ("C64", "complex64", "c64"),
 ]
 SHAPES = [(), (1,), (0,), (3, 0, 2), (7,), (2, 3), (5, 1, 4), (300, 70)]
-# Bits of quiet and signalling NaNs with payloads, -0.0, both infinities, the least and greatest denormals.
+# Bits of quiet and signalling NaNs with payloads, -0.0, both infinities, the least and largest denormals.
 SPECIAL = {
     "float16": [0x7E12, 0xFE01, 0x7C01, 0xFDFF, 0x8000, 0x7C00, 0xFC00, 0x0001, 0x83FF],
     "bfloat16": [0x7FC1, 0xFFC2, 0x7F81, 0xFFBF, 0x8000, 0x7F80, 0xFF80, 0x0001, 0x807F],

@@ -258,7 +258,7 @@ def called(computation, tensors):
 
 
 def wide(array):
-    """Returns an array, or a scalar, in the dtype in which JAX computes; indices beyond s64 become its greatest."""
+    """Returns an array, or a scalar, in the dtype in which JAX computes; indices beyond s64 become its largest."""
     array = np.minimum(array, np.iinfo(np.int64).max) if array.dtype == np.uint64 else array
     wider = {"float": np.float64, "complex": np.complex128, "pred": bool}
     return array.astype(wider.get(kind(NAMES[array.dtype]), np.int64))
@@ -334,7 +334,7 @@ def near(got, want, size, units):
         if np.iscomplexobj(got):
             same |= ~np.isfinite(held) & ~np.isfinite(got)
         else:
-            # Of two numbers near the greatest one, one may be infinite.
+            # Of two numbers near the largest one, one may be infinite.
             same |= (np.sign(held) == np.sign(got)) & (np.minimum(np.abs(held), np.abs(got)) > most * (1 - units * eps))
         size = np.maximum(size, np.where(np.isfinite(want), np.abs(want), 0))
         return same | (np.abs(got - want) <= units * eps * size + least)
@@ -400,7 +400,7 @@ class Comparison:
         beside = [x for x in self.arrays if differentiable(x) and x.shape in (got.shape, ())]
         beside = [np.broadcast_to(x, got.shape) for x in beside]
         no_number = np.any([np.zeros(got.shape, bool), *(~np.isfinite(x) for x in beside)], 0)
-        # Sizes about the greatest number: the sum may be within, and a term of it beyond.
+        # Sizes about the largest number: the sum may be within, and a term of it beyond.
         with np.errstate(all="ignore"):
             largest = 64 * np.maximum(size, np.abs(want))
             left = (largest > reference.limits(real(NAMES[got.dtype]))[1]) & ~np.isnan(want)

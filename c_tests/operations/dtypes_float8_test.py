@@ -86,8 +86,8 @@ def check(env, device, name, number):
     total = read(give(lib.lxla_reduce, Tensor, SUM, t, (c_int64 * 1)(1), 1, 0), 8, kind)
     sums = small.astype("f8").sum(1)
     assert (np.abs(total.astype("f8") - sums) <= np.abs(sums) * 2.0**-2).all(), f"{name} sum"
-    greatest = read(give(lib.lxla_reduce, Tensor, MAX, t, (c_int64 * 2)(0, 1), 2, 0), (), kind)
-    assert greatest.astype("f4") == small.astype("f4").max(), f"{name} max"
+    largest = read(give(lib.lxla_reduce, Tensor, MAX, t, (c_int64 * 2)(0, 1), 2, 0), (), kind)
+    assert largest.astype("f4") == small.astype("f4").max(), f"{name} max"
     release(t, a, b, x)
 
 

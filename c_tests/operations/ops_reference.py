@@ -80,7 +80,7 @@ def computed_in(x):
 
 @functools.cache
 def limits(name):
-    """Returns the least normal number, the greatest number, and the distance from 1 to the next."""
+    """Returns the least normal number, the largest number, and the distance from 1 to the next."""
     info = ml_dtypes.finfo(DTYPES[real(name)][1])
     return float(info.tiny), float(info.max), float(info.eps)
 
@@ -116,7 +116,7 @@ def part_error(got, want, size, name):
     most = np.longdouble(limits(name)[1])
     near = rounded(want, real(name)).astype(np.longdouble)
     same = (np.isnan(got) & np.isnan(near)) | (got == near)
-    # Overflowed results count as the next number beyond the greatest.
+    # Overflowed results count as the next number beyond the largest.
     beyond = lambda x: np.where(np.isinf(x), np.copysign(most + unit(most, name), x), x)
     bad = np.isnan(got) != np.isnan(near)
     bad |= np.isinf(want) & (got != want)

@@ -43,7 +43,7 @@ static lxla_status solution(lxla_tensor x, lxla_tensor *out) {
 static lxla_status sorted(lxla_tensor x, lxla_tensor *out) { return lxla_sort_along(x, 0, 1, 1, out); }
 static lxla_status sums(lxla_tensor x, lxla_tensor *out) { return lxla_cumulative(LXLA_REDUCE_SUM, x, 0, 0, out); }
 static lxla_status order(lxla_tensor x, lxla_tensor *out) { return lxla_argsort(x, 0, 0, 1, S32, out); }
-static lxla_status greatest(lxla_tensor x, lxla_tensor *out) { return lxla_argmax(x, 0, 0, S64, out); }
+static lxla_status largest(lxla_tensor x, lxla_tensor *out) { return lxla_argmax(x, 0, 0, S64, out); }
 static lxla_status top(lxla_tensor x, lxla_tensor *out) {
   lxla_tensor places;
   lxla_status status = lxla_topk(x, 2, 0, 1, S32, out, &places);
@@ -90,7 +90,7 @@ static const struct {
             {"sort_along", sorted},
             {"cumulative", sums},
             {"argsort", order},
-            {"argmax", greatest},
+            {"argmax", largest},
             {"topk", top},
             {"top places", top_places},
             {"index_add", added},

@@ -225,8 +225,8 @@ static void clamps(void) {
   HAS(out, U64, uint64_t, SCALAR, UINT64_MAX);
   OK(lxla_clamp(top, most, most, &out));
   HAS(out, U64, uint64_t, SCALAR, UINT64_MAX - 1);
-  lxla_tensor least = ARRAY(S64, int64_t, SCALAR, INT64_MIN), greatest = ARRAY(S64, int64_t, SCALAR, INT64_MAX);
-  OK(lxla_clamp(least, greatest, greatest, &out));
+  lxla_tensor least = ARRAY(S64, int64_t, SCALAR, INT64_MIN), largest = ARRAY(S64, int64_t, SCALAR, INT64_MAX);
+  OK(lxla_clamp(least, largest, largest, &out));
   HAS(out, S64, int64_t, SCALAR, INT64_MAX);
   lxla_tensor no = ARRAY(PRED, uint8_t, SCALAR, 0), yes = ARRAY(PRED, uint8_t, DIMS(2), 0, 1);
   OK(lxla_clamp(no, yes, no, &out));
@@ -252,7 +252,7 @@ static void clamps(void) {
   REFUSED(lxla_clamp(a = ARRAY(F32, float, DIMS(2), 1, 2), x, high, &out), LXLA_INVALID_ARGUMENT,
           "max is f32[3]: their shapes do not broadcast");
   REFUSED(lxla_clamp(low, x, high, NULL), LXLA_NULL_ARGUMENT, "out_tensor");
-  RELEASE(low, high, x, s8, u8, s16, top, most, least, greatest, no, yes, half, brain, empty, z, a);
+  RELEASE(low, high, x, s8, u8, s16, top, most, least, largest, no, yes, half, brain, empty, z, a);
 }
 
 static void error_functions(void) {

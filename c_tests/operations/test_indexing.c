@@ -74,10 +74,10 @@ static void takes(void) {
 // Starts and indices that the dtype can hold, in an axis that is longer than the dtype can count.
 static void narrow_indices(void) {
   static const int32_t dtypes[] = {S8, U8, S16, U16};
-  static const int64_t greatest[] = {127, 255, 32767, 65535};
+  static const int64_t largest[] = {127, 255, 32767, 65535};
   for (int i = 0; i < 4; i++) {
-    // A slice that is longer than `greatest`, also measured from the end.
-    const int64_t limit = greatest[i], n = 2 * limit + 90, half = limit + 45, start = 44;
+    // A slice that is longer than `largest`, also measured from the end.
+    const int64_t limit = largest[i], n = 2 * limit + 90, half = limit + 45, start = 44;
     float *x = calloc((size_t)n, sizeof *x), *want = calloc((size_t)n, sizeof *want),
           *part = malloc((size_t)half * sizeof *part);
     for (int64_t j = 0; j < half; j++) part[j] = want[start + j] = (float)(j + 1);

@@ -208,7 +208,7 @@ static void selections(void) {
   HAS(out, F32, float, DIMS(6), 101, 100, 102, 100, 103, 100);
   OK(lxla_select_and_scatter(more, add, x, three, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 0, 0, 2, 0, 3);
-  // Padding is never selected, even where it would be the greatest.
+  // Padding is never selected, even where it would be the largest.
   w.low = w.high = (int64_t[]){1};
   OK(lxla_select_and_scatter(at_least, add, x, four, zero, &w, &out));
   HAS(out, F32, float, DIMS(6), 1, 2, 0, 0, 3, 4);

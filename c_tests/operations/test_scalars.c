@@ -21,8 +21,8 @@ static void exact_integers(void) {
   HAS(out, U64, uint64_t, DIMS(2), UINT64_MAX - 2, UINT64_MAX - 1);
   OK(lxla_linspace_with_scalars(env, device, S64, &a, &b, 4, 1, &out));
   HAS(out, S64, int64_t, DIMS(4), BIG, BIG + 2, BIG + 4, BIG + 6);
-  lxla_scalar least = s64(INT64_MIN), greatest = s64(INT64_MAX);
-  OK(lxla_linspace_with_scalars(env, device, S64, &least, &greatest, 3, 1, &out));
+  lxla_scalar least = s64(INT64_MIN), largest = s64(INT64_MAX);
+  OK(lxla_linspace_with_scalars(env, device, S64, &least, &largest, 3, 1, &out));
   HAS(out, S64, int64_t, DIMS(3), INT64_MIN, -1, INT64_MAX);
 
   x = ARRAY(S64, int64_t, DIMS(3), BIG - 5, BIG, BIG + 9);

@@ -103,7 +103,7 @@ static void sorts_of_numbers(void) {
   RELEASE(x, m, b, s8, u64, p, empty, z);
 }
 
-static void greatest_elements(void) {
+static void largest_elements(void) {
   lxla_tensor x = ARRAY(F32, float, DIMS(2, 4), 1, 3, 3, NAN, -1, 0, -0.0f, -2), v, i;
   OK(lxla_topk(x, 3, 1, 1, S32, &v, &i));
   HAS(v, F32, float, DIMS(2, 3), NAN, 3, 3, 0, -0.0f, -1);
@@ -146,7 +146,7 @@ static void greatest_elements(void) {
 }
 
 // The k largest of many, where XLA uses a search instead of a sort: the order is that of NumPy's stable argsort.
-static void greatest_of_many(void) {
+static void largest_of_many(void) {
   enum { MANY = 20000, K = 50 };
   static float values[MANY], top[K], want[K];
   static int32_t places[K];
@@ -264,8 +264,8 @@ TEST(an_order_of_floats_of_8_bits) { on_both(floats_of_8_bits); }
 TEST(the_first_elements_of_a_sort) { on_both(first_of_a_sort); }
 TEST(sorting_by_a_computation) { on_both(sorts_by_computations); }
 TEST(sorting_numbers) { on_both(sorts_of_numbers); }
-TEST(the_greatest_elements) { on_both(greatest_elements); }
-TEST(the_greatest_of_many_elements) { on_both(greatest_of_many); }
+TEST(the_largest_elements) { on_both(largest_elements); }
+TEST(the_largest_of_many_elements) { on_both(largest_of_many); }
 TEST(top_k_by_total_order) { on_both(first_by_total_order); }
 
 // Sorts by the distance from a captured scalar.

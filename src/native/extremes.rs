@@ -12,16 +12,16 @@ use crate::types::{DType, Dims, TensorType, count};
 use half::{bf16, f16};
 use std::cmp::Ordering;
 
-/// Returns the greatest (or smallest) element of `x` along an axis, and the corresponding element of `indices`. NaN
+/// Returns the largest (or smallest) element of `x` along an axis, and the corresponding element of `indices`. NaN
 /// takes precedence; among equal elements the smallest index wins. `init`, an element and its index, takes part in the
 /// comparison.
-pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&Array; 2]) -> Result<[Array; 2]> {
+pub fn extreme(axis: usize, largest: bool, x: &Array, indices: &Array, init: [&Array; 2]) -> Result<[Array; 2]> {
     let dims = &x.ty().dims;
     let sizes = [count(&dims[..axis]), dims[axis] as usize, count(&dims[axis + 1..])];
     let (index, init_index) = (integers(indices), integers(init[1])(0));
     let index_of = |place: Option<usize>| place.map_or(init_index, &index);
     let places = by_order!(x.ty().dtype, T => {
-        let is_better = |a: T, b: T, place_a: usize, place_b: Option<usize>| match preferred(a, b, greatest) {
+        let is_better = |a: T, b: T, place_a: usize, place_b: Option<usize>| match preferred(a, b, largest) {
             Ordering::Equal => index(place_a) < index_of(place_b),
             order => order == Ordering::Greater,
         };
@@ -33,8 +33,8 @@ pub fn extreme(axis: usize, greatest: bool, x: &Array, indices: &Array, init: [&
 }
 
 /// Compares two elements; the preferred one is `Greater`. NaN is preferred to every number.
-fn preferred<T: Ordered>(a: T, b: T, greatest: bool) -> Ordering {
-    if greatest || a.is_nan() || b.is_nan() { a.order(b) } else { b.order(a) }
+fn preferred<T: Ordered>(a: T, b: T, largest: bool) -> Ordering {
+    if largest || a.is_nan() || b.is_nan() { a.order(b) } else { b.order(a) }
 }
 
 /// Positions of the best elements along the middle one of three axes; None where `init` is better than all of them.
@@ -76,13 +76,13 @@ mod tests {
     use super::super::testing::{array, row};
     use super::*;
 
-    fn along(axis: usize, greatest: bool, x: &Array) -> Vec<i32> {
+    fn along(axis: usize, largest: bool, x: &Array) -> Vec<i32> {
         let dims = &x.ty().dims;
         let step: i64 = dims[axis + 1..].iter().product();
         let places: Vec<i32> = (0..x.ty().elements() as i64).map(|i| (i / step % dims[axis]) as i32).collect();
-        let lowest = if greatest { f32::NEG_INFINITY } else { f32::INFINITY };
+        let lowest = if largest { f32::NEG_INFINITY } else { f32::INFINITY };
         let init = [&array(&[], &[lowest]), &array(&[], &[i32::MAX])];
-        extreme(axis, greatest, x, &array(dims, &places), init).unwrap()[1].elements().to_vec()
+        extreme(axis, largest, x, &array(dims, &places), init).unwrap()[1].elements().to_vec()
     }
 
     #[test]

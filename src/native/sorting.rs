@@ -132,18 +132,18 @@ fn sort_pairs<T: Ordered, P: Pair>(arrays: &[Array], rows: &Rows, key: &Array, d
     arrays.iter().map(reordered).collect()
 }
 
-/// Indices of the `k` greatest (or smallest) elements along the last axis, the greatest (smallest) first; among equal
+/// Indices of the `k` largest (or smallest) elements along the last axis, the largest (smallest) first; among equal
 /// elements the smaller index comes first. NaN is greater than every number.
-pub fn top_k(ty: &TensorType, x: &Array, k: usize, greatest: bool) -> Result<Array> {
+pub fn top_k(ty: &TensorType, x: &Array, k: usize, largest: bool) -> Result<Array> {
     let length = *x.ty().dims.last().expect("at least one axis") as usize;
     let places = by_order!(x.ty().dtype, T => {
         let rows = x.elements::<T>().chunks_exact(length.max(1));
         let mut places: Vec<i64> = with_room(ty.elements(), "the places of top_k")?;
         for row in rows {
             if length <= MOST_SHORT {
-                first_places::<T, <T as Ordered>::Pair>(row, k, greatest, &mut places)?;
+                first_places::<T, <T as Ordered>::Pair>(row, k, largest, &mut places)?;
             } else {
-                first_places::<T, (u64, usize)>(row, k, greatest, &mut places)?;
+                first_places::<T, (u64, usize)>(row, k, largest, &mut places)?;
             }
         }
         Ok(places)
@@ -153,8 +153,8 @@ pub fn top_k(ty: &TensorType, x: &Array, k: usize, greatest: bool) -> Result<Arr
     convert(&places, ty.dtype)
 }
 
-fn first_places<T: Ordered, P: Pair>(row: &[T], k: usize, greatest: bool, places: &mut Vec<i64>) -> Result<()> {
-    let pairs = row.iter().enumerate().map(|(index, x)| P::new(x.rank(), greatest, index));
+fn first_places<T: Ordered, P: Pair>(row: &[T], k: usize, largest: bool, places: &mut Vec<i64>) -> Result<()> {
+    let pairs = row.iter().enumerate().map(|(index, x)| P::new(x.rank(), largest, index));
     let mut pairs: Vec<P> = collected(pairs, "a row of top_k")?;
     if 0 < k && k < pairs.len() {
         pairs.select_nth_unstable(k - 1);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_is_greatest_and_zeros_are_equal() {
+    fn nan_is_largest_and_zeros_are_equal() {
         let x = row(&[0.0f64, f64::NAN, -0.0, f64::INFINITY, -1.0, -f64::NAN]);
         let places = row(&[0i32, 1, 2, 3, 4, 5]);
         let sorted = |descending| {
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn the_first_of_an_order_are_found() {
-        let top = |x: &Array, dims: &[i64], k: usize, greatest| {
+        let top = |x: &Array, dims: &[i64], k: usize, largest| {
             let ty = TensorType::new(DType::S32, dims);
-            top_k(&ty, x, k, greatest).unwrap().elements::<i32>().to_vec()
+            top_k(&ty, x, k, largest).unwrap().elements::<i32>().to_vec()
         };
         let x = array(&[2, 4], &[1.0f32, 3.0, 3.0, f32::NAN, -1.0, 0.0, -0.0, -2.0]);
         assert_eq!(top(&x, &[2, 3], 3, true), [3, 1, 2, 1, 2, 0]);

@@ -83,13 +83,13 @@ impl Format {
         if x.is_nan() {
             return nan;
         }
-        let greatest = match self.kind {
+        let largest = match self.kind {
             Kind::Ieee => self.infinity() - 1,
             Kind::Finite => 0x7E,
             _ => 0x7F,
         };
         match self.size(x.abs()) {
-            Some(size) if size <= greatest => {
+            Some(size) if size <= largest => {
                 if one_zero && size == 0 {
                     0
                 } else {

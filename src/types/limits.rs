@@ -51,8 +51,8 @@ pub fn integer_limits(dtype: DType) -> Option<IntegerLimits> {
 pub fn float_limits(dtype: DType) -> Option<FloatLimits> {
     let ieee = |mantissa_bits: i32, exponent_bits: i32| {
         let least = 2 - (1 << (exponent_bits - 1));
-        let greatest = 1 - least;
-        let max = (2.0 - power(-mantissa_bits)) * power(greatest);
+        let largest = 1 - least;
+        let max = (2.0 - power(-mantissa_bits)) * power(largest);
         FloatLimits {
             min: -max,
             max,

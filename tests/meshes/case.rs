@@ -23,7 +23,7 @@ pub struct Case<'a> {
     pub trace: Trace,
     /// Axes of the mesh.
     pub axes: &'a MeshAxes,
-    /// Permitted difference of floats, relative to the greatest magnitude in the results, or to 1 if that is greater; 0
+    /// Permitted difference of floats, relative to the largest magnitude in the results, or to 1 if that is greater; 0
     /// unless the operation rounds.
     pub tolerance: f64,
     /// Whether operands are split; otherwise every device has them whole, and nothing constrains them.
@@ -103,7 +103,7 @@ impl<'a> Case<'a> {
             room /= size;
             dims.push(size);
         }
-        // The first sizes drawn are the greatest.
+        // The first sizes drawn are the largest.
         let order = self.permutation(dims.len());
         order.into_iter().map(|axis| dims[axis as usize]).collect()
     }

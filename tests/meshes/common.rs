@@ -35,7 +35,7 @@ pub fn number(variable: &str, default: u64) -> u64 {
 }
 
 /// Describes the first difference between two lists of arrays. None if they have the same types, and values that are
-/// equal but for rounding: floats may differ by `tolerance` times the greatest of them, or times 1 if that is more.
+/// equal but for rounding: floats may differ by `tolerance` times the largest of them, or times 1 if that is more.
 pub fn difference(got: &[Array], want: &[Array], tolerance: f64) -> Option<String> {
     let types = |arrays: &[Array]| arrays.iter().map(|array| array.ty().to_string()).collect::<Vec<String>>();
     if types(got) != types(want) {

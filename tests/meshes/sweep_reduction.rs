@@ -53,7 +53,7 @@ fn reduce_pred(case: &mut Case) -> Vec<NodeId> {
     vec![reduction::reduce(&mut case.trace, op, x, &axes, keep).unwrap()]
 }
 
-/// Reduces two arrays jointly: to the sum of the products of both, and the greatest element of the second.
+/// Reduces two arrays jointly: to the sum of the products of both, and the largest element of the second.
 fn reduce_with(case: &mut Case) -> Vec<NodeId> {
     let dims = case.shape(1..=4, MOST_ELEMENTS);
     let axes = case.some_axes(&dims);
@@ -62,8 +62,8 @@ fn reduce_with(case: &mut Case) -> Vec<NodeId> {
     let mut t = Trace::new();
     let [a, b, x, y] = [DType::F64, DType::S32, DType::F64, DType::S32].map(|d| t.parameter(TensorType::new(d, &[])));
     let sum = elementwise::binary(&mut t, BinaryOp::Add, a, x).unwrap();
-    let greatest = elementwise::binary(&mut t, BinaryOp::Maximum, b, y).unwrap();
-    let body = take_closed_body(&t, &[a, b, x, y], &[], &[sum, greatest]).unwrap();
+    let largest = elementwise::binary(&mut t, BinaryOp::Maximum, b, y).unwrap();
+    let body = take_closed_body(&t, &[a, b, x, y], &[], &[sum, largest]).unwrap();
     case.note(&format!("over {axes:?}"));
     let applied = Applied { body: &body, captures: &[] };
     reduction::reduce_with(&mut case.trace, &applied, &arrays, &inits, &axes).unwrap()
@@ -72,9 +72,9 @@ fn reduce_with(case: &mut Case) -> Vec<NodeId> {
 fn arg_extreme(case: &mut Case) -> Vec<NodeId> {
     let (dtype, dims) = (case.dtype(), case.shape(1..=4, MOST_ELEMENTS));
     let x = case.operand(dtype, &dims);
-    let (axis, keep, greatest) = (case.axis(&dims), case.random.coin(), case.random.coin());
+    let (axis, keep, largest) = (case.axis(&dims), case.random.coin(), case.random.coin());
     case.note(&format!("axis {axis}"));
-    vec![reduction::arg_extreme(&mut case.trace, x, axis as i64, keep, greatest, DType::S32).unwrap()]
+    vec![reduction::arg_extreme(&mut case.trace, x, axis as i64, keep, largest, DType::S32).unwrap()]
 }
 
 fn variance(case: &mut Case) -> Vec<NodeId> {

@@ -1,4 +1,4 @@
-//! Sorts, the greatest elements, and searches.
+//! Sorts, the largest elements, and searches.
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
@@ -42,9 +42,9 @@ fn argsort(case: &mut Case) -> Vec<NodeId> {
 
 fn top_k(case: &mut Case) -> Vec<NodeId> {
     let (x, dims, axis) = unsorted(case);
-    let (k, greatest) = (case.between(1, dims[axis]), case.random.coin());
+    let (k, largest) = (case.between(1, dims[axis]), case.random.coin());
     case.note(&format!("k {k}"));
-    sorting::top_k(&mut case.trace, x, k, axis as i64, greatest, DType::S32).unwrap().to_vec()
+    sorting::top_k(&mut case.trace, x, k, axis as i64, largest, DType::S32).unwrap().to_vec()
 }
 
 fn unique(case: &mut Case) -> Vec<NodeId> {

@@ -43,8 +43,8 @@ const ARITHMETIC: &str = "module @check_arithmetic { \
       (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32> \
     %columns = stablehlo.reduce(%product init: %zero) applies stablehlo.add across dimensions = [0] : \
       (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32> \
-    %greatest = stablehlo.maximum %b, %a : tensor<64x64xf32> \
-    return %product, %rows, %columns, %greatest : \
+    %largest = stablehlo.maximum %b, %a : tensor<64x64xf32> \
+    return %product, %rows, %columns, %largest : \
       tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32> } }";
 
 /// Runs the checks unless they are off or are known to pass. `subject` returns bytes that differ whenever the plugin or
@@ -136,11 +136,11 @@ fn check_arithmetic(engine: &dyn Engine) -> Result<()> {
     let product: Vec<f32> = a.iter().map(|a| a * a).collect();
     let rows: Vec<f32> = product.chunks(N).map(|row| row.iter().sum()).collect();
     let columns: Vec<f32> = (0..N).map(|j| product.iter().skip(j).step_by(N).sum()).collect();
-    let greatest: Vec<f32> = a.iter().zip(&b).map(|(a, b)| if b.is_nan() { f32::NAN } else { a.max(*b) }).collect();
+    let largest: Vec<f32> = a.iter().zip(&b).map(|(a, b)| if b.is_nan() { f32::NAN } else { a.max(*b) }).collect();
     compare("multiply of f32[64,64]", &*run.outputs[0], &product)?;
     compare("sum of f32[64,64] over axis 1", &*run.outputs[1], &rows)?;
     compare("sum of f32[64,64] over axis 0", &*run.outputs[2], &columns)?;
-    compare("maximum of f32[64,64] with a NaN", &*run.outputs[3], &greatest)
+    compare("maximum of f32[64,64] with a NaN", &*run.outputs[3], &largest)
 }
 
 /// Multiplies with a weight, then with the weight after in-place updates, then with new weights at addresses that were

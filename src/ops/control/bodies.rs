@@ -15,7 +15,7 @@ enum Purpose {
     Replace,
     Order { descending: bool },
     Lexicographic { keys: usize, descending: bool },
-    Extreme { greatest: bool },
+    Extreme { largest: bool },
 }
 
 type Made = FxHashMap<(Purpose, Vec<DType>), Arc<Body>>;
@@ -110,10 +110,10 @@ fn is_number_and_nan(trace: &mut Trace, number: NodeId, nan: NodeId) -> Result<N
 
 /// Returns the reducer that maps `(a, i, b, j)`, two elements and their indices, to the greater (or smaller) element
 /// and its index. NaN takes precedence; of equal elements, the one with the smaller index is chosen.
-pub fn extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> {
-    made(Purpose::Extreme { greatest }, &[dtype, index, dtype, index], |trace, p| {
+pub fn extreme(dtype: DType, index: DType, largest: bool) -> Result<Arc<Body>> {
+    made(Purpose::Extreme { largest }, &[dtype, index, dtype, index], |trace, p| {
         let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
-        let op = if greatest { CompareOp::Gt } else { CompareOp::Lt };
+        let op = if largest { CompareOp::Gt } else { CompareOp::Lt };
         let mut is_better = compare(trace, op, a, b)?;
         let mut is_equal = compare(trace, CompareOp::Eq, a, b)?;
         if dtype.kind() == Kind::Float {

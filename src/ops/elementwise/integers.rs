@@ -5,7 +5,7 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
 
-/// Bits of an integer with all bits set, in the dtype's width: the greatest unsigned value, or -1.
+/// Bits of an integer with all bits set, in the dtype's width: the largest unsigned value, or -1.
 fn all_ones(ty: &TensorType) -> u128 {
     u128::MAX >> (128 - 8 * ty.dtype.size_bytes() as u32)
 }

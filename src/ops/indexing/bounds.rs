@@ -10,7 +10,7 @@ use crate::ops::reduction::reduce::reduce;
 use crate::ops::shape::slicing::concatenate;
 use crate::types::{Kind, ScalarValue, TensorType, integer_limits};
 
-/// Greatest start of a slice of shape `sizes` along each axis of the index map, in its order.
+/// Largest start of a slice of shape `sizes` along each axis of the index map, in its order.
 pub fn last_starts(dims: &[i64], sizes: &[i64], numbers: &DimensionNumbers) -> Vec<i64> {
     numbers.index_map.iter().map(|&axis| dims[axis as usize] - sizes[axis as usize]).collect()
 }
@@ -24,16 +24,16 @@ pub fn slice_sizes(numbers: &DimensionNumbers, rank: usize, side: &[i64]) -> Vec
     sizes
 }
 
-/// Records the greatest valid starts in the dtype of the indices, in a shape that broadcasts to theirs. `None` if the
+/// Records the largest valid starts in the dtype of the indices, in a shape that broadcasts to theirs. `None` if the
 /// dtype cannot represent a greater index, so that no upper bound is needed.
 fn limits(trace: &mut Trace, indices: &TensorType, vector_dim: i64, lasts: &[i64]) -> Result<Option<NodeId>> {
-    let greatest = integer_limits(indices.dtype).expect("indices are integers").max;
-    let greatest = i64::try_from(greatest).unwrap_or(i64::MAX);
-    if lasts.iter().all(|&last| last >= greatest) {
+    let largest = integer_limits(indices.dtype).expect("indices are integers").max;
+    let largest = i64::try_from(largest).unwrap_or(i64::MAX);
+    if lasts.iter().all(|&last| last >= largest) {
         return Ok(None);
     }
     let part = |trace: &mut Trace, last: i64, dims: &[i64]| {
-        full(trace, &TensorType::new(indices.dtype, dims), ScalarValue::Signed(last.min(greatest)))
+        full(trace, &TensorType::new(indices.dtype, dims), ScalarValue::Signed(last.min(largest)))
     };
     if lasts.iter().all(|&last| last == lasts[0]) {
         return Ok(Some(part(trace, lasts[0], &[])?));
@@ -46,7 +46,7 @@ fn limits(trace: &mut Trace, indices: &TensorType, vector_dim: i64, lasts: &[i64
     Ok(Some(concatenate(trace, &parts, vector_dim)?))
 }
 
-/// Records the indices, clamped as by gather. `lasts` are the greatest valid starts.
+/// Records the indices, clamped as by gather. `lasts` are the largest valid starts.
 pub fn clamped(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64]) -> Result<NodeId> {
     if lasts.is_empty() {
         return Ok(indices);
@@ -63,7 +63,7 @@ pub fn clamped(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64
 }
 
 /// Records whether each slice lies within the array: pred in the shape of the indices without the axis of the index
-/// vectors. `None` if all slices do, whatever the indices are. `lasts` are the greatest valid starts.
+/// vectors. `None` if all slices do, whatever the indices are. `lasts` are the largest valid starts.
 pub fn inside(trace: &mut Trace, indices: NodeId, vector_dim: i64, lasts: &[i64]) -> Result<Option<NodeId>> {
     if lasts.is_empty() {
         return Ok(None);

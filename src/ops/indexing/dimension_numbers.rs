@@ -180,7 +180,7 @@ pub fn index_dtype(given: DType, dims: &[i64]) -> DType {
     }
 }
 
-/// Writes indices into an array with `dims`, converted to [`index_dtype`]. u64 indices are first clamped to the greatest
+/// Writes indices into an array with `dims`, converted to [`index_dtype`]. u64 indices are first clamped to the largest
 /// s64, which is out of bounds as well. Returns the name and the type of the result.
 pub fn indices(e: &mut Emitter, position: usize, dims: &[i64]) -> (String, TensorType) {
     let ty = e.values[position].ty.clone();
@@ -188,9 +188,9 @@ pub fn indices(e: &mut Emitter, position: usize, dims: &[i64]) -> (String, Tenso
     if ty.dtype != DType::U64 {
         return (e.cast(position, &to), to);
     }
-    let greatest = e.constant(&ty, i64::MAX as u128);
+    let largest = e.constant(&ty, i64::MAX as u128);
     let (least, signed) = (e.temporary(), e.temporary());
-    emit!(e, "    {least} = stablehlo.minimum {}, {greatest} : {}", e.name(position), mlir(&ty));
+    emit!(e, "    {least} = stablehlo.minimum {}, {largest} : {}", e.name(position), mlir(&ty));
     emit!(e, "    {signed} = stablehlo.convert {least} : ({}) -> {}", mlir(&ty), mlir(&to));
     (signed, to)
 }
@@ -201,10 +201,10 @@ mod tests {
 
     #[test]
     fn indices_are_s32_where_that_counts_the_array_and_represents_them() {
-        let greatest = i64::from(i32::MAX);
+        let largest = i64::from(i32::MAX);
         for given in [DType::S8, DType::U8, DType::S16, DType::U16, DType::S32] {
-            assert_eq!(index_dtype(given, &[greatest]), DType::S32);
-            assert_eq!(index_dtype(given, &[greatest + 1]), DType::S64);
+            assert_eq!(index_dtype(given, &[largest]), DType::S32);
+            assert_eq!(index_dtype(given, &[largest + 1]), DType::S64);
             assert_eq!(index_dtype(given, &[1 << 20, 1 << 11]), DType::S64);
         }
         for given in [DType::U32, DType::S64, DType::U64] {

@@ -266,7 +266,7 @@ impl Part {
     }
 }
 
-/// Elements that tie for the greatest or smallest, and their number.
+/// Elements that tie for the largest or smallest, and their number.
 struct Ties {
     /// Mask in the shape of the array.
     array: NodeId,

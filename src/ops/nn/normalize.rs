@@ -21,7 +21,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "softmax", x, &[axis])?;
     in_wide(trace, x, |x| {
-        let powers = below_greatest(x, &axes).exp();
+        let powers = below_largest(x, &axes).exp();
         powers / powers.reduce(ReduceOp::Sum, &axes, true)
     })
 }
@@ -30,14 +30,14 @@ pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
 pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
     let axes = axes_of_floats(trace, "log_softmax", x, &[axis])?;
     in_wide(trace, x, |x| {
-        let below = below_greatest(x, &axes);
+        let below = below_largest(x, &axes);
         below - below.exp().reduce(ReduceOp::Sum, &axes, true).log()
     })
 }
 
 /// `x` minus its maximum over axes. The maximum is a constant for derivatives, because the softmax does not depend on
 /// it.
-fn below_greatest<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+fn below_largest<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
     x - x.reduce(ReduceOp::Max, axes, true).apply(stop_gradient)
 }
 

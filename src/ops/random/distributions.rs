@@ -157,7 +157,7 @@ struct Interval {
     high: f64,
     /// `high - low`, rounded to the dtype.
     span: f64,
-    /// Greatest float below `high`.
+    /// Largest float below `high`.
     below: f64,
 }
 

@@ -223,12 +223,12 @@ pub fn of_only(cotangents: &[Option<NodeId>]) -> Option<NodeId> {
 
 /// Recognizes a body that selects the greater or smaller of two elements with its index: returns whether it is the
 /// greater one. None for any other body.
-pub fn greatest_with_index(body: &Body) -> Option<bool> {
+pub fn largest_with_index(body: &Body) -> Option<bool> {
     let [value, index] = body.results() else { return None };
     if !value.dtype.is_float() || !index.dtype.is_integer() || !body.captures().is_empty() {
         return None;
     }
-    let is = |&greatest: &bool| bodies::extreme(value.dtype, index.dtype, greatest).is_ok_and(|made| *made == *body);
+    let is = |&largest: &bool| bodies::extreme(value.dtype, index.dtype, largest).is_ok_and(|made| *made == *body);
     [true, false].into_iter().find(is)
 }
 
@@ -255,7 +255,7 @@ fn tangent_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Resul
     if combiner(&site.bodies[0]).is_some() {
         return tangent_of(site, tangents, combined);
     }
-    if greatest_with_index(&site.bodies[0]).is_none() {
+    if largest_with_index(&site.bodies[0]).is_none() {
         return Err(no_derivative("reduce_with"));
     }
     if tangents[2].is_some() {

@@ -83,11 +83,11 @@ pub fn arg_extreme(
     x: NodeId,
     axis: i64,
     keep_dims: bool,
-    greatest: bool,
+    largest: bool,
     index_dtype: DType,
 ) -> Result<NodeId> {
     let ty = trace.ty(x);
-    check_ordered(if greatest { "argmax" } else { "argmin" }, "x", &ty)?;
+    check_ordered(if largest { "argmax" } else { "argmin" }, "x", &ty)?;
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     check_index_dtype(index_dtype, ty.dims[axis])?;
     let mut kept: Dims = ty.dims.clone();
@@ -103,19 +103,19 @@ pub fn arg_extreme(
     let indices = iota(trace, &TensorType { dtype: index_dtype, dims: ty.dims.clone() }, axis as i64)?;
     let key = key(trace, x);
     let dtype = trace.node(key).dtype;
-    let inits = [worst(dtype, greatest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
-    let body = bodies::extreme(dtype, index_dtype, greatest)?;
+    let inits = [worst(dtype, largest), worst(index_dtype, false)].map(|scalar| constant(trace, &[], scalar));
+    let body = bodies::extreme(dtype, index_dtype, largest)?;
     let applied = Applied { body: &body, captures: &[] };
     let found = reduce_with(trace, &applied, &[key, indices], &inits, &[axis as i64])?[1];
     reshape(trace, found, wanted)
 }
 
-/// Initial value: the greatest value for argmin, and the smallest for argmax.
-pub(in crate::ops) fn worst(dtype: DType, greatest: bool) -> Scalar {
+/// Initial value: the largest value for argmin, and the smallest for argmax.
+pub(in crate::ops) fn worst(dtype: DType, largest: bool) -> Scalar {
     if dtype == DType::Pred {
-        return Scalar::from_bytes(dtype, &[u8::from(!greatest)]);
+        return Scalar::from_bytes(dtype, &[u8::from(!largest)]);
     }
-    let bits = identity(if greatest { ReduceOp::Max } else { ReduceOp::Min }, dtype);
+    let bits = identity(if largest { ReduceOp::Max } else { ReduceOp::Min }, dtype);
     Scalar::from_bytes(dtype, &bits.to_le_bytes()[..dtype.size_bytes()])
 }
 
@@ -128,9 +128,9 @@ pub(super) fn native_reduce_with(cx: &EvalContext) -> Result<Vec<Array>> {
         && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
         && indices.ty().dtype.is_integer()
     {
-        for greatest in [true, false] {
-            if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, greatest)? {
-                return native::extreme(*axis as usize, greatest, x, indices, [init, index]).map(Vec::from);
+        for largest in [true, false] {
+            if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, largest)? {
+                return native::extreme(*axis as usize, largest, x, indices, [init, index]).map(Vec::from);
             }
         }
     }

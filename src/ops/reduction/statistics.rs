@@ -59,8 +59,8 @@ pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) ->
 /// The maximum over axes, which are kept; 0 where it is not finite, so that no difference of infinities occurs. A
 /// constant for derivatives: the results computed with it do not depend on it.
 fn top<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
-    let greatest = x.reduce(ReduceOp::Max, axes, true);
-    greatest.is_finite().select(greatest, 0.0).apply(stop_gradient)
+    let largest = x.reduce(ReduceOp::Max, axes, true);
+    largest.is_finite().select(largest, 0.0).apply(stop_gradient)
 }
 
 /// The differences from the mean over axes.

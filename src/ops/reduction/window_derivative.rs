@@ -1,7 +1,7 @@
 //! Derivatives of reductions over windows. The maximum or minimum of a window passes its cotangent to the first of the
 //! tied elements.
 
-use super::derivative::{greatest_with_index, has_varying_results, of_first, of_only, tangent_of, transposed};
+use super::derivative::{has_varying_results, largest_with_index, of_first, of_only, tangent_of, transposed};
 use super::reduce_with::worst;
 use super::select_and_scatter::SelectAndScatterAttributes;
 use super::windows::ReduceWindowAttributes;
@@ -47,8 +47,8 @@ fn tangent_of_reduce_window(site: &mut Site, tangents: &[Option<NodeId>]) -> Res
         }
         Some(BinaryOp::Multiply) => tangent_of(site, tangents, cumulative_product),
         Some(op) => tangent_of_extreme(site, tangents, &windows, op == BinaryOp::Maximum),
-        None => match greatest_with_index(&site.bodies[0]) {
-            Some(greatest) => tangent_of_extreme(site, tangents, &windows, greatest),
+        None => match largest_with_index(&site.bodies[0]) {
+            Some(largest) => tangent_of_extreme(site, tangents, &windows, largest),
             None => Err(no_derivative("reduce_window")),
         },
     }
@@ -209,7 +209,7 @@ fn tangent_of_extreme(
     site: &mut Site,
     tangents: &[Option<NodeId>],
     windows: &[Window],
-    greatest: bool,
+    largest: bool,
 ) -> Result<Option<NodeId>> {
     let arrays = site.bodies[0].results().len();
     if tangents[arrays].is_some() {
@@ -226,8 +226,8 @@ fn tangent_of_extreme(
         (x, init) = (convert(trace, x, DType::F32), convert(trace, init, DType::F32));
     }
     let place = places_dtype(ty.elements() as i64);
-    let body = bodies::extreme(trace.node(x).dtype, place, greatest)?;
-    // The initial value loses against an equal element, because its position is the greatest.
+    let body = bodies::extreme(trace.node(x).dtype, place, largest)?;
+    // The initial value loses against an equal element, because its position is the largest.
     let nowhere = constant(trace, &[], worst(place, false));
     let places = Places::find(trace, &body, x, init, nowhere, windows)?;
     places.take(trace, tangent).map(Some)

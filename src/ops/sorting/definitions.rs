@@ -19,7 +19,7 @@ pub const SORT: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Definition of `top_k`: indices of the k greatest (or smallest) elements along the last axis.
+/// Definition of `top_k`: indices of the k largest (or smallest) elements along the last axis.
 pub const TOP_K: Definition = Definition {
     name: "top_k",
     stablehlo: "sort",
@@ -27,8 +27,8 @@ pub const TOP_K: Definition = Definition {
     dtypes: "all",
     lower: top_k::lower,
     native: Native::One(|cx| {
-        let TopKAttributes { k, greatest } = cx.attributes();
-        native::top_k(cx.ty, cx.operands[0], k as usize, greatest)
+        let TopKAttributes { k, largest } = cx.attributes();
+        native::top_k(cx.ty, cx.operands[0], k as usize, largest)
     }),
     derivative: Derivative::Zero,
     batching: Batching::Rule(top_k::batch),

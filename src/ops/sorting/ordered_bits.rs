@@ -96,7 +96,7 @@ fn key_of_nan(dtype: DType) -> Scalar {
     bits_of(dtype, u64::MAX >> (64 - 8 * dtype.size_bytes()))
 }
 
-/// Bits of infinity, the greatest float that is not NaN.
+/// Bits of infinity, the largest float that is not NaN.
 fn infinity(dtype: DType) -> u64 {
     match dtype {
         DType::F16 => 0x7C00,

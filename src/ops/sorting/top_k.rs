@@ -27,8 +27,8 @@ attributes! {
     pub struct TopKAttributes {
         /// Number of elements that are selected.
         pub k: i64,
-        /// True for the greatest elements, false for the smallest.
-        pub greatest: bool,
+        /// True for the largest elements, false for the smallest.
+        pub largest: bool,
     }
 }
 
@@ -39,13 +39,13 @@ const MOST_SEARCHED: i64 = 8;
 pub(in crate::ops) const COMPOSED: &[Composed] =
     &[Composed { name: "top_k_total_order", function: "lxla_topk_total_order", dtypes: "all but complex numbers" }];
 
-/// Records the `k` greatest (or smallest) elements along an axis, in order, and their indices.
+/// Records the `k` largest (or smallest) elements along an axis, in order, and their indices.
 pub fn top_k(
     trace: &mut Trace,
     x: NodeId,
     k: i64,
     axis: i64,
-    greatest: bool,
+    largest: bool,
     index_dtype: DType,
 ) -> Result<[NodeId; 2]> {
     let ty = trace.ty(x);
@@ -62,12 +62,12 @@ pub fn top_k(
         return Ok([none(trace, ty.dtype)?, none(trace, index_dtype)?]);
     }
     if ty.dtype.kind() == Kind::Complex {
-        let order = argsort(trace, x, axis as i64, greatest, true, places_dtype(dim))?;
+        let order = argsort(trace, x, axis as i64, largest, true, places_dtype(dim))?;
         let places = slice_axis(trace, order, axis as i64, 0, k, 1)?;
         return Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)]);
     }
     let key = key(trace, x);
-    let places = places(trace, key, k, axis, greatest)?;
+    let places = places(trace, key, k, axis, largest)?;
     Ok([take_along_axis(trace, x, places, axis as i64)?, convert(trace, places, index_dtype)])
 }
 
@@ -78,17 +78,17 @@ pub fn top_k_total_order(
     x: NodeId,
     k: i64,
     axis: i64,
-    greatest: bool,
+    largest: bool,
     index_dtype: DType,
 ) -> Result<[NodeId; 2]> {
     let ty = trace.ty(x);
     check_ordered("topk_total_order", "x", &ty)?;
     let key = key(trace, x);
     if trace.node(key).dtype.kind() != Kind::Float {
-        return top_k(trace, x, k, axis, greatest, index_dtype);
+        return top_k(trace, x, k, axis, largest, index_dtype);
     }
     let key = total_order(trace, key)?;
-    let [_, places] = top_k(trace, key, k, axis, greatest, index_dtype)?;
+    let [_, places] = top_k(trace, key, k, axis, largest, index_dtype)?;
     Ok([take_along_axis(trace, x, places, axis)?, places])
 }
 
@@ -108,7 +108,7 @@ fn total_order(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records the indices of the first `k` elements along an axis, which is moved to the last position for the operation.
-fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> Result<NodeId> {
+fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, largest: bool) -> Result<NodeId> {
     let ty = trace.ty(x);
     let last = ty.dims.len() - 1;
     let to_last: Vec<i64> = (0..=last).filter(|&a| a != axis).chain([axis]).map(|a| a as i64).collect();
@@ -120,7 +120,7 @@ fn places(trace: &mut Trace, x: NodeId, k: i64, axis: usize, greatest: bool) -> 
     dims[last] = k;
     let shape = trace.intern(&dims);
     let dtype = places_dtype(ty.dims[axis]);
-    let attributes = TopKAttributes { k, greatest };
+    let attributes = TopKAttributes { k, largest };
     let places = trace.operation_with_attributes(Op::TopK, dtype, shape, &[turned], &attributes);
     transpose(trace, places, &back)
 }
@@ -137,17 +137,17 @@ pub(super) fn batch(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
 }
 
 /// Writes top-k as a sort of keys with their positions and a slice of the first ones. XLA replaces this by a search
-/// without sorting where it recognizes the pattern: f32 keys in the total order of floats, greatest first.
+/// without sorting where it recognizes the pattern: f32 keys in the total order of floats, largest first.
 pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let ty = e.values[value.operands[0]].ty.clone();
-    let TopKAttributes { k, greatest } = value.attributes();
+    let TopKAttributes { k, largest } = value.attributes();
     let last = ty.dims.len() - 1;
     if ty.dims[last] < MOST_SEARCHED * k && is_packed(e, &ty, last) {
-        let (places, places_ty) = sorted_places(e, value.operands[0], last, greatest);
+        let (places, places_ty) = sorted_places(e, value.operands[0], last, largest);
         return first_of(e, at, &places, &places_ty);
     }
-    let keys = keys(e, value.operands[0], greatest);
+    let keys = keys(e, value.operands[0], largest);
     let axis = ty.dims.len() - 1;
     let places_ty = TensorType { dtype: value.ty.dtype, dims: ty.dims.clone() };
     let (places, sorted) = (e.temporary(), e.temporary());
@@ -189,23 +189,23 @@ struct Keys {
     order: &'static str,
 }
 
-fn keys(e: &mut Emitter, position: usize, greatest: bool) -> Keys {
+fn keys(e: &mut Emitter, position: usize, largest: bool) -> Keys {
     let ty = e.values[position].ty.clone();
     let is_float = ty.dtype.kind() == Kind::Float;
     if !is_float && ty.dtype.size_bytes() > 2 {
         let order = if ty.dtype.kind() == Kind::Signed { "SIGNED" } else { "UNSIGNED" };
-        return Keys { name: e.name(position), ty, comes_first: if greatest { "GT" } else { "LT" }, order };
+        return Keys { name: e.name(position), ty, comes_first: if largest { "GT" } else { "LT" }, order };
     }
     // f32 represents every value of the 16-bit dtypes.
     let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let ty = TensorType { dtype, dims: ty.dims };
     let mut name = e.cast(position, &ty);
-    if !greatest {
+    if !largest {
         let negated = e.temporary();
         emit!(e, "    {negated} = stablehlo.negate {name} : {}", mlir(&ty));
         name = negated;
     }
     // For the smallest elements, keys are negated, and NaN is made negative so that it comes last.
-    let name = canonical(e, &name, &ty, !greatest);
+    let name = canonical(e, &name, &ty, !largest);
     Keys { name, ty, comes_first: "GT", order: "TOTALORDER" }
 }

@@ -435,10 +435,10 @@ fn sort(draw: &mut Draw) -> Both {
 fn top_k(draw: &mut Draw) -> Both {
     let mut both = Both::new();
     let x = both.operand(&draw.ty());
-    let (k, greatest) = (draw.between(0, 5), draw.one_in(2));
-    both.arguments = format!("k {k} greatest {greatest}");
-    both.ours(|trace| Ok(sorting::top_k(trace, x.node, k, -1, greatest, DType::S32)?.to_vec()));
-    both.theirs(x.op.top_k(k, greatest));
+    let (k, largest) = (draw.between(0, 5), draw.one_in(2));
+    both.arguments = format!("k {k} largest {largest}");
+    both.ours(|trace| Ok(sorting::top_k(trace, x.node, k, -1, largest, DType::S32)?.to_vec()));
+    both.theirs(x.op.top_k(k, largest));
     both
 }
 

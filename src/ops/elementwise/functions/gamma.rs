@@ -7,7 +7,7 @@
 //! log(x)`, `digamma(x) = digamma(x + 1) - 1 / x` and `trigamma(x) = trigamma(x + 1) + 1 / x^2`, negative numbers the
 //! reflection formulas.
 //!
-//! Results of positive numbers have a small relative error, also beside the zeros. Results of negative numbers beside
+//! Results of positive numbers have a small relative error, also near the zeros. Results of negative numbers near
 //! zeros of lgamma and digamma have a small error relative to the terms of the reflection formula only.
 
 // Coefficients have the digits with which they were computed.

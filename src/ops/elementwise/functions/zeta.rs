@@ -7,11 +7,11 @@
 //!
 //! For negative `q` and an integer `s`, the terms with a negative base are a difference of two sums of positive ones:
 //! `zeta(s, -a) = zeta(s, 1 - p) + (-1)^s (zeta(s, p) - zeta(s, a + 1))`, where `p` is the fractional part of `a`. For
-//! odd `s` the terms cancel beside the zeros: there the error is small relative to the terms only.
+//! odd `s` the terms cancel near the zeros: there the error is small relative to the terms only.
 //!
 //! A factorial may overflow where the polygamma function does not. So all bases are divided by a power of two, and the
 //! factorial by the power of that. What is left of the factorial is between 1/4 and 20 for orders up to 7, and for
-//! others between 2^-7 and 2^23 in f32, 2^-66 and 2^165 in f64. Results that are nearer than that to the greatest or
+//! others between 2^-7 and 2^23 in f32, 2^-66 and 2^165 in f64. Results that are nearer than that to the largest or
 //! the least normal number may be infinite or 0.
 
 use crate::ops::elementwise::formula::Expr;
