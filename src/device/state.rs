@@ -367,7 +367,7 @@ impl DeviceState {
     }
 
     /// Sets `data` as the value of all tensors whose value is this node.
-    pub fn settle(&mut self, id: NodeId, data: Arc<DeviceData>) {
+    pub fn materialize(&mut self, id: NodeId, data: Arc<DeviceData>) {
         let mut slot = self.trace.holder(id);
         self.trace.set_holder(id, NONE);
         while slot != NONE {

@@ -25,5 +25,5 @@ pub use saver::Ticket;
 pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
 pub use step::{mark_step, step_tensors, wait};
 pub use transfer::{
-    check_pred, check_size, from_array, from_host, read, settled, to_array, to_device, value_on, write,
+    check_pred, check_size, from_array, from_host, materialize, read, to_array, to_device, value_on, write,
 };

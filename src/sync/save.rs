@@ -4,7 +4,7 @@
 
 use super::partial::sync;
 use super::saver::{self, Ticket};
-use super::transfer::{Settled, from_host, settled};
+use super::transfer::{Materialized, from_host, materialize};
 use crate::allocation::{probe, zeroed_bytes};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
 use crate::device_data::Hold;
@@ -49,10 +49,10 @@ enum Content {
 
 impl Content {
     /// Starts a copy to the host if one is needed.
-    fn start(value: Settled) -> Result<(TensorType, Content)> {
+    fn start(value: Materialized) -> Result<(TensorType, Content)> {
         match value {
-            Settled::Native(array) => Ok((array.ty().clone(), Content::Native(array))),
-            Settled::Device(hold, owner) => {
+            Materialized::Native(array) => Ok((array.ty().clone(), Content::Native(array))),
+            Materialized::Device(hold, owner) => {
                 let copy = hold.data().buffer()?.clone().start_host_copy()?;
                 Ok((hold.data().ty().clone(), Content::Copy { copy, owner, _hold: hold }))
             }
@@ -147,8 +147,8 @@ impl Save {
             io::check_type(names[i], &state.ty(state.check("tensor", handle)?))?;
         }
         sync(&snapshots.0)?;
-        let held = snapshots.0.iter().map(|&handle| settled(device_of("tensor", handle)?, handle));
-        let held: Vec<Settled> = held.collect::<Result<_>>()?;
+        let held = snapshots.0.iter().map(|&handle| materialize(device_of("tensor", handle)?, handle));
+        let held: Vec<Materialized> = held.collect::<Result<_>>()?;
         let mut items = Vec::with_capacity(held.len());
         for (name, value) in names.iter().zip(held) {
             let (ty, content) = Content::start(value)?;

@@ -1,7 +1,7 @@
 //! Tensors on meshes: creation from host memory, moves to a mesh, reads of single pieces.
 
 use super::exhausted::explain;
-use super::transfer::{Settled, array_of, check_pred, check_size, origin_of_copy, settled, upload};
+use super::transfer::{Materialized, array_of, check_pred, check_size, materialize, origin_of_copy, upload};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold};
 use crate::engine::ShardedBuffer;
@@ -50,9 +50,9 @@ pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding)
     let data = if is_placeholder {
         DeviceData::sharded_placeholder(ty, sharding.clone())
     } else {
-        let (array, origin) = match settled(source, tensor)? {
-            Settled::Native(array) => (array, None),
-            Settled::Device(hold, from) => {
+        let (array, origin) = match materialize(source, tensor)? {
+            Materialized::Native(array) => (array, None),
+            Materialized::Device(hold, from) => {
                 let origin = origin_of_copy(&hold, &from, &owner);
                 (array_of(hold, &from)?.0, Some(origin))
             }
@@ -82,13 +82,13 @@ pub fn sharding_of(tensor: TensorHandle) -> Result<(Arc<Mesh>, Sharding)> {
             return Ok((mesh, data.sharding()));
         }
     }
-    match settled(device, tensor)? {
-        Settled::Device(hold, owner) => {
+    match materialize(device, tensor)? {
+        Materialized::Device(hold, owner) => {
             // Returns the error if the value is lost.
             hold.data().buffer()?;
             Ok((owner.mesh("x")?.clone(), hold.data().sharding()))
         }
-        Settled::Native(_) => Err(error!(Internal, "x: a native tensor on a mesh")),
+        Materialized::Native(_) => Err(error!(Internal, "x: a native tensor on a mesh")),
     }
 }
 
@@ -112,7 +112,7 @@ pub fn piece(tensor: TensorHandle, ordinal: i32) -> Result<Piece> {
         error!(InvalidArgument, "ordinal: {ordinal} given; the mesh {} has the devices {:?}", mesh.axes, mesh.ordinals)
     })?;
     let device = device_of("x", tensor)?;
-    let Settled::Device(hold, owner) = settled(device, tensor)? else {
+    let Materialized::Device(hold, owner) = materialize(device, tensor)? else {
         return Err(error!(Internal, "x: a native tensor on a mesh"));
     };
     if hold.data().is_placeholder() {

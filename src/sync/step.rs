@@ -161,7 +161,7 @@ fn settle_lost(state: &mut DeviceState) -> Obstacles {
             let failure = failure.expect("lost data carries its failure");
             let data = DeviceData::new(state.trace.ty(id), State::Failed(failure));
             state.trace.replace_by_leaf(id, data.clone());
-            state.settle(id, data);
+            state.materialize(id, data);
         }
     }
     Obstacles::find(&state.trace)

@@ -81,9 +81,9 @@ struct Root {
 
 impl Root {
     /// Gives the root's data its buffer, and the root's tensors the data.
-    fn settle(self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
+    fn materialize(self, state: &mut DeviceState, buffer: Arc<dyn Buffer>) {
         self.data.set_buffer(buffer);
-        state.settle(self.id, self.data);
+        state.materialize(self.id, self.data);
     }
 }
 
@@ -121,7 +121,7 @@ impl Transaction {
         let mut state = self.device.state();
         for root in std::mem::take(&mut self.roots) {
             let buffer = made[root.output].take().expect("a run makes all its outputs, and roots are kept");
-            root.settle(&mut state, buffer);
+            root.materialize(&mut state, buffer);
         }
         self.passed.iter().for_each(|&id| state.trace.mark_computed(id));
         if self.recomputed > 0 {
@@ -140,7 +140,7 @@ impl Transaction {
         for root in std::mem::take(&mut self.roots) {
             is_root[root.output] = true;
             if let Some(buffer) = &self.made[root.output] {
-                root.settle(&mut state, buffer.clone());
+                root.materialize(&mut state, buffer.clone());
             } else {
                 root.data.set_state(State::Abandoned);
                 state.trace.restore(root.id, root.recorded);
@@ -153,7 +153,7 @@ impl Transaction {
                 let data = DeviceData::with_origin(self.kept(buffer), self.origin.clone(), number);
                 state.trace.replace_by_leaf(id, data.clone());
                 // A tensor may hold the operation since the sync began.
-                state.settle(id, data);
+                state.materialize(id, data);
             }
         }
         self.mark_consumed();

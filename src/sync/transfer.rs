@@ -99,9 +99,9 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
         state.ty(state.check("tensor", tensor)?)
     };
     check_size(&ty, destination.len())?;
-    match settled(device, tensor)? {
-        Settled::Native(array) => destination.copy_from_slice(array.bytes()),
-        Settled::Device(hold, owner) => {
+    match materialize(device, tensor)? {
+        Materialized::Native(array) => destination.copy_from_slice(array.bytes()),
+        Materialized::Device(hold, owner) => {
             read_data(hold.data(), destination).map_err(|e| explain(e, device, None))?;
             owner.shared.metrics.add(Counter::TransferFromDevice, 1);
             owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
@@ -121,7 +121,7 @@ fn read_data(data: &DeviceData, destination: &mut [u8]) -> Result<()> {
 }
 
 /// Materialized value of a tensor.
-pub enum Settled {
+pub enum Materialized {
     /// Array in host memory.
     Native(Array),
     /// Data of an XLA device, held so that no step consumes it while it is read.
@@ -129,12 +129,12 @@ pub enum Settled {
 }
 
 /// Materializes a tensor: returns its value, and computes it first if it is pending.
-pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled> {
+pub fn materialize(device: &'static Device, tensor: TensorHandle) -> Result<Materialized> {
     loop {
         let mut state = device.state();
         let slot = state.check("tensor", tensor)?;
         if let Value::Native(array) = state.value(slot) {
-            return Ok(Settled::Native(array.clone()));
+            return Ok(Materialized::Native(array.clone()));
         }
         let (data, owner) = (state.data(slot), state.owner()?.clone());
         let Some(hold) = data.map(|data| data.hold()) else {
@@ -146,22 +146,22 @@ pub fn settled(device: &'static Device, tensor: TensorHandle) -> Result<Settled>
         drop(state);
         // If the sync that was computing it failed, the tensor is pending again.
         if !matches!(hold.data().state(), State::Abandoned) {
-            return Ok(Settled::Device(hold, owner));
+            return Ok(Materialized::Device(hold, owner));
         }
     }
 }
 
 /// Returns a tensor's values as an array, and whether they were copied. Computes pending values first.
 pub fn to_array(tensor: TensorHandle) -> Result<(Array, bool)> {
-    match settled(device_of("tensor", tensor)?, tensor)? {
-        Settled::Native(array) => Ok((array, false)),
-        Settled::Device(hold, owner) => array_of(hold, &owner),
+    match materialize(device_of("tensor", tensor)?, tensor)? {
+        Materialized::Native(array) => Ok((array, false)),
+        Materialized::Device(hold, owner) => array_of(hold, &owner),
     }
 }
 
 /// Returns a new tensor with the values of an array.
 pub fn from_array(device: &'static Device, array: Array) -> Result<TensorHandle> {
-    let value = value_on(device, Settled::Native(array))?;
+    let value = value_on(device, Materialized::Native(array))?;
     let mut state = device.state();
     state.check_open()?;
     state.new_tensor_of(value)
@@ -184,7 +184,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
     if target_place.map(|(env, _)| env) != source_place.map(|(env, _)| env) {
         return Err(error!(InvalidArgument, "device: it belongs to another environment than the tensor"));
     }
-    let value = value_on(target, settled(source, tensor)?)?;
+    let value = value_on(target, materialize(source, tensor)?)?;
     let mut state = target.state();
     state.check_open()?;
     state.new_tensor_of(value)
@@ -192,20 +192,20 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
 
 /// Makes a value available on another device; on a mesh, replicated. Copies between XLA devices are enqueued, and not
 /// waited for.
-pub fn value_on(target: &'static Device, value: Settled) -> Result<Value> {
+pub fn value_on(target: &'static Device, value: Materialized) -> Result<Value> {
     let owner = {
         let state = target.state();
         state.check_open()?;
         state.owner()?.clone()
     };
     match (value, owner.place) {
-        (Settled::Native(array), Place::Cpu) => Ok(Value::Native(array)),
-        (Settled::Native(array), Place::Xla(_)) => lend(target, &owner, &array).map(Value::Data),
-        (Settled::Native(array), Place::Mesh(_)) => {
+        (Materialized::Native(array), Place::Cpu) => Ok(Value::Native(array)),
+        (Materialized::Native(array), Place::Xla(_)) => lend(target, &owner, &array).map(Value::Data),
+        (Materialized::Native(array), Place::Mesh(_)) => {
             upload(target, &owner, array.ty(), array.bytes(), None).map(Value::Data)
         }
-        (Settled::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
-        (Settled::Device(hold, from), Place::Xla(_) | Place::Mesh(_)) => {
+        (Materialized::Device(hold, from), Place::Cpu) => array_of(hold, &from).map(|(array, _)| Value::Native(array)),
+        (Materialized::Device(hold, from), Place::Xla(_) | Place::Mesh(_)) => {
             let size = hold.data().ty().size_bytes() as u64;
             let origin = origin_of_copy(&hold, &from, &owner);
             let copy = owner.copy(hold.data().buffer()?).map_err(|e| explain(e, target, Some(size)))?;

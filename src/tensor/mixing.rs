@@ -137,7 +137,7 @@ fn only_scalars(operand: &Operand, apart: &Error) -> Error {
 
 /// Copies an operand to the target's device; counts the copy and reports it to the log.
 fn copied(operand: &Operand, target: &Operand) -> Result<Value> {
-    let value = sync::value_on(target.device, sync::settled(operand.device, operand.handle)?)?;
+    let value = sync::value_on(target.device, sync::materialize(operand.device, operand.handle)?)?;
     let ty = match &value {
         Value::Data(data) => data.ty().clone(),
         Value::Native(array) => array.ty().clone(),

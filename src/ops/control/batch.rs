@@ -176,7 +176,7 @@ fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64)
 
 /// Returns the fixed point of the mask of carried values: those that have the batch axis initially, and those that get
 /// it from the body.
-fn settled(
+fn fixed_point(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
     start: &[bool],
@@ -209,7 +209,7 @@ fn starts(site: &mut Site, mapped: &[bool], carried: &[bool], size: i64) -> Resu
 pub fn scan(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let ScanAttributes { carried, arrays, length, reverse } = site.attributes();
     let body = site.bodies[0].clone();
-    let carry = settled(site.transforms, &body, &mapped[..carried], &mapped[carried..], size)?;
+    let carry = fixed_point(site.transforms, &body, &mapped[..carried], &mapped[carried..], size)?;
     let mut wanted = carry.clone();
     wanted.resize(body.results().len(), false);
     let mask = [&carry[..], &mapped[carried..]].concat();
@@ -244,7 +244,7 @@ pub fn while_loop(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(No
     let (condition, body, transforms) = (site.bodies[0].clone(), site.bodies[1].clone(), site.transforms);
     let start = carried + captured_by_condition;
     let (of_condition, of_body) = (&mapped[carried..start], &mapped[start..]);
-    let mut carry = settled(transforms, &body, &mapped[..carried], of_body, size)?;
+    let mut carry = fixed_point(transforms, &body, &mapped[..carried], of_body, size)?;
     let tested = |carry: &[bool]| batched(transforms, &condition, &[carry, of_condition].concat(), None, size);
     let is_batched = tested(&carry)?.mapped[0];
     if is_batched {

@@ -144,7 +144,7 @@ fn scan_passes(
         if let Some(known) = memo.scans.find(&derivation) {
             return Ok(known);
         }
-        if let Some(more) = memo.unsettled.find(&derivation) {
+        if let Some(more) = memo.mask_steps.find(&derivation) {
             arriving = more.to_vec();
             continue;
         }
@@ -154,7 +154,7 @@ fn scan_passes(
         if more == arriving {
             return Ok(memo.scans.keep(derivation, passes_of(transforms, body, carried, made)?));
         }
-        arriving = memo.unsettled.keep(derivation, more).to_vec();
+        arriving = memo.mask_steps.keep(derivation, more).to_vec();
     }
 }
 

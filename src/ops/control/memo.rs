@@ -87,7 +87,7 @@ pub struct Memo {
     /// Passes of one iteration of a scan, whose masks of cotangents no longer change.
     pub(super) scans: Table<ScanPasses>,
     /// Fixed-point steps: for a mask that still changes, the mask with the cotangents that one iteration adds.
-    pub(super) unsettled: Table<Vec<bool>>,
+    pub(super) mask_steps: Table<Vec<bool>>,
     /// Bodies with a batch axis.
     pub(super) batches: Table<BatchedBody>,
 }
@@ -100,7 +100,7 @@ impl Memo {
             + self.calls.count()
             + self.branches.count()
             + self.scans.count()
-            + self.unsettled.count()
+            + self.mask_steps.count()
             + self.batches.count()
     }
 }
