@@ -187,7 +187,7 @@ impl DeviceData {
     }
 
     /// Creates data whose buffer aliases memory with other users. No run may ever consume it.
-    pub fn lent(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
+    pub fn aliased(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
         let data = DeviceData::ready(buffer);
         data.holds.fetch_add(1, Ordering::Relaxed);
         data

@@ -77,7 +77,7 @@ pub trait Engine: Send + Sync {
     /// Creates a buffer that aliases host memory (zero-copy import). `memory` is row-major and has exactly the type's
     /// size. The engine keeps it alive until nothing uses it any more; no run may consume the buffer. Returns None if
     /// the engine cannot alias the memory, which is not an error: the content must then be transferred.
-    fn lend_to_device(&self, _: usize, _: &TensorType, _: &Arc<dyn SharedBytes>) -> Result<Option<Arc<dyn Buffer>>> {
+    fn alias_on_device(&self, _: usize, _: &TensorType, _: &Arc<dyn SharedBytes>) -> Result<Option<Arc<dyn Buffer>>> {
         Ok(None)
     }
 

@@ -200,7 +200,7 @@ pub fn value_on(target: &'static Device, value: Materialized) -> Result<Value> {
     };
     match (value, owner.place) {
         (Materialized::Native(array), Place::Cpu) => Ok(Value::Native(array)),
-        (Materialized::Native(array), Place::Xla(_)) => lend(target, &owner, &array).map(Value::Data),
+        (Materialized::Native(array), Place::Xla(_)) => alias(target, &owner, &array).map(Value::Data),
         (Materialized::Native(array), Place::Mesh(_)) => {
             upload(target, &owner, array.ty(), array.bytes(), None).map(Value::Data)
         }
@@ -229,13 +229,13 @@ pub(super) fn origin_of_copy(hold: &Hold, from: &Owner, to: &Owner) -> Arc<Origi
 
 /// Makes an array available as data of an XLA device: aliases the host memory if the device can use it, and copies it
 /// otherwise.
-fn lend(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
+fn alias(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData>> {
     let engine = &owner.shared.runtime().engine;
-    let lent = engine.lend_to_device(owner.ordinal(), array.ty(), &array.memory());
-    match lent.map_err(|e| explain(e, target, Some(array.bytes().len() as u64)))? {
+    let aliased = engine.alias_on_device(owner.ordinal(), array.ty(), &array.memory());
+    match aliased.map_err(|e| explain(e, target, Some(array.bytes().len() as u64)))? {
         Some(buffer) => {
             count_shared(owner, array.ty());
-            Ok(DeviceData::lent(buffer))
+            Ok(DeviceData::aliased(buffer))
         }
         None => upload(target, owner, array.ty(), array.bytes(), None),
     }

@@ -309,7 +309,7 @@ impl Engine for OracleEngine {
         Ok(buffer(Array::from_bytes(ty, data)?, device, false, &self.witness))
     }
 
-    fn lend_to_device(
+    fn alias_on_device(
         &self,
         device: usize,
         ty: &TensorType,

@@ -196,7 +196,7 @@ impl Engine for PjrtEngine {
         Ok(Arc::new(buffer))
     }
 
-    fn lend_to_device(
+    fn alias_on_device(
         &self,
         device: usize,
         ty: &TensorType,
