@@ -2,7 +2,7 @@
 //! operands become leaves of the trace.
 
 use super::TensorHandle;
-use super::state::{DeviceState, Garbage};
+use super::state::{DeferredDrop, DeviceState};
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::ir::{NONE, NodeId, Op};
@@ -51,7 +51,7 @@ impl DeviceState {
     }
 
     /// Replaces the value of a cpu tensor by a node that depends on a placeholder.
-    pub fn set_waiting(&mut self, slot: u32, id: NodeId) -> Garbage {
+    pub fn set_waiting(&mut self, slot: u32, id: NodeId) -> DeferredDrop {
         let garbage = self.set_value(slot, id);
         self.keep_recorded();
         garbage

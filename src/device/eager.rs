@@ -3,7 +3,7 @@
 
 use super::evaluation::Evaluation;
 use super::handle::TensorHandle;
-use super::state::{DeviceState, Garbage};
+use super::state::{DeferredDrop, DeviceState};
 use super::table::Value;
 use super::work::{self, Input, Inputs, Work};
 use crate::call;
@@ -24,8 +24,8 @@ impl DeviceState {
 
     /// Discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need are
     /// kept. Does nothing on a lazy device.
-    pub fn clear_native(&mut self) -> Garbage {
-        let Evaluation::Eager(eager) = &mut self.evaluation else { return Garbage::default() };
+    pub fn clear_native(&mut self) -> DeferredDrop {
+        let Evaluation::Eager(eager) = &mut self.evaluation else { return DeferredDrop::default() };
         // An input may be the last reference to an array whose memory is owned by another library.
         if eager.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
             call::drop_later(std::mem::take(&mut eager.inputs));

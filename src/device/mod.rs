@@ -21,7 +21,7 @@ pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use owner::Owner;
 pub use registry::{common_device, common_device_of_list, device_of, with_names};
 pub use shared::{Compiled, Runtime, Shared};
-pub use state::{DeviceState, Garbage};
+pub use state::{DeferredDrop, DeviceState};
 pub use table::Value;
 pub use work::Results;
 

@@ -23,14 +23,14 @@ const COMPACT_FROM: usize = 1 << 16;
 
 /// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
-pub struct Garbage {
+pub struct DeferredDrop {
     /// Data to which the trace referred.
     leaves: Vec<Arc<dyn LeafData>>,
     /// Value of a tensor.
     value: Option<Value>,
 }
 
-impl Garbage {
+impl DeferredDrop {
     /// Whether there is nothing to drop.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -38,9 +38,9 @@ impl Garbage {
     }
 }
 
-impl From<Vec<Arc<dyn LeafData>>> for Garbage {
-    fn from(leaves: Vec<Arc<dyn LeafData>>) -> Garbage {
-        Garbage { leaves, value: None }
+impl From<Vec<Arc<dyn LeafData>>> for DeferredDrop {
+    fn from(leaves: Vec<Arc<dyn LeafData>>) -> DeferredDrop {
+        DeferredDrop { leaves, value: None }
     }
 }
 
@@ -260,7 +260,7 @@ impl DeviceState {
     }
 
     /// Replaces a tensor's value by the result of a node, as an in-place operation does.
-    pub fn set_value(&mut self, slot: u32, id: NodeId) -> Garbage {
+    pub fn set_value(&mut self, slot: u32, id: NodeId) -> DeferredDrop {
         let value = self.value_of(id);
         let garbage = self.replace_value(slot, value);
         self.compact_if_large();
@@ -268,7 +268,7 @@ impl DeviceState {
     }
 
     /// Replaces a tensor's value.
-    pub fn replace_value(&mut self, slot: u32, value: Value) -> Garbage {
+    pub fn replace_value(&mut self, slot: u32, value: Value) -> DeferredDrop {
         self.unlink(slot);
         let old = std::mem::replace(&mut self.table.slot_mut(slot).value, value);
         self.link(slot);
@@ -331,14 +331,14 @@ impl DeviceState {
 
     /// Removes a reference; the last one destroys the tensor.
     #[inline(always)]
-    pub fn release(&mut self, slot: u32) -> Garbage {
+    pub fn release(&mut self, slot: u32) -> DeferredDrop {
         if !self.table.drop_reference(slot) {
-            return Garbage::default();
+            return DeferredDrop::default();
         }
         self.unlink(slot);
         match self.table.free(slot) {
             // The common case in long computations, and therefore the fast path.
-            Value::Pending(_) if self.trace.pending() > 0 => Garbage::default(),
+            Value::Pending(_) if self.trace.pending() > 0 => DeferredDrop::default(),
             old => self.garbage_of(old),
         }
     }
@@ -346,14 +346,14 @@ impl DeviceState {
     /// Collects what is unreachable after a tensor released this value: its data, and the whole trace if nothing else
     /// is pending.
     #[inline]
-    fn garbage_of(&mut self, value: Value) -> Garbage {
+    fn garbage_of(&mut self, value: Value) -> DeferredDrop {
         if let Value::Native(_) = value {
             // Releasing an array does not affect the trace.
-            return Garbage { leaves: Vec::new(), value: Some(value) };
+            return DeferredDrop { leaves: Vec::new(), value: Some(value) };
         }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
         let leaves = if idle { self.clear_trace() } else { Vec::new() };
-        Garbage { leaves, value: matches!(value, Value::Data(_)).then_some(value) }
+        DeferredDrop { leaves, value: matches!(value, Value::Data(_)).then_some(value) }
     }
 
     /// Whether the tensor is marked as requiring gradients.
@@ -392,7 +392,7 @@ impl DeviceState {
     }
 
     /// Removes nodes that no tensor needs: the whole trace if nothing is pending.
-    pub fn tidy(&mut self) -> Garbage {
+    pub fn tidy(&mut self) -> DeferredDrop {
         if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
     }
 
@@ -402,9 +402,9 @@ impl DeviceState {
     }
 
     /// Removes dead nodes. Without memory for that, the trace stays as it is.
-    fn compact(&mut self) -> Garbage {
+    fn compact(&mut self) -> DeferredDrop {
         if !self.can_compact() {
-            return Garbage::default();
+            return DeferredDrop::default();
         }
         let table = &mut self.table;
         let data = self.trace.compact(|mut slot, id| {
@@ -429,7 +429,7 @@ impl DeviceState {
     }
 
     /// Marks the environment as released. Its state is freed with the device's last tensor.
-    pub fn close(&mut self) -> (Option<Owner>, Garbage) {
+    pub fn close(&mut self) -> (Option<Owner>, DeferredDrop) {
         self.closed = true;
         *self.gradients = GradientMemory::default();
         self.abandon_if_unused()
@@ -442,9 +442,9 @@ impl DeviceState {
     }
 
     /// If the device is unused, drops its environment and returns it to the registry.
-    pub fn abandon_if_unused(&mut self) -> (Option<Owner>, Garbage) {
+    pub fn abandon_if_unused(&mut self) -> (Option<Owner>, DeferredDrop) {
         if !self.is_unused() {
-            return (None, Garbage::default());
+            return (None, DeferredDrop::default());
         }
         self.spares = Spares::default();
         let garbage = self.clear_trace().into();

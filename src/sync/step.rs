@@ -7,7 +7,7 @@ use super::partial::{closure, listed};
 use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
-use crate::device::{Device, DeviceState, Garbage, OperandName, Owner, TensorHandle, common_device_of_list};
+use crate::device::{DeferredDrop, Device, DeviceState, OperandName, Owner, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
@@ -27,7 +27,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         let obstacles = settle_lost(&mut state);
         let plan = plan_with(&state, &mut planner, &owner, &obstacles);
         if plan.scheme.roots.is_empty() {
-            let garbage = if state.trace.pending() == 0 { state.tidy() } else { Garbage::default() };
+            let garbage = if state.trace.pending() == 0 { state.tidy() } else { DeferredDrop::default() };
             drop(state);
             drop(garbage);
             return Ok(());

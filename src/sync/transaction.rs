@@ -3,7 +3,7 @@
 
 use super::plan::{Plan, Run, RunArgument};
 use super::run::Made;
-use crate::device::{Device, DeviceState, Garbage, Owner, Place};
+use crate::device::{DeferredDrop, Device, DeviceState, Owner, Place};
 use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
 use crate::engine::{self, Buffer};
 use crate::ir::{Node, NodeId, Scheme};
@@ -48,7 +48,7 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.syncing = false;
-        let garbage: Garbage = state.tidy();
+        let garbage: DeferredDrop = state.tidy();
         let unused = state.abandon_if_unused();
         drop(state);
         engine::free(garbage);
@@ -185,7 +185,7 @@ impl Transaction {
     /// because that may run foreign code; then takes it again, to keep the objects of the data for the next sync.
     fn leave(&mut self, mut state: MutexGuard<DeviceState>) {
         state.syncing = false;
-        let garbage: Garbage = state.tidy();
+        let garbage: DeferredDrop = state.tidy();
         let unused = state.abandon_if_unused();
         self.device.notify_settled();
         drop(state);
