@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// A plugin that was found, and the properties that it reported when a separate process loaded it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PluginInfo {
     /// File of the plugin, without links.
     pub path: PathBuf,

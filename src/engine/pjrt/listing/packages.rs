@@ -1,8 +1,9 @@
 //! Finds the plugins in a folder of Python packages, without Python: by the entry points and file lists of the
 //! installed distributions, and by the namespace packages in which plugins are put.
 
+use super::elf;
 use super::readable::readable;
-use super::{Found, elf};
+use crate::engine::PluginInfo;
 use crate::error::Result;
 use crate::io;
 use std::io::Read;
@@ -26,7 +27,7 @@ struct EntryPoint {
 
 /// Adds the plugins in a folder of packages: libraries in the folder itself, those of distributions, those in the
 /// namespaces.
-pub fn search(folder: &Path, found: &mut Vec<Found>) -> Result<()> {
+pub fn search(folder: &Path, found: &mut Vec<PluginInfo>) -> Result<()> {
     add_libraries(folder, folder, found)?;
     for (path, name) in entries(folder)? {
         if let Some(package) = name.strip_suffix(".dist-info").or_else(|| name.strip_suffix(".egg-info")) {
@@ -35,12 +36,12 @@ pub fn search(folder: &Path, found: &mut Vec<Found>) -> Result<()> {
     }
     for group in GROUPS {
         for (package, name) in entries(&folder.join(group))? {
-            add(files_below(&package, 0)?, found, |path| Found {
+            add(files_below(&package, 0)?, found, |path| PluginInfo {
                 path,
-                how: "namespace",
+                found: "namespace",
                 folder: Some(folder.to_path_buf()),
                 name: Some(name.clone()),
-                package: None,
+                ..PluginInfo::default()
             })?;
         }
     }
@@ -48,18 +49,17 @@ pub fn search(folder: &Path, found: &mut Vec<Found>) -> Result<()> {
 }
 
 /// Adds the plugins that lie in a folder, as parts of what `searched` has.
-pub fn add_libraries(folder: &Path, searched: &Path, found: &mut Vec<Found>) -> Result<()> {
-    add(entries(folder)?.into_iter().map(|(path, _)| path).collect(), found, |path| Found {
+pub fn add_libraries(folder: &Path, searched: &Path, found: &mut Vec<PluginInfo>) -> Result<()> {
+    add(entries(folder)?.into_iter().map(|(path, _)| path).collect(), found, |path| PluginInfo {
         path,
-        how: "folder",
+        found: "folder",
         folder: Some(searched.to_path_buf()),
-        name: None,
-        package: None,
+        ..PluginInfo::default()
     })
 }
 
 /// Adds the plugins of a distribution whose files are described in the folder `about`.
-fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<Found>) -> Result<()> {
+fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<PluginInfo>) -> Result<()> {
     let points = entry_points(&text(&about.join("entry_points.txt"))?.unwrap_or_default());
     let listed = text(&about.join("RECORD"))?;
     let mut files: Vec<PathBuf> =
@@ -77,18 +77,19 @@ fn add_distribution(folder: &Path, about: &Path, package: &str, found: &mut Vec<
     add(files, found, |path| {
         let is_of = |point: &&EntryPoint| path.starts_with(folder.join(point.module.replace('.', "/")));
         let point = points.iter().find(is_of).or(points.first());
-        Found {
-            how: if point.is_some() { "entry_point" } else { "package" },
+        PluginInfo {
+            found: if point.is_some() { "entry_point" } else { "package" },
             folder: Some(folder.to_path_buf()),
             name: point.map(|point| point.name.clone()),
             package: Some(package.to_string()),
             path,
+            ..PluginInfo::default()
         }
     })
 }
 
 /// Adds the files that are plugins, or libraries that cannot be read, which the loader has to judge.
-fn add(files: Vec<PathBuf>, found: &mut Vec<Found>, describe: impl Fn(PathBuf) -> Found) -> Result<()> {
+fn add(files: Vec<PathBuf>, found: &mut Vec<PluginInfo>, describe: impl Fn(PathBuf) -> PluginInfo) -> Result<()> {
     for path in files.into_iter().filter(|path| is_library(path) && path.is_file()) {
         if elf::has_plugin(&path)? != Some(false) {
             found.push(describe(path));
@@ -243,10 +244,10 @@ mod tests {
         let root = folder("kinds", &files);
         let mut found = Vec::new();
         search(&root, &mut found).unwrap();
-        let shown = |found: &Found| {
+        let shown = |found: &PluginInfo| {
             let path = found.path.strip_prefix(&root).unwrap().to_str().unwrap().to_string();
             assert_eq!(found.folder.as_deref(), Some(&*root));
-            (path, found.how, found.name.clone().unwrap_or_default(), found.package.clone().unwrap_or_default())
+            (path, found.found, found.name.clone().unwrap_or_default(), found.package.clone().unwrap_or_default())
         };
         let shown: Vec<(String, &str, String, String)> = found.iter().map(shown).collect();
         let wanted = [

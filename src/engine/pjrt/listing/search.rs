@@ -1,7 +1,8 @@
 //! The places where plugins are looked for, in order: what an environment without `plugin_path` searches, then the
 //! folders of Python packages that variables name or that belong to a Python of `PATH`.
 
-use super::{Found, packages};
+use super::packages;
+use crate::engine::PluginInfo;
 use crate::engine::pjrt::find;
 use crate::error::Result;
 use std::collections::HashSet;
@@ -15,7 +16,7 @@ type Variable<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 const PYTHONS: [&str; 2] = ["python3", "python"];
 
 /// Returns the plugins that are found, each once.
-pub fn search(variable: Variable, library_folder: Option<&Path>) -> Result<Vec<Found>> {
+pub fn search(variable: Variable, library_folder: Option<&Path>) -> Result<Vec<PluginInfo>> {
     let mut found = Vec::new();
     found.extend(named_by("LXLA_PJRT_PLUGIN", variable));
     if let Some(folder) = library_folder {
@@ -25,12 +26,11 @@ pub fn search(variable: Variable, library_folder: Option<&Path>) -> Result<Vec<F
         }
     }
     let list = variable("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
-    found.extend(find::named_plugins(&list.to_string_lossy()).map(|(name, path)| Found {
+    found.extend(find::named_plugins(&list.to_string_lossy()).map(|(name, path)| PluginInfo {
         path,
-        how: "PJRT_NAMES_AND_LIBRARY_PATHS",
-        folder: None,
+        found: "PJRT_NAMES_AND_LIBRARY_PATHS",
         name: Some(name.to_string()),
-        package: None,
+        ..PluginInfo::default()
     }));
     // JAX's variable for libtpu.
     found.extend(named_by("TPU_LIBRARY_PATH", variable));
@@ -41,13 +41,13 @@ pub fn search(variable: Variable, library_folder: Option<&Path>) -> Result<Vec<F
 }
 
 /// The plugin whose file a variable names.
-fn named_by(name: &'static str, variable: Variable) -> Option<Found> {
+fn named_by(name: &'static str, variable: Variable) -> Option<PluginInfo> {
     let path = PathBuf::from(variable(name)?);
-    Some(Found { path, how: name, folder: None, name: None, package: None })
+    Some(PluginInfo { path, found: name, ..PluginInfo::default() })
 }
 
 /// Searches the folder of plugins beside the installed library, which has packages, or folders with the files of one.
-fn search_beside(own: &Path, found: &mut Vec<Found>) -> Result<()> {
+fn search_beside(own: &Path, found: &mut Vec<PluginInfo>) -> Result<()> {
     packages::search(own, found)?;
     for (package, _) in packages::entries(own)? {
         packages::add_libraries(&package, own, found)?;
@@ -56,11 +56,12 @@ fn search_beside(own: &Path, found: &mut Vec<Found>) -> Result<()> {
 }
 
 /// Keeps the first of those that are one file, and resolves links.
-fn each_once(found: Vec<Found>) -> Vec<Found> {
+fn each_once(found: Vec<PluginInfo>) -> Vec<PluginInfo> {
     let mut seen = HashSet::new();
-    let resolved = found
-        .into_iter()
-        .map(|found| Found { path: found.path.canonicalize().unwrap_or_else(|_| found.path.clone()), ..found });
+    let resolved = found.into_iter().map(|mut found| {
+        found.path = found.path.canonicalize().unwrap_or(found.path);
+        found
+    });
     resolved.filter(|found| seen.insert(found.path.clone())).collect()
 }
 
@@ -178,7 +179,7 @@ mod tests {
             let known = variables.iter().find(|(known, _)| *known == name);
             known.map(|(_, value)| value.as_os_str().to_os_string()).filter(|value| !value.is_empty())
         };
-        let shown = |found: Found| (found.path.strip_prefix(root).unwrap().display().to_string(), found.how);
+        let shown = |found: PluginInfo| (found.path.strip_prefix(root).unwrap().display().to_string(), found.found);
         search(&variable, library_folder).unwrap().into_iter().map(shown).collect()
     }
 
