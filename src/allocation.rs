@@ -54,9 +54,9 @@ pub fn zeroed_bytes(size: usize) -> Result<Vec<u8>> {
     bytes.ok_or_else(|| error!(ResourceExhausted, "no host memory for {size} bytes"))
 }
 
-/// Returns RESOURCE_EXHAUSTED unless `bytes` of memory, and a reserve, can be allocated: they are allocated as a test, and
-/// freed. For work that takes many small allocations in proportion to something from outside, through lists, hash maps
-/// or crates that abort the process without memory. What other threads allocate meanwhile is not counted.
+/// Returns RESOURCE_EXHAUSTED unless `bytes` of memory, and a reserve, can be allocated: they are allocated as a test,
+/// and freed. For work that takes many small allocations in proportion to something from outside, through lists, hash
+/// maps or crates that abort the process without memory. What other threads allocate meanwhile is not counted.
 pub fn probe(bytes: usize, purpose: impl Display) -> Result<()> {
     if bytes < LEAST_PROBED {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Interface for engines in other crates: the traits that an engine implements, [`register`], and help with the process
-//! that it shares with the library. `crates/xla-rs` is such an engine. Unlike the C ABI, this interface changes with the
-//! library.
+//! that it shares with the library. `crates/xla-rs` is such an engine. Unlike the C ABI, this interface changes with
+//! the library.
 
 pub use crate::allocation::zeroed_bytes;
 pub use crate::engine::{

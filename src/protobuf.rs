@@ -1,6 +1,6 @@
-//! Reads and writes the wire format of protocol buffers: messages, strings, numbers, and lists of numbers, packed or not.
-//! It is written by hand to avoid a protobuf compiler at build time, and to have stable bytes, because the options of a
-//! compilation are part of the cache key.
+//! Reads and writes the wire format of protocol buffers: messages, strings, numbers, and lists of numbers, packed or
+//! not. It is written by hand to avoid a protobuf compiler at build time, and to have stable bytes, because the options
+//! of a compilation are part of the cache key.
 
 use crate::error;
 use crate::error::{Error, Result};

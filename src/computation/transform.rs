@@ -102,8 +102,8 @@ pub fn lift(f: &Computation) -> Result<Computation> {
     f.with_closed_body(transform::lifted(f.body())?)
 }
 
-/// Returns `f` with a checkpoint policy: wherever it is differentiated, the forward pass saves what the policy says of its
-/// inside, and the backward pass recomputes the rest.
+/// Returns `f` with a checkpoint policy: wherever it is differentiated, the forward pass saves what the policy says of
+/// its inside, and the backward pass recomputes the rest.
 pub fn checkpoint(f: &Computation, policy: &Checkpoint) -> Result<Computation> {
     let mut trace = Trace::new();
     let mut leaf = |types: &[TensorType]| -> Vec<_> { types.iter().map(|ty| trace.parameter(ty.clone())).collect() };

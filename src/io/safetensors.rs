@@ -22,8 +22,8 @@ const MOST_HEADER_BYTES: u64 = 100_000_000;
 /// Key of the metadata under which the version of the library is written.
 const VERSION_KEY: &str = "lazyxla_version";
 
-/// Memory that the header takes for each tensor while it is made, besides its name, and number of copies of the name: in
-/// a list, in a hash map, and as JSON, where a byte may become six, in a text that grows.
+/// Memory that the header takes for each tensor while it is made, besides its name, and number of copies of the name:
+/// in a list, in a hash map, and as JSON, where a byte may become six, in a text that grows.
 const ENTRY_BYTES: usize = 768;
 const NAME_COPIES: usize = 16;
 

@@ -1,5 +1,5 @@
-//! Gradients of values of a trace, recorded by rules, or by copying operations if the same gradients were recorded at the
-//! end of an equal trace.
+//! Gradients of values of a trace, recorded by rules, or by copying operations if the same gradients were recorded at
+//! the end of an equal trace.
 
 use super::reverse::pull_back;
 use super::site::passes_tangents;

@@ -92,8 +92,8 @@ pub fn recomputed_from(
 }
 
 /// For each value that a backward pass is given, whether it passes an optimization barrier, so that each value that is
-/// recomputed from them depends on one that does. Values that are not recomputed otherwise are left out, because a barrier
-/// copies on cpu; where there is a choice, the smallest value passes.
+/// recomputed from them depends on one that does. Values that are not recomputed otherwise are left out, because a
+/// barrier copies on cpu; where there is a choice, the smallest value passes.
 pub fn held(trace: &Trace, given: &[NodeId], cotangents: &[NodeId], gradients: &[NodeId]) -> Vec<bool> {
     let (late, constant) = (dependents(trace, cotangents), constants(trace, &[]));
     // The given value that a node is, or whose elements it rearranges.

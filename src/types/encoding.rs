@@ -50,7 +50,8 @@ mod tests {
         assert_eq!(one, one.clone());
         assert_eq!(one, Encoding::new(vec![1, 2, 3]));
         assert_ne!(one, Encoding::new(vec![1, 2]));
-        // Another hash, which only an error could give, does not make equal words equal; words decide when hashes agree.
+        // Another hash, which only an error could give, does not make equal words equal; words decide when hashes
+        // agree.
         let collided = Encoding { words: vec![7].into(), hash: one.hash };
         assert_ne!(one, collided);
     }

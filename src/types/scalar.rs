@@ -138,8 +138,8 @@ impl Scalar {
         Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64], varies: false }
     }
 
-    /// The same value, which the caller says changes from step to step: it is passed to programs as a parameter from the
-    /// first compile on.
+    /// The same value, which the caller says changes from step to step: it is passed to programs as a parameter from
+    /// the first compile on.
     pub fn varying(self) -> Scalar {
         Scalar { varies: true, ..self }
     }

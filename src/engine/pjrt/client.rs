@@ -37,8 +37,8 @@ pub struct Client {
     peak: AtomicU64,
 }
 
-/// Number of runs and copies that may be in flight on one device. Less than the limit of PJRT's CPU client (32 runs), so
-/// that it holds on every plugin.
+/// Number of runs and copies that may be in flight on one device. Less than the limit of PJRT's CPU client (32 runs),
+/// so that it holds on every plugin.
 pub(super) const MOST_IN_FLIGHT: usize = 16;
 
 /// Work of one device that may not have ended, oldest first.
@@ -144,8 +144,8 @@ impl Client {
             .ok_or_else(|| error!(InvalidArgument, "device: there is no device {index}, only {}", self.devices.len()))
     }
 
-    /// Global id of the client's device, if it has exactly one and the plugin reports its id. Programs are then compiled
-    /// for this device.
+    /// Global id of the client's device, if it has exactly one and the plugin reports its id. Programs are then
+    /// compiled for this device.
     pub fn only_device(&self) -> Option<i32> {
         self.only_device
     }

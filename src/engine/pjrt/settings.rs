@@ -37,8 +37,8 @@ pub fn accepted_options(compile: impl Fn(&[&str]) -> Result<()>) -> Vec<&'static
     names
 }
 
-/// The variable from which XLA reads its flags. It has flags, or names a file with flags. XLA reads it by itself, so that
-/// its value counts even where the library ignores the variables of its caller.
+/// The variable from which XLA reads its flags. It has flags, or names a file with flags. XLA reads it by itself, so
+/// that its value counts even where the library ignores the variables of its caller.
 fn variable() -> Vec<u8> {
     std::env::var_os("XLA_FLAGS").unwrap_or_default().into_encoded_bytes()
 }

@@ -4,8 +4,8 @@ use crate::ir::program::Body;
 use crate::ir::trace::{Node, NodeId, Trace};
 use std::sync::Arc;
 
-/// A copy of a trace without the data of its leaves and the values of its scalars. It has the ids of shapes, and is equal
-/// to no trace any more after these changed.
+/// A copy of a trace without the data of its leaves and the values of its scalars. It has the ids of shapes, and is
+/// equal to no trace any more after these changed.
 pub(super) struct TraceCopy {
     pub nodes: Vec<Node>,
     shape_generation: u32,

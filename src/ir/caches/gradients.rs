@@ -16,12 +16,13 @@ use std::sync::Arc;
 /// Number of gradients that are remembered, the most recently used first.
 const MOST: usize = 8;
 
-/// Maximum number of nodes of a trace with its gradients that is remembered. A node takes about 50 bytes, and 8 for each
-/// word of its attributes: all copies of one device take about 26 MB at most, and more if there are many attributes.
+/// Maximum number of nodes of a trace with its gradients that is remembered. A node takes about 50 bytes, and 8 for
+/// each word of its attributes: all copies of one device take about 26 MB at most, and more if there are many
+/// attributes.
 const MOST_NODES: usize = 1 << 16;
 
-/// Maximum number of nodes of a trace before its gradients are recorded: few gradients have more than three times as many
-/// nodes, and are copied in vain.
+/// Maximum number of nodes of a trace before its gradients are recorded: few gradients have more than three times as
+/// many nodes, and are copied in vain.
 const MOST_NODES_BEFORE: usize = MOST_NODES / 4;
 
 /// Operands of one call of `lxla_gradients`.

@@ -1,7 +1,7 @@
-//! Remembered results of inference. Two kinds of operations are remembered: those whose result type depends on the types
-//! of their operands alone, and those with one operand whose result type and attributes depend on the operand's type and
-//! on integer arguments, such as axes. A training step repeats the same few combinations, and shapes of a trace are
-//! interned, so that a lookup compares some integers where inference builds shapes.
+//! Remembered results of inference. Two kinds of operations are remembered: those whose result type depends on the
+//! types of their operands alone, and those with one operand whose result type and attributes depend on the operand's
+//! type and on integer arguments, such as axes. A training step repeats the same few combinations, and shapes of a
+//! trace are interned, so that a lookup compares some integers where inference builds shapes.
 
 use crate::ir::op::Op;
 use crate::types::DType;
