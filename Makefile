@@ -15,8 +15,8 @@ TOOLS_STAMP := $(TOOLS)/packages-2
 FORMAT_STAMP := $(TOOLS)/format-1
 # All but those that `make header` writes.
 C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wildcard c_tests/*/*.c c_tests/*/*.cc \
-  c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c benches/*.h \
-  probe/*.c include/lazyxla.hpp include/lazyxla/*.hpp))
+  c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
+  benches/*.h probe/*.c include/lazyxla.hpp include/lazyxla/*.hpp))
 PYTHON_FOLDERS := benches c_tests examples tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
@@ -44,77 +44,97 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
   xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so
 
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
-pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) --requirement $(REQUIREMENTS)/$(2)
+pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
+  --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch test-xla-rs soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
+.PHONY: all demo gpt test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch \
+  test-xla-rs soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
 
-# The library without optimizations, which `make test` uses too: it compiles in a third of the time, and a step of the
-# demo is half again as long. cargo and pip work at the same time.
-demo:  ## Trains a network on real handwritten digits.
+# Trains a network on real handwritten digits. The library is built without optimizations, as `make test` needs it too:
+# that takes half as long, and a step of the demo is half again as long. cargo and pip work at the same time.
+demo:
 	$(MAKE) --jobs $(JOBS) plugin debug-library
 	mkdir -p $(DEMO)
 	$(CC) -O2 -Iinclude examples/train_digits.c -o $(DEMO)/train_digits \
 	  -Ltarget/debug -llazyxla -lm -Wl,-rpath,$(abspath target/debug)
 	$(DEMO)/train_digits examples/data/digits.csv
 
-gpt: plugin configure  ## Trains a small language model on real text, and lets it write.
+# Trains a small language model on real text, and lets it write.
+gpt: plugin configure
 	$(CMAKE) --build $(TREE) --target gpt
 	$(TREE)/examples/gpt examples/data/genesis_exodus.txt --save $(TREE)/gpt.safetensors
 
-# The release build keeps one processor busy for minutes (one codegen unit), pip and the Rust tests meanwhile the others.
-test:  ## Tests: Rust and C, on the default CPU plugin; all but those with label `long`.
+# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. The release build keeps one processor
+# busy for minutes (one codegen unit), pip and the Rust tests meanwhile the others.
+test:
 	$(MAKE) --jobs $(JOBS) release-library test-rust build
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-test-long: build $(JAX_STAMP)  ## The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500 random programs and 2,700 single operations on meshes.
+# The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500
+# random programs and 2,700 single operations on meshes.
+test-long: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
 
-test-plugins: build $(JAX_STAMP)  ## The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.
+# The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.
+test-plugins: build $(JAX_STAMP)
 	tools/test_plugins.sh $(TREE) $(CTEST) $(JOBS) $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
 
-test-accelerators: build $(ACCELERATORS_STAMP)  ## What plugins for GPUs, TPUs and Tenstorrent's chips do, without these devices too.
+# What plugins for GPUs, TPUs and Tenstorrent's chips do, without these devices too.
+test-accelerators: build $(ACCELERATORS_STAMP)
 	$(TOOLS)/bin/python c_tests/faults/accelerators_test.py $(TREE)/lib/liblazyxla.so $(ACCELERATORS)
 
-test-torch: build $(TORCH_STAMP)  ## DLPack with PyTorch.
+# DLPack with PyTorch.
+test-torch: build $(TORCH_STAMP)
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 
-test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))  ## The engine over the crate xla: the C suite, the oracle, and the crate as a judge of shapes and values.
+# The engine over the crate xla: the C suite, the oracle, and the crate as a judge of shapes and values.
+test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))
 	tools/test_xla_rs.sh $(XLA_RS) $(CMAKE) $(abspath $(NINJA)) $(abspath $(TOOLS)/bin/python)
 
-soak: build $(JAX_STAMP)  ## The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes; 20,000 programs differentiated and batched; 50,000 single operations on meshes.
+# The long tests: eight threads for a minute; 100,000 random programs, and twice 2,000 on the plugin; 5,000 on meshes;
+# 20,000 programs differentiated and batched; 50,000 single operations on meshes.
+soak: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/index_sweep.py $(TREE)/lib/liblazyxla.so --all
-	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 cargo test --release --test oracle -- --nocapture
-	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 cargo test --release --test transforms
+	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 \
+	  cargo test --release --test oracle -- --nocapture
+	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 \
+	  cargo test --release --test transforms
 	LXLA_MESH_SWEEP_CASES=400 cargo test --release --test meshes
 
-sweep: build  ## The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
+# The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
+sweep: build
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
 
 FUZZ_SEED ?= 1
-fuzz: build  ## Every operation of the ABI with random arguments.
+# Every operation of the ABI with random arguments.
+fuzz: build
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/abi/fuzz_abi.py $(TREE)/lib/liblazyxla.so 200000 $(FUZZ_SEED)
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/abi/fuzz_meshes.py $(TREE)/lib/liblazyxla.so 10000 $(FUZZ_SEED)
 
-tsan: plugin plugins  ## The thread tests under ThreadSanitizer.
+# The thread tests under ThreadSanitizer.
+tsan: plugin plugins
 	tools/tsan.sh 60
 
-bench: build $(JAX_STAMP)  ## The benchmarks of benches/README.md.
+# The benchmarks of benches/README.md.
+bench: build $(JAX_STAMP)
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
 	$(CMAKE) --build $(TREE)
 	benches/run.sh $(TREE)/benches
 
-bench-counts: plugin plugins configure  ## Instructions of recording and of a cached step against benches/instructions.txt; WRITE=1 writes it. Needs valgrind.
+# Instructions of recording and of a cached step against benches/instructions.txt; WRITE=1 writes it. Needs valgrind.
+bench-counts: plugin plugins configure
 	$(CMAKE) -S . -B $(TREE) -DLAZYXLA_BENCHES=ON > /dev/null
 	$(CMAKE) --build $(TREE) --target bench_step_real
 	$(TOOLS)/bin/python benches/instructions.py $(TREE)/benches/bench_step_real $(if $(WRITE),--write)
 
-check: $(FORMAT_STAMP)  ## What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md.
+# What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md.
+check: $(FORMAT_STAMP)
 	cargo fmt --all --check
 	@$(TOOLS)/bin/clang-format --dry-run --Werror $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache --check $(PYTHON_FOLDERS)
@@ -123,15 +143,18 @@ check: $(FORMAT_STAMP)  ## What must hold besides the tests: formats, lints, doc
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
-	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | diff include/lazyxla.symbols -
+	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | \
+	  diff include/lazyxla.symbols -
 	cargo test --test header --test operations
 
-format: $(FORMAT_STAMP)  ## Formats Rust, C, C++ and Python.
+# Formats Rust, C, C++ and Python.
+format: $(FORMAT_STAMP)
 	cargo fmt --all
 	@$(TOOLS)/bin/clang-format -i $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache $(PYTHON_FOLDERS)
 
-header:  ## Writes include/lazyxla.h, the list of symbols and docs/operations.md.
+# Writes include/lazyxla.h, the list of symbols and docs/operations.md.
+header:
 	LXLA_WRITE_HEADER=1 cargo test --test header
 	LXLA_WRITE_HEADER=1 cargo test --test operations
 
@@ -146,19 +169,24 @@ release-library:
 test-rust: plugin plugins
 	cargo test
 
-plugin: $(PLUGIN_STAMP)  ## Installs the default CPU plugin below build/plugins.
+# Installs the default CPU plugin below build/plugins.
+plugin: $(PLUGIN_STAMP)
 
-plugins: $(OTHER_PLUGINS_STAMP)  ## Installs the other CPU plugins, one of which brings the header that tests need.
+# Installs the other CPU plugins, one of which brings the header that tests need.
+plugins: $(OTHER_PLUGINS_STAMP)
 
-install: configure  ## Installs to PREFIX.
+# Installs to PREFIX.
+install: configure
 	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
 	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
 
-build: plugin plugins configure  ## Library, tests and examples.
+# Library, tests and examples.
+build: plugin plugins configure
 	$(CMAKE) --build $(TREE)
 
 configure: $(TOOLS_STAMP)
-	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
+	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) \
+	  -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
 $(PLUGIN_STAMP): | $(TOOLS)/bin/python
 	rm -rf $(PLUGINS)
