@@ -1,4 +1,4 @@
-//! Lists the PJRT plugins of this machine. `places` says where to look, `packages` what a folder of Python packages
+//! Lists the PJRT plugins of this machine. `search` says where to look, `packages` what a folder of Python packages
 //! has; Python is not started. `probe` loads each file in a process of its own, because a plugin may hang, crash or end
 //! the process if its devices or libraries are missing; `answer` reads what that process says.
 
