@@ -2,8 +2,8 @@
 
 use super::members::{BinaryFunction, BinaryOp, CompareOp, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
 
-/// Traits of an operation: the parts of its nodes. One small number, so that [`Op::form`] compiles to a table: the number
-/// of operands in bits 0 to 3, the number of bodies in bits 4 and 5, and flags.
+/// Traits of an operation: the parts of its nodes. One small number, so that [`Op::traits`] compiles to a table: the
+/// number of operands in bits 0 to 3, the number of bodies in bits 4 and 5, and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct OpTraits(u16);
 

@@ -1,6 +1,6 @@
 //! The scheme of a sync: the programs that compute a trace's held operations, where their arguments come from, and the
 //! donors. A scheme has no data. It follows from the operations of the trace, from which of them are held, and from
-//! which leaves may be donated, so that a later sync of an equal trace can use it again (see [`super::planner`]).
+//! which leaves may be donated, so that a later sync of an equal trace can use it again (see `caches/planner.rs`).
 
 use super::donors::{self, BufferType};
 use super::linear::{Linear, Segment};
