@@ -77,6 +77,10 @@ static const int64_t SWAPPED[] = {1, 0}, AXES[] = {0, 1}, LOW[] = {0, 0}, HIGH[]
   ON(small_add, BINARY(ADD, small, other_small))                            \
   ON(small_exp, UNARY(EXPONENTIAL, small))                                  \
   ON(small_sum, REDUCE(SUM, small, AXES, 1))                                \
+  ON(small_relu, lxla_activation(LXLA_ACTIVATION_RELU, small, out))         \
+  ON(small_relu6, lxla_activation(LXLA_ACTIVATION_RELU6, small, out))       \
+  ON(small_isinf, UNARY(IS_INF, small))                                     \
+  ON(small_lgamma, UNARY(LGAMMA, small))                                    \
   ON(divide, BINARY(DIVIDE, x, y))                                          \
   ON(power, BINARY(POWER, x, y))                                            \
   ON(negate, UNARY(NEGATE, x))                                              \

@@ -5,6 +5,7 @@ answers "operation calls" with the nanoseconds of one call, those of processor t
 Both allocate every result. On one thread processor time is compared, which other work on the machine changes less.
 """
 
+import math
 import os
 import statistics
 import subprocess
@@ -19,6 +20,8 @@ GOALS = {
     **dict.fromkeys(("sum", "max", "sum_axis_0", "sum_axis_1", "transpose"), 1),
     "matmul_1024": 1 / 0.7,
     **dict.fromkeys(("small_add", "small_exp", "small_sum"), 150),
+    **dict.fromkeys(("small_relu", "small_relu6", "small_isinf"), 1000),
+    "small_lgamma": 1500,
     **dict.fromkeys(("divide", "power", "negate", "log", "sin", "floor", "add_f64", "exp_f64", "add_s32")),
     **dict.fromkeys(("astype_s32", "add_a_scalar", "add_a_row", "add_a_column", "max_axis_0", "max_axis_1", "sum_f64")),
     **dict.fromkeys(("take_rows", "half_of_each_row", "concatenate", "matmul_64", "matmul_256", "matrix_by_vector")),
@@ -58,6 +61,10 @@ def operations():
         "small_add": lambda: small + other_small,
         "small_exp": lambda: np.exp(small),
         "small_sum": lambda: small.sum(),
+        "small_relu": lambda: np.maximum(small, 0),
+        "small_relu6": lambda: np.clip(small, 0, 6),
+        "small_isinf": lambda: np.isinf(small),
+        "small_lgamma": lambda: np.array([math.lgamma(x) for x in small], np.float32),  # NumPy has none
         "divide": lambda: x / y,
         "power": lambda: x**y,
         "negate": lambda: -x,

@@ -7,20 +7,44 @@ use crate::native::{Array, Builder, Fused, Lane, Value};
 use crate::ops::elementwise;
 use crate::types::{DType, Scalar, TensorType};
 
-/// Evaluates a program with one output on vectors with the elements of `ty`, or with a single element, which stands for
-/// all. Shapes in the program are ignored. None if the program cannot be evaluated so.
-pub fn evaluate(
-    values: &[Instruction],
-    scalars: &[Scalar],
-    output: usize,
-    ty: &TensorType,
-    inputs: &[Array],
-) -> Option<Result<Array>> {
-    let has = |dtype: DType| values.iter().any(|value| value.ty.dtype == dtype);
-    if has(DType::F64) {
-        Some(function::<f64>(values, scalars, output, ty, inputs)?.evaluate(ty, inputs))
-    } else {
-        Some(function::<f32>(values, scalars, output, ty, inputs)?.evaluate(ty, inputs))
+/// A program with one output as one function of vectors.
+pub enum Elementwise {
+    Single(Fused<f32>),
+    Double(Fused<f64>),
+}
+
+/// A parameter of a program: its dtype, and whether it is a single element, which stands for all.
+pub type Parameter = (DType, bool);
+
+impl Elementwise {
+    /// Builds the function. Shapes in the program are ignored. None if the program has other operations or dtypes.
+    pub fn new(
+        values: &[Instruction],
+        scalars: &[Scalar],
+        output: usize,
+        parameters: &[Parameter],
+    ) -> Option<Elementwise> {
+        if values.iter().any(|value| value.ty.dtype == DType::F64) {
+            function(values, scalars, output, parameters).map(Elementwise::Double)
+        } else {
+            function(values, scalars, output, parameters).map(Elementwise::Single)
+        }
+    }
+
+    /// Evaluates the function. Arrays have as many elements as `ty`, the type of the result, or a single one.
+    pub fn evaluate(&self, ty: &TensorType, inputs: &[&Array]) -> Result<Array> {
+        match self {
+            Elementwise::Single(function) => function.evaluate(ty, inputs),
+            Elementwise::Double(function) => function.evaluate(ty, inputs),
+        }
+    }
+
+    /// Number of steps.
+    pub fn steps(&self) -> usize {
+        match self {
+            Elementwise::Single(function) => function.steps(),
+            Elementwise::Double(function) => function.steps(),
+        }
     }
 }
 
@@ -28,14 +52,12 @@ fn function<T: Lane>(
     values: &[Instruction],
     scalars: &[Scalar],
     output: usize,
-    ty: &TensorType,
-    inputs: &[Array],
+    parameters: &[Parameter],
 ) -> Option<Fused<T>> {
     let mut builder = Builder::default();
-    let mut leaves = Vec::with_capacity(inputs.len());
-    for (number, input) in inputs.iter().enumerate() {
-        let is_single = input.ty().elements() == 1 && ty.elements() != 1;
-        leaves.push(builder.input(number, input.ty().dtype, is_single)?);
+    let mut leaves = Vec::with_capacity(parameters.len());
+    for (number, &(dtype, is_single)) in parameters.iter().enumerate() {
+        leaves.push(builder.input(number, dtype, is_single)?);
     }
     let result = record::<T>(&mut builder, values, scalars, output, &leaves)?;
     builder.finish(result)
@@ -99,6 +121,7 @@ fn function_of<T: Lane>(builder: &mut Builder<T>, value: &Instruction, operands:
 
 #[cfg(test)]
 mod tests {
+    use super::super::kept::of_formula;
     use super::super::program::{Function, by_operations};
     use super::*;
     use crate::ir::{BinaryFunction, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp, Workspace};
@@ -136,10 +159,10 @@ mod tests {
         for dtype in [DType::F32, DType::F64] {
             let arrays: Vec<Array> = operands.iter().map(|x| convert(&row(x), dtype).unwrap()).collect();
             let body = elementwise::formula_body(op, dtype).unwrap();
-            let (values, outputs) = body.decode();
             let ty = arrays[0].ty();
-            let got = evaluate(&values, body.scalars(), outputs[0], ty, &arrays);
-            let got = got.unwrap_or_else(|| panic!("{op:?} of {dtype} is left to the interpreter")).unwrap();
+            let function = of_formula(op, dtype).unwrap();
+            let function = function.unwrap_or_else(|| panic!("{op:?} of {dtype} is left to the interpreter"));
+            let got = function.evaluate(ty, &arrays.iter().collect::<Vec<_>>()).unwrap();
             let want = by_operations(&body, ty, &arrays).unwrap();
             for (i, (got, want)) in bits(&got).into_iter().zip(bits(&want)).enumerate() {
                 let at: Vec<f64> = operands.iter().map(|x| x[i]).collect();
@@ -216,10 +239,9 @@ mod tests {
         let place = |id: &NodeId| parameters.iter().position(|parameter| parameter == id).expect("a parameter");
         let inputs: Vec<Array> = segment.parameters.iter().map(|id| inputs[place(id)].clone()).collect();
         let function = Function::new(&segment.program, &scalars).unwrap();
-        let ty = trace.ty(root);
-        let Some(made) = function.fused(&ty, &inputs) else { return false };
+        let Some(whole) = function.one_shape().and_then(|ty| function.whole(ty)) else { return false };
         let want = function.call(&inputs).unwrap();
-        assert_eq!(bits(&made.unwrap()), bits(&want[0]));
+        assert_eq!(bits(&whole.evaluate(&inputs).unwrap()), bits(&want[0]));
         true
     }
 

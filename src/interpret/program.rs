@@ -1,6 +1,7 @@
 //! Interpreter: evaluates a whole program, one operation at a time.
 
-use super::fused;
+use super::fused::{Elementwise, Parameter};
+use super::kept::{self, Known, Whole};
 use crate::allocation::{probe, with_room};
 use crate::error;
 use crate::error::Result;
@@ -10,6 +11,7 @@ use crate::ops::{self, EvalContext, Native, elementwise};
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Stack size for each level of nested bodies: several times the size of its frames.
 const LEVEL: usize = 32 << 10;
@@ -20,11 +22,13 @@ const ROOM: usize = 8 << 20;
 /// for each parameter, in order.
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
     let call = || {
-        let function = Function::new(program, scalars)?;
-        match function.one_shape() {
-            Some(ty) => Ok(vec![function.call_in_blocks(ty, inputs)?]),
-            None => function.call(inputs),
+        let known = kept::look_up(program, scalars);
+        if let Known::Kept(whole) = &known
+            && whole.takes(inputs)
+        {
+            return Ok(vec![whole.evaluate(inputs)?]);
         }
+        Function::new(program, scalars)?.call_once(matches!(known, Known::Again).then_some(program), inputs)
     };
     match program.depth() {
         0..=SHALLOW => call(),
@@ -62,6 +66,22 @@ impl<'a> Function<'a> {
         Function::new(body.program(), body.scalars())
     }
 
+    /// Evaluates a program as fast as possible. `kept` is the program if it is worth to be kept.
+    fn call_once(&self, kept: Option<&Program>, inputs: &[Array]) -> Result<Vec<Array>> {
+        let Some(ty) = self.one_shape() else { return self.call(inputs) };
+        let is_long = ty.elements() > BLOCK;
+        if (is_long || kept.is_some())
+            && let Some(whole) = self.whole(ty).filter(|whole| whole.takes(inputs))
+        {
+            let whole = Arc::new(whole);
+            if let Some(program) = kept {
+                kept::keep(program, self.scalars, &whole);
+            }
+            return Ok(vec![whole.evaluate(inputs)?]);
+        }
+        if is_long { Ok(vec![self.call_in_blocks(ty, inputs)?]) } else { self.call(inputs) }
+    }
+
     pub(super) fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
         self.run(inputs, None)
     }
@@ -93,8 +113,8 @@ impl<'a> Function<'a> {
     }
 
     /// Returns the type of the only output, if all operations are elementwise, on arrays of its shape and on single elements
-    /// that broadcast to it: then the program can be evaluated block by block. None for small arrays, too.
-    fn one_shape(&self) -> Option<&TensorType> {
+    /// that broadcast to it: then the program can be evaluated block by block. None for empty arrays, too.
+    pub(super) fn one_shape(&self) -> Option<&TensorType> {
         let [output] = self.outputs[..] else { return None };
         let ty = &self.values[output].ty;
         let fits = |value: &Instruction| {
@@ -110,7 +130,7 @@ impl<'a> Function<'a> {
             };
             is_same && (value.ty.dims == ty.dims || value.ty.elements() == 1)
         };
-        (ty.elements() > BLOCK && self.values.iter().all(fits)).then_some(ty)
+        (ty.elements() > 0 && self.values.iter().all(fits)).then_some(ty)
     }
 
     /// Evaluates a program for which [`Function::one_shape`] returned `ty`.
@@ -118,13 +138,6 @@ impl<'a> Function<'a> {
         let count = ty.elements() as i64;
         let is_whole = |x: &&Array| x.ty().dims == ty.dims;
         let row = TensorType::new(ty.dtype, &[count]);
-        let leaves = self.values.iter().filter(|value| value.op == Op::Leaf);
-        if leaves.map(|leaf| &leaf.ty).eq(inputs.iter().map(Array::ty)) {
-            let flat: Vec<Array> = inputs.iter().map(|x| x.reshape(&[x.ty().elements() as i64])).collect();
-            if let Some(made) = self.fused(&row, &flat) {
-                return Ok(made?.reshape(&ty.dims));
-            }
-        }
         let whole: Vec<Array> = inputs.iter().filter(is_whole).map(|x| x.reshape(&[count])).collect();
         let apply = |parts: &[Array], length: i64| {
             let mut parts = parts.iter();
@@ -139,10 +152,15 @@ impl<'a> Function<'a> {
         Ok(in_blocks(&row, &whole, &apply)?.reshape(&ty.dims))
     }
 
-    /// Evaluates an elementwise program with one output as one function over blocks: `row` is the type of the output as
-    /// a vector. None if it cannot be evaluated so.
-    pub(super) fn fused(&self, row: &TensorType, inputs: &[Array]) -> Option<Result<Array>> {
-        fused::evaluate(&self.values, self.scalars, self.outputs[0], row, inputs)
+    /// Returns the program, for which [`Function::one_shape`] returned `ty`, as one function over blocks. None if it
+    /// cannot be evaluated so.
+    pub(super) fn whole(&self, ty: &TensorType) -> Option<Whole> {
+        let leaves = self.values.iter().filter(|value| value.op == Op::Leaf);
+        let parameters: Vec<TensorType> = leaves.map(|leaf| leaf.ty.clone()).collect();
+        let is_single = |x: &TensorType| x.elements() == 1 && ty.elements() != 1;
+        let described: Vec<Parameter> = parameters.iter().map(|x| (x.dtype, is_single(x))).collect();
+        let function = Elementwise::new(&self.values, self.scalars, self.outputs[0], &described)?;
+        Some(Whole { function, parameters, ty: ty.clone() })
     }
 
     /// Evaluates all values and returns the outputs. With a length, every value is a vector of that length instead of a
@@ -216,19 +234,23 @@ fn formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
 
 /// Evaluates an elementwise function by its formula.
 fn by_formula(op: Op, ty: &TensorType, operands: &[&Array]) -> Result<Array> {
-    let body = elementwise::formula_body(op, operands[0].ty().dtype)?;
+    let dtype = operands[0].ty().dtype;
+    let is_whole = |x: &&Array| x.ty().dims == ty.dims;
+    let wide = |x: &&Array| broadcast_to(x, &TensorType { dtype: x.ty().dtype, dims: ty.dims.clone() });
+    let function = kept::of_formula(op, dtype)?;
+    if let Some(function) = &function
+        && operands.iter().all(is_whole)
+    {
+        return function.evaluate(ty, operands);
+    }
+    let inputs: Vec<Array> = operands.iter().map(wide).collect::<Result<_>>()?;
+    if let Some(function) = function {
+        return function.evaluate(ty, &inputs.iter().collect::<Vec<_>>());
+    }
     let length = ty.elements() as i64;
-    let flat = |array: &&Array| {
-        let wide = broadcast_to(array, &TensorType { dtype: array.ty().dtype, dims: ty.dims.clone() })?;
-        Ok(wide.reshape(&[length]))
-    };
-    let inputs: Vec<Array> = operands.iter().map(flat).collect::<Result<_>>()?;
+    let rows: Vec<Array> = inputs.iter().map(|x| x.reshape(&[length])).collect();
     let row = TensorType::new(ty.dtype, &[length]);
-    let made = match Function::of(&body)?.fused(&row, &inputs) {
-        Some(made) => made,
-        None => by_operations(&body, &row, &inputs),
-    };
-    Ok(made?.reshape(&ty.dims))
+    Ok(by_operations(&*elementwise::formula_body(op, dtype)?, &row, &rows)?.reshape(&ty.dims))
 }
 
 /// Evaluates a formula operation by operation, on vectors with the elements of `row`.
@@ -333,7 +355,7 @@ mod tests {
             let program = Workspace::default().linearize(&t, &[root]).segments(&t, usize::MAX).remove(0);
             let scalars = t.scalars_at(&program.scalars);
             let function = Function::new(&program.program, &scalars).unwrap();
-            assert_eq!(function.one_shape().is_some(), data.len() > BLOCK);
+            assert!(function.one_shape().is_some());
             let of = |&id: &NodeId| match t.ty(id).elements() {
                 1 => one.clone(),
                 _ => array(&[rows, columns], data),

@@ -33,6 +33,8 @@ enum Form<T> {
     Magnitude(usize),
     /// The comparison of a value with a constant.
     Test(CompareOp, usize, T),
+    /// A value with the elements at or below a constant replaced by another constant.
+    Raised(usize, T, T),
     /// The comparison of two integers.
     IntegerTest(CompareOp, bool, [usize; 2]),
 }
@@ -239,20 +241,30 @@ impl<T: Lane> Builder<T> {
         if pred.class != Class::Mask || a.class != b.class {
             return None;
         }
-        if let Form::Test(op, x, scalar) = self.nodes[pred.index].form {
-            let x = Value { index: x, class: Class::Float };
-            match (self.scalar_of(a), self.scalar_of(b)) {
-                (Some(by), _) if b == x => {
-                    return self.push(x.class, Work::Replace(lane::replace(op, false), scalar, by.bits()), &[x]);
-                }
-                (_, Some(by)) if a == x => {
-                    return self.push(x.class, Work::Replace(lane::replace(op, true), scalar, by.bits()), &[x]);
-                }
-                _ => {}
+        let Form::Test(op, x, scalar) = self.nodes[pred.index].form else {
+            return self.push(a.class, Work::Select, &[pred, a, b]);
+        };
+        let x = Value { index: x, class: Class::Float };
+        match (self.scalar_of(a), self.scalar_of(b)) {
+            (Some(by), _) if b == x => self.replace(op, x, scalar, by),
+            (_, Some(by)) if a == x => {
+                self.push(x.class, Work::Replace(lane::replace(op, true), scalar, by.bits()), &[x])
             }
-            return self.push(a.class, Work::SelectIf(lane::select_if::<T>(op), scalar), &[x, a, b]);
+            _ => self.push(a.class, Work::SelectIf(lane::select_if::<T>(op), scalar), &[x, a, b]),
         }
-        self.push(a.class, Work::Select, &[pred, a, b])
+    }
+
+    /// Replaces the elements of `x` for which a comparison with `scalar` holds by `by`.
+    fn replace(&mut self, op: CompareOp, x: Value, scalar: T, by: T) -> Option<Value> {
+        if let (CompareOp::Ge, Form::Raised(of, least, low)) = (op, &self.nodes[x.index].form) {
+            let (of, bounds) = (Value { index: *of, ..x }, [(*least, *low), (scalar, by)]);
+            return self.push(x.class, Work::Clip(bounds), &[of]);
+        }
+        let made = self.push(x.class, Work::Replace(lane::replace(op, false), scalar, by.bits()), &[x])?;
+        if op == CompareOp::Le {
+            self.nodes[made.index].form = Form::Raised(x.index, scalar, by);
+        }
+        Some(made)
     }
 
     pub fn convert(&mut self, x: Value, dtype: DType) -> Option<Value> {

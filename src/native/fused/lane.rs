@@ -318,6 +318,18 @@ pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T, T::Bits> {
     }
 }
 
+/// Replaces the elements at or below a bound, then those at or above another one.
+pub fn clip<T: Lane>(x: &[T], [(least, low), (most, high)]: [(T, T); 2], out: &mut Writer<T>) {
+    out.compute(
+        x,
+        #[inline(always)]
+        |x| {
+            let raised = if x <= least { low } else { x };
+            if raised >= most { high } else { raised }
+        },
+    );
+}
+
 /// Selection by a mask.
 pub fn select<B: Word>(mask: &[B], a: &[B], b: &[B], out: &mut Writer<B>) {
     out.compute_three(mask, a, b, |mask, a, b| blend(mask, a, b));

@@ -6,15 +6,25 @@ use super::super::writer::Writer;
 use super::lane::{self, Lane};
 use super::polynomial::polynomial;
 use super::step::{Class, Place, Step, Work};
-use crate::allocation::filled;
+use crate::error;
 use crate::error::{Error, Result};
 use crate::types::TensorType;
+use bytemuck::{Pod, Zeroable};
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Number of 64-bit words of a register: several registers fit in the L1 cache, and a short step on one takes a few
-/// times as long as its call.
-const WORDS: usize = 512;
+/// Size of a register: several registers fit in the L1 cache, and a short step on one takes a few times as long as its
+/// call.
+const BYTES: usize = 4096;
+
+/// A line of the cache: registers consist of whole ones, so that a vector of 64 bytes is in one line.
+#[derive(Clone, Copy, Zeroable, Pod)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+/// Memory of all registers; those of small arrays are on the stack.
+type Lines = SmallVec<[Line; 32]>;
 
 /// Number of steps from which several threads share a result of [`PARALLEL`] elements; fewer are bound by memory.
 const MANY_STEPS: usize = 16;
@@ -35,35 +45,64 @@ pub struct Fused<T: Lane> {
 
 /// The registers, the block of elements that they hold, and where its result is written.
 struct Block<'a, 'w, O> {
-    inputs: &'a [Array],
-    registers: Vec<Vec<u64>>,
+    inputs: &'a [&'a Array],
+    lines: Lines,
+    /// Number of lines of a register.
+    each: usize,
     range: Range<usize>,
-    result: Option<&'a mut Writer<'w, O>>,
+    result: &'a mut Writer<'w, O>,
 }
 
-impl<O: Element> Block<'_, '_, O> {
-    /// The elements of a value.
-    fn of<A: Element>(&self, place: Place) -> &[A] {
-        match place {
-            Place::Input(number) => &self.inputs[number].elements()[self.range.clone()],
-            Place::Register(register) => &bytemuck::cast_slice(&self.registers[register])[..self.range.len()],
-        }
-    }
+/// What a step reads: the inputs, and the registers before and after the one that it writes.
+struct Values<'a> {
+    inputs: &'a [&'a Array],
+    before: &'a [Line],
+    after: &'a [Line],
+    each: usize,
+    range: Range<usize>,
+}
 
-    /// Lets `fill` write the elements of a register, or those of the result.
-    fn write<A: Element>(&mut self, register: usize, fill: impl FnOnce(&Self, &mut Writer<A>)) {
-        if register == self.registers.len() {
-            let result = self.result.take().expect("one step writes the result");
-            result.write_as(self.range.len(), |out| fill(self, out));
-            self.result = Some(result);
-            return;
-        }
-        let mut words = std::mem::take(&mut self.registers[register]);
-        let mut out = Writer::over(&mut bytemuck::cast_slice_mut(&mut words)[..self.range.len()]);
-        fill(self, &mut out);
-        out.finish();
-        self.registers[register] = words;
+impl<'a> Values<'a> {
+    /// The elements of a value.
+    fn of<A: Element>(&self, place: Place) -> &'a [A] {
+        let register = match place {
+            Place::Input(number) => return &self.inputs[number].elements()[self.range.clone()],
+            Place::Register(register) => register * self.each,
+        };
+        let lines = match register.checked_sub(self.before.len()) {
+            None => &self.before[register..][..self.each],
+            Some(beyond) => &self.after[beyond - self.each..][..self.each],
+        };
+        &bytemuck::cast_slice(lines)[..self.range.len()]
     }
+}
+
+impl<'a, O: Element> Block<'a, '_, O> {
+    /// Lets `fill` write the elements of a register, or those of the result.
+    fn write<A: Element>(&mut self, register: usize, fill: impl FnOnce(&Values, &mut Writer<A>)) {
+        let (inputs, each, range) = (self.inputs, self.each, self.range.clone());
+        let count = range.len();
+        let (before, rest) = self.lines.split_at_mut(register * each);
+        if rest.is_empty() {
+            let values = Values { inputs, before, after: &[], each, range };
+            return self.result.write_as(count, |out| fill(&values, out));
+        }
+        let (own, after) = rest.split_at_mut(each);
+        let mut out = Writer::over(&mut bytemuck::cast_slice_mut(own)[..count]);
+        fill(&Values { inputs, before, after, each, range }, &mut out);
+        out.finish();
+    }
+}
+
+/// Memory of `count` registers of `each` lines.
+fn registers(count: usize, each: usize) -> Result<Lines> {
+    let mut lines = Lines::new();
+    let size = count * each;
+    lines.try_reserve_exact(size).map_err(|_| {
+        error!(ResourceExhausted, "no host memory for the blocks of a function: {} bytes", size * size_of::<Line>())
+    })?;
+    lines.resize(size, Line::zeroed());
+    Ok(lines)
 }
 
 impl<T: Lane> Fused<T> {
@@ -71,9 +110,14 @@ impl<T: Lane> Fused<T> {
         self.repeated.iter().any(|(repeated, _)| *repeated == register)
     }
 
-    /// Evaluates the function of vectors with as many elements as the vector type `ty`. Inputs that were declared as
-    /// single in [`super::Builder::input`] have one element.
-    pub fn evaluate(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
+    /// Number of steps.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Evaluates the function of arrays with as many elements as `ty`, the type of the result. Inputs that were declared
+    /// as single in [`super::Builder::input`] have one element.
+    pub fn evaluate(&self, ty: &TensorType, inputs: &[&Array]) -> Result<Array> {
         match self.class {
             Class::Float => self.evaluate_as::<T>(ty, inputs),
             Class::Integer { .. } => self.evaluate_as::<T::Bits>(ty, inputs),
@@ -81,7 +125,7 @@ impl<T: Lane> Fused<T> {
         }
     }
 
-    fn evaluate_as<O: Element>(&self, ty: &TensorType, inputs: &[Array]) -> Result<Array> {
+    fn evaluate_as<O: Element>(&self, ty: &TensorType, inputs: &[&Array]) -> Result<Array> {
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let fill = |range: Range<usize>, out: &mut Writer<O>| {
             if let Err(error) = self.fill(inputs, range, out) {
@@ -100,12 +144,11 @@ impl<T: Lane> Fused<T> {
     }
 
     /// Writes the result for a range of elements.
-    fn fill<O: Element>(&self, inputs: &[Array], range: Range<usize>, out: &mut Writer<O>) -> Result<()> {
-        let lanes = (WORDS * size_of::<u64>() / size_of::<T>()).min(range.len());
-        let words = (lanes * size_of::<T>()).div_ceil(size_of::<u64>());
-        let registers = (0..self.registers).map(|_| filled(0u64, words, "the blocks of a function"));
-        let mut block =
-            Block { inputs, registers: registers.collect::<Result<_>>()?, range: 0..lanes, result: Some(out) };
+    fn fill<O: Element>(&self, inputs: &[&Array], range: Range<usize>, out: &mut Writer<O>) -> Result<()> {
+        let lanes = (BYTES / size_of::<T>()).min(range.len()).max(1);
+        let each = (lanes * size_of::<T>()).div_ceil(size_of::<Line>());
+        let lines = registers(self.registers, each)?;
+        let mut block = Block { inputs, lines, each, range: 0..lanes, result: out };
         for (register, work) in &self.repeated {
             let value = match work {
                 Work::Single(number) => inputs[*number].elements::<T>()[0],
@@ -114,13 +157,11 @@ impl<T: Lane> Fused<T> {
             };
             block.write(*register, |_, out| out.repeat(value, lanes));
         }
-        for start in range.clone().step_by(lanes.max(1)) {
+        for start in range.clone().step_by(lanes) {
             block.range = start..range.end.min(start + lanes);
             self.steps.iter().for_each(|step| step.run(&mut block));
             if let Some(place) = self.result {
-                let out = block.result.take().expect("no step writes it");
-                out.copy(block.of(place));
-                block.result = Some(out);
+                block.write(self.registers, |from, out: &mut Writer<O>| out.copy(from.of(place)));
             }
         }
         Ok(())
@@ -152,6 +193,7 @@ impl<T: Lane> Step<T> {
             Work::Replace(kernel, scalar, by) => {
                 block.write(to, |from, out| kernel(from.of(at(0)), from.of(at(0)), *scalar, *by, out));
             }
+            Work::Clip(bounds) => block.write(to, |from, out| lane::clip::<T>(from.of(at(0)), *bounds, out)),
             Work::SignBits => block.write(to, |from, out| lane::sign_bits::<T::Bits>(from.of(at(0)), out)),
             Work::OfIntegers(kernel) => block.write(to, |from, out| kernel(from.of(at(0)), out)),
             Work::OfPreds => block.write(to, |from, out| lane::of_preds::<T>(from.of(at(0)), out)),

@@ -63,6 +63,8 @@ pub enum Work<T: Lane> {
     SelectIf(SelectIf<T, T::Bits>, T),
     /// The constants are those of the comparison and of the selection.
     Replace(Replace<T, T::Bits>, T, T::Bits),
+    /// Bounds from below and from above, each with what replaces the elements at or beyond it.
+    Clip([(T, T); 2]),
     OfIntegers(Kernel1<T::Bits, T>),
     OfPreds,
     ToPreds,
