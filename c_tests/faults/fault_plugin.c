@@ -28,7 +28,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   X(Executable_DeserializeAndLoad) X(Executable_Destroy)                                                  \
   X(Buffer_ReadyEvent) X(Buffer_ToHostBuffer) X(Buffer_CopyToDevice) X(Buffer_GetMemoryLayout)            \
   X(Buffer_OpaqueDeviceMemoryDataPointer) X(Buffer_IsDeleted) X(Buffer_Destroy) X(Event_Await)            \
-  X(Event_IsReady) X(Event_Destroy) X(Device_MemoryStats)
+  X(Event_IsReady) X(Event_OnReady) X(Event_Destroy) X(Device_MemoryStats)
 // clang-format on
 
 enum {
@@ -111,17 +111,19 @@ static void count(int more) {
   pthread_mutex_unlock(&lock);
 }
 
+// Waits until `generation`, which is `now`, changes. The lock is held.
+static void wait_for_change(int now) {
+  while (generation == now) pthread_cond_wait(&changed, &lock);
+  held--;
+}
+
 // Counts a call and returns its fault; waits first if the fault is FAULT_HOLD.
 static int arrive(int function) {
   pthread_mutex_lock(&lock);
   int mode = faults[function].refused ? FAULT_FAIL : 0;
   if (++faults[function].calls == faults[function].armed) mode = faults[function].mode;
-  if (mode == FAULT_HOLD) {
-    int now = generation;
-    held++;
-    while (generation == now) pthread_cond_wait(&changed, &lock);
-    held--;
-  }
+  if (mode == FAULT_HOLD || mode == FAULT_LINGER) held++;
+  if (mode == FAULT_HOLD) wait_for_change(generation);
   pthread_mutex_unlock(&lock);
   return mode;
 }
@@ -228,6 +230,45 @@ static PJRT_Error *fault_Event_Await(PJRT_Event_Await_Args *args) {
   UNWRAPPED(args, PJRT_Event_Await)
   if (!error && mode == FAULT_FAIL) return new_error(faults[AT_Event_Await].code);
   return error || !is_ours_ ? error : new_error(ours->code);
+}
+
+// A callback to be called once `generation` is no longer `since`.
+typedef struct {
+  PJRT_Event_OnReadyCallback call;
+  void *argument;
+  PJRT_Error *error;
+  int since;
+} late_callback;
+
+static void *call_late(void *given) {
+  late_callback *late = given;
+  pthread_mutex_lock(&lock);
+  wait_for_change(late->since);
+  pthread_mutex_unlock(&lock);
+  late->call(late->error, late->argument);
+  free(late);
+  return NULL;
+}
+
+static void on_real_end(PJRT_Error *error, void *given) {
+  ((late_callback *)given)->error = error;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, call_late, given) != 0) abort();
+  pthread_detach(thread);
+}
+
+static PJRT_Error *fault_Event_OnReady(PJRT_Event_OnReady_Args *args) {
+  int mode = arrive(AT_Event_OnReady);
+  if (mode == FAULT_FAIL) return new_error(faults[AT_Event_OnReady].code);
+  if (mode != FAULT_LINGER) return real->PJRT_Event_OnReady(args);
+  late_callback *late = malloc(sizeof *late);
+  pthread_mutex_lock(&lock);
+  *late = (late_callback){args->callback, args->user_arg, NULL, generation};
+  pthread_mutex_unlock(&lock);
+  PJRT_Event_OnReady_Args own = *args;
+  own.callback = on_real_end;
+  own.user_arg = late;
+  return real->PJRT_Event_OnReady(&own);
 }
 
 // --- Buffers whose content failed to come --------------------------------------------------------------------------

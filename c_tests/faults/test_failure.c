@@ -1,6 +1,10 @@
 // Failures of the plugin: F1 to F3 of docs/behaviours.md, with the fault plugin.
 #include "fault.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
 static const char PLANTED[] = "planted by the fault plugin";
 
 TEST(f1_a_failed_compile_leaves_everything_pending) {
@@ -364,5 +368,72 @@ TEST(an_environment_that_cannot_start_says_why_and_leaves_nothing) {
     EQUAL(env.id, 77);
   }
   OK(lxla_env_create(&options, &env));
+  OK(lxla_env_release(env));
+}
+
+// --- Memory that is lent while the plugin copies it ----------------------------------------------------------------
+
+static atomic_int releases;
+static void count_release(void *user) { atomic_fetch_add(&releases, *(int *)user); }
+
+// Memory of an alignment that makes the CPU plugins copy it.
+static float lent_bytes[64 + 1] __attribute__((aligned(64)));
+static float *const lent = lent_bytes + 1;
+
+static lxla_status lend(lxla_env env, lxla_tensor *out) {
+  static int once = 1;
+  return lxla_tensor_from_host_borrowed(env, XLA(0), LXLA_DTYPE_F32, DIMS(64), lent, 64 * sizeof *lent, count_release,
+                                        &once, out);
+}
+
+TEST(lent_memory_is_released_when_the_plugin_has_copied_it) {
+  lxla_env env = fault_env();
+  lxla_tensor t;
+  releases = 0;
+  FAULT(arm)("Event_OnReady", 1, FAULT_LINGER, 0);
+  OK(lend(env, &t));
+  EQUAL(FAULT(held)(), 1);
+  RELEASE(t);
+  OK(lxla_wait(env, XLA(0)));
+  EQUAL(releases, 0);
+  FAULT(let_go)();
+  while (!releases) sched_yield();
+  // A plugin that refuses to call back is waited for.
+  FAULT(arm)("Event_OnReady", 1, FAULT_FAIL, LXLA_INTERNAL);
+  OK(lend(env, &t));
+  EQUAL(releases, 2);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
+static atomic_int returned;
+
+static void *lend_in_vain(void *env) {
+  lxla_tensor t = none;
+  REFUSED(lend(*(lxla_env *)env, &t), LXLA_RESOURCE_EXHAUSTED, PLANTED);
+  EQUAL(t.id, 0);
+  // The memory is the caller's again: the plugin must not hold it.
+  EQUAL(FAULT(held)(), 0);
+  returned = 1;
+  return NULL;
+}
+
+TEST(a_call_that_cannot_borrow_returns_when_the_plugin_has_copied_the_memory) {
+  lxla_env env = fault_env();
+  RELEASE(one(env, 1));
+  releases = 0;
+  // The first copy lingers; the second one, into a buffer of the plugin's own, fails.
+  FAULT(arm)("Event_OnReady", 1, FAULT_LINGER, 0);
+  FAULT(arm)("Client_BufferFromHostBuffer", 2, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  pthread_t thread;
+  const int transfers = FAULT(calls)("Client_BufferFromHostBuffer");
+  if (pthread_create(&thread, NULL, lend_in_vain, &env) != 0) FAIL("no thread");
+  while (FAULT(calls)("Client_BufferFromHostBuffer") < transfers + 2) sched_yield();
+  EQUAL(FAULT(held)(), 1);
+  EQUAL(returned, 0);
+  FAULT(let_go)();
+  pthread_join(thread, NULL);
+  EQUAL(returned, 1);
+  EQUAL(releases, 0);
   OK(lxla_env_release(env));
 }

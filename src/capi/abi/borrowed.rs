@@ -8,15 +8,12 @@ use crate::types::SharedBytes;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Maximum time for which [`wait_until_unused`] waits.
-const COPY_LIMIT: Duration = Duration::from_secs(10);
-
-/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it.
+/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it. There
+/// is no limit: the caller may free the memory once the call has returned.
 pub fn wait_until_unused<T>(memory: &Arc<T>) {
-    let start = Instant::now();
-    while Arc::strong_count(memory) > 1 && start.elapsed() < COPY_LIMIT {
+    while Arc::strong_count(memory) > 1 {
         std::thread::sleep(Duration::from_micros(100));
     }
 }

@@ -210,7 +210,12 @@ impl Engine for PjrtEngine {
         let (buffer, done) =
             self.buffer_from_host(device, ty, bytes, sys::PJRT_HostBufferSemantics_kImmutableZeroCopy)?;
         // The memory is kept alive even if the plugin copies it, because the copy may be asynchronous.
-        done.keep_until_ended(memory.clone());
+        if done.keep_until_ended(memory.clone()).is_err() {
+            // Nothing tells when a buffer on the memory is no longer used: it is freed, and its last use awaited.
+            drop(buffer);
+            let _ = done.wait();
+            return Ok(None);
+        }
         let is_shared = buffer.host_pointer() == Some(bytes.as_ptr());
         Ok(is_shared.then(|| Arc::new(buffer) as Arc<dyn Buffer>))
     }

@@ -50,15 +50,18 @@ struct Kept {
 }
 
 impl Event {
-    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback.
-    pub fn keep_until_ended(self, memory: Arc<dyn SharedBytes>) {
+    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback; at once, with
+    /// an error, if the plugin does not accept the callback.
+    pub fn keep_until_ended(&self, memory: Arc<dyn SharedBytes>) -> Result<()> {
         let kept = Box::into_raw(Box::new(Kept { api: self.api, _memory: memory }));
         let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);
         args.event = self.raw;
         args.callback = Some(let_go);
         args.user_arg = kept.cast();
-        // If the plugin does not accept the callback, the memory is leaked, because the end of its use is unknown.
-        let _ = call!(self.api, PJRT_Event_OnReady, args);
+        call!(self.api, PJRT_Event_OnReady, args).inspect_err(|_| {
+            // SAFETY: the box from above, which the plugin does not pass to a callback that it refused.
+            drop(unsafe { Box::from_raw(kept) });
+        })
     }
 }
 
