@@ -29,6 +29,35 @@ pub fn shortcut(op: Op, ty: &TensorType, operands: &[&Array]) -> Option<Result<A
     }
 }
 
+/// `log10(2^n (1 + f))`, for `f` from [`fast::fraction`], with an error below 1.3 ulp.
+#[inline(always)]
+fn log10_single(n: f32, f: f32) -> f32 {
+    /// log10(2) as a sum of two.
+    const LOG10_2: [f32; 2] = [0.301_025_4, 4.605_039e-6];
+    /// Coefficients of `(log10(1 + f) - f log10(e)) / f^2`.
+    const REST: [f32; 9] = [
+        -0.217_147_19,
+        0.144_764_8,
+        -0.108_580_49,
+        0.086_867_47,
+        -0.072_132_33,
+        0.061_590_89,
+        -0.057_513_576,
+        0.056_043_215,
+        -0.033_100_91,
+    ];
+    let rest = (f * f).mul_add(fast::polynomial(f, REST), n * LOG10_2[1]);
+    n.mul_add(LOG10_2[0], f.mul_add(std::f32::consts::LOG10_E, rest))
+}
+
+/// Like [`log10_single`], for `f` from [`fast64::fraction`].
+#[inline(always)]
+fn log10_double(n: f64, f: f64) -> f64 {
+    /// log10(2) as a sum of two.
+    const LOG10_2: [f64; 2] = [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13];
+    n.mul_add(LOG10_2[0], fast64::ln_of_fraction(f).mul_add(std::f64::consts::LOG10_E, n * LOG10_2[1]))
+}
+
 /// A kernel that computes a function. The function is called in a closure: its own implementation of `Fn` would not
 /// always be inlined into the loop, which then is not vectorized.
 macro_rules! each {
@@ -62,7 +91,7 @@ macro_rules! kernels {
     ($name:ident, $T:ident, $I:ident, $fast:ident {
         exp: $exp:ident,
         sinh: $polynomial:ident, $count:literal, $sinh:expr,
-        log10_2: $log10_2:expr,
+        log10: $log10:ident,
         ln_1p_of_positive: $ln_of_positive:ident,
         far: $far:expr,
         hypot: $hypot:expr,
@@ -72,8 +101,6 @@ macro_rules! kernels {
 
             /// Coefficients of `(sinh x - x) / x^3`, a polynomial in `x^2`.
             const SINH: [$T; $count] = $sinh;
-            /// log10(2) as a sum of two.
-            const LOG10_2: [f64; 2] = $log10_2;
 
             pub fn of_one(function: UnaryFunction) -> Option<Kernel1<$T, $T>> {
                 use UnaryFunction::*;
@@ -120,9 +147,7 @@ macro_rules! kernels {
                 #[inline(always)]
                 move |x| {
                     let (n, f) = split(x);
-                    let n = n.into() as $T;
-                    let [high, low] = LOG10_2.map(|part| part as $T);
-                    n.mul_add(high, $fast::ln_of_fraction(f).mul_add(std::$T::consts::LOG10_E, n * low))
+                    $log10(n.into() as $T, f)
                 }
             }
 
@@ -208,7 +233,7 @@ kernels! {
     single, f32, i32, fast {
         exp: exp,
         sinh: polynomial, 4, [0.166_666_67, 0.008_333_34, 0.000_198_381_02, 2.806_280_3e-6],
-        log10_2: [0.301_025_390_625, 4.605_038_981_195_214e-6],
+        log10: log10_single,
         ln_1p_of_positive: ln_1p_of_positive,
         far: 1e9,
         hypot: Some(each_pair!(roots::hypot)),
@@ -226,7 +251,7 @@ kernels! {
             1.605_767_962_380_163_8e-10,
             7.746_178_593_018_827e-13,
         ],
-        log10_2: [0.301_029_995_663_839_14, 1.420_502_322_726_61e-13],
+        log10: log10_double,
         ln_1p_of_positive: ln_1p,
         far: 1e18,
         hypot: None,

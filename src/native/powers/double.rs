@@ -4,7 +4,6 @@ use super::super::fast::{EXPONENTIAL, ROUND_64, polynomial64};
 use super::super::fast64::fraction;
 use super::super::wide::widest;
 use super::super::writer::Writer;
-use super::Base;
 
 /// Largest absolute exponent of 2 that is computed; the results of larger ones are infinite or 0.
 const MOST_EXPONENT: f64 = 1200.0;
@@ -24,20 +23,6 @@ const LOGARITHM: [f64; 8] = [
 const THIRD: [f64; 2] = [0.333_333_333_333_333_3, 1.850_371_707_708_594e-17];
 const TWO_LOG2_E: [f64; 2] = [2.885_390_081_777_926_8, 4.071_054_748_074_782e-17];
 const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
-
-impl Base for f64 {
-    type Block<const N: usize> = Block<N>;
-    const LANES: usize = 8;
-    const ONE: f64 = 1.0;
-
-    fn is_ordinary(x: f64, y: f64) -> bool {
-        (f64::MIN_POSITIVE..f64::INFINITY).contains(&x) && y.abs() < f64::INFINITY
-    }
-
-    fn power(x: f64, y: f64) -> f64 {
-        x.powf(y)
-    }
-}
 
 /// Intermediate results of a block of pairs.
 pub struct Block<const N: usize> {
