@@ -194,6 +194,24 @@ LIMITED(h7_sorts_take_as_much_memory_as_their_arrays) {
   OK(lxla_env_release(env));
 }
 
+// Formulas and programs of floats are evaluated in blocks, on several threads.
+LIMITED(h7_functions_are_refused_without_memory) {
+  enum { N = 4 << 20 };
+  lxla_env env = new_env();
+  lxla_tensor x = full(env, cpu, N, 0), out;
+  LADDER(1, 3, lxla_special(LXLA_SPECIAL_ERF, x, &out));
+  all_are(out, N, 0);
+  RELEASE(out);
+  LADDER(1, 3, lxla_activation(LXLA_ACTIVATION_MISH, x, &out));
+  all_are(out, N, 0);
+  RELEASE(out);
+  lxla_tensor half;
+  OK(lxla_convert(x, LXLA_DTYPE_F16, &half));
+  LADDER(1, 3, lxla_activation(LXLA_ACTIVATION_GELU, half, &out));
+  RELEASE(half, out, x);
+  OK(lxla_env_release(env));
+}
+
 // Makes tensors by `make` of the last one until there is no memory, and checks that all of them are still there.
 static void until_exhausted(lxla_env env, lxla_tensor first, lxla_status (*make)(lxla_tensor, lxla_tensor *),
                             size_t megabytes) {

@@ -6,6 +6,7 @@ use super::writer::Writer;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::types::{DType, SharedBytes, TensorType};
+use parking_lot::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -40,6 +41,9 @@ const PIECE_BYTES: usize = 1 << 18;
 
 /// Function that writes a range of elements. A trait object, so that the callers are compiled once per element type.
 pub(super) type Fill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) + Sync + 'a;
+
+/// Like [`Fill`], for elements that may be partly written if it fails.
+pub(super) type TryFill<'a, T> = dyn Fn(Range<usize>, &mut Writer<T>) -> Result<()> + Sync + 'a;
 
 /// Elements of one dtype and shape in host memory, aligned to the size of an element. Immutable and shared: a clone is
 /// another reference.
@@ -223,24 +227,6 @@ impl Array {
         })
     }
 
-    /// Like [`Array::write`] for a `fill` that can fail; the elements may then be partly written, and the error is
-    /// returned.
-    pub(super) fn try_write<T: Element>(
-        ty: &TensorType,
-        fill: impl FnOnce(&mut Writer<T>) -> Result<()>,
-    ) -> Result<Array> {
-        let mut outcome = Ok(());
-        let array = Array::make::<T>(ty, |slots| {
-            let mut writer = Writer::new(slots);
-            outcome = fill(&mut writer);
-            if outcome.is_err() {
-                writer.repeat(T::zeroed(), writer.remaining());
-            }
-            writer.finish();
-        })?;
-        outcome.map(|()| array)
-    }
-
     /// Like [`Array::write`] in pieces of at most `size` elements, which are distributed over threads: `fill` is given
     /// the range of elements to write.
     pub(super) fn write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &Fill<T>) -> Result<Array> {
@@ -260,8 +246,22 @@ impl Array {
     /// Like [`Array::write_pieces`], with a piece size for operations that visit each element once; small arrays are
     /// one piece.
     pub(super) fn write_elementwise<T: Element>(ty: &TensorType, fill: &Fill<T>) -> Result<Array> {
-        let size = if ty.size_bytes() < PARALLEL_BYTES { usize::MAX } else { PIECE_BYTES / size_of::<T>() };
-        Array::write_pieces(ty, size, fill)
+        Array::write_pieces(ty, elementwise_piece::<T>(ty), fill)
+    }
+
+    /// Like [`Array::write_pieces`] for a `fill` that can fail, on several threads at once: one of the errors is returned.
+    pub(super) fn try_write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &TryFill<T>) -> Result<Array> {
+        let failure: Mutex<Option<Error>> = Mutex::new(None);
+        let made = Array::write_pieces(ty, size, &|range, out| {
+            if let Err(error) = fill(range, out) {
+                *failure.lock() = Some(error);
+                out.repeat(T::zeroed(), out.remaining());
+            }
+        })?;
+        match failure.into_inner() {
+            Some(error) => Err(error),
+            None => Ok(made),
+        }
     }
 
     /// Like [`Array::write`], byte by byte.
@@ -365,6 +365,11 @@ fn is_aligned(address: *const u8, dtype: DType) -> bool {
     address.addr().is_multiple_of(dtype.size_bytes())
 }
 
+/// Number of elements of a piece for operations that visit each element once.
+pub(super) fn elementwise_piece<T>(ty: &TensorType) -> usize {
+    if ty.size_bytes() < PARALLEL_BYTES { usize::MAX } else { PIECE_BYTES / size_of::<T>() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,6 +388,24 @@ mod tests {
             assert!(array.bytes().iter().all(|&byte| byte == 7));
         }
         assert!(Array::from_bytes(&ty, &data[1..]).is_err());
+    }
+
+    #[test]
+    fn pieces_that_fail_on_several_threads_are_one_error() {
+        let ty = TensorType::new(DType::S64, &[64]);
+        let made = |fails: fn(usize) -> bool| {
+            Array::try_write_pieces(&ty, 4, &|range, out: &mut Writer<i64>| {
+                out.repeat(7, 1);
+                if fails(range.start) {
+                    return Err(error!(ResourceExhausted, "no memory for {}", range.start));
+                }
+                out.repeat(7, out.remaining());
+                Ok(())
+            })
+        };
+        assert_eq!(made(|_| false).unwrap().elements::<i64>(), [7; 64]);
+        assert!(made(|start| start == 60).unwrap_err().message.contains("no memory for 60"));
+        assert_eq!(made(|_| true).unwrap_err().code, error::Code::ResourceExhausted);
     }
 
     #[test]

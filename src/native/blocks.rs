@@ -2,9 +2,8 @@
 
 use super::array::Array;
 use super::element::by_width;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::types::TensorType;
-use parking_lot::Mutex;
 
 /// Number of elements of a block: several blocks fit in the L1 cache, and an operation on one takes several times as long as
 /// the call.
@@ -24,26 +23,16 @@ pub fn in_blocks(
     if count <= BLOCK {
         return function(operands, count as i64);
     }
-    let failure: Mutex<Option<Error>> = Mutex::new(None);
     let piece = if count < PARALLEL { usize::MAX } else { 4 * BLOCK };
-    let made = by_width!(ty.dtype, T => Array::write_pieces::<T>(ty, piece, &|range, out| {
+    by_width!(ty.dtype, T => Array::try_write_pieces::<T>(ty, piece, &|range, out| {
         let end = range.end;
         for start in range.step_by(BLOCK) {
             let length = BLOCK.min(end - start);
-            let made = operands.iter().map(|x| part(x, start, length)).collect::<Result<Vec<Array>>>();
-            match made.and_then(|parts| function(&parts, length as i64)) {
-                Ok(block) => out.copy(block.elements()),
-                Err(error) => {
-                    *failure.lock() = Some(error);
-                    out.repeat(bytemuck::Zeroable::zeroed(), length);
-                }
-            }
+            let parts = operands.iter().map(|x| part(x, start, length)).collect::<Result<Vec<Array>>>()?;
+            out.copy(function(&parts, length as i64)?.elements());
         }
-    }))?;
-    match failure.into_inner() {
-        Some(error) => Err(error),
-        None => Ok(made),
-    }
+        Ok(())
+    }))
 }
 
 /// A part of a vector.

@@ -68,7 +68,7 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
         let image = &x[(image + group % groups.batch * images) * image_size..][..image_size];
         &image[group % groups.feature * (image_size / groups.feature)..][..image_size / groups.feature]
     };
-    Array::try_write::<T>(ty, |out| {
+    Array::try_write_pieces::<T>(ty, usize::MAX, &|_, out| {
         let all = out.repeat_mut(T::zeroed(), ty.elements());
         if all.is_empty() {
             return Ok(());

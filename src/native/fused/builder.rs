@@ -257,7 +257,8 @@ impl<T: Lane> Builder<T> {
     /// Replaces the elements of `x` for which a comparison with `scalar` holds by `by`.
     fn replace(&mut self, op: CompareOp, x: Value, scalar: T, by: T) -> Option<Value> {
         if let (CompareOp::Ge, Form::Raised(of, least, low)) = (op, &self.nodes[x.index].form) {
-            let (of, bounds) = (Value { index: *of, ..x }, [(*least, *low), (scalar, by)]);
+            let low = if *low >= scalar { by } else { *low };
+            let (of, bounds) = (Value { index: *of, ..x }, [(*least, low), (scalar, by)]);
             return self.push(x.class, Work::Clip(bounds), &[of]);
         }
         let made = self.push(x.class, Work::Replace(lane::replace(op, false), scalar, by.bits()), &[x])?;

@@ -20,6 +20,9 @@ pub type SelectIf<T, B> = fn(&[T], T, [&[B]; 2], &mut Writer<B>);
 /// Replaces elements by a comparison with a constant.
 pub type Replace<T, B> = fn(&[T], &[B], T, B, &mut Writer<B>);
 
+/// Bounds from below and from above, each with what replaces the elements at or beyond it.
+pub type Bounds<T> = [(T, T); 2];
+
 /// The unsigned integer with the width of a float: the type of masks, all of whose bits are equal, and of integers of
 /// either sign.
 pub trait Word: Integer + PartialOrd + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
@@ -59,6 +62,20 @@ pub trait Lane: Real {
     fn of_two(function: BinaryFunction) -> Option<Kernel2<Self, Self>>;
 }
 
+/// The kernel of a comparison: what a macro makes of its operator.
+macro_rules! by_comparison {
+    ($op:expr, $kernel:ident $(, $more:tt)?) => {
+        match $op {
+            CompareOp::Eq => $kernel!(== $(, $more)?),
+            CompareOp::Ne => $kernel!(!= $(, $more)?),
+            CompareOp::Lt => $kernel!(< $(, $more)?),
+            CompareOp::Le => $kernel!(<= $(, $more)?),
+            CompareOp::Gt => $kernel!(> $(, $more)?),
+            CompareOp::Ge => $kernel!(>= $(, $more)?),
+        }
+    };
+}
+
 macro_rules! lane {
     ($T:ident, $Bits:ident, $Signed:ident, $module:ident, $to_signed:expr) => {
         impl Lane for $T {
@@ -74,19 +91,12 @@ macro_rules! lane {
             }
 
             fn integer_test(op: CompareOp, signed: bool) -> Kernel2<$Bits, $Bits> {
-                use CompareOp::*;
-                match op {
-                    Eq => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a == b)),
-                    Ne => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a != b)),
-                    Lt if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>((a as $Signed) < b as $Signed)),
-                    Le if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed <= b as $Signed)),
-                    Gt if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed > b as $Signed)),
-                    Ge if signed => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a as $Signed >= b as $Signed)),
-                    Lt => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a < b)),
-                    Le => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a <= b)),
-                    Gt => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a > b)),
-                    Ge => |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>(a >= b)),
-                }
+                macro_rules! tested {
+                                    ($op:tt, $I:ident) => {
+                                        |a, b, out| out.compute_two(a, b, |a, b| mask::<$T>((a as $I) $op (b as $I)))
+                                    };
+                                }
+                if signed { by_comparison!(op, tested, $Signed) } else { by_comparison!(op, tested, $Bits) }
             }
 
             fn of_integers(signed: bool) -> Kernel1<$Bits, $T> {
@@ -156,119 +166,61 @@ pub fn zip<T: Lane>(op: BinaryOp) -> Option<Kernel2<T, T>> {
 
 /// Loop of an operation on an operand and a constant, which may be on the left; None if it has none.
 pub fn with_scalar<T: Lane>(op: BinaryOp, on_left: bool) -> Option<WithScalar<T, T>> {
+    macro_rules! with {
+        ($x:ident, $c:ident => $value:expr) => {
+            |$x, $c, out| {
+                out.compute(
+                    $x,
+                    #[inline(always)]
+                    |$x| $value,
+                )
+            }
+        };
+    }
     use BinaryOp::*;
     Some(match (op, on_left) {
-        (Add, _) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.plus(c),
-            )
-        },
-        (Multiply, _) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.times(c),
-            )
-        },
-        (Subtract, false) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.minus(c),
-            )
-        },
-        (Subtract, true) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| c.minus(x),
-            )
-        },
-        (Divide, false) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.over(c),
-            )
-        },
-        (Divide, true) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| c.over(x),
-            )
-        },
-        (Maximum, false) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.greater(c),
-            )
-        },
-        (Maximum, true) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| c.greater(x),
-            )
-        },
-        (Minimum, false) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| x.smaller(c),
-            )
-        },
-        (Minimum, true) => |x, c, out| {
-            out.compute(
-                x,
-                #[inline(always)]
-                |x| c.smaller(x),
-            )
-        },
+        (Add, _) => with!(x, c => x.plus(c)),
+        (Multiply, _) => with!(x, c => x.times(c)),
+        (Subtract, false) => with!(x, c => x.minus(c)),
+        (Subtract, true) => with!(x, c => c.minus(x)),
+        (Divide, false) => with!(x, c => x.over(c)),
+        (Divide, true) => with!(x, c => c.over(x)),
+        (Maximum, false) => with!(x, c => x.greater(c)),
+        (Maximum, true) => with!(x, c => c.greater(x)),
+        (Minimum, false) => with!(x, c => x.smaller(c)),
+        (Minimum, true) => with!(x, c => c.smaller(x)),
         _ => return None,
     })
 }
 
 /// Comparison to a mask.
 pub fn test<T: Lane>(op: CompareOp) -> Kernel2<T, T::Bits> {
-    use CompareOp::*;
-    match op {
-        Eq => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a == b)),
-        Ne => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a != b)),
-        Lt => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a < b)),
-        Le => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a <= b)),
-        Gt => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a > b)),
-        Ge => |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a >= b)),
+    macro_rules! tested {
+        ($op:tt) => {
+            |a, b, out| out.compute_two(a, b, |a, b| mask::<T>(a $op b))
+        };
     }
+    by_comparison!(op, tested)
 }
 
 /// Comparison with a constant to a mask.
 pub fn test_scalar<T: Lane>(op: CompareOp) -> WithScalar<T, T::Bits> {
-    use CompareOp::*;
-    match op {
-        Eq => |x, c, out| out.compute(x, |x| mask::<T>(x == c)),
-        Ne => |x, c, out| out.compute(x, |x| mask::<T>(x != c)),
-        Lt => |x, c, out| out.compute(x, |x| mask::<T>(x < c)),
-        Le => |x, c, out| out.compute(x, |x| mask::<T>(x <= c)),
-        Gt => |x, c, out| out.compute(x, |x| mask::<T>(x > c)),
-        Ge => |x, c, out| out.compute(x, |x| mask::<T>(x >= c)),
+    macro_rules! tested {
+        ($op:tt) => {
+            |x, c, out| out.compute(x, |x| mask::<T>(x $op c))
+        };
     }
+    by_comparison!(op, tested)
 }
 
 /// Comparison with a constant to pred.
 pub fn test_scalar_to_preds<T: Lane>(op: CompareOp) -> WithScalar<T, u8> {
-    use CompareOp::*;
-    match op {
-        Eq => |x, c, out| out.compute(x, |x| u8::from(x == c)),
-        Ne => |x, c, out| out.compute(x, |x| u8::from(x != c)),
-        Lt => |x, c, out| out.compute(x, |x| u8::from(x < c)),
-        Le => |x, c, out| out.compute(x, |x| u8::from(x <= c)),
-        Gt => |x, c, out| out.compute(x, |x| u8::from(x > c)),
-        Ge => |x, c, out| out.compute(x, |x| u8::from(x >= c)),
+    macro_rules! tested {
+        ($op:tt) => {
+            |x, c, out| out.compute(x, |x| u8::from(x $op c))
+        };
     }
+    by_comparison!(op, tested)
 }
 
 /// Whether the magnitude is a constant, as pred.
@@ -284,22 +236,18 @@ pub fn sign_bits<B: Word>(x: &[B], out: &mut Writer<u8>) {
 
 /// Selection by a comparison with a constant.
 pub fn select_if<T: Lane>(op: CompareOp) -> SelectIf<T, T::Bits> {
-    use CompareOp::*;
-    match op {
-        Eq => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x == c), a, b)),
-        Ne => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x != c), a, b)),
-        Lt => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x < c), a, b)),
-        Le => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x <= c), a, b)),
-        Gt => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x > c), a, b)),
-        Ge => |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x >= c), a, b)),
+    macro_rules! selected {
+        ($op:tt) => {
+            |x, c, [a, b], out| out.compute_three(x, a, b, |x, a, b| blend(mask::<T>(x $op c), a, b))
+        };
     }
+    by_comparison!(op, selected)
 }
 
 /// Replaces the elements for which a comparison with a constant holds, or with `is_kept` those for which it does not.
 /// The elements are passed as floats and as bits.
 pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T, T::Bits> {
-    use CompareOp::*;
-    macro_rules! by {
+    macro_rules! replaced {
         ($op:tt) => {
             if is_kept {
                 |x, bits, c, by, out| out.compute_two(x, bits, |x, bits| blend(mask::<T>(x $op c), bits, by))
@@ -308,26 +256,14 @@ pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T, T::Bits> {
             }
         };
     }
-    match op {
-        Eq => by!(==),
-        Ne => by!(!=),
-        Lt => by!(<),
-        Le => by!(<=),
-        Gt => by!(>),
-        Ge => by!(>=),
-    }
+    by_comparison!(op, replaced)
 }
 
-/// Replaces the elements at or below a bound, then those at or above another one.
-pub fn clip<T: Lane>(x: &[T], [(least, low), (most, high)]: [(T, T); 2], out: &mut Writer<T>) {
-    out.compute(
-        x,
-        #[inline(always)]
-        |x| {
-            let raised = if x <= least { low } else { x };
-            if raised >= most { high } else { raised }
-        },
-    );
+/// Replaces the elements at or below a bound, and those at or above another one. The elements are passed as floats and as
+/// bits.
+pub fn clip<T: Lane>(x: &[T], bits: &[T::Bits], [(least, low), (most, high)]: Bounds<T>, out: &mut Writer<T::Bits>) {
+    let (low, high) = (low.bits(), high.bits());
+    out.compute_two(x, bits, |x, bits| blend(mask::<T>(x <= least), low, blend(mask::<T>(x >= most), high, bits)));
 }
 
 /// Selection by a mask.

@@ -1,16 +1,15 @@
 //! Evaluation of a function, block by block.
 
-use super::super::array::Array;
+use super::super::array::{Array, elementwise_piece};
 use super::super::element::Element;
 use super::super::writer::Writer;
 use super::lane::{self, Lane};
 use super::polynomial::polynomial;
 use super::step::{Class, Place, Step, Work};
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::types::TensorType;
 use bytemuck::{Pod, Zeroable};
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -126,21 +125,11 @@ impl<T: Lane> Fused<T> {
     }
 
     fn evaluate_as<O: Element>(&self, ty: &TensorType, inputs: &[&Array]) -> Result<Array> {
-        let failure: Mutex<Option<Error>> = Mutex::new(None);
-        let fill = |range: Range<usize>, out: &mut Writer<O>| {
-            if let Err(error) = self.fill(inputs, range, out) {
-                *failure.lock() = Some(error);
-                out.repeat(O::zeroed(), out.remaining());
-            }
+        let piece = match ty.elements() {
+            count if self.steps.len() < MANY_STEPS || count < PARALLEL => elementwise_piece::<O>(ty),
+            _ => PIECE,
         };
-        let made = match ty.elements() {
-            count if self.steps.len() < MANY_STEPS || count < PARALLEL => Array::write_elementwise(ty, &fill),
-            _ => Array::write_pieces(ty, PIECE, &fill),
-        };
-        match failure.into_inner() {
-            Some(error) => Err(error),
-            None => made,
-        }
+        Array::try_write_pieces::<O>(ty, piece, &|range, out| self.fill(inputs, range, out))
     }
 
     /// Writes the result for a range of elements.
@@ -193,7 +182,9 @@ impl<T: Lane> Step<T> {
             Work::Replace(kernel, scalar, by) => {
                 block.write(to, |from, out| kernel(from.of(at(0)), from.of(at(0)), *scalar, *by, out));
             }
-            Work::Clip(bounds) => block.write(to, |from, out| lane::clip::<T>(from.of(at(0)), *bounds, out)),
+            Work::Clip(bounds) => {
+                block.write(to, |from, out| lane::clip::<T>(from.of(at(0)), from.of(at(0)), *bounds, out));
+            }
             Work::SignBits => block.write(to, |from, out| lane::sign_bits::<T::Bits>(from.of(at(0)), out)),
             Work::OfIntegers(kernel) => block.write(to, |from, out| kernel(from.of(at(0)), out)),
             Work::OfPreds => block.write(to, |from, out| lane::of_preds::<T>(from.of(at(0)), out)),

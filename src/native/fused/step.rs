@@ -1,7 +1,7 @@
 //! The steps of a function.
 
 use super::super::elementwise::{Kernel1, Kernel2};
-use super::lane::{Lane, Replace, SelectIf, WithScalar};
+use super::lane::{Bounds, Lane, Replace, SelectIf, WithScalar};
 use smallvec::SmallVec;
 
 /// A step: its work, and the locations of its operands and of its result.
@@ -63,8 +63,7 @@ pub enum Work<T: Lane> {
     SelectIf(SelectIf<T, T::Bits>, T),
     /// The constants are those of the comparison and of the selection.
     Replace(Replace<T, T::Bits>, T, T::Bits),
-    /// Bounds from below and from above, each with what replaces the elements at or beyond it.
-    Clip([(T, T); 2]),
+    Clip(Bounds<T>),
     OfIntegers(Kernel1<T::Bits, T>),
     OfPreds,
     ToPreds,
