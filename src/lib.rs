@@ -21,7 +21,7 @@
 //! | [`cache`] | compiled programs in memory and on disk |
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
 //! | [`io`] | files, and arrays of other libraries |
-//! | [`mesh`] | meshes of devices, shardings, pieces of arrays |
+//! | [`mesh`], [`mlir`] | meshes of devices, shardings, pieces of arrays; modules of MLIR and their readers |
 //! | [`types`], [`metrics`], [`allocation`], [`protobuf`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; the wire format of protocol buffers; deep stacks; environment variables |
 //! | [`log`], [`call`], [`error`](mod@error) | the log callback; the ABI call of a thread; the error type |
 
@@ -47,6 +47,7 @@ mod log;
 mod lower;
 mod mesh;
 mod metrics;
+mod mlir;
 mod native;
 mod ops;
 mod protobuf;

@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["cache"],
     &["engine"],
     &["io"],
-    &["mesh"],
+    &["mesh", "mlir"],
     &["types", "metrics", "allocation", "protobuf", "stack", "variables"],
     &["log", "call"],
     &["error"],

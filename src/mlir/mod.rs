@@ -1,0 +1,13 @@
+//! Programs in MLIR: modules of the dialects in which StableHLO programs are exchanged, and their readers. What an
+//! operation means is not known here: `import` knows it.
+
+// The readers and the importer, which use all of it, come with the next commits.
+#![allow(dead_code, unused_imports)]
+
+mod attribute;
+mod module;
+mod types;
+
+pub use attribute::{Attribute, Data, Dense, Dictionary, Record};
+pub use module::{Block, Location, Module, Operation, Region, Value, Version};
+pub use types::{Element, FREE, TensorShape, Type};
