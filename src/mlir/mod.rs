@@ -5,6 +5,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod attribute;
+pub mod bytecode;
 mod module;
 mod types;
 

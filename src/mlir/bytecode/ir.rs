@@ -1,0 +1,325 @@
+//! Operations, blocks and regions.
+
+use super::bytes::Cursor;
+use super::operations::{self, OperationName, PropertyValue};
+use super::sections::{ARGUMENT_LOCATIONS, REGION_SECTIONS, USE_ORDERS, region_section};
+use super::tables::Tables;
+use super::upgrade;
+use crate::error::Result;
+use crate::mlir::{Attribute, Block, Dictionary, Location, Operation, Region, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Most levels of nested regions.
+const MOST_LEVELS: usize = 100;
+
+/// Bits of the byte that says what an operation has.
+mod has {
+    pub const ATTRIBUTES: u8 = 1;
+    pub const RESULTS: u8 = 2;
+    pub const OPERANDS: u8 = 4;
+    pub const SUCCESSORS: u8 = 8;
+    pub const REGIONS: u8 = 16;
+    pub const USE_ORDERS: u8 = 32;
+    pub const PROPERTIES: u8 = 64;
+}
+
+/// Reads operations.
+pub struct Ir<'a> {
+    tables: Tables<'a>,
+    /// Types of all values.
+    types: Vec<Arc<Type>>,
+    /// Values that may be used at the place that is read, by their numbers from `isolated` on. None is not defined yet.
+    visible: Vec<Option<Value>>,
+    /// Number of values that an operation that is isolated from those around it does not see.
+    isolated: usize,
+    /// Number in `visible` of the next value of the region that is read.
+    next: usize,
+    /// Values that were used and are not defined yet.
+    forward: FxHashSet<Value>,
+    /// Attributes of operations that were read, by the indices of name, dictionary and properties.
+    attributes: FxHashMap<(usize, Option<u64>, Option<u64>), Dictionary>,
+    /// Number of regions around the place that is read.
+    level: usize,
+}
+
+/// Reads the operations of a file, and the types of their values.
+pub fn read(tables: Tables) -> Result<(Block, Vec<Arc<Type>>)> {
+    let mut cursor = tables.file.operations;
+    let mut ir = Ir {
+        tables,
+        types: Vec::new(),
+        visible: Vec::new(),
+        isolated: 0,
+        next: 0,
+        forward: FxHashSet::default(),
+        attributes: FxHashMap::default(),
+        level: 0,
+    };
+    let block = ir.block(&mut cursor, "")?;
+    if !cursor.is_empty() {
+        return Err(cursor.error("the section of operations has bytes after the last operation"));
+    }
+    match ir.forward.is_empty() {
+        true => Ok((block, ir.types)),
+        false => Err(cursor.error("an operation uses a value that is not defined")),
+    }
+}
+
+impl<'a> Ir<'a> {
+    /// Reads a block of an operation of the name `parent`.
+    fn block(&mut self, cursor: &mut Cursor<'a>, parent: &str) -> Result<Block> {
+        let (count, has_arguments) = cursor.flagged()?;
+        let mut block = Block::default();
+        if has_arguments {
+            block.arguments = self.arguments(cursor)?;
+        }
+        block.operations.reserve(cursor.check_count(count)?.min(cursor.remaining() / 3));
+        for _ in 0..count {
+            block.operations.push(self.operation(cursor, parent)?);
+        }
+        Ok(block)
+    }
+
+    /// Reads the arguments of a block.
+    fn arguments(&mut self, cursor: &mut Cursor<'a>) -> Result<Vec<Value>> {
+        let count = cursor.count()?;
+        let mut arguments = Vec::with_capacity(count);
+        for _ in 0..count {
+            let place = *cursor;
+            let (ty, located) = match self.tables.file.format < ARGUMENT_LOCATIONS {
+                true => (cursor.varint()?, true),
+                false => cursor.flagged()?,
+            };
+            let ty = self.tables.ty(&place, ty)?;
+            arguments.push(self.define(&place, ty)?);
+            if located {
+                cursor.varint()?;
+            }
+        }
+        if self.tables.file.format >= USE_ORDERS && cursor.byte()? != 0 {
+            skip_use_orders(cursor, count)?;
+        }
+        Ok(arguments)
+    }
+
+    /// Reads an operation.
+    fn operation(&mut self, cursor: &mut Cursor<'a>, parent: &str) -> Result<Operation> {
+        let start = *cursor;
+        let name = cursor.index(self.tables.file.names.len(), "name of an operation")?;
+        let has = cursor.byte()?;
+        let location = cursor.varint()?;
+        let location = match self.tables.attribute(&start, location)? {
+            Attribute::Location(location) => location,
+            _ => Location::Unknown,
+        };
+        let attributes = (has & has::ATTRIBUTES != 0).then(|| cursor.varint()).transpose()?;
+        let properties = (has & has::PROPERTIES != 0).then(|| cursor.varint()).transpose()?;
+        let attributes = self.attributes(&start, name, attributes, properties)?;
+        let results = if has & has::RESULTS != 0 { self.result_types(cursor)? } else { SmallVec::new() };
+        let operands = if has & has::OPERANDS != 0 { self.operands(cursor)? } else { SmallVec::new() };
+        let OperationName { name, original, .. } = &self.tables.file.names[name];
+        let name = match &**original == upgrade::RETURN && parent == "func.func" {
+            true => "func.return".into(),
+            false => name.clone(),
+        };
+        if has & has::SUCCESSORS != 0 {
+            return Err(start.unimplemented(format_args!("{original} branches to another block, which is not read")));
+        }
+        if has & has::USE_ORDERS != 0 {
+            skip_use_orders(cursor, results.len())?;
+        }
+        let regions = (has & has::REGIONS != 0).then(|| cursor.flagged()).transpose()?;
+        let results = results.into_iter().map(|ty| self.define(&start, ty)).collect::<Result<_>>()?;
+        let regions = match regions {
+            Some((count, isolated)) => self.regions(cursor, count, isolated, &name)?,
+            None => Vec::new(),
+        };
+        Ok(Operation { name, operands, results, attributes, regions, location })
+    }
+
+    fn result_types(&mut self, cursor: &mut Cursor<'a>) -> Result<SmallVec<[Arc<Type>; 1]>> {
+        let count = cursor.count()?;
+        let ty = |_| {
+            let place = *cursor;
+            self.tables.ty(&place, cursor.varint()?)
+        };
+        (0..count).map(ty).collect()
+    }
+
+    fn operands(&mut self, cursor: &mut Cursor<'a>) -> Result<SmallVec<[Value; 3]>> {
+        let count = cursor.count()?;
+        (0..count).map(|_| self.operand(cursor)).collect()
+    }
+
+    /// Reads the number of a value that is used. It may be defined later, by an operation of another block.
+    fn operand(&mut self, cursor: &mut Cursor<'a>) -> Result<Value> {
+        let index = self.isolated + cursor.index(self.visible.len() - self.isolated, "value")?;
+        if let Some(value) = self.visible[index] {
+            return Ok(value);
+        }
+        let value = self.new_value(cursor, self.tables.placeholder.clone())?;
+        self.visible[index] = Some(value);
+        self.forward.insert(value);
+        Ok(value)
+    }
+
+    fn new_value(&mut self, place: &Cursor, ty: Arc<Type>) -> Result<Value> {
+        let Ok(number) = u32::try_from(self.types.len()) else {
+            return Err(place.unimplemented("more than 2^32 values are not read"));
+        };
+        self.types.push(ty);
+        Ok(Value(number))
+    }
+
+    /// Defines the next value of the region.
+    fn define(&mut self, place: &Cursor, ty: Arc<Type>) -> Result<Value> {
+        // The operations outside of all regions have no numbers.
+        if self.level == 0 {
+            return self.new_value(place, ty);
+        }
+        if self.next == self.visible.len() {
+            return Err(place.error("a region defines more values than it says"));
+        }
+        let value = match self.visible[self.next] {
+            Some(value) => {
+                self.forward.remove(&value);
+                self.types[value.0 as usize] = ty;
+                value
+            }
+            None => self.new_value(place, ty)?,
+        };
+        self.visible[self.next] = Some(value);
+        self.next += 1;
+        Ok(value)
+    }
+
+    /// Reads the regions of an operation.
+    fn regions(&mut self, cursor: &mut Cursor<'a>, count: u64, isolated: bool, parent: &str) -> Result<Vec<Region>> {
+        if self.level == MOST_LEVELS {
+            return Err(cursor.unimplemented(format_args!("more than {MOST_LEVELS} levels of regions are not read")));
+        }
+        let mut section = None;
+        if isolated && self.tables.file.format >= REGION_SECTIONS && count > 0 {
+            section = Some(region_section(cursor)?);
+        }
+        let content = section.as_mut().unwrap_or(cursor);
+        let mut regions = Vec::with_capacity(content.check_count(count)?);
+        let around = self.isolated;
+        if isolated {
+            self.isolated = self.visible.len();
+        }
+        for _ in 0..count {
+            regions.push(self.region(content, parent)?);
+        }
+        self.isolated = around;
+        match section {
+            Some(section) if !section.is_empty() => Err(section.error("a region has bytes after its last operation")),
+            _ => Ok(regions),
+        }
+    }
+
+    /// Reads a region.
+    fn region(&mut self, cursor: &mut Cursor<'a>, parent: &str) -> Result<Region> {
+        let blocks = cursor.count()?;
+        let mut region = Region::default();
+        if blocks == 0 {
+            return Ok(region);
+        }
+        let place = *cursor;
+        let values = cursor.count()?;
+        let start = self.visible.len();
+        // Each value has at least one byte of its own in the section, also those of regions around this one.
+        if values > self.tables.file.operations.remaining() - start {
+            return Err(place.error(format_args!("a region with {values} values")));
+        }
+        self.visible.resize(start + values, None);
+        let next = std::mem::replace(&mut self.next, start);
+        self.level += 1;
+        for _ in 0..blocks {
+            region.blocks.push(self.block(cursor, parent)?);
+        }
+        self.level -= 1;
+        if self.next < self.visible.len() {
+            return Err(place.error("a region defines fewer values than it says"));
+        }
+        self.next = next;
+        self.visible.truncate(start);
+        Ok(region)
+    }
+
+    /// Returns the attributes of an operation with its properties.
+    fn attributes(
+        &mut self,
+        place: &Cursor<'a>,
+        name: usize,
+        dictionary: Option<u64>,
+        properties: Option<u64>,
+    ) -> Result<Dictionary> {
+        if dictionary.is_none() && properties.is_none() {
+            return Ok(Dictionary::default());
+        }
+        if let Some(known) = self.attributes.get(&(name, dictionary, properties)) {
+            return Ok(known.clone());
+        }
+        let mut attributes = Vec::new();
+        if let Some(index) = properties {
+            self.properties(place, name, index, &mut attributes)?;
+        }
+        if let Some(index) = dictionary {
+            self.dictionary(place, index, &mut attributes)?;
+        }
+        upgrade::attributes(&self.tables.file.names[name], &mut attributes);
+        let attributes = Dictionary(attributes.into());
+        self.attributes.insert((name, dictionary, properties), attributes.clone());
+        Ok(attributes)
+    }
+
+    /// Appends the entries of a dictionary.
+    fn dictionary(&mut self, place: &Cursor, index: u64, attributes: &mut Vec<(Arc<str>, Attribute)>) -> Result<()> {
+        match self.tables.attribute(place, index)? {
+            Attribute::Dictionary(dictionary) => attributes.extend(dictionary.0.iter().cloned()),
+            _ => return Err(place.error("the attributes of an operation are not a dictionary")),
+        }
+        Ok(())
+    }
+
+    /// Appends the properties of an operation.
+    fn properties(
+        &mut self,
+        place: &Cursor<'a>,
+        name: usize,
+        index: u64,
+        attributes: &mut Vec<(Arc<str>, Attribute)>,
+    ) -> Result<()> {
+        if !self.tables.file.names[name].registered {
+            return self.dictionary(place, index, attributes);
+        }
+        let content =
+            self.tables.file.properties[place.check_index(index, self.tables.file.properties.len(), "property")?];
+        for (name, value) in operations::properties(&self.tables.file.names[name], content, self.tables.file.format)? {
+            let value = match value {
+                PropertyValue::Attribute(index) => self.tables.attribute(&content, index)?,
+                PropertyValue::Sizes(sizes) => Attribute::Integers(sizes.into()),
+            };
+            attributes.push((name, value));
+        }
+        Ok(())
+    }
+}
+
+/// Skips the order of the uses of values, of which an operation or block defines `values`.
+fn skip_use_orders(cursor: &mut Cursor, values: usize) -> Result<()> {
+    let orders = if values > 1 { cursor.count()? } else { 1 };
+    for _ in 0..orders {
+        if values > 1 {
+            cursor.varint()?;
+        }
+        let (count, _) = cursor.flagged()?;
+        for _ in 0..count {
+            cursor.varint()?;
+        }
+    }
+    Ok(())
+}

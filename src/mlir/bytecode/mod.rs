@@ -1,0 +1,59 @@
+//! Reader of MLIR bytecode: portable artifacts of StableHLO (VHLO of every version up to 1.20.0) and StableHLO's own
+//! bytecode. What is not valid is an error that names a byte of the file; reading takes no more time and memory than a
+//! small multiple of the file's size.
+
+mod builtin;
+mod bytes;
+mod dense;
+mod ir;
+mod operations;
+mod reader;
+mod sdy;
+mod sections;
+mod stablehlo;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+mod upgrade;
+mod vhlo;
+
+use super::{Module, Version};
+use crate::error;
+use crate::error::Result;
+use sections::{Dialect, File};
+use std::sync::Arc;
+use tables::Tables;
+
+/// Whether a file is MLIR bytecode, judged by its first bytes.
+pub fn is_bytecode(file: &[u8]) -> bool {
+    file.starts_with(sections::MAGIC)
+}
+
+/// Reads a module. Its large constants stay where they are in `owner`.
+pub fn read(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Module> {
+    let bytes = (*owner).as_ref();
+    let file = File::read(bytes, owner.clone())?;
+    let producer = file.producer.clone();
+    let has_vhlo = file.dialects.iter().any(|&(dialect, _)| dialect == Dialect::Vhlo);
+    let version = upgrade::version(&producer).filter(|_| has_vhlo);
+    if let Some(version) = version
+        && Version(version.0, version.1, 0) > upgrade::NEWEST
+    {
+        return Err(error!(
+            Unimplemented,
+            "MLIR bytecode: the artifact has VHLO {version}, the library reads versions up to {}",
+            upgrade::NEWEST
+        ));
+    }
+    let (mut block, types) = ir::read(Tables::read(file)?)?;
+    let (Some(mut module), true) = (block.operations.pop(), block.operations.is_empty()) else {
+        return Err(error!(InvalidArgument, "MLIR bytecode: a module was expected, not several operations or none"));
+    };
+    let body = module.regions.first_mut().and_then(|region| region.blocks.first_mut());
+    let operations = body.map(|body| std::mem::take(&mut body.operations)).unwrap_or_default();
+    match &*module.name {
+        "builtin.module" => Ok(Module { producer, version, attributes: module.attributes, operations, types }),
+        other => Err(error!(InvalidArgument, "MLIR bytecode: a module was expected, not {other}")),
+    }
+}

@@ -1,0 +1,316 @@
+//! Reads the encoding of one attribute or type.
+
+use super::bytes::Cursor;
+use super::dense;
+use super::tables::{Extent, Found, MOST_LEVELS, MOST_PARTS, Reference, State, Tables};
+use crate::error::{Error, Result};
+use crate::mlir::{Attribute, Dictionary, Element, Location, Record, Type};
+use crate::types::{DType, Kind};
+use std::sync::Arc;
+
+/// Most bytes of the text of a type that is kept as text.
+pub const MOST_BYTES_OF_A_TYPE: usize = 4096;
+
+/// A place in the encoding of an attribute or type. Reads placeholders for attributes and types that are not decoded
+/// yet, and collects them.
+pub struct Reader<'a, 't> {
+    tables: &'t Tables<'a>,
+    cursor: Cursor<'a>,
+    missing: Vec<Reference>,
+    extent: Extent,
+}
+
+impl<'a, 't> Reader<'a, 't> {
+    /// Creates a reader of an entry.
+    pub fn new(tables: &'t Tables<'a>, cursor: Cursor<'a>) -> Reader<'a, 't> {
+        Reader { tables, cursor, missing: Vec::new(), extent: Extent { depth: 0, count: 1 } }
+    }
+
+    /// Ends the decoding. Whatever was decoded, or the error, is dropped if placeholders were read.
+    pub fn finish<T>(self, value: Result<T>) -> Result<(State<T>, Vec<Reference>)> {
+        if !self.missing.is_empty() {
+            return Ok((State::Open, self.missing));
+        }
+        let value = value?;
+        if !self.cursor.is_empty() {
+            return Err(self.error("an attribute or type has bytes after its end"));
+        }
+        if self.extent.depth > MOST_LEVELS || self.extent.count > MOST_PARTS {
+            return Err(self.error("an attribute or type is nested too deeply"));
+        }
+        Ok((State::Read(value, self.extent), self.missing))
+    }
+
+    /// The tables of the file.
+    pub fn tables(&self) -> &'t Tables<'a> {
+        self.tables
+    }
+
+    /// Creates an error that names the place.
+    pub fn error(&self, message: impl std::fmt::Display) -> Error {
+        self.cursor.error(message)
+    }
+
+    /// Creates an error for something valid that the library does not read.
+    pub fn unimplemented(&self, what: impl std::fmt::Display) -> Error {
+        self.cursor.unimplemented(format_args!("{what} is not read"))
+    }
+
+    /// The place in the file.
+    pub fn cursor(&mut self) -> &mut Cursor<'a> {
+        &mut self.cursor
+    }
+
+    /// Reads an unsigned integer.
+    pub fn varint(&mut self) -> Result<u64> {
+        self.cursor.varint()
+    }
+
+    /// Reads a signed integer.
+    pub fn svarint(&mut self) -> Result<i64> {
+        self.cursor.svarint()
+    }
+
+    /// Reads a list.
+    pub fn list<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let count = self.cursor.count()?;
+        (0..count).map(|_| element(self)).collect()
+    }
+
+    /// Reads a list of signed integers.
+    pub fn integers(&mut self) -> Result<Vec<i64>> {
+        self.list(Reader::svarint)
+    }
+
+    /// Reads a list of signed integers as an attribute.
+    pub fn integers_attribute(&mut self) -> Result<Attribute> {
+        Ok(Attribute::Integers(self.integers()?.into()))
+    }
+
+    /// Reads a signed integer as an attribute.
+    pub fn integer_attribute(&mut self) -> Result<Attribute> {
+        Ok(integer(self.svarint()?))
+    }
+
+    /// Reads a truth value of one byte.
+    pub fn bool(&mut self) -> Result<bool> {
+        match self.cursor.byte()? {
+            value @ 0..=1 => Ok(value == 1),
+            value => Err(self.error(format_args!("a truth value is 0 or 1, not {value}"))),
+        }
+    }
+
+    /// Reads a reference to an attribute.
+    pub fn attribute(&mut self) -> Result<Attribute> {
+        let place = self.cursor;
+        let index = self.varint()?;
+        self.attribute_at(place, index)
+    }
+
+    /// Reads a reference to an attribute that may be absent.
+    pub fn optional_attribute(&mut self) -> Result<Option<Attribute>> {
+        let place = self.cursor;
+        match self.cursor.flagged()? {
+            (index, true) => self.attribute_at(place, index).map(Some),
+            (_, false) => Ok(None),
+        }
+    }
+
+    fn attribute_at(&mut self, place: Cursor<'a>, index: u64) -> Result<Attribute> {
+        match self.tables.decoded_attribute(&place, index)? {
+            Found::Value(attribute, extent) => {
+                self.add(extent);
+                Ok(attribute.clone())
+            }
+            Found::Missing(reference) => {
+                self.missing.push(reference);
+                Ok(Attribute::Unit)
+            }
+        }
+    }
+
+    fn add(&mut self, part: Extent) {
+        self.extent.depth = self.extent.depth.max(part.depth + 1);
+        self.extent.count = self.extent.count.saturating_add(part.count);
+    }
+
+    /// Reads a list of references to attributes as an attribute.
+    pub fn array(&mut self) -> Result<Attribute> {
+        Ok(Attribute::Array(self.list(Reader::attribute)?.into()))
+    }
+
+    /// Reads a reference to a string attribute.
+    pub fn name(&mut self) -> Result<Arc<str>> {
+        match self.attribute()? {
+            Attribute::String(bytes) => Ok(self.tables.interned(&String::from_utf8_lossy(&bytes))),
+            _ if !self.missing.is_empty() => Ok(self.tables.interned("")),
+            other => Err(self.error(format_args!("a string was expected, not {}", kind(&other)))),
+        }
+    }
+
+    /// Reads a reference to a location. A location below [`MOST_LEVELS`] others is dropped, and one of too many parts.
+    pub fn location(&mut self) -> Result<Location> {
+        let before = self.extent;
+        let attribute = self.attribute()?;
+        if self.extent.depth >= MOST_LEVELS || self.extent.count > MOST_PARTS / 4 {
+            self.extent = before;
+            return Ok(Location::Unknown);
+        }
+        match attribute {
+            Attribute::Location(location) => Ok(location),
+            _ => Ok(Location::Unknown),
+        }
+    }
+
+    /// Reads a reference to a type.
+    pub fn ty(&mut self) -> Result<Arc<Type>> {
+        let place = self.cursor;
+        let index = self.varint()?;
+        match self.tables.decoded_type(&place, index)? {
+            Found::Value(ty, extent) => {
+                self.add(extent);
+                Ok(ty.clone())
+            }
+            Found::Missing(reference) => {
+                self.missing.push(reference);
+                Ok(self.tables.placeholder.clone())
+            }
+        }
+    }
+
+    /// Reads a list of references to types.
+    pub fn types(&mut self) -> Result<Vec<Arc<Type>>> {
+        self.list(Reader::ty)
+    }
+
+    /// Reads a reference to a type as an attribute.
+    pub fn type_attribute(&mut self) -> Result<Attribute> {
+        Ok(Attribute::Type(self.ty()?))
+    }
+
+    /// Reads a reference to the type of an element.
+    pub fn element(&mut self) -> Result<Element> {
+        match &*self.ty()? {
+            Type::Scalar(element) => Ok(element.clone()),
+            Type::Other(text) => Ok(Element::Other(text.clone())),
+            _ => Err(self.error("the type of an element was expected, not one of tensors, functions or tuples")),
+        }
+    }
+
+    /// Reads the index of a string.
+    pub fn string(&mut self) -> Result<&'a [u8]> {
+        let strings = &self.tables.file.strings;
+        Ok(strings[self.cursor.index(strings.len(), "string")?])
+    }
+
+    /// Reads the index of a string as an attribute.
+    pub fn string_attribute(&mut self) -> Result<Attribute> {
+        Ok(Attribute::String(self.string()?.into()))
+    }
+
+    /// Reads an integer of a known number of bits; those above are 0.
+    pub fn bits(&mut self, bits: u32) -> Result<u64> {
+        match bits {
+            0..=8 => Ok(u64::from(self.cursor.byte()?) & ((1 << bits) - 1)),
+            9..=64 => Ok(self.svarint()? as u64 & u64::MAX >> (64 - bits)),
+            _ => Err(self.unimplemented(format_args!("a number of {bits} bits"))),
+        }
+    }
+
+    /// Reads a number of type f64.
+    pub fn double(&mut self) -> Result<f64> {
+        Ok(f64::from_bits(self.bits(64)?))
+    }
+
+    /// Reads a floating-point number of a type.
+    pub fn float(&mut self, element: &Element) -> Result<f64> {
+        let Element::DType(dtype) = element else {
+            return Err(self.unimplemented(format_args!("a number of type {element}")));
+        };
+        let bits = match dtype.kind() {
+            Kind::Float | Kind::Float8 => self.bits(8 * dtype.size_bytes() as u32)?,
+            _ => return Err(self.error(format_args!("a number of floating-point type was expected, not of {element}"))),
+        };
+        Ok(dense::float(*dtype, &bits.to_le_bytes()[..dtype.size_bytes()]))
+    }
+
+    /// Reads an integer of a type.
+    pub fn integer(&mut self, element: &Element) -> Result<i64> {
+        let Some((bits, signed)) = integer_bits(element) else {
+            return Err(self.error(format_args!("an integer was expected, not a number of type {element}")));
+        };
+        let value = self.bits(bits)?;
+        let unused = 64 - bits.clamp(1, 64);
+        Ok(if signed { (value << unused) as i64 >> unused } else { value as i64 })
+    }
+
+    /// Reads a case of an enumeration, given the keywords from number 0 on.
+    pub fn keyword(&mut self, keywords: &[&str]) -> Result<Attribute> {
+        let before = self.cursor;
+        match keywords.get(self.varint()? as usize) {
+            Some(&keyword) if !keyword.is_empty() => Ok(Attribute::Enum(keyword.into())),
+            _ => Err(before.error(format_args!("not a number of a case of {keywords:?}"))),
+        }
+    }
+
+    /// Creates a type that is kept as text.
+    pub fn other_type(&self, text: String) -> Result<Type> {
+        match text.len() {
+            0..=MOST_BYTES_OF_A_TYPE => Ok(Type::Other(text.into())),
+            _ => Err(self.unimplemented("a type of that length")),
+        }
+    }
+}
+
+/// Creates an attribute with named fields.
+pub fn record<'n>(name: &str, fields: impl IntoIterator<Item = (&'n str, Attribute)>) -> Attribute {
+    let fields = fields.into_iter().map(|(name, value)| (Arc::from(name), value)).collect();
+    Attribute::Record(Arc::new(Record { name: name.into(), fields: Dictionary(fields) }))
+}
+
+/// Creates an integer attribute.
+pub fn integer(value: i64) -> Attribute {
+    Attribute::Integer(value, Element::DType(DType::S64))
+}
+
+/// Bits of an integer type, and whether it is signed. MLIR's integers without a sign count as signed.
+fn integer_bits(element: &Element) -> Option<(u32, bool)> {
+    match element {
+        Element::Index => Some((64, true)),
+        Element::DType(DType::Pred) => Some((1, false)),
+        Element::DType(dtype) => match dtype.kind() {
+            Kind::Signed => Some((8 * dtype.size_bytes() as u32, true)),
+            Kind::Unsigned => Some((8 * dtype.size_bytes() as u32, false)),
+            _ => None,
+        },
+        Element::Other(text) => {
+            let (bits, signed) = match text.strip_prefix("ui") {
+                Some(bits) => (bits, false),
+                None => (text.strip_prefix('s').unwrap_or(text).strip_prefix('i')?, true),
+            };
+            Some((bits.parse().ok()?, signed))
+        }
+    }
+}
+
+/// Bytes of an element in a constant.
+pub fn stored_bytes(element: &Element) -> Option<usize> {
+    match element {
+        Element::Index => Some(8),
+        Element::DType(dtype) => Some(dtype.size_bytes()),
+        Element::Other(text) if text.starts_with("f4") || text.starts_with("f6") => Some(1),
+        Element::Other(text) if &**text == "tf32" => Some(3),
+        Element::Other(_) => integer_bits(element).map(|(bits, _)| bits.div_ceil(8) as usize),
+    }
+}
+
+/// What an attribute is, for messages.
+fn kind(attribute: &Attribute) -> &'static str {
+    match attribute {
+        Attribute::Integer(..) | Attribute::Float(..) | Attribute::Bool(_) => "a number",
+        Attribute::Array(_) | Attribute::Integers(_) => "a list",
+        Attribute::Location(_) => "a location",
+        Attribute::Type(_) => "a type",
+        _ => "another attribute",
+    }
+}

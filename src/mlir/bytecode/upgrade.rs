@@ -1,0 +1,98 @@
+//! Brings operations of every version of VHLO, and those of StableHLO, into one form: names of StableHLO and `func`,
+//! attributes of VHLO's newest version. An attribute that a newer version added is left out where it has the value that
+//! the older version implies.
+
+use super::bytes::Cursor;
+use super::operations::OperationName;
+use crate::error::Error;
+use crate::mlir::{Attribute, Type, Version};
+use std::sync::Arc;
+
+/// The newest VHLO that is read.
+pub const NEWEST: Version = Version(1, 20, 0);
+
+/// Name of an operation that returns from a function or from the region of an operation.
+pub const RETURN: &str = "vhlo.return_v1";
+
+/// Returns the version of VHLO that the name of a writer gives: `StableHLO_v1.15.0`.
+pub fn version(producer: &str) -> Option<Version> {
+    let mut numbers = producer.strip_prefix("StableHLO_v")?.split('.').map(|number| number.parse().ok());
+    Some(Version(numbers.next()??, numbers.next()??, numbers.next()??))
+}
+
+/// Creates the error for an operation, attribute or type of VHLO that is not known.
+pub fn unknown(place: Cursor, what: impl std::fmt::Display) -> Error {
+    place.unimplemented(format_args!("{what} is not part of VHLO {NEWEST}, the newest that the library reads"))
+}
+
+/// Returns the name of an operation of VHLO in StableHLO or `func`.
+pub fn name(original: &str) -> Arc<str> {
+    let name = original.strip_prefix("vhlo.").unwrap_or(original);
+    let name = name.rsplit_once("_v").map_or(name, |(name, _)| name);
+    match name {
+        "func" | "call" => format!("func.{name}").into(),
+        _ => format!("stablehlo.{name}").into(),
+    }
+}
+
+/// Brings the attributes of an operation into their form.
+pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>) {
+    match operation.original.split_once('.') {
+        Some(("vhlo", name)) => of_vhlo(name, attributes),
+        Some(("stablehlo", _)) => of_stablehlo(attributes),
+        _ => {}
+    }
+}
+
+/// Brings the attributes of an operation of VHLO into their form: names of functions are symbols, an attribute that is
+/// a type `none` is absent.
+fn of_vhlo(operation: &str, attributes: &mut Vec<(Arc<str>, Attribute)>) {
+    let none = Attribute::Type(Arc::new(Type::None));
+    // `padding` has been an operand since version 1 already, which took precedence.
+    attributes.retain(|(name, value)| *value != none && !(operation == "dynamic_conv_v1" && &**name == "padding"));
+    for (name, value) in attributes {
+        if let "callee" | "decomposition" | "called_computations" = &**name {
+            *value = symbol(value);
+        }
+    }
+}
+
+/// Returns a name of a function, or a list of them, as a symbol.
+fn symbol(value: &Attribute) -> Attribute {
+    match value {
+        Attribute::String(name) => Attribute::Symbol([String::from_utf8_lossy(name).into()].into()),
+        Attribute::Array(names) => Attribute::Array(names.iter().map(symbol).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Values of `api_version` of a custom call, which is an integer in StableHLO.
+pub const API_VERSIONS: [&str; 5] = [
+    "API_VERSION_UNSPECIFIED",
+    "API_VERSION_ORIGINAL",
+    "API_VERSION_STATUS_RETURNING",
+    "API_VERSION_STATUS_RETURNING_UNIFIED",
+    "API_VERSION_TYPED_FFI",
+];
+
+/// Brings the attributes of an operation of StableHLO into their form: the fields of dimension numbers, channel handles
+/// and algorithms are attributes.
+fn of_stablehlo(attributes: &mut Vec<(Arc<str>, Attribute)>) {
+    for (name, value) in std::mem::take(attributes) {
+        match (&*name, &value) {
+            (
+                "dimension_numbers"
+                | "dot_dimension_numbers"
+                | "scatter_dimension_numbers"
+                | "channel_handle"
+                | "algorithm",
+                Attribute::Record(record),
+            ) => attributes.extend(record.fields.0.iter().cloned()),
+            ("api_version", Attribute::Integer(version, _)) => {
+                let keyword = usize::try_from(*version).ok().and_then(|version| API_VERSIONS.get(version));
+                attributes.push((name, keyword.map_or(value, |&keyword| Attribute::Enum(keyword.into()))));
+            }
+            _ => attributes.push((name, value)),
+        }
+    }
+}
