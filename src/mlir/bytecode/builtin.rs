@@ -4,7 +4,7 @@ use super::dense;
 use super::reader::{Reader, stored_bytes};
 use crate::error::Result;
 use crate::mlir::{Attribute, Dictionary, Element, FREE, Location, TensorShape, Type};
-use crate::types::DType;
+use crate::types::{DType, MAX_RANK};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
     match code {
         0 => reader.array(),
         1 => dictionary(reader),
-        2 => reader.string_attribute(),
+        2 => reader.string(),
         // With a type, which strings of StableHLO do not need.
         3 => {
-            let string = reader.string_attribute()?;
+            let string = reader.string()?;
             reader.ty()?;
             Ok(string)
         }
@@ -125,19 +125,53 @@ fn dense_array(reader: &mut Reader) -> Result<Attribute> {
     }
 }
 
+/// Floating-point types by their codes; empty for codes of other types.
+const FLOATS: [&str; 33] = [
+    "",
+    "",
+    "",
+    "bf16",
+    "f16",
+    "f32",
+    "f64",
+    "f80",
+    "f128",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "tf32",
+    "f8E5M2",
+    "f8E4M3",
+    "f8E4M3FN",
+    "f8E5M2FNUZ",
+    "f8E4M3FNUZ",
+    "f8E4M3B11FNUZ",
+    "f8E3M4",
+    "f4E2M1FN",
+    "f6E2M3FN",
+    "f6E3M2FN",
+    "f8E8M0FNU",
+];
+
 /// Reads a type.
 pub fn ty(reader: &mut Reader) -> Result<Type> {
     let code = reader.varint()?;
+    if let Some(element) = element_of_code(&FLOATS, code) {
+        return Ok(Type::Scalar(element));
+    }
     match code {
         0 => Ok(Type::Scalar(integer_type(reader.varint()?))),
         1 => Ok(Type::Scalar(Element::Index)),
         2 => Ok(Type::Function { inputs: reader.types()?, results: reader.types()? }),
-        3 => Ok(Type::Scalar(Element::DType(DType::BF16))),
-        4 => Ok(Type::Scalar(Element::DType(DType::F16))),
-        5 => Ok(Type::Scalar(Element::DType(DType::F32))),
-        6 => Ok(Type::Scalar(Element::DType(DType::F64))),
-        7 => Ok(Type::Scalar(Element::Other("f80".into()))),
-        8 => Ok(Type::Scalar(Element::Other("f128".into()))),
         9 => complex(reader),
         10 => memref(reader),
         11 => {
@@ -157,6 +191,12 @@ pub fn ty(reader: &mut Reader) -> Result<Type> {
         19 => shaped(reader, "vector"),
         _ => Err(reader.unimplemented(format_args!("builtin type {code}"))),
     }
+}
+
+/// Returns the element type with a code, given their texts from code 0 on, empty for other codes.
+pub fn element_of_code(texts: &[&str], code: u64) -> Option<Element> {
+    let text = texts.get(usize::try_from(code).ok()?)?;
+    (!text.is_empty()).then(|| Element::of_text(text))
 }
 
 /// Returns an integer type given 4 times its number of bits, plus 1 for a signed and 2 for an unsigned one.
@@ -186,6 +226,9 @@ pub fn tensor(reader: &mut Reader, encoding: bool) -> Result<Type> {
 /// Reads the sizes of a tensor: a negative one stands for `?`.
 fn dims(reader: &mut Reader) -> Result<SmallVec<[i64; 4]>> {
     let count = reader.cursor().count()?;
+    if count > MAX_RANK {
+        return Err(reader.unimplemented(format_args!("a tensor of {count} axes")));
+    }
     (0..count).map(|_| Ok(reader.svarint()?.max(FREE))).collect()
 }
 

@@ -14,6 +14,11 @@ use std::sync::Arc;
 /// Most levels of nested regions.
 const MOST_LEVELS: usize = 100;
 
+/// Operation between types of different dialects.
+const CAST: &str = "builtin.unrealized_conversion_cast";
+
+const MORE_VALUES: &str = "a region defines more values than it says";
+
 /// Bits of the byte that says what an operation has.
 mod has {
     pub const ATTRIBUTES: u8 = 1;
@@ -40,6 +45,8 @@ pub struct Ir<'a> {
     forward: FxHashSet<Value>,
     /// Attributes of operations that were read, by the indices of name, dictionary and properties.
     attributes: FxHashMap<(usize, Option<u64>, Option<u64>), Dictionary>,
+    /// How many attributes may still be copied.
+    copies_left: usize,
     /// Number of regions around the place that is read.
     level: usize,
 }
@@ -47,6 +54,7 @@ pub struct Ir<'a> {
 /// Reads the operations of a file, and the types of their values.
 pub fn read(tables: Tables) -> Result<(Block, Vec<Arc<Type>>)> {
     let mut cursor = tables.file.operations;
+    let tables_bytes = (*tables.file.owner).as_ref().len();
     let mut ir = Ir {
         tables,
         types: Vec::new(),
@@ -55,6 +63,7 @@ pub fn read(tables: Tables) -> Result<(Block, Vec<Arc<Type>>)> {
         next: 0,
         forward: FxHashSet::default(),
         attributes: FxHashMap::default(),
+        copies_left: 8 * tables_bytes + (1 << 16),
         level: 0,
     };
     let block = ir.block(&mut cursor, "")?;
@@ -75,9 +84,9 @@ impl<'a> Ir<'a> {
         if has_arguments {
             block.arguments = self.arguments(cursor)?;
         }
-        block.operations.reserve(cursor.check_count(count)?.min(cursor.remaining() / 3));
+        cursor.check_count(count)?;
         for _ in 0..count {
-            block.operations.push(self.operation(cursor, parent)?);
+            block.operations.extend(self.operation(cursor, parent)?);
         }
         Ok(block)
     }
@@ -104,8 +113,8 @@ impl<'a> Ir<'a> {
         Ok(arguments)
     }
 
-    /// Reads an operation.
-    fn operation(&mut self, cursor: &mut Cursor<'a>, parent: &str) -> Result<Operation> {
+    /// Reads an operation; None for one that changes nothing.
+    fn operation(&mut self, cursor: &mut Cursor<'a>, parent: &str) -> Result<Option<Operation>> {
         let start = *cursor;
         let name = cursor.index(self.tables.file.names.len(), "name of an operation")?;
         let has = cursor.byte()?;
@@ -131,12 +140,16 @@ impl<'a> Ir<'a> {
             skip_use_orders(cursor, results.len())?;
         }
         let regions = (has & has::REGIONS != 0).then(|| cursor.flagged()).transpose()?;
+        if &*name == CAST && regions.is_none() && self.is_identity(&operands, &results) {
+            operands.into_iter().try_for_each(|operand| self.define_as(&start, operand))?;
+            return Ok(None);
+        }
         let results = results.into_iter().map(|ty| self.define(&start, ty)).collect::<Result<_>>()?;
         let regions = match regions {
             Some((count, isolated)) => self.regions(cursor, count, isolated, &name)?,
             None => Vec::new(),
         };
-        Ok(Operation { name, operands, results, attributes, regions, location })
+        Ok(Some(Operation { name, operands, results, attributes, regions, location }))
     }
 
     fn result_types(&mut self, cursor: &mut Cursor<'a>) -> Result<SmallVec<[Arc<Type>; 1]>> {
@@ -180,7 +193,7 @@ impl<'a> Ir<'a> {
             return self.new_value(place, ty);
         }
         if self.next == self.visible.len() {
-            return Err(place.error("a region defines more values than it says"));
+            return Err(place.error(MORE_VALUES));
         }
         let value = match self.visible[self.next] {
             Some(value) => {
@@ -190,9 +203,26 @@ impl<'a> Ir<'a> {
             }
             None => self.new_value(place, ty)?,
         };
+        self.define_as(place, value)?;
+        Ok(value)
+    }
+
+    /// Whether the results of a cast are its operands: it is between a type of VHLO and the same type of another
+    /// dialect. Not if a result was used before.
+    fn is_identity(&self, operands: &[Value], results: &[Arc<Type>]) -> bool {
+        let types = operands.iter().map(|operand| &self.types[operand.0 as usize]);
+        let unused = self.visible[self.next..].iter().take(results.len()).all(Option::is_none);
+        self.level > 0 && unused && types.eq(results) && operands.iter().all(|value| !self.forward.contains(value))
+    }
+
+    /// Defines the next value of the region as another value.
+    fn define_as(&mut self, place: &Cursor, value: Value) -> Result<()> {
+        if self.next == self.visible.len() {
+            return Err(place.error(MORE_VALUES));
+        }
         self.visible[self.next] = Some(value);
         self.next += 1;
-        Ok(value)
+        Ok(())
     }
 
     /// Reads the regions of an operation.
@@ -205,7 +235,8 @@ impl<'a> Ir<'a> {
             section = Some(region_section(cursor)?);
         }
         let content = section.as_mut().unwrap_or(cursor);
-        let mut regions = Vec::with_capacity(content.check_count(count)?);
+        content.check_count(count)?;
+        let mut regions = Vec::new();
         let around = self.isolated;
         if isolated {
             self.isolated = self.visible.len();
@@ -270,10 +301,23 @@ impl<'a> Ir<'a> {
         if let Some(index) = dictionary {
             self.dictionary(place, index, &mut attributes)?;
         }
-        upgrade::attributes(&self.tables.file.names[name], &mut attributes);
+        self.spend(place, &attributes)?;
+        upgrade::attributes(&self.tables.file.names[name], &mut attributes, &self.tables);
         let attributes = Dictionary(attributes.into());
         self.attributes.insert((name, dictionary, properties), attributes.clone());
         Ok(attributes)
+    }
+
+    /// Counts attributes that are copied. An attribute of an operation has bytes of its own, but hostile files may refer
+    /// to one dictionary or list again and again.
+    fn spend(&mut self, place: &Cursor, attributes: &[(Arc<str>, Attribute)]) -> Result<()> {
+        let lists = attributes.iter().map(|(_, value)| if let Attribute::Array(list) = value { list.len() } else { 0 });
+        let copies = attributes.len() + lists.sum::<usize>();
+        let Some(left) = self.copies_left.checked_sub(copies) else {
+            return Err(place.unimplemented("attributes that refer to each other too often"));
+        };
+        self.copies_left = left;
+        Ok(())
     }
 
     /// Appends the entries of a dictionary.

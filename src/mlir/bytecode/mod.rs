@@ -7,6 +7,7 @@ mod bytes;
 mod dense;
 mod ir;
 mod operations;
+mod quant;
 mod reader;
 mod sdy;
 mod sections;

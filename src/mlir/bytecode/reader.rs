@@ -8,14 +8,13 @@ use crate::mlir::{Attribute, Dictionary, Element, Location, Record, Type};
 use crate::types::{DType, Kind};
 use std::sync::Arc;
 
-/// Most bytes of the text of a type that is kept as text.
-pub const MOST_BYTES_OF_A_TYPE: usize = 4096;
-
 /// A place in the encoding of an attribute or type. Reads placeholders for attributes and types that are not decoded
 /// yet, and collects them.
 pub struct Reader<'a, 't> {
     tables: &'t Tables<'a>,
     cursor: Cursor<'a>,
+    /// Number of bytes of the entry.
+    length: usize,
     missing: Vec<Reference>,
     extent: Extent,
 }
@@ -23,7 +22,13 @@ pub struct Reader<'a, 't> {
 impl<'a, 't> Reader<'a, 't> {
     /// Creates a reader of an entry.
     pub fn new(tables: &'t Tables<'a>, cursor: Cursor<'a>) -> Reader<'a, 't> {
-        Reader { tables, cursor, missing: Vec::new(), extent: Extent { depth: 0, count: 1 } }
+        Reader {
+            tables,
+            cursor,
+            length: cursor.remaining(),
+            missing: Vec::new(),
+            extent: Extent { depth: 0, count: 1 },
+        }
     }
 
     /// Ends the decoding. Whatever was decoded, or the error, is dropped if placeholders were read.
@@ -142,8 +147,8 @@ impl<'a, 't> Reader<'a, 't> {
     /// Reads a reference to a string attribute.
     pub fn name(&mut self) -> Result<Arc<str>> {
         match self.attribute()? {
-            Attribute::String(bytes) => Ok(self.tables.interned(&String::from_utf8_lossy(&bytes))),
-            _ if !self.missing.is_empty() => Ok(self.tables.interned("")),
+            Attribute::String(string) => Ok(self.tables.name(&string)),
+            _ if !self.missing.is_empty() => Ok(Arc::default()),
             other => Err(self.error(format_args!("a string was expected, not {}", kind(&other)))),
         }
     }
@@ -197,15 +202,10 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// Reads the index of a string.
-    pub fn string(&mut self) -> Result<&'a [u8]> {
-        let strings = &self.tables.file.strings;
-        Ok(strings[self.cursor.index(strings.len(), "string")?])
-    }
-
     /// Reads the index of a string as an attribute.
-    pub fn string_attribute(&mut self) -> Result<Attribute> {
-        Ok(Attribute::String(self.string()?.into()))
+    pub fn string(&mut self) -> Result<Attribute> {
+        let index = self.cursor.index(self.tables.file.strings.len(), "string")?;
+        Ok(Attribute::String(self.tables.string(index)))
     }
 
     /// Reads an integer of a known number of bits; those above are 0.
@@ -253,12 +253,17 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// Creates a type that is kept as text.
+    /// Creates a type that is kept as text, of a length in proportion to that of its encoding.
     pub fn other_type(&self, text: String) -> Result<Type> {
-        match text.len() {
-            0..=MOST_BYTES_OF_A_TYPE => Ok(Type::Other(text.into())),
-            _ => Err(self.unimplemented("a type of that length")),
+        match text.len() > self.most_text() {
+            true => Err(self.unimplemented("a type with so long a text")),
+            false => Ok(Type::Other(text.into())),
         }
+    }
+
+    /// Most bytes of the text of the type.
+    pub fn most_text(&self) -> usize {
+        256 + 8 * self.length
     }
 }
 

@@ -78,7 +78,7 @@ fn read(reader: &mut Reader, field: Field) -> Result<Option<Attribute>> {
         Field::Attribute => reader.attribute()?,
         Field::Optional => return reader.optional_attribute(),
         Field::List => reader.array()?,
-        Field::String => reader.string_attribute()?,
+        Field::String => reader.string()?,
         Field::Integer => reader.integer_attribute()?,
         Field::Integers => reader.integers_attribute()?,
         Field::Bool => Attribute::Bool(reader.bool()?),

@@ -11,6 +11,11 @@ pub const MAGIC: &[u8] = b"ML\xEFR";
 /// Newest version of the format that is read, also that of MLIR today.
 const NEWEST_FORMAT: u64 = 6;
 
+/// Most bytes of the name of a dialect, and that of an operation in it.
+const MOST_BYTES_OF_A_NAME: usize = 256;
+/// Most different operations.
+const MOST_NAMES: usize = 4096;
+
 /// Version of the format from which dialects have versions.
 const DIALECT_VERSIONS: u64 = 1;
 /// Version from which isolated regions are sections.
@@ -71,6 +76,7 @@ pub enum Dialect {
     Vhlo,
     StableHlo,
     Chlo,
+    Quant,
     Sdy,
     Other,
 }
@@ -157,6 +163,7 @@ impl Dialect {
             "vhlo" => Dialect::Vhlo,
             "stablehlo" => Dialect::StableHlo,
             "chlo" => Dialect::Chlo,
+            "quant" => Dialect::Quant,
             "sdy" => Dialect::Sdy,
             _ => Dialect::Other,
         }
@@ -187,8 +194,11 @@ fn dialects<'a>(
     strings: &[&'a [u8]],
 ) -> Result<(Vec<&'a str>, Vec<OperationName>)> {
     let text = |place: Cursor<'a>, index: u64| -> Result<&'a str> {
-        let index = place.check_index(index, strings.len(), "string")?;
-        std::str::from_utf8(strings[index]).map_err(|_| place.error("a name of a dialect or operation is not UTF-8"))
+        let name = strings[place.check_index(index, strings.len(), "string")?];
+        if name.len() > MOST_BYTES_OF_A_NAME {
+            return Err(place.unimplemented(format_args!("a name of a dialect or operation of {} bytes", name.len())));
+        }
+        std::str::from_utf8(name).map_err(|_| place.error("a name of a dialect or operation is not UTF-8"))
     };
     let count = section.count()?;
     let mut dialects = Vec::with_capacity(count);
@@ -209,6 +219,9 @@ fn dialects<'a>(
         let dialect = dialects[section.index(dialects.len(), "dialect")?];
         for _ in 0..section.count()? {
             let place = section;
+            if names.len() == MOST_NAMES {
+                return Err(place.unimplemented(format_args!("more than {MOST_NAMES} different operations")));
+            }
             let (name, registered) = if format < PROPERTIES { (section.varint()?, true) } else { section.flagged()? };
             names.push(operations::name(place, dialect, text(place, name)?, registered)?);
         }

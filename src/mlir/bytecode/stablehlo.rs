@@ -1,6 +1,6 @@
 //! Attributes and types of StableHLO and CHLO.
 
-use super::reader::{MOST_BYTES_OF_A_TYPE, Reader, record};
+use super::reader::{Reader, record};
 use crate::error::Result;
 use crate::mlir::{Attribute, Element, Type};
 use crate::types::DType;
@@ -85,12 +85,12 @@ pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
         }
         19 => sub_axis_info(reader),
         20 => {
-            let name = reader.string_attribute()?;
+            let name = reader.string()?;
             let split = if reader.bool()? { Some(reader.attribute()?) } else { None };
             Ok(axis_ref(name, split))
         }
         21 => {
-            let name = reader.string_attribute()?;
+            let name = reader.string()?;
             Ok(record("stablehlo.mesh_axis", [("name", name), ("size", reader.integer_attribute()?)]))
         }
         22 => {
@@ -188,7 +188,7 @@ pub fn future(reader: &mut Reader) -> Result<Type> {
             Type::Tensor(_) | Type::Token | Type::Scalar(_) => text += &ty.to_string(),
             _ => return Err(reader.unimplemented("a future of something other than tensors")),
         }
-        if text.len() > MOST_BYTES_OF_A_TYPE {
+        if text.len() > reader.most_text() {
             break;
         }
     }

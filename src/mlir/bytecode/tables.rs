@@ -3,10 +3,10 @@
 use super::bytes::Cursor;
 use super::reader::Reader;
 use super::sections::{Dialect, File};
-use super::{builtin, sdy, stablehlo, text, vhlo};
+use super::{builtin, quant, sdy, stablehlo, text, vhlo};
 use crate::error::Result;
 use crate::mlir::{Attribute, Type};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -16,8 +16,10 @@ pub struct Tables<'a> {
     pub file: File<'a>,
     attributes: Vec<Entry<'a, Attribute>>,
     types: Vec<Entry<'a, Arc<Type>>>,
-    /// Names of attributes and files, each once.
-    names: RefCell<FxHashSet<Arc<str>>>,
+    /// Strings that were used, by their indices.
+    strings: RefCell<Vec<Option<Arc<[u8]>>>>,
+    /// Those that are names of attributes, files or functions, by their addresses.
+    names: RefCell<FxHashMap<*const u8, Arc<str>>>,
     /// Stands for a type that is not decoded yet.
     pub placeholder: Arc<Type>,
 }
@@ -55,7 +57,7 @@ pub struct Extent {
 /// Most levels of attributes, types and locations.
 pub const MOST_LEVELS: u32 = 200;
 /// Most attributes and types in one.
-pub const MOST_PARTS: u32 = 1 << 22;
+pub const MOST_PARTS: u32 = 1 << 20;
 
 /// An attribute or type that another refers to.
 pub enum Found<T> {
@@ -83,7 +85,9 @@ impl<'a> Tables<'a> {
         if !offsets.is_empty() {
             return Err(offsets.error("the section of sizes of attributes has bytes after the last size"));
         }
-        Ok(Tables { file, attributes, types, names: RefCell::default(), placeholder: Arc::new(Type::None) })
+        let strings = RefCell::new(vec![None; file.strings.len()]);
+        let placeholder = Arc::new(Type::None);
+        Ok(Tables { file, attributes, types, strings, names: RefCell::default(), placeholder })
     }
 
     /// Returns the attribute with an index, which was read at `place`.
@@ -120,15 +124,16 @@ impl<'a> Tables<'a> {
         Ok(self.types[index].found(Reference::Type(index)))
     }
 
-    /// Returns a text that is stored once.
-    pub fn interned(&self, text: &str) -> Arc<str> {
+    /// Returns the string with an index, which is stored once.
+    pub fn string(&self, index: usize) -> Arc<[u8]> {
+        let string = &mut self.strings.borrow_mut()[index];
+        string.get_or_insert_with(|| self.file.strings[index].into()).clone()
+    }
+
+    /// Returns a string as text.
+    pub fn name(&self, string: &Arc<[u8]>) -> Arc<str> {
         let mut names = self.names.borrow_mut();
-        if let Some(known) = names.get(text) {
-            return known.clone();
-        }
-        let new: Arc<str> = text.into();
-        names.insert(new.clone());
-        new
+        names.entry(string.as_ptr()).or_insert_with(|| String::from_utf8_lossy(string).into()).clone()
     }
 
     /// Decodes an entry and all that it refers to. An entry is decoded up to the end with placeholders for what it
@@ -177,7 +182,9 @@ impl<'a> Tables<'a> {
             Dialect::StableHlo => stablehlo::attribute(&mut reader),
             Dialect::Chlo => stablehlo::chlo_attribute(&mut reader),
             Dialect::Sdy => sdy::attribute(&mut reader),
-            Dialect::Other => Err(reader.unimplemented(format_args!("the encoding of attributes of {name:?}"))),
+            Dialect::Quant | Dialect::Other => {
+                Err(reader.unimplemented(format_args!("the encoding of attributes of {name:?}")))
+            }
         };
         let (state, missing) = reader.finish(attribute)?;
         self.attributes[index].state = state;
@@ -194,6 +201,7 @@ impl<'a> Tables<'a> {
             Dialect::Builtin => builtin::ty(&mut reader),
             Dialect::Vhlo => vhlo::ty(&mut reader),
             Dialect::StableHlo => stablehlo::ty(&mut reader),
+            Dialect::Quant => quant::ty(&mut reader),
             _ => Err(reader.unimplemented(format_args!("the encoding of types of {name:?}"))),
         };
         let (state, missing) = reader.finish(ty.map(Arc::new))?;

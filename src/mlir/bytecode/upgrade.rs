@@ -4,6 +4,7 @@
 
 use super::bytes::Cursor;
 use super::operations::OperationName;
+use super::tables::Tables;
 use crate::error::Error;
 use crate::mlir::{Attribute, Type, Version};
 use std::sync::Arc;
@@ -36,33 +37,45 @@ pub fn name(original: &str) -> Arc<str> {
 }
 
 /// Brings the attributes of an operation into their form.
-pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>) {
+pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
     match operation.original.split_once('.') {
-        Some(("vhlo", name)) => of_vhlo(name, attributes),
+        Some(("vhlo", name)) => of_vhlo(name, attributes, tables),
         Some(("stablehlo", _)) => of_stablehlo(attributes),
         _ => {}
     }
 }
 
-/// Brings the attributes of an operation of VHLO into their form: names of functions are symbols, an attribute that is
-/// a type `none` is absent.
-fn of_vhlo(operation: &str, attributes: &mut Vec<(Arc<str>, Attribute)>) {
-    let none = Attribute::Type(Arc::new(Type::None));
-    // `padding` has been an operand since version 1 already, which took precedence.
-    attributes.retain(|(name, value)| *value != none && !(operation == "dynamic_conv_v1" && &**name == "padding"));
-    for (name, value) in attributes {
-        if let "callee" | "decomposition" | "called_computations" = &**name {
-            *value = symbol(value);
+/// Brings the attributes of an operation of VHLO into their form.
+fn of_vhlo(operation: &str, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
+    match operation {
+        // The operand of that name takes precedence.
+        "dynamic_conv_v1" => attributes.retain(|(name, _)| &**name != "padding"),
+        // A type `none` stands for an absent part of an algorithm.
+        "dot_general_v2" => attributes.retain(|(_, value)| !is_none(value)),
+        "call_v1" | "composite_v1" | "composite_v2" | "custom_call_v1" | "custom_call_v2" => {
+            for (name, value) in attributes {
+                if let "callee" | "decomposition" | "called_computations" = &**name {
+                    *value = symbol(value, tables);
+                }
+            }
         }
+        _ => {}
     }
 }
 
+fn is_none(attribute: &Attribute) -> bool {
+    matches!(attribute, Attribute::Type(ty) if **ty == Type::None)
+}
+
 /// Returns a name of a function, or a list of them, as a symbol.
-fn symbol(value: &Attribute) -> Attribute {
-    match value {
-        Attribute::String(name) => Attribute::Symbol([String::from_utf8_lossy(name).into()].into()),
-        Attribute::Array(names) => Attribute::Array(names.iter().map(symbol).collect()),
+fn symbol(value: &Attribute, tables: &Tables) -> Attribute {
+    let of_name = |value: &Attribute| match value {
+        Attribute::String(name) => Attribute::Symbol([tables.name(name)].into()),
         other => other.clone(),
+    };
+    match value {
+        Attribute::Array(names) => Attribute::Array(names.iter().map(of_name).collect()),
+        name => of_name(name),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::builtin;
 use super::dense;
+use super::quant;
 use super::reader::{Reader, record};
 use super::stablehlo::{self, keywords};
 use super::upgrade;
 use crate::error::Result;
-use crate::mlir::{Attribute, Dictionary, Element, Type};
-use std::sync::Arc;
+use crate::mlir::{Attribute, Dictionary, Type};
 
 /// Reads an attribute.
 pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
@@ -39,7 +39,7 @@ pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
         11 => reader.keyword(&keywords::PRECISION),
         12 => reader.keyword(&keywords::RNG_ALGORITHM),
         13 => reader.keyword(&keywords::RNG_DISTRIBUTION),
-        14 => reader.string_attribute(),
+        14 => reader.string(),
         15 => {
             let ty = reader.ty()?;
             let content = reader.cursor().blob()?;
@@ -59,7 +59,7 @@ pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
         23 => {
             // A mesh is given by its name or itself.
             let mesh = match reader.attribute()? {
-                Attribute::String(name) => Attribute::Symbol([String::from_utf8_lossy(&name).into()].into()),
+                Attribute::String(name) => Attribute::Symbol([reader.tables().name(&name)].into()),
                 mesh => mesh,
             };
             Ok(record("stablehlo.replica_group_mesh_axes", [("mesh", mesh), ("axes", reader.attribute()?)]))
@@ -125,10 +125,8 @@ const ELEMENTS: [&str; 41] = [
 pub fn ty(reader: &mut Reader) -> Result<Type> {
     let place = *reader.cursor();
     let code = reader.varint()?;
-    if let Some(&text) = ELEMENTS.get(code as usize)
-        && !text.is_empty()
-    {
-        return Ok(Type::Scalar(Element::of_text(text)));
+    if let Some(element) = builtin::element_of_code(&ELEMENTS, code) {
+        return Ok(Type::Scalar(element));
     }
     match code {
         1 => builtin::complex(reader),
@@ -137,58 +135,13 @@ pub fn ty(reader: &mut Reader) -> Result<Type> {
         21 => builtin::tensor(reader, true),
         22 => Ok(Type::Token),
         23 => Ok(Type::Tuple(reader.types()?)),
-        24 => quantized(reader),
+        24 => quant::uniform(reader),
         25 => builtin::unranked(reader, "tensor"),
         26 => Ok(Type::Other("!shape.witness".into())),
-        30 => quantized_by_axis(reader),
+        30 => quant::uniform_by_axis(reader),
         33 => Ok(Type::None),
         41 => builtin::shaped(reader, "memref"),
         42 => stablehlo::future(reader),
         _ => Err(upgrade::unknown(place, format_args!("type {code}"))),
     }
-}
-
-/// Reads a quantized element type.
-fn quantized(reader: &mut Reader) -> Result<Type> {
-    let flags = reader.varint()?;
-    let (storage, expressed) = (reader.element()?, reader.element()?);
-    let (scale, zero) = (reader.double()?, reader.svarint()?);
-    let (low, high) = (reader.svarint()?, reader.svarint()?);
-    let storage = storage_text(flags, &storage, low, high);
-    reader.other_type(format!("!quant.uniform<{storage}:{expressed}, {}>", scale_text(scale, zero)))
-}
-
-/// Reads an element type that is quantized differently along an axis.
-fn quantized_by_axis(reader: &mut Reader) -> Result<Type> {
-    let flags = reader.varint()?;
-    let (storage, expressed) = (reader.element()?, reader.element()?);
-    let axis = reader.varint()?;
-    let (low, high) = (reader.svarint()?, reader.svarint()?);
-    let scales = reader.list(Reader::double)?;
-    let zeros = reader.integers()?;
-    let pairs = scales.iter().zip(&zeros).map(|(&scale, &zero)| scale_text(scale, zero)).collect::<Vec<_>>().join(", ");
-    let storage = storage_text(flags, &storage, low, high);
-    reader.other_type(format!("!quant.uniform<{storage}:{expressed}:{axis}, {{{pairs}}}>"))
-}
-
-/// Writes the type of quantized values, with their range if it is not that of the type.
-fn storage_text(flags: u64, storage: &Element, low: i64, high: i64) -> Arc<str> {
-    let signed = flags & 1 == 1;
-    let text = storage.to_string();
-    let text = match signed {
-        true => text,
-        false => format!("u{}", text.trim_start_matches('u')),
-    };
-    let bits: u32 = text.trim_start_matches(['u', 'i']).parse().unwrap_or(0);
-    let range = match (signed, bits) {
-        (true, 1..=63) => Some((-1 << (bits - 1), (1 << (bits - 1)) - 1)),
-        (false, 1..=62) => Some((0, (1 << bits) - 1)),
-        _ => None,
-    };
-    if range == Some((low, high)) { text.into() } else { format!("{text}<{low}:{high}>").into() }
-}
-
-/// Writes a scale, and a zero point that is not 0.
-fn scale_text(scale: f64, zero: i64) -> String {
-    if zero == 0 { format!("{scale:?}") } else { format!("{scale:?}:{zero}") }
 }
