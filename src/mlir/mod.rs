@@ -6,6 +6,7 @@
 
 mod attribute;
 pub mod bytecode;
+pub mod jax_file;
 mod module;
 mod types;
 

@@ -288,8 +288,10 @@ impl<'a> Ir<'a> {
         dictionary: Option<u64>,
         properties: Option<u64>,
     ) -> Result<Dictionary> {
-        if dictionary.is_none() && properties.is_none() {
-            return Ok(Dictionary::default());
+        match (dictionary, properties) {
+            (None, None) => return Ok(Dictionary::default()),
+            (Some(index), None) if !self.tables.file.names[name].changes => return self.dictionary(place, index),
+            _ => {}
         }
         if let Some(known) = self.attributes.get(&(name, dictionary, properties)) {
             return Ok(known.clone());
@@ -299,7 +301,7 @@ impl<'a> Ir<'a> {
             self.properties(place, name, index, &mut attributes)?;
         }
         if let Some(index) = dictionary {
-            self.dictionary(place, index, &mut attributes)?;
+            attributes.extend(self.dictionary(place, index)?.0.iter().cloned());
         }
         self.spend(place, &attributes)?;
         upgrade::attributes(&self.tables.file.names[name], &mut attributes, &self.tables);
@@ -320,13 +322,12 @@ impl<'a> Ir<'a> {
         Ok(())
     }
 
-    /// Appends the entries of a dictionary.
-    fn dictionary(&mut self, place: &Cursor, index: u64, attributes: &mut Vec<(Arc<str>, Attribute)>) -> Result<()> {
+    /// Returns the dictionary with an index.
+    fn dictionary(&mut self, place: &Cursor, index: u64) -> Result<Dictionary> {
         match self.tables.attribute(place, index)? {
-            Attribute::Dictionary(dictionary) => attributes.extend(dictionary.0.iter().cloned()),
-            _ => return Err(place.error("the attributes of an operation are not a dictionary")),
+            Attribute::Dictionary(dictionary) => Ok(dictionary),
+            _ => Err(place.error("the attributes of an operation are not a dictionary")),
         }
-        Ok(())
     }
 
     /// Appends the properties of an operation.
@@ -338,7 +339,8 @@ impl<'a> Ir<'a> {
         attributes: &mut Vec<(Arc<str>, Attribute)>,
     ) -> Result<()> {
         if !self.tables.file.names[name].registered {
-            return self.dictionary(place, index, attributes);
+            attributes.extend(self.dictionary(place, index)?.0.iter().cloned());
+            return Ok(());
         }
         let content =
             self.tables.file.properties[place.check_index(index, self.tables.file.properties.len(), "property")?];

@@ -15,6 +15,8 @@ pub struct OperationName {
     pub original: Arc<str>,
     /// Whether the writer knew it, and wrote its properties in their own encoding, not as an attribute.
     pub registered: bool,
+    /// Whether [`upgrade::attributes`] changes its attributes.
+    pub changes: bool,
     /// Layouts that its properties may have; None if the library does not know them.
     pub layouts: Option<&'static [Layout]>,
 }
@@ -90,7 +92,9 @@ pub fn name(place: Cursor, dialect: &str, name: &str, registered: bool) -> Resul
         "vhlo" => upgrade::name(&original),
         _ => original.clone(),
     };
-    Ok(OperationName { name, original, registered, layouts })
+    let properties = layouts.iter().copied().flatten().flatten();
+    let changes = upgrade::changes(&original, properties.map(|property| &*property.name));
+    Ok(OperationName { name, original, registered, changes, layouts })
 }
 
 /// A property that is present.

@@ -20,6 +20,8 @@ pub struct Tables<'a> {
     strings: RefCell<Vec<Option<Arc<[u8]>>>>,
     /// Those that are names of attributes, files or functions, by their addresses.
     names: RefCell<FxHashMap<*const u8, Arc<str>>>,
+    /// Memory of [`Tables::resolve`].
+    waiting: Vec<Reference>,
     /// Stands for a type that is not decoded yet.
     pub placeholder: Arc<Type>,
 }
@@ -87,7 +89,7 @@ impl<'a> Tables<'a> {
         }
         let strings = RefCell::new(vec![None; file.strings.len()]);
         let placeholder = Arc::new(Type::None);
-        Ok(Tables { file, attributes, types, strings, names: RefCell::default(), placeholder })
+        Ok(Tables { file, attributes, types, strings, names: RefCell::default(), waiting: Vec::new(), placeholder })
     }
 
     /// Returns the attribute with an index, which was read at `place`.
@@ -139,7 +141,8 @@ impl<'a> Tables<'a> {
     /// Decodes an entry and all that it refers to. An entry is decoded up to the end with placeholders for what it
     /// refers to, which is then decoded; then once more. So each is decoded about twice, and nothing recurses.
     fn resolve(&mut self, wanted: Reference) -> Result<()> {
-        let mut waiting = vec![wanted];
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.push(wanted);
         while let Some(&reference) = waiting.last() {
             let missing = match reference {
                 Reference::Attribute(index) => match self.attributes[index].state {
@@ -159,6 +162,7 @@ impl<'a> Tables<'a> {
             }
             waiting.extend(missing);
         }
+        self.waiting = waiting;
         Ok(())
     }
 

@@ -36,31 +36,44 @@ pub fn name(original: &str) -> Arc<str> {
     }
 }
 
-/// Brings the attributes of an operation into their form.
-pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
-    match operation.original.split_once('.') {
-        Some(("vhlo", name)) => of_vhlo(name, attributes, tables),
-        Some(("stablehlo", _)) => of_stablehlo(attributes),
-        _ => {}
+/// Whether the attributes of an operation may have another form in the file, given the names of its properties.
+pub fn changes<'a>(original: &str, mut properties: impl Iterator<Item = &'a str>) -> bool {
+    match original {
+        "vhlo.dynamic_conv_v1" | "vhlo.dot_general_v2" => true,
+        _ => properties.any(|name| is_symbol(name) || name == "api_version" || is_group(name)),
     }
 }
 
-/// Brings the attributes of an operation of VHLO into their form.
-fn of_vhlo(operation: &str, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
-    match operation {
+/// Brings the attributes of an operation into their form.
+pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
+    match &*operation.original {
         // The operand of that name takes precedence.
-        "dynamic_conv_v1" => attributes.retain(|(name, _)| &**name != "padding"),
+        "vhlo.dynamic_conv_v1" => attributes.retain(|(name, _)| &**name != "padding"),
         // A type `none` stands for an absent part of an algorithm.
-        "dot_general_v2" => attributes.retain(|(_, value)| !is_none(value)),
-        "call_v1" | "composite_v1" | "composite_v2" | "custom_call_v1" | "custom_call_v2" => {
+        "vhlo.dot_general_v2" => attributes.retain(|(_, value)| !is_none(value)),
+        original if original.starts_with("vhlo.") => {
             for (name, value) in attributes {
-                if let "callee" | "decomposition" | "called_computations" = &**name {
+                if is_symbol(name) {
                     *value = symbol(value, tables);
                 }
             }
         }
+        original if original.starts_with("stablehlo.") => of_stablehlo(attributes),
         _ => {}
     }
+}
+
+/// Whether an attribute is the name of a function or a list of them, which are strings in VHLO.
+fn is_symbol(name: &str) -> bool {
+    matches!(name, "callee" | "decomposition" | "called_computations")
+}
+
+/// Whether an attribute of StableHLO has fields that are attributes in VHLO.
+fn is_group(name: &str) -> bool {
+    matches!(
+        name,
+        "dimension_numbers" | "dot_dimension_numbers" | "scatter_dimension_numbers" | "channel_handle" | "algorithm"
+    )
 }
 
 fn is_none(attribute: &Attribute) -> bool {
@@ -92,16 +105,9 @@ pub const API_VERSIONS: [&str; 5] = [
 /// and algorithms are attributes.
 fn of_stablehlo(attributes: &mut Vec<(Arc<str>, Attribute)>) {
     for (name, value) in std::mem::take(attributes) {
-        match (&*name, &value) {
-            (
-                "dimension_numbers"
-                | "dot_dimension_numbers"
-                | "scatter_dimension_numbers"
-                | "channel_handle"
-                | "algorithm",
-                Attribute::Record(record),
-            ) => attributes.extend(record.fields.0.iter().cloned()),
-            ("api_version", Attribute::Integer(version, _)) => {
+        match &value {
+            Attribute::Record(record) if is_group(&name) => attributes.extend(record.fields.0.iter().cloned()),
+            Attribute::Integer(version, _) if &*name == "api_version" => {
                 let keyword = usize::try_from(*version).ok().and_then(|version| API_VERSIONS.get(version));
                 attributes.push((name, keyword.map_or(value, |&keyword| Attribute::Enum(keyword.into()))));
             }
