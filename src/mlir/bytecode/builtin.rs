@@ -1,7 +1,8 @@
 //! Attributes, locations and types of MLIR's builtin dialect.
 
 use super::dense;
-use super::reader::{Reader, stored_bytes};
+use super::numbers;
+use super::reader::Reader;
 use crate::error::Result;
 use crate::mlir::{Attribute, Dictionary, Element, FREE, Location, TensorShape, Type};
 use crate::types::{DType, MAX_RANK};
@@ -107,8 +108,8 @@ fn dense_array(reader: &mut Reader) -> Result<Attribute> {
     let element = reader.element()?;
     let count = reader.varint()?;
     let content = reader.cursor().blob()?;
-    let size =
-        stored_bytes(&element).filter(|&size| count.checked_mul(size as u64) == Some(content.remaining() as u64));
+    let size = numbers::stored_bytes(&element)
+        .filter(|&size| count.checked_mul(size as u64) == Some(content.remaining() as u64));
     let Some(size) = size else {
         let bytes = content.remaining();
         return Err(reader.error(format_args!("an array of {count} elements of type {element} in {bytes} bytes")));
@@ -116,10 +117,10 @@ fn dense_array(reader: &mut Reader) -> Result<Attribute> {
     let elements = content.rest().chunks_exact(size.max(1));
     match &element {
         Element::DType(dtype) if dtype.is_float() => Ok(Attribute::Array(
-            elements.map(|bytes| Attribute::Float(dense::float(*dtype, bytes), element.clone())).collect(),
+            elements.map(|bytes| Attribute::Float(numbers::float(*dtype, bytes), element.clone())).collect(),
         )),
         Element::DType(dtype) if dtype.is_integer() || *dtype == DType::Pred => {
-            Ok(Attribute::Integers(elements.map(|bytes| dense::integer(*dtype, bytes)).collect()))
+            Ok(Attribute::Integers(elements.map(|bytes| numbers::integer(*dtype, bytes)).collect()))
         }
         _ => Err(reader.unimplemented(format_args!("an array of elements of type {element}"))),
     }

@@ -1,10 +1,11 @@
 //! Elements of constants.
 
 use super::bytes::Cursor;
-use super::reader::{Reader, stored_bytes};
+use super::numbers::stored_bytes;
+use super::reader::Reader;
 use crate::error::Result;
 use crate::mlir::{Attribute, Data, Dense, Element, TensorShape, Type};
-use crate::types::{DType, Kind, float8};
+use crate::types::DType;
 use std::sync::Arc;
 
 /// Returns a constant, whose elements stay where they are in the file. Truth values are unpacked.
@@ -62,27 +63,4 @@ fn truth_values(count: usize, content: Cursor) -> Option<Data> {
         return None;
     };
     Some(Data::Whole { bytes: 0..values.len(), owner: Arc::new(values) })
-}
-
-/// Returns an element of integer type or of pred.
-pub fn integer(dtype: DType, bytes: &[u8]) -> i64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    let unused = 64 - 8 * bytes.len();
-    match dtype.kind() {
-        Kind::Signed => i64::from_le_bytes(word) << unused >> unused,
-        _ => i64::from_le_bytes(word),
-    }
-}
-
-/// Returns an element of floating-point type.
-pub fn float(dtype: DType, bytes: &[u8]) -> f64 {
-    let bits = integer(DType::U64, bytes) as u64;
-    match dtype {
-        DType::F64 => f64::from_bits(bits),
-        DType::F32 => f32::from_bits(bits as u32).into(),
-        DType::F16 => half::f16::from_bits(bits as u16).into(),
-        DType::BF16 => half::bf16::from_bits(bits as u16).into(),
-        float8 => float8::format(float8).decode(bits as u8).into(),
-    }
 }

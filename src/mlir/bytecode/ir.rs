@@ -1,6 +1,7 @@
 //! Operations, blocks and regions.
 
 use super::bytes::Cursor;
+use super::decode;
 use super::operations::{self, OperationName, PropertyValue};
 use super::sections::{ARGUMENT_LOCATIONS, REGION_SECTIONS, USE_ORDERS, region_section};
 use super::tables::Tables;
@@ -101,7 +102,7 @@ impl<'a> Ir<'a> {
                 true => (cursor.varint()?, true),
                 false => cursor.flagged()?,
             };
-            let ty = self.tables.ty(&place, ty)?;
+            let ty = decode::ty(&mut self.tables, &place, ty)?;
             arguments.push(self.define(&place, ty)?);
             if located {
                 cursor.varint()?;
@@ -119,7 +120,7 @@ impl<'a> Ir<'a> {
         let name = cursor.index(self.tables.file.names.len(), "name of an operation")?;
         let has = cursor.byte()?;
         let location = cursor.varint()?;
-        let location = match self.tables.attribute(&start, location)? {
+        let location = match decode::attribute(&mut self.tables, &start, location)? {
             Attribute::Location(location) => location,
             _ => Location::Unknown,
         };
@@ -156,7 +157,7 @@ impl<'a> Ir<'a> {
         let count = cursor.count()?;
         let ty = |_| {
             let place = *cursor;
-            self.tables.ty(&place, cursor.varint()?)
+            decode::ty(&mut self.tables, &place, cursor.varint()?)
         };
         (0..count).map(ty).collect()
     }
@@ -304,7 +305,8 @@ impl<'a> Ir<'a> {
             attributes.extend(self.dictionary(place, index)?.0.iter().cloned());
         }
         self.spend(place, &attributes)?;
-        upgrade::attributes(&self.tables.file.names[name], &mut attributes, &self.tables);
+        let original = &self.tables.file.names[name].original;
+        upgrade::attributes(original, &mut attributes, &|string| self.tables.name(string));
         let attributes = Dictionary(attributes.into());
         self.attributes.insert((name, dictionary, properties), attributes.clone());
         Ok(attributes)
@@ -324,7 +326,7 @@ impl<'a> Ir<'a> {
 
     /// Returns the dictionary with an index.
     fn dictionary(&mut self, place: &Cursor, index: u64) -> Result<Dictionary> {
-        match self.tables.attribute(place, index)? {
+        match decode::attribute(&mut self.tables, place, index)? {
             Attribute::Dictionary(dictionary) => Ok(dictionary),
             _ => Err(place.error("the attributes of an operation are not a dictionary")),
         }
@@ -346,7 +348,7 @@ impl<'a> Ir<'a> {
             self.tables.file.properties[place.check_index(index, self.tables.file.properties.len(), "property")?];
         for (name, value) in operations::properties(&self.tables.file.names[name], content, self.tables.file.format)? {
             let value = match value {
-                PropertyValue::Attribute(index) => self.tables.attribute(&content, index)?,
+                PropertyValue::Attribute(index) => decode::attribute(&mut self.tables, &content, index)?,
                 PropertyValue::Sizes(sizes) => Attribute::Integers(sizes.into()),
             };
             attributes.push((name, value));

@@ -4,8 +4,10 @@
 
 mod builtin;
 mod bytes;
+mod decode;
 mod dense;
 mod ir;
+mod numbers;
 mod operations;
 mod quant;
 mod reader;

@@ -1,11 +1,13 @@
 //! Names of operations, and which of their attributes are properties.
 
 use super::bytes::Cursor;
-use super::sections::SEGMENT_SIZES;
 use super::upgrade;
 use crate::error::Result;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
+
+/// Version of the format from which sizes of groups of operands and results are not attributes.
+const SEGMENT_SIZES: u64 = 6;
 
 /// An operation that the file uses.
 pub struct OperationName {

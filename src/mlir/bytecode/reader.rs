@@ -1,7 +1,7 @@
 //! Reads the encoding of one attribute or type.
 
 use super::bytes::Cursor;
-use super::dense;
+use super::numbers;
 use super::tables::{Extent, Found, MOST_LEVELS, MOST_PARTS, Reference, State, Tables};
 use crate::error::{Error, Result};
 use crate::mlir::{Attribute, Dictionary, Element, Location, Record, Type};
@@ -231,12 +231,12 @@ impl<'a, 't> Reader<'a, 't> {
             Kind::Float | Kind::Float8 => self.bits(8 * dtype.size_bytes() as u32)?,
             _ => return Err(self.error(format_args!("a number of floating-point type was expected, not of {element}"))),
         };
-        Ok(dense::float(*dtype, &bits.to_le_bytes()[..dtype.size_bytes()]))
+        Ok(numbers::float(*dtype, &bits.to_le_bytes()[..dtype.size_bytes()]))
     }
 
     /// Reads an integer of a type.
     pub fn integer(&mut self, element: &Element) -> Result<i64> {
-        let Some((bits, signed)) = integer_bits(element) else {
+        let Some((bits, signed)) = numbers::integer_bits(element) else {
             return Err(self.error(format_args!("an integer was expected, not a number of type {element}")));
         };
         let value = self.bits(bits)?;
@@ -276,37 +276,6 @@ pub fn record<'n>(name: &str, fields: impl IntoIterator<Item = (&'n str, Attribu
 /// Creates an integer attribute.
 pub fn integer(value: i64) -> Attribute {
     Attribute::Integer(value, Element::DType(DType::S64))
-}
-
-/// Bits of an integer type, and whether it is signed. MLIR's integers without a sign count as signed.
-fn integer_bits(element: &Element) -> Option<(u32, bool)> {
-    match element {
-        Element::Index => Some((64, true)),
-        Element::DType(DType::Pred) => Some((1, false)),
-        Element::DType(dtype) => match dtype.kind() {
-            Kind::Signed => Some((8 * dtype.size_bytes() as u32, true)),
-            Kind::Unsigned => Some((8 * dtype.size_bytes() as u32, false)),
-            _ => None,
-        },
-        Element::Other(text) => {
-            let (bits, signed) = match text.strip_prefix("ui") {
-                Some(bits) => (bits, false),
-                None => (text.strip_prefix('s').unwrap_or(text).strip_prefix('i')?, true),
-            };
-            Some((bits.parse().ok()?, signed))
-        }
-    }
-}
-
-/// Bytes of an element in a constant.
-pub fn stored_bytes(element: &Element) -> Option<usize> {
-    match element {
-        Element::Index => Some(8),
-        Element::DType(dtype) => Some(dtype.size_bytes()),
-        Element::Other(text) if text.starts_with("f4") || text.starts_with("f6") => Some(1),
-        Element::Other(text) if &**text == "tf32" => Some(3),
-        Element::Other(_) => integer_bits(element).map(|(bits, _)| bits.div_ceil(8) as usize),
-    }
 }
 
 /// What an attribute is, for messages.

@@ -26,8 +26,6 @@ pub const USE_ORDERS: u64 = 3;
 pub const ARGUMENT_LOCATIONS: u64 = 4;
 /// Version from which properties have an encoding of their own.
 const PROPERTIES: u64 = 5;
-/// Version from which sizes of groups of operands and results are not attributes.
-pub const SEGMENT_SIZES: u64 = 6;
 
 /// Identifiers of sections.
 mod id {

@@ -1,9 +1,7 @@
-//! Attributes and types of a file. They refer to each other by index, and are decoded when they are needed.
+//! The tables of attributes and types of a file, and how far their entries are decoded.
 
 use super::bytes::Cursor;
-use super::reader::Reader;
-use super::sections::{Dialect, File};
-use super::{builtin, quant, sdy, stablehlo, text, vhlo};
+use super::sections::File;
 use crate::error::Result;
 use crate::mlir::{Attribute, Type};
 use rustc_hash::FxHashMap;
@@ -14,26 +12,28 @@ use std::sync::Arc;
 pub struct Tables<'a> {
     /// The other tables.
     pub file: File<'a>,
-    attributes: Vec<Entry<'a, Attribute>>,
-    types: Vec<Entry<'a, Arc<Type>>>,
+    /// Attributes.
+    pub attributes: Vec<Entry<'a, Attribute>>,
+    /// Types.
+    pub types: Vec<Entry<'a, Arc<Type>>>,
     /// Strings that were used, by their indices.
     strings: RefCell<Vec<Option<Arc<[u8]>>>>,
-    /// Those that are names of attributes, files or functions, by their addresses.
+    /// Those that are names of attributes, files or functions, by their addresses, which stay as they are.
     names: RefCell<FxHashMap<*const u8, Arc<str>>>,
-    /// Memory of [`Tables::resolve`].
-    waiting: Vec<Reference>,
     /// Stands for a type that is not decoded yet.
     pub placeholder: Arc<Type>,
 }
 
 /// An attribute or type.
-struct Entry<'a, T> {
-    content: Cursor<'a>,
+pub struct Entry<'a, T> {
+    /// Its encoding.
+    pub content: Cursor<'a>,
     /// Index of its dialect.
-    dialect: usize,
+    pub dialect: usize,
     /// Whether it has an encoding of its dialect; otherwise it is text.
-    encoded: bool,
-    state: State<T>,
+    pub encoded: bool,
+    /// How far it is decoded.
+    pub state: State<T>,
 }
 
 /// How far an entry is decoded.
@@ -89,29 +89,7 @@ impl<'a> Tables<'a> {
         }
         let strings = RefCell::new(vec![None; file.strings.len()]);
         let placeholder = Arc::new(Type::None);
-        Ok(Tables { file, attributes, types, strings, names: RefCell::default(), waiting: Vec::new(), placeholder })
-    }
-
-    /// Returns the attribute with an index, which was read at `place`.
-    pub fn attribute(&mut self, place: &Cursor, index: u64) -> Result<Attribute> {
-        let index = place.check_index(index, self.attributes.len(), "attribute")?;
-        loop {
-            match &self.attributes[index].state {
-                State::Read(attribute, _) => return Ok(attribute.clone()),
-                _ => self.resolve(Reference::Attribute(index))?,
-            }
-        }
-    }
-
-    /// Returns the type with an index, which was read at `place`.
-    pub fn ty(&mut self, place: &Cursor, index: u64) -> Result<Arc<Type>> {
-        let index = place.check_index(index, self.types.len(), "type")?;
-        loop {
-            match &self.types[index].state {
-                State::Read(ty, _) => return Ok(ty.clone()),
-                _ => self.resolve(Reference::Type(index))?,
-            }
-        }
+        Ok(Tables { file, attributes, types, strings, names: RefCell::default(), placeholder })
     }
 
     /// Returns the attribute with an index if it is decoded, otherwise what to decode.
@@ -138,79 +116,12 @@ impl<'a> Tables<'a> {
         names.entry(string.as_ptr()).or_insert_with(|| String::from_utf8_lossy(string).into()).clone()
     }
 
-    /// Decodes an entry and all that it refers to. An entry is decoded up to the end with placeholders for what it
-    /// refers to, which is then decoded; then once more. So each is decoded about twice, and nothing recurses.
-    fn resolve(&mut self, wanted: Reference) -> Result<()> {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.push(wanted);
-        while let Some(&reference) = waiting.last() {
-            let missing = match reference {
-                Reference::Attribute(index) => match self.attributes[index].state {
-                    State::Read(..) => Vec::new(),
-                    _ => self.decode_attribute(index)?,
-                },
-                Reference::Type(index) => match self.types[index].state {
-                    State::Read(..) => Vec::new(),
-                    _ => self.decode_type(index)?,
-                },
-            };
-            if missing.is_empty() {
-                waiting.pop();
-            }
-            if missing.iter().any(|&missing| self.is_open(missing)) {
-                return Err(self.file.attributes.error("an attribute or type refers to itself"));
-            }
-            waiting.extend(missing);
-        }
-        self.waiting = waiting;
-        Ok(())
-    }
-
     /// Whether an entry waits for those that it refers to.
-    fn is_open(&self, reference: Reference) -> bool {
+    pub fn is_open(&self, reference: Reference) -> bool {
         match reference {
             Reference::Attribute(index) => matches!(self.attributes[index].state, State::Open),
             Reference::Type(index) => matches!(self.types[index].state, State::Open),
         }
-    }
-
-    /// Decodes an attribute. Returns what it refers to and is not decoded yet.
-    fn decode_attribute(&mut self, index: usize) -> Result<Vec<Reference>> {
-        let entry = &self.attributes[index];
-        let (dialect, name) = self.file.dialects[entry.dialect];
-        let mut reader = Reader::new(self, entry.content);
-        let attribute = match dialect {
-            _ if !entry.encoded => text::attribute(&mut reader),
-            Dialect::Builtin => builtin::attribute(&mut reader),
-            Dialect::Vhlo => vhlo::attribute(&mut reader),
-            Dialect::StableHlo => stablehlo::attribute(&mut reader),
-            Dialect::Chlo => stablehlo::chlo_attribute(&mut reader),
-            Dialect::Sdy => sdy::attribute(&mut reader),
-            Dialect::Quant | Dialect::Other => {
-                Err(reader.unimplemented(format_args!("the encoding of attributes of {name:?}")))
-            }
-        };
-        let (state, missing) = reader.finish(attribute)?;
-        self.attributes[index].state = state;
-        Ok(missing)
-    }
-
-    /// Decodes a type. Returns what it refers to and is not decoded yet.
-    fn decode_type(&mut self, index: usize) -> Result<Vec<Reference>> {
-        let entry = &self.types[index];
-        let (dialect, name) = self.file.dialects[entry.dialect];
-        let mut reader = Reader::new(self, entry.content);
-        let ty = match dialect {
-            _ if !entry.encoded => text::ty(&mut reader),
-            Dialect::Builtin => builtin::ty(&mut reader),
-            Dialect::Vhlo => vhlo::ty(&mut reader),
-            Dialect::StableHlo => stablehlo::ty(&mut reader),
-            Dialect::Quant => quant::ty(&mut reader),
-            _ => Err(reader.unimplemented(format_args!("the encoding of types of {name:?}"))),
-        };
-        let (state, missing) = reader.finish(ty.map(Arc::new))?;
-        self.types[index].state = state;
-        Ok(missing)
     }
 }
 

@@ -3,8 +3,6 @@
 //! the older version implies.
 
 use super::bytes::Cursor;
-use super::operations::OperationName;
-use super::tables::Tables;
 use crate::error::Error;
 use crate::mlir::{Attribute, Type, Version};
 use std::sync::Arc;
@@ -45,8 +43,9 @@ pub fn changes<'a>(original: &str, mut properties: impl Iterator<Item = &'a str>
 }
 
 /// Brings the attributes of an operation into their form.
-pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Attribute)>, tables: &Tables) {
-    match &*operation.original {
+/// `text` returns a string as text.
+pub fn attributes(original: &str, attributes: &mut Vec<(Arc<str>, Attribute)>, text: &dyn Fn(&Arc<[u8]>) -> Arc<str>) {
+    match original {
         // The operand of that name takes precedence.
         "vhlo.dynamic_conv_v1" => attributes.retain(|(name, _)| &**name != "padding"),
         // A type `none` stands for an absent part of an algorithm.
@@ -54,7 +53,7 @@ pub fn attributes(operation: &OperationName, attributes: &mut Vec<(Arc<str>, Att
         original if original.starts_with("vhlo.") => {
             for (name, value) in attributes {
                 if is_symbol(name) {
-                    *value = symbol(value, tables);
+                    *value = symbol(value, text);
                 }
             }
         }
@@ -81,9 +80,9 @@ fn is_none(attribute: &Attribute) -> bool {
 }
 
 /// Returns a name of a function, or a list of them, as a symbol.
-fn symbol(value: &Attribute, tables: &Tables) -> Attribute {
+fn symbol(value: &Attribute, text: &dyn Fn(&Arc<[u8]>) -> Arc<str>) -> Attribute {
     let of_name = |value: &Attribute| match value {
-        Attribute::String(name) => Attribute::Symbol([tables.name(name)].into()),
+        Attribute::String(name) => Attribute::Symbol([text(name)].into()),
         other => other.clone(),
     };
     match value {
