@@ -3,7 +3,7 @@
 //! attributes only: `dot_general` has `lhs_batching_dimensions`, ... rather than `dot_dimension_numbers`; `gather` has
 //! `offset_dims`, ...; `convolution` has `input_batch_dimension`, ... Names are those of `VhloOps.td`.
 
-use super::module::Location;
+use super::location::Location;
 use super::types::{Element, Type};
 use std::fmt;
 use std::sync::Arc;

@@ -7,9 +7,11 @@
 mod attribute;
 pub mod bytecode;
 pub mod jax_file;
+mod location;
 mod module;
 mod types;
 
 pub use attribute::{Attribute, Data, Dense, Dictionary, Record};
-pub use module::{Block, Location, Module, Operation, Region, Value, Version};
+pub use location::Location;
+pub use module::{Block, Module, Operation, Region, Value, Version};
 pub use types::{Element, FREE, TensorShape, Type};
