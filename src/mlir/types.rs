@@ -52,38 +52,42 @@ pub enum Type {
     Other(Arc<str>),
 }
 
+/// Returns MLIR's name of a dtype.
+fn mlir_name(dtype: DType) -> &'static str {
+    use DType::*;
+    match dtype {
+        Pred => "i1",
+        S8 => "i8",
+        S16 => "i16",
+        S32 => "i32",
+        S64 => "i64",
+        U8 => "ui8",
+        U16 => "ui16",
+        U32 => "ui32",
+        U64 => "ui64",
+        F16 => "f16",
+        F32 => "f32",
+        F64 => "f64",
+        BF16 => "bf16",
+        C64 => "complex<f32>",
+        C128 => "complex<f64>",
+        F8E5M2 => "f8E5M2",
+        F8E4M3FN => "f8E4M3FN",
+        F8E4M3B11FNUZ => "f8E4M3B11FNUZ",
+        F8E5M2FNUZ => "f8E5M2FNUZ",
+        F8E4M3FNUZ => "f8E4M3FNUZ",
+        F8E4M3 => "f8E4M3",
+        F8E3M4 => "f8E3M4",
+        F8E8M0FNU => "f8E8M0FNU",
+    }
+}
+
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        use DType::*;
-        let dtype = match self {
-            Element::DType(dtype) => *dtype,
-            Element::Index => return f.write_str("index"),
-            Element::Other(text) => return f.write_str(text),
-        };
-        f.write_str(match dtype {
-            Pred => "i1",
-            S8 => "i8",
-            S16 => "i16",
-            S32 => "i32",
-            S64 => "i64",
-            U8 => "ui8",
-            U16 => "ui16",
-            U32 => "ui32",
-            U64 => "ui64",
-            F16 => "f16",
-            F32 => "f32",
-            F64 => "f64",
-            BF16 => "bf16",
-            C64 => "complex<f32>",
-            C128 => "complex<f64>",
-            F8E5M2 => "f8E5M2",
-            F8E4M3FN => "f8E4M3FN",
-            F8E4M3B11FNUZ => "f8E4M3B11FNUZ",
-            F8E5M2FNUZ => "f8E5M2FNUZ",
-            F8E4M3FNUZ => "f8E4M3FNUZ",
-            F8E4M3 => "f8E4M3",
-            F8E3M4 => "f8E3M4",
-            F8E8M0FNU => "f8E8M0FNU",
+        f.write_str(match self {
+            Element::DType(dtype) => mlir_name(*dtype),
+            Element::Index => "index",
+            Element::Other(text) => text,
         })
     }
 }
@@ -94,8 +98,8 @@ impl Element {
         if text == "index" {
             return Element::Index;
         }
-        let known = DType::ALL.into_iter().map(Element::DType).find(|element| element.to_string() == text);
-        known.unwrap_or_else(|| Element::Other(text.into()))
+        let known = DType::ALL.into_iter().find(|&dtype| mlir_name(dtype) == text);
+        known.map_or_else(|| Element::Other(text.into()), Element::DType)
     }
 }
 
