@@ -371,7 +371,7 @@ mod tests {
             }
             assert!(at > 3000 || read(Arc::new(file[..at].to_vec())).is_err());
         }
-        let error = read(Arc::new(b"ML\xEFR".to_vec())).err().unwrap();
+        let error = read(Arc::new(b"ML\xEFR".to_vec())).unwrap_err();
         assert_eq!(error.code, error::Code::InvalidArgument);
     }
 }

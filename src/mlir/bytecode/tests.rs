@@ -226,7 +226,7 @@ fn constants_stay_where_they_are() {
 
 /// The error for a file.
 fn refusal(file: Vec<u8>) -> (Code, String) {
-    let error = read(Arc::new(file)).err().expect("a refusal");
+    let error = read(Arc::new(file)).expect_err("a refusal");
     (error.code, error.message.to_string())
 }
 
@@ -290,7 +290,7 @@ fn list(references: &[u64]) -> Vec<u8> {
 #[test]
 fn attributes_that_refer_to_each_other() {
     let unknown = vec![0x1F];
-    assert!(read(Arc::new(hostile(&[unknown.clone()], &[]))).is_ok());
+    assert!(read(Arc::new(hostile(std::slice::from_ref(&unknown), &[]))).is_ok());
     for circle in [vec![list(&[0])], vec![list(&[1]), list(&[0])], vec![list(&[1, 1]), list(&[2, 2]), list(&[0])]] {
         let (code, message) = refusal(hostile(&circle, &[]));
         assert_eq!(code, Code::InvalidArgument);
