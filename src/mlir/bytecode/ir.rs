@@ -8,7 +8,7 @@ use super::tables::Tables;
 use super::upgrade;
 use crate::error::Result;
 use crate::mlir::{Attribute, Block, Dictionary, Location, Operation, Region, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -17,8 +17,6 @@ const MOST_LEVELS: usize = 100;
 
 /// Operation between types of different dialects.
 const CAST: &str = "builtin.unrealized_conversion_cast";
-
-const MORE_VALUES: &str = "a region defines more values than it says";
 
 /// Bits of the byte that says what an operation has.
 mod has {
@@ -42,8 +40,6 @@ pub struct Ir<'a> {
     isolated: usize,
     /// Number in `visible` of the next value of the region that is read.
     next: usize,
-    /// Values that were used and are not defined yet.
-    forward: FxHashSet<Value>,
     /// Attributes of operations that were read, by the indices of name, dictionary and properties.
     attributes: FxHashMap<(usize, Option<u64>, Option<u64>), Dictionary>,
     /// How many attributes may still be copied.
@@ -55,26 +51,22 @@ pub struct Ir<'a> {
 /// Reads the operations of a file, and the types of their values.
 pub fn read(tables: Tables) -> Result<(Block, Vec<Arc<Type>>)> {
     let mut cursor = tables.file.operations;
-    let tables_bytes = (*tables.file.owner).as_ref().len();
+    let bytes = (*tables.file.owner).as_ref().len();
     let mut ir = Ir {
         tables,
         types: Vec::new(),
         visible: Vec::new(),
         isolated: 0,
         next: 0,
-        forward: FxHashSet::default(),
         attributes: FxHashMap::default(),
-        copies_left: 8 * tables_bytes + (1 << 16),
+        copies_left: 8 * bytes + (1 << 16),
         level: 0,
     };
     let block = ir.block(&mut cursor, "")?;
     if !cursor.is_empty() {
         return Err(cursor.error("the section of operations has bytes after the last operation"));
     }
-    match ir.forward.is_empty() {
-        true => Ok((block, ir.types)),
-        false => Err(cursor.error("an operation uses a value that is not defined")),
-    }
+    Ok((block, ir.types))
 }
 
 impl<'a> Ir<'a> {
@@ -167,16 +159,11 @@ impl<'a> Ir<'a> {
         (0..count).map(|_| self.operand(cursor)).collect()
     }
 
-    /// Reads the number of a value that is used. It may be defined later, by an operation of another block.
+    /// Reads the number of a value that is used. Without branches, it is defined before.
     fn operand(&mut self, cursor: &mut Cursor<'a>) -> Result<Value> {
+        let place = *cursor;
         let index = self.isolated + cursor.index(self.visible.len() - self.isolated, "value")?;
-        if let Some(value) = self.visible[index] {
-            return Ok(value);
-        }
-        let value = self.new_value(cursor, self.tables.placeholder.clone())?;
-        self.visible[index] = Some(value);
-        self.forward.insert(value);
-        Ok(value)
+        self.visible[index].ok_or_else(|| place.error("an operation uses a value that is not defined before it"))
     }
 
     fn new_value(&mut self, place: &Cursor, ty: Arc<Type>) -> Result<Value> {
@@ -189,41 +176,28 @@ impl<'a> Ir<'a> {
 
     /// Defines the next value of the region.
     fn define(&mut self, place: &Cursor, ty: Arc<Type>) -> Result<Value> {
+        let value = self.new_value(place, ty)?;
         // The operations outside of all regions have no numbers.
-        if self.level == 0 {
-            return self.new_value(place, ty);
+        if self.level > 0 {
+            self.define_as(place, value)?;
         }
-        if self.next == self.visible.len() {
-            return Err(place.error(MORE_VALUES));
-        }
-        let value = match self.visible[self.next] {
-            Some(value) => {
-                self.forward.remove(&value);
-                self.types[value.0 as usize] = ty;
-                value
-            }
-            None => self.new_value(place, ty)?,
-        };
-        self.define_as(place, value)?;
         Ok(value)
-    }
-
-    /// Whether the results of a cast are its operands: it is between a type of VHLO and the same type of another
-    /// dialect. Not if a result was used before.
-    fn is_identity(&self, operands: &[Value], results: &[Arc<Type>]) -> bool {
-        let types = operands.iter().map(|operand| &self.types[operand.0 as usize]);
-        let unused = self.visible[self.next..].iter().take(results.len()).all(Option::is_none);
-        self.level > 0 && unused && types.eq(results) && operands.iter().all(|value| !self.forward.contains(value))
     }
 
     /// Defines the next value of the region as another value.
     fn define_as(&mut self, place: &Cursor, value: Value) -> Result<()> {
         if self.next == self.visible.len() {
-            return Err(place.error(MORE_VALUES));
+            return Err(place.error("a region defines more values than it says"));
         }
         self.visible[self.next] = Some(value);
         self.next += 1;
         Ok(())
+    }
+
+    /// Whether the results of a cast are its operands: it is between a type of VHLO and the same type of another
+    /// dialect.
+    fn is_identity(&self, operands: &[Value], results: &[Arc<Type>]) -> bool {
+        self.level > 0 && operands.iter().map(|operand| &self.types[operand.0 as usize]).eq(results)
     }
 
     /// Reads the regions of an operation.

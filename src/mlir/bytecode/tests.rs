@@ -321,12 +321,15 @@ fn deep_locations_are_cut() {
 }
 
 #[test]
-fn deep_regions_and_huge_counts() {
+fn wrong_regions_and_huge_counts() {
     let unknown = [vec![0x1F]];
     // One region with one block with one operation with one region ...
     let region = [0x05, 0x03, 0x01, 0x05, 0x01, 16, 0x01];
     let (code, message) = refusal(hostile(&unknown, &region.repeat(100_000)));
     assert!(code == Code::Unimplemented && message.contains("levels of regions"), "{message}");
+    // One region with one block with one operation with operand 0.
+    let (_, message) = refusal(hostile(&unknown, &[0x05, 0x03, 0x03, 0x05, 0x01, 4, 0x01, 0x03, 0x01]));
+    assert!(message.contains("not defined before it"), "{message}");
     // Of regions, blocks, values, operations.
     for fields in 0..4 {
         let mut regions = vec![0x05, 0x03, 0x01, 0x05][..fields].to_vec();
