@@ -9,6 +9,7 @@ pub mod bytecode;
 pub mod jax_file;
 mod location;
 mod module;
+pub mod text;
 mod types;
 
 pub use attribute::{Attribute, Data, Dense, Dictionary, Record};

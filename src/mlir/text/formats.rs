@@ -1,0 +1,387 @@
+//! Pretty forms of operations: what follows the name of an operation, part by part.
+
+use Part::*;
+
+/// A part of a pretty form.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// An operand.
+    Operand,
+    /// Any number of operands with commas between them.
+    Operands,
+    /// Any number of operands, each with a comma after it.
+    OperandsBefore,
+    /// A keyword.
+    Word(&'static str),
+    /// Punctuation.
+    Sign(char),
+    /// An attribute: an integer of type i64.
+    Integer(&'static str),
+    /// An attribute: an integer of type i32.
+    Integer32(&'static str),
+    /// An attribute: `[1, 2]`.
+    Integers(&'static str),
+    /// An attribute: a case of an enumeration.
+    Case(&'static str),
+    /// An attribute of any kind.
+    Any(&'static str),
+    /// An attribute: `@name`, kept as a string.
+    Named(&'static str),
+    /// An attribute: `<@mesh, [{"x"}, {}]>`.
+    Sharding(&'static str),
+    /// An attribute: `[<@mesh, [{"x"}, {}]>, ...]`.
+    Shardings(&'static str),
+    /// An attribute: `[{"x"}, {}]`.
+    Axes(&'static str),
+    /// Parts that are left out unless the first one is there, which is punctuation or a keyword.
+    Optional(&'static [Part]),
+    /// `{a = 1}`, or nothing.
+    Attributes,
+    /// `({ ... }, { ... })`, or nothing.
+    Regions,
+    /// `(%a: A) { ... }`, a region.
+    Body,
+    /// `: types`.
+    Types(Types),
+    /// A part that no other operation has.
+    Own(Own),
+}
+
+/// How types are written.
+#[derive(Clone, Copy)]
+pub enum Types {
+    /// `(A, B) -> C`.
+    Function,
+    /// One type for all operands and the result, or as a function.
+    Same,
+    /// Types of the results.
+    Results,
+    /// Types of the operands.
+    Operands,
+    /// `A, B -> C`.
+    Arrow,
+    /// A tuple of the types of the operands.
+    Tuple,
+    /// Type of a predicate, and one of all else; or as a function.
+    Select,
+    /// A complex type, whose real type the operands have; or as a function.
+    Complex,
+}
+
+/// Parts that only one kind of operations has.
+#[derive(Clone, Copy)]
+pub enum Own {
+    /// Operands and their types.
+    Return,
+    /// The elements of a constant.
+    Constant,
+    /// `[0:2, 0:4:2]` of a slice.
+    Ranges,
+    /// Precision and algorithm of a product.
+    Precision,
+    /// Dimensions of `dot_general`.
+    Contraction,
+    /// Axes of a convolution.
+    ConvolutionAxes,
+    /// Windows of a convolution.
+    Window,
+    /// `e8m7`.
+    Format,
+    /// Operands of an optimization barrier.
+    Barrier,
+    /// All of a reduction.
+    Reduce,
+    /// All of a loop.
+    While,
+    /// All of a function.
+    Function,
+    /// All of a module.
+    Module,
+    /// A mesh.
+    Mesh,
+    /// `in_shardings=..., out_shardings=..., manual_axes=...`.
+    Manual,
+}
+
+const FUNCTION: Part = Types(Types::Function);
+const ELEMENTWISE: &[Part] = &[Operands, Attributes, Types(Types::Same)];
+const OPERANDS: &[Part] = &[Operands, Attributes, FUNCTION];
+const RESULTS: &[Part] = &[Attributes, Types(Types::Results)];
+const COMMA: Part = Sign(',');
+const EQUAL: Part = Sign('=');
+const DIM: Part = Word("dim");
+
+/// Returns the pretty form of an operation; None if it has none, or it is not known.
+pub fn format(name: &str) -> Option<&'static [Part]> {
+    match name.split_once('.')? {
+        ("stablehlo", name) => elementwise(name).or_else(|| shaped(name)).or_else(|| structured(name)),
+        ("chlo", name) => Some(chlo(name)),
+        ("func" | "builtin", name) => function(name),
+        ("sdy", name) => sdy(name),
+        _ => None,
+    }
+}
+
+fn elementwise(name: &str) -> Option<&'static [Part]> {
+    Some(match name {
+        "abs"
+        | "cbrt"
+        | "ceil"
+        | "convert"
+        | "count_leading_zeros"
+        | "cosine"
+        | "exponential"
+        | "exponential_minus_one"
+        | "floor"
+        | "imag"
+        | "log"
+        | "log_plus_one"
+        | "logistic"
+        | "not"
+        | "negate"
+        | "popcnt"
+        | "real"
+        | "round_nearest_afz"
+        | "round_nearest_even"
+        | "rsqrt"
+        | "sign"
+        | "sine"
+        | "sqrt"
+        | "tan"
+        | "tanh"
+        | "uniform_quantize"
+        | "uniform_dequantize" => ELEMENTWISE,
+        "add"
+        | "and"
+        | "atan2"
+        | "divide"
+        | "maximum"
+        | "minimum"
+        | "multiply"
+        | "or"
+        | "power"
+        | "remainder"
+        | "shift_left"
+        | "shift_right_arithmetic"
+        | "shift_right_logical"
+        | "subtract"
+        | "xor" => ELEMENTWISE,
+        "clamp" | "after_all" => ELEMENTWISE,
+        "is_finite" => OPERANDS,
+        "complex" => &[Operands, Attributes, Types(Types::Complex)],
+        "select" => &[Operands, Attributes, Types(Types::Select)],
+        "compare" => &[
+            Case("comparison_direction"),
+            COMMA,
+            Operand,
+            COMMA,
+            Operand,
+            Optional(&[COMMA, Case("compare_type")]),
+            Attributes,
+            FUNCTION,
+        ],
+        "reduce_precision" => {
+            &[Operand, COMMA, Word("format"), EQUAL, Own(Own::Format), Attributes, Types(Types::Same)]
+        }
+        _ => return None,
+    })
+}
+
+/// Forms of operations that move elements, or depend on sizes.
+fn shaped(name: &str) -> Option<&'static [Part]> {
+    Some(match name {
+        "constant" => &[Own(Own::Constant)],
+        "iota" => &[DIM, EQUAL, Integer("iota_dimension"), Attributes, Types(Types::Results)],
+        "dynamic_iota" => &[Operand, COMMA, DIM, EQUAL, Integer("iota_dimension"), Attributes, FUNCTION],
+        "reshape"
+        | "dynamic_reshape"
+        | "bitcast_convert"
+        | "dynamic_update_slice"
+        | "real_dynamic_slice"
+        | "dynamic_pad" => OPERANDS,
+        "slice" => &[Operand, Own(Own::Ranges), Attributes, FUNCTION],
+        "dynamic_slice" => {
+            &[Operand, COMMA, OperandsBefore, Word("sizes"), EQUAL, Integers("slice_sizes"), Attributes, FUNCTION]
+        }
+        "broadcast" => &[Operand, COMMA, Word("sizes"), EQUAL, Integers("broadcast_sizes"), Attributes, FUNCTION],
+        "broadcast_in_dim" => {
+            &[Operand, COMMA, Word("dims"), EQUAL, Integers("broadcast_dimensions"), Attributes, FUNCTION]
+        }
+        "dynamic_broadcast_in_dim" => &[
+            Operand,
+            COMMA,
+            Operand,
+            COMMA,
+            Word("dims"),
+            EQUAL,
+            Integers("broadcast_dimensions"),
+            Attributes,
+            FUNCTION,
+        ],
+        "concatenate" => &[OperandsBefore, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION],
+        "transpose" => &[Operand, COMMA, Word("dims"), EQUAL, Integers("permutation"), Attributes, FUNCTION],
+        "reverse" => &[Operand, COMMA, Word("dims"), EQUAL, Integers("dimensions"), Attributes, Types(Types::Same)],
+        "pad" => &[
+            Operand,
+            COMMA,
+            Operand,
+            COMMA,
+            Word("low"),
+            EQUAL,
+            Integers("edge_padding_low"),
+            COMMA,
+            Word("high"),
+            EQUAL,
+            Integers("edge_padding_high"),
+            COMMA,
+            Word("interior"),
+            EQUAL,
+            Integers("interior_padding"),
+            Attributes,
+            FUNCTION,
+        ],
+        "get_dimension_size" => &[Operand, COMMA, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION],
+        "set_dimension_size" => {
+            &[Operand, COMMA, Operand, COMMA, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION]
+        }
+        _ => return None,
+    })
+}
+
+/// Forms of all other operations of StableHLO.
+fn structured(name: &str) -> Option<&'static [Part]> {
+    Some(match name {
+        "return" => &[Own(Own::Return)],
+        "reduce" => &[Own(Own::Reduce)],
+        "while" => &[Own(Own::While)],
+        "optimization_barrier" => &[Attributes, Own(Own::Barrier)],
+        "create_token" | "replica_id" | "partition_id" => RESULTS,
+        "tuple" => &[Operands, Attributes, Types(Types::Tuple)],
+        "get_tuple_element" => &[Operand, Sign('['), Integer32("index"), Sign(']'), Attributes, FUNCTION],
+        "custom_call" => &[Named("call_target_name"), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
+        "composite" => &[Any("name"), Operands, Regions, Attributes, FUNCTION],
+        "cholesky" => {
+            &[Operand, Optional(&[COMMA, Word("lower"), EQUAL, Any("lower")]), Attributes, Types(Types::Same)]
+        }
+        "dot" => &[Operand, COMMA, Operand, Own(Own::Precision), Attributes, FUNCTION],
+        "dot_general" => {
+            &[Operand, COMMA, Operand, COMMA, Own(Own::Contraction), Own(Own::Precision), Attributes, FUNCTION]
+        }
+        "convolution" => &[
+            Sign('('),
+            Operands,
+            Sign(')'),
+            Word("dim_numbers"),
+            EQUAL,
+            Own(Own::ConvolutionAxes),
+            Word("window"),
+            EQUAL,
+            Own(Own::Window),
+            Attributes,
+            FUNCTION,
+        ],
+        "einsum" => {
+            &[Operand, COMMA, Operand, COMMA, Word("config"), EQUAL, Any("einsum_config"), Attributes, FUNCTION]
+        }
+        "unary_einsum" => &[Operand, COMMA, Word("config"), EQUAL, Any("einsum_config"), Attributes, FUNCTION],
+        "fft" => &[
+            Operand,
+            COMMA,
+            Word("type"),
+            EQUAL,
+            Case("fft_type"),
+            COMMA,
+            Word("length"),
+            EQUAL,
+            Integers("fft_length"),
+            Attributes,
+            FUNCTION,
+        ],
+        "rng" => &[
+            Operand,
+            COMMA,
+            Operand,
+            COMMA,
+            Operand,
+            COMMA,
+            Word("distribution"),
+            EQUAL,
+            Case("rng_distribution"),
+            Attributes,
+            FUNCTION,
+        ],
+        "rng_bit_generator" => &[Operand, COMMA, Word("algorithm"), EQUAL, Case("rng_algorithm"), Attributes, FUNCTION],
+        _ => return None,
+    })
+}
+
+fn chlo(name: &str) -> &'static [Part] {
+    match name {
+        "constant" => &[Own(Own::Constant)],
+        "top_k" => &[
+            Sign('('),
+            Operand,
+            COMMA,
+            Word("k"),
+            EQUAL,
+            Integer("k"),
+            Optional(&[COMMA, Word("is_stable"), EQUAL, Any("is_stable")]),
+            Sign(')'),
+            Attributes,
+            Types(Types::Arrow),
+        ],
+        _ if name.starts_with("broadcast_") => OPERANDS,
+        _ => &[Operands, Attributes, Types(Types::Arrow)],
+    }
+}
+
+fn function(name: &str) -> Option<&'static [Part]> {
+    Some(match name {
+        "module" => &[Own(Own::Module)],
+        "func" => &[Own(Own::Function)],
+        "return" => &[Own(Own::Return)],
+        "call" => &[Any("callee"), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
+        _ => return None,
+    })
+}
+
+/// Forms of operations of Shardy. Its collectives move the axes that the list before the operand names.
+fn sdy(name: &str) -> Option<&'static [Part]> {
+    const TO: Part = Word("out_sharding");
+    Some(match name {
+        "mesh" => &[Own(Own::Mesh), Attributes],
+        "return" => &[Own(Own::Return)],
+        "constant" => &[Own(Own::Constant)],
+        "sharding_constraint" | "reshard" => &[Operand, Sharding("sharding"), Attributes, Types(Types::Same)],
+        "sharding_group" => {
+            &[Operand, Word("group_id"), EQUAL, Integer("group_id"), Attributes, Types(Types::Operands)]
+        }
+        "propagation_barrier" => {
+            &[Operand, Word("allowed_direction"), EQUAL, Case("allowed_direction"), Attributes, Types(Types::Same)]
+        }
+        "data_flow_edge" => {
+            &[Operand, Optional(&[Word("sharding"), EQUAL, Sharding("sharding")]), Attributes, Types(Types::Same)]
+        }
+        "manual_computation" => &[Sign('('), Operands, Sign(')'), Own(Own::Manual), Body, Attributes, FUNCTION],
+        "named_computation" => &[
+            Sign('<'),
+            Any("name"),
+            Sign('>'),
+            Sign('('),
+            Operands,
+            Sign(')'),
+            Optional(&[Word("in_shardings"), EQUAL, Shardings("in_shardings")]),
+            Optional(&[Word("out_shardings"), EQUAL, Shardings("out_shardings")]),
+            Body,
+            Attributes,
+            FUNCTION,
+        ],
+        "all_gather" => {
+            &[Axes("gathering_axes"), Operand, TO, EQUAL, Sharding("out_sharding"), Attributes, Types(Types::Same)]
+        }
+        "all_slice" => {
+            &[Axes("slicing_axes"), Operand, TO, EQUAL, Sharding("out_sharding"), Attributes, Types(Types::Same)]
+        }
+        _ => return None,
+    })
+}

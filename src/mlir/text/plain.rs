@@ -1,0 +1,94 @@
+//! Brings operations into the plain form: names of StableHLO rather than of VHLO, and attributes of VHLO rather than
+//! the structures of StableHLO.
+
+use super::super::{Attribute, Block, Dictionary, Operation};
+use super::operations::Draft;
+use std::sync::Arc;
+
+/// Cases of `api_version` of a custom call, by their numbers.
+const API_VERSIONS: [&str; 5] = [
+    "API_VERSION_UNSPECIFIED",
+    "API_VERSION_ORIGINAL",
+    "API_VERSION_STATUS_RETURNING",
+    "API_VERSION_STATUS_RETURNING_UNIFIED",
+    "API_VERSION_TYPED_FFI",
+];
+
+/// Brings an operation into the plain form.
+pub fn bring(draft: &mut Draft) {
+    if let Some(name) = draft.name.strip_prefix("vhlo.") {
+        draft.name = unversioned(name).into();
+    }
+    if &*draft.name == "func.func" {
+        for operation in draft.regions.iter_mut().flat_map(|region| &mut region.blocks).filter_map(last_of) {
+            if &*operation.name == "stablehlo.return" {
+                operation.name = "func.return".into();
+            }
+        }
+    }
+    let is_stablehlo = draft.name.starts_with("stablehlo.") || draft.name.starts_with("chlo.");
+    if !is_stablehlo && !draft.name.starts_with("func.") {
+        return;
+    }
+    let given = std::mem::take(&mut draft.attributes);
+    for (name, value) in given {
+        match (&*name, value) {
+            (
+                "dimension_numbers"
+                | "dot_dimension_numbers"
+                | "ragged_dot_dimension_numbers"
+                | "scatter_dimension_numbers"
+                | "algorithm",
+                Attribute::Record(record),
+            ) => draft.attributes.extend(record.fields.0.iter().cloned()),
+            ("channel_handle", Attribute::Record(record)) => {
+                channel(&draft.name, &record.fields, &mut draft.attributes)
+            }
+            ("use_global_device_ids" | "has_dynamic_root", Attribute::Unit) => draft.set(name, Attribute::Bool(true)),
+            ("api_version", Attribute::Integer(number, element)) => {
+                let case = usize::try_from(number).ok().and_then(|number| API_VERSIONS.get(number));
+                draft.set(
+                    name,
+                    case.map_or(Attribute::Integer(number, element), |case| Attribute::Enum((*case).into())),
+                );
+            }
+            ("callee" | "decomposition", Attribute::String(text)) => draft.set(name, symbol(&text)),
+            ("called_computations", Attribute::Array(items)) => {
+                let items = items.iter().map(|item| match item {
+                    Attribute::String(text) => symbol(text),
+                    other => other.clone(),
+                });
+                draft.set(name, Attribute::Array(items.collect()));
+            }
+            (_, value) => draft.set(name, value),
+        }
+    }
+}
+
+fn last_of(block: &mut Block) -> Option<&mut Operation> {
+    block.operations.last_mut()
+}
+
+fn symbol(name: &[u8]) -> Attribute {
+    Attribute::Symbol([Arc::from(String::from_utf8_lossy(name))].into())
+}
+
+/// Adds the fields of a channel: the type of a channel matters to operations that send and receive only.
+fn channel(operation: &str, fields: &Dictionary, attributes: &mut Vec<(Arc<str>, Attribute)>) {
+    let transfers = matches!(operation, "stablehlo.send" | "stablehlo.recv");
+    let names = [("handle", "channel_id"), ("type", "channel_type")];
+    for (field, name) in names.into_iter().take(if transfers { 2 } else { 1 }) {
+        if let Some(value) = fields.get(field) {
+            attributes.push((name.into(), value.clone()));
+        }
+    }
+}
+
+/// Returns the operation that an operation of VHLO stands for: `add_v1` for `stablehlo.add`.
+fn unversioned(name: &str) -> String {
+    let end = name.rfind("_v").filter(|end| name[end + 2..].bytes().all(|byte| byte.is_ascii_digit()));
+    match &name[..end.unwrap_or(name.len())] {
+        name @ ("func" | "call") => format!("func.{name}"),
+        name => format!("stablehlo.{name}"),
+    }
+}
