@@ -163,6 +163,7 @@ impl<'t> Parser<'t> {
                 let bounds = Attribute::Integers(bounds.into());
                 Ok(Some(record("stablehlo.bounds", vec![("bounds".into(), bounds)])))
             }
+            "type_extensions" => self.type_extensions().map(Some),
             "conv" => {
                 self.expect('<')?;
                 self.convolution_dimensions('>').map(Some)
@@ -190,16 +191,18 @@ impl<'t> Parser<'t> {
                 self.expect('>')?;
                 Ok(Some(value))
             }
-            "type_extensions" => {
-                self.expect('<')?;
-                self.expect_word("bounds")?;
-                self.expect('=')?;
-                let bounds = Attribute::Integers(self.integers("a bound")?.into());
-                self.expect('>')?;
-                Ok(Some(record("stablehlo.bounds", vec![("bounds".into(), bounds)])))
-            }
             _ => self.stablehlo_attribute(name),
         }
+    }
+
+    /// Reads `<bounds = [3, ?]>`.
+    fn type_extensions(&mut self) -> Result<Attribute> {
+        self.expect('<')?;
+        self.expect_word("bounds")?;
+        self.expect('=')?;
+        let bounds = Attribute::Integers(self.integers("a bound")?.into());
+        self.expect('>')?;
+        Ok(record("stablehlo.bounds", vec![("bounds".into(), bounds)]))
     }
 
     /// Reads `<{#vhlo.string_v1<"name"> = value}>`.

@@ -25,6 +25,8 @@ pub enum Part {
     Case(&'static str),
     /// An attribute of any kind.
     Any(&'static str),
+    /// An attribute: a string, without a type after it.
+    Text(&'static str),
     /// An attribute: `@name`, kept as a string.
     Named(&'static str),
     /// An attribute: `<@mesh, [{"x"}, {}]>`.
@@ -91,6 +93,8 @@ pub enum Own {
     Barrier,
     /// All of a reduction.
     Reduce,
+    /// All of a scan.
+    Scan,
     /// All of a loop.
     While,
     /// All of a function.
@@ -116,6 +120,7 @@ pub fn format(name: &str) -> Option<&'static [Part]> {
     match name.split_once('.')? {
         ("stablehlo", name) => elementwise(name).or_else(|| shaped(name)).or_else(|| structured(name)),
         ("chlo", name) => Some(chlo(name)),
+        ("vhlo", "func_v1") => Some(&[Own(Own::Function)]),
         ("func" | "builtin", name) => function(name),
         ("sdy", name) => sdy(name),
         _ => None,
@@ -259,7 +264,7 @@ fn structured(name: &str) -> Option<&'static [Part]> {
         "tuple" => &[Operands, Attributes, Types(Types::Tuple)],
         "get_tuple_element" => &[Operand, Sign('['), Integer32("index"), Sign(']'), Attributes, FUNCTION],
         "custom_call" => &[Named("call_target_name"), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
-        "composite" => &[Any("name"), Operands, Regions, Attributes, FUNCTION],
+        "composite" => &[Text("name"), Operands, Regions, Attributes, FUNCTION],
         "cholesky" => {
             &[Operand, Optional(&[COMMA, Word("lower"), EQUAL, Any("lower")]), Attributes, Types(Types::Same)]
         }
@@ -281,9 +286,9 @@ fn structured(name: &str) -> Option<&'static [Part]> {
             FUNCTION,
         ],
         "einsum" => {
-            &[Operand, COMMA, Operand, COMMA, Word("config"), EQUAL, Any("einsum_config"), Attributes, FUNCTION]
+            &[Operand, COMMA, Operand, COMMA, Word("config"), EQUAL, Text("einsum_config"), Attributes, FUNCTION]
         }
-        "unary_einsum" => &[Operand, COMMA, Word("config"), EQUAL, Any("einsum_config"), Attributes, FUNCTION],
+        "unary_einsum" => &[Operand, COMMA, Word("config"), EQUAL, Text("einsum_config"), Attributes, FUNCTION],
         "fft" => &[
             Operand,
             COMMA,
@@ -318,6 +323,7 @@ fn structured(name: &str) -> Option<&'static [Part]> {
 fn chlo(name: &str) -> &'static [Part] {
     match name {
         "constant" => &[Own(Own::Constant)],
+        "scan" => &[Own(Own::Scan)],
         "top_k" => &[
             Sign('('),
             Operand,
@@ -365,7 +371,7 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
         "manual_computation" => &[Sign('('), Operands, Sign(')'), Own(Own::Manual), Body, Attributes, FUNCTION],
         "named_computation" => &[
             Sign('<'),
-            Any("name"),
+            Text("name"),
             Sign('>'),
             Sign('('),
             Operands,

@@ -1,6 +1,6 @@
 //! Reads operations in their generic form, regions and blocks, and resolves names of values.
 
-use super::super::{Block, Dictionary, Location, Operation, Region, Type, Value};
+use super::super::{Block, Dictionary, Element, Location, Operation, Region, Type, Value};
 use super::lexer::Token;
 use super::parser::{Named, Parser};
 use super::plain;
@@ -24,6 +24,8 @@ pub struct Draft {
     pub regions: Vec<Region>,
     /// Types of the results.
     pub results: Vec<Arc<Type>>,
+    /// The location, if the text has it before the end of the operation.
+    pub location: Option<Location>,
 }
 
 /// An argument of a region: its name, the offset of that, and its type.
@@ -48,6 +50,7 @@ impl<'t> Parser<'t> {
                 attributes: Named::new(),
                 regions: Vec::new(),
                 results: Vec::new(),
+                location: None,
             };
             match p.token {
                 Token::String(_) => p.generic(&mut draft)?,
@@ -55,7 +58,10 @@ impl<'t> Parser<'t> {
                 _ => return Err(p.expected("an operation")),
             }
             p.check_names(draft.at, &draft.attributes)?;
-            let location = p.optional_location()?;
+            let location = match draft.location.take() {
+                Some(location) => location,
+                None => p.optional_location()?,
+            };
             let results = p.results(&names, &draft)?;
             plain::bring(&mut draft);
             Ok(Operation {
@@ -146,7 +152,7 @@ impl<'t> Parser<'t> {
         }
         for (i, (value, ty)) in values.iter().zip(types).enumerate() {
             let has = &self.types[value.0 as usize];
-            if !Arc::ptr_eq(has, ty) && has != ty {
+            if !Arc::ptr_eq(has, ty) && !agree(has, ty) {
                 let message = format!("operand {i} has the type {has}, and is used as {ty}");
                 return Err(self.refuse_at(at, crate::error::shortened(&message, 500)));
             }
@@ -229,7 +235,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Creates a region that applies an operation to two scalars.
-    pub fn block_of(&mut self, name: Arc<str>, ty: Arc<Type>) -> Result<Region> {
+    pub fn block_of(&mut self, name: Arc<str>, ty: Arc<Type>, location: &Location) -> Result<Region> {
         let [lhs, rhs, result] = [(); 3].map(|()| self.new_value(ty.clone()));
         let operation = |name, operands: &[Value], results: &[Value]| Operation {
             name,
@@ -237,7 +243,7 @@ impl<'t> Parser<'t> {
             results: results.into(),
             attributes: Dictionary::default(),
             regions: Vec::new(),
-            location: Location::Unknown,
+            location: location.clone(),
         };
         let operations =
             vec![operation(name, &[lhs, rhs], &[result]), operation(self.name("stablehlo.return"), &[result], &[])];
@@ -262,7 +268,26 @@ impl<'t> Parser<'t> {
     }
 }
 
+/// Returns true if types are equal. One quantized type may be written in several ways, which are not told apart.
+fn agree(one: &Type, other: &Type) -> bool {
+    match (one, other) {
+        (Type::Tensor(one), Type::Tensor(other)) => {
+            let unknown = matches!((&one.element, &other.element), (Element::Other(_), Element::Other(_)));
+            one.dims == other.dims && (unknown || one.element == other.element)
+        }
+        _ => one == other,
+    }
+}
+
 /// Returns true for operations whose regions do not see the values around them.
 pub fn is_isolated(name: &str) -> bool {
-    matches!(name, "func.func" | "vhlo.func_v1" | "builtin.module" | "sdy.manual_computation" | "sdy.named_computation")
+    matches!(
+        name,
+        "func.func"
+            | "vhlo.func_v1"
+            | "builtin.module"
+            | "sdy.manual_computation"
+            | "sdy.named_computation"
+            | "chlo.scan"
+    )
 }

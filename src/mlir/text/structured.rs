@@ -1,6 +1,6 @@
 //! Reads the pretty forms that products, convolutions, slices, reductions and loops have.
 
-use super::super::{Attribute, Data, Dense, Element, Region, TensorShape, Type};
+use super::super::{Attribute, Data, Dense, Element, Location, Region, TensorShape, Type};
 use super::lexer::Token;
 use super::operations::{Argument, Draft};
 use super::parser::Parser;
@@ -172,7 +172,12 @@ impl<'t> Parser<'t> {
         let signature = self.function_type()?;
         self.finish(draft, signature)?;
         let region = match reducer {
-            Some(reducer) => self.region_of(reducer, draft)?,
+            Some(reducer) => {
+                let location = self.optional_location()?;
+                let region = self.region_of(reducer, draft, &location)?;
+                draft.location = Some(location);
+                region
+            }
             None => {
                 self.expect_word("reducer")?;
                 let arguments = self.paired_arguments()?;
@@ -193,13 +198,40 @@ impl<'t> Parser<'t> {
     }
 
     /// Creates the region that applies an operation to scalars of the type of the first operand, as its text would.
-    fn region_of(&mut self, reducer: Reducer, draft: &Draft) -> Result<Region> {
+    fn region_of(&mut self, reducer: Reducer, draft: &Draft, location: &Location) -> Result<Region> {
         let element = match draft.operands.first().map(|value| &*self.types[value.0 as usize]) {
             Some(Type::Tensor(shape)) => shape.element.clone(),
             _ => return Err(self.refuse_at(reducer.at, "the operand of a reduction is no tensor")),
         };
         let ty = self.shared(Type::Tensor(TensorShape { element, dims: SmallVec::new() }));
-        self.block_of(reducer.name, ty)
+        self.block_of(reducer.name, ty, location)
+    }
+
+    /// Reads `(%0) inits (%1) dimension=0 attributes {...} { ... } : type`.
+    pub fn scan(&mut self, draft: &mut Draft) -> Result<()> {
+        let inputs = self.list('(', ')', Self::value)?;
+        self.expect_word("inits")?;
+        let inits = self.list('(', ')', Self::value)?;
+        draft.operands = inputs.iter().chain(&inits).copied().collect();
+        self.expect_word("dimension")?;
+        self.expect('=')?;
+        let dimension = self.index("a dimension")?;
+        draft.set(self.name("dimension"), dimension);
+        if self.take_word("attributes")? {
+            let more = self.dictionary()?;
+            draft.attributes.extend(more);
+        }
+        let region = self.region(&[], true)?;
+        draft.regions.push(region);
+        self.expect(':')?;
+        let signature = self.function_type()?;
+        self.finish(draft, signature)?;
+        let Some(outputs) = draft.results.len().checked_sub(inits.len()) else {
+            return Err(self.refuse_at(draft.at, "a scan has fewer results than initial values"));
+        };
+        self.set_integers(draft, "operandSegmentSizes", vec![inputs.len() as i64, inits.len() as i64]);
+        self.set_integers(draft, "resultSegmentSizes", vec![outputs as i64, inits.len() as i64]);
+        Ok(())
     }
 
     /// Reads `(%a = %0, %b = %1) : A, B attributes {...} cond { ... } do { ... }`.
