@@ -3,7 +3,7 @@
 use super::super::{Attribute, Dictionary, Element};
 use super::aliases::{Known, Meaning};
 use super::lexer::Token;
-use super::numbers::{float_from_bits, whole};
+use super::numbers::{float_from_bits, rounded, whole};
 use super::parser::{Named, Parser};
 use super::types::joined;
 use crate::error::{Result, quoted};
@@ -145,7 +145,8 @@ impl<'t> Parser<'t> {
         let value = match token {
             Token::Float(text) => {
                 let ty = ty.unwrap_or(Element::DType(DType::F64));
-                text.parse().ok().map(|value: f64| Attribute::Float(if negative { -value } else { value }, ty))
+                let value = text.parse().ok().map(|value: f64| if negative { -value } else { value });
+                value.map(|value| Attribute::Float(rounded(value, &ty), ty))
             }
             Token::Integer(text) => integer_attribute(text, negative, ty.unwrap_or(I64)),
             _ => None,
@@ -189,7 +190,9 @@ impl<'t> Parser<'t> {
         let start = self.start;
         let negative = self.take('-')?;
         let value = match self.token {
-            Token::Float(text) => text.parse().ok().map(|value: f64| if negative { -value } else { value }),
+            Token::Float(text) => {
+                text.parse().ok().map(|value: f64| rounded(if negative { -value } else { value }, element))
+            }
             Token::Integer(text) => float_of_integer(text, negative, element),
             _ => return Err(self.expected("a number")),
         };

@@ -231,8 +231,11 @@ impl<'t> Parser<'t> {
         Ok(case)
     }
 
-    /// Reads the keyword of a case of an enumeration.
+    /// Reads a case of an enumeration: its keyword, or a whole attribute.
     pub fn case(&mut self) -> Result<Attribute> {
+        if matches!(self.token, Token::Hash(_)) {
+            return self.attribute();
+        }
         let case = self.word("a case of an enumeration")?;
         Ok(Attribute::Enum(self.name(case)))
     }

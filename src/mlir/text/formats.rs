@@ -33,8 +33,6 @@ pub enum Part {
     Sharding(&'static str),
     /// An attribute: `[<@mesh, [{"x"}, {}]>, ...]`.
     Shardings(&'static str),
-    /// An attribute: `[{"x"}, {}]`.
-    Axes(&'static str),
     /// Parts that are left out unless the first one is there, which is punctuation or a keyword.
     Optional(&'static [Part]),
     /// `{a = 1}`, or nothing.
@@ -351,9 +349,8 @@ fn function(name: &str) -> Option<&'static [Part]> {
     })
 }
 
-/// Forms of operations of Shardy. Its collectives move the axes that the list before the operand names.
+/// Forms of the operations of Shardy that programs hold before they are partitioned.
 fn sdy(name: &str) -> Option<&'static [Part]> {
-    const TO: Part = Word("out_sharding");
     Some(match name {
         "mesh" => &[Own(Own::Mesh), Attributes],
         "return" => &[Own(Own::Return)],
@@ -364,9 +361,6 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
         }
         "propagation_barrier" => {
             &[Operand, Word("allowed_direction"), EQUAL, Case("allowed_direction"), Attributes, Types(Types::Same)]
-        }
-        "data_flow_edge" => {
-            &[Operand, Optional(&[Word("sharding"), EQUAL, Sharding("sharding")]), Attributes, Types(Types::Same)]
         }
         "manual_computation" => &[Sign('('), Operands, Sign(')'), Own(Own::Manual), Body, Attributes, FUNCTION],
         "named_computation" => &[
@@ -382,12 +376,6 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
             Attributes,
             FUNCTION,
         ],
-        "all_gather" => {
-            &[Axes("gathering_axes"), Operand, TO, EQUAL, Sharding("out_sharding"), Attributes, Types(Types::Same)]
-        }
-        "all_slice" => {
-            &[Axes("slicing_axes"), Operand, TO, EQUAL, Sharding("out_sharding"), Attributes, Types(Types::Same)]
-        }
         _ => return None,
     })
 }

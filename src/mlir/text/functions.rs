@@ -33,7 +33,7 @@ impl<'t> Parser<'t> {
     pub fn named_mesh(&mut self, draft: &mut Draft) -> Result<()> {
         self.symbol_as(draft)?;
         self.expect('=')?;
-        draft.set(self.name("mesh"), self.mesh()?);
+        draft.set(self.name("mesh"), self.stripped(Self::mesh)?);
         Ok(())
     }
 
@@ -94,12 +94,10 @@ impl<'t> Parser<'t> {
         self.list('(', ')', |p| Ok((p.ty()?, p.optional_dictionary()?)))
     }
 
-    /// Sets an attribute to a list of dictionaries, unless all are empty.
+    /// Sets an attribute to a list of dictionaries.
     fn set_dictionaries<'a>(&mut self, draft: &mut Draft, name: &str, all: impl Iterator<Item = &'a Named>) {
-        let all: Vec<Attribute> = all.map(|one| Attribute::Dictionary(Dictionary(one.clone().into()))).collect();
-        if all.iter().any(|one| !matches!(one, Attribute::Dictionary(one) if one.0.is_empty())) {
-            draft.set(self.name(name), Attribute::Array(all.into()));
-        }
+        let all = all.map(|one| Attribute::Dictionary(Dictionary(one.clone().into())));
+        draft.set(self.name(name), Attribute::Array(all.collect()));
     }
 
     /// Reads `in_shardings=[...] out_shardings=[...] manual_axes={"x"}`.

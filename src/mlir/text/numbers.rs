@@ -65,3 +65,9 @@ pub fn bits_of_float(dtype: DType, value: f64) -> Option<u64> {
         _ => return None,
     })
 }
+
+/// Returns a floating-point number rounded to a type.
+pub fn rounded(value: f64, element: &Element) -> f64 {
+    let Element::DType(dtype) = *element else { return value };
+    bits_of_float(dtype, value).and_then(|bits| float_from_bits(dtype, bits)).unwrap_or(value)
+}

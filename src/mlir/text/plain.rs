@@ -14,6 +14,9 @@ const API_VERSIONS: [&str; 5] = [
     "API_VERSION_TYPED_FFI",
 ];
 
+/// Cases of `allowed_direction` of a barrier of shardings, by their numbers.
+const DIRECTIONS: [&str; 4] = ["NONE", "FORWARD", "BACKWARD", "BOTH"];
+
 /// Brings an operation into the plain form.
 pub fn bring(draft: &mut Draft) {
     if let Some(name) = draft.name.strip_prefix("vhlo.") {
@@ -26,13 +29,13 @@ pub fn bring(draft: &mut Draft) {
             }
         }
     }
-    let is_stablehlo = draft.name.starts_with("stablehlo.") || draft.name.starts_with("chlo.");
-    if !is_stablehlo && !draft.name.starts_with("func.") {
+    let dialect = draft.name.split('.').next();
+    if !matches!(dialect, Some("stablehlo" | "chlo" | "func" | "sdy")) {
         return;
     }
     let given = std::mem::take(&mut draft.attributes);
     for (name, value) in given {
-        match (&*name, value) {
+        match (&*name, &value) {
             (
                 "dimension_numbers"
                 | "dot_dimension_numbers"
@@ -45,28 +48,37 @@ pub fn bring(draft: &mut Draft) {
                 channel(&draft.name, &record.fields, &mut draft.attributes)
             }
             ("use_global_device_ids" | "has_dynamic_root", Attribute::Unit) => draft.set(name, Attribute::Bool(true)),
-            ("api_version", Attribute::Integer(number, element)) => {
-                let case = usize::try_from(number).ok().and_then(|number| API_VERSIONS.get(number));
-                draft.set(
-                    name,
-                    case.map_or(Attribute::Integer(number, element), |case| Attribute::Enum((*case).into())),
-                );
-            }
-            ("callee" | "decomposition", Attribute::String(text)) => draft.set(name, symbol(&text)),
+            ("api_version", Attribute::Integer(..)) => draft.set(name, case_of(&API_VERSIONS, &value)),
+            ("allowed_direction", Attribute::Integer(..)) => draft.set(name, case_of(&DIRECTIONS, &value)),
+            ("callee" | "decomposition", Attribute::String(text)) => draft.set(name, symbol(text)),
             ("called_computations", Attribute::Array(items)) => {
                 let items = items.iter().map(|item| match item {
                     Attribute::String(text) => symbol(text),
                     other => other.clone(),
                 });
-                draft.set(name, Attribute::Array(items.collect()));
+                let items = items.collect();
+                draft.set(name, Attribute::Array(items));
             }
-            (_, value) => draft.set(name, value),
+            // Dictionaries of parameters and results, none of which holds anything.
+            ("arg_attrs" | "res_attrs", Attribute::Array(all)) if all.iter().all(is_empty) => {}
+            _ => draft.set(name, value),
         }
     }
 }
 
 fn last_of(block: &mut Block) -> Option<&mut Operation> {
     block.operations.last_mut()
+}
+
+/// Returns the case of an enumeration with a number.
+fn case_of(cases: &[&str], number: &Attribute) -> Attribute {
+    let Attribute::Integer(index, _) = number else { return number.clone() };
+    let case = usize::try_from(*index).ok().and_then(|index| cases.get(index));
+    case.map_or_else(|| number.clone(), |case| Attribute::Enum((*case).into()))
+}
+
+fn is_empty(attribute: &Attribute) -> bool {
+    matches!(attribute, Attribute::Dictionary(entries) if entries.0.is_empty())
 }
 
 fn symbol(name: &[u8]) -> Attribute {

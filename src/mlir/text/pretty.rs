@@ -66,9 +66,8 @@ impl<'t> Parser<'t> {
             Part::Any(name) => (name, self.attribute()?),
             Part::Text(name) => (name, Attribute::String(self.string("a string")?)),
             Part::Named(name) => (name, Attribute::String(self.symbol_name()?.as_bytes().into())),
-            Part::Sharding(name) => (name, self.sharding()?),
+            Part::Sharding(name) => (name, self.stripped(Self::sharding)?),
             Part::Shardings(name) => (name, self.shardings()?),
-            Part::Axes(name) => (name, Attribute::Array(self.list('[', ']', Self::dim_sharding)?.into())),
         };
         let name = self.name(name);
         draft.set(name, value);

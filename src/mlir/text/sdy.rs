@@ -25,6 +25,11 @@ impl<'t> Parser<'t> {
         }))
     }
 
+    /// Reads an attribute whose name may be left out, by its body.
+    pub fn stripped(&mut self, body: impl FnOnce(&mut Self) -> Result<Attribute>) -> Result<Attribute> {
+        if matches!(self.token, super::lexer::Token::Hash(_)) { self.attribute() } else { body(self) }
+    }
+
     /// Reads `<["x"=2, "y"=4], device_ids=[0, 1]>`.
     pub fn mesh(&mut self) -> Result<Attribute> {
         self.expect('<')?;
@@ -114,7 +119,7 @@ impl<'t> Parser<'t> {
 
     /// Reads `[<@mesh, [...]>, ...]`, the shardings of several values.
     pub fn shardings(&mut self) -> Result<Attribute> {
-        Ok(Attribute::Array(self.list('[', ']', Self::sharding)?.into()))
+        Ok(Attribute::Array(self.list('[', ']', |p| p.stripped(Self::sharding))?.into()))
     }
 
     /// Reads `{"x", "y"}`.
