@@ -32,6 +32,8 @@ pub struct Known {
 /// A definition.
 #[derive(Debug)]
 pub struct Alias {
+    /// Offset of its name.
+    pub name_at: usize,
     /// Offset of what the alias stands for.
     pub at: usize,
     /// Whether it is being read: then it must not be used.
@@ -101,7 +103,7 @@ impl<'t> Aliases<'t> {
         if length == 0 || text.as_bytes().get(lexer.at) != Some(&b'=') {
             return Ok(());
         }
-        let alias = Alias { at: lexer.at + 1, busy: false, known: None };
+        let alias = Alias { name_at: start, at: lexer.at + 1, busy: false, known: None };
         if self.aliases.insert(name, alias).is_some() {
             return Err(lexer.refuse(start, format!("{} is defined twice", crate::error::quoted(name))));
         }

@@ -223,7 +223,11 @@ impl<'t> Parser<'t> {
             return Err(self.refuse(format!("{} is not defined", quoted(key))));
         };
         let known = match &alias.known {
-            Some(known) => known.clone(),
+            Some(known) => {
+                let known = known.clone();
+                self.weigh(known.weight)?;
+                known
+            }
             None if alias.busy => return Err(self.refuse(format!("the definition of {} uses itself", quoted(key)))),
             None => {
                 alias.busy = true;
@@ -232,7 +236,6 @@ impl<'t> Parser<'t> {
             }
         };
         self.seek(used_at + key.len())?;
-        self.weigh(known.weight)?;
         if !self.is_too_deep(known.depth) {
             self.deepest = self.deepest.max(self.depth + known.depth);
             return Ok(known.meaning);
@@ -270,9 +273,8 @@ impl<'t> Parser<'t> {
     /// Reads the definition of an alias at the next word, whether or not it was used before.
     pub fn definition(&mut self, length: usize) -> Result<()> {
         let key = &self.rest(self.start)[..length];
-        let Some(alias) = self.aliases.aliases.get(key) else {
-            return Err(self.refuse("expected an operation"));
-        };
+        let alias = self.aliases.aliases.get(key).filter(|alias| alias.name_at == self.start);
+        let Some(alias) = alias else { return Err(self.expected("an operation or a definition")) };
         let end = match &alias.known {
             Some(known) => known.end,
             None => {

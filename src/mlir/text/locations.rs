@@ -24,6 +24,9 @@ impl<'t> Parser<'t> {
 
     /// Reads what stands in `loc(...)`.
     fn place(&mut self) -> Result<Location> {
+        if let Token::Hash(name) = self.token {
+            return self.place_of_alias(name);
+        }
         self.nested(|p| match p.token {
             Token::Word("loc") => p.location(),
             Token::Word("unknown") => p.bump().map(|()| Location::Unknown),
@@ -38,7 +41,6 @@ impl<'t> Parser<'t> {
             }
             Token::Word("fused") => p.fused(),
             Token::String(_) => p.name_or_file(),
-            Token::Hash(name) => p.place_of_alias(name),
             _ => Err(p.expected("a location")),
         })
     }
@@ -84,9 +86,11 @@ impl<'t> Parser<'t> {
         u32::try_from(value).map_err(|_| self.refuse_at(start, "a line or a column is out of range"))
     }
 
+    /// Reads an alias. Where the chain of aliases becomes too deep, its rest is dropped: it does not change what a program
+    /// computes.
     fn place_of_alias(&mut self, name: &'t str) -> Result<Location> {
         let start = self.start;
-        if self.is_too_deep(1) {
+        if self.is_too_deep(4) {
             self.bump()?;
             return Ok(Location::Unknown);
         }
