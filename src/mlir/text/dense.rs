@@ -150,7 +150,7 @@ impl<'t> Parser<'t> {
             }
             return Ok(Data::Whole { bytes: from..bytes.len(), owner: bytes_owner(bytes) });
         }
-        // Versions of MLIR until 2025 packed the bits of i1 into bytes. One byte of 0, 1 or 255 stands for all elements.
+        // MLIR packed the bits of i1 into bytes until 2025. One byte of 0, 1 or 255 stands for all elements.
         if is_pred && length as u64 == count.div_ceil(8) && !(length == 1 && matches!(bytes[from], 0 | 1 | 0xFF)) {
             let bit = |i: u64| bytes[from + (i / 8) as usize] >> (i % 8) & 1;
             return Ok(whole_data((0..count).map(bit).collect()));

@@ -1,5 +1,6 @@
 //! Pretty forms of operations: what follows the name of an operation, part by part.
 
+use Kind::*;
 use Part::*;
 
 /// A part of a pretty form.
@@ -15,24 +16,8 @@ pub enum Part {
     Word(&'static str),
     /// Punctuation.
     Sign(char),
-    /// An attribute: an integer of type i64.
-    Integer(&'static str),
-    /// An attribute: an integer of type i32.
-    Integer32(&'static str),
-    /// An attribute: `[1, 2]`.
-    Integers(&'static str),
-    /// An attribute: a case of an enumeration.
-    Case(&'static str),
-    /// An attribute of any kind.
-    Any(&'static str),
-    /// An attribute: a string, without a type after it.
-    Text(&'static str),
-    /// An attribute: `@name`, kept as a string.
-    Named(&'static str),
-    /// An attribute: `<@mesh, [{"x"}, {}]>`.
-    Sharding(&'static str),
-    /// An attribute: `[<@mesh, [{"x"}, {}]>, ...]`.
-    Shardings(&'static str),
+    /// An attribute by its name.
+    Attribute(&'static str, Kind),
     /// Parts that are left out unless the first one is there, which is punctuation or a keyword.
     Optional(&'static [Part]),
     /// `{a = 1}`, or nothing.
@@ -45,6 +30,29 @@ pub enum Part {
     Types(Types),
     /// A part that no other operation has.
     Own(Own),
+}
+
+/// What stands for an attribute.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// An integer of type i64.
+    Integer,
+    /// An integer of type i32.
+    Integer32,
+    /// `[1, 2]`
+    Integers,
+    /// A case of an enumeration.
+    Case,
+    /// An attribute.
+    Any,
+    /// A string, without a type after it.
+    Text,
+    /// `@name`, kept as a string.
+    Symbol,
+    /// `<@mesh, [{"x"}, {}]>`
+    Sharding,
+    /// `[<@mesh, [{"x"}, {}]>, ...]`
+    Shardings,
 }
 
 /// How types are written.
@@ -174,12 +182,12 @@ fn elementwise(name: &str) -> Option<&'static [Part]> {
         "complex" => &[Operands, Attributes, Types(Types::Complex)],
         "select" => &[Operands, Attributes, Types(Types::Select)],
         "compare" => &[
-            Case("comparison_direction"),
+            Attribute("comparison_direction", Case),
             COMMA,
             Operand,
             COMMA,
             Operand,
-            Optional(&[COMMA, Case("compare_type")]),
+            Optional(&[COMMA, Attribute("compare_type", Case)]),
             Attributes,
             FUNCTION,
         ],
@@ -194,8 +202,8 @@ fn elementwise(name: &str) -> Option<&'static [Part]> {
 fn shaped(name: &str) -> Option<&'static [Part]> {
     Some(match name {
         "constant" => &[Own(Own::Constant)],
-        "iota" => &[DIM, EQUAL, Integer("iota_dimension"), Attributes, Types(Types::Results)],
-        "dynamic_iota" => &[Operand, COMMA, DIM, EQUAL, Integer("iota_dimension"), Attributes, FUNCTION],
+        "iota" => &[DIM, EQUAL, Attribute("iota_dimension", Integer), Attributes, Types(Types::Results)],
+        "dynamic_iota" => &[Operand, COMMA, DIM, EQUAL, Attribute("iota_dimension", Integer), Attributes, FUNCTION],
         "reshape"
         | "dynamic_reshape"
         | "bitcast_convert"
@@ -203,12 +211,21 @@ fn shaped(name: &str) -> Option<&'static [Part]> {
         | "real_dynamic_slice"
         | "dynamic_pad" => OPERANDS,
         "slice" => &[Operand, Own(Own::Ranges), Attributes, FUNCTION],
-        "dynamic_slice" => {
-            &[Operand, COMMA, OperandsBefore, Word("sizes"), EQUAL, Integers("slice_sizes"), Attributes, FUNCTION]
+        "dynamic_slice" => &[
+            Operand,
+            COMMA,
+            OperandsBefore,
+            Word("sizes"),
+            EQUAL,
+            Attribute("slice_sizes", Integers),
+            Attributes,
+            FUNCTION,
+        ],
+        "broadcast" => {
+            &[Operand, COMMA, Word("sizes"), EQUAL, Attribute("broadcast_sizes", Integers), Attributes, FUNCTION]
         }
-        "broadcast" => &[Operand, COMMA, Word("sizes"), EQUAL, Integers("broadcast_sizes"), Attributes, FUNCTION],
         "broadcast_in_dim" => {
-            &[Operand, COMMA, Word("dims"), EQUAL, Integers("broadcast_dimensions"), Attributes, FUNCTION]
+            &[Operand, COMMA, Word("dims"), EQUAL, Attribute("broadcast_dimensions", Integers), Attributes, FUNCTION]
         }
         "dynamic_broadcast_in_dim" => &[
             Operand,
@@ -217,13 +234,15 @@ fn shaped(name: &str) -> Option<&'static [Part]> {
             COMMA,
             Word("dims"),
             EQUAL,
-            Integers("broadcast_dimensions"),
+            Attribute("broadcast_dimensions", Integers),
             Attributes,
             FUNCTION,
         ],
-        "concatenate" => &[OperandsBefore, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION],
-        "transpose" => &[Operand, COMMA, Word("dims"), EQUAL, Integers("permutation"), Attributes, FUNCTION],
-        "reverse" => &[Operand, COMMA, Word("dims"), EQUAL, Integers("dimensions"), Attributes, Types(Types::Same)],
+        "concatenate" => &[OperandsBefore, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION],
+        "transpose" => &[Operand, COMMA, Word("dims"), EQUAL, Attribute("permutation", Integers), Attributes, FUNCTION],
+        "reverse" => {
+            &[Operand, COMMA, Word("dims"), EQUAL, Attribute("dimensions", Integers), Attributes, Types(Types::Same)]
+        }
         "pad" => &[
             Operand,
             COMMA,
@@ -231,21 +250,21 @@ fn shaped(name: &str) -> Option<&'static [Part]> {
             COMMA,
             Word("low"),
             EQUAL,
-            Integers("edge_padding_low"),
+            Attribute("edge_padding_low", Integers),
             COMMA,
             Word("high"),
             EQUAL,
-            Integers("edge_padding_high"),
+            Attribute("edge_padding_high", Integers),
             COMMA,
             Word("interior"),
             EQUAL,
-            Integers("interior_padding"),
+            Attribute("interior_padding", Integers),
             Attributes,
             FUNCTION,
         ],
-        "get_dimension_size" => &[Operand, COMMA, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION],
+        "get_dimension_size" => &[Operand, COMMA, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION],
         "set_dimension_size" => {
-            &[Operand, COMMA, Operand, COMMA, DIM, EQUAL, Integer("dimension"), Attributes, FUNCTION]
+            &[Operand, COMMA, Operand, COMMA, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION]
         }
         _ => return None,
     })
@@ -260,12 +279,15 @@ fn structured(name: &str) -> Option<&'static [Part]> {
         "optimization_barrier" => &[Attributes, Own(Own::Barrier)],
         "create_token" | "replica_id" | "partition_id" => RESULTS,
         "tuple" => &[Operands, Attributes, Types(Types::Tuple)],
-        "get_tuple_element" => &[Operand, Sign('['), Integer32("index"), Sign(']'), Attributes, FUNCTION],
-        "custom_call" => &[Named("call_target_name"), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
-        "composite" => &[Text("name"), Operands, Regions, Attributes, FUNCTION],
-        "cholesky" => {
-            &[Operand, Optional(&[COMMA, Word("lower"), EQUAL, Any("lower")]), Attributes, Types(Types::Same)]
-        }
+        "get_tuple_element" => &[Operand, Sign('['), Attribute("index", Integer32), Sign(']'), Attributes, FUNCTION],
+        "custom_call" => &[Attribute("call_target_name", Symbol), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
+        "composite" => &[Attribute("name", Text), Operands, Regions, Attributes, FUNCTION],
+        "cholesky" => &[
+            Operand,
+            Optional(&[COMMA, Word("lower"), EQUAL, Attribute("lower", Any)]),
+            Attributes,
+            Types(Types::Same),
+        ],
         "dot" => &[Operand, COMMA, Operand, Own(Own::Precision), Attributes, FUNCTION],
         "dot_general" => {
             &[Operand, COMMA, Operand, COMMA, Own(Own::Contraction), Own(Own::Precision), Attributes, FUNCTION]
@@ -283,20 +305,30 @@ fn structured(name: &str) -> Option<&'static [Part]> {
             Attributes,
             FUNCTION,
         ],
-        "einsum" => {
-            &[Operand, COMMA, Operand, COMMA, Word("config"), EQUAL, Text("einsum_config"), Attributes, FUNCTION]
+        "einsum" => &[
+            Operand,
+            COMMA,
+            Operand,
+            COMMA,
+            Word("config"),
+            EQUAL,
+            Attribute("einsum_config", Text),
+            Attributes,
+            FUNCTION,
+        ],
+        "unary_einsum" => {
+            &[Operand, COMMA, Word("config"), EQUAL, Attribute("einsum_config", Text), Attributes, FUNCTION]
         }
-        "unary_einsum" => &[Operand, COMMA, Word("config"), EQUAL, Text("einsum_config"), Attributes, FUNCTION],
         "fft" => &[
             Operand,
             COMMA,
             Word("type"),
             EQUAL,
-            Case("fft_type"),
+            Attribute("fft_type", Case),
             COMMA,
             Word("length"),
             EQUAL,
-            Integers("fft_length"),
+            Attribute("fft_length", Integers),
             Attributes,
             FUNCTION,
         ],
@@ -309,11 +341,13 @@ fn structured(name: &str) -> Option<&'static [Part]> {
             COMMA,
             Word("distribution"),
             EQUAL,
-            Case("rng_distribution"),
+            Attribute("rng_distribution", Case),
             Attributes,
             FUNCTION,
         ],
-        "rng_bit_generator" => &[Operand, COMMA, Word("algorithm"), EQUAL, Case("rng_algorithm"), Attributes, FUNCTION],
+        "rng_bit_generator" => {
+            &[Operand, COMMA, Word("algorithm"), EQUAL, Attribute("rng_algorithm", Case), Attributes, FUNCTION]
+        }
         _ => return None,
     })
 }
@@ -328,8 +362,8 @@ fn chlo(name: &str) -> &'static [Part] {
             COMMA,
             Word("k"),
             EQUAL,
-            Integer("k"),
-            Optional(&[COMMA, Word("is_stable"), EQUAL, Any("is_stable")]),
+            Attribute("k", Integer),
+            Optional(&[COMMA, Word("is_stable"), EQUAL, Attribute("is_stable", Any)]),
             Sign(')'),
             Attributes,
             Types(Types::Arrow),
@@ -344,7 +378,7 @@ fn function(name: &str) -> Option<&'static [Part]> {
         "module" => &[Own(Own::Module)],
         "func" => &[Own(Own::Function)],
         "return" => &[Own(Own::Return)],
-        "call" => &[Any("callee"), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
+        "call" => &[Attribute("callee", Any), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
         _ => return None,
     })
 }
@@ -355,23 +389,30 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
         "mesh" => &[Own(Own::Mesh), Attributes],
         "return" => &[Own(Own::Return)],
         "constant" => &[Own(Own::Constant)],
-        "sharding_constraint" | "reshard" => &[Operand, Sharding("sharding"), Attributes, Types(Types::Same)],
+        "sharding_constraint" | "reshard" => {
+            &[Operand, Attribute("sharding", Sharding), Attributes, Types(Types::Same)]
+        }
         "sharding_group" => {
-            &[Operand, Word("group_id"), EQUAL, Integer("group_id"), Attributes, Types(Types::Operands)]
+            &[Operand, Word("group_id"), EQUAL, Attribute("group_id", Integer), Attributes, Types(Types::Operands)]
         }
-        "propagation_barrier" => {
-            &[Operand, Word("allowed_direction"), EQUAL, Case("allowed_direction"), Attributes, Types(Types::Same)]
-        }
+        "propagation_barrier" => &[
+            Operand,
+            Word("allowed_direction"),
+            EQUAL,
+            Attribute("allowed_direction", Case),
+            Attributes,
+            Types(Types::Same),
+        ],
         "manual_computation" => &[Sign('('), Operands, Sign(')'), Own(Own::Manual), Body, Attributes, FUNCTION],
         "named_computation" => &[
             Sign('<'),
-            Text("name"),
+            Attribute("name", Text),
             Sign('>'),
             Sign('('),
             Operands,
             Sign(')'),
-            Optional(&[Word("in_shardings"), EQUAL, Shardings("in_shardings")]),
-            Optional(&[Word("out_shardings"), EQUAL, Shardings("out_shardings")]),
+            Optional(&[Word("in_shardings"), EQUAL, Attribute("in_shardings", Shardings)]),
+            Optional(&[Word("out_shardings"), EQUAL, Attribute("out_shardings", Shardings)]),
             Body,
             Attributes,
             FUNCTION,

@@ -86,8 +86,8 @@ impl<'t> Parser<'t> {
         u32::try_from(value).map_err(|_| self.refuse_at(start, "a line or a column is out of range"))
     }
 
-    /// Reads an alias. Where the chain of aliases becomes too deep, its rest is dropped: it does not change what a program
-    /// computes.
+    /// Reads an alias. Where the chain of aliases becomes too deep, its rest is dropped: it does not change what a
+    /// program computes.
     fn place_of_alias(&mut self, name: &'t str) -> Result<Location> {
         let start = self.start;
         if self.is_too_deep(4) {

@@ -61,6 +61,8 @@ pub fn bits_of_float(dtype: DType, value: f64) -> Option<u64> {
         DType::F32 => (value as f32).to_bits().into(),
         DType::F16 => f16::from_f64_const(value).to_bits().into(),
         DType::BF16 => bf16::from_f64_const(value).to_bits().into(),
+        // A format without zero: MLIR takes the least number.
+        DType::F8E8M0FNU if value == 0.0 => 0,
         _ if dtype.is_float8() => float8::format(dtype).encode(value).into(),
         _ => return None,
     })

@@ -184,7 +184,7 @@ impl<'t> Parser<'t> {
         let start = self.start;
         let negative = self.take('-')?;
         let Token::Integer(digits) = self.token else { return Err(self.expected(what)) };
-        let value = i128::from_str_radix(digits, 10).ok().map(|value| if negative { -value } else { value });
+        let value = digits.parse().ok().map(|value: i128| if negative { -value } else { value });
         let value = value.and_then(|value| i64::try_from(value).ok());
         let value = value.ok_or_else(|| self.refuse_at(start, format!("{what} is no integer of 64 bits")))?;
         self.bump()?;

@@ -1,12 +1,12 @@
 //! Reads operations in their pretty forms, part by part.
 
 use super::super::{Attribute, Element, TensorShape, Type};
-use super::formats::{Own, Part, Types, format};
+use super::formats::{Kind, Own, Part, Types, format};
 use super::lexer::Token;
 use super::operations::{Argument, Draft, is_isolated};
 use super::parser::Parser;
 use crate::error::{Result, quoted};
-use crate::types::{DType, Kind};
+use crate::types::DType;
 use std::sync::Arc;
 
 impl<'t> Parser<'t> {
@@ -29,49 +29,54 @@ impl<'t> Parser<'t> {
     }
 
     fn part(&mut self, part: &Part, draft: &mut Draft) -> Result<()> {
-        let (name, value) = match *part {
-            Part::Operand => return Ok(draft.operands.push(self.value()?)),
-            Part::Operands if !matches!(self.token, Token::Value(_)) => return Ok(()),
-            Part::Operands => return Ok(draft.operands.extend(self.items(Self::value)?)),
+        match *part {
+            Part::Operand => draft.operands.push(self.value()?),
+            Part::Operands if matches!(self.token, Token::Value(_)) => draft.operands.extend(self.items(Self::value)?),
+            Part::Operands => {}
             Part::OperandsBefore => {
                 while matches!(self.token, Token::Value(_)) {
                     draft.operands.push(self.value()?);
                     self.expect(',')?;
                 }
-                return Ok(());
             }
-            Part::Word(word) => return self.expect_word(word),
-            Part::Sign(sign) => return self.expect(sign),
+            Part::Word(word) => self.expect_word(word)?,
+            Part::Sign(sign) => self.expect(sign)?,
             Part::Optional(parts) => {
                 let given = match parts.first() {
                     Some(Part::Sign(sign)) => self.is(*sign),
                     Some(Part::Word(word)) => self.is_word(word),
                     _ => false,
                 };
-                return if given { self.parts(parts, draft) } else { Ok(()) };
+                if given {
+                    self.parts(parts, draft)?;
+                }
             }
-            Part::Attributes => {
-                let more = self.optional_dictionary()?;
-                return Ok(draft.attributes.extend(more));
+            Part::Attributes => draft.attributes.extend(self.optional_dictionary()?),
+            Part::Regions if self.is('(') => draft.regions = self.list('(', ')', |p| p.region(&[], false))?,
+            Part::Regions => {}
+            Part::Body => self.body(draft)?,
+            Part::Types(types) => self.types_of(types, draft)?,
+            Part::Own(own) => self.own(own, draft)?,
+            Part::Attribute(name, kind) => {
+                let value = self.attribute_of(kind, name)?;
+                draft.set(self.name(name), value);
             }
-            Part::Regions if !self.is('(') => return Ok(()),
-            Part::Regions => return Ok(draft.regions = self.list('(', ')', |p| p.region(&[], false))?),
-            Part::Body => return self.body(draft),
-            Part::Types(types) => return self.types_of(types, draft),
-            Part::Own(own) => return self.own(own, draft),
-            Part::Integer(name) => (name, self.index(name)?),
-            Part::Integer32(name) => (name, Attribute::Integer(self.integer(name)?, Element::DType(DType::S32))),
-            Part::Integers(name) => (name, Attribute::Integers(self.integers(name)?.into())),
-            Part::Case(name) => (name, self.case()?),
-            Part::Any(name) => (name, self.attribute()?),
-            Part::Text(name) => (name, Attribute::String(self.string("a string")?)),
-            Part::Named(name) => (name, Attribute::String(self.symbol_name()?.as_bytes().into())),
-            Part::Sharding(name) => (name, self.stripped(Self::sharding)?),
-            Part::Shardings(name) => (name, self.shardings()?),
-        };
-        let name = self.name(name);
-        draft.set(name, value);
+        }
         Ok(())
+    }
+
+    fn attribute_of(&mut self, kind: Kind, name: &str) -> Result<Attribute> {
+        match kind {
+            Kind::Integer => self.index(name),
+            Kind::Integer32 => Ok(Attribute::Integer(self.integer(name)?, Element::DType(DType::S32))),
+            Kind::Integers => Ok(Attribute::Integers(self.integers(name)?.into())),
+            Kind::Case => self.case(),
+            Kind::Any => self.attribute(),
+            Kind::Text => Ok(Attribute::String(self.string("a string")?)),
+            Kind::Symbol => Ok(Attribute::String(self.symbol_name()?.as_bytes().into())),
+            Kind::Sharding => self.stripped(Self::sharding),
+            Kind::Shardings => self.shardings(),
+        }
     }
 
     fn own(&mut self, own: Own, draft: &mut Draft) -> Result<()> {
@@ -128,7 +133,7 @@ impl<'t> Parser<'t> {
                 let ty = self.ty()?;
                 let part = match &*ty {
                     Type::Tensor(TensorShape { element: Element::DType(dtype), dims })
-                        if dtype.kind() == Kind::Complex =>
+                        if dtype.kind() == crate::types::Kind::Complex =>
                     {
                         TensorShape { element: Element::DType(dtype.real()), dims: dims.clone() }
                     }

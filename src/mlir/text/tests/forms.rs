@@ -39,25 +39,32 @@ const FORMS: &[(&str, &str)] = &[
         r#""stablehlo.reduce_precision"(%f) <{exponent_bits = 8 : i32, mantissa_bits = 7 : i32}>
             : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
     ),
-    ("stablehlo.iota dim = 1 : tensor<4x8xi32>", r#""stablehlo.iota"() <{iota_dimension = 1 : i64}> : () -> tensor<4x8xi32>"#),
+    (
+        "stablehlo.iota dim = 1 : tensor<4x8xi32>",
+        r#""stablehlo.iota"() <{iota_dimension = 1 : i64}>
+            : () -> tensor<4x8xi32>"#,
+    ),
     (
         "stablehlo.slice %f [0:2, 0:8:2] : (tensor<4x8xf32>) -> tensor<2x4xf32>",
         r#""stablehlo.slice"(%f) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 2, 8>,
             strides = array<i64: 1, 2>}> : (tensor<4x8xf32>) -> tensor<2x4xf32>"#,
     ),
     (
-        "stablehlo.dynamic_slice %f, %i, %i, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>",
+        "stablehlo.dynamic_slice %f, %i, %i, sizes = [1, 8]
+            : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>",
         r#""stablehlo.dynamic_slice"(%f, %i, %i) <{slice_sizes = array<i64: 1, 8>}>
             : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>"#,
     ),
     (
-        "stablehlo.pad %f, %s, low = [0, -1], high = [1, 0], interior = [0, 2] : (tensor<4x8xf32>, tensor<f32>) -> tensor<5x21xf32>",
+        "stablehlo.pad %f, %s, low = [0, -1], high = [1, 0], interior = [0, 2]
+            : (tensor<4x8xf32>, tensor<f32>) -> tensor<5x21xf32>",
         r#""stablehlo.pad"(%f, %s) <{edge_padding_low = array<i64: 0, -1>, edge_padding_high = array<i64: 1, 0>,
             interior_padding = array<i64: 0, 2>}> : (tensor<4x8xf32>, tensor<f32>) -> tensor<5x21xf32>"#,
     ),
     (
         "stablehlo.concatenate %f, %g, dim = 0 : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>",
-        r#""stablehlo.concatenate"(%f, %g) <{dimension = 0 : i64}> : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>"#,
+        r#""stablehlo.concatenate"(%f, %g) <{dimension = 0 : i64}>
+            : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>"#,
     ),
     (
         "stablehlo.dynamic_broadcast_in_dim %s, %z, dims = [] : (tensor<f32>, tensor<2xi64>) -> tensor<?x?xf32>",
@@ -77,14 +84,20 @@ const FORMS: &[(&str, &str)] = &[
         r#""stablehlo.after_all"(%t, %t) : (!stablehlo.token, !stablehlo.token) -> !stablehlo.token"#,
     ),
     ("stablehlo.partition_id : tensor<ui32>", r#""stablehlo.partition_id"() : () -> tensor<ui32>"#),
-    ("stablehlo.optimization_barrier %s : tensor<f32>", r#""stablehlo.optimization_barrier"(%s) : (tensor<f32>) -> tensor<f32>"#),
     (
-        r#"stablehlo.custom_call @"a b"(%f) {backend_config = "x", api_version = 4 : i32} : (tensor<4x8xf32>) -> tensor<f32>"#,
+        "stablehlo.optimization_barrier %s : tensor<f32>",
+        r#""stablehlo.optimization_barrier"(%s)
+            : (tensor<f32>) -> tensor<f32>"#,
+    ),
+    (
+        r#"stablehlo.custom_call @"a b"(%f) {backend_config = "x", api_version = 4 : i32}
+            : (tensor<4x8xf32>) -> tensor<f32>"#,
         r#""stablehlo.custom_call"(%f) <{call_target_name = "a b", backend_config = "x", api_version = 4 : i32}>
             : (tensor<4x8xf32>) -> tensor<f32>"#,
     ),
     (
-        r#"stablehlo.composite "chlo.erf" %f {decomposition = @g, version = 1 : i32} : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
+        r#"stablehlo.composite "chlo.erf" %f {decomposition = @g, version = 1 : i32}
+            : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
         r#""stablehlo.composite"(%f) <{name = "chlo.erf", decomposition = @g, version = 1 : i32}>
             : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
     ),
@@ -98,7 +111,8 @@ const FORMS: &[(&str, &str)] = &[
         r#""stablehlo.cholesky"(%f) <{lower = true}> : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
     ),
     (
-        "stablehlo.dot_general %f, %g, batching_dims = [0] x [0], contracting_dims = [1] x [1], precision = [HIGH, DEFAULT]
+        "stablehlo.dot_general %f, %g, batching_dims = [0] x [0], contracting_dims = [1] x [1],
+            precision = [HIGH, DEFAULT]
             : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>",
         r#""stablehlo.dot_general"(%f, %g) <{dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [0],
             rhs_batching_dimensions = [0], lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1]>,
@@ -109,16 +123,19 @@ const FORMS: &[(&str, &str)] = &[
         "stablehlo.convolution(%n, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
             window = {stride = [2, 1], pad = [[0, 1], [1, 1]], rhs_dilate = [1, 1], reverse = [false, true]}
             {batch_group_count = 1 : i64} : (tensor<1x6x6x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x3x6x4xf32>",
-        r#""stablehlo.convolution"(%n, %k) <{window_strides = array<i64: 2, 1>, padding = dense<[[0, 1], [1, 1]]> : tensor<2x2xi64>,
+        r#""stablehlo.convolution"(%n, %k)
+            <{window_strides = array<i64: 2, 1>, padding = dense<[[0, 1], [1, 1]]> : tensor<2x2xi64>,
             rhs_dilation = array<i64: 1, 1>, window_reversal = array<i1: false, true>, input_batch_dimension = 0 : i64,
             input_feature_dimension = 3 : i64, input_spatial_dimensions = array<i64: 1, 2>,
             kernel_input_feature_dimension = 2 : i64, kernel_output_feature_dimension = 3 : i64,
             kernel_spatial_dimensions = array<i64: 0, 1>, output_batch_dimension = 0 : i64,
-            output_feature_dimension = 3 : i64, output_spatial_dimensions = array<i64: 1, 2>, batch_group_count = 1 : i64}>
+            output_feature_dimension = 3 : i64, output_spatial_dimensions = array<i64: 1, 2>,
+            batch_group_count = 1 : i64}>
             : (tensor<1x6x6x3xf32>, tensor<3x3x3x4xf32>) -> tensor<1x3x6x4xf32>"#,
     ),
     (
-        "stablehlo.reduce(%f init: %s) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>",
+        "stablehlo.reduce(%f init: %s) applies stablehlo.maximum across dimensions = [1]
+            : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>",
         r#""stablehlo.reduce"(%f, %s) <{dimensions = array<i64: 1>}> ({
         ^bb0(%a: tensor<f32>, %b: tensor<f32>):
           %m = stablehlo.maximum %a, %b : tensor<f32>
@@ -137,7 +154,8 @@ const FORMS: &[(&str, &str)] = &[
         "stablehlo.while(%a = %f) : tensor<4x8xf32> attributes {x} cond { stablehlo.return %a : tensor<4x8xf32> }
           do { stablehlo.return %f : tensor<4x8xf32> }",
         r#""stablehlo.while"(%f) ({ ^b(%a: tensor<4x8xf32>): stablehlo.return %a : tensor<4x8xf32> },
-          { ^b(%a: tensor<4x8xf32>): stablehlo.return %f : tensor<4x8xf32> }) {x} : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
+          { ^b(%a: tensor<4x8xf32>): stablehlo.return %f : tensor<4x8xf32> }) {x}
+            : (tensor<4x8xf32>) -> tensor<4x8xf32>"#,
     ),
     ("chlo.erf %f : tensor<4x8xf32> -> tensor<4x8xf32>", r#""chlo.erf"(%f) : (tensor<4x8xf32>) -> tensor<4x8xf32>"#),
     (
@@ -206,7 +224,8 @@ fn functions_keep_their_attributes() {
 fn portable_operations_have_the_names_of_stablehlo() {
     let portable = r#"
         "vhlo.func_v1"() <{sym_name = #vhlo.string_v1<"main">, sym_visibility = #vhlo.string_v1<"public">,
-            function_type = #vhlo.type_v1<!vhlo.func_v1<(!vhlo.tensor_v1<2x!vhlo.f32_v1>) -> !vhlo.tensor_v1<2x!vhlo.f32_v1>>>,
+            function_type = #vhlo.type_v1<
+                !vhlo.func_v1<(!vhlo.tensor_v1<2x!vhlo.f32_v1>) -> !vhlo.tensor_v1<2x!vhlo.f32_v1>>>,
             arg_attrs = #vhlo.array_v1<[]>, res_attrs = #vhlo.array_v1<[]>}> ({
         ^bb0(%a: !vhlo.tensor_v1<2x!vhlo.f32_v1>):
           %0 = "vhlo.call_v1"(%a) <{callee = #vhlo.string_v1<"g">}>
@@ -219,7 +238,8 @@ fn portable_operations_have_the_names_of_stablehlo() {
     let stablehlo = "
         func.func public @main(%a: tensor<2xf32>) -> tensor<2xf32> {
           %0 = call @g(%a) : (tensor<2xf32>) -> tensor<2xf32>
-          %1 = stablehlo.compare EQ, %0, %a, FLOAT {x = 1 : i64, y = true} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+          %1 = stablehlo.compare EQ, %0, %a, FLOAT {x = 1 : i64, y = true}
+            : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
           return %0 : tensor<2xf32>
         }";
     assert_same(portable, stablehlo, true);
@@ -231,7 +251,8 @@ fn structures_become_plain_attributes() {
         %0 = "stablehlo.gather"(%a, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],
             start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}>
             : (tensor<4xf32>, tensor<2x1xi32>) -> tensor<2xf32>
-        %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 3,
+        %1 = "stablehlo.all_gather"(%a)
+            <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 3,
             type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}>
             : (tensor<4xf32>) -> tensor<8xf32>
         %2 = stablehlo.dot %a, %a, precision = [HIGHEST, HIGHEST] : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>

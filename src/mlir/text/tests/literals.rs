@@ -29,6 +29,7 @@ fn elements_are_packed() {
     assert_bytes("dense<[1, -8]> : tensor<2xi4>", false, &[1, 0xF8]);
     assert_bytes("dense<[1.0, -1.0]> : tensor<2xbf16>", false, &[0x80, 0x3F, 0x80, 0xBF]);
     assert_bytes("dense<[1.0, -0.0]> : tensor<2xf8E4M3FN>", false, &[0x38, 0x80]);
+    assert_bytes("dense<[0.0, 1.0]> : tensor<2xf8E8M0FNU>", false, &[0, 127]);
     let complex: Vec<u8> = [1.0f32, 2.0, 0.0, -1.0].iter().flat_map(|value| value.to_le_bytes()).collect();
     assert_bytes("dense<[(1.0, 2.0), (0.0, -1.0)]> : tensor<2xcomplex<f32>>", false, &complex);
     assert_bytes("dense<> : tensor<0xf32>", false, &[]);
