@@ -3,7 +3,7 @@
 use super::super::{Attribute, Dictionary, Element};
 use super::aliases::{Known, Meaning};
 use super::lexer::Token;
-use super::numbers::{float_from_bits, rounded, whole};
+use super::numbers::{decimal, float_from_bits, rounded, whole};
 use super::parser::{Named, Parser};
 use super::types::joined;
 use crate::error::{Result, quoted};
@@ -145,8 +145,7 @@ impl<'t> Parser<'t> {
         let value = match token {
             Token::Float(text) => {
                 let ty = ty.unwrap_or(Element::DType(DType::F64));
-                let value = text.parse().ok().map(|value: f64| if negative { -value } else { value });
-                value.map(|value| Attribute::Float(rounded(value, &ty), ty))
+                decimal(text, negative).map(|value| Attribute::Float(rounded(value, &ty), ty))
             }
             Token::Integer(text) => integer_attribute(text, negative, ty.unwrap_or(I64)),
             _ => None,
@@ -190,9 +189,7 @@ impl<'t> Parser<'t> {
         let start = self.start;
         let negative = self.take('-')?;
         let value = match self.token {
-            Token::Float(text) => {
-                text.parse().ok().map(|value: f64| rounded(if negative { -value } else { value }, element))
-            }
+            Token::Float(text) => decimal(text, negative).map(|value| rounded(value, element)),
             Token::Integer(text) => float_of_integer(text, negative, element),
             _ => return Err(self.expected("a number")),
         };
@@ -294,9 +291,6 @@ fn integer_attribute(text: &str, negative: bool, ty: Element) -> Option<Attribut
             _ => Some(Attribute::Bool(true)),
         },
         Element::DType(dtype) if dtype.is_float() => Some(Attribute::Float(float_of_integer(text, negative, &ty)?, ty)),
-        Element::Other(name) if name.starts_with('f') || name.starts_with("tf") => {
-            Some(Attribute::Float(text.parse().ok()?, ty))
-        }
         _ => Some(Attribute::Integer(whole(text, negative, &ty)?, ty)),
     }
 }

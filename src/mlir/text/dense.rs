@@ -2,7 +2,7 @@
 
 use super::super::{Attribute, Data, Dense, Element, TensorShape, Type};
 use super::lexer::Token;
-use super::numbers::{bits_of_float, whole};
+use super::numbers::{bits_of_float, decimal, whole};
 use super::parser::{Parser, hex_digit};
 use crate::error::{Result, quoted};
 use crate::types::{DType, Kind};
@@ -121,10 +121,7 @@ impl<'t> Parser<'t> {
             (Token::Word("false"), None) if !negative => (*element == Element::DType(DType::Pred)).then_some(0),
             (Token::Integer(text), None) => whole(text, negative, element).map(|value| value as u64),
             (Token::Integer(text), Some(dtype)) if !negative => bits_of_text(text, dtype),
-            (Token::Float(text), Some(dtype)) => {
-                let value = text.parse().ok().map(|value: f64| if negative { -value } else { value });
-                value.and_then(|value| bits_of_float(dtype, value))
-            }
+            (Token::Float(text), Some(dtype)) => decimal(text, negative).and_then(|value| bits_of_float(dtype, value)),
             _ => return Err(self.expected(&format!("an element of type {element}"))),
         };
         let Some(bits) = bits else {

@@ -126,7 +126,7 @@ pub fn format(name: &str) -> Option<&'static [Part]> {
     match name.split_once('.')? {
         ("stablehlo", name) => elementwise(name).or_else(|| shaped(name)).or_else(|| structured(name)),
         ("chlo", name) => Some(chlo(name)),
-        ("vhlo", "func_v1") => Some(&[Own(Own::Function)]),
+        ("vhlo", "func_v1") => Some(&[Own(Own::Function), Attributes]),
         ("func" | "builtin", name) => function(name),
         ("sdy", name) => sdy(name),
         _ => None,

@@ -94,8 +94,11 @@ impl<'t> Parser<'t> {
         self.list('(', ')', |p| Ok((p.ty()?, p.optional_dictionary()?)))
     }
 
-    /// Sets an attribute to a list of dictionaries.
-    fn set_dictionaries<'a>(&mut self, draft: &mut Draft, name: &str, all: impl Iterator<Item = &'a Named>) {
+    /// Sets an attribute to a list of dictionaries, unless all are empty.
+    fn set_dictionaries<'a>(&mut self, draft: &mut Draft, name: &str, all: impl Iterator<Item = &'a Named> + Clone) {
+        if all.clone().all(Vec::is_empty) {
+            return;
+        }
         let all = all.map(|one| Attribute::Dictionary(Dictionary(one.clone().into())));
         draft.set(self.name(name), Attribute::Array(all.collect()));
     }

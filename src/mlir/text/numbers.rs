@@ -39,6 +39,12 @@ pub fn whole(text: &str, negative: bool, element: &Element) -> Option<i64> {
     Some(if unsigned { value } else { value << unused >> unused })
 }
 
+/// Returns the number of a decimal fraction; None if it is beyond the numbers of 64 bits.
+pub fn decimal(text: &str, negative: bool) -> Option<f64> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Some(if negative { -value } else { value })
+}
+
 /// Returns the floating-point number with these bits; None if they are too many, or the type is none of real numbers.
 pub fn float_from_bits(dtype: DType, bits: u64) -> Option<f64> {
     if dtype.size_bytes() < 8 && bits >> (8 * dtype.size_bytes()) != 0 {

@@ -215,7 +215,11 @@ impl<'t> Parser<'t> {
             }
             "func" => {
                 self.expect('<')?;
-                let (inputs, results) = self.function_type()?;
+                self.expect('(')?;
+                let inputs = self.bare_types()?;
+                self.expect(')')?;
+                self.expect_arrow()?;
+                let results = self.bare_types()?;
                 self.expect('>')?;
                 Ok(self.shared(Type::Function { inputs, results }))
             }
@@ -227,6 +231,15 @@ impl<'t> Parser<'t> {
                 Ok(self.other_type(start))
             }
         }
+    }
+
+    /// Reads `A, B`, or `()` for no types.
+    fn bare_types(&mut self) -> Result<Vec<Arc<Type>>> {
+        if self.take('(')? {
+            self.expect(')')?;
+            return Ok(Vec::new());
+        }
+        self.items(Self::ty)
     }
 
     /// Skips `<...>` with balanced brackets.

@@ -225,7 +225,8 @@ fn portable_operations_have_the_names_of_stablehlo() {
     let portable = r#"
         "vhlo.func_v1"() <{sym_name = #vhlo.string_v1<"main">, sym_visibility = #vhlo.string_v1<"public">,
             function_type = #vhlo.type_v1<
-                !vhlo.func_v1<(!vhlo.tensor_v1<2x!vhlo.f32_v1>) -> !vhlo.tensor_v1<2x!vhlo.f32_v1>>>,
+                !vhlo.func_v1<(!vhlo.tensor_v1<2x!vhlo.f32_v1>) -> !vhlo.tensor_v1<2x!vhlo.f32_v1>>>, x = #vhlo.type_v1<
+                !vhlo.func_v1<(()) -> !vhlo.tensor_v1<!vhlo.i8_v1>, !vhlo.token_v1>>,
             arg_attrs = #vhlo.array_v1<[]>, res_attrs = #vhlo.array_v1<[]>}> ({
         ^bb0(%a: !vhlo.tensor_v1<2x!vhlo.f32_v1>):
           %0 = "vhlo.call_v1"(%a) <{callee = #vhlo.string_v1<"g">}>
@@ -236,7 +237,8 @@ fn portable_operations_have_the_names_of_stablehlo() {
           "vhlo.return_v1"(%0) : (!vhlo.tensor_v1<2x!vhlo.f32_v1>) -> ()
         }) : () -> ()"#;
     let stablehlo = "
-        func.func public @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+        func.func public @main(%a: tensor<2xf32>) -> tensor<2xf32>
+            attributes {x = () -> (tensor<i8>, !stablehlo.token)} {
           %0 = call @g(%a) : (tensor<2xf32>) -> tensor<2xf32>
           %1 = stablehlo.compare EQ, %0, %a, FLOAT {x = 1 : i64, y = true}
             : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>

@@ -88,6 +88,7 @@ fn literals_that_do_not_match_their_types_are_refused() {
         ("dense<\"01\"> : tensor<1xi8>", "hexadecimal digits"),
         ("dense<1.0> : tensor<2xi32>", "expected an element of type i32"),
         ("dense<1> : tensor<2xf32>", "is no element of type f32"),
+        ("dense<1.0e+999> : tensor<2xf64>", "is no element of type f64"),
         ("dense<300> : tensor<2xi8>", "\"300\" is no element of type i8"),
         ("dense<-1> : tensor<2xui8>", "is no element of type ui8"),
         ("dense<2> : tensor<2xi1>", "is no element of type i1"),
