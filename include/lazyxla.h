@@ -2955,6 +2955,108 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
                                  const char *name,
                                  lxla_tensor *out_tensor);
 
+/* ---- Programs in: computations from programs that others exported. ---- */
+
+/**
+ * Options of `lxla_computation_import`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_import_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Name of the function. NULL: `main`, or the only public function.
+   */
+  const char *function;
+  /**
+   * Rank of each parameter, for a module whose types have free sizes.
+   */
+  const size_t *ranks;
+  /**
+   * Sizes of all parameters, one parameter after the other.
+   */
+  const int64_t *dims;
+  /**
+   * Number of parameters; length of `ranks`. 0: the shapes are those of the module.
+   */
+  size_t n_parameters;
+} lxla_import_options;
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_import_options_init(lxla_import_options *options);
+
+/**
+ * Imports a function of a program as a computation. `module` has `size` bytes, which are not read after the call and
+ * are recognized by their content: StableHLO text (MLIR's pretty or generic form), MLIR bytecode (StableHLO, or VHLO,
+ * the portable artifacts of StableHLO 0.9.0 to 1.20.0), or the file of `jax.export(...).serialize()`.
+ *
+ * The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
+ * batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
+ * other than splats are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
+ * parameters, and calls copy them to the device of the arguments once. Private functions become calls, composites
+ * the library's own operation or their decomposition. Of a program for several platforms, the branches for `cpu` are
+ * imported. Parameters of a file of jax.export are those of the exported function in the order of its leaves, unused
+ * ones included.
+ *
+ * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
+ * the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
+ *
+ * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if a size is free and no shapes are given
+ * (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
+ * UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
+ * tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0.
+ */
+lxla_status lxla_computation_import(lxla_env env,
+                                    const void *module,
+                                    size_t size,
+                                    const lxla_import_options *options,
+                                    lxla_computation *out_computation);
+
+/**
+ * Like `lxla_computation_import`, from a file.
+ */
+lxla_status lxla_computation_import_file(lxla_env env,
+                                         const char *path,
+                                         const lxla_import_options *options,
+                                         lxla_computation *out_computation);
+
+/**
+ * Describes a program of one of the forms that `lxla_computation_import` reads, as a JSON object:
+ *
+ * - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
+ *   null.
+ * - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
+ *   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
+ *   the file names it or says its place in the caller's structure.
+ * - `operations`: the number of operations by name.
+ * - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
+ *   and `count`.
+ * - `jax`, for a file of jax.export: `name`, `calling_convention`, `platforms`, `devices`, `kept` (places of the
+ *   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype`, `dims`
+ *   (texts: a free size is an expression of symbols) and `path`, its place in the caller's structure.
+ *
+ * The caller frees the text with `lxla_string_free`. Errors as of `lxla_computation_import`.
+ */
+lxla_status lxla_module_describe(const void *module,
+                                 size_t size,
+                                 char **out_json);
+
+/**
+ * Like `lxla_module_describe`, of a file.
+ */
+lxla_status lxla_module_describe_file(const char *path, char **out_json);
+
+/**
+ * Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
+ * same of its captured values; and `operations`, the number of operations of its body by name. The caller frees the
+ * text with `lxla_string_free`.
+ */
+lxla_status lxla_computation_describe(lxla_computation computation,
+                                      char **out_json);
+
 /* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
 
 /**

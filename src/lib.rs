@@ -40,6 +40,7 @@ mod engine;
 mod env;
 mod error;
 pub mod extension;
+mod import;
 mod interpret;
 mod io;
 mod ir;

@@ -459,6 +459,21 @@ TEST(traced_computations_loops_and_branches) {
   REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_trace: ", lazyxla::Computation({x}, {x + 1}));
 }
 
+TEST(programs_come_in) {
+  Environment env;
+  const std::string text =
+      "func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {\n"
+      "  %0 = stablehlo.add %x, %x : tensor<?xf32>\n"
+      "  return %0 : tensor<?xf32>\n}\n";
+  const lazyxla::Computation twice = lazyxla::import_program(env, text, {"double", {{3}}});
+  CHECK(twice({floats(env, {1, 2, 3})})[0].read<float>() == (std::vector<float>{2, 4, 6}));
+  CHECK(twice.describe().find("\"add\":1") != std::string::npos);
+  CHECK(lazyxla::describe_program(text).find("\"dims\":[-1]") != std::string::npos);
+  REFUSED(LXLA_INVALID_ARGUMENT, "parameter 0 (tensor<?xf32>)", lazyxla::import_program(env, text));
+  REFUSED(LXLA_NOT_FOUND, "/nowhere/x", lazyxla::import_file(env, "/nowhere/x"));
+  REFUSED(LXLA_NOT_FOUND, "/nowhere/x", lazyxla::describe_program_file("/nowhere/x"));
+}
+
 TEST(computed_places_and_padding) {
   Environment env;
   const Tensor x = floats(env, {1, 2, 3, 4}),

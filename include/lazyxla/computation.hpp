@@ -39,6 +39,8 @@ class Computation {
   Tensor captured_at(size_t index) const { return Tensor::make<lxla_computation_captured>(computation_, index); }
   /// Returns the StableHLO text of the computation, a complete module.
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
+  /// Describes parameters, results, captured values and operations as JSON.
+  std::string describe() const { return detail::text<lxla_computation_describe>(computation_); }
 
  private:
   explicit Computation(lxla_computation computation) noexcept : computation_(computation) {}

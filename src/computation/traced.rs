@@ -1,5 +1,6 @@
 //! A traced computation and its application.
 
+use crate::allocation::with_room;
 use crate::device::{
     self, Device, DeviceState, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
 };
@@ -7,9 +8,11 @@ use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, NodeId, take_body};
+use crate::native::Array;
 use crate::ops::control::{self, Applied};
 use crate::ops::mesh;
 use crate::stack::MOST_DEPTH;
+use crate::sync;
 use crate::tensor::{self, brought, finish_all, numbered, to_record};
 use crate::types::TensorType;
 use parking_lot::Mutex;
@@ -24,6 +27,9 @@ pub struct Computation {
     captures: Tensors,
     /// Environment and device of the captured values; None if there are none.
     home: Option<Home>,
+    /// Whether the captured values are constants of an imported program, which are copied to other devices whatever
+    /// the option mixed_device_policy says: they are no tensors of the caller's.
+    owns_captures: bool,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Tensors)>>,
 }
@@ -76,7 +82,19 @@ impl Computation {
         let home = state.place();
         // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Tensors(finish_all(state, &captured)?);
-        Ok(Computation { device, body, captures, home, brought: Mutex::default() })
+        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
+    }
+
+    /// Creates a computation that captures constants, which are kept on `device`: cpu, or xla:0 if the environment has
+    /// no eager tensors.
+    pub(super) fn of_constants(device: &'static Device, body: Arc<Body>, constants: Vec<Array>) -> Result<Computation> {
+        check_depth(&body)?;
+        let mut captures = Tensors(with_room(constants.len(), "the constants of a computation")?);
+        for array in constants {
+            captures.0.push(sync::from_array(device, array)?);
+        }
+        let home = device.state().place();
+        Ok(Computation { device, body, captures, home, owns_captures: true, brought: Mutex::default() })
     }
 
     /// Types of the parameters.
@@ -111,14 +129,28 @@ impl Computation {
     pub(super) fn with_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
         let captures = Tensors::retained(&self.captures.0)?;
-        Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
+        Ok(Computation {
+            device: self.device,
+            body,
+            captures,
+            home: self.home,
+            owns_captures: self.owns_captures,
+            brought: Mutex::default(),
+        })
     }
 
     /// Creates a computation with another body, which has no captures.
     pub(super) fn with_closed_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
         let captures = Tensors(Vec::new());
-        Ok(Computation { device: self.device, body, captures, home: self.home, brought: Mutex::default() })
+        Ok(Computation {
+            device: self.device,
+            body,
+            captures,
+            home: self.home,
+            owns_captures: self.owns_captures,
+            brought: Mutex::default(),
+        })
     }
 
     /// Creates a computation whose captured values are those of each of several computations, in order.
@@ -137,7 +169,9 @@ impl Computation {
         let all: Vec<TensorHandle> =
             computations.iter().flat_map(|computation| computation.captures.0.iter().copied()).collect();
         let captures = Tensors::retained(&all)?;
-        Ok(Computation { device: first.device, body, captures, home: first.home, brought: Mutex::default() })
+        let owns_captures = computations.iter().all(|computation| computation.owns_captures);
+        let (device, home) = (first.device, first.home);
+        Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default() })
     }
 
     /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.
@@ -171,14 +205,17 @@ impl Computation {
             return Err(apart);
         }
         let is_ready = self.brought.lock().iter().any(|(known, _)| *known == target);
-        let policy = device.state().owner()?.shared.options.mixed_device_policy();
+        let policy = match self.owns_captures {
+            true => MixedDevicePolicy::Copy,
+            false => device.state().owner()?.shared.options.mixed_device_policy(),
+        };
         if is_ready && policy != MixedDevicePolicy::Error {
             return Ok(());
         }
         let names: Vec<String> = (0..self.captured()).map(|i| format!("captured[{i}] of {name}")).collect();
         let captures: Vec<(&str, TensorHandle)> =
             names.iter().map(String::as_str).zip(self.captures.0.iter().copied()).collect();
-        let tensors = Tensors(brought(device, &captures, &apart)?);
+        let tensors = Tensors(brought(device, policy, &captures, &apart)?);
         self.brought.lock().push((target, tensors));
         Ok(())
     }

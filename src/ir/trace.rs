@@ -11,7 +11,7 @@ use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
 
 /// Id of a node in the trace. Valid until the trace is compacted or cleared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId(pub u32);
 
 /// Number of leaves up to which a new list of leaves starts empty.

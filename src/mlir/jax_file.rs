@@ -62,6 +62,31 @@ pub enum Tree {
     Custom(String, Vec<u8>, Vec<Tree>),
 }
 
+impl Tree {
+    /// Returns the places of the leaves as Python writes them: `[0]['w'][1]`.
+    pub fn paths(&self) -> Vec<String> {
+        fn visit(tree: &Tree, at: &str, found: &mut Vec<String>) {
+            match tree {
+                Tree::Leaf => found.push(at.to_string()),
+                Tree::None => {}
+                Tree::Tuple(children) | Tree::List(children) => {
+                    children.iter().enumerate().for_each(|(i, child)| visit(child, &format!("{at}[{i}]"), found));
+                }
+                Tree::Dict(children) => {
+                    children.iter().for_each(|(name, child)| visit(child, &format!("{at}['{name}']"), found));
+                }
+                Tree::Custom(name, _, children) => {
+                    let place = |i| format!("{at}.{name}[{i}]");
+                    children.iter().enumerate().for_each(|(i, child)| visit(child, &place(i), found));
+                }
+            }
+        }
+        let mut found = Vec::new();
+        visit(self, "", &mut found);
+        found
+    }
+}
+
 /// A part of a file.
 #[derive(Clone)]
 pub struct Part {

@@ -1,9 +1,6 @@
 //! Programs in MLIR: modules of the dialects in which StableHLO programs are exchanged, and their readers. What an
 //! operation means is not known here: `import` knows it.
 
-// The readers and the importer, which use all of it, come with the next commits.
-#![allow(dead_code, unused_imports)]
-
 mod attribute;
 pub mod bytecode;
 pub mod jax_file;

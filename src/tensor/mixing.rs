@@ -77,11 +77,15 @@ fn find<'a>(name: &'a str, handle: TensorHandle) -> Result<Operand<'a>> {
     Ok(Operand { name, handle, device, place: state.owner()?.place })
 }
 
-/// Returns tensors on an XLA device with the values of native tensors of the same environment. Fails if the option
-/// `mixed_device_policy` does not allow that.
-pub fn brought(target: &'static Device, named: &[(&str, TensorHandle)], apart: &Error) -> Result<Vec<TensorHandle>> {
+/// Returns tensors on an XLA device with the values of native tensors of the same environment. Fails if the policy does
+/// not allow that.
+pub fn brought(
+    target: &'static Device,
+    policy: MixedDevicePolicy,
+    named: &[(&str, TensorHandle)],
+    apart: &Error,
+) -> Result<Vec<TensorHandle>> {
     let owner = target.state().owner()?.clone();
-    let policy = owner.shared.options.mixed_device_policy();
     let target = Operand { name: "target", handle: TensorHandle(0), device: target, place: owner.place };
     let mut made = Vec::with_capacity(named.len());
     let outcome = named.iter().try_for_each(|&(name, handle)| {

@@ -18,7 +18,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 24] = [
+const CHAPTERS: [&str; 25] = [
     "abi/types",
     "library",
     "dtypes",
@@ -37,6 +37,7 @@ const CHAPTERS: [&str; 24] = [
     "computation",
     "control",
     "transform",
+    "import",
     "meshes",
     "mesh",
     "sync",

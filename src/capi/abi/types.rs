@@ -255,6 +255,21 @@ pub struct lxla_save_options<'a> {
     pub keep_metadata: i32,
 }
 
+/// Options of `lxla_computation_import`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_import_options<'a> {
+    /// sizeof(lxla_import_options), set by the caller.
+    pub struct_size: usize,
+    /// Name of the function. NULL: `main`, or the only public function.
+    pub function: Text<'a>,
+    /// Rank of each parameter, for a module whose types have free sizes.
+    pub ranks: List<'a, usize>,
+    /// Sizes of all parameters, one parameter after the other.
+    pub dims: List<'a, i64>,
+    /// Number of parameters; length of `ranks`. 0: the shapes are those of the module.
+    pub n_parameters: usize,
+}
+
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
 #[repr(C)]
 pub struct lxla_vjp_options<'a> {

@@ -20,11 +20,6 @@ impl<'a> Cursor<'a> {
         Cursor { file, at: 0, end: file.len() }
     }
 
-    /// Offset of the place in the file.
-    pub fn offset(&self) -> usize {
-        self.at
-    }
-
     /// Number of bytes up to the end of the part.
     pub fn remaining(&self) -> usize {
         self.end - self.at

@@ -7,7 +7,8 @@ use crate::mlir::{Attribute, Element, Type};
 /// Reads an attribute.
 pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
     let text = text(reader)?;
-    Ok(Attribute::Other(text.strip_prefix('#').unwrap_or(text).into()))
+    let other = |_| Attribute::Other(text.strip_prefix('#').unwrap_or(text).into());
+    Ok(crate::mlir::text::attribute(text).unwrap_or_else(other))
 }
 
 /// Reads a type.

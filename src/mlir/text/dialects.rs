@@ -1,6 +1,6 @@
 //! Reads attributes of StableHLO, CHLO and VHLO.
 
-use super::super::{Attribute, Dictionary, Element, FREE, Record, Type};
+use super::super::{Attribute, Dictionary, Element, FREE, Record};
 use super::lexer::Token;
 use super::parser::Parser;
 use crate::error::{Result, quoted};

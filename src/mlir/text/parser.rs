@@ -1,6 +1,6 @@
 //! The state of the reader, and how it reads words, lists and numbers.
 
-use super::super::{Attribute, Operation, Type};
+use super::super::{Attribute, Type};
 use super::aliases::Aliases;
 use super::lexer::{Lexer, Token};
 use super::scopes::Scopes;
@@ -40,9 +40,6 @@ pub struct Parser<'t> {
 
 /// Attributes of an operation while it is read.
 pub type Named = Vec<(Arc<str>, Attribute)>;
-
-/// Operations of a block while they are read.
-pub type Operations = Vec<Operation>;
 
 impl<'t> Parser<'t> {
     /// Starts at the beginning of a text.

@@ -3,7 +3,7 @@
 pub(super) mod apply;
 pub(super) mod barrier;
 pub(super) mod batch;
-pub(super) mod bodies;
+pub mod bodies;
 pub(super) mod checkpoint;
 pub(super) mod checkpoint_rules;
 pub(super) mod custom;

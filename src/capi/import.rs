@@ -1,0 +1,152 @@
+//! Chapter Programs in: computations from programs that others exported.
+
+use super::abi::arguments::{check_rank, optional_text};
+use super::abi::guard::{guard, guard_into};
+use super::abi::options;
+use super::abi::pointers::{Bytes, In, Out, OwnedText, Text};
+use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_import_options, lxla_status};
+use super::computation::{computation_of, new_computation};
+use super::constants::LXLA_DEVICE_UNSPECIFIED;
+use super::device::kept_device;
+use crate::computation;
+use crate::error;
+use crate::error::Result;
+use crate::import::{Memory, Wanted};
+use crate::types::Dims;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Sets all fields after `struct_size` to their defaults.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_import_options_init(options: Out<lxla_import_options>) -> lxla_status {
+    guard("lxla_import_options_init", || options::init(options))
+}
+
+/// Reads the options of an import.
+fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
+    let given = options::read(given)?;
+    let function = optional_text("options.function", given.function)?.map(str::to_string);
+    if given.n_parameters == 0 {
+        return Ok(Wanted { function, ..Wanted::default() });
+    }
+    let ranks = given.ranks.get("options.ranks", given.n_parameters)?;
+    let mut total = 0usize;
+    for (i, &rank) in ranks.iter().enumerate() {
+        check_rank(rank).map_err(|e| e.context(format_args!("options.ranks[{i}]")))?;
+        total += rank;
+    }
+    let mut dims = given.dims.get("options.dims", total)?;
+    let mut shapes = Vec::with_capacity(ranks.len());
+    for &rank in ranks {
+        let (shape, rest) = dims.split_at(rank);
+        shapes.push(Dims::from_slice(shape));
+        dims = rest;
+    }
+    if let Some(negative) = shapes.iter().flatten().find(|&&size| size < 0) {
+        return Err(error!(InvalidArgument, "options.dims: {negative} given; want sizes of at least 0"));
+    }
+    Ok(Wanted { function, shapes: Some(shapes), ..Wanted::default() })
+}
+
+/// Copies the bytes of a program.
+fn copied(module: Bytes, size: usize) -> Result<Memory> {
+    let bytes = module.get("module", size)?;
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(size).map_err(|_| error!(ResourceExhausted, "module: no memory for {size} bytes"))?;
+    copy.extend_from_slice(bytes);
+    Ok(Arc::new(copy))
+}
+
+/// Imports a function of a program as a computation. `module` has `size` bytes, which are not read after the call and
+/// are recognized by their content: StableHLO text (MLIR's pretty or generic form), MLIR bytecode (StableHLO, or VHLO,
+/// the portable artifacts of StableHLO 0.9.0 to 1.20.0), or the file of `jax.export(...).serialize()`.
+///
+/// The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
+/// batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
+/// other than splats are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
+/// parameters, and calls copy them to the device of the arguments once. Private functions become calls, composites
+/// the library's own operation or their decomposition. Of a program for several platforms, the branches for `cpu` are
+/// imported. Parameters of a file of jax.export are those of the exported function in the order of its leaves, unused
+/// ones included.
+///
+/// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
+/// the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
+///
+/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if a size is free and no shapes are given
+/// (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
+/// UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
+/// tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_computation_import(
+    env: lxla_env,
+    module: Bytes,
+    size: usize,
+    options: In<lxla_import_options>,
+    out_computation: Out<lxla_computation>,
+) -> lxla_status {
+    guard_into("lxla_computation_import", out_computation.named("out_computation"), || {
+        let wanted = wanted(options)?;
+        imported(env, copied(module, size)?, wanted)
+    })
+}
+
+/// Like `lxla_computation_import`, from a file.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_computation_import_file(
+    env: lxla_env,
+    path: Text,
+    options: In<lxla_import_options>,
+    out_computation: Out<lxla_computation>,
+) -> lxla_status {
+    guard_into("lxla_computation_import_file", out_computation.named("out_computation"), || {
+        let path = path.get("path")?;
+        let wanted = wanted(options)?;
+        imported(env, computation::read_file(Path::new(path))?, wanted)
+    })
+}
+
+fn imported(env: lxla_env, memory: Memory, wanted: Wanted) -> Result<lxla_computation> {
+    let cpu = kept_device(env, lxla_device { kind: LXLA_DEVICE_UNSPECIFIED, ordinal: 0 })?;
+    computation::import(cpu.device, memory, wanted).map(new_computation)
+}
+
+/// Describes a program of one of the forms that `lxla_computation_import` reads, as a JSON object:
+///
+/// - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
+///   null.
+/// - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
+///   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
+///   the file names it or says its place in the caller's structure.
+/// - `operations`: the number of operations by name.
+/// - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
+///   and `count`.
+/// - `jax`, for a file of jax.export: `name`, `calling_convention`, `platforms`, `devices`, `kept` (places of the
+///   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype`, `dims`
+///   (texts: a free size is an expression of symbols) and `path`, its place in the caller's structure.
+///
+/// The caller frees the text with `lxla_string_free`. Errors as of `lxla_computation_import`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_module_describe(module: Bytes, size: usize, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_module_describe", out_json.named("out_json"), || {
+        OwnedText::new(computation::describe(copied(module, size)?)?)
+    })
+}
+
+/// Like `lxla_module_describe`, of a file.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_module_describe_file", out_json.named("out_json"), || {
+        let path = path.get("path")?;
+        OwnedText::new(computation::describe(computation::read_file(Path::new(path))?)?)
+    })
+}
+
+/// Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
+/// same of its captured values; and `operations`, the number of operations of its body by name. The caller frees the
+/// text with `lxla_string_free`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_computation_describe(computation: lxla_computation, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_computation_describe", out_json.named("out_json"), || {
+        OwnedText::new(computation_of("computation", computation)?.describe())
+    })
+}

@@ -1,0 +1,69 @@
+//! Computations that are imported from programs of others.
+
+use super::Computation;
+use crate::device::Device;
+use crate::error;
+use crate::error::{Result, quoted};
+use crate::import::{self, Memory, Wanted};
+use crate::io::{io_error, open_regular};
+use crate::ir::Op;
+use crate::ops;
+use crate::types::TensorType;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Imports a program. `device` is where its constants are kept: cpu.
+pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result<Computation> {
+    let program = import::read(memory)?;
+    let wanted = Wanted { platform: program.platform(), unused: program.unused(), ..wanted };
+    let imported = import::import(&program.module, &wanted)?;
+    Computation::of_constants(device, imported.body, imported.constants)
+}
+
+/// Describes a program as JSON.
+pub fn describe(memory: Memory) -> Result<String> {
+    import::describe(&import::read(memory)?)
+}
+
+/// Reads the file of a program.
+pub fn read_file(path: &Path) -> Result<Memory> {
+    if path.is_dir() {
+        return Err(error!(Unimplemented, "path: {} is a folder; want a file", quoted(&path.to_string_lossy())));
+    }
+    let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
+    let mut bytes = Vec::new();
+    let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(size).map_err(|_| {
+        error!(ResourceExhausted, "path: no memory for the {size} bytes of {}", quoted(&path.to_string_lossy()))
+    })?;
+    file.read_to_end(&mut bytes).map_err(|e| io_error(path, &e))?;
+    Ok(Arc::new(bytes))
+}
+
+impl Computation {
+    /// Describes the computation as JSON.
+    pub fn describe(&self) -> String {
+        let types = |types: &[TensorType]| -> Vec<Value> {
+            types.iter().map(|ty| json!({"dtype": ty.dtype.to_string(), "dims": ty.dims.to_vec()})).collect()
+        };
+        let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
+        for value in self.body().decode().0.iter().filter(|value| !matches!(value.op, Op::Leaf | Op::Result)) {
+            let name = match value.op {
+                Op::Unary(op) => op.name(),
+                Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op.name(),
+                op => ops::definition(op).name,
+            };
+            *operations.entry(name).or_default() += 1;
+        }
+        json!({
+            "parameters": types(self.parameters()),
+            "results": types(self.results()),
+            "captured": types(self.body().captures()),
+            "operations": operations,
+        })
+        .to_string()
+    }
+}

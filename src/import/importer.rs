@@ -1,0 +1,284 @@
+//! Walks functions and regions of a module, and records their operations.
+
+use super::attributes::array_of;
+use super::functions::{argument_attributes, body_of, described, name_of};
+use super::sizes::Known;
+use super::types::{dtype_of, is_free, shape_of};
+use crate::error;
+use crate::error::{Result, quoted};
+use crate::ir::{Body, NodeId, Trace, take_closed_body};
+use crate::mlir::{Block, Dense, FREE, Module, Operation, TensorShape, Value};
+use crate::native::Array;
+use crate::ops::{control, creation};
+use crate::types::{Scalar, TensorType};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Nodes of the operands of an operation.
+pub type Operands = SmallVec<[NodeId; 4]>;
+
+/// Nodes of the results of an operation.
+pub type Results = SmallVec<[NodeId; 1]>;
+
+/// Records an operation of a module; returns the nodes of its results.
+pub type Record = for<'i, 'm> fn(&'i mut Importer<'m>, &'m Operation, &'i [NodeId]) -> Result<Results>;
+
+/// A region or a function as a body, with the nodes of the values that it captures.
+pub struct Applied {
+    /// The body.
+    pub body: Arc<Body>,
+    /// One node for each capture, in order.
+    pub captures: Vec<NodeId>,
+}
+
+/// Maximum depth of calls between functions of a module.
+const MOST_CALLS: usize = 200;
+
+/// An argument of a function of the module, as far as it changes what the function becomes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Argument {
+    /// A value of this type.
+    Value(TensorType),
+    /// A constant of this type with these bytes, from which sizes may be computed.
+    Constant(TensorType, Vec<u8>),
+}
+
+/// A function of the module, imported for arguments of certain types and constants.
+#[derive(Clone)]
+pub struct Function {
+    /// Its body, whose captures are `constants`.
+    pub body: Arc<Body>,
+    /// Values of the constants that it needs.
+    pub constants: Vec<Array>,
+}
+
+/// State of an import.
+pub struct Importer<'m> {
+    /// The module.
+    pub module: &'m Module,
+    /// Where operations are recorded. Functions, and regions that use nothing from outside, have traces of their own.
+    pub trace: Trace,
+    /// Constants, and values computed from constants.
+    pub known: Known,
+    /// Nodes of the values that are defined where the import is now.
+    values: FxHashMap<Value, NodeId>,
+    /// Functions of the module by name.
+    functions: FxHashMap<&'m str, &'m Operation>,
+    /// Functions that were imported, by name and arguments.
+    imported: FxHashMap<(Arc<str>, Vec<Argument>), Function>,
+    /// Names of the functions that call each other on the way to the current operation.
+    calls: Vec<Arc<str>>,
+    /// Whether the module has types with free sizes.
+    has_free_sizes: bool,
+    /// Records an operation: the table of operations, which stands above.
+    record: Record,
+}
+
+impl<'m> Importer<'m> {
+    /// Starts the import of a module, whose operations `record` records.
+    pub fn new(module: &'m Module, record: Record) -> Importer<'m> {
+        let functions = module.operations.iter().filter(|operation| &*operation.name == "func.func");
+        let functions = functions.filter_map(|function| Some((name_of(function)?, function))).collect();
+        Importer {
+            module,
+            trace: Trace::new(),
+            known: Known::default(),
+            values: FxHashMap::default(),
+            functions,
+            imported: FxHashMap::default(),
+            calls: Vec::new(),
+            has_free_sizes: module.types.iter().any(|ty| is_free(ty)),
+            record,
+        }
+    }
+
+    /// The type of a value; an error unless it is a tensor.
+    pub fn shape(&self, value: Value) -> Result<&'m TensorShape> {
+        shape_of(self.module, value)
+    }
+
+    /// Imports a function for certain arguments, or returns it if it was imported for them before.
+    fn function(&mut self, function: &'m Operation, arguments: &[Argument]) -> Result<Function> {
+        let name: Arc<str> = name_of(function).unwrap_or_default().into();
+        let key = (name.clone(), arguments.to_vec());
+        if let Some(known) = self.imported.get(&key) {
+            return Ok(known.clone());
+        }
+        if self.calls.contains(&name) {
+            return Err(error!(InvalidArgument, "function {} calls itself", quoted(&name)));
+        }
+        if self.calls.len() >= MOST_CALLS {
+            return Err(error!(Unimplemented, "functions call each other more than {MOST_CALLS} deep"));
+        }
+        self.calls.push(name.clone());
+        let outer = std::mem::take(&mut self.values);
+        let made = self.recorded(function, arguments);
+        self.values = outer;
+        self.calls.pop();
+        let made = made.map_err(|e| if self.calls.is_empty() { e } else { e.context(format_args!("in @{name}")) })?;
+        self.imported.insert(key, made.clone());
+        Ok(made)
+    }
+
+    fn recorded(&mut self, function: &'m Operation, arguments: &[Argument]) -> Result<Function> {
+        let block = body_of(function)?;
+        if block.arguments.len() != arguments.len() {
+            return Err(error!(
+                InvalidArgument,
+                "{} arguments; the function has {} parameters",
+                arguments.len(),
+                block.arguments.len()
+            ));
+        }
+        self.closed(|importer| {
+            let mut parameters = Vec::new();
+            for (&parameter, argument) in block.arguments.iter().zip(arguments) {
+                let node = match argument {
+                    Argument::Value(ty) => {
+                        let node = importer.trace.parameter(ty.clone());
+                        parameters.push(node);
+                        node
+                    }
+                    Argument::Constant(ty, bytes) => importer.constant(&Array::from_bytes(ty, bytes)?),
+                };
+                importer.define(parameter, node)?;
+            }
+            Ok((parameters, importer.block(block)?))
+        })
+    }
+
+    /// Records a body in a trace of its own. `record` returns the parameters and the results.
+    pub fn closed(
+        &mut self,
+        record: impl FnOnce(&mut Importer<'m>) -> Result<(Vec<NodeId>, Vec<NodeId>)>,
+    ) -> Result<Function> {
+        let outer = (std::mem::replace(&mut self.trace, Trace::new()), std::mem::take(&mut self.known));
+        let made = record(self);
+        let inner = (std::mem::replace(&mut self.trace, outer.0), std::mem::replace(&mut self.known, outer.1));
+        let ((parameters, results), (trace, known)) = (made?, inner);
+        let leaves = known.constants_of(&trace, &results);
+        let body = take_closed_body(&trace, &parameters, &leaves, &results)?;
+        Ok(Function { body, constants: leaves.iter().map(|&leaf| known.constant(leaf).clone()).collect() })
+    }
+
+    /// Returns the leaf of a constant, whose value is known.
+    pub fn constant(&mut self, array: &Array) -> NodeId {
+        self.known.leaf(&mut self.trace, array)
+    }
+
+    fn named(&self, name: &str) -> Result<&'m Operation> {
+        let function = self.functions.get(name).copied();
+        function.ok_or_else(|| error!(InvalidArgument, "the module has no function {}", quoted(name)))
+    }
+
+    /// Imports a function of the module that an operation applies to values of these types.
+    pub fn applied_function(&mut self, name: &str, types: &[TensorType]) -> Result<Applied> {
+        let arguments: Vec<Argument> = types.iter().cloned().map(Argument::Value).collect();
+        let function = self.named(name)?;
+        let Function { body, constants } = self.function(function, &arguments)?;
+        let captures = constants.iter().map(|array| self.constant(array)).collect();
+        Ok(Applied { body, captures })
+    }
+
+    /// Calls a function of the module.
+    pub fn call(&mut self, name: &str, operands: &[NodeId]) -> Result<Vec<NodeId>> {
+        let function = self.named(name)?;
+        let constants = argument_attributes(function);
+        let mut arguments = Vec::new();
+        let mut passed = Vec::new();
+        for (i, &operand) in operands.iter().enumerate() {
+            let ty = self.trace.ty(operand);
+            let is_size = constants.get(i).is_some_and(|named| named.get("jax.global_constant").is_some())
+                || (self.has_free_sizes && ty.dtype.is_integer() && ty.elements() <= Known::MOST_ELEMENTS);
+            match self.known.value(&self.trace, operand).filter(|_| is_size) {
+                Some(array) => arguments.push(Argument::Constant(ty, array.bytes().to_vec())),
+                None => {
+                    arguments.push(Argument::Value(ty));
+                    passed.push(operand);
+                }
+            }
+        }
+        let Function { body, constants } = self.function(function, &arguments)?;
+        let captures: Vec<NodeId> = constants.iter().map(|array| self.constant(array)).collect();
+        control::call(&mut self.trace, &control::Applied { body: &body, captures: &captures }, &passed)
+    }
+}
+
+impl<'m> Importer<'m> {
+    /// Gives a value of the module its node. Fails if the module's type of the value does not fit.
+    pub fn define(&mut self, value: Value, node: NodeId) -> Result<()> {
+        let (shape, ty) = (self.shape(value)?, self.trace.ty(node));
+        let fits = dtype_of(&shape.element)? == ty.dtype
+            && shape.dims.len() == ty.dims.len()
+            && shape.dims.iter().zip(&ty.dims).all(|(&stated, &size)| stated == FREE || stated == size);
+        if !fits {
+            return Err(error!(InvalidArgument, "the module states the type {shape} for a value of type {ty}"));
+        }
+        self.values.insert(value, node);
+        Ok(())
+    }
+
+    /// Returns the node of a value.
+    pub fn node(&self, value: Value) -> Result<NodeId> {
+        let undefined = || error!(InvalidArgument, "it uses a value that is not defined there");
+        self.values.get(&value).copied().ok_or_else(undefined)
+    }
+
+    /// Replaces the nodes of values; returns the earlier ones, for [`Importer::restore`].
+    pub fn overlay(&mut self, values: &[Value], nodes: &[NodeId]) -> Vec<Option<NodeId>> {
+        values.iter().zip(nodes).map(|(&value, &node)| self.values.insert(value, node)).collect()
+    }
+
+    /// Undoes [`Importer::overlay`].
+    pub fn restore(&mut self, values: &[Value], nodes: Vec<Option<NodeId>>) {
+        for (&value, node) in values.iter().zip(nodes) {
+            match node {
+                Some(node) => self.values.insert(value, node),
+                None => self.values.remove(&value),
+            };
+        }
+    }
+
+    /// Records the operations of a block; returns the nodes that it returns.
+    pub fn block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
+        let Some((last, operations)) = block.operations.split_last() else {
+            return Err(error!(InvalidArgument, "a block without operations; want at least a return"));
+        };
+        for operation in operations {
+            self.operation(operation).map_err(|e| e.context(described(operation)))?;
+        }
+        match &*last.name {
+            "func.return" | "stablehlo.return" | "sdy.return" => {
+                last.operands.iter().map(|&value| self.node(value)).collect()
+            }
+            other => Err(error!(InvalidArgument, "a block ends with {other}; want a return")),
+        }
+    }
+
+    fn operation(&mut self, operation: &'m Operation) -> Result<()> {
+        let nodes = operation.operands.iter().map(|&value| self.node(value)).collect::<Result<Operands>>()?;
+        let made = (self.record)(self, operation, &nodes)?;
+        if made.len() != operation.results.len() {
+            return Err(error!(
+                InvalidArgument,
+                "the module states {} results; it has {}",
+                operation.results.len(),
+                made.len()
+            ));
+        }
+        operation.results.iter().zip(made).try_for_each(|(&value, node)| self.define(value, node))
+    }
+}
+
+impl Importer<'_> {
+    /// Returns the node of a constant: a scalar in every element for a splat, otherwise a leaf.
+    pub fn dense(&mut self, dense: &Dense, dims: &[i64]) -> Result<NodeId> {
+        let array = array_of(dense)?;
+        if array.ty().dims.is_empty() {
+            let scalar = Scalar::from_bytes(array.ty().dtype, array.bytes());
+            return Ok(creation::constant(&mut self.trace, dims, scalar));
+        }
+        Ok(self.constant(&array))
+    }
+}

@@ -1,0 +1,65 @@
+//! Calls of functions, branches, loops and barriers.
+
+use super::super::regions::block;
+use super::{Call, Results, applied};
+use crate::error::Result;
+use crate::mlir::Block;
+use crate::ops;
+use crate::types::TensorType;
+
+/// `func.call`.
+pub fn call(call: Call) -> Result<Results> {
+    let callee = call.attributes.symbol("callee")?;
+    call.importer.call(callee, call.operands).map(Results::from_vec)
+}
+
+/// `builtin.unrealized_conversion_cast`, as between `index` and `i64`: the types are equal here.
+pub fn cast(call: Call) -> Result<Results> {
+    Ok(Results::from_slice(call.operands))
+}
+
+/// `stablehlo.optimization_barrier`.
+pub fn optimization_barrier(mut call: Call) -> Result<Results> {
+    let operands = call.operands;
+    match operands.is_empty() {
+        true => Ok(Results::new()),
+        false => ops::control::optimization_barrier(call.trace(), operands).map(Results::from_vec),
+    }
+}
+
+/// `stablehlo.if`.
+pub fn branch(call: Call) -> Result<Results> {
+    let [pred] = call.exactly()?;
+    let blocks = [block(call.operation, 0)?, block(call.operation, 1)?];
+    if let Some(known) = call.importer.known.value(&call.importer.trace, pred) {
+        let taken = blocks[usize::from(known.bytes() == [0])];
+        return call.importer.block(taken).map(Results::from_vec);
+    }
+    let (bodies, arguments) = call.importer.branches(&blocks)?;
+    let [on_true, on_false] = [&bodies[0], &bodies[1]].map(applied);
+    ops::control::branch(&mut call.importer.trace, pred, &on_true, &on_false, &arguments).map(Results::from_vec)
+}
+
+/// `stablehlo.case`. If the index is known, the other branches are not looked at: they may be for other platforms.
+pub fn case(call: Call) -> Result<Results> {
+    let [index] = call.exactly()?;
+    let count = call.operation.regions.len();
+    if let Some(known) = call.importer.known.value(&call.importer.trace, index) {
+        let number = super::super::sizes::integers_of(&known)?[0];
+        let taken = usize::try_from(number).unwrap_or(count).min(count.saturating_sub(1));
+        return call.importer.block(block(call.operation, taken)?).map(Results::from_vec);
+    }
+    let blocks = (0..count).map(|number| block(call.operation, number)).collect::<Result<Vec<&Block>>>()?;
+    let (bodies, arguments) = call.importer.branches(&blocks)?;
+    let bodies: Vec<ops::control::Applied> = bodies.iter().map(applied).collect();
+    ops::control::case(&mut call.importer.trace, index, &bodies, &arguments).map(Results::from_vec)
+}
+
+/// `stablehlo.while`.
+pub fn while_loop(call: Call) -> Result<Results> {
+    let types: Vec<TensorType> = call.operands.iter().map(|&operand| call.ty(operand)).collect();
+    let condition = call.importer.region(block(call.operation, 0)?, &types)?;
+    let body = call.importer.region(block(call.operation, 1)?, &types)?;
+    let (condition, body) = (applied(&condition), applied(&body));
+    ops::control::while_loop(&mut call.importer.trace, &condition, &body, call.operands).map(Results::from_vec)
+}

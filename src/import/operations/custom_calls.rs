@@ -1,0 +1,220 @@
+//! Custom calls: targets of frontends that the library has operations for.
+
+use super::super::attributes::Attributes;
+use super::super::importer::Applied;
+use super::{Call, Results, applied, chlo, sharding, single, sorting};
+use crate::error;
+use crate::error::{Result, quoted};
+use crate::ir::UnaryFunction;
+use crate::ir::{ReduceOp, Transposition, Window};
+use crate::mlir::Attribute;
+use crate::native::Triangle;
+use crate::ops;
+use crate::ops::control::{ApiVersion, CustomCall};
+use crate::types::{DType, Dims, TensorType};
+
+/// `stablehlo.custom_call`.
+pub fn custom_call(call: Call) -> Result<Results> {
+    let target = call.attributes.optional_text("call_target_name")?.unwrap_or_default();
+    match target {
+        "shape_assertion" => shape_assertion(call),
+        "Sharding" | "annotate_device_placement" | "LayoutConstraint" | "xla.sdy.FuncResultSharding" => {
+            sharding::constraint(call)
+        }
+        "SPMDFullToShardShape"
+        | "SPMDShardToFullShape"
+        | "xla.sdy.GlobalToLocalShape"
+        | "xla.sdy.LocalToGlobalShape" => sharding::parts(call),
+        "Qr" | "Eigh" | "ProductOfElementaryHouseholderReflectors" => own_target(call, target),
+        "ApproxTopK" | "stablehlo.dynamic_approx_top_k" => approx_top_k(call),
+        "mhlo.topk" => top_k(call),
+        "stablehlo.dynamic_top_k" => dynamic_top_k(call),
+        "stablehlo.dynamic_reduce_window" => dynamic_reduce_window(call),
+        "stablehlo.dynamic_rng_bit_generator" => dynamic_rng_bit_generator(call),
+        "lapack_spotrf_ffi" | "lapack_dpotrf_ffi" | "lapack_cpotrf_ffi" | "lapack_zpotrf_ffi" => cholesky(call),
+        "lapack_strsm_ffi" | "lapack_dtrsm_ffi" | "lapack_ctrsm_ffi" | "lapack_ztrsm_ffi" => triangular_solve(call),
+        _ => match target.strip_prefix("mhlo.") {
+            Some(name) => chlo::record(name, call).map_err(|e| e.context(quoted(target))),
+            None => Err(error!(Unimplemented, "target {} is not supported", quoted(target))),
+        },
+    }
+}
+
+/// The configuration of a call, wherever the frontend wrote it.
+fn config<'m>(call: &Call<'_, 'm>, names: &[&str]) -> Option<Attributes<'m>> {
+    names.iter().find_map(|name| match call.attributes.get(name) {
+        Some(Attribute::Dictionary(dictionary)) => Some(Attributes(dictionary)),
+        _ => None,
+    })
+}
+
+/// The configuration of a call; an error if there is none.
+fn wanted_config<'m>(call: &Call<'_, 'm>) -> Result<Attributes<'m>> {
+    config(call, &["backend_config", "mhlo.backend_config", "mhlo.attributes"])
+        .ok_or_else(|| error!(InvalidArgument, "attribute backend_config: want a dictionary"))
+}
+
+/// The function that a call names as its computation.
+fn called<'m>(call: &Call<'_, 'm>) -> Result<&'m str> {
+    match call.attributes.get("called_computations") {
+        Some(Attribute::Array(list)) => match &list[..] {
+            [Attribute::Symbol(parts)] if parts.len() == 1 => Ok(&parts[0]),
+            other => Err(error!(InvalidArgument, "attribute called_computations: {} given; want one", other.len())),
+        },
+        _ => Err(error!(InvalidArgument, "attribute called_computations: want a list with one function")),
+    }
+}
+
+/// Imports the computation of a call, which is applied to scalars of these dtypes.
+fn computation(call: &mut Call, dtypes: &[DType]) -> Result<Applied> {
+    let name = called(call)?;
+    let types: Vec<TensorType> = dtypes.iter().map(|&dtype| TensorType::new(dtype, &[])).collect();
+    call.importer.applied_function(name, &types)
+}
+
+/// `shape_assertion`: a condition on the shapes, which are known here. The message refers to further operands by
+/// `{0}`, `{1}`, ...
+fn shape_assertion(mut call: Call) -> Result<Results> {
+    let ([holds], shown) = call.at_least()?;
+    let Some(value) = call.importer.known.value(&call.importer.trace, holds) else {
+        return Err(error!(Unimplemented, "an assertion depends on data; want one on shapes"));
+    };
+    if value.bytes().iter().all(|&byte| byte != 0) {
+        return Ok(Results::new());
+    }
+    let mut message = call.attributes.optional_text("error_message")?.unwrap_or("a shape does not fit").to_string();
+    for (i, &operand) in shown.iter().enumerate() {
+        let sizes = call.sizes(operand)?;
+        let text = sizes.iter().map(i64::to_string).collect::<Vec<String>>().join(", ");
+        message = message.replace(&format!("{{{i}}}"), &text);
+    }
+    Err(error!(InvalidArgument, "{message}"))
+}
+
+/// A target that XLA itself has, and that the library passes on.
+fn own_target(mut call: Call, target: &str) -> Result<Results> {
+    let results =
+        (0..call.operation.results.len()).map(|i| call.stated_type(i)).collect::<Result<Vec<TensorType>>>()?;
+    let described = CustomCall {
+        target: target.to_string(),
+        backend_config: call.attributes.optional_text("backend_config")?.unwrap_or_default().to_string(),
+        api_version: ApiVersion::Original,
+        has_side_effect: false,
+        results,
+    };
+    let operands = call.operands;
+    ops::control::custom_call(call.trace(), &described, operands).map(Results::from_vec)
+}
+
+/// `mhlo.topk`: the greatest or smallest elements of the last axis, and their indices.
+fn top_k(call: Call) -> Result<Results> {
+    let config = config(&call, &["mhlo.attributes", "backend_config", "mhlo.backend_config"])
+        .ok_or_else(|| error!(InvalidArgument, "attribute mhlo.attributes: want a dictionary"))?;
+    let (k, largest) = (config.integer("k")?, config.bool("largest", true)?);
+    chlo::top_k_of(call, k, largest)
+}
+
+/// `stablehlo.dynamic_top_k`, whose second operand is k.
+fn dynamic_top_k(mut call: Call) -> Result<Results> {
+    let [_, k] = call.exactly()?;
+    match call.sizes(k)?[..] {
+        [k] => chlo::top_k_of(call, k, true),
+        ref other => Err(error!(InvalidArgument, "{} numbers; want one", other.len())),
+    }
+}
+
+/// `ApproxTopK`, without an approximation: all elements are sorted.
+fn approx_top_k(mut call: Call) -> Result<Results> {
+    let config = wanted_config(&call)?;
+    let is_dynamic = call.attributes.optional_text("call_target_name")? == Some("stablehlo.dynamic_approx_top_k");
+    let (given, last) = match is_dynamic {
+        true => call.operands.split_at(call.operands.len().saturating_sub(1)),
+        false => (call.operands, &[][..]),
+    };
+    let (arrays, _) = given.split_at(given.len() / 2);
+    let Some(&first) = arrays.first() else { return Err(error!(InvalidArgument, "0 operands; want at least 2")) };
+    let (ty, axis) = (call.ty(first), config.integer("reduction_dim")?);
+    let count = call.stated(0)?.dims.get(usize::try_from(axis).unwrap_or(usize::MAX)).copied();
+    let count = match last {
+        [k] => call.sizes(*k)?.first().copied(),
+        _ => count,
+    };
+    let count = count.filter(|count| (0..=ty.dims.get(axis as usize).copied().unwrap_or(0)).contains(count));
+    let count = count.ok_or_else(|| error!(InvalidArgument, "attribute reduction_dim: {axis} given; {ty}"))?;
+    let dtypes: Vec<DType> = arrays.iter().flat_map(|&array| [call.ty(array).dtype; 2]).collect();
+    let order = computation(&mut call, &dtypes)?;
+    let sorted = ops::sorting::sort(call.trace(), &applied(&order), arrays, axis, true)?;
+    sorted.iter().map(|&array| ops::shape::slice_axis(call.trace(), array, axis, 0, count, 1)).collect()
+}
+
+/// `stablehlo.dynamic_reduce_window`: arrays, initial values, then the lists of the windows.
+fn dynamic_reduce_window(mut call: Call) -> Result<Results> {
+    let Some(count) = call.operands.len().checked_sub(5).map(|rest| rest / 2).filter(|&count| count > 0) else {
+        return Err(error!(InvalidArgument, "{} operands; want at least 7", call.operands.len()));
+    };
+    let (arrays, inits) = (&call.operands[..count], &call.operands[count..2 * count]);
+    let rank = call.ty(arrays[0]).dims.len();
+    let lists: Vec<Vec<i64>> =
+        call.operands[2 * count..].iter().map(|&list| call.sizes(list)).collect::<Result<_>>()?;
+    let [sizes, strides, base_dilations, dilations, padding] = &lists[..] else {
+        return Err(error!(InvalidArgument, "{} lists; want 5", lists.len()));
+    };
+    if lists[..4].iter().any(|list| list.len() != rank) || padding.len() != 2 * rank {
+        return Err(error!(InvalidArgument, "lists of the windows do not fit the rank {rank}"));
+    }
+    let window = |axis: usize| Window {
+        size: sizes[axis],
+        stride: strides[axis],
+        base_dilation: base_dilations[axis],
+        dilation: dilations[axis],
+        low: padding[2 * axis],
+        high: padding[2 * axis + 1],
+    };
+    let windows: Vec<Window> = (0..rank).map(window).collect();
+    let dtypes: Vec<DType> = call.operands[..2 * count].iter().map(|&operand| call.ty(operand).dtype).collect();
+    let body = super::reducers::reducer(computation(&mut call, &dtypes)?)?;
+    ops::reduction::reduce_window(call.trace(), &applied(&body), arrays, inits, &windows).map(Results::from_vec)
+}
+
+/// `stablehlo.dynamic_rng_bit_generator`, whose second operand is the shape of the bits.
+fn dynamic_rng_bit_generator(mut call: Call) -> Result<Results> {
+    let [state, sizes] = call.exactly()?;
+    let ty = TensorType { dtype: call.stated_dtype(1)?, dims: Dims::from_vec(call.sizes(sizes)?) };
+    sorting::random_bits(&mut call, state, &ty)
+}
+
+/// Letter of LAPACK that a configuration has as its code.
+fn letter(config: Attributes, name: &str) -> Result<char> {
+    Ok(char::from(u8::try_from(config.integer(name)?).unwrap_or(0)))
+}
+
+/// LAPACK's Cholesky factorization: the factor, and for each matrix whether it failed. A factor that does not exist is
+/// NaN here.
+fn cholesky(mut call: Call) -> Result<Results> {
+    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
+    let lower = letter(config, "uplo")? == 'L';
+    let rank = call.ty(a).dims.len() as i64;
+    let trace = call.trace();
+    let factor = ops::linalg::cholesky(trace, a, lower)?;
+    let is_nan = ops::elementwise::unary_function(trace, UnaryFunction::IsNan, factor)?;
+    let failed = ops::reduction::reduce(trace, ReduceOp::Any, is_nan, &[rank - 2, rank - 1], false)?;
+    Ok([factor, ops::elementwise::convert(trace, failed, DType::S32)].into_iter().collect())
+}
+
+/// BLAS's solution of a triangular system.
+fn triangular_solve(mut call: Call) -> Result<Results> {
+    let ([a, b], config) = (call.exactly()?, wanted_config(&call)?);
+    let transposition = match letter(config, "trans_x")? {
+        'N' => Transposition::NoTranspose,
+        'T' => Transposition::Transpose,
+        'C' => Transposition::Adjoint,
+        other => return Err(error!(InvalidArgument, "trans_x: {other:?} given; want N, T or C")),
+    };
+    let triangle = Triangle {
+        left_side: letter(config, "side")? == 'L',
+        lower: letter(config, "uplo")? == 'L',
+        unit_diagonal: letter(config, "diag")? == 'U',
+        transposition,
+    };
+    Ok(single(ops::linalg::triangular_solve(call.trace(), a, b, triangle)?))
+}

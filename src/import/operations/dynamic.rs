@@ -1,0 +1,114 @@
+//! Operations whose shapes follow from operands. The sizes are known during the import, so that nothing of them is left
+//! in the body. Also the operations that are refused, with the reason.
+
+use super::{Call, Results, indexing, nn, shape, sharding, single};
+use crate::error;
+use crate::error::Result;
+use crate::ops;
+use crate::types::{Dims, Scalar, ScalarValue, TensorType};
+
+/// Records the operation of StableHLO with this name.
+pub fn stablehlo(name: &str, call: Call) -> Result<Results> {
+    match name {
+        "dynamic_broadcast_in_dim" => broadcast_in_dim(call),
+        "dynamic_conv" => convolution(call),
+        "dynamic_gather" => gather(call),
+        "dynamic_iota" => iota(call),
+        "dynamic_pad" => pad(call),
+        "dynamic_reshape" => reshape(call),
+        "get_dimension_size" => get_dimension_size(call),
+        "real_dynamic_slice" => slice(call),
+        "set_dimension_size" => set_dimension_size(call),
+        "after_all" | "create_token" => refused("there are no tokens: a program has no input and output while it runs"),
+        "infeed" | "outfeed" | "recv" | "send" => refused("a program has no input and output while it runs"),
+        "get_tuple_element" | "tuple" => refused("there are no tuples; several results are values of their own"),
+        "async_done" | "async_start" => refused("a program starts nothing that it waits for later"),
+        "rng" => refused("its numbers are not reproducible; rng_bit_generator makes some that are"),
+        "trace" => Ok(Results::new()),
+        "uniform_dequantize" | "uniform_quantize" => refused("there are no quantized types"),
+        _ => sharding::collective(name, call),
+    }
+}
+
+fn refused(why: &str) -> Result<Results> {
+    Err(error!(Unimplemented, "{why}"))
+}
+
+fn broadcast_in_dim(mut call: Call) -> Result<Results> {
+    let [x, sizes] = call.exactly()?;
+    let (dims, axes) = (call.sizes(sizes)?, call.attributes.integers("broadcast_dimensions")?);
+    Ok(single(shape::broadcast_along(call.trace(), x, &axes, &dims)?))
+}
+
+fn convolution(mut call: Call) -> Result<Results> {
+    let [_, _, padding] = call.exactly()?;
+    let padding = call.sizes(padding)?;
+    nn::convolution_padded(call, Some(padding))
+}
+
+fn gather(mut call: Call) -> Result<Results> {
+    let [_, _, sizes] = call.exactly()?;
+    let sizes = call.sizes(sizes)?;
+    indexing::gather_of(call, &sizes)
+}
+
+fn iota(mut call: Call) -> Result<Results> {
+    let [sizes] = call.exactly()?;
+    let ty = TensorType { dtype: call.stated_dtype(0)?, dims: Dims::from_vec(call.sizes(sizes)?) };
+    let axis = call.attributes.integer("iota_dimension")?;
+    Ok(single(ops::creation::iota(call.trace(), &ty, axis)?))
+}
+
+fn pad(mut call: Call) -> Result<Results> {
+    let [x, value, low, high, interior] = call.exactly()?;
+    let rank = call.ty(x).dims.len();
+    let (low, high, interior) = (call.sizes(low)?, call.sizes(high)?, call.sizes(interior)?);
+    check_ranks(rank, [&low, &high, &interior])?;
+    Ok(single(ops::shape::pad(call.trace(), x, value, &low, &high, &interior)?))
+}
+
+fn slice(mut call: Call) -> Result<Results> {
+    let [x, starts, limits, strides] = call.exactly()?;
+    let rank = call.ty(x).dims.len();
+    let (starts, limits, strides) = (call.sizes(starts)?, call.sizes(limits)?, call.sizes(strides)?);
+    check_ranks(rank, [&starts, &limits, &strides])?;
+    Ok(single(ops::shape::slice(call.trace(), x, &starts, &limits, &strides)?))
+}
+
+fn check_ranks(rank: usize, lists: [&[i64]; 3]) -> Result<()> {
+    match lists.into_iter().find(|list| list.len() != rank) {
+        Some(list) => Err(error!(InvalidArgument, "{} sizes; the array has rank {rank}", list.len())),
+        None => Ok(()),
+    }
+}
+
+fn reshape(mut call: Call) -> Result<Results> {
+    let [x, sizes] = call.exactly()?;
+    let dims = call.sizes(sizes)?;
+    Ok(single(ops::shape::reshape(call.trace(), x, &dims)?))
+}
+
+/// The size of the axis that an attribute names.
+fn dimension(call: &Call, x: &TensorType) -> Result<i64> {
+    let axis = call.attributes.integer("dimension")?;
+    let size = usize::try_from(axis).ok().and_then(|axis| x.dims.get(axis));
+    size.copied().ok_or_else(|| error!(InvalidArgument, "attribute dimension: {axis} given; the operand is {x}"))
+}
+
+fn get_dimension_size(mut call: Call) -> Result<Results> {
+    let [x] = call.exactly()?;
+    let (size, dtype) = (dimension(&call, &call.ty(x))?, call.stated_dtype(0)?);
+    let size = Scalar::new(dtype, ScalarValue::Signed(size))?;
+    Ok(single(ops::creation::constant(call.trace(), &[], size)))
+}
+
+fn set_dimension_size(mut call: Call) -> Result<Results> {
+    let [x, size] = call.exactly()?;
+    let (full, sizes) = (dimension(&call, &call.ty(x))?, call.sizes(size)?);
+    match sizes[..] {
+        [size] if size == full => Ok(single(x)),
+        _ => {
+            Err(error!(Unimplemented, "it makes an axis of size {full} shorter; arrays have the sizes of their types"))
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Elementwise operations.
+
+use super::{Call, Results};
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::ops;
+use crate::types::{DType, Kind};
+
+/// Returns the operation of one operand with this StableHLO name, whose operand has the type of its result.
+pub fn unary_op(name: &str) -> Option<UnaryOp> {
+    UnaryOp::ALL.iter().copied().find(|op| op.name() == name)
+}
+
+/// Returns the operation of two operands of one type with this StableHLO name.
+pub fn binary_op(name: &str) -> Option<BinaryOp> {
+    BinaryOp::ALL.iter().copied().find(|op| op.name() == name)
+}
+
+/// An operation of one operand.
+pub fn unary(call: Call, op: UnaryOp) -> Result<Results> {
+    check_complex(&call, op == UnaryOp::Cbrt)?;
+    call.one(|trace, [x]| ops::elementwise::unary(trace, op, x))
+}
+
+/// An operation of two operands of one type.
+pub fn binary(call: Call, op: BinaryOp) -> Result<Results> {
+    let ty = call.common(&call.exactly::<2>()?)?;
+    check_complex(&call, matches!(op, BinaryOp::Atan2 | BinaryOp::Maximum | BinaryOp::Minimum))?;
+    let op = match op {
+        // Sums and products of preds are their disjunctions and conjunctions.
+        BinaryOp::Add if ty.dtype == DType::Pred => BinaryOp::Or,
+        BinaryOp::Multiply if ty.dtype == DType::Pred => BinaryOp::And,
+        op => op,
+    };
+    call.one(|trace, [lhs, rhs]| ops::elementwise::binary(trace, op, lhs, rhs))
+}
+
+/// UNIMPLEMENTED for complex operands of an operation that the library has for real ones only.
+fn check_complex(call: &Call, is_real: bool) -> Result<()> {
+    let complex = call.operands.iter().map(|&operand| call.ty(operand)).find(|ty| ty.dtype.kind() == Kind::Complex);
+    match complex.filter(|_| is_real) {
+        Some(ty) => Err(error!(Unimplemented, "it is not supported for {ty}; want real numbers")),
+        None => Ok(()),
+    }
+}
+
+/// Returns the comparison of an attribute `comparison_direction`, and whether it is in total order.
+pub fn comparison(call: &Call) -> Result<(CompareOp, bool)> {
+    let name = call.attributes.keyword("comparison_direction")?;
+    let op = CompareOp::ALL.iter().copied().find(|op| op.name() == name);
+    let op = op.ok_or_else(|| error!(InvalidArgument, "attribute comparison_direction: {name} given"))?;
+    Ok((op, call.attributes.optional_keyword("compare_type")? == Some("TOTALORDER")))
+}
+
+/// `stablehlo.compare`.
+pub fn compare(call: Call) -> Result<Results> {
+    let (op, is_total) = comparison(&call)?;
+    call.common(&call.exactly::<2>()?)?;
+    call.one(|trace, [lhs, rhs]| match is_total {
+        true => ops::elementwise::compare_total_order(trace, op, lhs, rhs),
+        false => ops::elementwise::compare(trace, op, lhs, rhs),
+    })
+}
+
+/// `stablehlo.select`, whose pred may be a scalar.
+pub fn select(call: Call) -> Result<Results> {
+    let [pred, on_true, on_false] = call.exactly()?;
+    let (pred, ty) = (call.ty(pred), call.common(&[on_true, on_false])?);
+    if !pred.dims.is_empty() && pred.dims != ty.dims {
+        return Err(error!(InvalidArgument, "pred is {pred}; want a scalar, or the shape of {ty}"));
+    }
+    call.one(|trace, [pred, on_true, on_false]| ops::elementwise::select(trace, pred, on_true, on_false))
+}
+
+/// `stablehlo.clamp`, whose bounds may be scalars.
+pub fn clamp(call: Call) -> Result<Results> {
+    let [min, x, max] = call.exactly()?;
+    let ty = call.ty(x);
+    for (name, bound) in [("min", call.ty(min)), ("max", call.ty(max))] {
+        if bound.dtype != ty.dtype || (!bound.dims.is_empty() && bound.dims != ty.dims) {
+            return Err(error!(InvalidArgument, "{name} is {bound}; want a scalar of {}, or {ty}", ty.dtype));
+        }
+    }
+    call.one(|trace, [min, x, max]| ops::elementwise::clamp(trace, min, x, max))
+}
+
+/// `stablehlo.convert`. The real part of complex numbers becomes numbers, and preds too.
+pub fn convert(call: Call) -> Result<Results> {
+    let dtype = call.stated_dtype(0)?;
+    call.one(|trace, [x]| {
+        let x = if dtype.kind() == Kind::Complex { x } else { ops::elementwise::real(trace, x)? };
+        Ok(ops::elementwise::convert(trace, x, dtype))
+    })
+}
+
+/// `stablehlo.bitcast_convert`.
+pub fn bitcast_convert(call: Call) -> Result<Results> {
+    let ([x], dtype) = (call.exactly()?, call.stated_dtype(0)?);
+    let ty = call.ty(x);
+    let is_refused = |dtype: DType| matches!(dtype.kind(), Kind::Pred | Kind::Complex);
+    if ty.dtype != dtype && (is_refused(ty.dtype) || is_refused(dtype)) {
+        return Err(error!(Unimplemented, "bits of {ty} as {dtype}: want integers and floats"));
+    }
+    call.one(|trace, [x]| ops::elementwise::bitcast_convert(trace, x, dtype))
+}
+
+/// `stablehlo.complex`.
+pub fn complex(call: Call) -> Result<Results> {
+    call.common(&call.exactly::<2>()?)?;
+    call.one(|trace, [real, imag]| ops::elementwise::complex(trace, real, imag))
+}
+
+/// `stablehlo.reduce_precision`.
+pub fn reduce_precision(call: Call) -> Result<Results> {
+    let [exponent, mantissa] = ["exponent_bits", "mantissa_bits"].map(|name| call.attributes.integer(name));
+    let (exponent, mantissa) = (exponent?, mantissa?);
+    call.one(|trace, [x]| ops::elementwise::reduce_precision(trace, x, exponent, mantissa))
+}

@@ -1,0 +1,227 @@
+//! The operations of a module as operations of the library: one function for each, in files by subject.
+//!
+//! StableHLO neither broadcasts nor promotes, as the library's operations do; so functions check that types are equal
+//! where StableHLO wants that. The type that the module states for a result is checked where the result is defined.
+
+mod chlo;
+mod composites;
+mod control;
+mod custom_calls;
+mod dynamic;
+mod elementwise;
+mod indexing;
+mod linalg;
+mod nn;
+mod reducers;
+mod reduction;
+mod shape;
+mod sharding;
+mod sorting;
+#[cfg(test)]
+mod tests;
+
+use super::attributes::Attributes;
+use super::importer::{Applied, Importer, Results};
+use super::regions::block;
+use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Trace};
+use crate::mlir::{FREE, Operation, TensorShape};
+use crate::ops;
+use crate::types::{DType, TensorType};
+use smallvec::SmallVec;
+
+/// An operation of the module that is being recorded.
+pub struct Call<'i, 'm> {
+    /// The import.
+    pub importer: &'i mut Importer<'m>,
+    /// The operation.
+    pub operation: &'m Operation,
+    /// Nodes of its operands.
+    pub operands: &'i [NodeId],
+    /// Its attributes.
+    pub attributes: Attributes<'m>,
+}
+
+impl<'i, 'm> Call<'i, 'm> {
+    /// Trace in which it is recorded.
+    pub fn trace(&mut self) -> &mut Trace {
+        &mut self.importer.trace
+    }
+
+    /// Type of an operand.
+    pub fn ty(&self, operand: NodeId) -> TensorType {
+        self.importer.trace.ty(operand)
+    }
+
+    /// Its operands; an error unless there are `N`.
+    pub fn exactly<const N: usize>(&self) -> Result<[NodeId; N]> {
+        <[NodeId; N]>::try_from(self.operands)
+            .map_err(|_| error!(InvalidArgument, "{} operands; want {N}", self.operands.len()))
+    }
+
+    /// Its operands, of which there are at least `N`: the first `N`, and the others.
+    pub fn at_least<const N: usize>(&self) -> Result<([NodeId; N], &'i [NodeId])> {
+        match self.operands.split_first_chunk() {
+            Some((first, others)) => Ok((*first, others)),
+            None => Err(error!(InvalidArgument, "{} operands; want at least {N}", self.operands.len())),
+        }
+    }
+
+    /// The halves of its operands, which there are `n` of each: arrays and their initial values.
+    pub fn halves(&self) -> Result<(&'i [NodeId], &'i [NodeId])> {
+        let count = self.operands.len();
+        if count == 0 || !count.is_multiple_of(2) {
+            return Err(error!(InvalidArgument, "{count} operands; want as many arrays as initial values"));
+        }
+        Ok(self.operands.split_at(count / 2))
+    }
+
+    /// The type of values; an error unless all have one type.
+    pub fn common(&self, values: &[NodeId]) -> Result<TensorType> {
+        let types: Vec<TensorType> = values.iter().map(|&value| self.ty(value)).collect();
+        match types.iter().find(|ty| **ty != types[0]) {
+            Some(other) => Err(error!(InvalidArgument, "operands of types {} and {other}; want equal types", types[0])),
+            None => Ok(types[0].clone()),
+        }
+    }
+
+    /// The type that the module states for a result; sizes may be free.
+    pub fn stated(&self, result: usize) -> Result<&'m TensorShape> {
+        match self.operation.results.get(result) {
+            Some(&value) => self.importer.shape(value),
+            None => Err(error!(InvalidArgument, "{} results; want more", self.operation.results.len())),
+        }
+    }
+
+    /// The dtype that the module states for a result.
+    pub fn stated_dtype(&self, result: usize) -> Result<DType> {
+        super::types::dtype_of(&self.stated(result)?.element)
+    }
+
+    /// The type that the module states for a result, without free sizes.
+    pub fn stated_type(&self, result: usize) -> Result<TensorType> {
+        let shape = self.stated(result)?;
+        if shape.dims.contains(&FREE) {
+            return Err(error!(InvalidArgument, "its result is stated as {shape}; want a type without free sizes"));
+        }
+        crate::types::element_count(&shape.dims)?;
+        Ok(TensorType { dtype: self.stated_dtype(result)?, dims: shape.dims.clone() })
+    }
+
+    /// Integers of an attribute; an error unless there are `count`.
+    pub fn list(&self, name: &str, count: usize) -> Result<Vec<i64>> {
+        let list = self.attributes.integers(name)?;
+        if list.len() != count {
+            return Err(error!(InvalidArgument, "attribute {name}: {} integers; want {count}", list.len()));
+        }
+        Ok(list)
+    }
+
+    /// The elements of an operand of integers, which sizes are read from.
+    pub fn sizes(&mut self, operand: NodeId) -> Result<Vec<i64>> {
+        self.importer.known.integers(&self.importer.trace, operand)
+    }
+
+    /// Imports a region that is applied to scalars of the dtypes of `values`.
+    pub fn scalar_region(&mut self, number: usize, values: &[NodeId]) -> Result<Applied> {
+        let scalar = |&value: &NodeId| TensorType::new(self.importer.trace.node(value).dtype, &[]);
+        let types: Vec<TensorType> = values.iter().map(scalar).collect();
+        self.importer.region(block(self.operation, number)?, &types)
+    }
+
+    /// Records an operation of `N` operands and one result.
+    fn one<const N: usize>(
+        mut self,
+        record: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
+    ) -> Result<Results> {
+        let operands = self.exactly()?;
+        Ok(single(record(self.trace(), operands)?))
+    }
+}
+
+/// One result.
+fn single(node: NodeId) -> Results {
+    SmallVec::from_elem(node, 1)
+}
+
+/// A region as the library's operations take it.
+fn applied(region: &Applied) -> ops::control::Applied<'_> {
+    ops::control::Applied { body: &region.body, captures: &region.captures }
+}
+
+/// Records an operation of a module; returns the nodes of its results.
+pub fn record<'m>(importer: &mut Importer<'m>, operation: &'m Operation, operands: &[NodeId]) -> Result<Results> {
+    let call = Call { importer, operation, operands, attributes: Attributes::of(operation) };
+    let Some((dialect, name)) = operation.name.split_once('.') else { return unknown() };
+    match dialect {
+        "stablehlo" => stablehlo(name, call),
+        "chlo" => chlo::record(name, call),
+        "sdy" => sharding::record(name, call),
+        "func" if name == "call" => control::call(call),
+        "builtin" if name == "unrealized_conversion_cast" => control::cast(call),
+        _ => unknown(),
+    }
+}
+
+fn stablehlo(name: &str, call: Call) -> Result<Results> {
+    if let Some(op) = elementwise::unary_op(name) {
+        return elementwise::unary(call, op);
+    }
+    if let Some(op) = elementwise::binary_op(name) {
+        return elementwise::binary(call, op);
+    }
+    match name {
+        "bitcast_convert" => elementwise::bitcast_convert(call),
+        "clamp" => elementwise::clamp(call),
+        "compare" => elementwise::compare(call),
+        "complex" => elementwise::complex(call),
+        "convert" => elementwise::convert(call),
+        "imag" => call.one(|trace, [x]| ops::elementwise::imag(trace, x)),
+        "real" => call.one(|trace, [x]| ops::elementwise::real(trace, x)),
+        "reduce_precision" => elementwise::reduce_precision(call),
+        "select" => elementwise::select(call),
+        "broadcast" => shape::broadcast(call),
+        "broadcast_in_dim" => shape::broadcast_in_dim(call),
+        "concatenate" => shape::concatenate(call),
+        "constant" => shape::constant(call),
+        "iota" => shape::iota(call),
+        "pad" => shape::pad(call),
+        "reshape" => shape::reshape(call),
+        "reverse" => shape::reverse(call),
+        "slice" => shape::slice(call),
+        "transpose" => shape::transpose(call),
+        "dynamic_slice" => indexing::dynamic_slice(call),
+        "dynamic_update_slice" => indexing::dynamic_update_slice(call),
+        "gather" => indexing::gather(call),
+        "scatter" => indexing::scatter(call),
+        "torch_index_select" => indexing::torch_index_select(call),
+        "cholesky" => linalg::cholesky(call),
+        "dot" => linalg::dot(call),
+        "dot_general" => linalg::dot_general(call),
+        "einsum" | "unary_einsum" => linalg::einsum(call),
+        "fft" => linalg::fft(call),
+        "triangular_solve" => linalg::triangular_solve(call),
+        "batch_norm_grad" => nn::batch_norm_grad(call),
+        "batch_norm_inference" => nn::batch_norm_inference(call),
+        "batch_norm_training" => nn::batch_norm_training(call),
+        "convolution" => nn::convolution(call),
+        "map" => reduction::map(call),
+        "reduce" => reduction::reduce(call),
+        "reduce_window" => reduction::reduce_window(call),
+        "select_and_scatter" => reduction::select_and_scatter(call),
+        "sort" => sorting::sort(call),
+        "rng_bit_generator" => sorting::rng_bit_generator(call),
+        "case" => control::case(call),
+        "if" => control::branch(call),
+        "optimization_barrier" => control::optimization_barrier(call),
+        "while" => control::while_loop(call),
+        "composite" => composites::composite(call),
+        "custom_call" => custom_calls::custom_call(call),
+        _ => dynamic::stablehlo(name, call),
+    }
+}
+
+fn unknown() -> Result<Results> {
+    Err(error!(Unimplemented, "this operation is not supported"))
+}

@@ -1,0 +1,1 @@
+//! Programs in StableHLO text, imported and evaluated on arrays.

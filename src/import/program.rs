@@ -1,0 +1,126 @@
+//! Imports a function of a program.
+
+use super::functions::{body_of, main_function, platform_indices};
+use super::importer::{Function, Importer};
+use super::operations;
+use super::types::{dtype_of, resolved, shape_of};
+use crate::error;
+use crate::error::{Code, Error, Result};
+use crate::ir::Body;
+use crate::mlir::{Module, Operation, TensorShape, Value};
+use crate::native::Array;
+use crate::stack::with_stack;
+use crate::types::{DType, Dims, TensorType};
+use std::sync::Arc;
+
+/// What is imported from a module.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Name of the function; None for `main`, or for the only public function.
+    pub function: Option<String>,
+    /// Shapes of the parameters, for a module whose types have free sizes; None for those of the module.
+    pub shapes: Option<Vec<Dims>>,
+    /// Number of the wanted platform in the list of those that the module was exported for.
+    pub platform: i32,
+    /// Parameters of the exported function that the module's function does not have, with their places among all.
+    pub unused: Vec<(usize, TensorShape)>,
+}
+
+/// An imported function.
+pub struct Imported {
+    /// Its body. Its captures are `constants`.
+    pub body: Arc<Body>,
+    /// Values of its captures: the constants of the module that are no splats.
+    pub constants: Vec<Array>,
+}
+
+/// Stack on which functions and regions of a module are walked, which may be nested deeply.
+const STACK: usize = 256 << 20;
+
+/// Imports a function of a module.
+pub fn import(module: &Module, wanted: &Wanted) -> Result<Imported> {
+    with_stack(STACK, 0, || imported(module, wanted))
+}
+
+/// Imports the wanted function on the current stack.
+fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
+    let function = main_function(module, wanted.function.as_deref())?;
+    let block = body_of(function)?;
+    let platform = Array::from_bytes(&TensorType::new(DType::S32, &[]), &wanted.platform.to_le_bytes())?;
+    let parameters = parameters(module, function, wanted)?;
+    let Function { body, constants } = Importer::new(module, operations::record).closed(|importer| {
+        let mut nodes = Vec::new();
+        for (value, ty) in parameters {
+            let node = importer.trace.parameter(ty);
+            nodes.push(node);
+            if let Some(value) = value {
+                importer.define(value, node)?;
+            }
+        }
+        for value in platform_indices(function, block) {
+            let node = importer.constant(&platform);
+            importer.define(value, node)?;
+        }
+        Ok((nodes, importer.block(block)?))
+    })?;
+    Ok(Imported { body, constants })
+}
+
+/// Returns the parameters of the imported function with their types: those of the module's function, None for those
+/// that it does not have.
+fn parameters(module: &Module, function: &Operation, wanted: &Wanted) -> Result<Vec<(Option<Value>, TensorType)>> {
+    let block = body_of(function)?;
+    let platform = platform_indices(function, block);
+    let mut listed: Vec<(Option<Value>, &TensorShape)> = Vec::new();
+    for &value in block.arguments.iter().filter(|value| !platform.contains(value)) {
+        let shape = shape_of(module, value).map_err(|e| e.context(format_args!("parameter {}", listed.len())))?;
+        listed.push((Some(value), shape));
+    }
+    for (place, shape) in &wanted.unused {
+        listed.insert((*place).min(listed.len()), (None, shape));
+    }
+    if let Some(shapes) = wanted.shapes.as_ref().filter(|shapes| shapes.len() != listed.len()) {
+        let (given, number) = (shapes.len(), listed.len());
+        return Err(error!(InvalidArgument, "n_parameters: {given} given; the function has {number} parameters"));
+    }
+    let mut made = Vec::new();
+    let mut free = Vec::new();
+    for (i, (value, shape)) in listed.into_iter().enumerate() {
+        let given = wanted.shapes.as_ref().map(|shapes| &shapes[i]);
+        match resolved(shape, given).map_err(|e| e.context(format_args!("parameter {i}")))? {
+            Some(ty) => made.push((value, ty)),
+            None => free.push(format!("parameter {i} ({shape})")),
+        }
+    }
+    match free.is_empty() {
+        true => Ok(made),
+        false => Err(error!(
+            InvalidArgument,
+            "ranks, dims: none given; the sizes ? of these have to be chosen: {}",
+            free.join(", ")
+        )),
+    }
+}
+
+/// Finds operations that cannot be imported.
+pub struct Probe<'m> {
+    importer: Importer<'m>,
+}
+
+impl<'m> Probe<'m> {
+    pub fn new(module: &'m Module) -> Probe<'m> {
+        Probe { importer: Importer::new(module, operations::record) }
+    }
+
+    /// Returns why an operation cannot be imported whatever its operands are; None if it can.
+    pub fn failure(&mut self, operation: &'m Operation) -> Option<Error> {
+        for &value in operation.operands.iter().chain(&operation.results) {
+            if let Err(e) = self.importer.shape(value).and_then(|shape| dtype_of(&shape.element)) {
+                return Some(e);
+            }
+        }
+        // An operation that is known refuses to be recorded without operands as INVALID_ARGUMENT.
+        let made = operations::record(&mut self.importer, operation, &[]);
+        made.err().filter(|e| e.code == Code::Unimplemented)
+    }
+}
