@@ -1,0 +1,190 @@
+"""Programs that JAX exports, imported: python import_test.py /path/to/liblazyxla.so [--natively | --lazily], with JAX.
+
+Each function of import_cases.py is exported as a file of jax.export, imported, and called on cpu and on the plugin's
+device. Its values are compared with JAX's, and so are the values of its gradient and of its batch, which this library
+derives from the imported body.
+"""
+
+import ctypes
+import os
+import sys
+from ctypes import byref, c_size_t
+
+if sys.version_info < (3, 11):
+    print("JAX 0.10.2 needs Python 3.11")
+    sys.exit(77)  # ctest counts 77 as skipped
+sys.dont_write_bytecode = True
+os.environ["JAX_PLATFORMS"] = "cpu"
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
+import ctypes_test as lxla
+import import_cases
+import jax
+import numpy as np
+from ctypes_test import Computation, Tensor, give, ok
+from header import family, types
+from jax import export
+
+jax.config.update("jax_enable_x64", True)
+
+DTYPE = family("DTYPE")
+NUMBERS = {
+    "bool": "pred", "int8": "s8", "int16": "s16", "int32": "s32", "int64": "s64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
+    "complex64": "c64", "complex128": "c128",
+}  # fmt: skip
+# Differences that are allowed, in units of the largest magnitude of the result.
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-11, "complex64": 2e-5, "complex128": 1e-11}
+
+
+def imported(env, data, shapes=None):
+    """Imports a program from its bytes."""
+    options = types.lxla_import_options(struct_size=ctypes.sizeof(types.lxla_import_options))
+    if shapes is not None:
+        ranks = [len(shape) for shape in shapes]
+        sizes = [size for shape in shapes for size in shape]
+        options.ranks = (c_size_t * len(ranks))(*ranks)
+        options.dims = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
+        options.n_parameters = len(ranks)
+    return give(lxla.lib.lxla_computation_import, Computation, env, data, len(data), byref(options))
+
+
+def tensor(env, device, value):
+    value = np.asarray(value, order="C")
+    number = DTYPE[NUMBERS[value.dtype.name]]
+    return give(
+        lxla.lib.lxla_tensor_from_host, Tensor, env, device, number, *lxla.dims(*value.shape), value.tobytes(), value.nbytes
+    )
+
+
+def call(env, device, computation, arguments, wanted):
+    """Calls a computation; returns the bytes of its results, which have the sizes of the wanted arrays."""
+    counts = [c_size_t() for _ in range(3)]
+    ok(lxla.lib.lxla_computation_info(computation, *map(byref, counts)))
+    given = [tensor(env, device, x) for x in arguments]
+    assert counts[0].value == len(given), f"{counts[0].value} parameters, {len(given)} arguments"
+    results = (Tensor * counts[1].value)()
+    ok(lxla.lib.lxla_computation_call(computation, (Tensor * len(given))(*given), len(given), results, len(results)))
+    assert len(results) == len(wanted), f"{len(results)} results; JAX has {len(wanted)}"
+    made = []
+    for result, want in zip(results, wanted, strict=True):
+        data = ctypes.create_string_buffer(max(np.asarray(want).nbytes, 1))
+        ok(lxla.lib.lxla_tensor_read(result, data, np.asarray(want).nbytes))
+        made.append(data.raw[: np.asarray(want).nbytes])
+    lxla.release(*given, *results)
+    return made
+
+
+def compare(name, raw, wanted):
+    """Fails unless the bytes of results are JAX's values within the tolerance of their dtype."""
+    for i, (data, want) in enumerate(zip(raw, wanted, strict=True)):
+        want = np.asarray(want)
+        got = np.frombuffer(data, want.dtype).reshape(want.shape)
+        tolerance = TOLERANCE.get(want.dtype.name)
+        if tolerance is None:
+            assert (got == want).all(), f"{name}: result {i}: {got} instead of {want}"
+            continue
+        wide = np.complex128 if want.dtype.kind == "c" else np.float64
+        got, want = got.astype(wide), want.astype(wide)
+        assert (np.isnan(got) == np.isnan(want)).all(), f"{name}: result {i}: {got} instead of {want}"
+        finite = np.isfinite(want)
+        assert (got[~finite & ~np.isnan(want)] == want[~finite & ~np.isnan(want)]).all(), f"{name}: result {i}"
+        scale = max(1.0, np.abs(want[finite]).max(initial=0))
+        error = np.abs(got - want)[finite].max(initial=0) / scale
+        assert error <= tolerance, f"{name}: result {i} is off by {error:.2e} of its largest element"
+
+
+def data_of(x):
+    """The words of a key of random numbers; any other value unchanged."""
+    return jax.random.key_data(x) if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+
+
+def exported(function, arguments):
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments]
+    return bytes(export.export(jax.jit(function))(*shapes).serialize())
+
+
+def check_values(env, device, name, function, arguments):
+    computation = imported(env, exported(function, arguments))
+    wanted = [data_of(x) for x in jax.tree.leaves(jax.jit(function)(*arguments))]
+    compare(name, call(env, device, computation, [np.asarray(data_of(x)) for x in arguments], wanted), wanted)
+    return computation
+
+
+def wide(x):
+    """The dtype in which elements of x are summed."""
+    return jax.numpy.promote_types(x.dtype, jax.numpy.float32)
+
+
+def check_gradient(env, device, name, function, arguments):
+    """Differentiates the imported body, and compares with JAX's gradient."""
+
+    def loss(*xs):
+        leaves = [x for x in jax.tree.leaves(function(*xs)) if jax.numpy.issubdtype(x.dtype, jax.numpy.floating)]
+        return sum(jax.numpy.sum(jax.numpy.sin(x.astype(wide(x)))) for x in leaves)
+
+    places = [i for i, x in enumerate(arguments) if np.asarray(data_of(x)).dtype.kind == "f"]
+    if not places:
+        return
+    computation = imported(env, exported(loss, arguments))
+    options = types.lxla_vjp_options(struct_size=ctypes.sizeof(types.lxla_vjp_options))
+    wrt = (c_size_t * len(places))(*places)
+    options.wrt, options.n_wrt = wrt, len(places)
+    derived = give(lxla.lib.lxla_computation_value_and_grad, Computation, computation, byref(options))
+    value, gradients = jax.jit(jax.value_and_grad(loss, argnums=tuple(places)))(*arguments)
+    wanted = [value, *gradients]
+    got = call(env, device, derived, [np.asarray(data_of(x)) for x in arguments], wanted)
+    compare(f"gradient of {name}", got, wanted)
+
+
+def check_batch(env, device, name, function, arguments):
+    """Batches the imported body over its first argument, and compares with JAX's vmap."""
+    computation = imported(env, exported(function, arguments))
+    results = len(jax.tree.leaves(jax.eval_shape(function, *arguments)))
+    axes = [0] + [-1] * (len(arguments) - 1)
+    batched = give(
+        lxla.lib.lxla_computation_vmap, Computation, computation,
+        (ctypes.c_int64 * len(axes))(*axes), len(axes), (ctypes.c_int64 * results)(*[0] * results), results, 3,
+    )  # fmt: skip
+    first = np.stack([np.asarray(data_of(arguments[0]))] * 3)
+    if first.dtype.kind == "f":
+        first = (first * np.array([1, 0.5, 0.75]).reshape(3, *[1] * (first.ndim - 1))).astype(first.dtype)
+    rest = arguments[1:]
+    mapped = jax.jit(jax.vmap(function, in_axes=(0, *[None] * len(rest))))
+    wanted = [data_of(x) for x in jax.tree.leaves(mapped(first, *rest))]
+    got = call(env, device, batched, [first, *[np.asarray(data_of(x)) for x in rest]], wanted)
+    compare(f"batch of {name}", got, wanted)
+
+
+def main():
+    lxla.load(sys.argv[1])
+    chosen = sys.argv[2:]
+    env = lxla.new_env()
+    devices = [("cpu", lxla.cpu()), ("xla:0", lxla.xla())]
+    if "--natively" in chosen:
+        devices = devices[:1]
+    if "--lazily" in chosen:
+        devices = devices[1:]
+    names = [name for name in chosen if not name.startswith("--")]
+    failures, count = [], 0
+    for name, function, arguments, without in import_cases.cases():
+        if names and name not in names:
+            continue
+        checks = {"values": check_values, "gradient": check_gradient, "batch": check_batch}
+        for place, device in devices:
+            for kind, check in checks.items():
+                if kind in without:
+                    continue
+                count += 1
+                try:
+                    check(env, device, name, function, arguments)
+                except Exception as failure:  # also those of JAX, which names no case
+                    failures.append(f"{name}, {kind} on {place}: {type(failure).__name__}: {failure}")
+    for failure in failures:
+        print(failure)
+    print(f"{count} checks of {len(names) or 'all'} functions, {len(failures)} failed")
+    assert count > 0
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
