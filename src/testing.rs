@@ -94,9 +94,8 @@ pub mod sync {
 /// Recording of operations, values and metadata of tensors.
 pub mod tensor {
     pub use crate::tensor::{
-        Recorded, assign, binary, binary_in_place, binary_scalar, binary_scalar_in_place, compare, create, numbered,
-        placeholder, placeholder_like, record, record_list, record_optional, reduce, select, shard, snapshot, ty,
-        unary,
+        Recorded, assign, create, numbered, placeholder, placeholder_like, record, record_in_place, record_list,
+        record_optional, shard, snapshot, ty,
     };
 }
 

@@ -278,7 +278,7 @@ TEST(native_tensors_are_saved_and_loaded_with_others) {
   OK(lxla_env_release(env));
 }
 
-// Results of small arrays of one shape, which are not recorded, beside those of large ones: the same bits. 256 elements
+// Results of small arrays, which are evaluated under the lock, beside those of large ones: the same bits. 256 elements
 // are the most that are small.
 TEST(small_and_large_arrays_have_the_same_results) {
   enum { LARGE = 300, OPERATIONS = 9 };
@@ -332,7 +332,7 @@ TEST(small_and_large_arrays_have_the_same_results) {
   OK(lxla_env_release(env));
 }
 
-// A reduction of a small array, which is not recorded, beside that of each row of a large one: the same bits.
+// A reduction of a small array beside that of each row of a large one: the same bits.
 TEST(small_and_large_arrays_have_the_same_reductions) {
   enum { ROWS = 300, COLUMNS = 256 };
   const int32_t reductions[] = {LXLA_REDUCE_SUM, LXLA_REDUCE_PRODUCT, LXLA_REDUCE_MAX, LXLA_REDUCE_MIN};
@@ -378,6 +378,75 @@ TEST(reductions_of_no_elements) {
     for (int64_t i = 0; i < columns; i++) EQUAL(got[i], 1);
     RELEASE(x, out);
   }
+  OK(lxla_env_release(env));
+}
+
+// The device forgets shapes that no array has when there are many; arrays that are alive keep theirs.
+TEST(arrays_keep_their_shapes_among_many) {
+  lxla_env env = new_env();
+  enum { KEPT = 40, SHAPES = 40000 };
+  static const float values[SHAPES];
+  lxla_tensor kept[KEPT];
+  for (int i = 0; i < KEPT; i++) {
+    lxla_tensor zero = on(env, cpu, DIMS(i, 3), values);
+    OK(lxla_binary_scalar(ADD, zero, i, &kept[i]));
+    RELEASE(zero);
+  }
+  for (int64_t n = 1; n <= SHAPES; n++) {
+    lxla_tensor x = on(env, cpu, &n, 1, values), flat, row;
+    OK(lxla_reshape(x, DIMS(n, 1), &flat));
+    if (n % 1000 == 0) {
+      lxla_tensor sum = binary(ADD, kept[n / 1000 - 1], kept[n / 1000 - 1]);
+      int64_t dims[2];
+      OK(lxla_tensor_dims(sum, dims, 2));
+      EQUAL(dims[0], n / 1000 - 1);
+      EQUAL(dims[1], 3);
+      float got[3 * KEPT];
+      read_f32(sum, got, (size_t)(3 * dims[0]));
+      for (int i = 0; i < 3 * dims[0]; i++) EQUAL(got[i], 2 * dims[0]);
+      OK(lxla_binary_inplace(ADD, kept[n / 1000 - 1], sum));
+      REFUSED(lxla_binary_inplace(ADD, kept[n / 1000 - 1], x), LXLA_INVALID_ARGUMENT, "f32");
+      OK(lxla_reduce(LXLA_REDUCE_SUM, kept[n / 1000 - 1], DIMS(0), 0, &row));
+      read_f32(row, got, 3);
+      EQUAL(got[2], 3 * dims[0] * dims[0]);
+      RELEASE(sum, row);
+    }
+    RELEASE(x, flat);
+  }
+  for (int i = 0; i < KEPT; i++) RELEASE(kept[i]);
+  OK(lxla_env_release(env));
+}
+
+// Operations on arrays are evaluated although others wait for a placeholder. These keep the values that they were
+// given.
+TEST(arrays_are_evaluated_among_operations_that_wait) {
+  lxla_env env = new_env();
+  lxla_tensor x = on(env, cpu, DIMS(3), (float[]){1, 2, 3}), other = on(env, cpu, DIMS(2), (float[]){1, 2}), p, refused;
+  OK(lxla_tensor_placeholder(env, cpu, F32, DIMS(3), &p));
+  lxla_tensor waiting = binary(MUL, p, x);
+  EQUAL(state_of(waiting), LXLA_STATE_PENDING);
+  for (int i = 0; i < 100; i++) {
+    REFUSED(lxla_binary(ADD, p, other, &refused), LXLA_INVALID_ARGUMENT, "broadcast");
+    REFUSED(lxla_binary(ADD, x, other, &refused), LXLA_INVALID_ARGUMENT, "broadcast");
+    lxla_tensor more = binary(ADD, waiting, x), sum = binary(ADD, x, x), soft;
+    OK(lxla_softmax(sum, 0, &soft));
+    EQUAL(state_of(more), LXLA_STATE_PENDING);
+    EQUAL(state_of(sum), LXLA_STATE_NATIVE);
+    EQUAL(state_of(soft), LXLA_STATE_NATIVE);
+    OK(lxla_binary_inplace(ADD, x, sum));
+    OK(lxla_binary_scalar_inplace(MUL, x, 1. / 3));
+    RELEASE(more, sum, soft);
+  }
+  OK(lxla_binary_scalar_inplace(ADD, x, 10));
+  lxla_computation f;
+  lxla_tensor five = on(env, cpu, DIMS(3), (float[]){5, 5, 5}), out;
+  OK(lxla_computation_trace(&p, 1, &waiting, 1, &f));
+  OK(lxla_computation_call(f, &five, 1, &out, 1));
+  float got[3];
+  read_f32(out, got, 3);
+  for (int i = 0; i < 3; i++) EQUAL(got[i], 5 * (i + 1));
+  OK(lxla_computation_release(f));
+  RELEASE(x, other, p, waiting, five, out);
   OK(lxla_env_release(env));
 }
 

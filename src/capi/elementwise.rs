@@ -4,13 +4,13 @@ use super::abi::arguments::{flag, optional_scalar, scalar};
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{In, Out};
 use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
-use crate::device::TensorHandle;
+use crate::device::{CallKey, Function, TensorHandle};
+use crate::error;
 use crate::error::Result;
 use crate::ir::{CompareOp, NodeId, SpecialOp};
 use crate::ops::elementwise::{self, BinaryMember, Side, UnaryMember};
-use crate::tensor::{record, record_optional};
+use crate::tensor::{record, record_in_place, record_known, record_known_in_place, record_optional};
 use crate::types::{DType, ScalarValue};
-use crate::{error, tensor};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
 /// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes
@@ -24,8 +24,8 @@ use crate::{error, tensor};
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_unary", out_tensor.named("out_tensor"), || {
-        let op = UnaryMember::from_number(op)?;
-        tensor::unary(op, x.into())
+        let (key, op) = (CallKey::new(Function::Unary, op as u32), UnaryMember::from_number(op)?);
+        record_known(key, [("x", x.into())], |trace, [x]| elementwise::unary_member(trace, op, x))
     })
 }
 
@@ -53,8 +53,10 @@ pub extern "C" fn lxla_binary(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_binary", out_tensor.named("out_tensor"), || {
-        let op = BinaryMember::from_number(op)?;
-        tensor::binary(op, lhs.into(), rhs.into())
+        let (key, op) = (CallKey::new(Function::Binary, op as u32), BinaryMember::from_number(op)?);
+        record_known(key, [("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
+            elementwise::binary_member(trace, op, lhs, rhs)
+        })
     })
 }
 
@@ -63,8 +65,11 @@ pub extern "C" fn lxla_binary(
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tensor) -> lxla_status {
     guard("lxla_binary_inplace", || {
-        let op = BinaryMember::from_number(op)?;
-        tensor::binary_in_place(op, dst.into(), rhs.into())
+        let (key, op) = (CallKey::new(Function::BinaryInPlace, op as u32), BinaryMember::from_number(op)?);
+        let operands = [("dst", dst.into()), ("rhs", rhs.into())];
+        record_known_in_place(key, operands, |trace, [dst, rhs]| {
+            elementwise::binary_member_in_place(trace, op, dst, rhs)
+        })
     })
 }
 
@@ -73,7 +78,7 @@ pub extern "C" fn lxla_binary_inplace(op: i32, dst: lxla_tensor, rhs: lxla_tenso
 pub extern "C" fn lxla_binary_scalar(op: i32, lhs: lxla_tensor, rhs: f64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_binary_scalar", out_tensor.named("out_tensor"), || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
-        tensor::binary_scalar(op, lhs.into(), rhs, false)
+        record([("lhs", lhs.into())], |trace, [lhs]| elementwise::binary_member_scalar(trace, op, lhs, rhs, false))
     })
 }
 
@@ -82,7 +87,9 @@ pub extern "C" fn lxla_binary_scalar(op: i32, lhs: lxla_tensor, rhs: f64, out_te
 pub extern "C" fn lxla_binary_scalar_inplace(op: i32, dst: lxla_tensor, rhs: f64) -> lxla_status {
     guard("lxla_binary_scalar_inplace", || {
         let (op, rhs) = (BinaryMember::from_number(op)?, ScalarValue::Float(rhs));
-        tensor::binary_scalar_in_place(op, dst.into(), rhs, false)
+        record_in_place([("dst", dst.into())], |trace, [dst]| {
+            elementwise::binary_member_scalar(trace, op, dst, rhs, false)
+        })
     })
 }
 
@@ -98,7 +105,7 @@ pub extern "C" fn lxla_binary_with_scalar(
     guard_into("lxla_binary_with_scalar", out_tensor.named("out_tensor"), || {
         let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        tensor::binary_scalar(op, lhs.into(), rhs, on_left)
+        record([("lhs", lhs.into())], |trace, [lhs]| elementwise::binary_member_scalar(trace, op, lhs, rhs, on_left))
     })
 }
 
@@ -113,7 +120,9 @@ pub extern "C" fn lxla_binary_with_scalar_inplace(
     guard("lxla_binary_with_scalar_inplace", || {
         let (_, rhs) = scalar("rhs", rhs)?;
         let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
-        tensor::binary_scalar_in_place(op, dst.into(), rhs, on_left)
+        record_in_place([("dst", dst.into())], |trace, [dst]| {
+            elementwise::binary_member_scalar(trace, op, dst, rhs, on_left)
+        })
     })
 }
 
@@ -127,8 +136,10 @@ pub extern "C" fn lxla_compare(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_compare", out_tensor.named("out_tensor"), || {
-        let op = CompareOp::from_number(op)?;
-        tensor::compare(op, lhs.into(), rhs.into())
+        let (key, op) = (CallKey::new(Function::Compare, op as u32), CompareOp::from_number(op)?);
+        record_known(key, [("lhs", lhs.into()), ("rhs", rhs.into())], |trace, [lhs, rhs]| {
+            elementwise::compare(trace, op, lhs, rhs)
+        })
     })
 }
 
@@ -192,7 +203,11 @@ pub extern "C" fn lxla_select(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_select", out_tensor.named("out_tensor"), || {
-        tensor::select(pred.into(), on_true.into(), on_false.into())
+        let operands = [("pred", pred.into()), ("on_true", on_true.into()), ("on_false", on_false.into())];
+        let key = CallKey::new(Function::Select, 0);
+        record_known(key, operands, |trace, [pred, on_true, on_false]| {
+            elementwise::select(trace, pred, on_true, on_false)
+        })
     })
 }
 

@@ -7,11 +7,12 @@ use super::abi::pointers::{In, List, Out};
 use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_window_options};
 use super::computation::computation_of;
 use super::tensor::handles;
+use crate::computation;
+use crate::device::{CallKey, Function};
 use crate::error::Result;
-use crate::ir::{ReduceOp, Window};
+use crate::ir::{NodeId, ReduceOp, Trace, Window};
 use crate::ops::reduction;
-use crate::tensor::record;
-use crate::{computation, tensor};
+use crate::tensor::{record, record_known};
 
 /// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the
@@ -27,8 +28,12 @@ pub extern "C" fn lxla_reduce(
 ) -> lxla_status {
     guard_into("lxla_reduce", out_tensor.named("out_tensor"), || {
         let axes = axes_of(x, axes, n_axes)?;
-        let (op, keep_dims) = (ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
-        tensor::reduce(op, x.into(), &axes, keep_dims)
+        let (number, op, keep_dims) = (op as u32, ReduceOp::from_number(op)?, flag("keep_dims", keep_dims)?);
+        let reduce = |trace: &mut Trace, [x]: [NodeId; 1]| reduction::reduce(trace, op, x, &axes, keep_dims);
+        match CallKey::with_axes(Function::Reduce, number, &axes, keep_dims) {
+            Some(key) => record_known(key, [("x", x.into())], reduce),
+            None => record([("x", x.into())], reduce),
+        }
     })
 }
 

@@ -1,105 +1,168 @@
-//! Evaluation of recorded operations on an eager device: removes the operations of a call from the trace, and evaluates
-//! them.
+//! Evaluation on an eager device: the call that records operations evaluates them, and they leave the trace with the
+//! end of the call. Results that depend on a placeholder stay recorded, as on an XLA device; the arrays of the other
+//! operands are then data of leaves.
 
+use super::TensorHandle;
 use super::evaluation::Evaluation;
-use super::handle::TensorHandle;
-use super::state::{DeferredDrop, DeviceState};
+use super::known::CallKey;
+use super::state::DeviceState;
 use super::table::Value;
-use super::work::{self, Input, Inputs, Work};
+use super::work::{self, SMALL, Values, Work};
 use crate::call;
+use crate::device_data::{self, DeviceData};
 use crate::error::Result;
-use crate::ir::{LeafData, Mark, NodeId};
+use crate::interpret;
+use crate::ir::{NONE, NodeId, Op, ShapeId};
 use crate::native::Array;
-use std::sync::Arc;
+use crate::types::TensorType;
+use rustc_hash::FxHashSet;
 
 impl DeviceState {
-    /// Whether operations that were evaluated or abandoned are still recorded.
-    #[inline]
-    pub fn has_leftovers(&self) -> bool {
-        match &self.evaluation {
-            Evaluation::Eager(eager) => self.trace.len() != eager.kept.nodes() || !eager.inputs.is_empty(),
-            Evaluation::Lazy => false,
+    /// Value of a result that the current call recorded. None if it has to be evaluated, which takes so long that it is
+    /// done without the lock: [`DeviceState::take_work`].
+    #[inline(always)]
+    pub fn value_now(&mut self, id: NodeId) -> Option<Result<Value>> {
+        if self.evaluation == Evaluation::Lazy || self.waits(id) {
+            return Some(Ok(self.value_of(id)));
         }
+        let made = work::at_once(&self.trace, &self.table, id)?;
+        Some(made.map(Value::Native))
     }
 
-    /// Discards operations that were evaluated or abandoned. Operations that placeholder-dependent tensors need are
-    /// kept. Does nothing on a lazy device.
-    pub fn clear_native(&mut self) -> DeferredDrop {
-        let Evaluation::Eager(eager) = &mut self.evaluation else { return DeferredDrop::default() };
-        // An input may be the last reference to an array whose memory is owned by another library.
-        if eager.inputs.iter().any(|input| matches!(input, Input::Array(_))) {
-            call::drop_later(std::mem::take(&mut eager.inputs));
+    /// Value of the result of a call, and its shape, if an equal call has recorded one operation on small arrays of the
+    /// same types: it need not be recorded again.
+    #[inline(always)]
+    pub fn known_value<const N: usize>(
+        &self,
+        key: CallKey,
+        tensors: [TensorHandle; N],
+    ) -> Option<(Result<Value>, ShapeId)> {
+        if self.evaluation == Evaluation::Lazy {
+            return None;
         }
-        eager.inputs.clear();
-        if eager.kept.nodes() == 0 { self.clear_trace().into() } else { self.trace.rewind(eager.kept).into() }
-    }
-
-    /// Keeps everything that was recorded on an eager device until the next compaction: it depends on a placeholder, or
-    /// a kept operation was changed to refer to it.
-    pub fn keep_recorded(&mut self) {
-        if let Evaluation::Eager(eager) = &mut self.evaluation {
-            eager.kept = self.trace.mark();
-        }
-    }
-
-    /// Discards everything that was recorded.
-    pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
-        if let Evaluation::Eager(eager) = &mut self.evaluation {
-            eager.kept = Mark::default();
-        }
-        self.trace.clear()
-    }
-
-    fn inputs(&self) -> Inputs<'_> {
-        let inputs = match &self.evaluation {
-            Evaluation::Eager(eager) => &eager.inputs[..],
-            Evaluation::Lazy => &[],
+        let operand = |tensor| {
+            let slot = self.table.slot(self.table.find(tensor)?);
+            match &slot.value {
+                Value::Native(array) if array.size_bytes() <= SMALL => Some((array, (array.ty().dtype, slot.shape))),
+                Value::Native(_) | Value::Pending(_) | Value::Data(_) => None,
+            }
         };
-        Inputs::new(inputs, &self.table, &self.trace)
-    }
-
-    /// On an eager device, evaluates a node that is a single small operation immediately, which is faster than moving
-    /// it out of the lock. Returns None for any other node.
-    #[inline]
-    pub fn small_work(&mut self, id: NodeId) -> Option<Result<Array>> {
-        let made = work::at_once(&self.trace, self.inputs(), id)?;
-        self.forget_evaluated();
-        Some(made)
-    }
-
-    /// Returns the arrays of small tensors, whose operations are evaluated under the lock. Returns None if a handle is
-    /// not that of a live tensor with an array as its value, or if an array is large.
-    #[inline]
-    pub fn small_arrays<const N: usize>(&self, tensors: [TensorHandle; N]) -> Option<[&Array; N]> {
-        let array = |tensor| match &self.table.slot(self.table.find(tensor)?).value {
-            Value::Native(array) if array.size_bytes() <= work::SMALL => Some(array),
-            Value::Native(_) | Value::Pending(_) | Value::Data(_) => None,
+        let mut operands = [operand(tensors[0])?; N];
+        for (known, &tensor) in operands.iter_mut().zip(&tensors).skip(1) {
+            *known = operand(tensor)?;
+        }
+        let known = self.known.get(key, operands.map(|(_, ty)| ty))?;
+        let made;
+        let ty = match operands.iter().find(|(_, ty)| *ty == known.result) {
+            Some((like, _)) => like.ty(),
+            None => {
+                made = TensorType::new(known.result.0, self.trace.dims(known.result.1));
+                &made
+            }
         };
-        let mut arrays = [array(tensors[0])?; N];
-        for (known, &tensor) in arrays.iter_mut().zip(&tensors).skip(1) {
-            *known = array(tensor)?;
-        }
-        Some(arrays)
+        let value = interpret::evaluate(known.op, ty, &known.words, None, &operands.map(|(array, _)| array));
+        Some((value.map(Value::Native), known.result.1))
     }
 
-    /// Discards what the current call recorded: without work if all of it is operations on tensors.
+    /// Remembers what a call recorded on `operands`, for [`DeviceState::known_value`].
     #[inline]
-    fn forget_evaluated(&mut self) {
-        if let Evaluation::Eager(eager) = &mut self.evaluation
-            && eager.kept.nodes() == 0
-            && eager.inputs.iter().all(|input| matches!(input, Input::Tensor(_)))
-            && self.trace.clear_operations()
-        {
-            eager.inputs.clear();
-        } else {
-            drop(self.clear_native());
+    pub fn remember<const N: usize>(&mut self, key: CallKey, operands: [NodeId; N], id: NodeId) {
+        if self.evaluation == Evaluation::Eager {
+            self.remember_call(key, operands, id);
         }
     }
 
-    /// On an eager device, takes the work that computes the values of the nodes, to be run without the lock.
-    pub fn take_work(&mut self, ids: &[NodeId]) -> Work {
-        let work = Work::of(&self.trace, self.inputs(), ids);
-        drop(self.clear_native());
-        work
+    #[cold]
+    fn remember_call<const N: usize>(&mut self, key: CallKey, operands: [NodeId; N], id: NodeId) {
+        let (trace, node) = (&self.trace, self.trace.node(id));
+        let is_plain = node.op != Op::Leaf && node.op != Op::Result && !node.op.has_results() && !node.op.has_scalar();
+        let is_small = |id: &NodeId| trace.ty(*id).size_bytes() <= SMALL;
+        if is_plain && trace.operands(node) == operands && is_small(&id) && operands.iter().all(is_small) {
+            let ty = |id: NodeId| (trace.node(id).dtype, trace.node(id).shape);
+            self.known.insert(key, operands.map(ty), node.op, ty(id), trace.words(node));
+        }
+    }
+
+    /// Values of several results that the current call recorded. None if all of them have to be evaluated. If some wait
+    /// for a placeholder, the others are evaluated here: the ids would not stay valid without the lock.
+    pub fn values_now(&mut self, ids: &[NodeId]) -> Result<Option<Values>> {
+        if self.evaluation == Evaluation::Eager && !ids.iter().any(|&id| self.waits(id)) {
+            return Ok(None);
+        }
+        let value = |&id| match self.value_now(id) {
+            Some(value) => value,
+            None => self.take_work(&[id])().map(|mut made| made.remove(0)),
+        };
+        ids.iter().map(value).collect::<Result<Values>>().map(Some)
+    }
+
+    /// Work that computes the values of nodes on an eager device, to be run without the lock.
+    pub fn take_work(&self, ids: &[NodeId]) -> Work {
+        work::of(&self.trace, &self.table, ids)
+    }
+
+    /// Ends a call that recorded operations, when its results are values of tensors. On an eager device, what was
+    /// evaluated leaves the trace; the trace of another device is compacted if it has become large.
+    #[inline(always)]
+    pub fn end_call(&mut self) {
+        if self.evaluation == Evaluation::Lazy {
+            return self.compact_if_large();
+        }
+        if !self.trace.clear_operations() {
+            self.remove_evaluated();
+        }
+        self.forget_shapes();
+    }
+
+    /// Discards what an earlier call recorded on an eager device before it failed.
+    #[inline]
+    pub fn begin_call(&mut self) {
+        if self.evaluation == Evaluation::Eager && !self.trace.is_empty() {
+            self.remove_evaluated();
+        }
+    }
+
+    /// Removes operations that were evaluated or abandoned from a trace with leaves, bodies, or operations that wait.
+    #[cold]
+    fn remove_evaluated(&mut self) {
+        let data = if self.trace.pending() == 0 { self.trace.clear() } else { self.trace.remove_last() };
+        if !data.is_empty() {
+            // It may be the last reference to an array whose memory is owned by another library.
+            call::drop_later(data);
+        }
+        self.compact_if_large();
+    }
+
+    /// Returns the leaf of an array.
+    #[cold]
+    pub(super) fn leaf_of(&mut self, array: &Array) -> NodeId {
+        let data = self.arrays.of(array);
+        self.trace.leaf(&data)
+    }
+
+    /// Whether a node that was just recorded depends on a placeholder, on an eager device. Nodes that are values of
+    /// tensors always do, so the search is limited to the nodes recorded by the current call.
+    #[inline]
+    pub fn waits(&self, id: NodeId) -> bool {
+        self.recorded > 0 && self.needs_placeholder(id)
+    }
+
+    #[cold]
+    fn needs_placeholder(&self, id: NodeId) -> bool {
+        let (mut seen, mut stack) = (FxHashSet::default(), vec![id]);
+        while let Some(id) = stack.pop() {
+            let node = self.trace.node(id);
+            if node.op == Op::Leaf {
+                if device_data::of_node(&self.trace, node).is_some_and(DeviceData::is_placeholder) {
+                    return true;
+                }
+            } else if self.trace.holder(id) != NONE {
+                return true;
+            } else {
+                let operands = self.trace.operands(node).iter();
+                stack.extend(operands.copied().filter(|operand| seen.insert(operand.0)));
+            }
+        }
+        false
     }
 }

@@ -1,10 +1,10 @@
 //! A device: its tensors, its trace, and the one lock that protects both. Devices are never freed, so that a handle can
 //! be resolved without reference counting; the device of a released environment is reused by the next one.
 
-mod arrays;
 mod eager;
 mod evaluation;
 mod handle;
+mod known;
 mod lifetime;
 mod options;
 mod owner;
@@ -16,6 +16,7 @@ mod unbound;
 mod work;
 
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
+pub use known::{CallKey, Function};
 pub use lifetime::{release, release_many, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use owner::Owner;
@@ -23,7 +24,7 @@ pub use registry::{common_device, common_device_of_list, device_of, with_names};
 pub use shared::{Compiled, Runtime, Shared};
 pub use state::{DeferredDrop, DeviceState};
 pub use table::Value;
-pub use work::Results;
+pub use work::Values;
 
 use crate::ir::Planner;
 use parking_lot::{Condvar, Mutex, MutexGuard};

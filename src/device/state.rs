@@ -1,20 +1,19 @@
 //! State protected by a device's lock: the tensor table and the trace, kept consistent.
 
-use super::evaluation::Evaluation;
+use super::evaluation::{ArrayLeaves, Evaluation};
+use super::known::KnownCalls;
 use super::owner::Owner;
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::work::Input;
 use super::{Device, Place, TensorHandle};
 use crate::allocation::probe;
 use crate::call;
 use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, Trace};
+use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, ShapeId, Trace};
 use crate::mesh::Mesh;
-use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -24,8 +23,8 @@ const COMPACT_FROM: usize = 1 << 16;
 /// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
 pub struct DeferredDrop {
-    /// Data to which the trace referred.
-    leaves: Vec<Arc<dyn LeafData>>,
+    /// Data to which the trace referred, if there is any.
+    leaves: Option<Vec<Arc<dyn LeafData>>>,
     /// Value of a tensor.
     value: Option<Value>,
 }
@@ -34,25 +33,29 @@ impl DeferredDrop {
     /// Whether there is nothing to drop.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.leaves.is_empty() && self.value.is_none()
+        self.leaves.is_none() && self.value.is_none()
     }
 }
 
 impl From<Vec<Arc<dyn LeafData>>> for DeferredDrop {
     fn from(leaves: Vec<Arc<dyn LeafData>>) -> DeferredDrop {
-        DeferredDrop { leaves, value: None }
+        DeferredDrop { leaves: Some(leaves).filter(|leaves| !leaves.is_empty()), value: None }
     }
 }
 
 /// Tensor table and trace of a device.
 pub struct DeviceState {
     pub(super) table: Table,
-    /// Recorded operations. On an eager device: operations that depend on placeholders, followed by the operations that
-    /// the current call is about to evaluate.
+    /// Recorded operations. On an eager device: operations that depend on placeholders, followed by the operations of
+    /// the current call.
     pub trace: Trace,
     /// Gradients that were recorded at the end of earlier traces.
     pub gradients: Box<GradientMemory>,
     pub(super) evaluation: Evaluation,
+    /// Data of arrays on which operations that wait for a placeholder depend, on an eager device.
+    pub(super) arrays: ArrayLeaves,
+    /// Operations on small arrays that calls recorded, on an eager device.
+    pub(super) known: KnownCalls,
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
     pub(super) recorded: usize,
@@ -74,6 +77,8 @@ impl DeviceState {
             trace: Trace::new(),
             gradients: Box::default(),
             evaluation: Evaluation::Lazy,
+            arrays: ArrayLeaves::default(),
+            known: KnownCalls::default(),
             recorded: 0,
             spares: Spares::default(),
             owner: None,
@@ -121,7 +126,7 @@ impl DeviceState {
     /// Whether the device evaluates eagerly (cpu).
     #[inline]
     pub fn is_native(&self) -> bool {
-        matches!(self.evaluation, Evaluation::Eager(_))
+        self.evaluation == Evaluation::Eager
     }
 
     /// Returns a new number for a sync.
@@ -170,21 +175,18 @@ impl DeviceState {
     }
 
     /// Returns the node of a tensor that is used as an operand: the node of its result, or the leaf of its data.
-    #[inline]
+    #[inline(always)]
     pub fn operand(&mut self, argument: &str, handle: TensorHandle) -> Result<NodeId> {
-        let slot = self.check(argument, handle)?;
-        Ok(match &self.table.slot(slot).value {
+        let index = self.check(argument, handle)?;
+        let slot = self.table.slot(index);
+        Ok(match &slot.value {
             Value::Pending(id) => *id,
             Value::Data(data) => self.trace.leaf(data),
-            Value::Native(array) => {
-                if self.recorded > 0 {
-                    let array = array.clone();
-                    return Ok(self.leaf_of(&array));
-                }
-                let id = self.trace.input(array.ty());
-                self.evaluation.add(Input::Tensor(slot));
-                id
+            Value::Native(array) if self.recorded > 0 => {
+                let array = array.clone();
+                self.leaf_of(&array)
             }
+            Value::Native(array) => self.trace.input(array.ty().dtype, slot.shape, index),
         })
     }
 
@@ -193,33 +195,13 @@ impl DeviceState {
         match value {
             Value::Pending(id) => id,
             Value::Data(data) => self.trace.leaf(&data),
-            Value::Native(array) if self.recorded > 0 => self.leaf_of(&array),
-            Value::Native(array) => {
-                let id = self.trace.input(array.ty());
-                self.evaluation.add(Input::Array(array));
-                id
-            }
+            Value::Native(array) => self.leaf_of(&array),
         }
-    }
-
-    /// Returns a new tensor whose value is the result of a node.
-    #[inline]
-    pub fn new_tensor(&mut self, id: NodeId) -> Result<TensorHandle> {
-        let handle = self.new_tensor_at(id)?;
-        self.compact_if_large();
-        Ok(handle)
-    }
-
-    /// Like [`DeviceState::new_tensor`], but never compacts the trace, so that ids of other nodes remain valid.
-    #[inline]
-    pub fn new_tensor_at(&mut self, id: NodeId) -> Result<TensorHandle> {
-        let value = self.value_of(id);
-        self.new_tensor_of(value)
     }
 
     /// Compacts a large trace, so that memory stays proportional to the live nodes even without syncs.
     #[inline]
-    pub fn compact_if_large(&mut self) {
+    pub(super) fn compact_if_large(&mut self) {
         if self.trace.len() >= self.compact_at && !self.syncing {
             self.compact_if_mostly_dead();
         }
@@ -234,49 +216,71 @@ impl DeviceState {
         }
     }
 
-    /// Returns a new tensor with this value.
-    #[inline(always)]
+    /// Returns a new tensor with this value. Ids of nodes remain valid.
     pub fn new_tensor_of(&mut self, value: Value) -> Result<TensorHandle> {
-        let (slot, handle) = self.table.insert(|| value)?;
+        let shape = self.shape_of(&value);
+        self.new_tensor(value, shape)
+    }
+
+    /// Like [`DeviceState::new_tensor_of`], for a value with the shape of a node.
+    #[inline(always)]
+    pub fn new_tensor_like(&mut self, id: NodeId, value: Value) -> Result<TensorHandle> {
+        let shape = self.trace.node(id).shape;
+        self.new_tensor(value, shape)
+    }
+
+    /// Like [`DeviceState::new_tensor_of`], for a value of this shape.
+    #[inline(always)]
+    pub fn new_tensor(&mut self, value: Value, shape: ShapeId) -> Result<TensorHandle> {
+        let (slot, handle) = self.table.insert(shape, || value)?;
         self.link(slot);
         Ok(handle)
     }
 
-    /// Returns a new tensor with this array as its value. The common case on cpu, and therefore a path of its own: no
-    /// node or data counts the holders of an array.
-    #[inline(always)]
-    pub fn new_tensor_of_array(&mut self, array: Array) -> Result<TensorHandle> {
-        self.table.insert(|| Value::Native(array)).map(|(_, handle)| handle)
+    /// Shape of a value that is an array.
+    fn shape_of(&mut self, value: &Value) -> ShapeId {
+        let Value::Native(array) = value else { return ShapeId::default() };
+        self.forget_shapes();
+        self.trace.intern(&array.ty().dims)
+    }
+
+    /// Removes shapes that neither a node nor an array has, if there are many.
+    #[inline]
+    pub(super) fn forget_shapes(&mut self) {
+        if self.trace.forget_shapes(|| self.table.shapes()) {
+            self.known.clear();
+        }
     }
 
     /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a
     /// node, because a failed sync restores the recorded operation.
     #[inline]
-    fn value_of(&self, id: NodeId) -> Value {
+    pub(super) fn value_of(&self, id: NodeId) -> Value {
         match device_data::shared_of_node(&self.trace, self.trace.node(id)) {
             Some(data) if !data.is_in_flight() => Value::Data(data),
             _ => Value::Pending(id),
         }
     }
 
-    /// Replaces a tensor's value by the result of a node, as an in-place operation does.
-    pub fn set_value(&mut self, slot: u32, id: NodeId) -> DeferredDrop {
-        let value = self.value_of(id);
-        let garbage = self.replace_value(slot, value);
-        self.compact_if_large();
-        garbage
+    /// Replaces a tensor's value by one of the same dtype and shape.
+    pub fn replace_value(&mut self, slot: u32, value: Value) -> DeferredDrop {
+        let shape = self.shape_of(&value);
+        self.replace(slot, value, shape)
     }
 
-    /// Replaces a tensor's value.
-    pub fn replace_value(&mut self, slot: u32, value: Value) -> DeferredDrop {
+    /// Like [`DeviceState::replace_value`], for a value of this shape.
+    #[inline]
+    pub fn replace(&mut self, slot: u32, value: Value, shape: ShapeId) -> DeferredDrop {
         self.unlink(slot);
-        let old = std::mem::replace(&mut self.table.slot_mut(slot).value, value);
+        let tensor = self.table.slot_mut(slot);
+        tensor.shape = shape;
+        let old = std::mem::replace(&mut tensor.value, value);
         self.link(slot);
         self.garbage_of(old)
     }
 
     /// Adds the slot to the holders of its value.
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, slot: u32) {
         match &self.table.slot(slot).value {
             Value::Native(_) => {}
@@ -349,11 +353,11 @@ impl DeviceState {
     fn garbage_of(&mut self, value: Value) -> DeferredDrop {
         if let Value::Native(_) = value {
             // Releasing an array does not affect the trace.
-            return DeferredDrop { leaves: Vec::new(), value: Some(value) };
+            return DeferredDrop { leaves: None, value: Some(value) };
         }
         let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
-        let leaves = if idle { self.clear_trace() } else { Vec::new() };
-        DeferredDrop { leaves, value: matches!(value, Value::Data(_)).then_some(value) }
+        let garbage = if idle { self.clear_trace().into() } else { DeferredDrop::default() };
+        DeferredDrop { value: matches!(value, Value::Data(_)).then_some(value), ..garbage }
     }
 
     /// Whether the tensor is marked as requiring gradients.
@@ -396,6 +400,13 @@ impl DeviceState {
         if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
     }
 
+    /// Removes everything that was recorded.
+    fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
+        let data = self.trace.clear();
+        self.forget_shapes();
+        data
+    }
+
     /// Whether there is memory to compact the trace.
     fn can_compact(&self) -> bool {
         probe(3 * self.trace.size_bytes(), "the compaction of recorded operations").is_ok()
@@ -415,7 +426,7 @@ impl DeviceState {
             }
         });
         self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
-        self.keep_recorded();
+        self.forget_shapes();
         data.into()
     }
 
@@ -450,6 +461,7 @@ impl DeviceState {
         let garbage = self.clear_trace().into();
         // A trace keeps its memory for the next step; that of another environment may be much smaller.
         self.trace.release_memory();
+        self.known.clear();
         self.compact_at = COMPACT_FROM;
         registry::give_back(self.table.number());
         (self.owner.take(), garbage)

@@ -5,7 +5,7 @@ use crate::allocation::probe;
 use crate::device_data::DeviceData;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NONE, NodeId};
+use crate::ir::{NONE, NodeId, ShapeId};
 use crate::native::Array;
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(super) struct Slot {
     generation: u32,
     references: u32,
     pub value: Value,
+    /// Shape of the value in the trace, if the value is an array.
+    pub shape: ShapeId,
     /// Previous tensor with the same node as its value.
     pub previous: u32,
     /// Next tensor with the same node as its value; in a free slot, the next free slot.
@@ -90,6 +92,20 @@ impl Table {
         &mut self.slots[index as usize]
     }
 
+    /// Array in a slot. None if the slot has another value, or for [`NONE`].
+    #[inline]
+    pub fn array(&self, index: u32) -> Option<&Array> {
+        match &self.slots.get(index as usize)?.value {
+            Value::Native(array) => Some(array),
+            Value::Pending(_) | Value::Data(_) => None,
+        }
+    }
+
+    /// Shapes of all arrays.
+    pub fn shapes(&mut self) -> impl Iterator<Item = &mut ShapeId> {
+        self.slots.iter_mut().filter(|slot| matches!(slot.value, Value::Native(_))).map(|slot| &mut slot.shape)
+    }
+
     /// Values of all live tensors.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         self.slots.iter().filter(|slot| slot.references > 0).map(|slot| &slot.value)
@@ -99,7 +115,7 @@ impl Table {
     // Always inlined, and `value` is a function, so that the value is constructed in its slot instead of being copied
     // through the stack, which would cost a store-forwarding stall.
     #[inline(always)]
-    pub fn insert(&mut self, value: impl FnOnce() -> Value) -> Result<(u32, TensorHandle)> {
+    pub fn insert(&mut self, shape: ShapeId, value: impl FnOnce() -> Value) -> Result<(u32, TensorHandle)> {
         let index = match self.first_free {
             NONE => self.grow()?,
             index => index,
@@ -110,6 +126,7 @@ impl Table {
         slot.generation += 1;
         slot.references = 1;
         slot.value = value();
+        slot.shape = shape;
         slot.previous = NONE;
         slot.next = NONE;
         slot.requires_grad = false;
@@ -133,6 +150,7 @@ impl Table {
             generation: 0,
             references: 0,
             value: Value::Pending(NodeId(NONE)),
+            shape: ShapeId::default(),
             previous: NONE,
             next: NONE,
             requires_grad: false,
@@ -180,7 +198,7 @@ mod tests {
     #[test]
     fn stale_and_foreign_handles_are_not_found() {
         let mut table = Table::new(3);
-        let (index, handle) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
+        let (index, handle) = table.insert(ShapeId::default(), || Value::Pending(NodeId(0))).unwrap();
         assert_eq!(table.find(handle), Some(index));
         assert_eq!(Table::new(3).find(handle), None);
         assert_eq!(Table::new(4).find(handle), None);
@@ -189,7 +207,7 @@ mod tests {
         assert!(table.drop_reference(index));
         table.free(index);
         assert_eq!(table.find(handle), None);
-        let (again, newer) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
+        let (again, newer) = table.insert(ShapeId::default(), || Value::Pending(NodeId(0))).unwrap();
         assert_eq!(again, index);
         assert_ne!(newer, handle);
         assert_eq!((table.find(handle), table.find(newer)), (None, Some(index)));
@@ -199,11 +217,11 @@ mod tests {
     #[test]
     fn a_slot_without_generations_left_is_retired() {
         let mut table = Table::new(0);
-        let (index, _) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
+        let (index, _) = table.insert(ShapeId::default(), || Value::Pending(NodeId(0))).unwrap();
         table.slot_mut(index).generation = LAST_GENERATION;
         table.drop_reference(index);
         table.free(index);
-        let (next, _) = table.insert(|| Value::Pending(NodeId(0))).unwrap();
+        let (next, _) = table.insert(ShapeId::default(), || Value::Pending(NodeId(0))).unwrap();
         assert_ne!(next, index);
     }
 }

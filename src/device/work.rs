@@ -1,190 +1,108 @@
-//! Work to be evaluated on cpu after the device's lock is released.
+//! Evaluation of recorded operations on the arrays of tensors.
 
 use super::table::{Table, Value};
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::interpret;
-use crate::ir::{NodeId, Op, Segment, Trace, Words, Workspace};
+use crate::ir::{NodeId, Op, Trace, Words, Workspace};
 use crate::native::Array;
-use crate::types::{Scalar, TensorType};
 use smallvec::SmallVec;
 
-/// Result arrays, one for each requested node.
-pub type Results = SmallVec<[Array; 1]>;
+/// Values of results, one for each.
+pub type Values = SmallVec<[Value; 1]>;
 
-/// A leaf of a trace on cpu.
-pub enum Input {
-    /// Array of the tensor in a slot. The slot keeps the array alive while the device is locked, and recorded
-    /// operations are evaluated or taken before it is unlocked, so that no reference counting is needed.
-    Tensor(u32),
-    /// Array that belongs to no tensor.
-    Array(Array),
-}
-
-/// Arrays of the leaves of a trace on cpu. Leaf nodes come first in the trace.
-#[derive(Clone, Copy)]
-pub struct Inputs<'a> {
-    inputs: &'a [Input],
-    table: &'a Table,
-    trace: &'a Trace,
-}
-
-impl<'a> Inputs<'a> {
-    /// Inputs of a device's trace.
-    pub(super) fn new(inputs: &'a [Input], table: &'a Table, trace: &'a Trace) -> Inputs<'a> {
-        Inputs { inputs, table, trace }
-    }
-
-    /// Array of a node, if it is a leaf in the list of inputs.
-    #[inline]
-    fn get(self, id: NodeId) -> Option<&'a Array> {
-        match self.inputs.get(id.0 as usize)? {
-            Input::Array(array) => Some(array),
-            Input::Tensor(slot) => match &self.table.slot(*slot).value {
-                Value::Native(array) => Some(array),
-                Value::Pending(_) | Value::Data(_) => None,
-            },
-        }
-    }
-
-    /// Array of a node that is a leaf.
-    fn array(self, id: NodeId) -> Array {
-        // In the presence of placeholder-dependent operations, the trace owns the arrays.
-        let of_trace = || device_data::of_node(self.trace, self.trace.node(id)).and_then(DeviceData::host_array);
-        self.get(id).cloned().or_else(of_trace).expect("a leaf's array")
-    }
-}
-
-/// Operations that one call recorded.
-// Work is consumed immediately: boxing an operation would cost more than the space it saves.
-#[allow(clippy::large_enum_variant)]
-pub enum Work {
-    /// Nothing was recorded: the result is an operand.
-    Nothing(Array),
-    /// One operation with one result.
-    One(Operation),
-    /// Several operations, or one operation with several results.
-    Program(Box<Recorded>),
-}
-
-/// An operation with its operands.
-pub struct Operation {
-    op: Op,
-    ty: TensorType,
-    words: Words,
-    scalar: Option<Scalar>,
-    operands: SmallVec<[Array; 3]>,
-}
-
-/// A program with its inputs.
-pub struct Recorded {
-    /// None if all requested results are operands.
-    segment: Option<Segment>,
-    scalars: Vec<Scalar>,
-    inputs: Vec<Array>,
-    results: Vec<Asked>,
-}
-
-/// Source of a result.
-enum Asked {
-    Input(Array),
-    Output(usize),
-}
+/// Work that computes values, to be run after the device's lock is released.
+pub type Work = Box<dyn FnOnce() -> Result<Values>>;
 
 /// Maximum size in bytes of the operands and the result of an operation that is evaluated under the lock.
-pub(super) const SMALL: usize = 1024;
+pub const SMALL: usize = 1024;
 
-/// Evaluates one small operation on leaves. Returns None for anything else.
+/// Evaluates one small operation on arrays of tensors. Returns None for anything else.
 #[inline]
-pub fn at_once(trace: &Trace, inputs: Inputs, id: NodeId) -> Option<Result<Array>> {
+pub fn at_once(trace: &Trace, table: &Table, id: NodeId) -> Option<Result<Array>> {
     let node = trace.node(id);
     let ids = trace.operands(node);
-    if node.op == Op::Leaf || node.op == Op::Result || ids.len() > 3 {
+    if ids.is_empty() || ids.len() > 3 {
+        return if node.op == Op::Leaf { table.array(node.place()).cloned().map(Ok) } else { None };
+    }
+    let mut like = None;
+    let mut small = |id: NodeId| {
+        let operand = trace.node(id);
+        let array = table.array(operand.place()).filter(|array| array.size_bytes() <= SMALL)?;
+        if operand.shape == node.shape && operand.dtype == node.dtype {
+            like = Some(array);
+        }
+        Some(array)
+    };
+    let mut operands = [small(ids[0])?; 3];
+    for (operand, &id) in operands.iter_mut().zip(ids).skip(1) {
+        *operand = small(id)?;
+    }
+    let made;
+    let ty = match like {
+        Some(like) => like.ty(),
+        None => {
+            made = trace.ty(id);
+            &made
+        }
+    };
+    if ty.size_bytes() > SMALL {
         return None;
     }
-    let mut operands: SmallVec<[&Array; 3]> = SmallVec::new();
-    let mut like = None;
-    for &id in ids {
-        let array = inputs.get(id).filter(|array| array.size_bytes() <= SMALL)?;
-        let operand = trace.node(id);
-        if operand.shape == node.shape && operand.dtype == node.dtype {
-            like = Some(array.ty());
-        }
-        operands.push(array);
-    }
-    let evaluate = |ty| interpret::evaluate(node.op, ty, trace.words(node), trace.scalar(node), &operands);
-    if let Some(ty) = like {
-        return Some(evaluate(ty));
-    }
-    let ty = trace.ty(id);
-    (ty.size_bytes() <= SMALL).then(|| evaluate(&ty))
+    Some(interpret::evaluate(node.op, ty, trace.words(node), trace.scalar(node), &operands[..ids.len()]))
 }
 
-impl Work {
-    /// Removes from a trace the operations that compute `ids`, and returns them as work.
-    pub fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Work {
-        let [id] = *ids else { return Work::Program(Box::new(Recorded::of(trace, inputs, ids))) };
-        let node = trace.node(id);
-        if node.op == Op::Leaf {
-            return Work::Nothing(inputs.array(id));
-        }
-        let is_leaf = |id: &NodeId| trace.node(*id).op == Op::Leaf;
-        if node.op == Op::Result || !trace.operands(node).iter().all(is_leaf) {
-            return Work::Program(Box::new(Recorded::of(trace, inputs, ids)));
-        }
-        Work::One(Operation {
-            op: node.op,
-            ty: trace.ty(id),
-            words: Words::from_slice(trace.words(node)),
-            scalar: trace.scalar(node),
-            operands: trace.operands(node).iter().map(|&id| inputs.array(id)).collect(),
-        })
-    }
-
-    /// Evaluates the work.
-    pub fn run(self) -> Result<Results> {
-        match self {
-            Work::Nothing(array) => Ok(SmallVec::from_elem(array, 1)),
-            Work::One(operation) => operation.run().map(|array| SmallVec::from_elem(array, 1)),
-            Work::Program(recorded) => recorded.run(),
-        }
+/// Takes out of a trace on cpu what computes the values of nodes.
+pub fn of(trace: &Trace, table: &Table, ids: &[NodeId]) -> Work {
+    match *ids {
+        [id] if is_alone(trace, id) => operation(trace, table, id),
+        _ => program(trace, table, ids),
     }
 }
 
-impl Operation {
-    fn run(&self) -> Result<Array> {
-        let operands: SmallVec<[&Array; 3]> = self.operands.iter().collect();
-        interpret::evaluate(self.op, &self.ty, &self.words, self.scalar, &operands)
-    }
+/// Whether a node is an operation with one result on leaves.
+fn is_alone(trace: &Trace, id: NodeId) -> bool {
+    let node = trace.node(id);
+    let is_leaf = |id: &NodeId| trace.node(*id).op == Op::Leaf;
+    node.op != Op::Leaf && node.op != Op::Result && trace.operands(node).iter().all(is_leaf)
 }
 
-impl Recorded {
-    fn of(trace: &Trace, inputs: Inputs, ids: &[NodeId]) -> Recorded {
-        let roots: Vec<NodeId> = ids.iter().copied().filter(|&id| trace.node(id).op != Op::Leaf).collect();
-        let segment = Workspace::default().linearize(trace, &roots).segments(trace, usize::MAX).pop();
-        let (parameters, outputs) =
-            segment.as_ref().map_or((&[][..], &[][..]), |segment| (&segment.parameters, &segment.outputs));
-        let asked = |id: &NodeId| match outputs.iter().position(|output| output == id) {
-            Some(place) => Asked::Output(place),
-            None => Asked::Input(inputs.array(*id)),
-        };
-        Recorded {
-            results: ids.iter().map(asked).collect(),
-            scalars: segment.as_ref().map_or_else(Vec::new, |segment| trace.scalars_at(&segment.scalars)),
-            inputs: parameters.iter().map(|&id| inputs.array(id)).collect(),
-            segment,
-        }
-    }
+/// Array of a leaf: that of a tensor, or the data of the leaf.
+fn array(trace: &Trace, table: &Table, id: NodeId) -> Array {
+    let of_trace = || device_data::of_node(trace, trace.node(id)).and_then(DeviceData::host_array);
+    table.array(trace.node(id).place()).cloned().or_else(of_trace).expect("a leaf's array")
+}
 
-    fn run(self) -> Result<Results> {
-        let outputs = match &self.segment {
-            Some(segment) => interpret::run(&segment.program, &self.scalars, &self.inputs)?,
+fn operation(trace: &Trace, table: &Table, id: NodeId) -> Work {
+    let node = trace.node(id);
+    let (op, ty, scalar) = (node.op, trace.ty(id), trace.scalar(node));
+    let words = Words::from_slice(trace.words(node));
+    let operands: SmallVec<[Array; 3]> = trace.operands(node).iter().map(|&id| array(trace, table, id)).collect();
+    Box::new(move || {
+        let operands: SmallVec<[&Array; 3]> = operands.iter().collect();
+        let made = interpret::evaluate(op, &ty, &words, scalar, &operands)?;
+        Ok(SmallVec::from_elem(Value::Native(made), 1))
+    })
+}
+
+fn program(trace: &Trace, table: &Table, ids: &[NodeId]) -> Work {
+    let (leaves, roots): (Vec<NodeId>, Vec<NodeId>) = ids.iter().partition(|&&id| trace.node(id).op == Op::Leaf);
+    let segment = Workspace::default().linearize(trace, &roots).segments(trace, usize::MAX).pop();
+    let (parameters, outputs) =
+        segment.as_ref().map_or((&[][..], &[][..]), |segment| (&segment.parameters, &segment.outputs));
+    let arrays = |ids: &[NodeId]| ids.iter().map(|&id| array(trace, table, id)).collect::<Vec<Array>>();
+    let inputs = arrays(parameters);
+    let scalars = segment.as_ref().map_or_else(Vec::new, |segment| trace.scalars_at(&segment.scalars));
+    // Results that are operands follow the outputs.
+    let unchanged = arrays(&leaves);
+    let place = |id: &NodeId| outputs.iter().chain(&leaves).position(|known| known == id).expect("an output or a leaf");
+    let places: Vec<usize> = ids.iter().map(place).collect();
+    Box::new(move || {
+        let mut arrays = match &segment {
+            Some(segment) => interpret::run(&segment.program, &scalars, &inputs)?,
             None => Vec::new(),
         };
-        let result = |asked| match asked {
-            Asked::Input(array) => array,
-            Asked::Output(place) => outputs[place].clone(),
-        };
-        Ok(self.results.into_iter().map(result).collect())
-    }
+        arrays.extend(unchanged);
+        Ok(places.iter().map(|&place| Value::Native(arrays[place].clone())).collect())
+    })
 }

@@ -16,7 +16,6 @@ mod op;
 mod program;
 mod record;
 mod replay;
-mod rewind;
 mod room;
 mod scheme;
 mod shapes;
@@ -33,7 +32,7 @@ pub use caches::inferences::Arguments;
 pub use caches::planner::Planner;
 pub use dimension_numbers::DimensionNumbers;
 pub use leaf::{LeafData, LeafPlace};
-pub use linear::{Segment, Workspace};
+pub use linear::Workspace;
 pub(crate) use members::numbered;
 pub use members::{
     BinaryFunction, BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
@@ -41,7 +40,7 @@ pub use members::{
 };
 pub use op::Op;
 pub use program::{Body, Instruction, Program};
-pub use rewind::Mark;
 pub use scheme::{Argument, Scheme, Stage};
+pub use shapes::ShapeId;
 pub use trace::{NONE, Node, NodeId, Trace};
 pub use window::Window;

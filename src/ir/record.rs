@@ -33,11 +33,11 @@ impl Trace {
         self.leaf(&Arc::new(Parameter { ty, place: LeafPlace::default() }))
     }
 
-    /// Adds a leaf without data, for an operand that the caller identifies by position.
-    #[inline]
-    pub fn input(&mut self, ty: &TensorType) -> NodeId {
-        let shape = self.intern(&ty.dims);
-        self.push(node(Op::Leaf, ty.dtype, shape))
+    /// Adds a leaf without data. The caller knows its value by `place`.
+    #[inline(always)]
+    pub fn input(&mut self, dtype: DType, shape: ShapeId, place: u32) -> NodeId {
+        let operands = [NodeId(place), NodeId(NONE), NodeId(NONE)];
+        self.push(Node { operands, ..node(Op::Leaf, dtype, shape) })
     }
 
     /// Records an operation.
@@ -211,7 +211,7 @@ impl Trace {
     }
 
     /// Adds a node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, new: Node) -> NodeId {
         let id = self.nodes.len() as u32;
         assert!(id < NONE, "a trace holds at most 2^32 - 1 operations");

@@ -3,8 +3,9 @@
 use crate::types::Dims;
 use rustc_hash::FxHashMap;
 
-/// Id of an interned shape: equal shapes of one trace have equal ids. Valid until the trace is compacted, cleared or
-/// rewound: if there are many shapes, those that no node has are then removed, and the others get new ids.
+/// Id of an interned shape: equal shapes of one trace have equal ids. Valid until
+/// [`super::Trace::forget_shapes`]: if there are many shapes, those that are not in use are then removed, and the
+/// others get new ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShapeId(pub u32);
 

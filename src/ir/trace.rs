@@ -37,15 +37,24 @@ pub struct Node {
     pub shape: ShapeId,
     /// Number of operands.
     pub(super) arity: u32,
-    /// Operands. If there are more than three, the first entry is the index of their start in `spilled`.
+    /// Operands. If there are more than three, the first entry is the index of their start in `spilled`. In a leaf
+    /// without data, the first entry is its place, see [`Trace::input`].
     pub(super) operands: [NodeId; 3],
-    /// Leaf: index of its data. Operation with a scalar: index of the scalar. Operation with attributes: index of their
-    /// start.
+    /// Leaf: index of its data, or [`NONE`]. Operation with a scalar: index of the scalar. Operation with attributes:
+    /// index of their start.
     pub(super) payload: u32,
     /// Number of attributes. They are followed by the numbers of the node's bodies.
     pub(super) attributes: u32,
     /// First tensor with this value, used by the tensor table; [`NONE`] if there is none.
     pub(super) holder: u32,
+}
+
+impl Node {
+    /// Place of a leaf without data, see [`Trace::input`]; [`NONE`] for other nodes.
+    #[inline]
+    pub fn place(&self) -> u32 {
+        if self.op == Op::Leaf && self.payload == NONE { self.operands[0].0 } else { NONE }
+    }
 }
 
 /// Recorded operations of one device.
@@ -155,9 +164,13 @@ impl Trace {
 
     /// Traced computations that a node applies.
     pub fn bodies(&self, node: &Node) -> impl Iterator<Item = &Arc<Body>> {
+        self.body_numbers(node).iter().map(|&number| &self.bodies[number as usize])
+    }
+
+    fn body_numbers(&self, node: &Node) -> &[i64] {
         let start = if node.op.has_results() { node.payload as usize + node.attributes as usize } else { 0 };
         let count = node.op.body_count(self.words(node));
-        self.attributes[start..start + count].iter().map(|&number| &self.bodies[number as usize])
+        &self.attributes[start..start + count]
     }
 
     /// Scalar of a node, if its operation has one.
@@ -201,14 +214,16 @@ impl Trace {
         self.shapes.intern(dims)
     }
 
-    /// Removes shapes that no node has, if there are many. Ids of shapes change, and what was remembered by them is
-    /// forgotten.
+    /// Removes shapes that no node has and that are not among `others`, if there are many. Ids of shapes change, and what
+    /// was remembered by them is forgotten. Returns whether that was so.
     #[inline]
-    pub(super) fn forget_shapes(&mut self) {
-        if self.shapes.are_many() {
-            self.shapes.keep(self.nodes.iter_mut().map(|node| &mut node.shape));
-            self.inferences = Inferences::default();
+    pub fn forget_shapes<'a, I: Iterator<Item = &'a mut ShapeId>>(&'a mut self, others: impl FnOnce() -> I) -> bool {
+        if !self.shapes.are_many() {
+            return false;
         }
+        self.shapes.keep(self.nodes.iter_mut().map(|node| &mut node.shape).chain(others()));
+        self.inferences = Inferences::default();
+        true
     }
 
     /// Number of times that ids of shapes changed.
@@ -268,8 +283,42 @@ impl Trace {
         self.attributes.clear();
         self.scalars.clear();
         self.has_collectives = false;
-        self.forget_shapes();
         true
+    }
+
+    /// Removes the last nodes, up to one that is the value of a tensor: nothing depends on them. The caller drops the
+    /// returned data without holding a lock.
+    #[must_use]
+    pub fn remove_last(&mut self) -> Vec<Arc<dyn LeafData>> {
+        let (mut data, mut had_bodies) = (Vec::new(), false);
+        while let Some(last) = self.nodes.pop_if(|last| last.holder == NONE) {
+            // What the node has in the lists is at their end, unless an earlier node was given more results since.
+            let start = last.payload as usize;
+            if last.op == Op::Leaf {
+                if start + 1 == self.leaves.len() {
+                    data.extend(self.leaves.pop());
+                }
+            } else if last.op.has_scalar() {
+                if start + 1 == self.scalars.len() {
+                    self.scalars.pop();
+                }
+            } else if last.op.has_attributes() || last.op.has_results() {
+                let bodies = last.op.body_count(self.words(&last));
+                had_bodies |= bodies > 0;
+                if start + last.attributes as usize + bodies == self.attributes.len() {
+                    self.attributes.truncate(start);
+                }
+            }
+            if last.arity > 3 && (last.operands[0].0 + last.arity) as usize == self.spilled.len() {
+                self.spilled.truncate(last.operands[0].0 as usize);
+            }
+        }
+        if had_bodies {
+            let numbers = self.nodes.iter().flat_map(|node| self.body_numbers(node));
+            let used = numbers.max().map_or(0, |&last| last as usize + 1);
+            self.bodies.truncate(used);
+        }
+        data
     }
 
     /// Removes everything. The caller drops the returned data without holding a lock, because that may free buffers.
@@ -283,7 +332,6 @@ impl Trace {
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         self.has_collectives = false;
-        self.forget_shapes();
         // The next step of a loop has as many leaves.
         let mut leaves = Vec::new();
         if self.leaves.len() > FEW_LEAVES {
@@ -338,7 +386,6 @@ impl Trace {
                 moved(kept.holder, id);
             }
         }
-        self.forget_shapes();
         old.leaves
     }
 
@@ -398,6 +445,7 @@ mod tests {
     use super::super::leaf::{LeafPlace, Parameter};
     use super::super::members::{BinaryOp, UnaryOp};
     use super::*;
+    use crate::types::ScalarValue;
 
     fn data() -> Arc<Parameter> {
         Arc::new(Parameter { ty: TensorType::new(DType::F32, &[2]), place: LeafPlace::default() })
@@ -425,6 +473,41 @@ mod tests {
         trace.set_holder(NodeId(3), NONE);
         drop(trace.compact(|_, _| ()));
         assert!(trace.is_empty());
+    }
+
+    #[test]
+    fn what_follows_the_last_held_node_is_removed() {
+        let mut trace = Trace::new();
+        let (first, second) = (data(), data());
+        let x = trace.leaf(&first);
+        let shape = trace.node(x).shape;
+        let unary = |t: &mut Trace, x| t.operation(Op::Unary(UnaryOp::Tanh), DType::F32, shape, &[x]);
+        let held = unary(&mut trace, x);
+        trace.set_holder(held, 7);
+        let y = trace.leaf(&second);
+        let dead = unary(&mut trace, y);
+        trace.operation_with_attributes(Op::Concatenate, DType::F32, shape, &[y, dead, y, dead], &0usize);
+        let scalar = Scalar::new(DType::F32, ScalarValue::Float(2.0)).unwrap();
+        trace.operation_with_scalar(Op::BinaryScalar(BinaryOp::Add), DType::F32, shape, &[dead], scalar);
+        let removed = trace.remove_last();
+        assert!(removed.len() == 1 && std::ptr::addr_eq(Arc::as_ptr(&removed[0]), Arc::as_ptr(&second)));
+        assert_eq!((trace.len(), trace.leaves().len(), trace.pending()), (2, 1, 1));
+        assert_eq!([trace.spilled.len(), trace.attributes.len(), trace.scalars.len()], [0; 3]);
+        // The same id is assigned again, and the removed data becomes a leaf again.
+        assert_eq!(trace.leaf(&second), y);
+        trace.set_holder(held, NONE);
+        assert_eq!((trace.remove_last().len(), trace.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_leaf_without_data_has_a_place() {
+        let mut trace = Trace::new();
+        let shape = trace.intern(&[2]);
+        let x = trace.input(DType::F32, shape, 9);
+        let y = trace.operation(Op::Unary(UnaryOp::Tanh), DType::F32, shape, &[x]);
+        let z = trace.leaf(&data());
+        assert_eq!([x, y, z].map(|id| trace.node(id).place()), [9, NONE, NONE]);
+        assert!(trace.data(trace.node(x)).is_none() && trace.operands(trace.node(x)).is_empty());
     }
 
     #[test]

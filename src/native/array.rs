@@ -96,7 +96,8 @@ impl Storage {
         let bytes = ty.size_bytes();
         let far =
             if bytes <= NEAR_BYTES { None } else { Some(Far::Block(Block::new(bytes).ok_or_else(|| exhausted(ty))?)) };
-        let storage = Arc::<Storage>::new_uninit();
+        // Its layout is a constant, while that of `Arc::new_uninit` is computed.
+        let storage = Arc::new(MaybeUninit::<Storage>::uninit());
         let place = Arc::as_ptr(&storage).cast::<Storage>().cast_mut();
         // Initialized field by field: moving a whole `Storage` would copy the uninitialized inline memory.
         // SAFETY: nothing else refers to the new storage. Every field is written except the inline memory, which may

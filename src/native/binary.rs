@@ -13,6 +13,7 @@ use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
 
 /// Applies `op` elementwise. Array operands have the dtype of the result and broadcast to its shape.
+#[inline]
 pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Array> {
     let dtype = ty.dtype;
     let refuse = || unsupported(op.name(), dtype);

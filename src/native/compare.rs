@@ -56,6 +56,10 @@ fn equal<T: Element>(op: CompareOp) -> Option<Kernel2<T, u8>> {
 /// Selects the element of `a` where `pred` is true, else that of `b`. All three broadcast to `ty`; `a` and `b` are
 /// converted to its dtype.
 pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Array> {
+    let is_whole = |x: &Array| x.ty().dims.iter().eq(&ty.dims);
+    if a.ty().dtype == ty.dtype && b.ty().dtype == ty.dtype && is_whole(pred) && is_whole(a) && is_whole(b) {
+        return choose(ty, pred, a, b);
+    }
     let wide = |x: &Array| -> Result<Array> { broadcast_to(&convert(x, ty.dtype)?, ty) };
     if pred.ty().elements() == 1 {
         return if pred.bytes()[0] != 0 { wide(a) } else { wide(b) };
@@ -63,7 +67,11 @@ pub fn select(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Arr
     let pred = broadcast_to(pred, &TensorType { dtype: DType::Pred, dims: ty.dims.clone() })?;
     // The loop takes a single element as it is.
     let side = |x: &Array| if x.ty().elements() == 1 { convert(x, ty.dtype) } else { wide(x) };
-    let (a, b) = (side(a)?, side(b)?);
+    choose(ty, &pred, &side(a)?, &side(b)?)
+}
+
+/// Selects from arrays of one dtype. `a` and `b` have the shape of `ty`, or are single elements; `pred` has that shape.
+fn choose(ty: &TensorType, pred: &Array, a: &Array, b: &Array) -> Result<Array> {
     by_width!(ty.dtype, T => {
         let (pred, a, b) = (pred.bytes(), a.elements::<T>(), b.elements::<T>());
         Array::write_elementwise(ty, &|range, out| {

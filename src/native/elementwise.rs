@@ -137,11 +137,14 @@ fn narrowed<H: Half>(count: usize, out: &mut Writer<H>, write: impl FnOnce(&mut 
 
 fn drive<A: Element, O: Element>(ty: &TensorType, a: Source, b: Source, kernel: &Pairwise<A, O>) -> Result<Array> {
     let count = ty.elements();
-    match (Operand::of(a, count), Operand::of(b, count), a, b) {
+    if let (Source::Array(a), Source::Array(b)) = (a, b) {
+        let (a, b) = (a.elements::<A>(), b.elements::<A>());
         // The common case of small arrays, without the closure and the ranges of pieces.
-        (Some(Operand::All(a)), Some(Operand::All(b)), ..) if count <= BLOCK => {
-            Array::write(ty, |out| kernel(a, b, out))
+        if count <= BLOCK && a.len() == count && b.len() == count {
+            return Array::write(ty, |out| kernel(a, b, out));
         }
+    }
+    match (Operand::of(a, count), Operand::of(b, count), a, b) {
         (Some(a), Some(b), ..) => Array::write_elementwise(ty, &|range, out| {
             let count = range.len();
             pair(a.part(range.clone()), b.part(range), count, kernel, out);

@@ -2,14 +2,14 @@
 
 use super::operands::{numbered, operand_list};
 use super::recording::{State, finish_all};
-use crate::device::{OperandName, TensorHandle, common_device_of_list};
+use crate::device::{DeviceState, OperandName, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Request, Trace};
 use crate::metrics::Counter;
 use crate::ops::rules::is_differentiable;
-use crate::transform::{gradients_of, recorded_gradients, sources, with_zeros};
+use crate::transform::gradients_of;
 use std::sync::Arc;
 
 /// Records the gradients of `ys` with respect to `xs`, summed over `ys`, each with its cotangent. Without cotangents,
@@ -33,19 +33,11 @@ pub fn gradients(
     check(&state, ys, cotangents.map(|_| given), xs)?;
     let request = Request { ys, cotangents: given, xs };
     let check_path = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
-    let results = if state.is_native() {
-        check_path(&state.trace, &sources(&state.trace, request.ys))?;
-        let found = recorded_gradients(&mut state.trace, request);
-        state.keep_recorded();
-        with_zeros(&mut state.trace, found?, xs)?
-    } else {
-        let state = &mut *state;
-        let (gradients, is_repeated) = gradients_of(&mut state.trace, &mut state.gradients, request, check_path)?;
-        if is_repeated {
-            state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
-        }
-        gradients
-    };
+    let DeviceState { trace, gradients, .. } = &mut *state;
+    let (results, is_repeated) = gradients_of(trace, gradients, request, check_path)?;
+    if is_repeated {
+        state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
+    }
     finish_all(state, &results)
 }
 

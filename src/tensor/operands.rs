@@ -23,7 +23,6 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
 }
 
 /// Returns the nodes of named operands, all on the device of this state.
-#[inline(always)]
 pub fn nodes<const N: usize>(state: &mut State, named: [(&str, TensorHandle); N]) -> Result<[NodeId; N]> {
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {

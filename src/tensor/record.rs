@@ -2,11 +2,10 @@
 //! records, and makes tensors of the results. The names of operands are for messages.
 
 use super::operands::{nodes, numbered, operand_list, operands};
-use super::recording::{Recorded, State, finish_in_place, replace_array, to_record};
-use crate::device::{OperandName, TensorHandle, common_device};
+use super::recording::{Recorded, finish_in_place, replace, to_record};
+use crate::device::{CallKey, OperandName, TensorHandle, common_device};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::native::Array;
 
 /// Records an operation on named operands.
 #[inline]
@@ -19,62 +18,52 @@ pub fn record<const N: usize, R: Recorded>(
     made.finish(state)
 }
 
-/// Like [`record`], but asks `direct` first, if the operands are small arrays on cpu: it returns the result that
-/// evaluating the recorded operation would have, or None if the operation has to be recorded.
+/// Like [`record`]. An eager device remembers under `key` what is recorded for small arrays.
 #[inline]
-pub fn record_direct<const N: usize>(
+pub fn record_known<const N: usize>(
+    key: CallKey,
     named: [(&str, TensorHandle); N],
-    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
     operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
 ) -> Result<TensorHandle> {
     // Operands on different devices are brought together, or refused, by `record`.
     let Ok(device) = common_device(&named) else { return record(named, operation) };
     let mut state = to_record(device)?;
-    if let Some(made) = directly(&state, &named, direct) {
-        return state.new_tensor_of_array(made?);
+    if let Some((value, shape)) = state.known_value(key, named.map(|(_, tensor)| tensor)) {
+        return state.new_tensor(value?, shape);
     }
     let nodes = nodes(&mut state, named)?;
-    operation(&mut state.trace, nodes)?.finish(state)
+    let id = operation(&mut state.trace, nodes)?;
+    state.remember(key, nodes, id);
+    id.finish(state)
+}
+
+/// Like [`record_in_place`]. An eager device remembers under `key` what is recorded for small arrays.
+#[inline]
+pub fn record_known_in_place<const N: usize>(
+    key: CallKey,
+    named: [(&str, TensorHandle); N],
+    operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
+) -> Result<()> {
+    let Ok(device) = common_device(&named) else { return record_in_place(named, operation) };
+    let mut state = to_record(device)?;
+    if let Some((value, shape)) = state.known_value(key, named.map(|(_, tensor)| tensor)) {
+        return replace(state, named[0].1, value?, shape);
+    }
+    let nodes = nodes(&mut state, named)?;
+    let id = operation(&mut state.trace, nodes)?;
+    state.remember(key, nodes, id);
+    finish_in_place(state, named[0].1, id)
 }
 
 /// Records an operation whose result becomes the value of its first operand, `dst`.
 #[inline]
-fn record_in_place<const N: usize>(
+pub fn record_in_place<const N: usize>(
     named: [(&str, TensorHandle); N],
     operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
 ) -> Result<()> {
     let (mut state, nodes) = operands(named)?;
     let id = operation(&mut state.trace, nodes)?;
     finish_in_place(state, named[0].1, id)
-}
-
-/// Like [`record_in_place`], but asks `direct` first, as [`record_direct`] does. The result of `direct` has the type of
-/// `dst`.
-#[inline]
-pub fn record_direct_in_place<const N: usize>(
-    named: [(&str, TensorHandle); N],
-    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
-    operation: impl FnOnce(&mut Trace, [NodeId; N]) -> Result<NodeId>,
-) -> Result<()> {
-    let Ok(device) = common_device(&named) else { return record_in_place(named, operation) };
-    let mut state = to_record(device)?;
-    if let Some(made) = directly(&state, &named, direct) {
-        return replace_array(state, named[0].1, made?);
-    }
-    let nodes = nodes(&mut state, named)?;
-    let id = operation(&mut state.trace, nodes)?;
-    finish_in_place(state, named[0].1, id)
-}
-
-/// Returns the result of `direct` if the operands are small arrays on cpu.
-#[inline]
-fn directly<const N: usize>(
-    state: &State,
-    named: &[(&str, TensorHandle); N],
-    direct: impl FnOnce([&Array; N]) -> Option<Result<Array>>,
-) -> Option<Result<Array>> {
-    let arrays = if state.is_native() { state.small_arrays(named.map(|(_, tensor)| tensor)) } else { None };
-    arrays.and_then(direct)
 }
 
 /// Records an operation on named operands and a list of further ones.

@@ -1,13 +1,12 @@
 //! Begin and end of recording an operation: checks that the device has room for it, and creates tensors for its
 //! results. An operation without operands is recorded here.
 
-use crate::allocation::with_room;
-use crate::device::{self, Device, DeviceState, PendingLimitPolicy, Results, TensorHandle, Value};
+use crate::allocation::{probe, with_room};
+use crate::device::{self, Device, DeviceState, PendingLimitPolicy, TensorHandle, Value, Values};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Trace};
+use crate::ir::{NodeId, ShapeId, Trace};
 use crate::log::{Level, log};
-use crate::native::Array;
 use crate::sync;
 use crate::types::check_rank;
 use parking_lot::MutexGuard;
@@ -23,22 +22,8 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     if !state.has_room() {
         return make_room(device, state);
     }
-    if state.has_leftovers() {
-        clear(&mut state)?;
-    }
+    state.begin_call();
     Ok(state)
-}
-
-/// Discards what an earlier call recorded on an eager device and did not evaluate.
-#[cold]
-fn clear(state: &mut State) -> Result<()> {
-    let garbage = state.clear_native();
-    if !garbage.is_empty() {
-        // Dropping this memory may call the deleter of the library that lent it.
-        MutexGuard::unlocked(state, || drop(garbage));
-        state.check_open()?;
-    }
-    Ok(())
 }
 
 /// Result of recording an operation: one node, or several.
@@ -90,19 +75,16 @@ pub fn create<R: Recorded>(
 #[inline]
 fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
     check_ranks(&state, &[id])?;
-    if !state.is_native() {
-        return state.new_tensor(id);
-    }
-    if let Some(made) = state.small_work(id) {
-        return state.new_tensor_of_array(made?);
-    }
-    if state.waits(id) {
-        let made = state.new_waiting(id)?;
-        state.compact_if_large();
-        return Ok(made);
-    }
-    let (mut state, mut made) = evaluated(state, &[id])?;
-    state.new_tensor_of_array(made.remove(0))
+    let made = match state.value_now(id) {
+        Some(value) => state.new_tensor_like(id, value?),
+        None => {
+            let (unlocked, mut values) = evaluated(state, &[id])?;
+            state = unlocked;
+            state.new_tensor_of(values.remove(0))
+        }
+    };
+    state.end_call();
+    made
 }
 
 /// Returns an error for results of more axes than the library supports, whatever the operation's own checks allow.
@@ -115,74 +97,31 @@ fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
     let mut tensors = Unfinished(with_room(ids.len(), "the handles of results")?);
-    let made = if state.is_native() {
-        let waits: Vec<bool> = ids.iter().map(|&id| state.waits(id)).collect();
-        if waits.contains(&true) {
-            return finish_mixed(state, ids, &waits);
-        }
-        let (mut state, arrays) = evaluated(state, ids)?;
-        arrays.into_iter().try_for_each(|array| {
-            tensors.0.push(state.new_tensor_of(Value::Native(array))?);
-            Ok(())
-        })
-    } else {
-        let made = ids.iter().try_for_each(|&id| {
-            tensors.0.push(state.new_tensor_at(id)?);
-            Ok(())
-        });
-        // Dropping unfinished tensors takes the lock itself.
-        drop(state);
-        made
+    probe(ids.len() * size_of::<Value>(), "the values of results")?;
+    let (mut state, values) = match state.values_now(ids)? {
+        Some(values) => (state, values),
+        None => evaluated(state, ids)?,
     };
+    let made = values.into_iter().try_for_each(|value| {
+        tensors.0.push(state.new_tensor_of(value)?);
+        Ok(())
+    });
+    state.end_call();
+    // Dropping unfinished tensors takes the lock itself.
+    drop(state);
     made.map(|()| std::mem::take(&mut tensors.0))
 }
 
-/// Creates tensors on cpu for results of which some depend on a placeholder, and others do not.
-#[cold]
-fn finish_mixed(mut state: State, ids: &[NodeId], waits: &[bool]) -> Result<Vec<TensorHandle>> {
-    let mut waiting = Unfinished(Vec::new());
-    let mut evaluable = Vec::new();
-    for (&id, &waits) in ids.iter().zip(waits) {
-        if !waits {
-            evaluable.push(id);
-            continue;
-        }
-        match state.new_waiting(id) {
-            Ok(tensor) => waiting.0.push(tensor),
-            Err(error) => {
-                // Dropping unfinished tensors takes the lock itself.
-                drop(state);
-                return Err(error);
-            }
-        }
-    }
-    let mut evaluated_ones = Unfinished(Vec::new());
-    if evaluable.is_empty() {
-        drop(state);
-    } else {
-        let (mut state, arrays) = evaluated(state, &evaluable)?;
-        let made: Result<()> = arrays.into_iter().try_for_each(|array| {
-            evaluated_ones.0.push(state.new_tensor_of(Value::Native(array))?);
-            Ok(())
-        });
-        drop(state);
-        made?;
-    }
-    let (mut waiting, mut evaluated) =
-        (std::mem::take(&mut waiting.0).into_iter(), std::mem::take(&mut evaluated_ones.0).into_iter());
-    let next = |&waits: &bool| if waits { waiting.next() } else { evaluated.next() };
-    Ok(waits.iter().map(next).map(|tensor| tensor.expect("a tensor for each")).collect())
-}
-
 /// Evaluates nodes on cpu, with nothing locked meanwhile.
-fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Results)> {
+fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Values)> {
     let work = state.take_work(ids);
+    state.end_call();
     let device = MutexGuard::mutex(&state);
     drop(state);
-    let made = work.run()?;
+    let values = work()?;
     let state = device.lock();
     state.check_open()?;
-    Ok((state, made))
+    Ok((state, values))
 }
 
 /// Releases its tensors when dropped, unless all of them were made.
@@ -200,24 +139,22 @@ impl Drop for Unfinished {
 /// thread's update is lost.
 pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
-    let garbage = if state.is_native() && state.waits(id) {
-        state.set_waiting(slot, id)
-    } else if state.is_native() {
-        let array = state.take_work(&[id]).run()?.remove(0);
-        state.replace_value(slot, Value::Native(array))
-    } else {
-        state.set_value(slot, id)
+    let value = match state.value_now(id) {
+        Some(value) => value?,
+        None => state.take_work(&[id])()?.remove(0),
     };
+    let shape = state.trace.node(id).shape;
+    let garbage = state.replace(slot, value, shape);
+    state.end_call();
     drop(state);
     drop(garbage);
     Ok(())
 }
 
-/// Gives the tensor `dst` on cpu an array as its value.
-#[inline]
-pub fn replace_array(mut state: State, dst: TensorHandle, array: Array) -> Result<()> {
+/// Gives the tensor `dst` a value of this shape.
+pub fn replace(mut state: State, dst: TensorHandle, value: Value, shape: ShapeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
-    let garbage = state.replace_value(slot, Value::Native(array));
+    let garbage = state.replace(slot, value, shape);
     drop(state);
     drop(garbage);
     Ok(())

@@ -41,7 +41,7 @@ pub fn gradients_of(
 }
 
 /// Records the gradients by the rules of the operations. None for one of `xs` on which none of `ys` depends.
-pub fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Option<NodeId>>> {
+fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Option<NodeId>>> {
     let mut outputs = Vec::with_capacity(request.ys.len());
     for (i, &y) in request.ys.iter().enumerate() {
         let cotangent = match request.cotangents.get(i) {
@@ -58,7 +58,7 @@ pub fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Opt
 }
 
 /// Records zeros of the types of `xs` in place of absent gradients.
-pub fn with_zeros(trace: &mut Trace, gradients: Vec<Option<NodeId>>, xs: &[NodeId]) -> Result<Vec<NodeId>> {
+fn with_zeros(trace: &mut Trace, gradients: Vec<Option<NodeId>>, xs: &[NodeId]) -> Result<Vec<NodeId>> {
     let or_zeros = |(gradient, &x): (Option<NodeId>, &NodeId)| match gradient {
         Some(gradient) => Ok(gradient),
         None => {
@@ -70,7 +70,7 @@ pub fn with_zeros(trace: &mut Trace, gradients: Vec<Option<NodeId>>, xs: &[NodeI
 }
 
 /// Leaves from which a tangent reaches one of `ys`.
-pub fn sources(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
+fn sources(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
     let mut seen = vec![false; trace.len()];
     let (mut stack, mut leaves) = (ys.to_vec(), Vec::new());
     while let Some(id) = stack.pop() {

@@ -12,7 +12,7 @@ mod site;
 
 pub use crate::ops::control::Checkpoint;
 pub use computations::{Differentiated, Wanted, batched, jvp, lifted, value_and_grad, vjp};
-pub use gradients::{gradients_of, recorded_gradients, sources, with_zeros};
+pub use gradients::gradients_of;
 pub use reverse::pull_back;
 
 use crate::error;

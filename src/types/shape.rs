@@ -80,7 +80,13 @@ pub fn dims_of(dims: &[i64]) -> Dims {
 /// Number of elements, for dimensions that [`element_count`] has checked.
 #[inline]
 pub fn count(dims: &[i64]) -> usize {
-    dims.iter().product::<i64>() as usize
+    // Without a loop for few axes, which would be noticeable in every operation on small arrays.
+    match *dims {
+        [] => 1,
+        [n] => n as usize,
+        [m, n] => (m * n) as usize,
+        _ => dims.iter().product::<i64>() as usize,
+    }
 }
 
 /// Returns the number of elements after checking `dims`: at most [`MAX_RANK`] axes, no negative size, and at most

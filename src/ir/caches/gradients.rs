@@ -6,7 +6,6 @@
 use super::copy::TraceCopy;
 use crate::error::Result;
 use crate::ir::program::Body;
-use crate::ir::rewind::Mark;
 use crate::ir::trace::{Node, NodeId, Trace};
 use crate::types::Scalar;
 use rustc_hash::FxHasher;
@@ -52,6 +51,30 @@ pub struct Before {
     request: [Vec<NodeId>; 3],
     leaves: Vec<NodeId>,
     mark: Mark,
+}
+
+/// End of a trace.
+#[derive(Clone, Copy)]
+struct Mark {
+    nodes: usize,
+    spilled: usize,
+    attributes: usize,
+    scalars: usize,
+    leaves: usize,
+    bodies: usize,
+}
+
+impl Mark {
+    fn of(trace: &Trace) -> Mark {
+        Mark {
+            nodes: trace.nodes.len(),
+            spilled: trace.spilled.len(),
+            attributes: trace.attributes.len(),
+            scalars: trace.scalars.len(),
+            leaves: trace.leaves.len(),
+            bodies: trace.bodies.len(),
+        }
+    }
 }
 
 struct Known {
@@ -114,7 +137,7 @@ impl GradientMemory {
             scalars: trace.scalars.clone(),
             request: [request.ys.to_vec(), request.cotangents.to_vec(), request.xs.to_vec()],
             leaves: leaves.to_vec(),
-            mark: trace.mark(),
+            mark: Mark::of(trace),
         })
     }
 
@@ -124,7 +147,7 @@ impl GradientMemory {
         if trace.nodes.len() > MOST_NODES || trace.leaves.len() > mark.leaves {
             return;
         }
-        let (earlier, nodes) = trace.nodes.split_at(mark.nodes());
+        let (earlier, nodes) = trace.nodes.split_at(mark.nodes);
         let reference = |node: &Node| (node.payload, node.attributes);
         let extended: Vec<(NodeId, Node)> = (before.trace.nodes.iter().zip(earlier).enumerate())
             .filter(|(_, (before, now))| reference(before) != reference(now))

@@ -6,7 +6,6 @@ mod aliases;
 mod attributes;
 mod dense;
 mod dialects;
-mod draft;
 mod formats;
 mod functions;
 mod lexer;

@@ -15,6 +15,11 @@ use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, elem
 
 /// Records an elementwise comparison of two tensors.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let (l, r) = (trace.node(lhs), trace.node(rhs));
+    if l.shape == r.shape && l.dtype == r.dtype && !l.dtype.is_float8() && is_ordered(op, l.dtype) {
+        let shape = l.shape;
+        return Ok(trace.operation(Op::Compare(op), DType::Pred, shape, &[lhs, rhs]));
+    }
     if float8::is_any(trace, &[lhs, rhs]) {
         infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
         return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
@@ -37,6 +42,11 @@ pub fn compare_scalar(
 
 /// Records `pred ? on_true : on_false`.
 pub fn select(trace: &mut Trace, pred: NodeId, on_true: NodeId, on_false: NodeId) -> Result<NodeId> {
+    let [p, a, b] = [pred, on_true, on_false].map(|id| trace.node(id));
+    if p.dtype == DType::Pred && a.dtype == b.dtype && p.shape == a.shape && a.shape == b.shape {
+        let (dtype, shape) = (a.dtype, a.shape);
+        return Ok(trace.operation(Op::Select, dtype, shape, &[pred, on_true, on_false]));
+    }
     inferred(trace, Op::Select, [pred, on_true, on_false], |trace| {
         infer_select(&trace.ty(pred), &trace.ty(on_true), &trace.ty(on_false))
     })

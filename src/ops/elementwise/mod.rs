@@ -31,7 +31,6 @@ pub(super) mod members;
 pub(super) mod signs;
 pub(super) mod total_order;
 pub(super) mod unary;
-pub(super) mod uniform;
 
 pub use binary::{binary, binary_scalar};
 pub use bits::{ReducePrecisionAttributes, bitcast_convert, reduce_precision};
@@ -48,4 +47,3 @@ pub use members::{
 };
 pub use total_order::compare_total_order;
 pub use unary::unary;
-pub use uniform::{Uniform, uniform_binary, uniform_compare, uniform_scalar, uniform_select, uniform_unary};

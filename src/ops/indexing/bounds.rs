@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn bounds_are_recorded_only_where_an_index_can_exceed_them() {
         let mut trace = Trace::new();
-        let mut at = |dtype, dims: &[i64]| trace.input(&TensorType::new(dtype, dims));
+        let mut at = |dtype, dims: &[i64]| trace.parameter(TensorType::new(dtype, dims));
         let (bytes, unsigned, vectors) = (at(DType::U8, &[3]), at(DType::U32, &[3]), at(DType::S32, &[3, 2]));
         assert_eq!(clamped(&mut trace, bytes, 1, &[255]).unwrap(), bytes);
         assert_eq!(inside(&mut trace, bytes, 1, &[255]).unwrap(), None);

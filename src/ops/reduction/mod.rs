@@ -10,7 +10,7 @@ pub(super) mod statistics;
 pub(super) mod window_derivative;
 pub(super) mod windows;
 
-pub use reduce::{ReduceAttributes, direct_reduce, reduce};
+pub use reduce::{ReduceAttributes, reduce};
 pub use reduce_with::{ReduceWithAttributes, arg_extreme, reduce_with};
 pub use select_and_scatter::{SelectAndScatterAttributes, select_and_scatter};
 pub use statistics::{logsumexp, mean, standard_deviation, variance};

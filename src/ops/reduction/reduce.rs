@@ -32,19 +32,6 @@ pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dim
     })
 }
 
-/// Evaluates the operation that [`reduce`] records for this array. None if `reduce` records anything but one
-/// reduction, or returns an error, or if the array has no elements.
-pub fn direct_reduce(op: ReduceOp, x: &Array, axes: &[i64], keep_dims: bool) -> Option<Result<Array>> {
-    let ty = x.ty();
-    // The result of a reduction of no elements may be larger than x.
-    if x.size_bytes() == 0 || ty.dtype.is_float8() || is_counted(op, ty.dtype) || !supports(op, ty.dtype) {
-        return None;
-    }
-    let reduced = axis_set("axes", axes, ty.dims.len()).ok().filter(|&set| set != 0)?;
-    let (ty, ReduceAttributes { axes }) = infer(ty, reduced, keep_dims);
-    Some(native::reduce(op, &ty, &axes, x))
-}
-
 /// Returns the result type and the attributes of a reduction over a set of axes.
 fn infer(x: &TensorType, reduced: u64, keep_dims: bool) -> (TensorType, ReduceAttributes) {
     let (mut axes, mut dims) = (Axes::new(), Dims::new());
@@ -61,13 +48,8 @@ fn infer(x: &TensorType, reduced: u64, keep_dims: bool) -> (TensorType, ReduceAt
 
 /// Converts pred to s64 before sums and products, which treat it as 0 and 1, as NumPy does.
 pub(in crate::ops) fn counted(trace: &mut Trace, op: ReduceOp, x: NodeId) -> NodeId {
-    if is_counted(op, trace.node(x).dtype) { convert(trace, x, DType::S64) } else { x }
-}
-
-/// Whether the elements are converted to s64 before the reduction.
-#[inline]
-fn is_counted(op: ReduceOp, dtype: DType) -> bool {
-    matches!(op, ReduceOp::Sum | ReduceOp::Product) && dtype == DType::Pred
+    let is_counted = matches!(op, ReduceOp::Sum | ReduceOp::Product) && trace.node(x).dtype == DType::Pred;
+    if is_counted { convert(trace, x, DType::S64) } else { x }
 }
 
 /// Returns an error unless `op` supports elements of this type.
@@ -150,13 +132,11 @@ pub(super) fn native_reduce(cx: &EvalContext) -> Result<Array> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::testing::counted as counted_array;
-    use crate::ops::evaluate;
 
     #[test]
     fn reductions_keep_or_drop_axes() {
         let mut trace = Trace::new();
-        let x = trace.input(&TensorType::new(DType::F32, &[2, 3, 4]));
+        let x = trace.parameter(TensorType::new(DType::F32, &[2, 3, 4]));
         let mut run = |op, axes: &[i64], keep_dims| {
             let id = reduce(&mut trace, op, x, axes, keep_dims)?;
             let ReduceAttributes { axes } = trace.attributes(trace.node(id));
@@ -167,36 +147,5 @@ mod tests {
         assert!(run(ReduceOp::Sum, &[0, -3], false).is_err());
         assert!(run(ReduceOp::All, &[0], false).is_err());
         assert_eq!(reduce(&mut trace, ReduceOp::Sum, x, &[], false).unwrap(), x);
-    }
-
-    #[test]
-    fn a_reduction_of_no_elements_is_not_direct() {
-        let x = crate::native::testing::array::<f32>(&[0, 1000], &[]);
-        assert!(direct_reduce(ReduceOp::Sum, &x, &[0], false).is_none());
-        assert!(direct_reduce(ReduceOp::Sum, &x, &[1], false).is_none());
-    }
-
-    #[test]
-    fn direct_reductions_are_those_that_are_recorded() {
-        const OPS: [ReduceOp; 6] =
-            [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any];
-        for dtype in DType::ALL {
-            let x = native::convert(&counted_array(&[2, 3, 1]), dtype).unwrap();
-            for (op, keep_dims) in OPS.into_iter().flat_map(|op| [(op, false), (op, true)]) {
-                for axes in [&[][..], &[0], &[1, -3], &[2], &[-1, 0, 1], &[1, 1], &[3]] {
-                    let mut trace = Trace::new();
-                    let input = trace.parameter(TensorType::new(dtype, &[2, 3, 1]));
-                    let recorded = reduce(&mut trace, op, input, axes, keep_dims).ok();
-                    let one = recorded.filter(|&id| trace.len() == 2 && trace.node(id).op == Op::Reduce(op));
-                    let want = one.map(|id| {
-                        let node = trace.node(id);
-                        evaluate(node.op, &trace.ty(id), trace.words(node), None, &[&x]).unwrap()
-                    });
-                    let got = direct_reduce(op, &x, axes, keep_dims).map(Result::unwrap);
-                    let parts = |array: &Array| (array.ty().clone(), array.bytes().to_vec());
-                    assert_eq!(got.as_ref().map(parts), want.as_ref().map(parts), "{op:?} of {dtype} over {axes:?}");
-                }
-            }
-        }
     }
 }

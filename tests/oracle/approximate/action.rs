@@ -5,13 +5,13 @@ use super::functions::FUNCTIONS;
 use super::world::{Approximate, Outcome, Trio, wide};
 use crate::exact::{Shape, convolution, equation};
 use crate::program::in_words;
-use crate::record::{binary, binary_scalar, on, reduce};
+use crate::record::{self, binary, binary_in_place, binary_scalar, binary_scalar_in_place, on, reduce};
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp};
 use lazyxla::testing::ops::{creation, elementwise, linalg, nn, reduction, shape};
 use lazyxla::testing::sync;
-use lazyxla::testing::tensor::{self, assign, create, shard, snapshot};
+use lazyxla::testing::tensor::{assign, create, shard, snapshot};
 use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -203,7 +203,7 @@ impl Action {
                 if let Deed::Scalar = self.kind {
                     return world.both(dtype, bounded, |n| binary_scalar(op, a.of(n), scalar, false));
                 }
-                world.in_place(a, bounded, |n| tensor::binary_scalar_in_place(op.into(), a.of(n), scalar, false))
+                world.in_place(a, bounded, |n| binary_scalar_in_place(op, a.of(n), scalar, false))
             }
             Deed::Move => {
                 let operation = SHAPE_OPERATIONS[third as usize % SHAPE_OPERATIONS.len()];
@@ -334,7 +334,7 @@ impl Action {
                 if dtype != a.ty.dtype {
                     return Ok(());
                 }
-                world.in_place(a, bounded, |n| tensor::binary_in_place(op.into(), a.of(n), b.of(n)))
+                world.in_place(a, bounded, |n| binary_in_place(op, a.of(n), b.of(n)))
             }
         }
     }
@@ -350,8 +350,8 @@ impl Action {
         let bounded = a.bounded.where_greater(&b.bounded, [&x.bounded, &y.bounded], Rounding::of(compared));
         let bounded = bounded.and_then(|bounded| bounded.rounded(0.0, Rounding::of(dtype)));
         world.both(dtype, bounded, |n| {
-            let pred = Host::new(tensor::compare(CompareOp::Gt, x.of(n), y.of(n)))?;
-            tensor::select(pred.handle(), a.of(n), b.of(n))
+            let pred = Host::new(record::compare(CompareOp::Gt, x.of(n), y.of(n)))?;
+            record::select(pred.handle(), a.of(n), b.of(n))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Reference values in f64 (or c128) and bounds on the error of the tensors they stand for. Both are native tensors, so
 //! an operation that moves elements also moves their errors, and one that sums elements also sums their errors.
 
-use crate::record::{binary, binary_scalar, on, reduce, unary};
+use crate::record::{binary, binary_scalar, compare, on, reduce, select, unary};
 use lazyxla::testing::device::{self, TensorHandle};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
@@ -177,7 +177,7 @@ impl Bounded {
         let pred = on([difference.0], |t, [x]| elementwise::compare_scalar(t, CompareOp::Gt, x, zero, false));
         let value = selected(&Host::new(pred)?, &self.value, &other.value)?;
         let doubt = x.error.plus(&y.error)?.shifted(2.0 * r.tiny)?;
-        let undecided = tensor::compare(CompareOp::Le, difference.size()?.0, doubt.0);
+        let undecided = compare(CompareOp::Le, difference.size()?.0, doubt.0);
         let gap = self.value.minus(&other.value)?.size()?;
         let none = gap.scaled(0.0)?;
         let gap = selected(&Host::new(undecided)?, &gap, &none)?;
@@ -212,5 +212,5 @@ impl Bounded {
 }
 
 fn selected(pred: &Host, on_true: &Host, on_false: &Host) -> Result<Host> {
-    Host::new(tensor::select(pred.0, on_true.0, on_false.0))
+    Host::new(select(pred.0, on_true.0, on_false.0))
 }

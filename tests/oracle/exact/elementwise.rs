@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, dtype, is_floating, range};
-use crate::record::{binary, binary_scalar, on};
+use crate::record::{self, binary, binary_in_place, binary_scalar, binary_scalar_in_place, compare, on};
 use crate::scratch::Scratch;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
@@ -11,7 +11,7 @@ use lazyxla::testing::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, UnaryFun
 use lazyxla::testing::ops::control;
 use lazyxla::testing::ops::elementwise::{self, Side, UnaryMember};
 use lazyxla::testing::ops::nn::{self, ActivationOp};
-use lazyxla::testing::tensor::{self, record_optional};
+use lazyxla::testing::tensor::record_optional;
 use lazyxla::testing::types::{DType, Kind, ScalarValue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,9 +154,7 @@ impl Elementwise {
             return twin.computed(bound, |world| binary(op, world.of(a), world.of(b)));
         }
         match exact(bound, dtypes[0]) {
-            Some(bound) => {
-                twin.in_place(a, bound, |world| tensor::binary_in_place(op.into(), world.of(a), world.of(b)))
-            }
+            Some(bound) => twin.in_place(a, bound, |world| binary_in_place(op, world.of(a), world.of(b))),
             None => Ok(()),
         }
     }
@@ -172,9 +170,7 @@ impl Elementwise {
             return twin.computed(bound, |world| binary_scalar(op, world.of(a), value, left));
         }
         match exact(bound, dtype) {
-            Some(bound) => {
-                twin.in_place(a, bound, |world| tensor::binary_scalar_in_place(op.into(), world.of(a), value, left))
-            }
+            Some(bound) => twin.in_place(a, bound, |world| binary_scalar_in_place(op, world.of(a), value, left)),
             None => Ok(()),
         }
     }
@@ -187,7 +183,7 @@ impl Elementwise {
         match self {
             Elementwise::Compare => {
                 let op = member(CompareOp::ALL, action.numbers[0]);
-                twin.computed(1.0, |world| tensor::compare(op, world.of(a), world.of(b)))
+                twin.computed(1.0, |world| compare(op, world.of(a), world.of(b)))
             }
             Elementwise::Complex => twin.computed(a.bound.max(b.bound), |world| {
                 on([world.of(a), world.of(b)], |t, [a, b]| elementwise::complex(t, a, b))
@@ -331,7 +327,7 @@ fn select(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
     };
     let Some(b) = twin.pick(action.tensors[1]) else { return Ok(()) };
     let c = twin.pick_like(action.tensors[2], b);
-    let act = |world: World| tensor::select(world.of(pred), world.of(b), world.of(c));
+    let act = |world: World| record::select(world.of(pred), world.of(b), world.of(c));
     let bound = b.bound.max(c.bound);
     if b.dtype() == c.dtype() {
         return twin.moved(bound, act);
