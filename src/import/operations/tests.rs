@@ -1,1 +1,127 @@
 //! Programs in StableHLO text, imported and evaluated on arrays.
+
+use super::super::functions::name_of;
+use crate::error::{Code, Error, Result};
+use crate::import::{Wanted, import};
+use crate::interpret;
+use crate::ir::Op;
+use crate::mlir::{Module, text};
+use crate::native::Array;
+
+/// Imports a function of a module and evaluates it.
+fn run(module: &Module, function: &str) -> Result<Vec<Array>> {
+    let wanted = Wanted { function: Some(function.to_string()), ..Wanted::default() };
+    let imported = import(module, &wanted)?;
+    interpret::run(imported.body.program(), imported.body.scalars(), &imported.constants)
+}
+
+/// The error of a program that is the body of a function without parameters.
+fn refused(body: &str) -> Error {
+    let module = text::read(&format!("func.func @main() {{\n{body}\nreturn\n}}")).unwrap();
+    run(&module, "main").unwrap_err()
+}
+
+#[test]
+fn values_are_those_that_the_programs_say() {
+    let module = text::read(include_str!("programs.mlir")).unwrap();
+    let names: Vec<&str> = module.operations.iter().filter_map(name_of).collect();
+    let functions = names.into_iter().filter(|name| !["one", "wrong", "greater"].contains(name));
+    for name in functions {
+        let results = run(&module, name).unwrap_or_else(|e| panic!("@{name}: {e}"));
+        for (i, pair) in results.chunks(2).enumerate() {
+            assert_eq!(pair[0].ty(), pair[1].ty(), "@{name}: pair {i}");
+            assert_eq!(pair[0].bytes(), pair[1].bytes(), "@{name}: pair {i}, of {}", pair[0].ty());
+        }
+    }
+}
+
+#[test]
+fn known_regions_become_the_librarys_own() {
+    let module = text::read(
+        "func.func @main(%x: tensor<2x3xf32>) -> (tensor<2xf32>, tensor<2x3xf32>) {
+           %zero = stablehlo.constant dense<0.0> : tensor<f32>
+           %nan = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+           %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1]
+             : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+           %sorted = \"stablehlo.sort\"(%x) <{dimension = 1 : i64, is_stable = true}> ({
+           ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+             %1 = stablehlo.compare EQ, %a, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+             %2 = stablehlo.select %1, %zero, %a : tensor<i1>, tensor<f32>
+             %3 = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+             %4 = stablehlo.select %3, %nan, %2 : tensor<i1>, tensor<f32>
+             %5 = stablehlo.compare EQ, %b, %zero, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+             %6 = stablehlo.select %5, %zero, %b : tensor<i1>, tensor<f32>
+             %7 = stablehlo.compare NE, %b, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+             %8 = stablehlo.select %7, %nan, %6 : tensor<i1>, tensor<f32>
+             %9 = stablehlo.compare LT, %4, %8, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+             stablehlo.return %9 : tensor<i1>
+           }) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+           return %sum, %sorted : tensor<2xf32>, tensor<2x3xf32>
+         }",
+    )
+    .unwrap();
+    let imported = import(&module, &Wanted::default()).unwrap();
+    let (values, _) = imported.body.decode();
+    let operations: Vec<Op> = values.iter().map(|value| value.op).filter(|op| *op != Op::Leaf).collect();
+    assert!(matches!(operations[..], [Op::Reduce(_), Op::Sort, Op::Result]), "{operations:?}");
+    let sort = values.iter().find(|value| value.op == Op::Sort).unwrap();
+    let order = crate::ops::control::bodies::known_order(&sort.bodies[0]).unwrap();
+    assert_eq!((order.key, order.descending), (0, false));
+}
+
+#[test]
+fn what_is_not_supported_is_unimplemented_with_the_reason() {
+    let x = "%x = stablehlo.constant dense<1.0> : tensor<2xf32>\n";
+    for (operation, reason) in [
+        ("%r = stablehlo.custom_call @mine(%x) : (tensor<2xf32>) -> tensor<2xf32>", "target \"mine\""),
+        ("%r = stablehlo.custom_call @lapack_sgeqrf_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>", "lapack_sgeqrf_ffi"),
+        ("%r = stablehlo.create_token : !stablehlo.token", "tokens"),
+        ("%r = stablehlo.tuple %x : tuple<tensor<2xf32>>", "tuples"),
+        ("%r = stablehlo.composite \"mine.f\" %x : (tensor<2xf32>) -> tensor<2xf32>", "\"mine.f\""),
+        ("%r = \"mine.f\"(%x) : (tensor<2xf32>) -> tensor<2xf32>", "mine.f: this operation is not supported"),
+    ] {
+        let e = refused(&format!("{x}{operation}"));
+        assert_eq!(e.code, Code::Unimplemented, "{operation}: {e}");
+        assert!(e.message.contains(reason), "{operation}: {e}");
+    }
+}
+
+#[test]
+fn types_that_the_library_would_promote_or_broadcast_are_refused() {
+    let operands = "%x = stablehlo.constant dense<1.0> : tensor<2xf32>
+        %y = stablehlo.constant dense<1.0> : tensor<1xf32>
+        %z = stablehlo.constant dense<1> : tensor<2xi32>\n";
+    for (operation, message) in [
+        ("\"stablehlo.add\"(%x, %y) : (tensor<2xf32>, tensor<1xf32>) -> tensor<2xf32>", "f32[2] and f32[1]"),
+        ("\"stablehlo.add\"(%x, %z) : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>", "f32[2] and s32[2]"),
+        ("\"stablehlo.negate\"(%x) : (tensor<2xf32>) -> tensor<2xi32>", "tensor<2xi32> for a value of type f32[2]"),
+        ("\"stablehlo.reshape\"(%x) : (tensor<2xf32>) -> tensor<3xf32>", "cannot be reshaped"),
+        (
+            "\"stablehlo.concatenate\"(%x, %z) <{dimension = 0 : i64}> : (tensor<2xf32>, tensor<2xi32>) -> tensor<4xf32>",
+            "one element type",
+        ),
+        (
+            "\"stablehlo.slice\"(%x) <{start_indices = array<i64>, limit_indices = array<i64>, strides = array<i64>}>
+              : (tensor<2xf32>) -> tensor<2xf32>",
+            "attribute start_indices: 0 integers; want 1",
+        ),
+    ] {
+        let e = refused(&format!("{operands}%r = {operation}"));
+        assert_eq!(e.code, Code::InvalidArgument, "{operation}: {e}");
+        assert!(e.message.contains(message), "{operation}: {e}");
+    }
+}
+
+#[test]
+fn a_false_assertion_on_shapes_fails_with_its_message() {
+    let e = refused(
+        "%holds = stablehlo.constant dense<false> : tensor<i1>
+         %a = stablehlo.constant dense<3> : tensor<i32>
+         %b = stablehlo.constant dense<[4, 5]> : tensor<2xi32>
+         stablehlo.custom_call @shape_assertion(%holds, %a, %b)
+           {error_message = \"a is {0}, b is {1}\", has_side_effect = true}
+           : (tensor<i1>, tensor<i32>, tensor<2xi32>) -> ()",
+    );
+    assert_eq!(e.code, Code::InvalidArgument);
+    assert!(e.message.ends_with("a is 3, b is 4, 5"), "{e}");
+}
