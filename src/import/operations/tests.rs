@@ -97,7 +97,8 @@ fn types_that_the_library_would_promote_or_broadcast_are_refused() {
         ("\"stablehlo.negate\"(%x) : (tensor<2xf32>) -> tensor<2xi32>", "tensor<2xi32> for a value of type f32[2]"),
         ("\"stablehlo.reshape\"(%x) : (tensor<2xf32>) -> tensor<3xf32>", "cannot be reshaped"),
         (
-            "\"stablehlo.concatenate\"(%x, %z) <{dimension = 0 : i64}> : (tensor<2xf32>, tensor<2xi32>) -> tensor<4xf32>",
+            "\"stablehlo.concatenate\"(%x, %z) <{dimension = 0 : i64}>
+              : (tensor<2xf32>, tensor<2xi32>) -> tensor<4xf32>",
             "one element type",
         ),
         (
