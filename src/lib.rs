@@ -13,6 +13,7 @@
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
 //! | [`device_data`] | the owned slot of one buffer, with a typed state and the sync that computed it |
+//! | [`import`] | programs of others: functions of a module recorded as operations |
 //! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
 //! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
 //! | [`ops`] | operations by subject: inference, StableHLO, evaluation, rules for derivatives and batching; the table |

@@ -29,7 +29,9 @@ def operand(dtype, random):
     made = bits.view(dtype).copy()
     with np.errstate(all="ignore"):
         ordinary = random.uniform(-4, 4, (LARGE + 1) // 2)
-        made[::2] = (ordinary * 10 if dtype.kind in "iu" else ordinary).astype(np.int64 if dtype.kind in "iu" else dtype)
+        made[::2] = (ordinary * 10 if dtype.kind in "iu" else ordinary).astype(
+            np.int64 if dtype.kind in "iu" else dtype
+        )
         if dtype.kind not in "iu":
             made[: len(SPECIAL) ** 2] = random.permutation(np.tile(np.array(SPECIAL), len(SPECIAL))).astype(dtype)
     return made

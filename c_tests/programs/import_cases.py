@@ -65,8 +65,15 @@ def elementwise():
     yield "lax.reduce_precision", lambda x: lax.reduce_precision(x, 5, 10), (normal(9),), ("gradient",)
     yield "lax.bitcast_convert_type", lambda x: lax.bitcast_convert_type(x, jnp.int32), (normal(9),), INTEGER
     yield "bitcast to bytes", lambda x: lax.bitcast_convert_type(x, jnp.uint8), (normal(9),), INTEGER
-    yield "astype", lambda x: (x.astype(jnp.int32), x.astype(jnp.float16), x.astype(bool)), (normal(9) * 4,), ("gradient",)
-    for name in "gelu relu relu6 silu softplus elu selu celu leaky_relu hard_tanh hard_swish log_sigmoid sigmoid".split():
+    yield (
+        "astype",
+        lambda x: (x.astype(jnp.int32), x.astype(jnp.float16), x.astype(bool)),
+        (normal(9) * 4,),
+        ("gradient",),
+    )
+    for (
+        name
+    ) in "gelu relu relu6 silu softplus elu selu celu leaky_relu hard_tanh hard_swish log_sigmoid sigmoid".split():
         yield f"nn.{name}", getattr(jax.nn, name), (normal(3, 4),), ()
     for name in "erf erfc lgamma digamma bessel_i0e bessel_i1e".split():
         yield f"lax.{name}", getattr(lax, name), (positive(7),), ()
@@ -151,7 +158,12 @@ def reductions():
     yield "bincount", lambda x: jnp.bincount(x, length=6), (integers(9, low=0, high=6),), ("gradient",)
     yield "histogram", lambda x: jnp.histogram(x, bins=5, range=(-2, 2))[0], (normal(40),), ("gradient", "batch")
     yield "segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 4), (normal(9, 2), integers(9, low=0, high=4)), ()
-    yield "lax.reduce", lambda x: lax.reduce(x, np.float32(0), lambda a, b: a + b + a * b, (1,)), (x,), ("gradient", "batch")
+    yield (
+        "lax.reduce",
+        lambda x: lax.reduce(x, np.float32(0), lambda a, b: a + b + a * b, (1,)),
+        (x,),
+        ("gradient", "batch"),
+    )
     yield "lax.reduce and", lambda x: lax.reduce(x, np.int32(-1), lax.bitwise_and, (0,)), (integers(4, 5),), INTEGER
     yield (
         "lax.reduce_window",
@@ -275,11 +287,18 @@ def images():
         yield f"image.resize {method}", lambda x, m=method: jax.image.resize(x, (6, 5), m), (normal(4, 4),), ()
     yield (
         "image.scale_and_translate",
-        lambda x: jax.image.scale_and_translate(x, (5, 5), (0, 1), jnp.array([1.5, 1.2]), jnp.array([0.3, 0.1]), "linear"),
+        lambda x: jax.image.scale_and_translate(
+            x, (5, 5), (0, 1), jnp.array([1.5, 1.2]), jnp.array([0.3, 0.1]), "linear"
+        ),
         (normal(4, 4),),
         (),
     )
-    yield "map_coordinates", lambda x, c: jax.scipy.ndimage.map_coordinates(x, [c, c], 1), (normal(6, 6), positive(5)), ()
+    yield (
+        "map_coordinates",
+        lambda x, c: jax.scipy.ndimage.map_coordinates(x, [c, c], 1),
+        (normal(6, 6), positive(5)),
+        (),
+    )
 
 
 def models():
@@ -300,7 +319,12 @@ def models():
         return p - 0.01 * m / (jnp.sqrt(v) + 1e-8), m, v
 
     yield "adam", adam, (normal(5), normal(5), normal(5), positive(5)), ("gradient",)
-    yield "rnn", lambda w, x: lax.scan(lambda h, a: (jnp.tanh(w @ h + a),) * 2, x[0], x), (normal(3, 3), normal(4, 3)), ("gradient",)
+    yield (
+        "rnn",
+        lambda w, x: lax.scan(lambda h, a: (jnp.tanh(w @ h + a),) * 2, x[0], x),
+        (normal(3, 3), normal(4, 3)),
+        ("gradient",),
+    )
 
 
 def cases():

@@ -33,7 +33,14 @@ NUMBERS = {
     "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 # Differences that are allowed, in units of the largest magnitude of the result.
-TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-5, "float64": 1e-11, "complex64": 2e-5, "complex128": 1e-11}
+TOLERANCE = {
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+    "float32": 2e-5,
+    "float64": 1e-11,
+    "complex64": 2e-5,
+    "complex128": 1e-11,
+}
 
 
 def imported(env, data, shapes=None):
@@ -52,7 +59,14 @@ def tensor(env, device, value):
     value = np.asarray(value, order="C")
     number = DTYPE[NUMBERS[value.dtype.name]]
     return give(
-        lxla.lib.lxla_tensor_from_host, Tensor, env, device, number, *lxla.dims(*value.shape), value.tobytes(), value.nbytes
+        lxla.lib.lxla_tensor_from_host,
+        Tensor,
+        env,
+        device,
+        number,
+        *lxla.dims(*value.shape),
+        value.tobytes(),
+        value.nbytes,
     )
 
 
