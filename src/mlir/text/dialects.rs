@@ -288,18 +288,18 @@ impl<'t> Parser<'t> {
             return Ok(Attribute::Integers(self.integers("an index")?.into()));
         }
         if self.is('(') && next.starts_with(|c: char| c.is_ascii_digit()) {
-            return self.part_of_axis();
+            return self.part_of_axis("stablehlo");
         }
         self.attribute()
     }
 
     /// Reads `(1)2`, which is 2 devices of an axis after 1 before them.
-    pub fn part_of_axis(&mut self) -> Result<Attribute> {
+    pub fn part_of_axis(&mut self, dialect: &str) -> Result<Attribute> {
         self.expect('(')?;
         let before = self.index("a size")?;
         self.expect(')')?;
         let size = self.index("a size")?;
-        Ok(record("stablehlo.sub_axis_info", vec![("pre_size".into(), before), ("size".into(), size)]))
+        Ok(record(&format!("{dialect}.sub_axis_info"), vec![("pre_size".into(), before), ("size".into(), size)]))
     }
 
     /// Reads an integer as an attribute of type i64.

@@ -1,8 +1,9 @@
 //! Reads modules, functions, meshes and computations on the parts of each device.
 
 use super::super::{Attribute, Dictionary, Type};
+use super::draft::Draft;
 use super::lexer::Token;
-use super::operations::{Argument, Draft};
+use super::operations::Argument;
 use super::parser::{Named, Parser};
 use crate::error::Result;
 use std::sync::Arc;

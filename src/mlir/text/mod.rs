@@ -6,6 +6,7 @@ mod aliases;
 mod attributes;
 mod dense;
 mod dialects;
+mod draft;
 mod formats;
 mod functions;
 mod lexer;

@@ -1,6 +1,7 @@
 //! Reads operations in their generic form, regions and blocks, and resolves names of values.
 
 use super::super::{Block, Dictionary, Element, Location, Operation, Region, Type, Value};
+use super::draft::Draft;
 use super::lexer::Token;
 use super::parser::{Named, Parser};
 use super::plain;
@@ -10,33 +11,8 @@ use crate::error::{Result, quoted};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// An operation while it is read.
-pub struct Draft {
-    /// Dialect and name.
-    pub name: Arc<str>,
-    /// Offset of the name.
-    pub at: usize,
-    /// Operands.
-    pub operands: SmallVec<[Value; 3]>,
-    /// Attributes as in the text.
-    pub attributes: Named,
-    /// Regions.
-    pub regions: Vec<Region>,
-    /// Types of the results.
-    pub results: Vec<Arc<Type>>,
-    /// The location, if the text has it before the end of the operation.
-    pub location: Option<Location>,
-}
-
 /// An argument of a region: its name, the offset of that, and its type.
 pub type Argument<'t> = (&'t str, usize, Arc<Type>);
-
-impl Draft {
-    /// Sets an attribute.
-    pub fn set(&mut self, name: Arc<str>, value: super::super::Attribute) {
-        self.attributes.push((name, value));
-    }
-}
 
 impl<'t> Parser<'t> {
     /// Reads an operation with the names of its results and its location.

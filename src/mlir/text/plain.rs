@@ -2,7 +2,7 @@
 //! the structures of StableHLO.
 
 use super::super::{Attribute, Block, Dictionary, Operation};
-use super::operations::Draft;
+use super::draft::Draft;
 use std::sync::Arc;
 
 /// Cases of `api_version` of a custom call, by their numbers.

@@ -1,9 +1,10 @@
 //! Reads operations in their pretty forms, part by part.
 
 use super::super::{Attribute, Element, TensorShape, Type};
+use super::draft::Draft;
 use super::formats::{Kind, Own, Part, Types, format};
 use super::lexer::Token;
-use super::operations::{Argument, Draft, is_isolated};
+use super::operations::{Argument, is_isolated};
 use super::parser::Parser;
 use crate::error::{Result, quoted};
 use crate::types::DType;

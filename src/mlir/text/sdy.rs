@@ -1,5 +1,4 @@
-//! Reads attributes of Shardy. A sharding becomes a record `sdy.sharding` of `mesh` (a symbol or a record `sdy.mesh`),
-//! `dim_shardings` (records of `axes`, `is_closed` and, if given, `priority`), `replicated_axes` and `unreduced_axes`.
+//! Reads attributes of Shardy. Records and fields have the names of the dialect's definition, as in bytecode.
 
 use super::super::{Attribute, Element};
 use super::dialects::record;
@@ -72,12 +71,14 @@ impl<'t> Parser<'t> {
             *place = self.list('{', '}', Self::axis)?;
         }
         self.expect('>')?;
-        let fields = vec![
-            ("mesh".into(), mesh),
+        let mut fields: Named = vec![
+            ("mesh_or_ref".into(), mesh),
             ("dim_shardings".into(), Attribute::Array(dims.into())),
             ("replicated_axes".into(), Attribute::Array(replicated.into())),
-            ("unreduced_axes".into(), Attribute::Array(unreduced.into())),
         ];
+        if !unreduced.is_empty() {
+            fields.push(("unreduced_axes".into(), Attribute::Array(unreduced.into())));
+        }
         Ok(record("sdy.sharding", fields))
     }
 
@@ -105,25 +106,27 @@ impl<'t> Parser<'t> {
             self.bump()?;
             fields.push(("priority".into(), Attribute::Integer(priority, Element::DType(DType::S64))));
         }
-        Ok(record("sdy.dim_sharding", fields))
+        Ok(record("sdy.dimension_sharding", fields))
     }
 
     /// Reads `"x"` or `"x":(1)2`.
     fn axis(&mut self) -> Result<Attribute> {
         let mut fields: Named = vec![("name".into(), self.axis_name()?)];
         if self.take(':')? {
-            fields.push(("sub_axis_info".into(), self.part_of_axis()?));
+            fields.push(("sub_axis_info".into(), self.part_of_axis("sdy")?));
         }
         Ok(record("sdy.axis_ref", fields))
     }
 
     /// Reads `[<@mesh, [...]>, ...]`, the shardings of several values.
     pub fn shardings(&mut self) -> Result<Attribute> {
-        Ok(Attribute::Array(self.list('[', ']', |p| p.stripped(Self::sharding))?.into()))
+        let shardings = self.list('[', ']', |p| p.stripped(Self::sharding))?;
+        Ok(record("sdy.sharding_per_value", vec![("shardings".into(), Attribute::Array(shardings.into()))]))
     }
 
     /// Reads `{"x", "y"}`.
     pub fn manual_axes(&mut self) -> Result<Attribute> {
-        Ok(Attribute::Array(self.list('{', '}', Self::axis_name)?.into()))
+        let axes = self.list('{', '}', Self::axis_name)?;
+        Ok(record("sdy.manual_axes", vec![("value".into(), Attribute::Array(axes.into()))]))
     }
 }

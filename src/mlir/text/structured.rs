@@ -1,8 +1,9 @@
 //! Reads the pretty forms that products, convolutions, slices, reductions and loops have.
 
 use super::super::{Attribute, Data, Dense, Element, Location, Region, TensorShape, Type};
+use super::draft::Draft;
 use super::lexer::Token;
-use super::operations::{Argument, Draft};
+use super::operations::Argument;
 use super::parser::Parser;
 use crate::error::{Result, quoted};
 use crate::types::DType;
