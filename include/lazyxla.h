@@ -3016,7 +3016,10 @@ lxla_status lxla_computation_import(lxla_env env,
                                     lxla_computation *out_computation);
 
 /**
- * Like `lxla_computation_import`, from a file.
+ * Like `lxla_computation_import`, from a file, or from a folder that PyTorch/XLA's `save_as_stablehlo` wrote. Of a
+ * folder, `options.function` is the name of a file in `functions/`; NULL: the only one. Its parameters and constants
+ * (`data/`, `constants/`) become captured values, the inputs of the model parameters in their order.
+ * INVALID_ARGUMENT if a NumPy file does not fit the program.
  */
 lxla_status lxla_computation_import_file(lxla_env env,
                                          const char *path,
@@ -3045,7 +3048,7 @@ lxla_status lxla_module_describe(const void *module,
                                  char **out_json);
 
 /**
- * Like `lxla_module_describe`, of a file.
+ * Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function.
  */
 lxla_status lxla_module_describe_file(const char *path, char **out_json);
 

@@ -7,7 +7,7 @@ use super::abi::pointers::{Bytes, In, Out, OwnedText, Text};
 use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_import_options, lxla_status};
 use super::computation::{computation_of, new_computation};
 use super::constants::LXLA_DEVICE_UNSPECIFIED;
-use super::device::kept_device;
+use super::device::{KeptDevice, kept_device};
 use crate::computation;
 use crate::error;
 use crate::error::Result;
@@ -86,11 +86,15 @@ pub extern "C" fn lxla_computation_import(
 ) -> lxla_status {
     guard_into("lxla_computation_import", out_computation.named("out_computation"), || {
         let wanted = wanted(options)?;
-        imported(env, copied(module, size)?, wanted)
+        let cpu = cpu_of(env)?;
+        computation::import(cpu.device, copied(module, size)?, wanted).map(new_computation)
     })
 }
 
-/// Like `lxla_computation_import`, from a file.
+/// Like `lxla_computation_import`, from a file, or from a folder that PyTorch/XLA's `save_as_stablehlo` wrote. Of a
+/// folder, `options.function` is the name of a file in `functions/`; NULL: the only one. Its parameters and constants
+/// (`data/`, `constants/`) become captured values, the inputs of the model parameters in their order.
+/// INVALID_ARGUMENT if a NumPy file does not fit the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import_file(
     env: lxla_env,
@@ -101,13 +105,13 @@ pub extern "C" fn lxla_computation_import_file(
     guard_into("lxla_computation_import_file", out_computation.named("out_computation"), || {
         let path = path.get("path")?;
         let wanted = wanted(options)?;
-        imported(env, computation::read_file(Path::new(path))?, wanted)
+        computation::import_file(cpu_of(env)?.device, Path::new(path), wanted).map(new_computation)
     })
 }
 
-fn imported(env: lxla_env, memory: Memory, wanted: Wanted) -> Result<lxla_computation> {
-    let cpu = kept_device(env, lxla_device { kind: LXLA_DEVICE_UNSPECIFIED, ordinal: 0 })?;
-    computation::import(cpu.device, memory, wanted).map(new_computation)
+/// Returns the device on which constants are kept: cpu, or xla:0 if the environment has no eager tensors.
+fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
+    kept_device(env, lxla_device { kind: LXLA_DEVICE_UNSPECIFIED, ordinal: 0 })
 }
 
 /// Describes a program of one of the forms that `lxla_computation_import` reads, as a JSON object:
@@ -132,12 +136,12 @@ pub extern "C" fn lxla_module_describe(module: Bytes, size: usize, out_json: Out
     })
 }
 
-/// Like `lxla_module_describe`, of a file.
+/// Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_module_describe_file", out_json.named("out_json"), || {
         let path = path.get("path")?;
-        OwnedText::new(computation::describe(computation::read_file(Path::new(path))?)?)
+        OwnedText::new(computation::describe_file(Path::new(path))?)
     })
 }
 

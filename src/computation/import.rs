@@ -15,6 +15,24 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Imports the program in a file, or in a folder of PyTorch/XLA.
+pub fn import_file(device: &'static Device, path: &Path, wanted: Wanted) -> Result<Computation> {
+    if !path.is_dir() {
+        return import(device, read_file(path)?, wanted);
+    }
+    let (program, wanted) = import::read_folder(path, wanted, read_file)?;
+    let imported = import::import(&program.module, &wanted)?;
+    Computation::of_constants(device, imported.body, imported.constants)
+}
+
+/// Describes the program in a file, or in a folder of PyTorch/XLA, as JSON.
+pub fn describe_file(path: &Path) -> Result<String> {
+    match path.is_dir() {
+        true => import::describe(&import::read_folder(path, Wanted::default(), read_file)?.0),
+        false => describe(read_file(path)?),
+    }
+}
+
 /// Imports a program. `device` is where its constants are kept: cpu.
 pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result<Computation> {
     let program = import::read(memory)?;
@@ -29,10 +47,7 @@ pub fn describe(memory: Memory) -> Result<String> {
 }
 
 /// Reads the file of a program.
-pub fn read_file(path: &Path) -> Result<Memory> {
-    if path.is_dir() {
-        return Err(error!(Unimplemented, "path: {} is a folder; want a file", quoted(&path.to_string_lossy())));
-    }
+fn read_file(path: &Path) -> Result<Memory> {
     let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
     let mut bytes = Vec::new();
     let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);

@@ -8,7 +8,7 @@ mod traced;
 mod transform;
 
 pub use control::{branch, case, scan, shard_map, while_loop};
-pub use import::{describe, import, read_file};
+pub use import::{describe, describe_file, import, import_file};
 pub use regions::{reduce_window, reduce_with, scatter, select_and_scatter, sort};
 pub use traced::Computation;
 pub use transform::{

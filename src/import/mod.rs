@@ -8,6 +8,7 @@
 mod attributes;
 mod describe;
 mod file;
+mod folder;
 mod functions;
 mod importer;
 mod operations;
@@ -18,4 +19,5 @@ mod types;
 
 pub use describe::describe;
 pub use file::{Memory, read};
+pub use folder::read_folder;
 pub use program::{Wanted, import};

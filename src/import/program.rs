@@ -24,6 +24,10 @@ pub struct Wanted {
     pub platform: i32,
     /// Parameters of the exported function that the module's function does not have, with their places among all.
     pub unused: Vec<(usize, TensorShape)>,
+    /// Parameters of the module's function, by their numbers, that become constants.
+    pub constants: Vec<(usize, Array)>,
+    /// Places of the other parameters among those of the imported function; None: in their order.
+    pub order: Option<Vec<usize>>,
 }
 
 /// An imported function.
@@ -57,6 +61,12 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
                 importer.define(value, node)?;
             }
         }
+        for (number, array) in &wanted.constants {
+            let node = importer.constant(array);
+            importer
+                .define(block.arguments[*number], node)
+                .map_err(|e| e.context(format_args!("argument {number}")))?;
+        }
         for value in platform_indices(function, block) {
             let node = importer.constant(&platform);
             importer.define(value, node)?;
@@ -71,10 +81,30 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
 fn parameters(module: &Module, function: &Operation, wanted: &Wanted) -> Result<Vec<(Option<Value>, TensorType)>> {
     let block = body_of(function)?;
     let platform = platform_indices(function, block);
+    if let Some((number, _)) = wanted.constants.iter().find(|(number, _)| *number >= block.arguments.len()) {
+        let count = block.arguments.len();
+        return Err(error!(
+            InvalidArgument,
+            "the function has {count} parameters; a value is given for number {number}"
+        ));
+    }
+    let is_constant = |number: usize| wanted.constants.iter().any(|(constant, _)| *constant == number);
     let mut listed: Vec<(Option<Value>, &TensorShape)> = Vec::new();
-    for &value in block.arguments.iter().filter(|value| !platform.contains(value)) {
+    for (number, &value) in block.arguments.iter().enumerate() {
+        if platform.contains(&value) || is_constant(number) {
+            continue;
+        }
         let shape = shape_of(module, value).map_err(|e| e.context(format_args!("parameter {}", listed.len())))?;
         listed.push((Some(value), shape));
+    }
+    if let Some(order) = &wanted.order {
+        if order.len() != listed.len() {
+            let (given, number) = (order.len(), listed.len());
+            return Err(error!(InvalidArgument, "places of {given} parameters are given; the function has {number}"));
+        }
+        let mut placed: Vec<_> = order.iter().copied().zip(listed).collect();
+        placed.sort_by_key(|(place, _)| *place);
+        listed = placed.into_iter().map(|(_, parameter)| parameter).collect();
     }
     for (place, shape) in &wanted.unused {
         listed.insert((*place).min(listed.len()), (None, shape));

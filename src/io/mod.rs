@@ -5,11 +5,13 @@ mod access;
 mod atomic_file;
 pub mod dlpack;
 mod header;
+mod npy;
 mod safetensors;
 mod temporary;
 
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
 pub use header::{About, METADATA_NAME};
+pub use npy::read_npy;
 pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, write};
 pub use temporary::remove_abandoned;
