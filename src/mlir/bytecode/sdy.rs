@@ -1,24 +1,25 @@
 //! Attributes of Shardy, whose older versions write them as text.
 
 use super::reader::{Reader, integer, record};
-use super::stablehlo;
 use crate::error::Result;
 use crate::mlir::Attribute;
 
-/// Reads an attribute. Records and fields are those of the reader of text (`mlir/text/sdy.rs`).
+/// Reads an attribute. Fields have the names of the dialect's definition.
 pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
     let code = reader.varint()?;
     let (name, fields): (&str, &[(&str, Field)]) = match code {
-        // Axes that are manual, and shardings of several values.
-        0 | 7 | 16 => return reader.array(),
+        0 => ("manual_axes", &[("value", Field::List)]),
         1 => ("mesh_axis", &[("name", Field::String), ("size", Field::Integer)]),
         2 => ("mesh", &[("axes", Field::List), ("device_ids", Field::Integers)]),
-        3 => return stablehlo::sub_axis_info(reader),
+        3 => ("sub_axis_info", &[("pre_size", Field::Integer), ("size", Field::Integer)]),
         4 => ("axis_ref", &[("name", Field::String), ("sub_axis_info", Field::Optional)]),
-        5 => ("dim_sharding", &[("axes", Field::List), ("is_closed", Field::Bool), ("priority", Field::Priority)]),
+        5 => {
+            ("dimension_sharding", &[("axes", Field::List), ("is_closed", Field::Bool), ("priority", Field::Priority)])
+        }
         6 => ("sharding", &SHARDING[..3]),
         15 => ("sharding", &SHARDING[..4]),
         17 => ("sharding", &SHARDING),
+        7 | 16 => ("sharding_per_value", &[("shardings", Field::List)]),
         8 => ("dim_mapping", &[("factor_indices", Field::Integers)]),
         9 => ("tensor_mapping", &[("dim_mappings", Field::List)]),
         10 => ("op_sharding_rule", &OP_SHARDING_RULE),
@@ -33,9 +34,6 @@ pub fn attribute(reader: &mut Reader) -> Result<Attribute> {
         if let Some(value) = read(reader, field)? {
             values.push((name, value));
         }
-    }
-    if code == 6 {
-        values.push(("unreduced_axes", Attribute::Array([].into())));
     }
     Ok(record(&format!("sdy.{name}"), values))
 }
@@ -56,7 +54,7 @@ enum Field {
 
 /// The fields of a sharding; the last ones are newer.
 const SHARDING: [(&str, Field); 5] = [
-    ("mesh", Field::Attribute),
+    ("mesh_or_ref", Field::Attribute),
     ("dim_shardings", Field::List),
     ("replicated_axes", Field::List),
     ("unreduced_axes", Field::List),
