@@ -1,6 +1,7 @@
 //! The library's only error type: a status code and a message.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -142,6 +143,27 @@ pub fn shortened(text: &str, most_bytes: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}... ({} bytes)", &text[..end], text.len()))
 }
 
+/// Writes a value for a message, at most its first 500 bytes.
+pub fn limited(value: impl fmt::Display) -> String {
+    struct Limited(String);
+    impl fmt::Write for Limited {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            const MOST: usize = 500;
+            let mut end = text.len().min(MOST - self.0.len());
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            self.0.push_str(&text[..end]);
+            if end < text.len() { Err(fmt::Error) } else { Ok(()) }
+        }
+    }
+    let mut written = Limited(String::new());
+    if fmt::Write::write_fmt(&mut written, format_args!("{value}")).is_err() {
+        written.0.push_str("...");
+    }
+    written.0
+}
+
 /// Truncates a name of any length for a message, and puts it in quotes.
 pub fn quoted(name: &str) -> String {
     format!("{:?}", shortened(name, MOST_BYTES_OF_A_NAME))
@@ -159,6 +181,13 @@ macro_rules! error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_values_are_written_in_part() {
+        assert_eq!(limited(12), "12");
+        let endless = (0..1_000_000).map(|_| "ä").collect::<Vec<_>>();
+        assert_eq!(limited(format_args!("{endless:?}")).len(), 503);
+    }
 
     #[test]
     fn numbers_and_names_are_those_of_the_abi() {

@@ -327,6 +327,48 @@ def models():
     )
 
 
+def symbolic():
+    """Returns functions that are exported with free sizes: name, function, shapes with symbols, arguments."""
+    yield "half", lambda x: x[: x.shape[0] // 2] * 2, ["b, 4"], (normal(9, 4),)
+    yield (
+        "conv",
+        lambda x, k: lax.conv(x, k, (2, 2), "SAME"),
+        ["2, 3, c, c", "4, 3, 3, 3"],
+        (normal(2, 3, 9, 9), normal(4, 3, 3, 3)),
+    )
+    yield (
+        "max pool",
+        lambda x: lax.reduce_window(x, -np.float32(np.inf), lax.max, (1, 2), (1, 2), "SAME"),
+        ["b, c"],
+        (normal(5, 7),),
+    )
+    yield "pad and reshape", lambda x: jnp.pad(x, ((0, 2), (1, 1))).reshape(-1), ["b, c"], (normal(5, 7),)
+    yield (
+        "attention",
+        lambda q, k: jax.nn.softmax(q @ k.T / np.float32(np.sqrt(8))) @ k,
+        ["b, 8", "c, 8"],
+        (normal(5, 8), normal(6, 8)),
+    )
+    yield "arange", lambda x: x + jnp.arange(x.shape[0], dtype=jnp.float32)[:, None], ["b, 4"], (normal(5, 4),)
+    yield (
+        "scan",
+        lambda x: lax.scan(lambda s, a: (s + a, s * a), jnp.zeros(4, jnp.float32), x),
+        ["b, 4"],
+        (normal(5, 4),),
+    )
+    yield "sort", lambda x: jnp.sort(x, 0), ["b, 4"], (normal(5, 4),)
+    yield "mean", lambda x: x.mean(0), ["b, 4"], (normal(5, 4),)
+    yield "gather", lambda x, i: x[i % x.shape[0]], ["b, 4", "c"], (normal(5, 4), integers(6, low=0, high=30))
+    yield (
+        "gradient",
+        jax.grad(lambda x, w: jnp.mean(jnp.tanh(x @ w) ** 2), 1),
+        ["b, 4", "4, 3"],
+        (normal(5, 4), normal(4, 3)),
+    )
+    yield "concatenate", lambda x, y: jnp.concatenate([x, y]), ["b, 4", "c, 4"], (normal(2, 4), normal(3, 4))
+    yield "broadcast", lambda x, y: x[:, None] * y, ["b", "c"], (normal(3), normal(4))
+
+
 def cases():
     """Returns all cases."""
     for family in (elementwise, shapes, reductions, products, control, random, images, models):

@@ -90,6 +90,17 @@ def check_batch(env, device, name, function, arguments):
     compare(f"batch of {name}", got, wanted)
 
 
+def check_symbolic(env, device, name, function, shapes, arguments):
+    """Exports a function with free sizes, and imports it for the sizes of the arguments."""
+    scope = export.SymbolicScope()
+    symbolic = [export.symbolic_shape(shape, scope=scope) for shape in shapes]
+    of = [jax.ShapeDtypeStruct(shape, x.dtype) for shape, x in zip(symbolic, arguments, strict=True)]
+    data = bytes(export.export(jax.jit(function))(*of).serialize())
+    computation = imported(env, data, [x.shape for x in arguments])
+    wanted = jax.tree.leaves(jax.jit(function)(*arguments))
+    compare(name, call(env, device, computation, arguments, wanted), wanted)
+
+
 def main():
     lxla.load(sys.argv[1])
     chosen = sys.argv[2:]
@@ -114,6 +125,15 @@ def main():
                     check(env, device, name, function, arguments)
                 except Exception as failure:  # also those of JAX, which names no case
                     failures.append(f"{name}, {kind} on {place}: {type(failure).__name__}: {failure}")
+    for name, function, shapes, arguments in import_cases.symbolic():
+        for place, device in devices:
+            if names and name not in names:
+                continue
+            count += 1
+            try:
+                check_symbolic(env, device, name, function, shapes, arguments)
+            except Exception as failure:
+                failures.append(f"{name} with free sizes on {place}: {type(failure).__name__}: {failure}")
     for failure in failures:
         print(failure)
     print(f"{count} checks of {len(names) or 'all'} functions, {len(failures)} failed")

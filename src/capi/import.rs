@@ -63,7 +63,7 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 ///
 /// The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
 /// batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
-/// other than splats are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
+/// whose elements are not all equal are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
 /// parameters, and calls copy them to the device of the arguments once. Private functions become calls, composites
 /// the library's own operation or their decomposition. Of a program for several platforms, the branches for `cpu` are
 /// imported. Parameters of a file of jax.export are those of the exported function in the order of its leaves, unused
@@ -123,7 +123,7 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 ///   the file names it or says its place in the caller's structure.
 /// - `operations`: the number of operations by name.
 /// - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
-///   and `count`.
+///   and `count`. Errors that depend on operands, such as sizes that depend on data, are found by the import only.
 /// - `jax`, for a file of jax.export: `name`, `calling_convention`, `platforms`, `devices`, `kept` (places of the
 ///   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype`, `dims`
 ///   (texts: a free size is an expression of symbols) and `path`, its place in the caller's structure.

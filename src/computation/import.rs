@@ -36,7 +36,10 @@ pub fn describe_file(path: &Path) -> Result<String> {
 /// Imports a program. `device` is where its constants are kept: cpu.
 pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result<Computation> {
     let program = import::read(memory)?;
-    let wanted = Wanted { platform: program.platform(), unused: program.unused(), ..wanted };
+    // What a file says of its parameters is of `main`.
+    let is_main = wanted.function.as_deref().is_none_or(|name| name == "main");
+    let unused = if is_main { program.unused() } else { Vec::new() };
+    let wanted = Wanted { platform: program.platform(), unused, ..wanted };
     let imported = import::import(&program.module, &wanted)?;
     Computation::of_constants(device, imported.body, imported.constants)
 }

@@ -169,7 +169,8 @@ impl Computation {
         let all: Vec<TensorHandle> =
             computations.iter().flat_map(|computation| computation.captures.0.iter().copied()).collect();
         let captures = Tensors::retained(&all)?;
-        let owns_captures = computations.iter().all(|computation| computation.owns_captures);
+        let capturing = computations.iter().filter(|computation| computation.captured() > 0);
+        let owns_captures = { capturing }.all(|computation| computation.owns_captures);
         let (device, home) = (first.device, first.home);
         Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default() })
     }

@@ -7,7 +7,7 @@ use super::evaluation::Evaluation;
 use super::known::CallKey;
 use super::state::DeviceState;
 use super::table::Value;
-use super::work::{self, SMALL, Values, Work};
+use super::work::{self, SMALL, Work};
 use crate::call;
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
@@ -22,11 +22,18 @@ impl DeviceState {
     /// done without the lock: [`DeviceState::take_work`].
     #[inline(always)]
     pub fn value_now(&mut self, id: NodeId) -> Option<Result<Value>> {
-        if self.evaluation == Evaluation::Lazy || self.waits(id) {
-            return Some(Ok(self.value_of(id)));
+        if let Some(value) = self.pending_value(id) {
+            return Some(Ok(value));
         }
         let made = work::at_once(&self.trace, &self.table, id)?;
         Some(made.map(Value::Native))
+    }
+
+    /// Value of a result that the current call recorded, if it is not evaluated: of any on a lazy device, of one that
+    /// waits for a placeholder on an eager one.
+    #[inline(always)]
+    pub fn pending_value(&self, id: NodeId) -> Option<Value> {
+        (self.evaluation == Evaluation::Lazy || self.waits(id)).then(|| self.value_of(id))
     }
 
     /// Value of the result of a call, and its shape, if an equal call has recorded one operation on small arrays of the
@@ -81,19 +88,6 @@ impl DeviceState {
             let ty = |id: NodeId| (trace.node(id).dtype, trace.node(id).shape);
             self.known.insert(key, operands.map(ty), node.op, ty(id), trace.words(node));
         }
-    }
-
-    /// Values of several results that the current call recorded. None if all of them have to be evaluated. If some wait
-    /// for a placeholder, the others are evaluated here: the ids would not stay valid without the lock.
-    pub fn values_now(&mut self, ids: &[NodeId]) -> Result<Option<Values>> {
-        if self.evaluation == Evaluation::Eager && !ids.iter().any(|&id| self.waits(id)) {
-            return Ok(None);
-        }
-        let value = |&id| match self.value_now(id) {
-            Some(value) => value,
-            None => self.take_work(&[id])().map(|mut made| made.remove(0)),
-        };
-        ids.iter().map(value).collect::<Result<Values>>().map(Some)
     }
 
     /// Work that computes the values of nodes on an eager device, to be run without the lock.

@@ -7,7 +7,7 @@ use crate::types::DType;
 /// Maximum number of operands of an operation that is remembered.
 const MOST_OPERANDS: usize = 3;
 
-/// Number of entries. An operation replaces the one whose hash is the same.
+/// Number of entries. An operation replaces the one in the same slot.
 const ENTRIES: usize = 128;
 
 /// Dtype and shape of an array.

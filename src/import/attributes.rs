@@ -3,7 +3,7 @@
 use super::sizes::integers_of;
 use super::types::dtype_of;
 use crate::error;
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, limited};
 use crate::mlir::{Attribute, Dense, Dictionary, Element, Operation, Type};
 use crate::native::Array;
 use crate::types::{DType, TensorType, element_count};
@@ -134,7 +134,7 @@ impl<'m> Attributes<'m> {
 }
 
 fn unexpected(name: &str, found: &Attribute, wanted: &str) -> Error {
-    error!(InvalidArgument, "attribute {name}: {} given; want {wanted}", quoted(&format!("{found:?}")))
+    error!(InvalidArgument, "attribute {name}: {} given; want {wanted}", limited(format_args!("{found:?}")))
 }
 
 /// Returns the array of a constant. A splat has one element, of rank 0.

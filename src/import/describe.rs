@@ -2,16 +2,21 @@
 
 use super::file::Program;
 use super::functions::{argument_attributes, body_of, is_public, is_string, name_of, place, result_attributes};
-use super::program::Probe;
+use super::program::{Probe, STACK};
 use super::types::dtype_of;
-use crate::error::Result;
+use crate::error::{Result, limited};
 use crate::mlir::jax_file;
 use crate::mlir::{Attribute, Block, Dictionary, Module, Operation, Type, Value};
+use crate::stack::{MOST_DEPTH, with_stack};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
 /// Describes a program.
 pub fn describe(program: &Program) -> Result<String> {
+    with_stack(STACK, MOST_DEPTH, || described(program))
+}
+
+fn described(program: &Program) -> Result<String> {
     let module = &program.module;
     let functions = module.operations.iter().filter(|operation| &*operation.name == "func.func");
     let mut described = json!({
@@ -65,7 +70,7 @@ fn describe_value(module: &Module, value: Value, attributes: Option<&Dictionary>
             described.insert("dims".into(), shape.dims.to_vec().into());
         }
         other => {
-            described.insert("type".into(), other.to_string().into());
+            described.insert("type".into(), limited(other).into());
         }
     }
     let text = |name: &str| match attributes?.get(name) {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::mlir::jax_file::{self, Exported};
 use crate::mlir::{FREE, Module, TensorShape, bytecode, text};
 use crate::types::DType;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Memory of a program.
@@ -53,8 +54,9 @@ impl Program {
     /// Returns the parameters of the exported function that `main` does not have, with their places among all.
     pub fn unused(&self) -> Vec<(usize, TensorShape)> {
         let Some(exported) = &self.exported else { return Vec::new() };
+        let kept: FxHashSet<usize> = exported.kept.iter().copied().collect();
         let all = exported.parameters.iter().enumerate();
-        all.filter(|(i, _)| !exported.kept.contains(i)).map(|(i, value)| (i, shape(value))).collect()
+        all.filter(|(i, _)| !kept.contains(i)).map(|(i, value)| (i, shape(value))).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Facts of the functions of a module: their names, bodies and attributes.
 
 use crate::error;
-use crate::error::{Error, Result, quoted};
+use crate::error::{Error, Result, limited, quoted};
 use crate::mlir::{Attribute, Block, Dictionary, Module, Operation, Value};
 use std::sync::LazyLock;
 
@@ -88,7 +88,7 @@ pub fn is_string(attribute: Option<&Attribute>, text: &str) -> bool {
 pub fn place(operation: &Operation) -> String {
     match operation.location.name() {
         Some(name) => quoted(name),
-        None => operation.location.to_string(),
+        None => limited(&operation.location),
     }
 }
 

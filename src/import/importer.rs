@@ -10,7 +10,8 @@ use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::mlir::{Block, Dense, FREE, Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::ops::{control, creation};
-use crate::types::{Scalar, TensorType};
+use crate::stack::MOST_DEPTH;
+use crate::types::{DType, Scalar, TensorType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -32,6 +33,9 @@ pub struct Applied {
     pub captures: Vec<NodeId>,
 }
 
+/// Number of operations that may be recorded for a small module.
+const MOST_OPERATIONS: usize = 1 << 16;
+
 /// Maximum depth of calls between functions of a module.
 const MOST_CALLS: usize = 200;
 
@@ -51,6 +55,8 @@ pub struct Function {
     pub body: Arc<Body>,
     /// Values of the constants that it needs.
     pub constants: Vec<Array>,
+    /// Values of the results that follow from constants and sizes alone.
+    pub known: Vec<Option<Array>>,
 }
 
 /// State of an import.
@@ -71,6 +77,13 @@ pub struct Importer<'m> {
     calls: Vec<Arc<str>>,
     /// Whether the module has types with free sizes.
     has_free_sizes: bool,
+    /// Number of functions and regions in which the import is.
+    depth: usize,
+    /// Number of operations that may still be recorded. Functions that call functions with changing sizes can need
+    /// exponentially many.
+    left: usize,
+    /// Arrays of the constants of the module, by the addresses of their attributes.
+    arrays: FxHashMap<usize, Array>,
     /// Records an operation: the table of operations, which stands above.
     record: Record,
 }
@@ -89,6 +102,9 @@ impl<'m> Importer<'m> {
             imported: FxHashMap::default(),
             calls: Vec::new(),
             has_free_sizes: module.types.iter().any(|ty| is_free(ty)),
+            depth: 0,
+            left: MOST_OPERATIONS + 64 * module.types.len(),
+            arrays: FxHashMap::default(),
             record,
         }
     }
@@ -112,9 +128,7 @@ impl<'m> Importer<'m> {
             return Err(error!(Unimplemented, "functions call each other more than {MOST_CALLS} deep"));
         }
         self.calls.push(name.clone());
-        let outer = std::mem::take(&mut self.values);
         let made = self.recorded(function, arguments);
-        self.values = outer;
         self.calls.pop();
         let made = made.map_err(|e| if self.calls.is_empty() { e } else { e.context(format_args!("in @{name}")) })?;
         self.imported.insert(key, made.clone());
@@ -154,12 +168,17 @@ impl<'m> Importer<'m> {
         record: impl FnOnce(&mut Importer<'m>) -> Result<(Vec<NodeId>, Vec<NodeId>)>,
     ) -> Result<Function> {
         let outer = (std::mem::replace(&mut self.trace, Trace::new()), std::mem::take(&mut self.known));
+        let values = std::mem::take(&mut self.values);
         let made = record(self);
         let inner = (std::mem::replace(&mut self.trace, outer.0), std::mem::replace(&mut self.known, outer.1));
-        let ((parameters, results), (trace, known)) = (made?, inner);
+        self.values = values;
+        let ((parameters, results), (trace, mut known)) = (made?, inner);
         let leaves = known.constants_of(&trace, &results);
         let body = take_closed_body(&trace, &parameters, &leaves, &results)?;
-        Ok(Function { body, constants: leaves.iter().map(|&leaf| known.constant(leaf).clone()).collect() })
+        let constants = leaves.iter().map(|&leaf| known.constant(leaf).clone()).collect();
+        let value = |&result| if self.has_free_sizes { known.value(&trace, result) } else { None };
+        let known = results.iter().map(value).collect();
+        Ok(Function { body, constants, known })
     }
 
     /// Returns the leaf of a constant, whose value is known.
@@ -176,7 +195,7 @@ impl<'m> Importer<'m> {
     pub fn applied_function(&mut self, name: &str, types: &[TensorType]) -> Result<Applied> {
         let arguments: Vec<Argument> = types.iter().cloned().map(Argument::Value).collect();
         let function = self.named(name)?;
-        let Function { body, constants } = self.function(function, &arguments)?;
+        let Function { body, constants, .. } = self.function(function, &arguments)?;
         let captures = constants.iter().map(|array| self.constant(array)).collect();
         Ok(Applied { body, captures })
     }
@@ -189,8 +208,10 @@ impl<'m> Importer<'m> {
         let mut passed = Vec::new();
         for (i, &operand) in operands.iter().enumerate() {
             let ty = self.trace.ty(operand);
+            // Sizes, and what is selected by comparisons of them.
+            let is_whole = ty.dtype.is_integer() || ty.dtype == DType::Pred;
             let is_size = constants.get(i).is_some_and(|named| named.get("jax.global_constant").is_some())
-                || (self.has_free_sizes && ty.dtype.is_integer() && ty.elements() <= Known::MOST_ELEMENTS);
+                || (self.has_free_sizes && is_whole && ty.elements() <= Known::MOST_ELEMENTS);
             match self.known.value(&self.trace, operand).filter(|_| is_size) {
                 Some(array) => arguments.push(Argument::Constant(ty, array.bytes().to_vec())),
                 None => {
@@ -199,9 +220,12 @@ impl<'m> Importer<'m> {
                 }
             }
         }
-        let Function { body, constants } = self.function(function, &arguments)?;
+        let Function { body, constants, known } = self.function(function, &arguments)?;
         let captures: Vec<NodeId> = constants.iter().map(|array| self.constant(array)).collect();
-        control::call(&mut self.trace, &control::Applied { body: &body, captures: &captures }, &passed)
+        let made = control::call(&mut self.trace, &control::Applied { body: &body, captures: &captures }, &passed)?;
+        // Sizes that the function computes are sizes here too.
+        let value = |(made, known): (NodeId, Option<Array>)| known.map_or(made, |array| self.constant(&array));
+        Ok(made.into_iter().zip(known).map(value).collect())
     }
 }
 
@@ -242,6 +266,16 @@ impl<'m> Importer<'m> {
 
     /// Records the operations of a block; returns the nodes that it returns.
     pub fn block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
+        if self.depth >= MOST_DEPTH {
+            return Err(error!(Unimplemented, "regions and calls are nested more than {MOST_DEPTH} deep"));
+        }
+        self.depth += 1;
+        let made = self.block_within(block);
+        self.depth -= 1;
+        made
+    }
+
+    fn block_within(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
         let Some((last, operations)) = block.operations.split_last() else {
             return Err(error!(InvalidArgument, "a block without operations; want at least a return"));
         };
@@ -257,6 +291,13 @@ impl<'m> Importer<'m> {
     }
 
     fn operation(&mut self, operation: &'m Operation) -> Result<()> {
+        let Some(left) = self.left.checked_sub(1) else {
+            return Err(error!(
+                Unimplemented,
+                "the program has too many operations: its functions are imported for each list of sizes"
+            ));
+        };
+        self.left = left;
         let nodes = operation.operands.iter().map(|&value| self.node(value)).collect::<Result<Operands>>()?;
         let made = (self.record)(self, operation, &nodes)?;
         if made.len() != operation.results.len() {
@@ -274,7 +315,15 @@ impl<'m> Importer<'m> {
 impl Importer<'_> {
     /// Returns the node of a constant: a scalar in every element for a splat, otherwise a leaf.
     pub fn dense(&mut self, dense: &Dense, dims: &[i64]) -> Result<NodeId> {
-        let array = array_of(dense)?;
+        let key = std::ptr::from_ref(dense) as usize;
+        let array = match self.arrays.get(&key) {
+            Some(array) => array.clone(),
+            None => {
+                let array = array_of(dense)?;
+                self.arrays.insert(key, array.clone());
+                array
+            }
+        };
         if array.ty().dims.is_empty() {
             let scalar = Scalar::from_bytes(array.ty().dtype, array.bytes());
             return Ok(creation::constant(&mut self.trace, dims, scalar));

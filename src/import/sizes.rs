@@ -24,7 +24,7 @@ impl Known {
     /// Maximum number of elements of values that are evaluated: lists of sizes, and what they are computed from.
     pub const MOST_ELEMENTS: usize = 1024;
 
-    /// Returns the leaf of a constant: one for the same memory.
+    /// Returns the leaf of a constant: the same one for arrays that share memory and type.
     pub fn leaf(&mut self, trace: &mut Trace, array: &Array) -> NodeId {
         let address = array.address() as usize;
         if let Some(&leaf) = self.leaves.get(&address)

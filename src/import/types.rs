@@ -1,7 +1,7 @@
 //! Types of a module as types of the library.
 
 use crate::error;
-use crate::error::Result;
+use crate::error::{Result, limited};
 use crate::mlir::{Element, FREE, Module, TensorShape, Type, Value};
 use crate::types::{DType, Dims, TensorType, element_count};
 
@@ -18,7 +18,7 @@ pub fn dtype_of(element: &Element) -> Result<DType> {
 pub fn shape_of(module: &Module, value: Value) -> Result<&TensorShape> {
     match &**module.ty(value) {
         Type::Tensor(shape) => Ok(shape),
-        other => Err(error!(Unimplemented, "a value of type {other}; want tensors")),
+        other => Err(error!(Unimplemented, "a value of type {}; want tensors", limited(other))),
     }
 }
 

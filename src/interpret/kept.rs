@@ -56,7 +56,7 @@ impl Whole {
 const MOST_WORDS: usize = 512;
 const MOST_STEPS: usize = 256;
 
-/// A place for one program, of all those whose hashes share the place.
+/// A slot; programs whose hashes map to it replace each other.
 struct Slot {
     /// Hash of the program that was looked up last.
     last: u64,

@@ -3,7 +3,7 @@
 
 use super::Element;
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shortened};
 use crate::types::DType;
 use std::cell::Cell;
 use std::ops::Range;
@@ -63,26 +63,30 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Returns the places of the leaves as Python writes them: `[0]['w'][1]`.
+    /// Returns the places of the leaves as Python writes them: `[0]['w'][1]`. Long names are shortened, and there are at
+    /// most 16 MB of text: the places of further leaves are empty.
     pub fn paths(&self) -> Vec<String> {
-        fn visit(tree: &Tree, at: &str, found: &mut Vec<String>) {
+        fn visit(tree: &Tree, at: &str, left: &mut usize, found: &mut Vec<String>) {
+            let at = if at.len() <= *left { at } else { "" };
+            *left -= at.len();
             match tree {
                 Tree::Leaf => found.push(at.to_string()),
                 Tree::None => {}
                 Tree::Tuple(children) | Tree::List(children) => {
-                    children.iter().enumerate().for_each(|(i, child)| visit(child, &format!("{at}[{i}]"), found));
+                    children.iter().enumerate().for_each(|(i, child)| visit(child, &format!("{at}[{i}]"), left, found));
                 }
-                Tree::Dict(children) => {
-                    children.iter().for_each(|(name, child)| visit(child, &format!("{at}['{name}']"), found));
-                }
-                Tree::Custom(name, _, children) => {
-                    let place = |i| format!("{at}.{name}[{i}]");
-                    children.iter().enumerate().for_each(|(i, child)| visit(child, &place(i), found));
-                }
+                Tree::Dict(children) => children.iter().for_each(|(name, child)| {
+                    let name = shortened(name, 100);
+                    visit(child, &format!("{at}['{name}']"), left, found);
+                }),
+                Tree::Custom(name, _, children) => children.iter().enumerate().for_each(|(i, child)| {
+                    let name = shortened(name, 100);
+                    visit(child, &format!("{at}.{name}[{i}]"), left, found);
+                }),
             }
         }
-        let mut found = Vec::new();
-        visit(self, "", &mut found);
+        let (mut found, mut left) = (Vec::new(), 16 << 20);
+        visit(self, "", &mut left, &mut found);
         found
     }
 }

@@ -98,18 +98,37 @@ pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>>
     check_ranks(&state, ids)?;
     let mut tensors = Unfinished(with_room(ids.len(), "the handles of results")?);
     probe(ids.len() * size_of::<Value>(), "the values of results")?;
-    let (mut state, values) = match state.values_now(ids)? {
-        Some(values) => (state, values),
-        None => evaluated(state, ids)?,
-    };
-    let made = values.into_iter().try_for_each(|value| {
+    // Results that wait become tensors first, which keeps their nodes while the others are evaluated without the lock.
+    let mut waiting = Vec::new();
+    let mut others = Vec::new();
+    for (i, &id) in ids.iter().enumerate() {
+        match state.pending_value(id) {
+            Some(value) => waiting.push((i, value)),
+            None => others.push(i),
+        }
+    }
+    let mut order: Vec<usize> = waiting.iter().map(|(i, _)| *i).collect();
+    let mut made = waiting.into_iter().try_for_each(|(_, value)| {
         tensors.0.push(state.new_tensor_of(value)?);
         Ok(())
     });
+    if made.is_ok() && !others.is_empty() {
+        let evaluable: Vec<NodeId> = others.iter().map(|&i| ids[i]).collect();
+        let (unlocked, values) = evaluated(state, &evaluable)?;
+        state = unlocked;
+        made = values.into_iter().try_for_each(|value| {
+            tensors.0.push(state.new_tensor_of(value)?);
+            Ok(())
+        });
+    }
     state.end_call();
     // Dropping unfinished tensors takes the lock itself.
     drop(state);
-    made.map(|()| std::mem::take(&mut tensors.0))
+    made?;
+    order.extend(others);
+    let mut handles = vec![TensorHandle(0); ids.len()];
+    order.into_iter().zip(std::mem::take(&mut tensors.0)).for_each(|(i, handle)| handles[i] = handle);
+    Ok(handles)
 }
 
 /// Evaluates nodes on cpu, with nothing locked meanwhile.

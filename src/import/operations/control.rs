@@ -2,10 +2,11 @@
 
 use super::super::regions::block;
 use super::{Call, Results, applied};
+use crate::error;
 use crate::error::Result;
 use crate::mlir::Block;
 use crate::ops;
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 
 /// `func.call`.
 pub fn call(call: Call) -> Result<Results> {
@@ -30,6 +31,9 @@ pub fn optimization_barrier(mut call: Call) -> Result<Results> {
 /// `stablehlo.if`.
 pub fn branch(call: Call) -> Result<Results> {
     let [pred] = call.exactly()?;
+    if call.ty(pred) != TensorType::new(DType::Pred, &[]) {
+        return Err(error!(InvalidArgument, "its condition is {}; want pred[]", call.ty(pred)));
+    }
     let blocks = [block(call.operation, 0)?, block(call.operation, 1)?];
     if let Some(known) = call.importer.known.value(&call.importer.trace, pred) {
         let taken = blocks[usize::from(known.bytes() == [0])];
@@ -43,7 +47,10 @@ pub fn branch(call: Call) -> Result<Results> {
 /// `stablehlo.case`. If the index is known, the other branches are not looked at: they may be for other platforms.
 pub fn case(call: Call) -> Result<Results> {
     let [index] = call.exactly()?;
-    let count = call.operation.regions.len();
+    let (ty, count) = (call.ty(index), call.operation.regions.len());
+    if !ty.dtype.is_integer() || !ty.dims.is_empty() {
+        return Err(error!(InvalidArgument, "its index is {ty}; want an integer scalar"));
+    }
     if let Some(known) = call.importer.known.value(&call.importer.trace, index) {
         let number = super::super::sizes::integers_of(&known)?[0];
         let taken = usize::try_from(number).unwrap_or(count).min(count.saturating_sub(1));

@@ -27,7 +27,7 @@ pub fn gather(call: Call) -> Result<Results> {
     gather_of(call, &sizes)
 }
 
-/// Records a gather of slices of these sizes. The operands after the indices were read before.
+/// Records a gather of slices of these sizes. Operands after the indices (slice sizes) are ignored here.
 pub fn gather_of(mut call: Call, sizes: &[i64]) -> Result<Results> {
     let ([x, indices], _) = call.at_least()?;
     let list = |name: &str| Ok::<_, crate::error::Error>(call.attributes.optional_integers(name)?.unwrap_or_default());

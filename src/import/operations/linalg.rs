@@ -51,8 +51,8 @@ pub fn dot(mut call: Call) -> Result<Results> {
     })?))
 }
 
-/// Records a product whose result has the stated dtype. `record` takes the dtype in which it is computed, unless that
-/// is the operands' own.
+/// Records a product whose result has the stated dtype. `record` takes the dtype of its result; None: the operands'
+/// common one.
 pub fn product(
     trace: &mut Trace,
     operands: [NodeId; 2],
@@ -73,9 +73,27 @@ pub fn product(
         let made = record(trace, wide, None)?;
         return Ok(ops::elementwise::convert(trace, made, stated));
     }
+    if let Some(wide) = holding_both(own, stated) {
+        let wide = operands.map(|operand| ops::elementwise::convert(trace, operand, wide));
+        let made = record(trace, wide, None)?;
+        return Ok(ops::elementwise::convert(trace, made, stated));
+    }
     let widened = Some(stated).filter(|_| own.promote(stated).ok() == Some(stated));
     let made = record(trace, operands, widened)?;
     Ok(ops::elementwise::convert(trace, made, stated))
+}
+
+/// Returns the dtype in which a product is computed whose stated dtype is not one that its operands are promoted to, but
+/// has values that theirs lacks. None if the operands' dtype will do.
+fn holding_both(own: DType, stated: DType) -> Option<DType> {
+    let is_narrow = |dtype: DType| dtype.is_float8() || matches!(dtype, DType::F16 | DType::BF16);
+    let is_promoted = own.promote(stated).is_ok_and(|common| common == stated || common == own);
+    match () {
+        () if own == stated || is_promoted => None,
+        () if is_narrow(own) && is_narrow(stated) => Some(DType::F32),
+        () if own.is_float8() || stated.size_bytes() >= own.size_bytes() => Some(stated),
+        () => None,
+    }
 }
 
 /// `stablehlo.einsum`, `stablehlo.unary_einsum`.

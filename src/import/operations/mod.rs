@@ -21,7 +21,7 @@ mod sorting;
 mod tests;
 
 use super::attributes::Attributes;
-use super::importer::{Applied, Importer, Results};
+use super::importer::{Applied, Importer, Operands, Results};
 use super::regions::block;
 use crate::error;
 use crate::error::Result;
@@ -68,13 +68,24 @@ impl<'i, 'm> Call<'i, 'm> {
         }
     }
 
-    /// The halves of its operands, which there are `n` of each: arrays and their initial values.
-    pub fn halves(&self) -> Result<(&'i [NodeId], &'i [NodeId])> {
+    /// Its operands, arrays and as many initial values, in the dtypes of the arguments of its region, which may be
+    /// wider.
+    pub fn reduced(&mut self) -> Result<Operands> {
         let count = self.operands.len();
         if count == 0 || !count.is_multiple_of(2) {
             return Err(error!(InvalidArgument, "{count} operands; want as many arrays as initial values"));
         }
-        Ok(self.operands.split_at(count / 2))
+        let arguments = &block(self.operation, 0)?.arguments;
+        let mut operands = Operands::from_slice(self.operands);
+        for (i, &argument) in arguments.iter().enumerate().take(count / 2) {
+            let wide = super::types::dtype_of(&self.importer.shape(argument)?.element)?;
+            for operand in [i, i + count / 2] {
+                if self.ty(operands[operand]).dtype.promote(wide).is_ok_and(|common| common == wide) {
+                    operands[operand] = ops::elementwise::convert(self.trace(), operands[operand], wide);
+                }
+            }
+        }
+        Ok(operands)
     }
 
     /// The type of values; an error unless all have one type.

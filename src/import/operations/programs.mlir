@@ -387,3 +387,42 @@ func.func @one_device() -> (tensor<2xf32>, tensor<2xf32>, tensor<ui32>, tensor<u
   %zero = stablehlo.constant dense<0> : tensor<ui32>
   return %sum, %x, %id, %zero : tensor<2xf32>, tensor<2xf32>, tensor<ui32>, tensor<ui32>
 }
+
+func.func @products_are_as_wide_as_their_stated_type() -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<ui32>, tensor<ui32>, tensor<bf16>, tensor<bf16>) {
+  %a = stablehlo.constant dense<1.0> : tensor<17xf8E4M3FN>
+  %r = stablehlo.dot_general %a, %a, contracting_dims = [0] x [0] : (tensor<17xf8E4M3FN>, tensor<17xf8E4M3FN>) -> tensor<f32>
+  %seventeen = stablehlo.constant dense<17.0> : tensor<f32>
+  %large = stablehlo.constant dense<256.0> : tensor<2xf8E4M3FN>
+  %s = stablehlo.dot_general %large, %large, contracting_dims = [0] x [0] : (tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) -> tensor<f32>
+  %s_wanted = stablehlo.constant dense<131072.0> : tensor<f32>
+  %b = stablehlo.constant dense<100> : tensor<3xi8>
+  %t = stablehlo.dot_general %b, %b, contracting_dims = [0] x [0] : (tensor<3xi8>, tensor<3xi8>) -> tensor<ui32>
+  %t_wanted = stablehlo.constant dense<30000> : tensor<ui32>
+  %h = stablehlo.constant dense<256.0> : tensor<2xf16>
+  %u = stablehlo.dot_general %h, %h, contracting_dims = [0] x [0] : (tensor<2xf16>, tensor<2xf16>) -> tensor<bf16>
+  %u_wanted = stablehlo.constant dense<131072.0> : tensor<bf16>
+  return %r, %seventeen, %s, %s_wanted, %t, %t_wanted, %u, %u_wanted : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<ui32>, tensor<ui32>, tensor<bf16>, tensor<bf16>
+}
+
+func.func @reductions_in_a_wider_type() -> (tensor<f32>, tensor<f32>) {
+  %x = stablehlo.constant dense<1.0> : tensor<300xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %r = "stablehlo.reduce"(%x, %zero) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %sum = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %sum : tensor<f32>
+  }) : (tensor<300xbf16>, tensor<bf16>) -> tensor<f32>
+  %wanted = stablehlo.constant dense<300.0> : tensor<f32>
+  return %r, %wanted : tensor<f32>, tensor<f32>
+}
+
+func.func @sorts_of_the_last_axis() -> (tensor<1x3xi32>, tensor<1x3xi32>) {
+  %x = stablehlo.constant dense<[[3, 1, 2]]> : tensor<1x3xi32>
+  %sorted = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %less = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) : (tensor<1x3xi32>) -> tensor<1x3xi32>
+  %wanted = stablehlo.constant dense<[[1, 2, 3]]> : tensor<1x3xi32>
+  return %sorted, %wanted : tensor<1x3xi32>, tensor<1x3xi32>
+}

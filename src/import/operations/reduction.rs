@@ -14,9 +14,10 @@ use crate::types::{DType, Scalar, TensorType, element_count};
 
 /// `stablehlo.reduce` of one or several arrays.
 pub fn reduce(mut call: Call) -> Result<Results> {
-    let (arrays, inits) = call.halves()?;
+    let operands = call.reduced()?;
+    let (arrays, inits) = operands.split_at(operands.len() / 2);
     let axes = call.attributes.integers("dimensions")?;
-    let region = call.scalar_region(0, call.operands)?;
+    let region = call.scalar_region(0, &operands)?;
     let op = operation(&region.body).and_then(|op| reduction(op, call.ty(arrays[0]).dtype));
     if let (Some(op), [x], [init]) = (op, arrays, inits) {
         return reduce_by(call, op, *x, *init, &axes);
@@ -83,9 +84,10 @@ fn windows_padded(call: &Call, rank: usize, padding: &[i64]) -> Result<Vec<Windo
 
 /// `stablehlo.reduce_window` of one or several arrays.
 pub fn reduce_window(mut call: Call) -> Result<Results> {
-    let (arrays, inits) = call.halves()?;
+    let operands = call.reduced()?;
+    let (arrays, inits) = operands.split_at(operands.len() / 2);
     let windows = windows(&call, call.ty(arrays[0]).dims.len())?;
-    let region = reducer(call.scalar_region(0, call.operands)?)?;
+    let region = reducer(call.scalar_region(0, &operands)?)?;
     if windows.is_empty() {
         return each(call.importer, &region, &[inits, arrays].concat()).map(Results::from_vec);
     }

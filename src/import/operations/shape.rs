@@ -49,7 +49,10 @@ pub fn broadcast_along(trace: &mut Trace, x: NodeId, axes: &[i64], dims: &[i64])
         && (1..axes.len()).all(|i| !axes[..i].contains(&axes[i]));
     if !fits {
         let wanted = TensorType::new(ty.dtype, dims);
-        return Err(error!(InvalidArgument, "broadcast_dimensions: {axes:?} given; they do not fit {ty} and {wanted}"));
+        return Err(error!(
+            InvalidArgument,
+            "broadcast_dimensions: {axes:?} given; they do not map the axes of {ty} to {wanted}"
+        ));
     }
     if trace.node(x).op == Op::Full {
         return spread(trace, x, dims);

@@ -12,7 +12,7 @@ use crate::types::TensorType;
 /// `stablehlo.sort` of one or several arrays.
 pub fn sort(mut call: Call) -> Result<Results> {
     let arrays = call.operands;
-    let axis = call.attributes.integer("dimension")?;
+    let axis = if call.attributes.get("dimension").is_some() { call.attributes.integer("dimension")? } else { -1 };
     let stable = call.attributes.bool("is_stable", false)?;
     let twice: Vec<NodeId> = arrays.iter().flat_map(|&array| [array; 2]).collect();
     let order = comparator(call.scalar_region(0, &twice)?)?;

@@ -126,3 +126,91 @@ fn a_false_assertion_on_shapes_fails_with_its_message() {
     assert_eq!(e.code, Code::InvalidArgument);
     assert!(e.message.ends_with("a is 3, b is 4, 5"), "{e}");
 }
+
+#[test]
+fn sizes_that_a_function_computes_are_evaluated() {
+    let module = text::read(
+        "func.func private @half(%n: tensor<i32>) -> tensor<i32> {
+           %c = stablehlo.constant dense<2> : tensor<i32>
+           %r = stablehlo.divide %n, %c : tensor<i32>
+           return %r : tensor<i32>
+         }
+         func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+           %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+           %h = func.call @half(%n) : (tensor<i32>) -> tensor<i32>
+           %s = stablehlo.reshape %h : (tensor<i32>) -> tensor<1xi32>
+           %r = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+           return %r : tensor<?xf32>
+         }",
+    )
+    .unwrap();
+    let shapes = Some(vec![[9].as_slice().into()]);
+    let imported = import(&module, &Wanted { shapes, ..Wanted::default() }).unwrap();
+    assert_eq!(imported.body.results()[0].to_string(), "f32[4]");
+    let operations: Vec<Op> = imported.body.decode().0.iter().map(|value| value.op).collect();
+    assert!(!operations.contains(&Op::Call), "{operations:?}");
+}
+
+#[test]
+fn a_function_for_exponentially_many_sizes_is_refused() {
+    let mut program =
+        String::from("func.func private @f0(%n: tensor<i32>) -> tensor<i32> { return %n : tensor<i32> }\n");
+    for level in 1..60 {
+        program += &format!(
+            "func.func private @f{level}(%n: tensor<i32> {{jax.global_constant = \"n\"}}) -> tensor<i32> {{
+               %c = stablehlo.constant dense<1> : tensor<i32>
+               %d = stablehlo.add %n, %n : tensor<i32>
+               %e = stablehlo.add %d, %c : tensor<i32>
+               %x = func.call @f{0}(%d) : (tensor<i32>) -> tensor<i32>
+               %y = func.call @f{0}(%e) : (tensor<i32>) -> tensor<i32>
+               return %x : tensor<i32>
+             }}\n",
+            level - 1
+        );
+    }
+    program += "func.func @main() -> tensor<i32> { %n = stablehlo.constant dense<1> : tensor<i32>
+        %r = func.call @f40(%n) : (tensor<i32>) -> tensor<i32> return %r : tensor<i32> }";
+    let e = run(&text::read(&program).unwrap(), "main").unwrap_err();
+    assert_eq!(e.code, Code::Unimplemented, "{e}");
+    assert!(e.message.contains("too many operations"), "{e}");
+}
+
+#[test]
+fn conditions_and_indices_of_wrong_types_are_refused() {
+    for (operation, message) in [
+        ("%i = stablehlo.constant dense<> : tensor<0xi32>", "its index is s32[0]"),
+        ("%i = stablehlo.constant dense<1.0> : tensor<f32>", "its index is f32[]"),
+    ] {
+        let e = refused(&format!("{operation}\n\"stablehlo.case\"(%i) ({{ stablehlo.return }}) : ({}) -> ()", {
+            operation.rsplit(": ").next().unwrap()
+        }));
+        assert!(e.code == Code::InvalidArgument && e.message.contains(message), "{e}");
+    }
+}
+
+#[test]
+fn a_description_looks_into_loops_without_operands() {
+    let chain: String = (0..30).map(|i| format!("%v{} = stablehlo.add %v{i}, %v{i} : tensor<i32>\n", i + 1)).collect();
+    let program = format!(
+        "func.func @main() {{
+           \"stablehlo.while\"() ({{
+             %t = stablehlo.constant dense<true> : tensor<i1>
+             stablehlo.return %t : tensor<i1>
+           }}, {{
+             %v0 = stablehlo.constant dense<1> : tensor<i32>
+             {chain}
+             \"stablehlo.while\"() ({{
+               %u = stablehlo.constant dense<true> : tensor<i1>
+               stablehlo.return %u : tensor<i1>
+             }}, {{
+               %y = stablehlo.add %v30, %v30 : tensor<i32>
+               stablehlo.return
+             }}) : () -> ()
+             stablehlo.return
+           }}) : () -> ()
+           return
+         }}"
+    );
+    let program = crate::import::read(std::sync::Arc::new(program.into_bytes())).unwrap();
+    assert!(crate::import::describe(&program).unwrap().contains("\"unsupported\":[]"));
+}
