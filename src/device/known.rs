@@ -36,7 +36,7 @@ pub enum Function {
 }
 
 impl CallKey {
-    /// Key of a call of this function with a number: that of the operation, and what else the function is given.
+    /// Key of a call of this function; `number` holds the number of the operation and the other arguments.
     #[inline]
     pub fn new(function: Function, number: u32) -> CallKey {
         CallKey((function as u64) << 32 | u64::from(number))

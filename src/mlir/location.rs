@@ -20,7 +20,7 @@ pub enum Location {
     },
     /// A name, and where that is.
     Name(Arc<str>, Arc<Location>),
-    /// The location of a called function, and that of the call.
+    /// The location of a called function, and the location of the call.
     Call(Arc<Location>, Arc<Location>),
     /// Several locations.
     Fused(Arc<[Location]>),

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
 use crate::ops;
 use crate::ops::control::bodies;
-
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 use std::sync::Arc;
 

@@ -98,8 +98,8 @@ impl<'a> Cursor<'a> {
         Ok((word >> 1, word & 1 == 1))
     }
 
-    /// Reads the number of things that follow. Each has at least one byte, so that a number above that of the bytes is
-    /// an error; memory may be reserved for the things.
+    /// Reads the number of items that follow. An item takes at least one byte, so a number larger than that of the
+    /// remaining bytes is an error, and callers may reserve memory for that many.
     pub fn count(&mut self) -> Result<usize> {
         let count = self.varint()?;
         self.check_count(count)

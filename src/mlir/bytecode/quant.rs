@@ -37,7 +37,7 @@ pub fn uniform_by_axis(reader: &mut Reader) -> Result<Type> {
     reader.other_type(format!("!quant.uniform<{storage}:{expressed}:{axis}, {{{pairs}}}>"))
 }
 
-/// Writes the type of quantized values, with their range if it is not that of the type.
+/// Writes the type of quantized values, with their range if it differs from the range of the storage type.
 fn storage_text(flags: u64, storage: &Element, low: i64, high: i64) -> Arc<str> {
     let signed = flags & 1 == 1;
     let text = storage.to_string();
