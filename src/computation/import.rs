@@ -36,7 +36,7 @@ pub fn describe_file(path: &Path) -> Result<String> {
 /// Imports a program. `device` is where its constants are kept: cpu.
 pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result<Computation> {
     let program = import::read(memory)?;
-    // What a file says of its parameters is of `main`.
+    // A file of jax.export describes the parameters of `main`, not those of its other functions.
     let is_main = wanted.function.as_deref().is_none_or(|name| name == "main");
     let unused = if is_main { program.unused() } else { Vec::new() };
     let wanted = Wanted { platform: program.platform(), unused, ..wanted };

@@ -129,28 +129,19 @@ impl Computation {
     pub(super) fn with_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
         let captures = Tensors::retained(&self.captures.0)?;
-        Ok(Computation {
-            device: self.device,
-            body,
-            captures,
-            home: self.home,
-            owns_captures: self.owns_captures,
-            brought: Mutex::default(),
-        })
+        Ok(self.with(body, captures))
     }
 
     /// Creates a computation with another body, which has no captures.
     pub(super) fn with_closed_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
-        let captures = Tensors(Vec::new());
-        Ok(Computation {
-            device: self.device,
-            body,
-            captures,
-            home: self.home,
-            owns_captures: self.owns_captures,
-            brought: Mutex::default(),
-        })
+        Ok(self.with(body, Tensors(Vec::new())))
+    }
+
+    /// Creates a computation of the same place with another body and other captures.
+    fn with(&self, body: Arc<Body>, captures: Tensors) -> Computation {
+        let Computation { device, home, owns_captures, .. } = *self;
+        Computation { device, body, captures, home, owns_captures, brought: Mutex::default() }
     }
 
     /// Creates a computation whose captured values are those of each of several computations, in order.

@@ -13,7 +13,7 @@ use crate::types::{DType, TensorType, element_count};
 pub struct Attributes<'m>(pub &'m Dictionary);
 
 impl<'m> Attributes<'m> {
-    /// Those of an operation.
+    /// Returns the attributes of an operation.
     pub fn of(operation: &'m Operation) -> Attributes<'m> {
         Attributes(&operation.attributes)
     }

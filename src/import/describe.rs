@@ -1,4 +1,4 @@
-//! What a program holds, as JSON, before it is imported.
+//! Describes the functions, operations and unsupported parts of a program as JSON.
 
 use super::file::Program;
 use super::functions::{argument_attributes, body_of, is_public, is_string, name_of, place, result_attributes};

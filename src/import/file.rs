@@ -15,7 +15,7 @@ pub type Memory = Arc<dyn AsRef<[u8]> + Send + Sync>;
 pub struct Program {
     /// The module.
     pub module: Module,
-    /// What the file of `jax.export` around it says, if it came from one.
+    /// Contents of the file of `jax.export` that held the module; None for any other form.
     pub exported: Option<Exported>,
 }
 

@@ -13,7 +13,7 @@ use crate::stack::{MOST_DEPTH, with_stack};
 use crate::types::{DType, Dims, TensorType};
 use std::sync::Arc;
 
-/// What is imported from a module.
+/// Options of an import: the function, and the types of its parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Name of the function; None for `main`, or for the only public function.

@@ -65,7 +65,7 @@ struct Slot {
 
 static PROGRAMS: [Mutex<Slot>; 64] = [const { Mutex::new(Slot { last: 0, kept: None }) }; 64];
 
-/// What is known of a program.
+/// Result of looking a program up in the cache.
 pub enum Known {
     /// It was not evaluated before, or long ago.
     Nothing,

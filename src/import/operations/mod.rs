@@ -39,7 +39,7 @@ pub struct Call<'i, 'm> {
     pub operation: &'m Operation,
     /// Nodes of its operands.
     pub operands: &'i [NodeId],
-    /// Its attributes.
+    /// Attributes of the operation.
     pub attributes: Attributes<'m>,
 }
 
