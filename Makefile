@@ -72,7 +72,8 @@ test:
 	$(MAKE) --jobs $(JOBS) release-library test-rust build
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
-# The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX; 500
+# The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX, more
+# trainings of the examples; 500
 # random programs and 2,700 single operations on meshes.
 test-long: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
