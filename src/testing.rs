@@ -70,6 +70,11 @@ pub mod metrics {
     pub use crate::metrics::Counter;
 }
 
+/// Modules of MLIR.
+pub mod mlir {
+    pub use crate::mlir::{Module, Version, bytecode, text};
+}
+
 /// Host arrays.
 pub mod native {
     pub use crate::native::{Array, Triangle, convert, stack};

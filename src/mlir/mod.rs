@@ -1,4 +1,4 @@
-//! Programs in MLIR: modules of the dialects in which StableHLO programs are exchanged, and their readers. What an
+//! Programs in MLIR: modules of the dialects in which StableHLO programs are exchanged, their readers and a writer. What an
 //! operation means is not known here: `import` knows it.
 
 mod attribute;

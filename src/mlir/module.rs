@@ -31,7 +31,7 @@ pub struct Module {
 }
 
 /// An operation. Operations of VHLO have the names and the attributes of StableHLO and of `func`; see `Attribute`.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Operation {
     /// Dialect and name: `stablehlo.add`, `func.func`, `func.return`, `chlo.erf`.
     pub name: Arc<str>,
@@ -48,14 +48,14 @@ pub struct Operation {
 }
 
 /// A region; without blocks if it is empty.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Region {
     /// Its blocks. Operations of StableHLO have one block in each region.
     pub blocks: Vec<Block>,
 }
 
 /// A block.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Block {
     /// Arguments.
     pub arguments: Vec<Value>,

@@ -2,9 +2,8 @@
 
 use super::bytes::Cursor;
 use super::reader::Reader;
-use super::sections::Dialect;
 use super::tables::{Reference, State, Tables};
-use super::{builtin, quant, sdy, stablehlo, text, vhlo};
+use super::{attributes, text, types};
 use crate::error::Result;
 use crate::mlir::{Attribute, Type};
 use std::sync::Arc;
@@ -62,16 +61,9 @@ fn decode_attribute(tables: &mut Tables, index: usize) -> Result<Vec<Reference>>
     let entry = &tables.attributes[index];
     let (dialect, name) = tables.file.dialects[entry.dialect];
     let mut reader = Reader::new(tables, entry.content);
-    let attribute = match dialect {
-        _ if !entry.encoded => text::attribute(&mut reader),
-        Dialect::Builtin => builtin::attribute(&mut reader),
-        Dialect::Vhlo => vhlo::attribute(&mut reader),
-        Dialect::StableHlo => stablehlo::attribute(&mut reader),
-        Dialect::Chlo => stablehlo::chlo_attribute(&mut reader),
-        Dialect::Sdy => sdy::attribute(&mut reader),
-        Dialect::Quant | Dialect::Other => {
-            Err(reader.unimplemented(format_args!("the encoding of attributes of {name:?}")))
-        }
+    let attribute = match entry.encoded {
+        true => attributes::attribute(&mut reader, dialect, name),
+        false => text::attribute(&mut reader),
     };
     let (state, missing) = reader.finish(attribute)?;
     tables.attributes[index].state = state;
@@ -83,13 +75,9 @@ fn decode_type(tables: &mut Tables, index: usize) -> Result<Vec<Reference>> {
     let entry = &tables.types[index];
     let (dialect, name) = tables.file.dialects[entry.dialect];
     let mut reader = Reader::new(tables, entry.content);
-    let ty = match dialect {
-        _ if !entry.encoded => text::ty(&mut reader),
-        Dialect::Builtin => builtin::ty(&mut reader),
-        Dialect::Vhlo => vhlo::ty(&mut reader),
-        Dialect::StableHlo => stablehlo::ty(&mut reader),
-        Dialect::Quant => quant::ty(&mut reader),
-        _ => Err(reader.unimplemented(format_args!("the encoding of types of {name:?}"))),
+    let ty = match entry.encoded {
+        true => types::ty(&mut reader, dialect, name),
+        false => text::ty(&mut reader),
     };
     let (state, missing) = reader.finish(ty.map(Arc::new))?;
     tables.types[index].state = state;

@@ -19,7 +19,7 @@ const MOST_LEVELS: usize = 100;
 const CAST: &str = "builtin.unrealized_conversion_cast";
 
 /// Bits of the byte that says what an operation has.
-mod has {
+pub mod has {
     pub const ATTRIBUTES: u8 = 1;
     pub const RESULTS: u8 = 2;
     pub const OPERANDS: u8 = 4;

@@ -2,31 +2,33 @@
 //! bytecode. What is not valid is an error that names a byte of the file; reading takes no more time and memory than a
 //! small multiple of the file's size.
 
-mod builtin;
+mod attributes;
 mod bytes;
 mod decode;
 mod dense;
+mod forms;
 mod ir;
 mod numbers;
 mod operations;
 mod quant;
 mod reader;
-mod sdy;
 mod sections;
-mod stablehlo;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod types;
 mod upgrade;
-mod vhlo;
+mod writer;
 
 use super::{Module, Version};
 use crate::error;
 use crate::error::Result;
-use sections::{Dialect, File};
+use forms::Dialect;
+use sections::File;
 use std::sync::Arc;
 use tables::Tables;
+pub use writer::write;
 
 /// Whether a file is MLIR bytecode, judged by its first bytes.
 pub fn is_bytecode(file: &[u8]) -> bool {

@@ -56,3 +56,14 @@ pub fn float(dtype: DType, bytes: &[u8]) -> f64 {
         float8 => float8::format(float8).decode(bits as u8).into(),
     }
 }
+
+/// Returns the bits of a number of floating-point type.
+pub fn float_bits(dtype: DType, value: f64) -> u64 {
+    match dtype {
+        DType::F64 => value.to_bits(),
+        DType::F32 => (value as f32).to_bits().into(),
+        DType::F16 => half::f16::from_f64(value).to_bits().into(),
+        DType::BF16 => half::bf16::from_f64(value).to_bits().into(),
+        float8 => float8::format(float8).encode(value).into(),
+    }
+}

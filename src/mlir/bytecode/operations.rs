@@ -3,6 +3,7 @@
 use super::bytes::Cursor;
 use super::upgrade;
 use crate::error::Result;
+use crate::mlir::Version;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
 
@@ -51,17 +52,36 @@ pub enum PropertyKind {
     Sizes(usize),
 }
 
-/// Layouts of properties by the names of operations.
-static OPERATIONS: LazyLock<FxHashMap<&str, Vec<Layout>>> = LazyLock::new(|| {
-    let mut operations: FxHashMap<&str, Vec<Layout>> = FxHashMap::default();
+/// An operation whose properties have an encoding that is known.
+pub struct KnownOperation {
+    /// Its dialect and name.
+    pub name: &'static str,
+    /// The oldest VHLO that has it.
+    pub since: Version,
+    /// Layouts of its properties, the newest first.
+    pub layouts: Vec<Layout>,
+}
+
+/// Operations by their names.
+static OPERATIONS: LazyLock<FxHashMap<&str, KnownOperation>> = LazyLock::new(|| {
+    let mut operations: FxHashMap<&str, KnownOperation> = FxHashMap::default();
     for line in logical_lines(include_str!("operations.txt")) {
         let colon = line.iter().position(|&word| word == ":").expect("a line has a colon");
-        for &name in &line[..colon] {
-            operations.entry(name).or_default().push(line[colon + 1..].iter().map(|word| property(word)).collect());
+        for &word in &line[..colon] {
+            let (name, since) = word.split_once('@').unwrap_or((word, "0.9"));
+            let (major, minor) = since.split_once('.').expect("a version");
+            let since = Version(major.parse().expect("a number"), minor.parse().expect("a number"), 0);
+            let known = operations.entry(name).or_insert(KnownOperation { name, since, layouts: Vec::new() });
+            known.layouts.push(line[colon + 1..].iter().map(|word| property(word)).collect());
         }
     }
     operations
 });
+
+/// Looks up an operation by its dialect and name.
+pub fn known(name: &str) -> Option<&'static KnownOperation> {
+    OPERATIONS.get(name)
+}
 
 /// Splits the table of operations into its lines, and those into words.
 fn logical_lines(text: &'static str) -> Vec<Vec<&'static str>> {
@@ -88,7 +108,7 @@ fn property(word: &str) -> Property {
 /// Looks up an operation. UNIMPLEMENTED for one of VHLO that is newer than the library.
 pub fn name(place: Cursor, dialect: &str, name: &str, registered: bool) -> Result<OperationName> {
     let original: Arc<str> = if name.is_empty() { dialect.into() } else { format!("{dialect}.{name}").into() };
-    let layouts = OPERATIONS.get(&*original).map(Vec::as_slice);
+    let layouts = known(&original).map(|known| &*known.layouts);
     let name = match dialect {
         "vhlo" if layouts.is_none() => return Err(upgrade::unknown(place, &original)),
         "vhlo" => upgrade::name(&original),

@@ -2,6 +2,7 @@
 //! properties.
 
 use super::bytes::Cursor;
+use super::forms::Dialect;
 use super::operations::{self, OperationName};
 use crate::error::Result;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ const MOST_BYTES_OF_A_NAME: usize = 256;
 const MOST_NAMES: usize = 4096;
 
 /// Version of the format from which dialects have versions.
-const DIALECT_VERSIONS: u64 = 1;
+pub const DIALECT_VERSIONS: u64 = 1;
 /// Version from which isolated regions are sections.
 pub const REGION_SECTIONS: u64 = 2;
 /// Version from which values may have an order of their uses.
@@ -25,10 +26,10 @@ pub const USE_ORDERS: u64 = 3;
 /// Version from which arguments of blocks may have no location, and the number of names of operations is stored.
 pub const ARGUMENT_LOCATIONS: u64 = 4;
 /// Version from which properties have an encoding of their own.
-const PROPERTIES: u64 = 5;
+pub const PROPERTIES: u64 = 5;
 
 /// Identifiers of sections.
-mod id {
+pub mod id {
     pub const STRINGS: usize = 0;
     pub const DIALECTS: usize = 1;
     pub const ATTRIBUTES: usize = 2;
@@ -65,18 +66,6 @@ pub struct File<'a> {
     pub attribute_offsets: Cursor<'a>,
     /// Operations.
     pub operations: Cursor<'a>,
-}
-
-/// A dialect, as far as its types and attributes have an encoding that is read.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Dialect {
-    Builtin,
-    Vhlo,
-    StableHlo,
-    Chlo,
-    Quant,
-    Sdy,
-    Other,
 }
 
 /// Reads the header of a section. Returns its identifier and content.
@@ -151,20 +140,6 @@ impl<'a> File<'a> {
             operations: required(id::OPERATIONS)?,
             strings,
         })
-    }
-}
-
-impl Dialect {
-    fn of(name: &str) -> Dialect {
-        match name {
-            "builtin" => Dialect::Builtin,
-            "vhlo" => Dialect::Vhlo,
-            "stablehlo" => Dialect::StableHlo,
-            "chlo" => Dialect::Chlo,
-            "quant" => Dialect::Quant,
-            "sdy" => Dialect::Sdy,
-            _ => Dialect::Other,
-        }
     }
 }
 

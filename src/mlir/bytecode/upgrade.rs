@@ -3,6 +3,7 @@
 //! the older version implies.
 
 use super::bytes::Cursor;
+use super::forms::keywords;
 use crate::error::Error;
 use crate::mlir::{Attribute, Type, Version};
 use std::sync::Arc;
@@ -91,15 +92,6 @@ fn symbol(value: &Attribute, text: &dyn Fn(&Arc<[u8]>) -> Arc<str>) -> Attribute
     }
 }
 
-/// Values of `api_version` of a custom call, which is an integer in StableHLO.
-pub const API_VERSIONS: [&str; 5] = [
-    "API_VERSION_UNSPECIFIED",
-    "API_VERSION_ORIGINAL",
-    "API_VERSION_STATUS_RETURNING",
-    "API_VERSION_STATUS_RETURNING_UNIFIED",
-    "API_VERSION_TYPED_FFI",
-];
-
 /// Brings the attributes of an operation of StableHLO into their form: the fields of dimension numbers, channel handles
 /// and algorithms are attributes.
 fn of_stablehlo(attributes: &mut Vec<(Arc<str>, Attribute)>) {
@@ -107,7 +99,7 @@ fn of_stablehlo(attributes: &mut Vec<(Arc<str>, Attribute)>) {
         match &value {
             Attribute::Record(record) if is_group(&name) => attributes.extend(record.fields.0.iter().cloned()),
             Attribute::Integer(version, _) if &*name == "api_version" => {
-                let keyword = usize::try_from(*version).ok().and_then(|version| API_VERSIONS.get(version));
+                let keyword = usize::try_from(*version).ok().and_then(|version| keywords::API_VERSION.get(version));
                 attributes.push((name, keyword.map_or(value, |&keyword| Attribute::Enum(keyword.into()))));
             }
             _ => attributes.push((name, value)),

@@ -25,10 +25,11 @@ mod types;
 #[cfg(test)]
 mod tests;
 
-use super::{Attribute, Module};
+use super::{Attribute, Module, Type};
 use crate::error::Result;
 use lexer::Token;
 use parser::Parser;
+use std::sync::Arc;
 
 /// Reads a module. An error names its line and its column.
 pub fn read(text: &str) -> Result<Module> {
@@ -55,6 +56,16 @@ pub fn read(text: &str) -> Result<Module> {
         }
     }
     Ok(module)
+}
+
+/// Reads a type.
+pub fn ty(text: &str) -> Result<Arc<Type>> {
+    let mut parser = Parser::new(text)?;
+    let ty = parser.ty()?;
+    match parser.token {
+        Token::End => Ok(ty),
+        _ => Err(parser.expected("the end of the type")),
+    }
 }
 
 /// Reads an attribute.
