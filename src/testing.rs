@@ -72,7 +72,7 @@ pub mod metrics {
 
 /// Modules of MLIR.
 pub mod mlir {
-    pub use crate::mlir::{Module, Version, bytecode, text};
+    pub use crate::mlir::{Module, Version, bytecode, jax_file, text};
 }
 
 /// Host arrays.

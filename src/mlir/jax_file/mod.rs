@@ -1,5 +1,10 @@
-//! Reader of the files that `jax.export` writes (`Exported.serialize`): flatbuffers of JAX's schema `serialization.fbs`
+//! Reader and writer of the files that `jax.export` writes (`Exported.serialize`): flatbuffers of JAX's schema `serialization.fbs`
 //! around a portable artifact. Offsets are checked, so that no file makes it read outside of the bytes.
+
+mod flat;
+#[cfg(test)]
+mod tests;
+mod write;
 
 use super::Element;
 use crate::error;
@@ -8,9 +13,10 @@ use crate::types::DType;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
+pub use write::write;
 
 /// An exported function.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Exported {
     /// Name of the function.
     pub name: String,
@@ -32,6 +38,67 @@ pub struct Exported {
     pub result_tree: Tree,
     /// The portable artifact.
     pub artifact: Part,
+    /// Whether `main` has parameters of its own before those of the function: its platform index, free sizes.
+    pub uses_global_constants: bool,
+    /// The function that JAX calls to differentiate this one: of its parameters and the cotangents of its results.
+    /// Returns the cotangents of the parameters.
+    pub vjp: Option<Box<Exported>>,
+}
+
+/// Numbers of the fields of an exported function.
+mod slot {
+    pub const SCHEMA: usize = 0;
+    pub const NAME: usize = 1;
+    pub const PARAMETER_TREE: usize = 2;
+    pub const PARAMETERS: usize = 3;
+    pub const RESULT_TREE: usize = 4;
+    pub const RESULTS: usize = 5;
+    pub const DEVICES_OF_16_BITS: usize = 6;
+    pub const PARAMETER_SHARDINGS: usize = 7;
+    pub const RESULT_SHARDINGS: usize = 8;
+    pub const PLATFORMS: usize = 9;
+    pub const ARTIFACT: usize = 13;
+    pub const CALLING_CONVENTION: usize = 14;
+    pub const KEPT: usize = 15;
+    pub const USES_GLOBAL_CONSTANTS: usize = 16;
+    pub const VJP: usize = 17;
+    pub const DEVICES: usize = 18;
+    /// All parameters and results, to which indices refer.
+    pub const VALUES: usize = 19;
+    pub const PARAMETER_INDICES: usize = 22;
+    pub const RESULT_INDICES: usize = 23;
+    pub const PARAMETER_SHARDING_INDICES: usize = 24;
+    pub const RESULT_SHARDING_INDICES: usize = 25;
+}
+
+/// JAX's version of the conventions of functions that are written.
+const CALLING_CONVENTION: u16 = 10;
+
+impl Exported {
+    /// Describes a function of positional parameters with a tuple of results, for one device.
+    pub fn new(
+        name: &str,
+        platforms: &[&str],
+        parameters: Vec<Value>,
+        results: Vec<Value>,
+        artifact: Part,
+    ) -> Exported {
+        let leaves = |count: usize| Tree::Tuple(vec![Tree::Leaf; count]);
+        Exported {
+            name: name.into(),
+            calling_convention: CALLING_CONVENTION,
+            platforms: platforms.iter().map(|platform| (*platform).into()).collect(),
+            devices: 1,
+            kept: (0..parameters.len()).collect(),
+            parameter_tree: Tree::Tuple(vec![leaves(parameters.len()), Tree::Dict(Vec::new())]),
+            result_tree: leaves(results.len()),
+            parameters,
+            results,
+            artifact,
+            uses_global_constants: false,
+            vjp: None,
+        }
+    }
 }
 
 /// A parameter or result.
@@ -43,6 +110,18 @@ pub struct Value {
     pub dtype: &'static str,
     /// Sizes: numbers, or expressions of symbols such as `2*b`.
     pub dims: Vec<String>,
+}
+
+impl Value {
+    /// Describes a value. None is JAX's float0, the element type of derivatives by integers.
+    pub fn new(dtype: Option<DType>, dims: &[i64]) -> Value {
+        let known = DTYPES.iter().find(|(name, known)| *known == dtype && (dtype.is_some() || *name == "float0"));
+        Value {
+            element: dtype.map(Element::DType),
+            dtype: known.expect("JAX has all dtypes").0,
+            dims: dims.iter().map(i64::to_string).collect(),
+        }
+    }
 }
 
 /// Structure of arguments.
@@ -98,6 +177,19 @@ pub struct Part {
     range: Range<usize>,
 }
 
+impl Part {
+    /// Returns all of these bytes.
+    pub fn new(bytes: Vec<u8>) -> Part {
+        Part { range: 0..bytes.len(), owner: Arc::new(bytes) }
+    }
+}
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Part) -> bool {
+        self.as_ref() == other.as_ref()
+    }
+}
+
 impl AsRef<[u8]> for Part {
     fn as_ref(&self) -> &[u8] {
         &(*self.owner).as_ref()[self.range.clone()]
@@ -112,6 +204,8 @@ impl std::fmt::Debug for Part {
 
 /// Most levels of a structure of arguments.
 const MOST_LEVELS: usize = 100;
+/// Most functions that are derivatives of each other.
+const MOST_ORDERS: usize = 16;
 
 /// JAX's element types by their numbers.
 const DTYPES: [(&str, Option<DType>); 30] = [
@@ -152,24 +246,37 @@ pub fn read(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Exported> {
     let bytes = (*owner).as_ref();
     let file = File { bytes, left: Cell::new(16 * bytes.len()) };
     let root = file.table(file.target(0)?)?;
-    let Some(artifact) = root.bytes(13)? else {
+    exported(&root, &owner, 0)
+}
+
+/// Reads an exported function, below `level` others that it is the derivative of.
+fn exported(table: &Table, owner: &Arc<dyn AsRef<[u8]> + Send + Sync>, level: usize) -> Result<Exported> {
+    let Some(artifact) = table.bytes(slot::ARTIFACT)? else {
         return Err(invalid(0, "it has no module"));
     };
-    let devices = match root.u32(18)? {
-        0 => root.u16(6)?.into(),
+    if level > MOST_ORDERS {
+        return Err(error!(Unimplemented, "file of jax.export: more than {MOST_ORDERS} orders of derivatives"));
+    }
+    let devices = match table.u32(slot::DEVICES)? {
+        0 => table.u16(slot::DEVICES_OF_16_BITS)?.into(),
         devices => devices,
     };
+    let structure = |field: usize| table.child(field)?.map_or(Ok(Tree::None), |table| tree(&table, 0));
+    let kept = table.vector(slot::KEPT, 2)?.map(|at| table.file.u16(at).map(usize::from));
+    let vjp = table.child(slot::VJP)?.map(|vjp| exported(&vjp, owner, level + 1).map(Box::new)).transpose()?;
     Ok(Exported {
-        name: root.text(1)?,
-        calling_convention: root.u16(14)?,
-        platforms: root.texts(9)?,
+        name: table.text(slot::NAME)?,
+        calling_convention: table.u16(slot::CALLING_CONVENTION)?,
+        platforms: table.texts(slot::PLATFORMS)?,
         devices,
-        parameters: values(&root, 3, 22)?,
-        results: values(&root, 5, 23)?,
-        kept: root.vector(15, 2)?.map(|at| file.u16(at).map(usize::from)).collect::<Result<_>>()?,
-        parameter_tree: root.child(2)?.map_or(Ok(Tree::None), |table| tree(&table, 0))?,
-        result_tree: root.child(4)?.map_or(Ok(Tree::None), |table| tree(&table, 0))?,
+        parameters: values(table, slot::PARAMETERS, slot::PARAMETER_INDICES)?,
+        results: values(table, slot::RESULTS, slot::RESULT_INDICES)?,
+        kept: kept.collect::<Result<_>>()?,
+        parameter_tree: structure(slot::PARAMETER_TREE)?,
+        result_tree: structure(slot::RESULT_TREE)?,
         artifact: Part { owner: owner.clone(), range: artifact },
+        uses_global_constants: table.u8(slot::USES_GLOBAL_CONSTANTS)? != 0,
+        vjp,
     })
 }
 
@@ -179,7 +286,7 @@ fn values(root: &Table, list: usize, indices: usize) -> Result<Vec<Value>> {
     if positions.len() == 0 {
         return root.vector(list, 4)?.map(|at| value(&root.file.child(at)?)).collect();
     }
-    let all = root.vector(19, 4)?;
+    let all = root.vector(slot::VALUES, 4)?;
     positions
         .map(|at| {
             let place = all.clone().nth(root.file.u32(at)? as usize);
@@ -350,57 +457,5 @@ impl<'a> Table<'a> {
 
     fn texts(&self, slot: usize) -> Result<Vec<String>> {
         self.vector(slot, 4)?.map(|at| self.file.text(self.file.target(at)?)).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample(name: &str) -> Result<Exported> {
-        let path = format!("{}/tests/data/mlir/{name}", env!("CARGO_MANIFEST_DIR"));
-        read(Arc::new(std::fs::read(path).unwrap()))
-    }
-
-    #[test]
-    fn a_training_step() {
-        let exported = sample("train.jax").unwrap();
-        assert_eq!((&*exported.name, exported.calling_convention, exported.devices), ("<lambda>", 10, 1));
-        assert_eq!(exported.platforms, ["cpu"]);
-        assert_eq!(exported.kept, [0, 1, 2, 3, 4]);
-        assert_eq!(exported.parameters.len(), 5);
-        assert_eq!(exported.parameters[0].element, Some(Element::DType(DType::F32)));
-        assert_eq!(exported.parameters[0].dims, ["4", "16"]);
-        assert_eq!(exported.parameters[4], Value { element: None, dtype: "key<fry>", dims: vec![] });
-        assert_eq!(exported.results.len(), 3);
-        let positional = Tree::Tuple(vec![Tree::Leaf; 5]);
-        assert_eq!(exported.parameter_tree, Tree::Tuple(vec![positional, Tree::Dict(vec![])]));
-        assert_eq!(exported.result_tree, Tree::Tuple(vec![Tree::List(vec![Tree::Leaf; 2]), Tree::Leaf]));
-        let module = super::super::bytecode::read(Arc::new(exported.artifact)).unwrap();
-        assert_eq!(module.operations.len(), 6);
-    }
-
-    #[test]
-    fn free_sizes_and_platforms() {
-        assert_eq!(sample("batch.jax").unwrap().parameters[0].dims, ["b", "4"]);
-        assert_eq!(sample("platforms.jax").unwrap().platforms, ["cpu", "cuda", "tpu"]);
-        assert_eq!(sample("sharded.jax").unwrap().devices, 4);
-    }
-
-    /// Every file with one changed byte, and every prefix, is read or refused.
-    #[test]
-    fn bad_files_are_refused() {
-        let path = format!("{}/tests/data/mlir/batch.jax", env!("CARGO_MANIFEST_DIR"));
-        let file = std::fs::read(path).unwrap();
-        for at in (0..file.len()).filter(|at| !(400..2800).contains(at)) {
-            for value in [0, 1, 0x7F, 0x80, 0xFF, file[at] ^ 4] {
-                let mut changed = file.clone();
-                changed[at] = value;
-                let _ = read(Arc::new(changed));
-            }
-            assert!(at > 3000 || read(Arc::new(file[..at].to_vec())).is_err());
-        }
-        let error = read(Arc::new(b"ML\xEFR".to_vec())).unwrap_err();
-        assert_eq!(error.code, error::Code::InvalidArgument);
     }
 }
