@@ -2958,6 +2958,16 @@ lxla_status lxla_checkpoint_name(lxla_tensor x,
 /* ---- Programs in: computations from programs that others exported. ---- */
 
 /**
+ * Handle of a mesh. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_mesh;
+
+/**
  * Options of `lxla_computation_import`. NULL or 0 selects the default of a field.
  */
 typedef struct {
@@ -2981,6 +2991,11 @@ typedef struct {
    * Number of parameters; length of `ranks`. 0: the shapes are those of the module.
    */
   size_t n_parameters;
+  /**
+   * Mesh on which the computation will be called; it has the axes of the module's mesh by their names and sizes.
+   * Default: none, the computation is for one device.
+   */
+  lxla_mesh mesh;
 } lxla_import_options;
 
 /**
@@ -3004,10 +3019,17 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
  * the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
  *
- * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if a size is free and no shapes are given
+ * With `options.mesh`, shardings in the program become constraints on that mesh, and manual computations (`shard_map`
+ * of JAX) a `lxla_shard_map`: the computation is called with tensors on a mesh with these axes. The mesh has the axes
+ * of the program's own mesh (`lxla_module_describe` lists them), with equal sizes; on further axes nothing is split.
+ * Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
+ * have the product 1 are computed by the one device.
+ *
+ * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program; if a size is free and no shapes are given
  * (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
  * UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
- * tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0.
+ * tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0; for manual computations on
+ * several devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
  */
 lxla_status lxla_computation_import(lxla_env env,
                                     const void *module,
@@ -3034,6 +3056,8 @@ lxla_status lxla_computation_import_file(lxla_env env,
  * - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
  *   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
  *   the file names it or says its place in the caller's structure.
+ * - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
+ *   `options.mesh` has to have.
  * - `operations`: the number of operations by name.
  * - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
  *   and `count`. Errors that depend on operands, such as sizes that depend on data, are found by the import only.
@@ -3061,16 +3085,6 @@ lxla_status lxla_computation_describe(lxla_computation computation,
                                       char **out_json);
 
 /* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
-
-/**
- * Handle of a mesh. id 0 is the null handle.
- */
-typedef struct {
-  /**
-   * Opaque.
-   */
-  uint64_t id;
-} lxla_mesh;
 
 /**
  * Creates a mesh: XLA devices of `env`, arranged along named axes. Tensors can be on the mesh as on a device. The mesh

@@ -28,9 +28,11 @@ TOLERANCE = {
 }
 
 
-def options_of(shapes=None):
-    """Options of an import with these shapes of the parameters."""
+def options_of(shapes=None, mesh=None):
+    """Options of an import with these shapes of the parameters, on a mesh."""
     options = types.lxla_import_options(struct_size=ctypes.sizeof(types.lxla_import_options))
+    if mesh is not None:
+        options.mesh = mesh
     if shapes is not None:
         ranks = [len(shape) for shape in shapes]
         sizes = [size for shape in shapes for size in shape]
@@ -40,9 +42,9 @@ def options_of(shapes=None):
     return options
 
 
-def imported(env, data, shapes=None):
+def imported(env, data, shapes=None, mesh=None):
     """Imports a program from its bytes."""
-    return give(lxla.lib.lxla_computation_import, Computation, env, data, len(data), byref(options_of(shapes)))
+    return give(lxla.lib.lxla_computation_import, Computation, env, data, len(data), byref(options_of(shapes, mesh)))
 
 
 def imported_file(env, path, shapes=None):

@@ -19,6 +19,8 @@ from programs import call, compare, imported, imported_file, options_of, tensor
 DATA = Path(__file__).resolve().parent / "data"
 # Programs with free sizes.
 FREE = ("batch", "torch_batch")
+# Programs for several devices, of import_meshes_test.py.
+ON_MESHES = ("manual",)
 
 
 def values(name):
@@ -33,6 +35,8 @@ def values(name):
 def programs():
     """Returns each program: its name and its file or folder."""
     for path in sorted(DATA.iterdir()):
+        if path.stem in ON_MESHES:
+            continue
         if path.suffix in (".jax", ".mlirbc", ".mlir") or path.is_dir():
             yield path.stem, path
 
@@ -63,6 +67,9 @@ def test_a_file_is_described(env):
     train = json.loads(text(lxla.lib.lxla_module_describe_file, str(DATA / "train.jax").encode()))
     (main,) = [function for function in train["functions"] if function["public"]]
     assert [x["donated"] for x in main["parameters"]] == [True, True, False, False, False]
+    manual = json.loads(text(lxla.lib.lxla_module_describe_file, str(DATA / "manual.jax").encode()))
+    assert manual["meshes"] == [{"name": "mesh", "axes": [{"name": "a", "size": 2}, {"name": "b", "size": 2}]}]
+    assert manual["unsupported"] == []
     folder = json.loads(text(lxla.lib.lxla_module_describe_file, str(DATA / "torch_conv").encode()))
     assert folder["unsupported"] == [] and folder["operations"]["stablehlo.convolution"] == 1
 

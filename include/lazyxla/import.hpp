@@ -16,6 +16,7 @@ namespace lazyxla {
 struct ImportOptions {
   std::string function;      ///< Name of the function; empty for main, or the only public one.
   std::vector<Dims> shapes;  ///< Shapes of all parameters, for a program with free sizes; empty for its own.
+  lxla_mesh mesh{};          ///< Mesh on which the computation will be called; id 0 for one device.
 };
 
 namespace detail {
@@ -32,6 +33,7 @@ template <class Call> lxla_computation with_import_options(const ImportOptions &
   options.ranks = ranks.data();
   options.dims = dims.data();
   options.n_parameters = ranks.size();
+  options.mesh = given.mesh;
   lxla_computation made{};
   check(call(&options, &made));
   return made;

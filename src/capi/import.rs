@@ -8,6 +8,7 @@ use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_import_opt
 use super::computation::{computation_of, new_computation};
 use super::constants::LXLA_DEVICE_UNSPECIFIED;
 use super::device::{KeptDevice, kept_device};
+use super::meshes::resolve_mesh;
 use crate::computation;
 use crate::error;
 use crate::error::Result;
@@ -26,8 +27,12 @@ pub extern "C" fn lxla_import_options_init(options: Out<lxla_import_options>) ->
 fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
     let given = options::read(given)?;
     let function = optional_text("options.function", given.function)?.map(str::to_string);
+    let mesh = match given.mesh.id {
+        0 => None,
+        _ => Some(resolve_mesh("options.mesh", given.mesh)?.mesh.axes.clone()),
+    };
     if given.n_parameters == 0 {
-        return Ok(Wanted { function, ..Wanted::default() });
+        return Ok(Wanted { function, mesh, ..Wanted::default() });
     }
     let ranks = given.ranks.get("options.ranks", given.n_parameters)?;
     let mut total = 0usize;
@@ -45,7 +50,7 @@ fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
     if let Some(negative) = shapes.iter().flatten().find(|&&size| size < 0) {
         return Err(error!(InvalidArgument, "options.dims: {negative} given; want sizes of at least 0"));
     }
-    Ok(Wanted { function, shapes: Some(shapes), ..Wanted::default() })
+    Ok(Wanted { function, shapes: Some(shapes), mesh, ..Wanted::default() })
 }
 
 /// Copies the bytes of a program.
@@ -72,10 +77,17 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
 /// the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
 ///
-/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if a size is free and no shapes are given
+/// With `options.mesh`, shardings in the program become constraints on that mesh, and manual computations (`shard_map`
+/// of JAX) a `lxla_shard_map`: the computation is called with tensors on a mesh with these axes. The mesh has the axes
+/// of the program's own mesh (`lxla_module_describe` lists them), with equal sizes; on further axes nothing is split.
+/// Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
+/// have the product 1 are computed by the one device.
+///
+/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program; if a size is free and no shapes are given
 /// (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
 /// UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
-/// tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0.
+/// tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0; for manual computations on
+/// several devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import(
     env: lxla_env,
@@ -121,6 +133,8 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 /// - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
 ///   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
 ///   the file names it or says its place in the caller's structure.
+/// - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
+///   `options.mesh` has to have.
 /// - `operations`: the number of operations by name.
 /// - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
 ///   and `count`. Errors that depend on operands, such as sizes that depend on data, are found by the import only.

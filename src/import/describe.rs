@@ -2,6 +2,7 @@
 
 use super::file::Program;
 use super::functions::{argument_attributes, body_of, is_public, is_string, name_of, place, result_attributes};
+use super::mesh::FileMesh;
 use super::program::{Probe, STACK};
 use super::types::dtype_of;
 use crate::error::{Result, limited};
@@ -23,6 +24,7 @@ fn described(program: &Program) -> Result<String> {
         "producer": if module.producer.is_empty() { Json::Null } else { module.producer.as_str().into() },
         "stablehlo_version": module.version.map(|version| version.to_string()),
         "functions": functions.map(|function| describe_function(module, function)).collect::<Result<Vec<Json>>>()?,
+        "meshes": meshes(module),
         "operations": counted(module),
         "unsupported": unsupported(module),
     });
@@ -101,6 +103,16 @@ fn visit<'m>(module: &'m Module, mut visit: impl FnMut(&'m Operation)) {
             open.extend(blocks(operation));
         }
     }
+}
+
+/// Lists the meshes that have axes.
+fn meshes(module: &Module) -> Vec<Json> {
+    let listed = module.operations.iter().filter_map(|operation| {
+        let mesh = FileMesh::of(operation, None)?.ok().filter(|mesh| !mesh.axes.is_empty())?;
+        let axes = mesh.axes.iter().map(|(name, size)| json!({"name": String::from_utf8_lossy(name), "size": size}));
+        Some(json!({"name": name_of(operation), "axes": axes.collect::<Vec<Json>>()}))
+    });
+    listed.collect()
 }
 
 /// Counts the operations by name.

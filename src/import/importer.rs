@@ -2,6 +2,7 @@
 
 use super::attributes::array_of;
 use super::functions::{argument_attributes, body_of, described, name_of};
+use super::mesh::{Manual, Placing};
 use super::sizes::Known;
 use super::types::{dtype_of, is_free, shape_of};
 use crate::error;
@@ -67,11 +68,13 @@ pub struct Importer<'m> {
     pub trace: Trace,
     /// Constants, and values computed from constants.
     pub known: Known,
+    /// The mesh for which the module is imported, and the place on it.
+    pub placing: Placing,
     /// Nodes of the values that are defined where the import is now.
     values: FxHashMap<Value, NodeId>,
     /// Functions of the module by name.
     functions: FxHashMap<&'m str, &'m Operation>,
-    /// Functions that were imported, by name and arguments.
+    /// Functions that were imported for the current place on the mesh, by name and arguments.
     imported: FxHashMap<(Arc<str>, Vec<Argument>), Function>,
     /// Names of the functions that call each other on the way to the current operation.
     calls: Vec<Arc<str>>,
@@ -97,6 +100,7 @@ impl<'m> Importer<'m> {
             module,
             trace: Trace::new(),
             known: Known::default(),
+            placing: Placing::default(),
             values: FxHashMap::default(),
             functions,
             imported: FxHashMap::default(),
@@ -179,6 +183,16 @@ impl<'m> Importer<'m> {
         let value = |&result| if self.has_free_sizes { known.value(&trace, result) } else { None };
         let known = results.iter().map(value).collect();
         Ok(Function { body, constants, known })
+    }
+
+    /// Records at another place on the mesh, where functions of the module become other bodies.
+    pub fn placed_at<T>(&mut self, manual: Option<Manual>, record: impl FnOnce(&mut Importer<'m>) -> T) -> T {
+        let outer = std::mem::replace(&mut self.placing.manual, manual);
+        let imported = std::mem::take(&mut self.imported);
+        let made = record(self);
+        self.placing.manual = outer;
+        self.imported = imported;
+        made
     }
 
     /// Returns the leaf of a constant, whose value is known.

@@ -11,6 +11,7 @@ mod file;
 mod folder;
 mod functions;
 mod importer;
+mod mesh;
 mod operations;
 mod program;
 mod regions;

@@ -1,12 +1,14 @@
 //! Imports a function of a program.
 
-use super::functions::{body_of, main_function, platform_indices};
+use super::functions::{argument_attributes, body_of, main_function, platform_indices, result_attributes};
 use super::importer::{Function, Importer};
+use super::mesh::own_mesh;
 use super::operations;
 use super::types::{dtype_of, resolved, shape_of};
 use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::ir::Body;
+use crate::mesh::MeshAxes;
 use crate::mlir::{Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::stack::{MOST_DEPTH, with_stack};
@@ -20,6 +22,8 @@ pub struct Wanted {
     pub function: Option<String>,
     /// Shapes of the parameters, for a module whose types have free sizes; None for those of the module.
     pub shapes: Option<Vec<Dims>>,
+    /// Axes of the mesh on which the computation will be called; None for one device.
+    pub mesh: Option<MeshAxes>,
     /// Number of the wanted platform in the list of those that the module was exported for.
     pub platform: i32,
     /// Parameters of the exported function that the module's function does not have, with their places among all.
@@ -52,12 +56,19 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
     let block = body_of(function)?;
     let platform = Array::from_bytes(&TensorType::new(DType::S32, &[]), &wanted.platform.to_le_bytes())?;
     let parameters = parameters(module, function, wanted)?;
-    let Function { body, constants, .. } = Importer::new(module, operations::record).closed(|importer| {
+    let (of_parameters, of_results) = (argument_attributes(function), result_attributes(function));
+    let mut importer = Importer::new(module, operations::record);
+    // On one device a sharding changes nothing.
+    importer.placing.target = wanted.mesh.clone().filter(|mesh| mesh.device_count() > 1);
+    let Function { body, constants, .. } = importer.closed(|importer| {
         let mut nodes = Vec::new();
         for (value, ty) in parameters {
             let node = importer.trace.parameter(ty);
             nodes.push(node);
             if let Some(value) = value {
+                let number = block.arguments.iter().position(|&argument| argument == value);
+                let attributes = number.and_then(|number| of_parameters.get(number).copied());
+                let node = importer.placed(node, attributes)?;
                 importer.define(value, node)?;
             }
         }
@@ -71,7 +82,11 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
             let node = importer.constant(&platform);
             importer.define(value, node)?;
         }
-        Ok((nodes, importer.block(block)?))
+        let mut results = importer.block(block)?;
+        for (node, attributes) in results.iter_mut().zip(&of_results) {
+            *node = importer.placed(*node, Some(attributes))?;
+        }
+        Ok((nodes, results))
     })?;
     Ok(Imported { body, constants })
 }
@@ -143,7 +158,9 @@ pub struct Probe<'m> {
 
 impl<'m> Probe<'m> {
     pub fn new(module: &'m Module) -> Probe<'m> {
-        Probe { importer: Importer::new(module, operations::record) }
+        let mut importer = Importer::new(module, operations::record);
+        importer.placing.target = own_mesh(module);
+        Probe { importer }
     }
 
     /// Returns why an operation cannot be imported whatever its operands are; None if it can.

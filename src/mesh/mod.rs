@@ -15,6 +15,7 @@ mod placement;
 mod sharding;
 #[cfg(test)]
 mod testing;
+mod tile_text;
 mod tiles;
 
 pub use axes::MeshAxes;

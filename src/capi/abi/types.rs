@@ -268,6 +268,9 @@ pub struct lxla_import_options<'a> {
     pub dims: List<'a, i64>,
     /// Number of parameters; length of `ranks`. 0: the shapes are those of the module.
     pub n_parameters: usize,
+    /// Mesh on which the computation will be called; it has the axes of the module's mesh by their names and sizes.
+    /// Default: none, the computation is for one device.
+    pub mesh: lxla_mesh,
 }
 
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.

@@ -19,7 +19,7 @@ pub fn custom_call(call: Call) -> Result<Results> {
     match target {
         "shape_assertion" => shape_assertion(call),
         "Sharding" | "annotate_device_placement" | "LayoutConstraint" | "xla.sdy.FuncResultSharding" => {
-            sharding::constraint(call)
+            sharding::annotation(call)
         }
         "SPMDFullToShardShape"
         | "SPMDShardToFullShape"

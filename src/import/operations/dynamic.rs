@@ -1,7 +1,7 @@
 //! Operations whose shapes follow from operands. The sizes are known during the import, so that nothing of them is left
 //! in the body. Also the operations that are refused, with the reason.
 
-use super::{Call, Results, indexing, nn, shape, sharding, single};
+use super::{Call, Results, indexing, nn, shape, single};
 use crate::error;
 use crate::error::Result;
 use crate::ops;
@@ -26,7 +26,7 @@ pub fn stablehlo(name: &str, call: Call) -> Result<Results> {
         "rng" => refused("its numbers are not reproducible; rng_bit_generator makes some that are"),
         "trace" => Ok(Results::new()),
         "uniform_dequantize" | "uniform_quantize" => refused("there are no quantized types"),
-        _ => sharding::collective(name, call),
+        _ => super::collectives::record(name, call),
     }
 }
 

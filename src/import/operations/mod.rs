@@ -4,6 +4,7 @@
 //! where StableHLO wants that. The type that the module states for a result is checked where the result is defined.
 
 mod chlo;
+mod collectives;
 mod composites;
 mod control;
 mod custom_calls;

@@ -33,7 +33,7 @@ pub fn reduce(mut call: Call) -> Result<Results> {
 }
 
 /// The reduction by an operation.
-fn reduction(op: BinaryOp, dtype: DType) -> Option<ReduceOp> {
+pub(super) fn reduction(op: BinaryOp, dtype: DType) -> Option<ReduceOp> {
     match op {
         BinaryOp::And | BinaryOp::Minimum if dtype == DType::Pred => Some(ReduceOp::All),
         BinaryOp::Or | BinaryOp::Maximum if dtype == DType::Pred => Some(ReduceOp::Any),
