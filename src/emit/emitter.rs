@@ -21,6 +21,8 @@ pub struct Emitter<'a> {
     pub packs: &'a [PackedScalars],
     /// Platform that the function is compiled for (`cpu`, `cuda`, ...), or empty if unknown.
     pub platform: &'a str,
+    /// Whether programs of the engine can call functions of this process.
+    pub calls_host: bool,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
     /// Bodies that the function calls, each with whether it is applied to pieces.
@@ -75,6 +77,7 @@ impl<'a> Emitter<'a> {
             scalars,
             packs,
             platform,
+            calls_host: false,
             extent: Extent::Device,
             called: Vec::new(),
             text,
@@ -106,7 +109,7 @@ impl<'a> Emitter<'a> {
         let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
         // Inlined functions are elementwise, or part of an operation: XLA does not partition inside.
         let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
-        let mut inner = Emitter { prefix, arguments, extent, ..new };
+        let mut inner = Emitter { prefix, arguments, extent, calls_host: self.calls_host, ..new };
         inner.lower_all();
         self.text.append(std::mem::take(&mut inner.text));
         self.called.append(&mut inner.called);

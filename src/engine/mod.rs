@@ -2,6 +2,7 @@
 //! tensors, traces and steps. [`start`] is the factory.
 
 pub mod cpu;
+pub mod host_calls;
 mod partitions;
 mod pjrt;
 mod plugin_info;
@@ -65,6 +66,11 @@ pub trait Engine: Send + Sync {
     /// Number of this process among those that run the program together, from 0.
     fn process_index(&self) -> i32 {
         0
+    }
+
+    /// Whether programs can call functions of this process, by the custom call of [`host_calls`].
+    fn calls_host(&self) -> bool {
+        false
     }
 
     /// Bytes that differ whenever executables compiled by this engine might differ: platform, versions, the plugin's

@@ -33,6 +33,8 @@ pub struct Module {
 pub struct Target<'a> {
     /// Platform of the engine (`cpu`, `cuda`, ...).
     pub platform: &'a str,
+    /// Whether programs of the engine can call functions of this process.
+    pub calls_host: bool,
     /// Mesh and shardings; None for a program that runs on one device.
     pub layout: Option<&'a Layout>,
 }
@@ -46,6 +48,7 @@ pub fn lower(
     donors: &[usize],
     target: Target,
 ) -> Result<Module> {
+    ops::provide_host_functions();
     probe_decoded(program)?;
     let (values, outputs) = program.decode();
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
@@ -61,8 +64,9 @@ pub fn lower(
     let mut emitter = Emitter::new(&values, scalars, &packs, target.platform, ops::LOWERING);
     let axes = target.layout.map(|layout| &layout.mesh.axes);
     emitter.extent = extent(axes, false);
+    emitter.calls_host = target.calls_host;
     let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
-    let text = module(main, called, target.platform, axes)?;
+    let text = module(main, called, target, axes)?;
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
     types.extend(packs.iter().map(PackedScalars::ty));
@@ -126,13 +130,14 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 pub fn lower_body(body: &Arc<Body>) -> Result<String> {
     probe_decoded(body.program())?;
     let axes = mesh::mesh_of(&body.decode().0);
-    let (main, called) = function(body, "public @main", "", extent(axes.as_ref(), body.has_collectives()))?;
-    module(main, called, "", axes.as_ref())
+    let target = Target { platform: "", calls_host: false, layout: None };
+    let (main, called) = function(body, "public @main", target, extent(axes.as_ref(), body.has_collectives()))?;
+    module(main, called, target, axes.as_ref())
 }
 
 /// Returns `main`, followed by one function for each body that is called, directly or indirectly. A partitioned module
 /// declares the axes of its mesh.
-fn module(main: Written, called: Called, platform: &str, axes: Option<&MeshAxes>) -> Result<String> {
+fn module(main: Written, called: Called, target: Target, axes: Option<&MeshAxes>) -> Result<String> {
     let partitions = axes.map_or(1, MeshAxes::device_count);
     let mut text = Written::default();
     text.push(&format!(
@@ -155,7 +160,7 @@ fn module(main: Written, called: Called, platform: &str, axes: Option<&MeshAxes>
     while next < functions.len() {
         let (body, is_of_pieces) = functions[next].clone();
         let name = format!("private @{}", function_name(&body, is_of_pieces));
-        let (inner, called) = function(&body, &name, platform, extent(axes, is_of_pieces))?;
+        let (inner, called) = function(&body, &name, target, extent(axes, is_of_pieces))?;
         text.append(inner);
         add(&mut functions, called);
         next += 1;
@@ -164,10 +169,11 @@ fn module(main: Written, called: Called, platform: &str, axes: Option<&MeshAxes>
     text.finish()
 }
 
-fn function(body: &Body, name: &str, platform: &str, extent: Extent) -> Result<(Written, Called)> {
+fn function(body: &Body, name: &str, target: Target, extent: Extent) -> Result<(Written, Called)> {
     probe_decoded(body.program())?;
     let (values, results) = body.decode();
-    let mut emitter = Emitter::new(&values, body.scalars(), &[], platform, ops::LOWERING);
+    let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
     emitter.extent = extent;
+    emitter.calls_host = target.calls_host;
     Ok(function::function(emitter, name, &results, &Annotations::default()))
 }

@@ -3,6 +3,7 @@
 use super::definition::{Composed, Definition, EvalContext, Native};
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
+use crate::engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
 use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
@@ -122,6 +123,51 @@ fn lower(emitter: &mut Emitter, position: usize) {
         }
     }
     (definition.lower)(emitter, position);
+}
+
+/// Provides the functions that compiled programs call.
+pub fn provide_host_functions() {
+    host_calls::provide(HostFunction::Operation, evaluate_called);
+}
+
+/// Evaluates the operation that a compiled program calls ([`host_call::lower_native`]). The arrays are copied: they are
+/// the engine's, and are valid during the call only.
+///
+/// [`host_call::lower_native`]: crate::ops::host_call::lower_native
+fn evaluate_called(call: &mut HostCall) -> Result<()> {
+    let (&code, words) = call.words.split_first().ok_or_else(|| error!(Internal, "no operation is named"))?;
+    let op = u32::try_from(code).ok().and_then(Op::from_code);
+    let op = op.ok_or_else(|| error!(Internal, "{code} is no operation of this version"))?;
+    let array = |input: &HostInput| Array::from_bytes(&TensorType::new(input.dtype, input.dims), input.bytes);
+    let arrays: Vec<Array> = call.inputs.iter().map(array).collect::<Result<_>>()?;
+    let operands: Vec<&Array> = arrays.iter().collect();
+    let first = call.outputs.first().ok_or_else(|| error!(Internal, "{op:?} without results"))?;
+    let ty = TensorType::new(first.dtype, first.dims);
+    let made = match definition(op).native {
+        Native::Several(native) => {
+            let apply = |_: usize, _: &[Array]| Err(error!(Internal, "{op:?} applies nothing"));
+            let cx = EvalContext {
+                op,
+                ty: &ty,
+                words,
+                scalar: None,
+                operands: &operands,
+                bodies: &[],
+                apply: &apply,
+                apply_each: &apply,
+            };
+            native(&cx)?
+        }
+        _ => vec![evaluate(op, &ty, words, None, &operands)?],
+    };
+    let is_result = |(made, output): (&Array, &HostOutput)| {
+        made.ty().dtype == output.dtype && made.ty().dims[..] == *output.dims && made.size_bytes() == output.bytes.len()
+    };
+    if made.len() != call.outputs.len() || !made.iter().zip(call.outputs.iter()).all(is_result) {
+        return Err(error!(Internal, "{op:?} has other results than its lowering says"));
+    }
+    made.iter().zip(call.outputs.iter_mut()).for_each(|(made, output)| output.bytes.copy_from_slice(made.bytes()));
+    Ok(())
 }
 
 /// Evaluates an operation with one result that applies no body. `ty` is its inferred type; encoded attributes, scalar

@@ -115,7 +115,9 @@ fn text(owner: &Owner, plan: &Plan) -> Result<String> {
         let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let runtime = owner.shared.runtime();
         let variant = runtime.programs.peek(&lookup);
-        let target = Target { platform: runtime.engine.platform(), layout: layout.as_ref() };
+        let engine = &runtime.engine;
+        let (platform, calls_host) = (engine.platform(), engine.calls_host());
+        let target = Target { platform, calls_host, layout: layout.as_ref() };
         let one = lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target)?.text;
         text.try_reserve(one.len()).map_err(|_| error!(ResourceExhausted, "no host memory for the StableHLO text"))?;
         text += &one;

@@ -130,7 +130,8 @@ struct Job<'a> {
 impl Job<'_> {
     /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
     fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
-        let target = Target { platform: self.shared.runtime().engine.platform(), layout };
+        let engine = &self.shared.runtime().engine;
+        let target = Target { platform: engine.platform(), calls_host: engine.calls_host(), layout };
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
 

@@ -22,6 +22,8 @@ pub struct PjrtEngine {
     client: Arc<Client>,
     plugin: &'static Plugin,
     platform: String,
+    /// Whether programs can call functions of this process.
+    calls_host: bool,
     version: String,
     /// Bytes that differ whenever the caller's options of the client do.
     options: Vec<u8>,
@@ -48,8 +50,18 @@ impl PjrtEngine {
         let EngineOptions { cache_folder, plugin_options, .. } = options;
         let (options, settings) = (plugin_options.fingerprint(), Settings::default());
         let compile_options = Vec::new();
-        let mut engine =
-            PjrtEngine { client, plugin, platform, version, options, settings, compile_options, cache_folder };
+        let calls_host = platform == "cpu" && plugin.calls_host();
+        let mut engine = PjrtEngine {
+            client,
+            plugin,
+            platform,
+            calls_host,
+            version,
+            options,
+            settings,
+            compile_options,
+            cache_folder,
+        };
         let settings = plugin.settings(|| engine.find_settings())?.clone();
         engine.set_settings(settings);
         // Buffers of the checks do not count in the peak.
@@ -156,6 +168,10 @@ impl Engine for PjrtEngine {
 
     fn device_count(&self) -> usize {
         self.client.device_count()
+    }
+
+    fn calls_host(&self) -> bool {
+        self.calls_host
     }
 
     fn process_index(&self) -> i32 {

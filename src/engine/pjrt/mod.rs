@@ -4,7 +4,7 @@
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`,
 //! `buffer`, `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on
 //! a mesh, and `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects
-//! its processes; `exit` handles process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins
+//! its processes; `ffi` is called by compiled programs, with the structs of `ffi_sys`; `exit` handles process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins
 //! of a machine, and loads each in another process.
 
 mod api;
@@ -19,6 +19,9 @@ mod engine;
 mod event;
 mod executable;
 pub mod exit;
+mod ffi;
+#[allow(missing_docs)]
+mod ffi_sys;
 mod find;
 mod host_memory;
 mod key_value;

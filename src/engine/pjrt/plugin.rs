@@ -1,6 +1,7 @@
 //! Loads plugins' shared libraries, once per file and process, and keeps their files' identities.
 
 use super::api::{Api, Args, call, function};
+use super::ffi;
 use super::plugin_file::PluginFile;
 use super::settings::{self, Settings};
 use super::sys;
@@ -22,6 +23,8 @@ pub struct Plugin {
     settings: OnceLock<Settings>,
     /// Locked while a thread finds the settings.
     finding: Mutex<()>,
+    /// Whether compiled programs can call functions of this process.
+    calls_host: OnceLock<bool>,
 }
 
 static LOADED: Mutex<Vec<&'static Plugin>> = Mutex::new(Vec::new());
@@ -39,7 +42,8 @@ impl Plugin {
         let file = PluginFile::open(&path).map_err(named)?;
         let api = open(&path).map_err(named)?;
         file.check_is_at(&path).map_err(named)?;
-        let plugin = Plugin { path, file, api, settings: OnceLock::new(), finding: Mutex::new(()) };
+        let plugin =
+            Plugin { path, file, api, settings: OnceLock::new(), finding: Mutex::new(()), calls_host: OnceLock::new() };
         let plugin: &'static Plugin = Box::leak(Box::new(plugin));
         let mut args = Args::<sys::PJRT_Plugin_Initialize_Args>::new(&plugin.api);
         call!(&plugin.api, PJRT_Plugin_Initialize, args)?;
@@ -60,6 +64,12 @@ impl Plugin {
     /// The loaded file.
     pub fn file(&self) -> &PluginFile {
         &self.file
+    }
+
+    /// Whether compiled programs can call functions of this process. The first call registers the handler with the
+    /// plugin, which must be for CPUs.
+    pub fn calls_host(&'static self) -> bool {
+        *self.calls_host.get_or_init(|| ffi::register(&self.api).is_ok())
     }
 
     /// Settings of this plugin. The first caller determines them with `find`; after a failure, the next caller tries

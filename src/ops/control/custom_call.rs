@@ -7,6 +7,7 @@ use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
 use crate::ops::definition::EvalContext;
+use crate::ops::host_call::quoted;
 use crate::types::{TensorType, element_count};
 
 numbered! {
@@ -73,19 +74,6 @@ pub fn custom_call(trace: &mut Trace, call: &CustomCall, operands: &[NodeId]) ->
     Ok(trace.application(Op::CustomCall, operands, call, &[], &call.results))
 }
 
-/// Escapes and quotes a string in MLIR syntax.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' | 0..0x20 | 0x7F.. => out.push_str(&format!("\\{byte:02X}")),
-            _ => out.push(byte as char),
-        }
-    }
-    out.push('"');
-    out
-}
-
 /// Writes the StableHLO of a custom call. It states the layouts, since XLA would choose others: the target gets
 /// row-major arrays.
 pub(super) fn lower(e: &mut Emitter, at: usize) {
@@ -127,8 +115,7 @@ mod tests {
     use crate::types::DType;
 
     #[test]
-    fn strings_are_quoted_and_layouts_row_major() {
-        assert_eq!(quoted("a\"b\\\n\u{e9}"), "\"a\\22b\\5C\\0A\\C3\\A9\"");
+    fn layouts_are_row_major() {
         let (matrix, scalar) = (TensorType::new(DType::F32, &[2, 3]), TensorType::new(DType::F32, &[]));
         assert_eq!(row_major(&[&matrix, &scalar]), "[dense<[1, 0]> : tensor<2xindex>, dense<> : tensor<0xindex>]");
     }
