@@ -18,7 +18,7 @@ import ops_reference as reference
 import ops_test
 from ops_cases import Case, World, release
 from ops_elementwise import binaries, unaries
-from ops_elementwise_functions import error_functions
+from ops_elementwise_functions import circular_functions, error_functions
 from ops_nn import activations
 from ops_values import DTYPES, FLOAT8, dtypes, kind, pairs, real
 
@@ -165,7 +165,7 @@ def values_of(operation, name, bits):
 
 def functions():
     """Returns the operations on one float or complex number that are not exact by nature."""
-    of_one = [*unaries(), *activations(), *error_functions()]
+    of_one = [*unaries(), *activations(), *circular_functions(), *error_functions()]
     found = [operation for operation in of_one if operation.name not in LEFT_OUT]
     found += [operation for operation in binaries() if operation.name in PAIRS]
     for operation in found:

@@ -288,6 +288,30 @@ def sqrt(x):
     return jnp.where(jnp.signbit(jnp.imag(x)), jnp.conj(jnp.sqrt(jnp.conj(x))), jnp.sqrt(x))
 
 
+def inverse(name, slope):
+    """A function whose derivative at complex numbers is a function of 1 - z and 1 + z."""
+    sided = with_slopes(UNARY[name], lambda z, result: slope(*sides(z)))
+    return lambda x: sided(x) if jnp.iscomplexobj(x) else UNARY[name](x)
+
+
+def sides(z):
+    return lax.complex(1 - jnp.real(z), -jnp.imag(z)), lax.complex(1 + jnp.real(z), jnp.imag(z))
+
+
+def turned(slope):
+    """A slope as a function of 1 - iz and 1 + iz, from the sides of z."""
+    times_i = lambda z: lax.complex(-jnp.imag(z), jnp.real(z))
+    return lambda left, right: slope(*sides(times_i(lax.complex(jnp.real(right) - 1, jnp.imag(right)))))
+
+
+def over_roots(left, right):
+    return lax.rsqrt(left) * lax.rsqrt(right)
+
+
+def acosh_slope(left, right):
+    return lax.rsqrt(lax.complex(-jnp.real(left), -jnp.imag(left))) * lax.rsqrt(right)
+
+
 # The functions, and at which operands they differ from JAX's: how, or why. First those of two operands, of which one
 # may be a scalar.
 PAIRS = {
@@ -309,6 +333,7 @@ PAIRS = {
         "quotients of different signs that round to 0, as by an infinity: 0 by the divisor, JAX's 1",
     ),
 }
+BESIDE_CUTS = "complex branch cuts: the side of the value, JAX's the other one; large numbers: JAX's overflows"
 CONVENTIONS = {
     **PAIRS,
     **{
@@ -318,6 +343,11 @@ CONVENTIONS = {
     "abs": (absolute, "0: 0, JAX's 1; NaN: NaN, JAX's -1; complex 0: second derivative 0"),
     "sign": (sign, "complex numbers: the part across, JAX's 0"),
     "sqrt": (sqrt, "complex numbers below the cut: JAX's value has the wrong sign where the imaginary part is -0"),
+    "asin": (inverse("asin", over_roots), BESIDE_CUTS),
+    "acos": (inverse("acos", lambda *z: -over_roots(*z)), BESIDE_CUTS),
+    "asinh": (inverse("asinh", turned(over_roots)), BESIDE_CUTS),
+    "acosh": (inverse("acosh", acosh_slope), "complex numbers: JAX's has the wrong sign for negative real parts"),
+    "atan": (inverse("atan", turned(lambda left, right: 1 / left * (1 / right))), "complex poles: JAX's cancels"),
     "digamma": (digamma, "0: infinite, JAX's value is NaN; negative, large numbers: JAX's polygamma is wrong or NaN"),
     "trigamma": (trigamma, "as digamma"),
     "polygamma": (lambda n, x, dtype: polygamma(n.astype(x.dtype), x), "as digamma"),
@@ -352,7 +382,7 @@ for extreme_of in ("max", "min"):
         CONVENTIONS[f"{name} {extreme_of}"] = (scatter_extreme(f"{name} {extreme_of}", add), reason)
     CONVENTIONS[f"index_put {extreme_of}"] = (index_put_extreme(f"index_put {extreme_of}"), reason)
 # Conventions that differ at ordinary operands too.
-EVERYWHERE = ["sign", "reduce_precision", "zeta"]
+EVERYWHERE = ["sign", "reduce_precision", "zeta", "acosh"]
 
 # Operations that are not compared, by the reason.
 NOT_COMPARED = {

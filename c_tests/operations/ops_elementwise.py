@@ -20,7 +20,8 @@ def unary_cases(name):
 
 
 # Operations on complex numbers that are compared beside branch cuts and for infinite parts.
-AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt", "conj", "is_finite", "is_nan", "is_inf"]
+AT_INFINITY = ["abs", "log", "log_plus_one", "sqrt", "conj", "is_finite", "is_nan", "is_inf", "asin", "acos", "atan"]
+AT_INFINITY += ["asinh", "acosh", "atanh"]
 
 
 def unary(name, takes, function):

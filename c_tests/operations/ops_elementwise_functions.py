@@ -240,16 +240,19 @@ def error_functions():
     yield function_of_one("SPECIAL", "normal_cdf", "float", exact.normal_below)
 
 
+def circular_functions():
+    yield unary("sinh", "float complex", np.sinh)
+    yield unary("cosh", "float complex", np.cosh)
+    yield unary("asin", "float complex", np.arcsin)
+    yield unary("acos", "float complex", np.arccos)
+    yield unary("atan", "float complex", np.arctan)
+    yield unary("asinh", "float complex", np.arcsinh)
+    yield unary("acosh", "float complex", np.arccosh)
+    yield unary("atanh", "float complex", np.arctanh)
+
+
 def functions():
     made = [
-        unary("sinh", "float", np.sinh),
-        unary("cosh", "float", np.cosh),
-        unary("asin", "float", np.arcsin),
-        unary("acos", "float", np.arccos),
-        unary("atan", "float", np.arctan),
-        unary("asinh", "float", np.arcsinh),
-        unary("acosh", "float", np.arccosh),
-        unary("atanh", "float", np.arctanh),
         unary("lgamma", "float", lgamma),
         unary("digamma", "float", digamma),
         unary("erf_inv", "float", erf_inv),
@@ -260,4 +263,4 @@ def functions():
     scales = {"lgamma": lgamma_scale, "digamma": digamma_scale}
     for operation in made:
         operation.scale = scales.get(operation.name)
-    return [*made, *error_functions(), next_after_operation()]
+    return [*circular_functions(), *made, *error_functions(), next_after_operation()]

@@ -129,6 +129,21 @@ static void edges_of_complex_functions(void) {
   GIVES(SQRT, -1, -0.0, 0, -1);
 }
 
+// Inverse functions on both sides of their branch cuts, beside 1, and where a square overflows or underflows.
+static void branch_cuts(void) {
+  lxla_tensor z = ARRAY(C128, double, DIMS(5), 2, 0.0, 2, -0.0, 1, 1e-300, 1e300, 1e300, 1e-300, 1e-300);
+  double half = 1.5707963267948966, height = acosh(2), tiny = 1e-150, big = log(2e300) + log(2) / 2;
+  NEAR(unary(LXLA_UNARY_ASIN, z), C128, DIMS(5), 1e-15, half, height, half, -height, half, tiny, half / 2, big, 1e-300,
+       1e-300);
+  NEAR(unary(LXLA_UNARY_ACOS, z), C128, DIMS(5), 1e-15, 0, -height, 0, height, tiny, -tiny, half / 2, -big, half,
+       -1e-300);
+  NEAR(unary(LXLA_UNARY_ACOSH, z), C128, DIMS(5), 1e-15, height, 0, height, -0.0, tiny, tiny, big, half / 2, 1e-300,
+       half);
+  NEAR(unary(LXLA_UNARY_ATANH, z), C128, DIMS(5), 1e-15, atanh(0.5), half, atanh(0.5), -half,
+       log(2) / 2 + 150 * log(10), half / 2, 5e-301, half, 1e-300, 1e-300);
+  RELEASE(z);
+}
+
 // Functions near their poles, and where an exponential overflows before the result does.
 static void poles_and_overflow(void) {
   double x = 1.57079632, y = (float)x;
@@ -194,6 +209,7 @@ static void preds_of_complex_numbers(void) {
 TEST(complex_and_its_parts) { on_both(complex_numbers); }
 TEST(complex_functions_at_their_edges) { on_both(complex_edges); }
 TEST(complex_functions_have_the_standards_values_at_the_edges) { on_both(edges_of_complex_functions); }
+TEST(inverse_functions_take_the_side_of_the_cut_that_a_zero_has) { on_both(branch_cuts); }
 TEST(nothing_is_lost_near_poles_and_overflow) { on_both(poles_and_overflow); }
 TEST(subnormal_complex_numbers_have_exact_roots_and_signs_on_cpu) { on_both(subnormal_numbers); }
 TEST(a_complex_number_is_true_by_either_part) { on_both(preds_of_complex_numbers); }

@@ -15,12 +15,12 @@ pub fn record(name: &str, call: Call) -> Result<Results> {
         return floats(call, |trace, x| ops::elementwise::special(trace, op, x));
     }
     if let Some(function) = UnaryFunction::ALL.iter().copied().find(|function| function.name() == name) {
+        use UnaryFunction::{BesselI1e, Digamma, ErfInv, Lgamma};
         return match function {
-            UnaryFunction::Conj | UnaryFunction::IsInf => {
-                call.one(|trace, [x]| ops::elementwise::unary_function(trace, function, x))
+            Lgamma | Digamma | ErfInv | BesselI1e => {
+                floats(call, |trace, x| ops::elementwise::unary_function(trace, function, x))
             }
-            UnaryFunction::Sinh | UnaryFunction::Cosh => call.one(|trace, [x]| hyperbolic(trace, function, x)),
-            _ => floats(call, |trace, x| ops::elementwise::unary_function(trace, function, x)),
+            _ => call.one(|trace, [x]| ops::elementwise::unary_function(trace, function, x)),
         };
     }
     if let Some(function) = BinaryFunction::ALL.iter().copied().find(|function| function.name() == name) {
@@ -41,22 +41,6 @@ pub fn record(name: &str, call: Call) -> Result<Results> {
             None => super::unknown(),
         },
     }
-}
-
-/// sinh or cosh: of complex numbers by `sinh(x + iy) = sinh x cos y + i cosh x sin y`, and likewise for cosh.
-fn hyperbolic(trace: &mut Trace, function: UnaryFunction, z: NodeId) -> Result<NodeId> {
-    if trace.ty(z).dtype.kind() != Kind::Complex {
-        return ops::elementwise::unary_function(trace, function, z);
-    }
-    let (x, y) = (ops::elementwise::real(trace, z)?, ops::elementwise::imag(trace, z)?);
-    let other = if function == UnaryFunction::Sinh { UnaryFunction::Cosh } else { UnaryFunction::Sinh };
-    let mut product = |of_x, of_y| {
-        let of_x = ops::elementwise::unary_function(trace, of_x, x)?;
-        let of_y = ops::elementwise::unary(trace, of_y, y)?;
-        ops::elementwise::binary(trace, BinaryOp::Multiply, of_x, of_y)
-    };
-    let (real, imag) = (product(function, UnaryOp::Cosine)?, product(other, UnaryOp::Sine)?);
-    ops::elementwise::complex(trace, real, imag)
 }
 
 /// A function of floats.

@@ -6,6 +6,7 @@ use crate::ir::{BinaryFunction, Op, SpecialOp, UnaryFunction};
 use crate::ops::elementwise::derivative::extreme;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
 use crate::ops::rules::{Factor, Site, no_derivative};
+use crate::types::Kind;
 use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
 
 /// Derivative of a function of one operand.
@@ -22,6 +23,7 @@ pub(in crate::ops) fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> 
         Log10 => 1.0 / x * LOG10_E,
         Sinh => x.function(Cosh),
         Cosh => x.function(Sinh),
+        Asin | Acos | Atan | Asinh | Acosh | Atanh if x.dtype().kind() == Kind::Complex => complex_slope(function, x),
         Asin => product_of_sides(x).rsqrt(),
         Acos => -product_of_sides(x).rsqrt(),
         Atan => 1.0 / (x * x + 1.0),
@@ -38,6 +40,21 @@ pub(in crate::ops) fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> 
         BesselI1e => bessel_i1e_slope(x, y),
     };
     Ok(Factor::Times(f.finish(factor)?))
+}
+
+/// The derivatives of inverse functions of complex numbers, as products of functions of `1 - z` and `1 + z`, or of
+/// `1 - iz` and `1 + iz`: their parts have the signs of zeros that choose the side of a branch cut, and no square
+/// overflows.
+fn complex_slope<'f>(function: UnaryFunction, z: Expr<'f>) -> Expr<'f> {
+    use UnaryFunction::*;
+    let [re, im] = if matches!(function, Atan | Asinh) { [-z.imag(), z.real()] } else { [z.real(), z.imag()] };
+    let (left, right) = ((1.0 - re).complex(-im), (re + 1.0).complex(im));
+    match function {
+        Atan | Atanh => 1.0 / left * (1.0 / right),
+        Acos => -(left.rsqrt() * right.rsqrt()),
+        Acosh => (re - 1.0).complex(im).rsqrt() * right.rsqrt(),
+        _ => left.rsqrt() * right.rsqrt(),
+    }
 }
 
 /// `(1 - x) (1 + x)`.

@@ -3,6 +3,7 @@
 pub mod bessel;
 pub mod body;
 pub mod complex;
+pub mod complex_inverse;
 pub mod derivative;
 pub mod division;
 pub mod erf;

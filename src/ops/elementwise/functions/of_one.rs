@@ -7,7 +7,9 @@ use crate::ir::{NodeId, Op, Trace, UnaryFunction};
 use crate::ops::creation::constants::every;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
-use crate::ops::elementwise::functions::{bessel, erf_inv, gamma, hyperbolic, inverse_circle, logarithm};
+use crate::ops::elementwise::functions::{
+    bessel, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
+};
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::refuse;
 use crate::types::{DType, Kind};
@@ -15,6 +17,7 @@ use std::f64::consts::{LOG2_E, LOG10_E};
 
 /// Records an elementwise function.
 pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
+    use UnaryFunction::{Acos, Acosh, Asin, Asinh, Atan, Atanh, Cosh, Sinh};
     let ty = trace.ty(x);
     match function {
         UnaryFunction::IsNan => either_part(trace, x, |x| x.ne(x)),
@@ -31,6 +34,10 @@ pub fn unary_function(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> 
             Kind::Pred => Err(refuse("conj", "x", &ty, "integers, floats and complex numbers")),
             _ => Ok(x),
         },
+        Sinh | Cosh | Asin | Acos | Atan | Asinh | Acosh | Atanh => match ty.dtype.kind() {
+            Kind::Float | Kind::Float8 | Kind::Complex => node(trace, function, x),
+            _ => Err(refuse(function.name(), "x", &ty, "floats and complex numbers")),
+        },
         _ if ty.dtype.is_float() => node(trace, function, x),
         _ => Err(refuse(function.name(), "x", &ty, "floats")),
     }
@@ -43,14 +50,15 @@ impl Expr<'_> {
     }
 }
 
-/// Records a function of floats as one node of f32 or f64.
+/// Records a function of floats or complex numbers as one node of f32, f64, c64 or c128.
 fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId> {
     in_wide(trace, x, |x| x.operation(Op::UnaryFunction(function)))
 }
 
-/// The formula of a function of f32 or f64.
+/// The formula of a function of f32 or f64, or of complex numbers of these.
 pub(in crate::ops) fn formula(function: UnaryFunction, x: Expr) -> Expr {
     match function {
+        _ if x.dtype().kind() == Kind::Complex => complex_inverse::formula(function, x),
         UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm::logarithm(function, x),
         UnaryFunction::Sinh => hyperbolic::sinh(x),
         UnaryFunction::Cosh => hyperbolic::cosh(x),
