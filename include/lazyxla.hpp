@@ -19,6 +19,7 @@
 #include "lazyxla/random.hpp"
 #include "lazyxla/reduction.hpp"
 #include "lazyxla/save.hpp"
+#include "lazyxla/seeing.hpp"
 #include "lazyxla/shape.hpp"
 #include "lazyxla/sorting.hpp"
 #include "lazyxla/sync.hpp"

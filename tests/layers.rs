@@ -24,7 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["io"],
     &["mesh", "mlir"],
     &["types", "metrics", "allocation", "protobuf", "stack", "variables"],
-    &["log", "call"],
+    &["log", "call", "label"],
     &["error"],
 ];
 

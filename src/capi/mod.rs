@@ -24,6 +24,7 @@ pub mod nn;
 pub mod random;
 pub mod reduction;
 pub mod save;
+pub mod seeing;
 pub mod shape;
 pub mod sorting;
 pub mod sync;

@@ -6,6 +6,7 @@ use super::{DeviceData, Name};
 use crate::allocation::{collected, filled, probe, with_room};
 use crate::error::Result;
 use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
+use crate::label::Label;
 use crate::ops::definition;
 use crate::ops::rules::{Derivative, is_differentiable};
 use crate::types::{DType, TensorType};
@@ -40,6 +41,12 @@ impl Origin {
         let mut run = Ran::new(COPY.clone(), 0, 1);
         run.add_data(source);
         Arc::new(Origin { name, runs: vec![run], scheme: None, first_serial: 0 })
+    }
+
+    /// Label of the operation whose result an output is.
+    pub fn label_of(&self, output: usize) -> Label {
+        let run = self.runs.iter().rfind(|run| run.first_output <= output);
+        run.map_or(Label::NONE, |run| run.program.label_of_output(output - run.first_output))
     }
 
     /// Data that was kept: number of the output, and serial number.

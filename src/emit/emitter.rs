@@ -25,6 +25,8 @@ pub struct Emitter<'a> {
     pub calls_host: bool,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
+    /// Whether labels are written as locations.
+    pub has_locations: bool,
     /// Bodies that the function calls, each with whether it is applied to pieces.
     pub called: Vec<(Arc<Body>, bool)>,
     /// Text written so far.
@@ -79,6 +81,7 @@ impl<'a> Emitter<'a> {
             platform,
             calls_host: false,
             extent: Extent::Device,
+            has_locations: false,
             called: Vec::new(),
             text,
             temporaries: 0,
@@ -92,7 +95,14 @@ impl<'a> Emitter<'a> {
 
     /// Writes all instructions in order.
     pub fn lower_all(&mut self) {
-        (0..self.values.len()).for_each(|position| (self.lowering.instruction)(self, position));
+        for position in 0..self.values.len() {
+            let start = self.text.len();
+            (self.lowering.instruction)(self, position);
+            let label = self.values[position].label;
+            if self.has_locations && !label.is_none() {
+                self.text.locate(start, &label.to_string());
+            }
+        }
     }
 
     /// Inlines a function: its values get `prefix` before their names, and its parameters are replaced by `arguments`.

@@ -18,5 +18,5 @@ pub use emitter::{Emitter, Extent, Lowering, function_name};
 pub use pack::{PackedScalars, gather};
 #[cfg(test)]
 pub use text::literal;
-pub use text::{identity, mlir, row_major};
+pub use text::{identity, mlir, row_major, string};
 pub use written::Written;

@@ -44,6 +44,19 @@ pub fn literal(dtype: DType, bits: u128) -> String {
     }
 }
 
+/// Escapes and quotes a string in MLIR syntax.
+pub fn string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | 0..0x20 | 0x7F.. => out.push_str(&format!("\\{byte:02X}")),
+            _ => out.push(byte as char),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// Formats a tensor type in MLIR syntax: `tensor<2x3xf32>`.
 pub fn mlir(ty: &TensorType) -> String {
     let mut out = String::from("tensor<");
@@ -93,6 +106,11 @@ pub fn row_major(types: &[&TensorType]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strings_are_quoted() {
+        assert_eq!(string("a\"b\\\n\u{e9}"), "\"a\\22b\\5C\\0A\\C3\\A9\"");
+    }
 
     #[test]
     fn literals_keep_every_bit() {

@@ -1,5 +1,6 @@
 //! Text that is written piece by piece. Exhausted memory is reported once, at its end.
 
+use super::text::string;
 use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
@@ -43,6 +44,28 @@ impl Written {
         if self.is_exhausted {
             self.text = String::new();
         }
+    }
+
+    /// Number of bytes written so far.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Gives the operations whose lines were written from `start` on a location with this name. A line that opens a
+    /// region, or names the arguments of a block, does not end an operation; nor does the one before `cond {`.
+    pub fn locate(&mut self, start: usize, name: &str) {
+        let Some(written) = self.text.get(start..) else { return };
+        let location = format!(" loc({})\n", string(name));
+        let mut located = Written::default();
+        let mut lines = written.lines().peekable();
+        while let Some(line) = lines.next() {
+            located.push(line);
+            let goes_on = lines.peek().is_some_and(|next| next.trim_start().starts_with("cond {"));
+            let is_end = !goes_on && !line.trim().is_empty() && !line.ends_with(['{', ':', '(', ',']);
+            located.push(if is_end { &location } else { "\n" });
+        }
+        self.text.truncate(start);
+        self.append(located);
     }
 
     #[cfg(test)]

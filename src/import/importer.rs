@@ -8,6 +8,7 @@ use super::types::{dtype_of, is_free, shape_of};
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
+use crate::label::Label;
 use crate::mlir::{Block, Dense, FREE, Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::ops::{control, creation};
@@ -293,9 +294,12 @@ impl<'m> Importer<'m> {
         let Some((last, operations)) = block.operations.split_last() else {
             return Err(error!(InvalidArgument, "a block without operations; want at least a return"));
         };
+        let outer = self.trace.label();
         for operation in operations {
+            self.trace.set_label(operation.location.name().map_or(outer, Label::of_path));
             self.operation(operation).map_err(|e| e.context(described(operation)))?;
         }
+        self.trace.set_label(outer);
         match &*last.name {
             "func.return" | "stablehlo.return" | "sdy.return" => {
                 last.operands.iter().map(|&value| self.node(value)).collect()

@@ -1,5 +1,6 @@
 //! Encodes programs as u32 words.
 
+use super::labels::Labels;
 use super::op::Op;
 use super::program::{Body, DECODED_BYTES, DIGEST_WORDS, END, Program};
 use super::trace::{NONE, NodeId, Trace};
@@ -145,7 +146,16 @@ impl<'a> Encoder<'a> {
         for &shape in &self.known_shapes {
             self.tables.shapes[shape as usize] = NONE;
         }
-        let program = Program { encoding: Encoding::new(self.words), bodies: self.bodies };
+        let mut labels = Labels::default();
+        if self.trace.has_labels() {
+            for (position, &id) in self.known_nodes.iter().enumerate() {
+                // A leaf continues the run that it is in.
+                if self.trace.node(id).op != Op::Leaf {
+                    labels.begin(position as u32, self.trace.label_of(id));
+                }
+            }
+        }
+        let program = Program { encoding: Encoding::new(self.words), bodies: self.bodies, labels };
         Encoded { program, parameters: self.parameters, scalars: self.scalars }
     }
 }

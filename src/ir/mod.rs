@@ -8,6 +8,7 @@ mod caches;
 mod dimension_numbers;
 mod donors;
 mod encode;
+mod labels;
 mod leaf;
 mod linear;
 mod members;

@@ -8,7 +8,9 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
+use super::labels::Labels;
 use super::op::Op;
+use crate::label::Label;
 use crate::types::Encoding;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::hash::{Hash, Hasher};
@@ -17,13 +19,23 @@ use std::sync::Arc;
 /// Marks the end of the values.
 pub(super) const END: u32 = u32::MAX;
 
-/// A program in canonical form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program in canonical form. Labels are beside it: programs that differ in labels only are equal.
+#[derive(Clone, Debug)]
 pub struct Program {
     pub(super) encoding: Encoding,
     /// Distinct traced computations that the program applies, in the order of first use.
     pub(super) bodies: Vec<Arc<Body>>,
+    /// Labels of the values, by position.
+    pub(super) labels: Labels,
 }
+
+impl PartialEq for Program {
+    fn eq(&self, other: &Program) -> bool {
+        self.encoding == other.encoding && self.bodies == other.bodies
+    }
+}
+
+impl Eq for Program {}
 
 /// One decoded value of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +50,8 @@ pub struct Instruction {
     pub words: Words,
     /// Traced computations that the operation applies.
     pub bodies: Vec<Arc<Body>>,
+    /// Label under which the operation was recorded.
+    pub label: Label,
 }
 
 impl Instruction {
@@ -68,6 +82,15 @@ impl Program {
         self.bodies.iter().map(|body| body.depth).max().unwrap_or(0)
     }
 
+    /// Label of the operation whose result an output is. Decodes the program if it has labels.
+    pub fn label_of_output(&self, index: usize) -> Label {
+        if self.labels.is_empty() {
+            return Label::NONE;
+        }
+        let (values, outputs) = self.decode();
+        outputs.get(index).map_or(Label::NONE, |&output| values[output].label)
+    }
+
     /// Type of the parameter at an index. Decodes the program.
     pub fn parameter(&self, index: usize) -> TensorType {
         let (values, _) = self.decode();
@@ -85,7 +108,8 @@ impl Program {
         let mut reader = Reader { program: self, at: 0, shapes: Vec::new() };
         let mut values = Vec::new();
         while reader.peek() != END {
-            values.push(reader.instruction());
+            let label = self.labels.at(values.len() as u32);
+            values.push(reader.instruction(label));
         }
         let outputs = self.words()[reader.at + 1..].iter().map(|&w| w as usize).collect();
         (values, outputs)
@@ -116,7 +140,7 @@ impl Reader<'_> {
         i64::from(self.word() as i32) << 32 | i64::from(low)
     }
 
-    fn instruction(&mut self) -> Instruction {
+    fn instruction(&mut self, label: Label) -> Instruction {
         let head = self.word();
         let op = Op::from_code(head >> 16).expect("the encoder writes known operations");
         let dtype = DType::from_number((head >> 8 & 0xFF) as i32).expect("the encoder writes known dtypes");
@@ -131,7 +155,8 @@ impl Reader<'_> {
         let count = if op.has_attributes() { self.word() } else { 0 };
         let words: Words = (0..count).map(|_| self.wide()).collect();
         let bodies = (0..op.body_count(&words)).map(|_| self.body()).collect();
-        Instruction { op, ty: TensorType { dtype, dims: self.shapes[shape].clone() }, operands, words, bodies }
+        let ty = TensorType { dtype, dims: self.shapes[shape].clone() };
+        Instruction { op, ty, operands, words, bodies, label }
     }
 
     fn body(&mut self) -> Arc<Body> {

@@ -14,6 +14,7 @@ impl Trace {
         let mut arguments = arguments.iter().copied();
         let mut scalars = body.scalars().iter().copied();
         let mut nodes: Vec<NodeId> = Vec::with_capacity(values.len());
+        let outer = self.label();
         for value in &values {
             self.check_room()?;
             let id = if value.op == super::Op::Leaf {
@@ -21,10 +22,12 @@ impl Trace {
             } else {
                 let operands: Vec<NodeId> = value.operands.iter().map(|&operand| nodes[operand]).collect();
                 let scalar = if value.op.has_scalar() { scalars.next() } else { None };
+                self.set_label(value.label.or(outer));
                 self.record_again(value, &operands, scalar)
             };
             nodes.push(id);
         }
+        self.set_label(outer);
         Ok(results.iter().map(|&result| nodes[result]).collect())
     }
 

@@ -44,6 +44,7 @@ impl Trace {
             && self.scalars.try_reserve(count).is_ok()
             && self.leaves.try_reserve(count).is_ok()
             && self.bodies.try_reserve(count).is_ok()
+            && (self.labels.is_empty() || self.labels.reserve(count))
             && self.shapes.reserve(STRIDE);
         // Recording allocates small things besides.
         let has_rest = || count <= spare || probe(size_of_val(&*self.nodes), "recorded operations").is_ok();
@@ -65,5 +66,6 @@ impl Trace {
             + size_of_val(&*self.attributes)
             + size_of_val(&*self.scalars)
             + size_of_val(&*self.leaves)
+            + self.labels.size_bytes()
     }
 }

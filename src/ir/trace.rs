@@ -3,10 +3,12 @@
 
 use super::attributes::{Attributes, decode};
 use super::caches::inferences::Inferences;
+use super::labels::Labels;
 use super::leaf::LeafData;
 use super::op::Op;
 use super::program::Body;
 use super::shapes::{ShapeId, Shapes};
+use crate::label::Label;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use std::sync::Arc;
 
@@ -65,6 +67,8 @@ pub struct Trace {
     pub(super) scalars: Vec<Scalar>,
     pub(super) leaves: Vec<Arc<dyn LeafData>>,
     pub(super) bodies: Vec<Arc<Body>>,
+    /// Labels of the nodes by id. Those of leaves have no meaning.
+    pub(super) labels: Labels,
     pub(super) shapes: Shapes,
     pub(super) inferences: Inferences,
     /// Number of compactions and clears, by which stale leaf indices stored in device data are detected.
@@ -88,6 +92,7 @@ impl Trace {
             scalars: Vec::new(),
             leaves: Vec::new(),
             bodies: Vec::new(),
+            labels: Labels::default(),
             shapes: Shapes::default(),
             inferences: Inferences::default(),
             epoch: 0,
@@ -131,6 +136,28 @@ impl Trace {
         }
         let is_held = |(_, node): &(usize, &Node)| node.holder != NONE && node.op != Op::Leaf;
         self.nodes.iter().enumerate().filter(is_held).map(|(id, _)| NodeId(id as u32)).collect()
+    }
+
+    /// Label of what is recorded now.
+    pub fn label(&self) -> Label {
+        self.labels.last()
+    }
+
+    /// Gives what is recorded from here on a label.
+    #[inline]
+    pub fn set_label(&mut self, label: Label) {
+        self.labels.begin(self.nodes.len() as u32, label);
+    }
+
+    /// Whether a node may have a label.
+    #[inline]
+    pub fn has_labels(&self) -> bool {
+        !self.labels.is_empty()
+    }
+
+    /// Label of an operation.
+    pub fn label_of(&self, id: NodeId) -> Label {
+        self.labels.at(id.0)
     }
 
     /// All bodies that nodes apply.
@@ -282,6 +309,7 @@ impl Trace {
         self.spilled.clear();
         self.attributes.clear();
         self.scalars.clear();
+        self.labels.clear();
         self.has_collectives = false;
         true
     }
@@ -313,6 +341,7 @@ impl Trace {
                 self.spilled.truncate(last.operands[0].0 as usize);
             }
         }
+        self.labels.truncate(self.nodes.len() as u32);
         if had_bodies {
             let numbers = self.nodes.iter().flat_map(|node| self.body_numbers(node));
             let used = numbers.max().map_or(0, |&last| last as usize + 1);
@@ -329,6 +358,7 @@ impl Trace {
         self.attributes.clear();
         self.scalars.clear();
         self.bodies.clear();
+        self.labels.clear();
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         self.has_collectives = false;
@@ -376,6 +406,7 @@ impl Trace {
                     self.attributes.push(number);
                 }
             }
+            self.set_label(old.label_of(NodeId(i as u32)));
             let id = self.push(kept);
             new_ids[i] = id.0;
             if let Some(data) = self.data(&kept) {

@@ -110,7 +110,14 @@ mod tests {
 
     fn value(op: Op, operands: &[usize]) -> Instruction {
         let ty = TensorType::new(DType::F32, &[4]);
-        Instruction { op, ty, operands: operands.to_vec(), words: Words::new(), bodies: vec![] }
+        Instruction {
+            op,
+            ty,
+            operands: operands.to_vec(),
+            words: Words::new(),
+            bodies: vec![],
+            label: Default::default(),
+        }
     }
 
     #[test]

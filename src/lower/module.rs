@@ -37,6 +37,8 @@ pub struct Target<'a> {
     pub calls_host: bool,
     /// Mesh and shardings; None for a program that runs on one device.
     pub layout: Option<&'a Layout>,
+    /// Whether labels are written as locations: in a text for people, not in one for a compiler.
+    pub has_locations: bool,
 }
 
 /// Lowers `program`. `scalars` are written as constants, except those that are `varying`, which become parameters.
@@ -64,7 +66,7 @@ pub fn lower(
     let mut emitter = Emitter::new(&values, scalars, &packs, target.platform, ops::LOWERING);
     let axes = target.layout.map(|layout| &layout.mesh.axes);
     emitter.extent = extent(axes, false);
-    emitter.calls_host = target.calls_host;
+    (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
     let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
     let text = module(main, called, target, axes)?;
 
@@ -130,7 +132,7 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 pub fn lower_body(body: &Arc<Body>) -> Result<String> {
     probe_decoded(body.program())?;
     let axes = mesh::mesh_of(&body.decode().0);
-    let target = Target { platform: "", calls_host: false, layout: None };
+    let target = Target { platform: "", calls_host: false, layout: None, has_locations: true };
     let (main, called) = function(body, "public @main", target, extent(axes.as_ref(), body.has_collectives()))?;
     module(main, called, target, axes.as_ref())
 }
@@ -174,6 +176,6 @@ fn function(body: &Body, name: &str, target: Target, extent: Extent) -> Result<(
     let (values, results) = body.decode();
     let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
     emitter.extent = extent;
-    emitter.calls_host = target.calls_host;
+    (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
     Ok(function::function(emitter, name, &results, &Annotations::default()))
 }

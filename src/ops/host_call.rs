@@ -10,7 +10,7 @@
 //! }
 //! ```
 
-use crate::emit::{Emitter, emit, mlir, row_major};
+use crate::emit::{Emitter, emit, mlir, row_major, string};
 use crate::engine::host_calls::{CALL_TARGET, FUNCTION, HostFunction, TEXT, WORDS};
 use crate::types::TensorType;
 
@@ -55,7 +55,7 @@ pub fn lower_call(e: &mut Emitter, at: usize, called: &Called, results: &[Tensor
         results.len(),
         names.join(", "),
         called.function as i64,
-        quoted(called.text),
+        string(called.text),
         called.has_side_effect,
         layouts.0,
         layouts.1,
@@ -64,25 +64,13 @@ pub fn lower_call(e: &mut Emitter, at: usize, called: &Called, results: &[Tensor
     );
 }
 
-/// Escapes and quotes a string in MLIR syntax.
-pub fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' | 0..0x20 | 0x7F.. => out.push_str(&format!("\\{byte:02X}")),
-            _ => out.push(byte as char),
-        }
-    }
-    out.push('"');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{Engine, EngineOptions, Signature, references, start};
     use crate::error::{Code, Result};
     use crate::ir::{Instruction, Op, encode};
+    use crate::label::Label;
     use crate::ops::LOWERING;
     use crate::types::DType;
     use std::sync::Arc;
@@ -95,8 +83,22 @@ mod tests {
         x: (&TensorType, &[u8]),
         y: &TensorType,
     ) -> Result<Vec<u8>> {
-        let leaf = Instruction { op: Op::Leaf, ty: x.0.clone(), operands: vec![], words: encode(&()), bodies: vec![] };
-        let called = Instruction { op, ty: y.clone(), operands: vec![0], words: words.into(), bodies: vec![] };
+        let leaf = Instruction {
+            op: Op::Leaf,
+            ty: x.0.clone(),
+            operands: vec![],
+            words: encode(&()),
+            bodies: vec![],
+            label: Label::NONE,
+        };
+        let called = Instruction {
+            op,
+            ty: y.clone(),
+            operands: vec![0],
+            words: words.into(),
+            bodies: vec![],
+            label: Label::NONE,
+        };
         let values = [leaf, called];
         let mut e = Emitter::new(&values, &[], &[], "cpu", LOWERING);
         lower_native(&mut e, 1, std::slice::from_ref(y));
@@ -132,10 +134,5 @@ mod tests {
         assert!(panicked.code == Code::Internal && panicked.message.contains("panicked"), "{panicked}");
         let again = run(&engine, Op::Transpose, &encode(&vec![1usize, 0]), x, &matrix).unwrap();
         assert_eq!(bytemuck::pod_collect_to_vec::<u8, f64>(&again), [4.0, 2.0, 2.0, 10.0]);
-    }
-
-    #[test]
-    fn strings_are_quoted() {
-        assert_eq!(quoted("a\"b\\\n\u{e9}"), "\"a\\22b\\5C\\0A\\C3\\A9\"");
     }
 }

@@ -246,7 +246,7 @@ fn groups(trace: &Trace) -> Vec<u32> {
 fn described(trace: &Trace, id: NodeId) -> String {
     let node = trace.node(id);
     let by = if node.op == Op::Result { trace.node(trace.operands(node)[0]) } else { node };
-    let mut text = format!("{} by {}", trace.ty(id), name_of(by.op));
+    let mut text = format!("{} by {}{}", trace.ty(id), name_of(by.op), trace.label_of(id).suffix());
     let targets = targets(trace, id);
     for (i, target) in targets.iter().take(NAMED).enumerate() {
         let before = match (i, by.op) {

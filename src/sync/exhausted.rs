@@ -22,7 +22,8 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
     let asked = asked.map_or_else(String::new, |asked| format!("{asked} bytes were asked for; "));
     let mut text = format!("{asked}live tensors hold {total} bytes in {} buffers", sizes.len());
     for (i, (size, data)) in sizes.iter().take(NAMED).enumerate() {
-        let _ = write!(text, "{}{} with {size}", if i == 0 { ", the largest " } else { ", " }, data.ty());
+        let label = data.origin().map_or_else(String::new, |(origin, output)| origin.label_of(*output).suffix());
+        let _ = write!(text, "{}{} with {size}{label}", if i == 0 { ", the largest " } else { ", " }, data.ty());
     }
     Error::new(error.code, format!("{} ({text})", error.message))
 }

@@ -117,7 +117,7 @@ fn text(owner: &Owner, plan: &Plan) -> Result<String> {
         let variant = runtime.programs.peek(&lookup);
         let engine = &runtime.engine;
         let (platform, calls_host) = (engine.platform(), engine.calls_host());
-        let target = Target { platform, calls_host, layout: layout.as_ref() };
+        let target = Target { platform, calls_host, layout: layout.as_ref(), has_locations: true };
         let one = lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target)?.text;
         text.try_reserve(one.len()).map_err(|_| error!(ResourceExhausted, "no host memory for the StableHLO text"))?;
         text += &one;

@@ -131,7 +131,8 @@ impl Job<'_> {
     /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
     fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
         let engine = &self.shared.runtime().engine;
-        let target = Target { platform: engine.platform(), calls_host: engine.calls_host(), layout };
+        let (platform, calls_host) = (engine.platform(), engine.calls_host());
+        let target = Target { platform, calls_host, layout, has_locations: false };
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
 

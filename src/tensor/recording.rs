@@ -6,6 +6,7 @@ use crate::device::{self, Device, DeviceState, PendingLimitPolicy, TensorHandle,
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, ShapeId, Trace};
+use crate::label;
 use crate::log::{Level, log};
 use crate::sync;
 use crate::types::check_rank;
@@ -20,9 +21,12 @@ pub type State = MutexGuard<'static, DeviceState>;
 pub fn to_record(device: &'static Device) -> Result<State> {
     let mut state = device.state();
     if !state.has_room() {
-        return make_room(device, state);
+        state = make_room(device, state)?;
     }
     state.begin_call();
+    if label::in_use() {
+        state.trace.set_label(label::current());
+    }
     Ok(state)
 }
 

@@ -33,8 +33,10 @@ pub fn batch_body(
     let mut arguments = arguments.iter().copied().zip(mapped.iter().copied());
     let mut known: Vec<Mapped> = Vec::with_capacity(values.len());
     let mut applied: FxHashMap<usize, Vec<Mapped>> = FxHashMap::default();
+    let outer = trace.label();
     for (position, value) in values.iter().enumerate() {
         trace.check_room()?;
+        trace.set_label(value.label.or(outer));
         let made = match value.op {
             Op::Leaf => arguments.next().expect("one argument for each parameter and capture"),
             Op::Result => match applied.get(&value.operands[0]) {
@@ -140,7 +142,8 @@ fn elementwise(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     }
     let mut ty = site.ty.clone();
     ty.dims.insert(0, size);
-    let value = Instruction { op: site.op, ty, operands: vec![], words: site.words.clone(), bodies: vec![] };
+    let (words, label) = (site.words.clone(), site.trace.label());
+    let value = Instruction { op: site.op, ty, operands: vec![], words, bodies: vec![], label };
     Ok(site.trace.record_again(&value, &operands, site.scalar))
 }
 

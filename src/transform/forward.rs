@@ -28,8 +28,10 @@ pub fn push_body(
     let mut arguments = primals.iter().copied().zip(tangents.iter().copied());
     let mut duals: Vec<Dual> = Vec::with_capacity(values.len());
     let mut applied: FxHashMap<usize, Vec<Option<Dual>>> = FxHashMap::default();
+    let outer = trace.label();
     for (position, value) in values.iter().enumerate() {
         trace.check_room()?;
+        trace.set_label(value.label.or(outer));
         let dual = match value.op {
             Op::Leaf => arguments.next().expect("one argument for each parameter and capture"),
             Op::Result => {
@@ -53,6 +55,7 @@ pub fn push_body(
         };
         duals.push(dual);
     }
+    trace.set_label(outer);
     Ok(results.iter().map(|&result| duals[result]).unzip())
 }
 

@@ -5,6 +5,7 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::label::Label;
 use crate::ops::elementwise;
 use crate::ops::rules::{Nodes, Tangent, is_differentiable};
 use crate::ops::tangents::{add_tangents, sum_dtype};
@@ -39,8 +40,12 @@ pub fn pull_back_since(
     let varying: Vec<NodeId> =
         inputs.iter().copied().filter(|&input| is_differentiable(trace.node(input).dtype)).collect();
     let mut pass = Pass::new(trace, outputs, &varying, first)?;
+    let outer = trace.label();
     for id in (first..pass.end).rev() {
         trace.check_room()?;
+        if trace.has_labels() {
+            trace.set_label(label_of_gradient(trace.label_of(NodeId(id))).or(outer));
+        }
         let Some((results, cotangents)) = pass.arrived_at(trace, NodeId(id))? else { continue };
         let mut site = of_node(transformer, trace, NodeId(id), results);
         let operands = Nodes::from_slice(&site.operands);
@@ -61,7 +66,14 @@ pub fn pull_back_since(
             }
         }
     }
+    trace.set_label(outer);
     inputs.iter().map(|&input| pass.total(trace, input)).collect()
+}
+
+/// Label of the cotangents of an operation with this label.
+fn label_of_gradient(label: Label) -> Label {
+    const NAME: &str = "gradient";
+    if label.is_none() || label.name() == NAME { label } else { label.child(NAME).unwrap_or(label) }
 }
 
 /// Role of a node in a pass.

@@ -18,7 +18,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 25] = [
+const CHAPTERS: [&str; 26] = [
     "abi/types",
     "library",
     "dtypes",
@@ -42,6 +42,7 @@ const CHAPTERS: [&str; 25] = [
     "mesh",
     "sync",
     "inspect",
+    "seeing",
     "save",
     "dlpack",
 ];

@@ -5,7 +5,8 @@ use super::results::Outputs;
 use super::types::lxla_status;
 use crate::call;
 use crate::error;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, quoted};
+use crate::label;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +58,9 @@ pub fn guard_into<V>(
 
 #[cold]
 fn fail(function: &str, error: Error) -> lxla_status {
-    let text = format!("{function}: {}", error.message).replace('\0', " ");
+    // What a thread records has its label; so have its failures.
+    let label = label::current().path().map_or_else(String::new, |path| format!(" (label {})", quoted(&path)));
+    let text = format!("{function}: {}{label}", error.message).replace('\0', " ");
     // During thread exit the message is gone; the status still reports the error.
     let _ = MESSAGE.try_with(|message| *message.borrow_mut() = CString::new(text).ok());
     error.code as lxla_status

@@ -1,5 +1,6 @@
 //! Copies of traces, with which later traces are compared to recognize that a program repeats itself.
 
+use crate::ir::labels::Labels;
 use crate::ir::program::Body;
 use crate::ir::trace::{Node, NodeId, Trace};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub(super) struct TraceCopy {
     spilled: Vec<NodeId>,
     attributes: Vec<i64>,
     bodies: Vec<Arc<Body>>,
+    labels: Labels,
 }
 
 impl TraceCopy {
@@ -22,10 +24,11 @@ impl TraceCopy {
             spilled: trace.spilled.clone(),
             attributes: trace.attributes.clone(),
             bodies: trace.bodies.clone(),
+            labels: trace.labels.clone(),
         }
     }
 
-    /// Whether the trace has the same operations on the same operands in the same order, and `is_same` is true for
+    /// Whether the trace has the same operations on the same operands in the same order under the same labels, and `is_same` is true for
     /// each of them. Equal leaves are equal nodes, so that the data of the leaves follows the same pattern.
     #[inline]
     pub fn is_of(&self, trace: &Trace, is_same: impl Fn(&Node, &Node) -> bool) -> bool {
@@ -36,6 +39,7 @@ impl TraceCopy {
             && self.attributes == trace.attributes
             && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_operation(a, b) & is_same(a, b))
             && self.spilled == trace.spilled
+            && self.labels == trace.labels
             && self.bodies.iter().zip(&trace.bodies).all(is_same_body)
     }
 }

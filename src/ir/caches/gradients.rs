@@ -7,6 +7,7 @@ use super::copy::TraceCopy;
 use crate::error::Result;
 use crate::ir::program::Body;
 use crate::ir::trace::{Node, NodeId, Trace};
+use crate::label::Label;
 use crate::types::Scalar;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -85,6 +86,7 @@ struct Known {
     attributes: Vec<i64>,
     scalars: Vec<Scalar>,
     bodies: Vec<Arc<Body>>,
+    labels: Vec<(u32, Label)>,
     /// Applications before the mark that were given more results, as they are since.
     extended: Vec<(NodeId, Node)>,
     has_collectives: bool,
@@ -115,6 +117,7 @@ impl GradientMemory {
         trace.attributes.extend_from_slice(&known.attributes);
         trace.scalars.extend_from_slice(&known.scalars);
         trace.bodies.extend_from_slice(&known.bodies);
+        trace.labels.extend(&known.labels);
         trace.has_collectives |= known.has_collectives;
         Ok(known.gradients.clone())
     }
@@ -164,6 +167,7 @@ impl GradientMemory {
                 attributes: trace.attributes[mark.attributes..].to_vec(),
                 scalars: trace.scalars[mark.scalars..].to_vec(),
                 bodies: trace.bodies[mark.bodies..].to_vec(),
+                labels: trace.labels.since(mark.nodes as u32),
                 extended,
                 has_collectives,
                 gradients: gradients.to_vec(),

@@ -1,13 +1,12 @@
 //! Custom calls: calls of a target that the plugin implements, identified by name.
 
-use crate::emit::{Emitter, emit, mlir, row_major};
+use crate::emit::{Emitter, emit, mlir, row_major, string};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes, members, numbered};
 use crate::native::Array;
 use crate::ops::control::custom_targets;
 use crate::ops::definition::EvalContext;
-use crate::ops::host_call::quoted;
 use crate::types::{TensorType, element_count};
 
 numbered! {
@@ -83,7 +82,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let config = match call.api_version {
         ApiVersion::TypedFfi if call.backend_config.trim().is_empty() => "{}".to_string(),
         ApiVersion::TypedFfi => call.backend_config,
-        _ => quoted(&call.backend_config),
+        _ => string(&call.backend_config),
     };
     let (names, types) = e.listed(&value.operands);
     let operands: Vec<&TensorType> = value.operands.iter().map(|&operand| &e.values[operand].ty).collect();
@@ -94,7 +93,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
         "    {name}:{} = \"stablehlo.custom_call\"({}) <{{call_target_name = {}, backend_config = {config}, api_version = {} : i32, has_side_effect = {}, operand_layouts = {}, result_layouts = {}}}> : ({}) -> ({})",
         results.len(),
         names.join(", "),
-        quoted(&call.target),
+        string(&call.target),
         call.api_version as i32,
         call.has_side_effect,
         row_major(&operands),

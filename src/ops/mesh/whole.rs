@@ -71,5 +71,6 @@ pub fn lower(e: &mut Emitter, at: usize, axes: &MeshAxes) {
 }
 
 fn parameter(ty: &TensorType) -> Instruction {
-    Instruction { op: Op::Leaf, ty: ty.clone(), operands: vec![], words: Default::default(), bodies: vec![] }
+    let (words, label) = Default::default();
+    Instruction { op: Op::Leaf, ty: ty.clone(), operands: vec![], words, bodies: vec![], label }
 }

@@ -1,0 +1,136 @@
+// Labels: where they are shown, and that they are in no key.
+#include "computation.h"
+
+// x * 2 + 1 under labels, tanh of it under others.
+static lxla_tensor labelled(lxla_env env, const char *outer, const char *inner) {
+  lxla_tensor x = one(env, 3);
+  OK(lxla_label_push(outer));
+  lxla_tensor double_x = scalar(MUL, x, 2);
+  OK(lxla_label_push(inner));
+  lxla_tensor sum = scalar(ADD, double_x, 1);
+  OK(lxla_label_pop());
+  OK(lxla_label_pop());
+  lxla_tensor out;
+  OK(lxla_unary(LXLA_UNARY_TANH, sum, &out));
+  RELEASE(x, double_x, sum);
+  return out;
+}
+
+static void free_all(lxla_env env, char *text) {
+  lxla_string_free(text);
+  OK(lxla_env_release(env));
+}
+
+TEST(labels_are_locations_of_the_text_and_in_no_key) {
+  lxla_env env = new_env();
+  lxla_tensor x = labelled(env, "model", "layer \"0\"");
+  char *text = text_of(x);
+  CHECK(strstr(text, "loc(\"model\")") && strstr(text, "loc(\"model/layer \\220\\22\")"));
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    if (strstr(line, "tanh")) CHECK(!strstr(line, "loc("));
+  uint8_t first[32], second[32];
+  OK(lxla_graph_hash(env, XLA(0), &x, 1, first));
+  EQUAL(value(x), tanhf(7));
+  uint64_t compiled = counter(env, "UncachedCompile");
+  lxla_tensor y = labelled(env, "another model", "b");
+  OK(lxla_graph_hash(env, XLA(0), &y, 1, second));
+  CHECK(memcmp(first, second, 32) == 0);
+  EQUAL(value(y), tanhf(7));
+  EQUAL(counter(env, "UncachedCompile"), compiled);
+  RELEASE(x, y);
+  // Repeated steps: their schemes are known, and show the labels of now.
+  for (int i = 0; i < 6; i++) {
+    const char *name = i < 4 ? "early" : "late";
+    lxla_tensor z = labelled(env, name, "c");
+    char *now;
+    OK(lxla_step_stablehlo(env, XLA(0), &now));
+    CHECK(strstr(now, name));
+    lxla_string_free(now);
+    step(env);
+    EQUAL(value(z), tanhf(7));
+    RELEASE(z);
+  }
+  EQUAL(counter(env, "UncachedCompile"), compiled + 1);
+  CHECK(counter(env, "RepeatedStep") >= 2);
+  free_all(env, text);
+}
+
+TEST(failures_name_the_label) {
+  lxla_env env = new_env();
+  lxla_tensor x = one(env, 1), y = from_f32(env, DIMS(3), (float[]){1, 2, 3}), z, out;
+  OK(lxla_reshape(y, DIMS(3, 1), &z));
+  OK(lxla_label_push("attention"));
+  REFUSED(lxla_matmul(x, z, &out), LXLA_INVALID_ARGUMENT, "(label \"attention\")");
+  OK(lxla_label_pop());
+  lxla_status status = lxla_matmul(x, z, &out);
+  EQUAL(status, LXLA_INVALID_ARGUMENT);
+  CHECK(!strstr(lxla_last_error_message(), "attention"));
+  // What the plugin cannot compile is named with the label under which it was recorded.
+  OK(lxla_label_push("kernels"));
+  OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){1}, (int64_t[]){1}, 1, NULL,
+                      &out));
+  OK(lxla_label_pop());
+  lxla_status failed = lxla_mark_step(env, XLA(0), 1);
+  CHECK(failed != LXLA_OK);
+  if (!strstr(lxla_last_error_message(), "custom_call under label \"kernels\"")) FAIL("%s", lxla_last_error_message());
+  RELEASE(x, y, z, out);
+  OK(lxla_env_release(env));
+}
+
+TEST(computations_gradients_and_imports_keep_labels) {
+  lxla_env env = new_env();
+  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(1));
+  OK(lxla_label_push("body"));
+  lxla_tensor carried = scalar(MUL, p, 2);
+  OK(lxla_label_pop());
+  lxla_computation c = traced(TENSORS(p), TENSORS(carried));
+  char *text;
+  OK(lxla_computation_stablehlo(c, &text));
+  CHECK(strstr(text, "stablehlo.multiply") && strstr(text, "loc(\"body\")"));
+  // The text is a module, whose locations become labels again.
+  lxla_computation again;
+  OK(lxla_computation_import(env, text, strlen(text), NULL, &again));
+  char *second;
+  OK(lxla_computation_stablehlo(again, &second));
+  CHECK(strstr(second, "loc(\"body\")"));
+  lxla_tensor x = one(env, 3), results[1];
+  OK(lxla_label_push("loop"));
+  OK(lxla_scan(again, &x, 1, NULL, 0, 4, 0, results, NULL, 0));
+  OK(lxla_label_pop());
+  lxla_string_free(text);
+  text = text_of(results[0]);
+  CHECK(strstr(text, "loc(\"body\")") && strstr(text, "loc(\"loop\")"));
+  lxla_computation reread;
+  OK(lxla_computation_import(env, text, strlen(text), NULL, &reread));
+  lxla_tensor loss, gradient;
+  OK(lxla_label_push("loss"));
+  OK(lxla_unary(LXLA_UNARY_TANH, results[0], &loss));
+  OK(lxla_label_pop());
+  OK(lxla_gradients(&loss, 1, &x, &x, 1, &gradient));
+  char *backward = text_of(gradient);
+  CHECK(strstr(backward, "loc(\"loss/gradient\")") && strstr(backward, "loc(\"loop/gradient\")"));
+  EQUAL(value(results[0]), 48);
+  lxla_string_free(second);
+  lxla_string_free(backward);
+  RELEASE(p, carried, x, results[0], loss, gradient);
+  OK(lxla_computation_release(c));
+  OK(lxla_computation_release(again));
+  OK(lxla_computation_release(reread));
+  free_all(env, text);
+}
+
+TEST(wrong_names_are_refused_and_pops_need_pushes) {
+  REFUSED(lxla_label_pop(), LXLA_FAILED_PRECONDITION, "no label");
+  REFUSED(lxla_label_push(NULL), LXLA_NULL_ARGUMENT, "name");
+  REFUSED(lxla_label_push(""), LXLA_INVALID_ARGUMENT, "name: 0 bytes");
+  REFUSED(lxla_label_push("\xff"), LXLA_INVALID_ARGUMENT, "UTF-8");
+  char *long_name = malloc((1 << 20) + 1);
+  memset(long_name, 'x', 1 << 20);
+  long_name[1 << 20] = 0;
+  REFUSED(lxla_label_push(long_name), LXLA_INVALID_ARGUMENT, "name: 1048576 bytes given; want 1 to 1024");
+  free(long_name);
+  for (int i = 0; i < 256; i++) OK(lxla_label_push("deep"));
+  REFUSED(lxla_label_push("deep"), LXLA_RESOURCE_EXHAUSTED, "256");
+  for (int i = 0; i < 256; i++) OK(lxla_label_pop());
+  REFUSED(lxla_label_pop(), LXLA_FAILED_PRECONDITION, "no label");
+}
