@@ -3463,6 +3463,27 @@ lxla_status lxla_label_push(const char *name);
  */
 lxla_status lxla_label_pop(void);
 
+/**
+ * Returns the compiles of the environment as a JSON object: `count`, and in `compiles` the last 1024 of them, the
+ * oldest first. Each has
+ *
+ * - `number`, from 1; `device`; `operations`; `nanoseconds`; `from_disk`, whether it was found in the disk cache; and
+ *   `argument_bytes`, `output_bytes`, `alias_bytes`, `temp_bytes` and `code_bytes`, as `lxla_compiled_memory`.
+ * - `cause`: `first`, the first program; `new_program`, other operations than before; `shape`, `dtype`, `constant`,
+ *   the first operation that differs has another shape, another dtype, or another constant or attribute, such as an
+ *   axis or an offset; `scalar_became_parameter`, a scalar changed for the first time, and can change freely from now
+ *   on (avoided by `lxla_tensor_varying_scalar`); `donors`, other buffers may be consumed; `sharding`, the program is
+ *   divided differently over a mesh; `evicted`, the program left the cache (`cache_capacity`) since it was compiled.
+ * - `nearest`: the number of the compile with which it was compared, among the last 64; null for the first.
+ * - `difference`: `operation` and `label` of the first operation that differs, null if it is none; `value` and
+ *   `before`, what it is and what it was.
+ *
+ * With the environment variable `LXLA_LOG_COMPILES=1`, each compile is also written as one line to the log callback,
+ * with level 3, or to stderr if there is none.
+ */
+lxla_status lxla_compile_log_json(lxla_env env,
+                                  char **out_json);
+
 /* ---- Files: saving and loading. ---- */
 
 /**

@@ -1,4 +1,5 @@
-//! The library's log. Disabled until a sink is set; the library itself never prints.
+//! The library's log. Disabled until a sink is set. The library itself prints nothing, except for compiles where the
+//! environment variable LXLA_LOG_COMPILES asks for them and there is no sink.
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::cell::Cell;
@@ -71,13 +72,13 @@ impl Drop for Running {
     }
 }
 
-/// Sends a message to the sink. `message` is called only if there is a sink.
-pub fn log(level: Level, message: impl FnOnce() -> String) {
-    if let Some(running) = Running::start()
-        && let Ok(text) = CString::new(message().replace('\0', " "))
-    {
+/// Sends a message to the sink. `message` is called only if there is a sink; returns whether there is.
+pub fn log(level: Level, message: impl FnOnce() -> String) -> bool {
+    let Some(running) = Running::start() else { return false };
+    if let Ok(text) = CString::new(message().replace('\0', " ")) {
         (running.0.sink)(level, &text);
     }
+    true
 }
 
 #[cfg(test)]

@@ -177,6 +177,8 @@ class Environment {
   std::string memory_stats(lxla_device device = {}) const {
     return detail::text<lxla_device_memory_stats>(env_, device);
   }
+  /// The compiles of the environment and their causes, as a JSON object.
+  std::string compile_log_json() const { return detail::text<lxla_compile_log_json>(env_); }
   /// Returns the StableHLO text of the programs that a step of the device would compile now.
   std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
 

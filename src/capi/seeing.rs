@@ -1,9 +1,9 @@
 //! Chapter Seeing: labels of what is recorded, and where time, compiles and NaNs come from.
 
-use super::abi::guard::guard;
-use super::abi::pointers::Text;
-use super::abi::types::lxla_status;
-use crate::label;
+use super::abi::guard::{guard, guard_into};
+use super::abi::pointers::{Out, OwnedText, Text};
+use super::abi::types::{lxla_env, lxla_status};
+use crate::{env, label};
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a
 /// layer and an operation make the label `model/layer0/attention`. Labels are locations in the StableHLO text, and are
@@ -26,4 +26,27 @@ pub extern "C" fn lxla_label_push(name: Text) -> lxla_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_label_pop() -> lxla_status {
     guard("lxla_label_pop", label::pop)
+}
+
+/// Returns the compiles of the environment as a JSON object: `count`, and in `compiles` the last 1024 of them, the
+/// oldest first. Each has
+///
+/// - `number`, from 1; `device`; `operations`; `nanoseconds`; `from_disk`, whether it was found in the disk cache; and
+///   `argument_bytes`, `output_bytes`, `alias_bytes`, `temp_bytes` and `code_bytes`, as `lxla_compiled_memory`.
+/// - `cause`: `first`, the first program; `new_program`, other operations than before; `shape`, `dtype`, `constant`,
+///   the first operation that differs has another shape, another dtype, or another constant or attribute, such as an
+///   axis or an offset; `scalar_became_parameter`, a scalar changed for the first time, and can change freely from now
+///   on (avoided by `lxla_tensor_varying_scalar`); `donors`, other buffers may be consumed; `sharding`, the program is
+///   divided differently over a mesh; `evicted`, the program left the cache (`cache_capacity`) since it was compiled.
+/// - `nearest`: the number of the compile with which it was compared, among the last 64; null for the first.
+/// - `difference`: `operation` and `label` of the first operation that differs, null if it is none; `value` and
+///   `before`, what it is and what it was.
+///
+/// With the environment variable `LXLA_LOG_COMPILES=1`, each compile is also written as one line to the log callback,
+/// with level 3, or to stderr if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_compile_log_json", out_json.named("out_json"), || {
+        OwnedText::new(env::resolve(env.id)?.compile_log_json())
+    })
 }

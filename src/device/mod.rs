@@ -1,6 +1,7 @@
 //! A device: its tensors, its trace, and the one lock that protects both. Devices are never freed, so that a handle can
 //! be resolved without reference counting; the device of a released environment is reused by the next one.
 
+mod compiles;
 mod eager;
 mod evaluation;
 mod handle;
@@ -15,6 +16,7 @@ mod table;
 mod unbound;
 mod work;
 
+pub use compiles::{CompileLog, Compiling, Cost};
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use known::{CallKey, Function};
 pub use lifetime::{release, release_many, retain};

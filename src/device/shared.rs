@@ -1,5 +1,6 @@
 //! State shared by the devices of one environment.
 
+use super::compiles::CompileLog;
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
 use crate::emit::PackedScalars;
@@ -15,6 +16,8 @@ pub struct Shared {
     pub options: Options,
     /// Counters of the environment.
     pub metrics: Metrics,
+    /// The compiles and their causes.
+    pub compiles: CompileLog,
     /// Engine and program caches of the XLA devices. Unset until the first of them is used.
     pub runtime: OnceLock<Runtime>,
 }

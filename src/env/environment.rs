@@ -1,7 +1,7 @@
 //! An environment: its devices, options, caches and counters.
 
 use crate::cache::{DiskCache, ProgramCache};
-use crate::device::{Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
+use crate::device::{CompileLog, Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
 use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
 use crate::error;
 use crate::error::Result;
@@ -102,6 +102,11 @@ fn engine_kind(options: &EnvironmentOptions) -> Result<EngineKind> {
 }
 
 impl Environment {
+    /// The compiles and their causes as a JSON object.
+    pub fn compile_log_json(&self) -> String {
+        self.shared.compiles.json()
+    }
+
     /// Creates an environment. Options are taken from environment variables (`LXLA_DONATION=false`), then from
     /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
     /// first use of an XLA device finds and starts one.
@@ -112,6 +117,7 @@ impl Environment {
             number,
             options: set_options(&options.named)?,
             metrics: Metrics::default(),
+            compiles: CompileLog::default(),
             runtime: OnceLock::new(),
         });
         check_devices(&options)?;

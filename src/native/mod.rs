@@ -49,6 +49,7 @@ mod sort_network;
 mod sorting;
 #[cfg(test)]
 pub(crate) mod testing;
+mod text;
 mod tiles;
 mod unary;
 mod walk;
@@ -83,5 +84,6 @@ pub use shortcuts::shortcut;
 pub use slices::{gather, targets};
 pub use sort_network::sort_with;
 pub use sorting::{sort_by_key, top_k};
+pub use text::text_of;
 pub use unary::unary;
 pub use windows::{reduce_window, select_and_scatter};

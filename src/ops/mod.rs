@@ -34,4 +34,4 @@ mod table;
 pub mod tangents;
 
 pub use definition::{Composed, Definition, EvalContext, InPlace, Native};
-pub use table::{COMPOSED, LOWERING, definition, evaluate, provide_host_functions};
+pub use table::{COMPOSED, LOWERING, definition, evaluate, operation_name, provide_host_functions};

@@ -34,6 +34,20 @@ pub const COMPOSED: &[&[Composed]] = &[
     sorting::unique::COMPOSED,
 ];
 
+/// Name of an operation; of a family, that of its member.
+pub fn operation_name(op: Op) -> &'static str {
+    match op {
+        Op::Leaf => "parameter",
+        Op::Result => "result",
+        Op::Unary(member) => member.name(),
+        Op::UnaryFunction(member) => member.name(),
+        Op::Binary(member) | Op::BinaryScalar(member) | Op::ScalarBinary(member) => member.name(),
+        Op::BinaryFunction(member) => member.name(),
+        Op::Special(member) => member.name(),
+        _ => definition(op).name,
+    }
+}
+
 /// Returns the definition of an operation.
 #[inline]
 pub fn definition(op: Op) -> &'static Definition {

@@ -10,7 +10,7 @@ use crate::device::{Device, DeviceState, Owner};
 use crate::error::{Code, Error, Result, quoted};
 use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
 use crate::ops::control::CustomCall;
-use crate::ops::definition;
+use crate::ops::operation_name;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -246,7 +246,7 @@ fn groups(trace: &Trace) -> Vec<u32> {
 fn described(trace: &Trace, id: NodeId) -> String {
     let node = trace.node(id);
     let by = if node.op == Op::Result { trace.node(trace.operands(node)[0]) } else { node };
-    let mut text = format!("{} by {}{}", trace.ty(id), name_of(by.op), trace.label_of(id).suffix());
+    let mut text = format!("{} by {}{}", trace.ty(id), operation_name(by.op), trace.label_of(id).suffix());
     let targets = targets(trace, id);
     for (i, target) in targets.iter().take(NAMED).enumerate() {
         let before = match (i, by.op) {
@@ -260,18 +260,6 @@ fn described(trace: &Trace, id: NodeId) -> String {
         let _ = write!(text, " and {more} more");
     }
     text
-}
-
-/// Name of an operation; of a family, that of its member.
-fn name_of(op: Op) -> &'static str {
-    match op {
-        Op::Unary(member) => member.name(),
-        Op::UnaryFunction(member) => member.name(),
-        Op::Binary(member) | Op::BinaryScalar(member) | Op::ScalarBinary(member) => member.name(),
-        Op::BinaryFunction(member) => member.name(),
-        Op::Special(member) => member.name(),
-        _ => definition(op).name,
-    }
 }
 
 /// Distinct targets of the custom calls on which a value depends, also in computations, in recording order.

@@ -3,7 +3,7 @@
 use super::key;
 use super::plan::{Plan, Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
-use crate::device::{Compiled, Owner, Shared};
+use crate::device::{Compiled, Compiling, Cost, Owner, Shared};
 use crate::emit::PackedScalars;
 use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
@@ -14,6 +14,8 @@ use crate::lower::{Layout, Module, Target, lower};
 use crate::mesh::Sharding;
 use crate::metrics::Counter;
 use crate::stack::{SHALLOW, with_stack};
+use crate::types::Encoding;
+use crate::variables;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -90,10 +92,11 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
     let encoding = key::encoding(program, layout.as_ref());
     let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
+        let start = Instant::now();
         let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth() };
         let module = job.lower(job.layout)?;
-        let executable = match &shared.runtime().disk {
-            None => job.build(&module)?,
+        let (executable, is_from_disk) = match &shared.runtime().disk {
+            None => (job.build(&module)?, false),
             Some(disk) => {
                 let mut hasher = key::hasher(shared)?;
                 hasher.update(cpu::features().as_bytes());
@@ -103,6 +106,8 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         };
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
+        let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
+        log_compile(owner, run, &encoding, variant, &cost);
         Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth })
     })?;
     if !now {
@@ -110,6 +115,24 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
     }
     shardings.extend_from_slice(compiled.executable.output_shardings());
     Ok(compiled)
+}
+
+/// Adds a compile to the environment's log. With LXLA_LOG_COMPILES=1, also writes it as one line to the log callback, or
+/// to stderr if there is none, so that a program can be looked at without changing it.
+fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) {
+    let compiling = Compiling {
+        program: (*run.stage.program).clone(),
+        encoding: encoding.clone(),
+        scalars: run.scalars.clone(),
+        varying: variant.varying.clone(),
+        donors: variant.donors.clone(),
+    };
+    let line = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
+    if variables::text("LXLA_LOG_COMPILES").is_some_and(|value| value == "1")
+        && !log(Level::Information, || line.clone())
+    {
+        eprintln!("lazyxla: {line}");
+    }
 }
 
 /// Stack size for XLA's compiler, which recurses over nested computations with 30 KB or more per level.
@@ -136,14 +159,15 @@ impl Job<'_> {
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
 
-    /// Loads an executable compiled by this or another process from disk. A file that the plugin rejects is replaced.
-    fn load_or_build(&self, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<Arc<dyn Executable>> {
+    /// Loads an executable compiled by this or another process from disk, or compiles it; returns whether it was
+    /// loaded. A file that the plugin rejects is replaced.
+    fn load_or_build(&self, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<(Arc<dyn Executable>, bool)> {
         let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
         if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
             match self.load(&bytes, module) {
                 Ok(executable) => {
                     self.shared.metrics.add(Counter::PersistentCacheHit, 1);
-                    return Ok(executable);
+                    return Ok((executable, true));
                 }
                 Err(error) => {
                     log(Level::Warning, || format!("a compiled program on disk is not loaded: {error}"));
@@ -154,7 +178,7 @@ impl Job<'_> {
         self.shared.metrics.add(Counter::PersistentCacheMiss, 1);
         let executable = self.build(module)?;
         disk.put(key, meaning.as_bytes(), executable.serialize());
-        Ok(executable)
+        Ok((executable, false))
     }
 
     /// Loads what [`Job::build`] made. If that was compiled twice, the outputs whose shardings only the second module
