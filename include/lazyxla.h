@@ -3484,6 +3484,16 @@ lxla_status lxla_label_pop(void);
 lxla_status lxla_compile_log_json(lxla_env env,
                                   char **out_json);
 
+/**
+ * Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs
+ * nothing: a box for each operation, with its scalar and the type of its result, in a cluster for each label; an
+ * ellipse for each parameter; a double frame for each output. Computations that an operation applies are named with
+ * their number of operations. The tensors must be lazy and on one device.
+ */
+lxla_status lxla_graph_dot(const lxla_tensor *tensors,
+                           size_t n,
+                           char **out_text);
+
 /* ---- Files: saving and loading. ---- */
 
 /**

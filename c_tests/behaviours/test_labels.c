@@ -134,3 +134,30 @@ TEST(wrong_names_are_refused_and_pops_need_pushes) {
   for (int i = 0; i < 256; i++) OK(lxla_label_pop());
   REFUSED(lxla_label_pop(), LXLA_FAILED_PRECONDITION, "no label");
 }
+
+TEST(the_graph_shows_what_a_sync_runs_by_label) {
+  lxla_env env = new_env();
+  lxla_tensor x = labelled(env, "model", "layer \"0\"\n");
+  char *text;
+  OK(lxla_graph_dot(&x, 1, &text));
+  const char *wanted =
+      "digraph lazyxla {\n  node [shape=box];\n"
+      "  r0_v0 [label=\"parameter 0\\nf32[1]\" shape=ellipse];\n"
+      "  r0_v3 [label=\"tanh\\nf32[1]\" peripheries=2];\n"
+      "  subgraph cluster_1 {\n  label=\"model\";\n"
+      "  r0_v1 [label=\"multiply 2.0\\nf32[1]\" ];\n"
+      "  subgraph cluster_2 {\n  label=\"layer \\\"0\\\"\\n\";\n"
+      "  r0_v2 [label=\"add 1.0\\nf32[1]\" ];\n  }\n  }\n"
+      "  r0_v0 -> r0_v1;\n  r0_v1 -> r0_v2;\n  r0_v2 -> r0_v3;\n}\n";
+  if (strcmp(text, wanted) != 0) FAIL("%s", text);
+  EQUAL(state_of(x), LXLA_STATE_PENDING);
+  REFUSED(lxla_graph_dot(NULL, 0, &text), LXLA_INVALID_ARGUMENT, "n: 0");
+  REFUSED(lxla_graph_dot(&none, 1, &text), LXLA_INVALID_HANDLE, "tensors");
+  // Several programs: an output of one is an operand of the next, not a parameter.
+  lxla_string_free(text);
+  OK(lxla_env_set_option(env, "max_program_ops", "1"));
+  OK(lxla_graph_dot(&x, 1, &text));
+  CHECK(strstr(text, "r0_v1 -> r1_v1;") && strstr(text, "r1_v1 -> r2_v1;") && occurrences(text, "ellipse") == 1);
+  RELEASE(x);
+  free_all(env, text);
+}

@@ -1,4 +1,4 @@
-// Labels of what is recorded.
+// Labels of what is recorded, and the graph of what a sync would run.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_SEEING_HPP
 #define LAZYXLA_SEEING_HPP
@@ -15,6 +15,12 @@ class Label {
   Label &operator=(const Label &) = delete;
   ~Label() { lxla_label_pop(); }
 };
+
+/// Returns what a sync of these tensors would run as a graph in the language DOT, grouped by labels.
+inline std::string graph_dot(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  return detail::text<lxla_graph_dot>(list.data(), list.size());
+}
 
 }  // namespace lazyxla
 

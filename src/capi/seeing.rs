@@ -1,9 +1,10 @@
 //! Chapter Seeing: labels of what is recorded, and where time, compiles and NaNs come from.
 
 use super::abi::guard::{guard, guard_into};
-use super::abi::pointers::{Out, OwnedText, Text};
-use super::abi::types::{lxla_env, lxla_status};
-use crate::{env, label};
+use super::abi::pointers::{List, Out, OwnedText, Text};
+use super::abi::types::{lxla_env, lxla_status, lxla_tensor};
+use super::tensor::some_handles;
+use crate::{env, label, sync};
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a
 /// layer and an operation make the label `model/layer0/attention`. Labels are locations in the StableHLO text, and are
@@ -48,5 +49,16 @@ pub extern "C" fn lxla_label_pop() -> lxla_status {
 pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_compile_log_json", out_json.named("out_json"), || {
         OwnedText::new(env::resolve(env.id)?.compile_log_json())
+    })
+}
+
+/// Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs
+/// nothing: a box for each operation, with its scalar and the type of its result, in a cluster for each label; an
+/// ellipse for each parameter; a double frame for each output. Computations that an operation applies are named with
+/// their number of operations. The tensors must be lazy and on one device.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_graph_dot(tensors: List<lxla_tensor>, n: usize, out_text: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_graph_dot", out_text.named("out_text"), || {
+        sync::graph_dot(&some_handles(tensors, n)?).and_then(OwnedText::new)
     })
 }

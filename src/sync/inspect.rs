@@ -77,7 +77,7 @@ pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     hash(&owner, &plan)
 }
 
-fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
+pub(super) fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let device = device_of("tensors", *first)?;
     if by_device(tensors)?.len() > 1 {

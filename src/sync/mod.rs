@@ -5,6 +5,7 @@
 
 mod collect;
 mod culprits;
+mod dot;
 mod exhausted;
 mod inspect;
 mod key;
@@ -18,6 +19,7 @@ mod step;
 mod transaction;
 mod transfer;
 
+pub use dot::graph_dot;
 pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
 pub use partial::sync;
 pub use save::{load, save, save_async};
