@@ -2,6 +2,7 @@
 
 use super::super::read;
 use super::*;
+use crate::error::Code;
 use crate::mlir::{Attribute, Data, Dense, Operation, Type, Value, text};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -96,7 +97,10 @@ impl Same<'_> {
         for (key, value) in &*a.attributes.0 {
             match b.attributes.get(key) {
                 Some(other) => assert!(same(value, other), "{what} {key}: {value:?}, {other:?}"),
-                None => assert_eq!(elements(value), Some(vec![]), "{what} has no {key}"),
+                None => {
+                    let is_default = defaults::of(key, a).as_ref() == Some(value) || elements(value) == Some(vec![]);
+                    assert!(is_default, "{what} has no {key}");
+                }
             }
         }
         self.values.extend(a.results.iter().copied().zip(b.results.iter().copied()));
@@ -130,4 +134,108 @@ fn text_and_stablehlo_become_artifacts() {
         assert!(same.values.iter().all(|(&a, &b)| before.ty(a) == after.ty(b)));
         assert_equal(&after, &again(&after, after.version), name);
     }
+}
+
+/// Returns a function of one operation on tensors of 4x4.
+fn function(operation: &str) -> Module {
+    let text = format!(
+        "func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {{ \
+         %0 = {operation} \
+         return %0 : tensor<4x4xf32> }}"
+    );
+    text::read(&text).unwrap()
+}
+
+const ADD: &str = "stablehlo.add %a, %b : tensor<4x4xf32>";
+const TAN: &str = "stablehlo.tan %a : tensor<4x4xf32>";
+const PRECISE: &str = "stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<atol = 1.0e-4, \
+    rtol = 0.0, ulps = 2, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<4x4xf32>";
+const ALGORITHM: &str = "stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], \
+    algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, \
+    lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, \
+    allow_imprecise_accumulation = false> : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>";
+const SMALL_FLOATS: &str = "\"stablehlo.custom_call\"(%a) {call_target_name = \"f\", \
+    a = 1.0 : f8E4M3, b = 2.0 : f8E4M3FNUZ} : (tensor<4x4xf32>) -> tensor<4x4xf32>";
+const TYPED_CALL: &str = "\"stablehlo.custom_call\"(%a) {call_target_name = \"f\", api_version = 4 : i32, \
+    backend_config = {a = 1 : i64}} : (tensor<4x4xf32>) -> tensor<4x4xf32>";
+
+#[test]
+fn the_oldest_version_that_has_all_is_chosen() {
+    let cases = [
+        (ADD, Version(0, 9, 0)),
+        (TAN, Version(1, 4, 0)),
+        (PRECISE, Version(1, 9, 0)),
+        (ALGORITHM, Version(1, 6, 0)),
+        (SMALL_FLOATS, Version(1, 7, 0)),
+        (TYPED_CALL, Version(1, 3, 0)),
+    ];
+    for (operation, version) in cases {
+        let before = function(operation);
+        let after = again(&before, None);
+        assert_eq!(after.version, Some(version), "{operation}");
+        let attributes = |module: &Module| module.operations[0].regions[0].blocks[0].operations[0].attributes.clone();
+        let found = attributes(&after);
+        for (key, value) in &*attributes(&before).0 {
+            assert!(found.get(key).is_some_and(|other| same(value, other)), "{operation}: {key}");
+        }
+    }
+    assert_eq!(again(&module("sharded.mlir"), None).version, Some(Version(1, 11, 0)));
+}
+
+#[test]
+fn every_version_has_the_same_program() {
+    let versions = (9..=20).map(|minor| Version(0, minor, 0)).chain((0..=20).map(|minor| Version(1, minor, 0)));
+    let before = module("model.mlir");
+    let newest = again(&before, Some(NEWEST));
+    for version in versions {
+        let after = again(&before, Some(version));
+        assert_eq!((after.version, after.producer), (Some(version), format!("StableHLO_v{version}")));
+        let mut same = Same { what: "model", values: FxHashMap::default() };
+        assert_eq!(after.operations.len(), newest.operations.len());
+        newest.operations.iter().zip(&after.operations).for_each(|(a, b)| same.operation(a, b));
+    }
+}
+
+fn refusal(module: &Module, version: Version) -> (Code, String) {
+    let error = write(module, Some(version)).unwrap_err();
+    (error.code, error.message.to_string())
+}
+
+#[test]
+fn what_a_version_does_not_have_is_refused() {
+    let cases = [
+        (TAN, "stablehlo.tan needs StableHLO 1.4.0, but 1.2.0 was asked for"),
+        (PRECISE, "stablehlo.exponential with its attributes needs StableHLO 1.9.0, but 1.2.0 was asked for"),
+        (ALGORITHM, "needs StableHLO 1.6.0, but 1.2.0 was asked for"),
+        (SMALL_FLOATS, "the type f8E4M3 needs StableHLO 1.7.0, but 1.2.0 was asked for"),
+        (TYPED_CALL, "stablehlo.custom_call with a dictionary needs StableHLO 1.3.0, but 1.2.0 was asked for"),
+    ];
+    for (operation, wanted) in cases {
+        let (code, message) = refusal(&function(operation), Version(1, 2, 0));
+        assert_eq!(code, Code::InvalidArgument);
+        assert!(message.contains(wanted), "{message}");
+    }
+    for version in [Version(0, 8, 0), Version(1, 21, 0), Version(2, 0, 0)] {
+        assert!(refusal(&function(ADD), version).1.contains("versions from 0.9.0 to 1.20.0 are written"));
+    }
+    let (code, message) = refusal(&function("chlo.erf %a : tensor<4x4xf32> -> tensor<4x4xf32>"), NEWEST);
+    assert_eq!((code, &*message), (Code::Unimplemented, "MLIR bytecode: chlo.erf is not an operation of VHLO"));
+}
+
+/// The elements of a large constant are in the file once, as they are.
+#[test]
+fn large_constants_are_stored_once() {
+    let elements: Vec<u8> = (0..1 << 16_u32).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let digits: String = elements.iter().map(|byte| format!("{byte:02X}")).collect();
+    let text = format!(
+        "func.func @main() -> tensor<65536xf32> {{ \
+         %0 = stablehlo.constant dense<\"0x{digits}\"> : tensor<65536xf32> \
+         return %0 : tensor<65536xf32> }}"
+    );
+    let file = write(&text::read(&text).unwrap(), None).unwrap();
+    assert!(file.len() < elements.len() + 512, "{}", file.len());
+    let after = read(Arc::new(file)).unwrap();
+    let constant = &after.operations[0].regions[0].blocks[0].operations[0];
+    let Some(Attribute::Dense(dense)) = constant.attributes.get("value") else { panic!() };
+    assert_eq!(dense.data.bytes(), elements);
 }

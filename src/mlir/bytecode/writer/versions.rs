@@ -22,14 +22,19 @@ pub struct Stored {
 /// Decides how an operation is stored.
 pub fn stored(entries: &mut Entries, module: &Module, operation: &Operation) -> Result<Stored> {
     let name = &operation.name;
+    let unknown = || error!(Unimplemented, "MLIR bytecode: {name} is not an operation of VHLO");
     if Side::of(name) == Side::Builtin {
+        // Artifacts of JAX have operations of Shardy as they are, and of no other dialect.
+        if !name.starts_with("sdy.") {
+            return Err(unknown());
+        }
         entries.need(Version(1, 11, 0), || format!("{name}, an operation of another dialect,"));
         let layout = operations::known(name).map_or(&[][..], |known| &known.layouts[0]);
         return Ok(Stored { name: name.clone(), layout, attributes: operation.attributes.0.to_vec() });
     }
     let versions = versions(name);
     let Some(oldest) = versions.first() else {
-        return Err(error!(Unimplemented, "MLIR bytecode: {name} is not an operation of VHLO"));
+        return Err(unknown());
     };
     entries.need(oldest.since, || name.to_string());
     let target = versions.iter().rposition(|version| version.since <= entries.target).unwrap_or(0);
