@@ -22,7 +22,7 @@
 //! | [`cache`] | compiled programs in memory and on disk |
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
 //! | [`io`] | files, and arrays of other libraries |
-//! | [`mesh`], [`mlir`] | meshes of devices, shardings, pieces of arrays; modules of MLIR and their readers |
+//! | [`mesh`], [`mlir`] | meshes of devices, shardings, pieces of arrays; modules of MLIR, their readers and writers |
 //! | [`types`], [`metrics`], [`allocation`], [`protobuf`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; the wire format of protocol buffers; deep stacks; environment variables |
 //! | [`log`], [`call`], [`label`], [`error`](mod@error) | the log callback; the ABI call of a thread; labels of what is recorded; the error type |
 
