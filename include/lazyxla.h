@@ -1695,7 +1695,8 @@ lxla_status lxla_scatter_along(int32_t op,
 /**
  * Records x with each slice of `source` along `axis` added to the slice of x at its index, as `index_add` of
  * PyTorch. `indices` are integers of rank 1; `source` has x's dtype and, except on `axis`, its shape. Slices with
- * equal indices accumulate. Negative indices count from the end; slices at indices out of range are dropped.
+ * equal indices accumulate (preds by logical or). Negative indices count from the end; slices at indices out of range
+ * are dropped.
  */
 lxla_status lxla_index_add(lxla_tensor x,
                            int64_t axis,

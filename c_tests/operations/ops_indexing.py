@@ -287,7 +287,8 @@ def combined_along(function):
 
 
 def scatter_along():
-    rows = [("copy", *COMBINERS["replace"]), ("sum", *COMBINERS["add"]), ("product", *COMBINERS["multiply"])]
+    rows = [("copy", *COMBINERS["replace"])]
+    rows += [("sum", "all", *COMBINERS["add"][1:]), ("product", "all", *COMBINERS["multiply"][1:])]
     rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
     for name, takes, _, function in rows:
         yield along(name, takes, combined_along(function))
@@ -342,7 +343,7 @@ def index_writes():
         return lambda world, x, at, source, axis: world.make(function, x, axis, at, source)
 
     add, copy = whole(lambda a, b: a + b), whole(lambda a, b: b)
-    yield Operation("index_add", "number", call("lxla_index_add"), add, cases, size_of(add))
+    yield Operation("index_add", "all", call("lxla_index_add"), add, cases, size_of(add))
     yield Operation("index_copy", "all", call("lxla_index_copy"), copy, cases, refuses=False)
     for name, of in [("add", add), ("copy", copy)]:
         with_dtypes = lambda dtype: cases(dtype, "s32" if dtype != "s32" else "s16")

@@ -203,7 +203,8 @@ def index_put(name, takes, function):
 
 
 def index_puts():
-    rows = [("copy", *COMBINERS["replace"]), ("sum", *COMBINERS["add"]), ("product", *COMBINERS["multiply"])]
+    rows = [("copy", *COMBINERS["replace"])]
+    rows += [("sum", "all", *COMBINERS["add"][1:]), ("product", "all", *COMBINERS["multiply"][1:])]
     rows += [(name, "pred integer float", *COMBINERS[name][1:]) for name in ("max", "min")]
     for name, takes, _, function in rows:
         yield index_put(name, takes, (lambda a, b: b) if name == "copy" else function)

@@ -337,8 +337,8 @@ static void slices_at_indices(void) {
               zero = ARRAY(S32, int32_t, DIMS(1), 0);
   OK(lxla_index_copy(p, 0, zero, q, &out));
   HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 1, 1);
-  REFUSED(lxla_index_add(p, 0, zero, q, &out), LXLA_INVALID_ARGUMENT,
-          "add takes integers, floats and complex numbers, not pred");
+  OK(lxla_index_add(p, 0, zero, q, &out));
+  HAS(out, LXLA_DTYPE_PRED, uint8_t, DIMS(2), 1, 1);
   REFUSED(lxla_index_add(x, 0, i, x, &out), LXLA_INVALID_ARGUMENT,
           "source: it is s32[3,2]; x is s32[3,2] and indices are s64[4], want s32[4,2]");
   REFUSED(lxla_index_add(x, 0, x, s, &out), LXLA_INVALID_ARGUMENT,

@@ -88,7 +88,7 @@ pub extern "C" fn lxla_take_along_axis(
 /// `updates` have the shape of the indices and x's dtype. Negative indices count from the end; updates at indices out
 /// of range are dropped. If several updates target one element, floating-point SUM and PRODUCT combine them in an
 /// order that depends on the plugin, and COPY keeps one of them (on cpu and XLA's CPU, the last). SUM and PRODUCT
-/// take numbers, MAX and MIN take pred, integers and floats.
+/// take all dtypes (of pred: logical or, logical and), MAX and MIN take pred, integers and floats.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_scatter_along(
     op: i32,
@@ -107,7 +107,8 @@ pub extern "C" fn lxla_scatter_along(
 
 /// Records x with each slice of `source` along `axis` added to the slice of x at its index, as `index_add` of
 /// PyTorch. `indices` are integers of rank 1; `source` has x's dtype and, except on `axis`, its shape. Slices with
-/// equal indices accumulate. Negative indices count from the end; slices at indices out of range are dropped.
+/// equal indices accumulate (preds by logical or). Negative indices count from the end; slices at indices out of range
+/// are dropped.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_index_add(
     x: lxla_tensor,

@@ -21,7 +21,7 @@ use crate::types::{DType, Dims, Kind, ScalarValue, TensorType, broadcast, elemen
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "take_along_axis", function: "lxla_take_along_axis", dtypes: "all; indices integers" },
     Composed { name: "scatter_along", function: "lxla_scatter_along", dtypes: "all; indices integers" },
-    Composed { name: "index_add", function: "lxla_index_add", dtypes: "numbers; indices integers" },
+    Composed { name: "index_add", function: "lxla_index_add", dtypes: "all; indices integers" },
     Composed { name: "index_copy", function: "lxla_index_copy", dtypes: "all; indices integers" },
 ];
 
@@ -101,7 +101,8 @@ pub fn index_combine(
 }
 
 /// Records a scatter with `op`. f16 and bf16 are summed and multiplied in f32; 8-bit floats are combined in f32 by
-/// every `op` but COPY. Results are rounded once. COPY keeps the bits.
+/// every `op` but COPY. Results are rounded once. COPY keeps the bits. Sums of preds are their disjunctions, products
+/// their conjunctions.
 pub(in crate::ops) fn combined(
     trace: &mut Trace,
     op: ScatterOp,
@@ -118,6 +119,8 @@ pub(in crate::ops) fn combined(
     };
     let body = match op {
         ScatterOp::Copy => bodies::replace(wide),
+        ScatterOp::Sum if dtype == DType::Pred => bodies::combine(BinaryOp::Or, wide),
+        ScatterOp::Product if dtype == DType::Pred => bodies::combine(BinaryOp::And, wide),
         ScatterOp::Sum => bodies::combine(BinaryOp::Add, wide),
         ScatterOp::Product => bodies::combine(BinaryOp::Multiply, wide),
         ScatterOp::Max => bodies::combine(BinaryOp::Maximum, wide),
