@@ -1683,7 +1683,7 @@ lxla_status lxla_take_along_axis(lxla_tensor x,
  * `updates` have the shape of the indices and x's dtype. Negative indices count from the end; updates at indices out
  * of range are dropped. If several updates target one element, floating-point SUM and PRODUCT combine them in an
  * order that depends on the plugin, and COPY keeps one of them (on cpu and XLA's CPU, the last). SUM and PRODUCT
- * take numbers, MAX and MIN take pred, integers and floats.
+ * take all dtypes (of pred: logical or, logical and), MAX and MIN take pred, integers and floats.
  */
 lxla_status lxla_scatter_along(int32_t op,
                                lxla_tensor x,
@@ -2522,6 +2522,70 @@ lxla_status lxla_random_bernoulli(int32_t algorithm,
                                   const int64_t *dims,
                                   size_t rank,
                                   lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the exponential distribution of rate 1: -log(1 - u), with u in [0, 1) as from
+ * `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every device;
+ * the results may differ in the last places. With THREE_FRY, f32 and f64 are those of `jax.random.exponential`.
+ */
+lxla_status lxla_random_exponential(int32_t algorithm,
+                                    lxla_tensor key,
+                                    int32_t dtype,
+                                    const int64_t *dims,
+                                    size_t rank,
+                                    lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the standard Gumbel distribution: -log(-log(u)), with u in (0, 1). Otherwise as
+ * `lxla_random_exponential`; with THREE_FRY, those of `jax.random.gumbel` in its mode "low".
+ */
+lxla_status lxla_random_gumbel(int32_t algorithm,
+                               lxla_tensor key,
+                               int32_t dtype,
+                               const int64_t *dims,
+                               size_t rank,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the standard Laplace distribution: sign(u) log(1 - |u|), with u in (-1, 1). Otherwise as
+ * `lxla_random_exponential`; with THREE_FRY, those of `jax.random.laplace`.
+ */
+lxla_status lxla_random_laplace(int32_t algorithm,
+                                lxla_tensor key,
+                                int32_t dtype,
+                                const int64_t *dims,
+                                size_t rank,
+                                lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the standard normal distribution between `lower` and `upper`, both excluded (before 8-bit
+ * and 16-bit floats are rounded): sqrt(2) erf_inv(u), with u uniform between the error functions of the bounds divided
+ * by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, close to `jax.random.truncated_normal`. Far from
+ * 0 there are few distinct values, because the error functions are close to 1.
+ */
+lxla_status lxla_random_truncated_normal(int32_t algorithm,
+                                         lxla_tensor key,
+                                         int32_t dtype,
+                                         const int64_t *dims,
+                                         size_t rank,
+                                         double lower,
+                                         double upper,
+                                         lxla_tensor *out_tensor);
+
+/**
+ * Records random indices along `axis` of `logits` (floats), with probabilities proportional to e^logits: the index of
+ * the largest sum of a logit and a number of `lxla_random_gumbel`. The result has `dims`, those of independent draws
+ * (rank 0: one), followed by the dims of `logits` without the axis; its dtype is `index_dtype`. With THREE_FRY and
+ * logits of f32 or f64, the indices of `jax.random.categorical`.
+ */
+lxla_status lxla_random_categorical(int32_t algorithm,
+                                    lxla_tensor key,
+                                    lxla_tensor logits,
+                                    int64_t axis,
+                                    const int64_t *dims,
+                                    size_t rank,
+                                    int32_t index_dtype,
+                                    lxla_tensor *out_tensor);
 
 /* ---- Computations: traced computations, their types and their text. ---- */
 

@@ -153,6 +153,12 @@ TEST(random_numbers_of_keys) {
     // Values of jax.random for jax.random.key(42).
     CHECK(
         has<uint32_t>(lazyxla::random_bits(LXLA_RNG_THREE_FRY, key, LXLA_DTYPE_U32, {2}), {2098992034u, 2919706841u}));
+    CHECK(near(lazyxla::random_exponential(LXLA_RNG_THREE_FRY, key, {2}), {0.6708175f, 1.1388006f}) &&
+          near(lazyxla::random_gumbel(LXLA_RNG_THREE_FRY, key, {2}), {0.3340934f, 0.95201945f}) &&
+          near(lazyxla::random_laplace(LXLA_RNG_THREE_FRY, key, {2}), {0.02283965f, -0.44565356f}) &&
+          near(lazyxla::random_truncated_normal(LXLA_RNG_THREE_FRY, key, {2}, -1, 2), {0.14770006f, 0.5684449f}));
+    const Tensor logits = matrix({0, 1, 2, 0}, {4}, at);
+    CHECK(has<int32_t>(lazyxla::random_categorical(LXLA_RNG_THREE_FRY, key, logits, 0, {8}), {2, 1, 1, 1, 1, 3, 1, 1}));
     const Tensor keys = lazyxla::random_split(LXLA_RNG_PHILOX, key, 3);
     CHECK(keys.dims() == (Dims{3, 2}));
     for (const Tensor &u : {lazyxla::random_uniform(LXLA_RNG_PHILOX, key, {100}, 2, 3),

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import ops_reference_erf as exact
 from header import constants
-from ops_cases import Case, Operation, counted, ints
+from ops_cases import Case, Operation, counted, ints, plain
 from ops_values import DTYPES, NAMES, kind
 
 
@@ -180,13 +180,81 @@ def inverse_erf(u):
 
 
 def normal(shape, name, algorithm, key):
-    drawn = "f64" if name == "f64" else "f32"
+    drawn = drawn_in(name)
     type_ = DTYPES[drawn][1].type
     made = inverse_erf(uniform(shape, drawn, algorithm, key, np.nextafter(type_(-1), type_(0)), 1))
     return made * np.sqrt(np.longdouble(2))
 
 
-def of_key(name, takes, function, more, shapes):
+def drawn_in(name):
+    return "f64" if name == "f64" else "f32"
+
+
+def wide_uniform(shape, name, algorithm, key, low, high=1):
+    return uniform(shape, drawn_in(name), algorithm, key, low, high).astype(np.longdouble)
+
+
+def exponential(shape, name, algorithm, key):
+    return -np.log1p(-wide_uniform(shape, name, algorithm, key, 0))
+
+
+def gumbel(shape, name, algorithm, key):
+    least = np.finfo(DTYPES[drawn_in(name)][1]).tiny
+    return -np.log(-np.log(wide_uniform(shape, name, algorithm, key, least)))
+
+
+def laplace(shape, name, algorithm, key):
+    type_ = DTYPES[drawn_in(name)][1].type
+    u = wide_uniform(shape, name, algorithm, key, np.nextafter(type_(-1), type_(0)))
+    return np.sign(u) * np.log1p(-np.abs(u))
+
+
+def truncated_normal(shape, name, algorithm, key, lower, upper):
+    dtype = DTYPES[drawn_in(name)][1]
+    a, b = exact.exact_erf(np.array([lower, upper]) / np.sqrt(2)).astype(dtype)
+    u = unit_interval(shape, drawn_in(name), algorithm, key) * (b - a) + a
+    normal = inverse_erf(np.maximum(u, a)) * np.sqrt(np.longdouble(2))
+    return np.clip(normal, np.nextafter(dtype.type(lower), b), np.nextafter(dtype.type(upper), a))
+
+
+def of_at_least_1(function):
+    """The size of numbers near 0 that are differences of larger ones."""
+    return lambda like, of, **given: np.maximum(np.abs(function(like.shape, of, **given)), 1)
+
+
+def beside_1(like, of, **given):
+    """The size of a truncated normal number: an error of the probability is divided by its density."""
+    x = truncated_normal(like.shape, of, **given)
+    return np.maximum(np.abs(x), np.exp(x * x / 2))
+
+
+def categorical():
+    def call(world, logits, of, algorithm, key, axis, dims):
+        key = world.put(numbers_of(key, "u4"))
+        return world.make(
+            "lxla_random_categorical", algorithm, key, logits, axis, ints(dims), len(dims), DTYPES["s32"][0]
+        )
+
+    def drawn(logits, of, algorithm, key, axis, dims):
+        noise = gumbel((*dims, *logits.shape), of, algorithm, key)
+        return np.argmax(noise + logits, len(dims) + axis % logits.ndim)
+
+    def cases(name):
+        rows = [((5,), 0, (300,)), ((2, 3, 4), 1, ()), ((3, 4), -1, (2, 5)), ((0, 4), 1, (2,))]
+        return [
+            Case(
+                [plain(name, shape, 121)],
+                {"of": name, "algorithm": algorithm, "key": key, "axis": axis, "dims": dims},
+                "s32",
+            )
+            for shape, axis, dims in rows
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ]
+
+    return Operation("random_categorical", "float", call, drawn, cases)
+
+
+def of_key(name, takes, function, more, shapes, scale=None):
     """Random numbers with the dtype and shape of an array, whose contents do not matter."""
 
     def call(world, like, of, algorithm, key, **given):
@@ -205,7 +273,7 @@ def of_key(name, takes, function, more, shapes):
             for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
         ]
 
-    return Operation(name, takes, call, drawn, cases)
+    return Operation(name, takes, call, drawn, cases, scale)
 
 
 def splits():
@@ -239,11 +307,18 @@ def splits():
 def randoms():
     bounds = [(0, 1), (-1, 1), (0, 3.7), (-0.3, 0.6), (1e-3, 1e3), (-5, 0), (2, 3)]
     between = [{"low": low, "high": high} for low, high in bounds]
+    cuts = [{"lower": low, "upper": high} for low, high in [(-2, 1.5), (-np.inf, np.inf), (0.5, np.inf), (-1, 3)]]
+    some = [(2, 900), (3, 100), *SHAPES[2:]]
     as_bits = lambda shape, of, algorithm, key: as_dtype(bits(shape, of, algorithm, key), of)
     return [
         generator(),
         of_key("random_bits", "integer", as_bits, [{}], SHAPES),
         of_key("random_uniform", "float", uniform, between, SHAPES),
-        of_key("random_normal", "float", normal, [{}], [(2, 900), (3, 100), *SHAPES[2:]]),
+        of_key("random_normal", "float", normal, [{}], some),
+        of_key("random_exponential", "float", exponential, [{}], some),
+        of_key("random_gumbel", "float", gumbel, [{}], some, of_at_least_1(gumbel)),
+        of_key("random_laplace", "float", laplace, [{}], some),
+        of_key("random_truncated_normal", "float", truncated_normal, cuts, some, beside_1),
+        categorical(),
         *splits(),
     ]

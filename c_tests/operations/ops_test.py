@@ -149,6 +149,10 @@ ULPS = {
     "standard_deviation": 2,
     "layer_norm": 6,
     "random_normal": 5,
+    "random_exponential": 4,
+    "random_gumbel": 4,
+    "random_laplace": 4,
+    "random_truncated_normal": 6,
     "scatter": 2,
     "cumulative sum": 2,
     "cumulative product": 7,
@@ -184,7 +188,7 @@ full_with_scalar arange_with_scalars select_with_scalars clamp_with_scalars pad_
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k top_k_total_order argmax argmin cumulative
-rng_bit_generator random_bits random_uniform random_split random_bernoulli
+rng_bit_generator random_bits random_uniform random_split random_bernoulli random_categorical
 gather scatter scatter_along take_along_axis index_add index_copy
 index index_put slice_assign nonzero mask_select unique searchsorted
 reduce_with reduce_window select_and_scatter call cond case while scan

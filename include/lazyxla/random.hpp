@@ -29,6 +29,31 @@ inline Tensor random_uniform(int32_t algorithm, const Tensor &key, const Dims &d
 inline Tensor random_normal(int32_t algorithm, const Tensor &key, const Dims &dims, int32_t dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_random_normal>(algorithm, key.handle(), dtype, dims.data(), dims.size());
 }
+/// Returns random floats of the exponential distribution of rate 1.
+inline Tensor random_exponential(int32_t algorithm, const Tensor &key, const Dims &dims,
+                                 int32_t dtype = LXLA_DTYPE_F32) {
+  return Tensor::make<lxla_random_exponential>(algorithm, key.handle(), dtype, dims.data(), dims.size());
+}
+/// Returns random floats of the standard Gumbel distribution.
+inline Tensor random_gumbel(int32_t algorithm, const Tensor &key, const Dims &dims, int32_t dtype = LXLA_DTYPE_F32) {
+  return Tensor::make<lxla_random_gumbel>(algorithm, key.handle(), dtype, dims.data(), dims.size());
+}
+/// Returns random floats of the standard Laplace distribution.
+inline Tensor random_laplace(int32_t algorithm, const Tensor &key, const Dims &dims, int32_t dtype = LXLA_DTYPE_F32) {
+  return Tensor::make<lxla_random_laplace>(algorithm, key.handle(), dtype, dims.data(), dims.size());
+}
+/// Returns random floats of the standard normal distribution between two bounds.
+inline Tensor random_truncated_normal(int32_t algorithm, const Tensor &key, const Dims &dims, double lower,
+                                      double upper, int32_t dtype = LXLA_DTYPE_F32) {
+  return Tensor::make<lxla_random_truncated_normal>(algorithm, key.handle(), dtype, dims.data(), dims.size(), lower,
+                                                    upper);
+}
+/// Returns random indices along an axis, with probabilities proportional to e^logits.
+inline Tensor random_categorical(int32_t algorithm, const Tensor &key, const Tensor &logits, int64_t axis = -1,
+                                 const Dims &dims = {}, int32_t index_dtype = LXLA_DTYPE_S32) {
+  return Tensor::make<lxla_random_categorical>(algorithm, key.handle(), logits.handle(), axis, dims.data(), dims.size(),
+                                               index_dtype);
+}
 /// Returns pred elements that are true with probability p.
 inline Tensor random_bernoulli(int32_t algorithm, const Tensor &key, double p, const Dims &dims) {
   return Tensor::make<lxla_random_bernoulli>(algorithm, key.handle(), p, dims.data(), dims.size());

@@ -1,6 +1,6 @@
 //! Chapter Random numbers.
 
-use super::abi::arguments::{ranked, tensor_type};
+use super::abi::arguments::{index_dtype_of, ranked, tensor_type};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out};
 use super::abi::types::{lxla_status, lxla_tensor};
@@ -131,5 +131,108 @@ pub extern "C" fn lxla_random_bernoulli(
         let dims = ranked("dims", dims, rank)?;
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into())], |trace, [key]| random::random_bernoulli(trace, algorithm, key, p, dims))
+    })
+}
+
+/// Records random floats of the exponential distribution of rate 1: -log(1 - u), with u in [0, 1) as from
+/// `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every device;
+/// the results may differ in the last places. With THREE_FRY, f32 and f64 are those of `jax.random.exponential`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_exponential(
+    algorithm: i32,
+    key: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_exponential", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| random::random_exponential(trace, algorithm, key, &ty))
+    })
+}
+
+/// Records random floats of the standard Gumbel distribution: -log(-log(u)), with u in (0, 1). Otherwise as
+/// `lxla_random_exponential`; with THREE_FRY, those of `jax.random.gumbel` in its mode "low".
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_gumbel(
+    algorithm: i32,
+    key: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_gumbel", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| random::random_gumbel(trace, algorithm, key, &ty))
+    })
+}
+
+/// Records random floats of the standard Laplace distribution: sign(u) log(1 - |u|), with u in (-1, 1). Otherwise as
+/// `lxla_random_exponential`; with THREE_FRY, those of `jax.random.laplace`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_laplace(
+    algorithm: i32,
+    key: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_laplace", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| random::random_laplace(trace, algorithm, key, &ty))
+    })
+}
+
+/// Records random floats of the standard normal distribution between `lower` and `upper`, both excluded (before 8-bit
+/// and 16-bit floats are rounded): sqrt(2) erf_inv(u), with u uniform between the error functions of the bounds divided
+/// by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, close to `jax.random.truncated_normal`. Far from
+/// 0 there are few distinct values, because the error functions are close to 1.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_truncated_normal(
+    algorithm: i32,
+    key: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    lower: f64,
+    upper: f64,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_truncated_normal", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| {
+            random::random_truncated_normal(trace, algorithm, key, &ty, lower, upper)
+        })
+    })
+}
+
+/// Records random indices along `axis` of `logits` (floats), with probabilities proportional to e^logits: the index of
+/// the largest sum of a logit and a number of `lxla_random_gumbel`. The result has `dims`, those of independent draws
+/// (rank 0: one), followed by the dims of `logits` without the axis; its dtype is `index_dtype`. With THREE_FRY and
+/// logits of f32 or f64, the indices of `jax.random.categorical`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_categorical(
+    algorithm: i32,
+    key: lxla_tensor,
+    logits: lxla_tensor,
+    axis: i64,
+    dims: List<i64>,
+    rank: usize,
+    index_dtype: i32,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_categorical", out_tensor.named("out_tensor"), || {
+        let (dims, index_dtype) = (ranked("dims", dims, rank)?, index_dtype_of(index_dtype)?);
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into()), ("logits", logits.into())], |trace, [key, logits]| {
+            random::random_categorical(trace, algorithm, key, logits, axis, dims, index_dtype)
+        })
     })
 }

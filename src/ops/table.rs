@@ -24,6 +24,7 @@ pub const COMPOSED: &[&[Composed]] = &[
     nn::batch_norm::COMPOSED,
     linalg::einsum::COMPOSED,
     linalg::norm::COMPOSED,
+    random::continuous::COMPOSED,
     random::distributions::COMPOSED,
     sorting::sort::COMPOSED,
     reduction::reduce_with::COMPOSED,

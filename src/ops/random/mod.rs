@@ -1,9 +1,11 @@
 //! Random bits and distributions.
 
+pub(super) mod continuous;
 pub(super) mod definitions;
 pub(super) mod distributions;
 pub(super) mod random_bits;
 pub(super) mod rng;
 
+pub use continuous::{random_categorical, random_exponential, random_gumbel, random_laplace, random_truncated_normal};
 pub use distributions::{random_bernoulli, random_bits, random_normal, random_split, random_uniform};
 pub use rng::{RngAlgorithm, RngBitGeneratorAttributes, rng_bit_generator};
