@@ -1705,6 +1705,19 @@ lxla_status lxla_index_add(lxla_tensor x,
                            lxla_tensor *out_tensor);
 
 /**
+ * Records the reduction by `op`, one of `LXLA_REDUCE_*`, of the slices of x along axis 0 that have the same number in
+ * `segment_ids` (integers, one for each slice, in any order): `segment_sum`, `segment_prod`, `segment_max` and
+ * `segment_min` of `jax.ops`. The result has `num_segments` slices; a segment without slices has the identity of the
+ * reduction (0, 1, the lowest or highest number). Slices whose id is negative or not below `num_segments` are dropped.
+ * Dtypes are as in `lxla_reduce`. Floating-point sums and products are in an order that depends on the plugin.
+ */
+lxla_status lxla_segment_reduce(int32_t op,
+                                lxla_tensor x,
+                                lxla_tensor segment_ids,
+                                int64_t num_segments,
+                                lxla_tensor *out_tensor);
+
+/**
  * Records x with the slices at `indices` along `axis` replaced by those of `source`, as `index_copy` of PyTorch, with
  * arguments as in `lxla_index_add`. All dtypes. If indices are equal, one of their slices is written (on cpu and XLA's
  * CPU, the last).

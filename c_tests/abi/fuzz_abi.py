@@ -110,6 +110,7 @@ RIGHT = {
         "indices": (S32, (2,)),
         "options": {"collapsed_slice_dims": [0], "start_index_map": [0], "index_vector_dim": 1, "slice_sizes": [1]},
     },
+    "lxla_segment_reduce": {"op": 1, "x": (F32, (2, 3)), "segment_ids": (S32, (2,)), "num_segments": 4},
     "lxla_index_add": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index_copy": {"x": (F32, (2, 3)), "axis": 0, "indices": (S32, (2,)), "source": (F32, (2, 3))},
     "lxla_index": {"x": (F32, (2, 3)), "indices": [(S32, (2,)), (S32, ())], "n_indices": 2},

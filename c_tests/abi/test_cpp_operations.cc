@@ -99,6 +99,7 @@ TEST(arrangements) {
     CHECK(near(lazyxla::one_hot(places, 2), {0, 1, 1, 0}) && near(lazyxla::take_along_axis(x, column, 1), {2, 4}));
     CHECK(near(lazyxla::scatter_along(LXLA_SCATTER_SUM, x, column, lazyxla::take_along_axis(x, column, 1), 1),
                {1, 4, 3, 8, 5, 6}));
+    CHECK(near(lazyxla::segment_reduce(LXLA_REDUCE_SUM, x, places, 3), {4, 5, 6, 1, 2, 3, 0, 0, 0}));
     CHECK(near(lazyxla::index_add(x, 0, places, x), {5, 7, 9, 5, 7, 9}) &&
           near(lazyxla::index_copy(x, 0, places, x), {4, 5, 6, 1, 2, 3}));
     CHECK(near(lazyxla::sort_along(x, 1, true), {3, 2, 1, 6, 5, 4}) &&

@@ -278,6 +278,16 @@ def index_put_extreme(name):
     return of
 
 
+def segment_extreme(name):
+    def of(x, ids, of, count):
+        start = jnp.full((count, *x.shape[1:]), -jnp.inf if name == "max" else jnp.inf, x.dtype)
+        at = jnp.where(ids < 0, count, ids)
+        put = lambda way: lambda x, updates: getattr(x.at[at], way)(updates, mode="drop")
+        return shared(put(name), put("add"), start, x) if count else x[:0]
+
+    return of
+
+
 def sort_along(x, axis, descending):
     return jnp.take_along_axis(x, order(x, axis, descending), axis)
 
@@ -380,6 +390,7 @@ for extreme_of in ("max", "min"):
     reason = "NaN: they share, JAX's old NaN that an update reaches has 0"
     for name, add in {"scatter": "scatter add", "scatter_along": "scatter_along sum"}.items():
         CONVENTIONS[f"{name} {extreme_of}"] = (scatter_extreme(f"{name} {extreme_of}", add), reason)
+    CONVENTIONS[f"segment_reduce {extreme_of}"] = (segment_extreme(extreme_of), "NaN: they share, JAX's 0")
     CONVENTIONS[f"index_put {extreme_of}"] = (index_put_extreme(f"index_put {extreme_of}"), reason)
 # Conventions that differ at ordinary operands too.
 EVERYWHERE = ["sign", "reduce_precision", "zeta", "acosh"]
@@ -387,7 +398,8 @@ EVERYWHERE = ["sign", "reduce_precision", "zeta", "acosh"]
 # Operations that are not compared, by the reason.
 NOT_COMPARED = {
     "results of integers or preds": """not, popcnt, count_leading_zeros, is_finite, is_nan, is_inf, signbit, all, any,
-        argsort, argmax, argmin, nonzero, searchsorted, one_hot, compare_scalar, cumulative all, cumulative any""",
+        argsort, argmax, argmin, nonzero, searchsorted, one_hot, compare_scalar, cumulative all, cumulative any,
+        segment_reduce all, segment_reduce any""",
     "creations, which read no float": """full, iota, eye, arange, linspace, full_with_scalar, arange_with_scalars,
         linspace_with_scalars, rng_bit_generator, random_bits, random_uniform, random_normal, random_split,
         random_bernoulli, random_exponential, random_gumbel, random_laplace, random_truncated_normal,
@@ -395,7 +407,7 @@ NOT_COMPARED = {
     "refused here, 0 in JAX": "bitcast_convert, bitcast_convert itself",
     "refused here, without a counterpart in JAX": "next_after, scatter together, reduce_with pairs",
     "refused in both: products at indices that may be equal, and in overlapping windows": """scatter multiply,
-        scatter_along product, index_put product, reduce_window multiply""",
+        scatter_along product, index_put product, segment_reduce product, reduce_window multiply""",
 }
 WITHOUT = {name: reason for reason, names in NOT_COMPARED.items() for name in " ".join(names.split()).split(", ")}
 for name in ("and", "or", "xor", "shift_left", "shift_right_arithmetic", "shift_right_logical"):

@@ -1,5 +1,6 @@
 """JAX's counterparts of operations on indices and of orders, for derivatives_jax_functions.py."""
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -94,6 +95,11 @@ def mask_select(x, mask, fill, size, result):
     return jnp.where((at == mask.size).reshape(-1, *[1] * (rows.ndim - 1)), fill, found)
 
 
+def segment(name):
+    reduced = getattr(jax.ops, f"segment_{name}")
+    return lambda x, ids, of, count: reduced(x, ids, count) if count else x[:0]
+
+
 INDEXING = {
     "gather": gather,
     "scatter replace": scatter(lax.scatter),
@@ -103,6 +109,7 @@ INDEXING = {
     "take_along_axis": take_along_axis,
     "index_add": index_write("add"),
     "index_copy": index_write("set"),
+    **{f"segment_reduce {name}": segment(name) for name in ("sum", "max", "min")},
     "index": index,
     "mask_select": mask_select,
 }

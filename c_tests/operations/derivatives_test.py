@@ -34,6 +34,7 @@ REFUSED = {
     ("reduce_with pairs", "vmap"),
     ("scatter multiply", "jvp"),
     ("scatter_along product", "jvp"),
+    ("segment_reduce product", "jvp"),
     ("while", "vjp"),
     ("zeta", "jvp"),
 }

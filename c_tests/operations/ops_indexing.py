@@ -7,7 +7,7 @@ import numpy as np
 from ctypes_test import Tensor
 from header import family
 from ops_cases import Case, Operation, array_of, counted, ints, moved, one, options_of, plain
-from ops_combiners import COMBINERS, combiner, pairwise
+from ops_combiners import COMBINERS, combiner, pairwise, start_of
 from ops_values import DTYPES
 
 
@@ -350,5 +350,45 @@ def index_writes():
         yield Operation(f"index_{name} indices", "integer", call(f"lxla_index_{name}"), of, with_dtypes)
 
 
+def segments():
+    """Reductions of slices by their numbers, of which some are out of range and some repeated."""
+    rows = [("sum", "all", lambda a, b: a + b, 0), ("product", "all", lambda a, b: a * b, 1)]
+    rows += [("max", "integer float", COMBINERS["max"][2], None), ("min", "integer float", COMBINERS["min"][2], None)]
+    rows += [("all", "pred", np.logical_and, True), ("any", "pred", np.logical_or, False)]
+    for name, takes, function, start in rows:
+        yield segment_reduce(name, takes, function, start)
+
+
+def segment_reduce(name, takes, function, start):
+    def call(world, x, ids, of, count):
+        return world.make("lxla_segment_reduce", family("REDUCE")[name], x, ids, count)
+
+    def of_empty(of):
+        return start_of(name, of) if start is None else start
+
+    def reduced(x, ids, of, count):
+        x = x.astype(np.int64) if of == "pred" and name in ("sum", "product") else x
+        out = np.full((count, *x.shape[1:]), of_empty(of), x.dtype)
+        for row, place in zip(x, ids.astype(np.int64)):
+            if 0 <= place < count:
+                out[place] = function(out[place], row)
+        return out
+
+    def size(x, ids, of, count):
+        return reduced(np.abs(x) if x.dtype.kind != "b" else x, ids, of, count)
+
+    def cases(dtype):
+        ids = np.array([2, 0, 2, -1, 4, 0, 3, 1, 5, 7], "i4")
+        rows = [((10, 3), ids, 5), ((10,), ids.astype("i1"), 300), ((0, 2), ids[:0], 3), ((10, 1), ids, 0)]
+        of = "s64" if dtype == "pred" and name in ("sum", "product") else dtype
+        return [
+            Case([plain(dtype, shape, 97), at], {"of": dtype, "count": count}, of)
+            for shape, at, count in (rows if dtype in ("f32", "s8", "pred") else rows[:1])
+        ]
+
+    scale = size if name in ("sum", "product") else None
+    return Operation(f"segment_reduce {name}", takes, call, reduced, cases, scale)
+
+
 def indexed():
-    return [*at_positions(), *gather(), *scatters(), *take_along_axis(), *scatter_along(), *index_writes()]
+    return [*segments(), *at_positions(), *gather(), *scatters(), *take_along_axis(), *scatter_along(), *index_writes()]

@@ -164,6 +164,8 @@ ULPS = {
     "scatter_along sum": 2,
     "scatter_along product": 3,
     "index_add": 2,
+    "segment_reduce sum": 2,
+    "segment_reduce product": 3,
     "index_put sum": 2,
     "index_put product": 3,
     "batch_norm_training": 5,
@@ -189,7 +191,7 @@ reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_sl
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k top_k_total_order argmax argmin cumulative
 rng_bit_generator random_bits random_uniform random_split random_bernoulli random_categorical
-gather scatter scatter_along take_along_axis index_add index_copy
+gather scatter scatter_along segment_reduce take_along_axis index_add index_copy
 index index_put slice_assign nonzero mask_select unique searchsorted
 reduce_with reduce_window select_and_scatter call cond case while scan
 sharding_constraint all_gather all_to_all collective_permute axis_index

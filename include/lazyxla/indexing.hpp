@@ -35,6 +35,10 @@ inline Tensor scatter_along(int32_t op, const Tensor &x, const Tensor &indices, 
 inline Tensor index_add(const Tensor &x, int64_t axis, const Tensor &indices, const Tensor &source) {
   return Tensor::make<lxla_index_add>(x.handle(), axis, indices.handle(), source.handle());
 }
+/// Reduces the slices of x along axis 0 with equal ids, by one of LXLA_REDUCE_*.
+inline Tensor segment_reduce(int32_t op, const Tensor &x, const Tensor &segment_ids, int64_t num_segments) {
+  return Tensor::make<lxla_segment_reduce>(op, x.handle(), segment_ids.handle(), num_segments);
+}
 /// Replaces the slices of x at indices along an axis by the slices of source.
 inline Tensor index_copy(const Tensor &x, int64_t axis, const Tensor &indices, const Tensor &source) {
   return Tensor::make<lxla_index_copy>(x.handle(), axis, indices.handle(), source.handle());

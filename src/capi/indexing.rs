@@ -10,7 +10,7 @@ use super::shape::check_rank;
 use super::tensor::{handles, optional_handle};
 use crate::device::TensorHandle;
 use crate::error::Result;
-use crate::ir::{DimensionNumbers, ScatterOp};
+use crate::ir::{DimensionNumbers, ReduceOp, ScatterOp};
 use crate::ops::indexing::{self, IndexHints};
 use crate::tensor::{numbered, record, record_list, record_optional};
 use crate::{computation, error};
@@ -121,6 +121,27 @@ pub extern "C" fn lxla_index_add(
         let operands = [("x", x.into()), ("indices", indices.into()), ("source", source.into())];
         record(operands, |trace, [x, indices, source]| {
             indexing::index_combine(trace, ScatterOp::Sum, x, axis, indices, source)
+        })
+    })
+}
+
+/// Records the reduction by `op`, one of `LXLA_REDUCE_*`, of the slices of x along axis 0 that have the same number in
+/// `segment_ids` (integers, one for each slice, in any order): `segment_sum`, `segment_prod`, `segment_max` and
+/// `segment_min` of `jax.ops`. The result has `num_segments` slices; a segment without slices has the identity of the
+/// reduction (0, 1, the lowest or highest number). Slices whose id is negative or not below `num_segments` are dropped.
+/// Dtypes are as in `lxla_reduce`. Floating-point sums and products are in an order that depends on the plugin.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_segment_reduce(
+    op: i32,
+    x: lxla_tensor,
+    segment_ids: lxla_tensor,
+    num_segments: i64,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_segment_reduce", out_tensor.named("out_tensor"), || {
+        let op = ReduceOp::from_number(op)?;
+        record([("x", x.into()), ("segment_ids", segment_ids.into())], |trace, [x, ids]| {
+            indexing::segment_reduce(trace, op, x, ids, num_segments)
         })
     })
 }

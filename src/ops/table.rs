@@ -31,6 +31,7 @@ pub const COMPOSED: &[&[Composed]] = &[
     reduction::windows::COMPOSED,
     indexing::along::COMPOSED,
     indexing::advanced::COMPOSED,
+    indexing::segment::COMPOSED,
     indexing::selection::COMPOSED,
     sorting::unique::COMPOSED,
 ];

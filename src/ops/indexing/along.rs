@@ -90,8 +90,21 @@ pub fn index_combine(
         return Err(error!(InvalidArgument, "source: it is {from}; x is {ty} and indices are {at}, want {wanted}"));
     }
     let indices = from_start(trace, indices, ty.dims[axis])?;
+    combined_slices(trace, op, x, axis, indices, source)
+}
+
+/// Records `x` with slices combined into it at `indices`, a vector; those out of range are dropped, negative ones too.
+pub(in crate::ops) fn combined_slices(
+    trace: &mut Trace,
+    op: ScatterOp,
+    x: NodeId,
+    axis: usize,
+    indices: NodeId,
+    source: NodeId,
+) -> Result<NodeId> {
+    let rank = trace.ty(x).dims.len();
     let numbers = DimensionNumbers {
-        window_dims: (0..ty.dims.len() as i64).filter(|&a| a != axis as i64).collect(),
+        window_dims: (0..rank as i64).filter(|&a| a != axis as i64).collect(),
         collapsed_dims: vec![axis as i64],
         index_map: vec![axis as i64],
         index_vector_dim: 1,

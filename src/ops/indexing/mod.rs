@@ -11,6 +11,7 @@ pub(super) mod dynamic;
 pub(super) mod gather;
 pub(super) mod scatter;
 pub(super) mod scatter_derivative;
+pub(super) mod segment;
 pub(super) mod selection;
 
 pub use advanced::{index, index_put, slice_assign};
@@ -18,4 +19,5 @@ pub use along::{index_combine, scatter_along, take_along_axis};
 pub use dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 pub use gather::{GatherAttributes, gather};
 pub use scatter::{IndexHints, ScatterAttributes, scatter};
+pub use segment::segment_reduce;
 pub use selection::{mask_select, nonzero};
