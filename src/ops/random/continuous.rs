@@ -81,8 +81,7 @@ pub fn random_truncated_normal(
         DType::F64 => (lower.next_up(), upper.next_down()),
         _ => (f64::from((lower as f32).next_up()), f64::from((upper as f32).next_down())),
     };
-    // Not least > most: either may be NaN.
-    if !(least <= most) {
+    if least.is_nan() || most.is_nan() || least > most {
         return Err(error!(InvalidArgument, "lower, upper: {lower:?} and {upper:?} given; want lower < upper"));
     }
     let scalar = TensorType::new(widened(ty.dtype), &[]);
