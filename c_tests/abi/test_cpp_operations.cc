@@ -300,6 +300,12 @@ TEST(what_runs_and_what_it_takes) {
   Tensor p = Tensor::placeholder({2}, LXLA_DTYPE_F32, {env, xla()});
   const lazyxla::Computation adds({p}, {p + x});
   CHECK(adds.captured() == 1 && near(adds.captured_at(0), {1, 2}));
+  {
+    lazyxla::Label label("cpp");
+    const auto doubled = captured * 2.0;
+    CHECK(lazyxla::graph_dot({doubled}).find("label=\"cpp\"") != std::string::npos);
+    CHECK(lazyxla::find_nonfinite({doubled}).find("\"found\":null") != std::string::npos);
+  }
   const auto hash = lazyxla::graph_hash({captured});
   CHECK(hash == lazyxla::graph_hash({captured}) && hash != lazyxla::graph_hash({x + x}));
   CHECK(lazyxla::compiled_memory({captured}).argument_bytes >= 8);

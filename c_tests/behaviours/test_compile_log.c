@@ -10,18 +10,19 @@ static const char *last(lxla_env env, int count) {
   snprintf(wanted, sizeof wanted, "\"count\":%d", count);
   if (!strstr(text, wanted)) FAIL("want %d compiles: %s", count, text);
   char *at = text;
-  for (char *next; (next = strstr(at + 1, "{\"alias_bytes\"")); at = next) {}
+  for (char *next; (next = strstr(at + 1, "{\"alias_bytes\"")); at = next) {
+  }
   snprintf(last_log, sizeof last_log, "%s", at);
   lxla_string_free(text);
   return last_log;
 }
 
 // Checks that this is compile `count`, and what is said of it.
-#define COMPILED(env, count, ...)                                                                  \
-  do {                                                                                             \
-    const char *words_[] = {__VA_ARGS__}, *got_ = last(env, count);                                \
-    for (size_t i_ = 0; i_ < sizeof words_ / sizeof *words_; i_++)                                 \
-      if (!strstr(got_, words_[i_])) FAIL("compile %d: want %s in %s", count, words_[i_], got_);   \
+#define COMPILED(env, count, ...)                                                                \
+  do {                                                                                           \
+    const char *words_[] = {__VA_ARGS__}, *got_ = last(env, count);                              \
+    for (size_t i_ = 0; i_ < sizeof words_ / sizeof *words_; i_++)                               \
+      if (!strstr(got_, words_[i_])) FAIL("compile %d: want %s in %s", count, words_[i_], got_); \
   } while (0)
 
 static lxla_tensor zeros(lxla_env env, int32_t dtype, int64_t n) {

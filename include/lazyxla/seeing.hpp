@@ -1,4 +1,4 @@
-// Labels of what is recorded, and the graph of what a sync would run.
+// Labels of what is recorded, the graph of what a sync would run, and where NaNs come from.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_SEEING_HPP
 #define LAZYXLA_SEEING_HPP
@@ -20,6 +20,11 @@ class Label {
 inline std::string graph_dot(const std::vector<Tensor> &tensors) {
   const auto list = detail::handles(tensors);
   return detail::text<lxla_graph_dot>(list.data(), list.size());
+}
+/// The first operation that makes a NaN or an infinity out of finite operands, as JSON; see lxla_find_nonfinite.
+inline std::string find_nonfinite(const std::vector<Tensor> &tensors) {
+  const auto list = detail::handles(tensors);
+  return detail::text<lxla_find_nonfinite>(list.data(), list.size());
 }
 
 }  // namespace lazyxla

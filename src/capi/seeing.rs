@@ -62,3 +62,24 @@ pub extern "C" fn lxla_graph_dot(tensors: List<lxla_tensor>, n: usize, out_text:
         sync::graph_dot(&some_handles(tensors, n)?).and_then(OwnedText::new)
     })
 }
+
+/// Finds where NaNs and infinities come from: evaluates natively, operation by operation, what a sync of these tensors
+/// (at least 1) would run, and returns the first operation that makes a NaN or an infinity out of finite operands, also
+/// in computations that are called, scanned or chosen. The tensors stay pending. As JSON:
+///
+/// - `found`: null if there is none, else `operation`, `label`, `type`, `index` and `value` of the first element that
+///   is not finite; and `operands`, in each its `type`, its `first` 8 elements, and, if it has the shape of the result
+///   or one element, its `value` at that place. The scalar of an operation is its last operand. The label of a
+///   cotangent is that of its operation followed by `gradient`.
+/// - `nonfinite_inputs`: the number of values computed earlier, on which these depend, that are not finite themselves.
+///
+/// The values are those of the native evaluation, which may differ from those of the device by rounding. Needs host
+/// memory for the inputs and all values of a program that are in use at one time. FAILED_PRECONDITION if none of the
+/// tensors is pending (their operands are not kept), or if they depend on a placeholder; UNIMPLEMENTED for operations
+/// that only XLA has. The tensors must be lazy and on one device.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_find_nonfinite(tensors: List<lxla_tensor>, n: usize, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_find_nonfinite", out_json.named("out_json"), || {
+        sync::find_nonfinite(&some_handles(tensors, n)?).and_then(OwnedText::new)
+    })
+}

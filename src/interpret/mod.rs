@@ -3,5 +3,7 @@
 mod fused;
 mod kept;
 mod program;
+mod watch;
 
-pub use program::{evaluate, run};
+pub use program::{evaluate, run, run_watched};
+pub use watch::{NonFinite, Watch, first_nonfinite};

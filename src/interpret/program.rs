@@ -2,6 +2,7 @@
 
 use super::fused::{Elementwise, Parameter};
 use super::kept::{self, Known, Whole};
+use super::watch::Watch;
 use crate::allocation::{probe, with_room};
 use crate::error;
 use crate::error::Result;
@@ -30,6 +31,15 @@ pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Ve
         }
         Function::new(program, scalars)?.call_once(matches!(known, Known::Again).then_some(program), inputs)
     };
+    match program.depth() {
+        0..=SHALLOW => call(),
+        depth => with_stack(ROOM + depth * LEVEL, depth, call),
+    }
+}
+
+/// Like [`run`], operation by operation; `watch` looks at the results of each, also in bodies.
+pub fn run_watched(program: &Program, scalars: &[Scalar], inputs: &[Array], watch: &Watch) -> Result<Vec<Array>> {
+    let call = || Function::new(program, scalars)?.run(inputs, None, Some(watch));
     match program.depth() {
         0..=SHALLOW => call(),
         depth => with_stack(ROOM + depth * LEVEL, depth, call),
@@ -83,7 +93,7 @@ impl<'a> Function<'a> {
     }
 
     pub(super) fn call(&self, inputs: &[Array]) -> Result<Vec<Array>> {
-        self.run(inputs, None)
+        self.run(inputs, None, None)
     }
 
     /// Applies the function to each element of the inputs, which are vectors of this length or scalars (broadcast), and
@@ -92,7 +102,7 @@ impl<'a> Function<'a> {
         let inputs: Vec<Array> =
             inputs.iter().map(|x| broadcast_to(x, &TensorType::new(x.ty().dtype, &[length]))).collect::<Result<_>>()?;
         if self.is_elementwise() {
-            return self.run(&inputs, Some(length));
+            return self.run(&inputs, Some(length), None);
         }
         let rows = self.outputs.iter().map(|_| with_room(length as usize, format_args!("{length} results")));
         let mut rows: Vec<Vec<Array>> = rows.collect::<Result<_>>()?;
@@ -146,7 +156,7 @@ impl<'a> Function<'a> {
                 false => broadcast_to(&x.reshape(&[]), &TensorType::new(x.ty().dtype, &[length])),
             };
             let inputs: Vec<Array> = inputs.iter().map(of_block).collect::<Result<_>>()?;
-            let made = self.run(&inputs, Some(length))?;
+            let made = self.run(&inputs, Some(length), None)?;
             Ok(made.into_iter().next().expect("the program has one output"))
         };
         Ok(in_blocks(&row, &whole, &apply)?.reshape(&ty.dims))
@@ -165,7 +175,7 @@ impl<'a> Function<'a> {
 
     /// Evaluates all values and returns the outputs. With a length, every value is a vector of that length instead of a
     /// scalar or an array, and broadcasts and reshapes change nothing.
-    fn run(&self, inputs: &[Array], length: Option<i64>) -> Result<Vec<Array>> {
+    fn run(&self, inputs: &[Array], length: Option<i64>, watch: Option<&Watch>) -> Result<Vec<Array>> {
         let mut known: Vec<Results> = Vec::with_capacity(self.values.len());
         let (mut inputs, mut scalars) = (inputs.iter(), self.scalars.iter());
         for (position, value) in self.values.iter().enumerate() {
@@ -175,7 +185,12 @@ impl<'a> Function<'a> {
                 Op::Leaf => SmallVec::from_elem(next_input(&mut inputs, ty)?, 1),
                 op => {
                     let scalar = if op.has_scalar() { scalars.next().copied() } else { None };
-                    self.value(value, ty, scalar, &known, length.is_some())?
+                    let made = self.value(value, ty, scalar, &known, length.is_some(), watch)?;
+                    if let Some(watch) = watch.filter(|_| op != Op::Result) {
+                        let operands: SmallVec<[&Array; 4]> = value.operands.iter().map(|&i| &known[i][0]).collect();
+                        watch.look(value, scalar, &operands, &made)?;
+                    }
+                    made
                 }
             };
             known.push(made);
@@ -193,6 +208,7 @@ impl<'a> Function<'a> {
         scalar: Option<Scalar>,
         known: &[Results],
         is_row: bool,
+        watch: Option<&Watch>,
     ) -> Result<Results> {
         if value.op == Op::Result {
             let of = &known[value.operands[0]];
@@ -210,7 +226,7 @@ impl<'a> Function<'a> {
             scalar,
             operands: &operands,
             bodies: &value.bodies,
-            apply: &|body, arguments| bodies[body].call(arguments),
+            apply: &|body, arguments| bodies[body].run(arguments, None, watch),
             apply_each: &|body, arguments| bodies[body].call_each(arguments, arguments[0].ty().dims[0]),
         };
         let definition = ops::definition(value.op);

@@ -78,6 +78,11 @@ pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
 }
 
 pub(super) fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
+    plan_with(tensors, |_| ()).map(|(owner, plan, ())| (owner, plan))
+}
+
+/// Returns the plan of a sync of these tensors, and what `then` makes of it under the lock of their device.
+pub(super) fn plan_with<R>(tensors: &[TensorHandle], then: impl FnOnce(&Plan) -> R) -> Result<(Owner, Plan, R)> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let device = device_of("tensors", *first)?;
     if by_device(tensors)?.len() > 1 {
@@ -92,7 +97,8 @@ pub(super) fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
     check_memory(&state.trace)?;
     let roots = nodes(&state, tensors)?;
     let (plan, _) = plan_partial(&state, &mut Workspace::default(), &owner, &roots);
-    Ok((owner, plan))
+    let made = then(&plan);
+    Ok((owner, plan, made))
 }
 
 fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {

@@ -9,6 +9,7 @@ mod dot;
 mod exhausted;
 mod inspect;
 mod key;
+mod nonfinite;
 mod partial;
 mod plan;
 mod run;
@@ -21,6 +22,7 @@ mod transfer;
 
 pub use dot::graph_dot;
 pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
+pub use nonfinite::find_nonfinite;
 pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;

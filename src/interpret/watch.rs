@@ -1,0 +1,126 @@
+//! Search for the first operation that makes a NaN or an infinity out of finite operands.
+
+use crate::error::Result;
+use crate::ir::Instruction;
+use crate::label::Label;
+use crate::native::{Array, convert, text_of};
+use crate::ops::operation_name;
+use crate::types::{DType, Kind, Scalar, TensorType};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// Number of the first elements of an operand that are shown.
+const SHOWN: usize = 8;
+
+/// What was found while programs were evaluated.
+#[derive(Default)]
+pub struct Watch(Mutex<Option<NonFinite>>);
+
+/// An operation that made a NaN or an infinity out of finite operands.
+pub struct NonFinite {
+    /// Name of the operation.
+    pub operation: &'static str,
+    /// Label of the operation.
+    pub label: Label,
+    /// Type of the result.
+    ty: TensorType,
+    /// Flat index of the first element that is not finite, and its value.
+    at: usize,
+    value: String,
+    operands: Vec<Value>,
+}
+
+impl Watch {
+    /// What was found.
+    pub fn found(self) -> Option<NonFinite> {
+        self.0.into_inner()
+    }
+
+    /// Looks at the results of an operation. Constants, and operations that apply computations, in which each
+    /// operation is looked at, are passed over.
+    pub(super) fn look(
+        &self,
+        value: &Instruction,
+        scalar: Option<Scalar>,
+        operands: &[&Array],
+        results: &[Array],
+    ) -> Result<()> {
+        if self.0.lock().is_some() || operands.is_empty() || !value.bodies.is_empty() {
+            return Ok(());
+        }
+        for result in results {
+            let Some(at) = first_nonfinite(result)? else { continue };
+            let scalar = scalar.map(|scalar| {
+                let ty = TensorType::new(scalar.dtype(), &[]);
+                Array::from_bytes(&ty, &scalar.bits().to_le_bytes()[..ty.size_bytes()])
+            });
+            let scalar = scalar.transpose()?;
+            let all: Vec<&Array> = operands.iter().copied().chain(&scalar).collect();
+            for operand in &all {
+                if first_nonfinite(operand)?.is_some() {
+                    return Ok(());
+                }
+            }
+            *self.0.lock() = Some(NonFinite {
+                operation: operation_name(value.op),
+                label: value.label,
+                ty: result.ty().clone(),
+                at,
+                value: element(result, at),
+                operands: all.iter().map(|operand| shown(operand, result.ty(), at)).collect(),
+            });
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+impl NonFinite {
+    /// The operation, its label, and its values.
+    pub fn json(&self) -> Value {
+        let mut rest = self.at as i64;
+        let mut index: Vec<i64> = Vec::with_capacity(self.ty.dims.len());
+        for &dim in self.ty.dims.iter().rev() {
+            index.push(rest % dim);
+            rest /= dim;
+        }
+        index.reverse();
+        json!({
+            "operation": self.operation,
+            "label": self.label.path(),
+            "type": self.ty.to_string(),
+            "index": index,
+            "value": self.value,
+            "operands": self.operands,
+        })
+    }
+}
+
+/// Flat index of the first element that is NaN or infinite; None if all are finite.
+pub fn first_nonfinite(x: &Array) -> Result<Option<usize>> {
+    let (wide, parts) = match x.ty().dtype.kind() {
+        Kind::Float | Kind::Float8 => (DType::F64, 1),
+        Kind::Complex => (DType::C128, 2),
+        Kind::Pred | Kind::Signed | Kind::Unsigned => return Ok(None),
+    };
+    let wide = convert(x, wide)?;
+    let mut parts_of_all =
+        wide.bytes().chunks_exact(8).map(|part| f64::from_ne_bytes(part.try_into().expect("8 bytes")));
+    Ok(parts_of_all.position(|part| !part.is_finite()).map(|at| at / parts))
+}
+
+fn element(x: &Array, at: usize) -> String {
+    let size = x.ty().dtype.size_bytes();
+    text_of(Scalar::from_bytes(x.ty().dtype, &x.bytes()[at * size..(at + 1) * size]))
+}
+
+/// Type and first elements of an operand; also its element at the place of the result's, if it has the result's shape.
+fn shown(x: &Array, result: &TensorType, at: usize) -> Value {
+    let count = x.ty().elements();
+    let first: Vec<String> = (0..count.min(SHOWN)).map(|i| element(x, i)).collect();
+    let mut shown = json!({"type": x.ty().to_string(), "first": first});
+    if x.ty().dims == result.dims || count == 1 {
+        shown["value"] = element(x, if count == 1 { 0 } else { at }).into();
+    }
+    shown
+}
