@@ -41,6 +41,11 @@ pub mod error {
     pub use crate::error::{Code, Error, Result};
 }
 
+/// Programs of others.
+pub mod import {
+    pub use crate::import::{Memory, Program, Wanted, describe, import, read};
+}
+
 /// Evaluation of programs on host arrays.
 pub mod interpret {
     pub use crate::interpret::run;

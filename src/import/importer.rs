@@ -1,6 +1,6 @@
 //! Walks functions and regions of a module, and records their operations.
 
-use super::attributes::array_of;
+use super::attributes::{Attributes, array_of};
 use super::functions::{argument_attributes, body_of, described, name_of};
 use super::mesh::{Manual, Placing};
 use super::sizes::Known;
@@ -217,6 +217,22 @@ impl<'m> Importer<'m> {
 
     /// Calls a function of the module.
     pub fn call(&mut self, name: &str, operands: &[NodeId]) -> Result<Vec<NodeId>> {
+        self.applied(name, operands, |trace, body, captures, passed| {
+            control::call(trace, &control::Applied { body, captures }, passed)
+        })
+    }
+
+    /// Records the operations of a function of the module.
+    fn inlined(&mut self, name: &str, operands: &[NodeId]) -> Result<Vec<NodeId>> {
+        self.applied(name, operands, |trace, body, captures, passed| trace.replay(body, &[passed, captures].concat()))
+    }
+
+    fn applied(
+        &mut self,
+        name: &str,
+        operands: &[NodeId],
+        apply: impl FnOnce(&mut Trace, &Arc<Body>, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,
+    ) -> Result<Vec<NodeId>> {
         let function = self.named(name)?;
         let constants = argument_attributes(function);
         let mut arguments = Vec::new();
@@ -237,7 +253,7 @@ impl<'m> Importer<'m> {
         }
         let Function { body, constants, known } = self.function(function, &arguments)?;
         let captures: Vec<NodeId> = constants.iter().map(|array| self.constant(array)).collect();
-        let made = control::call(&mut self.trace, &control::Applied { body: &body, captures: &captures }, &passed)?;
+        let made = apply(&mut self.trace, &body, &captures, &passed)?;
         // Sizes that the function computes are sizes here too.
         let value = |(made, known): (NodeId, Option<Array>)| known.map_or(made, |array| self.constant(&array));
         Ok(made.into_iter().zip(known).map(value).collect())
@@ -305,6 +321,22 @@ impl<'m> Importer<'m> {
                 last.operands.iter().map(|&value| self.node(value)).collect()
             }
             other => Err(error!(InvalidArgument, "a block ends with {other}; want a return")),
+        }
+    }
+
+    /// Records the operations of a region. If it is no more than the call of a function, as the library itself writes
+    /// regions, the region becomes the function, so that what is written and read again has no further level.
+    pub fn region_block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
+        match &block.operations[..] {
+            [call, end] if &*call.name == "func.call" && end.operands[..] == call.results[..] => {
+                let inlined = |importer: &mut Self| {
+                    let operands =
+                        call.operands.iter().map(|&value| importer.node(value)).collect::<Result<Operands>>()?;
+                    importer.inlined(Attributes::of(call).symbol("callee")?, &operands)
+                };
+                inlined(self).map_err(|e| e.context(described(call)))
+            }
+            _ => self.block(block),
         }
     }
 

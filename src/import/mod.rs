@@ -19,6 +19,6 @@ mod sizes;
 mod types;
 
 pub use describe::describe;
-pub use file::{Memory, read};
+pub use file::{Memory, Program, read};
 pub use folder::read_folder;
 pub use program::{Wanted, import};

@@ -67,7 +67,7 @@ impl<'m> Importer<'m> {
     fn recorded_region(&mut self, block: &'m Block, types: &[TensorType]) -> Result<(Vec<NodeId>, Vec<NodeId>)> {
         let parameters: Vec<NodeId> = types.iter().map(|ty| self.trace.parameter(ty.clone())).collect();
         block.arguments.iter().zip(&parameters).try_for_each(|(&value, &node)| self.define(value, node))?;
-        let results = self.block(block)?;
+        let results = self.region_block(block)?;
         Ok((parameters, results))
     }
 
@@ -91,7 +91,7 @@ impl<'m> Importer<'m> {
             let types: Vec<TensorType> = arguments.iter().map(|&node| self.trace.ty(node)).collect();
             let parameters: Vec<NodeId> = types.into_iter().map(|ty| self.trace.parameter(ty)).collect();
             let outer = self.overlay(&free, &parameters);
-            let results = self.block(block);
+            let results = self.region_block(block);
             self.restore(&free, outer);
             let (body, captures) = take_body(&self.trace, &parameters, &results?)?;
             made.push(Applied { body, captures });

@@ -3,6 +3,7 @@
 //! once, on the whole arguments; its outputs are then split, some in a way that no sharding says, until the program is
 //! compiled again.
 
+use crate::imported::Imported;
 use crate::place::random_sharding;
 use lazyxla::testing::emit::PackedScalars;
 use lazyxla::testing::engine::{
@@ -37,6 +38,8 @@ pub struct OracleEngine {
     pub odd: u16,
     /// Serialized programs, which are named by their index; None: programs are not serialized.
     pub kept: Option<Arc<Mutex<Vec<Content>>>>,
+    /// The text of each program is imported, too, and has to give the same values.
+    pub imports: bool,
 }
 
 struct OracleBuffer {
@@ -156,6 +159,8 @@ pub struct Content {
     program: lazyxla::testing::ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<PackedScalars>,
+    /// The program as it is imported from its text.
+    imported: Option<Arc<Imported>>,
 }
 
 struct OracleExecutable {
@@ -262,7 +267,8 @@ impl Executable for OracleExecutable {
         for argument in arguments {
             inputs.push(content(*argument, self.signature.partitions.as_ref())?);
         }
-        let Content { program, scalars, packs, .. } = &self.content;
+        let Content { program, scalars, packs, imported, .. } = &self.content;
+        let again = imported.as_ref().map(|imported| imported.run(&inputs));
         let packed = inputs.split_off(arguments.len() - packs.len());
         let mut scalars = scalars.clone();
         for (pack, array) in packs.iter().zip(&packed) {
@@ -272,6 +278,9 @@ impl Executable for OracleExecutable {
             }
         }
         let outputs = interpret::run(program, &scalars, &inputs)?;
+        if let (Some(again), Some(imported)) = (again, imported) {
+            imported.check(&again, &outputs);
+        }
         consumed.iter().flat_map(|&donor| parts(arguments[donor])).for_each(OracleBuffer::consume);
         let outputs = outputs.into_iter().enumerate().map(|(index, array)| self.output(device, index, array));
         Ok(Execution { outputs: outputs.collect::<Result<_>>()?, consumed })
@@ -284,7 +293,7 @@ fn not_kept() -> Error {
 
 impl OracleEngine {
     pub fn new(devices: usize, witness: Arc<Witness>) -> OracleEngine {
-        OracleEngine { devices, witness, odd: 8, kept: None }
+        OracleEngine { devices, witness, odd: 8, kept: None, imports: false }
     }
 
     fn executable(&self, signature: Signature, content: Content) -> Arc<dyn Executable> {
@@ -338,7 +347,9 @@ impl Engine for OracleEngine {
             }
         }
         let (program, scalars, packs) = (module.program.clone(), module.scalars.clone(), module.packs.clone());
-        Ok(self.executable(signature, Content { shardings, unknown, program, scalars, packs }))
+        let axes = signature.partitions.as_ref().map(|partitions| &partitions.mesh.axes);
+        let imported = self.imports.then(|| Arc::new(Imported::new(text, axes)));
+        Ok(self.executable(signature, Content { shardings, unknown, program, scalars, packs, imported }))
     }
 
     fn deserialize(&self, bytes: &[u8], signature: Signature) -> Result<Arc<dyn Executable>> {

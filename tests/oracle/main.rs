@@ -24,6 +24,7 @@ use lazyxla_xla_rs as _;
 mod approximate;
 mod engine;
 mod exact;
+mod imported;
 mod judge;
 mod place;
 mod program;
@@ -92,6 +93,22 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     run(programs, exact::action(false), &lazy, violations, begin);
     coverage.check(count, Kind::is_seen);
     assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
+}
+
+/// What is lowered reads back: the text of each step is imported, and gives the values of the step in every bit.
+#[test]
+fn e6_the_text_of_a_step_is_imported_to_the_same_values() {
+    let witness = Arc::new(Witness::default());
+    let engine = Arc::new(OracleEngine { imports: true, ..OracleEngine::new(2, witness.clone()) });
+    let lazy = Environment::with_engine(u64::MAX - 18, engine, EnvironmentOptions::default()).unwrap();
+    let (native, folder, coverage) = (native_environment(19), Folder::new("imported"), Coverage::default());
+    let count = number("LXLA_ORACLE_PROGRAMS", 3000) / 5;
+    let programs = Programs { count, length: 40, stream: 5 };
+    let places = Places::on_devices(&lazy);
+    let violations = || witness.violations.swap(0, Ordering::SeqCst);
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run(programs, exact::action(false), &lazy, violations, begin);
+    coverage.check(count, Kind::is_seen);
 }
 
 /// A fiftieth of `LXLA_ORACLE_PROGRAMS`, each of which runs with two changes at every position.

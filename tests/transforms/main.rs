@@ -6,6 +6,8 @@
 //!
 //! `shared.rs` counts the bodies that transformations derive.
 //!
+//! - the text of programs, gradients and batches is imported to the same values (`written.rs`).
+//!
 //! On the plugin, the gradient and the batched program give what they give natively: on one device, and on meshes, with
 //! arguments that are split at random (`meshes.rs`). Programs of `shard_map` with collectives give on meshes what the
 //! same programs without collectives give natively (`shard_maps.rs`).
@@ -23,6 +25,7 @@ mod programs;
 mod repeated;
 mod shard_maps;
 mod shared;
+mod written;
 
 use common::{Random, difference, number};
 use lazyxla::testing::engine::{self, EngineOptions, Signature};

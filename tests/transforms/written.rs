@@ -1,0 +1,58 @@
+//! What is lowered reads back: the text of a computation is imported to one of the same values, in every bit unless
+//! the lowering corrects a function of XLA.
+
+use super::{arrays, gradient, run};
+use crate::common::{Random, number};
+use lazyxla::testing::import::{self, Wanted};
+use lazyxla::testing::ir::Body;
+use lazyxla::testing::lower::lower_body;
+use lazyxla::testing::native::Array;
+use lazyxla::testing::transform::{self, Checkpoint, Transformer};
+use std::sync::Arc;
+
+/// The computation that the text of a body is imported to, and its constants.
+fn imported(text: &str) -> (Arc<Body>, Vec<Array>) {
+    let program = import::read(Arc::new(text.as_bytes().to_vec())).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let made = import::import(&program.module, &Wanted::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    (made.body, made.constants)
+}
+
+fn check(what: &str, body: &Arc<Body>, random: &mut Random) {
+    let text = lower_body(body).unwrap();
+    let (again, constants) = imported(&text);
+    let own = arrays(random, body.parameters());
+    let (got, want) = (run(&again, &[&own[..], &constants].concat()), run(body, &own));
+    check_values(what, &got, &want, &text);
+    // Operations that are written as several come back as these. Regions come back without a further level.
+    let (third, further) = imported(&lower_body(&again).unwrap());
+    check_values(what, &run(&third, &[&own[..], &constants, &further].concat()), &got, &text);
+    assert_eq!(third.depth(), again.depth(), "{what}: it reads back with other levels\n{text}");
+}
+
+/// Panics unless the values are equal in every bit; but for rounding, if the text corrects cube roots, which are exact
+/// enough natively.
+fn check_values(what: &str, got: &[Array], want: &[Array], text: &str) {
+    if text.contains("stablehlo.cbrt") {
+        return super::check(what, got, want, 1e-12);
+    }
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let (got, want) = (got.elements::<f64>(), want.elements::<f64>());
+        assert!(
+            got.iter().map(|x| x.to_bits()).eq(want.iter().map(|x| x.to_bits())),
+            "{what}: result {i} is {got:?}; want {want:?}\n{text}"
+        );
+    }
+}
+
+#[test]
+fn the_text_of_random_programs_is_imported_to_the_same_values() {
+    super::each(number("LXLA_TRANSFORM_PROGRAMS", 250) / 2, 7, |body, random| {
+        let backward = gradient(body, Checkpoint::SaveAll);
+        let axes = vec![0; backward.parameters().len()];
+        let out = vec![0; backward.results().len()];
+        let batched = transform::batched(&Transformer::default(), &backward, &axes, &out, 2).unwrap();
+        for (what, made) in [("the program", body), ("its gradient", &backward), ("their batch", &batched)] {
+            check(what, made, random);
+        }
+    });
+}
