@@ -41,6 +41,10 @@ const MOST_OPERATIONS: usize = 1 << 16;
 /// Maximum depth of calls between functions of a module.
 const MOST_CALLS: usize = 200;
 
+/// The function that JAX calls from `main` of a program with free sizes or several platforms, once they are checked. It
+/// is recorded in place, so that the program has the body of one with fixed sizes.
+const JAX_MAIN: &str = "_wrapped_jax_export_main";
+
 /// An argument of a function of the module, as far as it changes what the function becomes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Argument {
@@ -215,6 +219,20 @@ impl<'m> Importer<'m> {
         Ok(Applied { body, captures })
     }
 
+    /// Records the body of the function that `main` of jax.export's files calls, in place of the call.
+    fn main_in_place(&mut self, function: &'m Operation, operands: &[NodeId]) -> Result<Vec<NodeId>> {
+        let block = body_of(function)?;
+        if block.arguments.len() != operands.len() {
+            let (given, wanted) = (operands.len(), block.arguments.len());
+            return Err(error!(InvalidArgument, "{given} arguments; the function has {wanted} parameters"));
+        }
+        self.calls.push(JAX_MAIN.into());
+        let defined = block.arguments.iter().zip(operands).try_for_each(|(&value, &node)| self.define(value, node));
+        let made = defined.and_then(|()| self.block(block));
+        self.calls.pop();
+        made
+    }
+
     /// Calls a function of the module.
     pub fn call(&mut self, name: &str, operands: &[NodeId]) -> Result<Vec<NodeId>> {
         self.applied(name, operands, |trace, body, captures, passed| {
@@ -234,6 +252,9 @@ impl<'m> Importer<'m> {
         apply: impl FnOnce(&mut Trace, &Arc<Body>, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,
     ) -> Result<Vec<NodeId>> {
         let function = self.named(name)?;
+        if name == JAX_MAIN && self.calls.is_empty() {
+            return self.main_in_place(function, operands);
+        }
         let constants = argument_attributes(function);
         let mut arguments = Vec::new();
         let mut passed = Vec::new();

@@ -1,4 +1,4 @@
-//! Calls of functions, branches, loops and barriers.
+//! Calls of functions, branches and barriers.
 
 use super::super::regions::block;
 use super::{Call, Results, applied};
@@ -60,13 +60,4 @@ pub fn case(call: Call) -> Result<Results> {
     let (bodies, arguments) = call.importer.branches(&blocks)?;
     let bodies: Vec<ops::control::Applied> = bodies.iter().map(applied).collect();
     ops::control::case(&mut call.importer.trace, index, &bodies, &arguments).map(Results::from_vec)
-}
-
-/// `stablehlo.while`.
-pub fn while_loop(call: Call) -> Result<Results> {
-    let types: Vec<TensorType> = call.operands.iter().map(|&operand| call.ty(operand)).collect();
-    let condition = call.importer.region(block(call.operation, 0)?, &types)?;
-    let body = call.importer.region(block(call.operation, 1)?, &types)?;
-    let (condition, body) = (applied(&condition), applied(&body));
-    ops::control::while_loop(&mut call.importer.trace, &condition, &body, call.operands).map(Results::from_vec)
 }

@@ -2,7 +2,7 @@
 
 use super::super::attributes::Attributes;
 use super::super::importer::Applied;
-use super::{Call, Results, applied, chlo, sharding, single, sorting};
+use super::{Call, Results, applied, chlo, sharding, single, sorting, threefry};
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::ir::UnaryFunction;
@@ -31,6 +31,7 @@ pub fn custom_call(call: Call) -> Result<Results> {
         "stablehlo.dynamic_top_k" => dynamic_top_k(call),
         "stablehlo.dynamic_reduce_window" => dynamic_reduce_window(call),
         "stablehlo.dynamic_rng_bit_generator" => dynamic_rng_bit_generator(call),
+        "cu_threefry2x32_ffi" | "hip_threefry2x32_ffi" => threefry::threefry2x32(call),
         "lapack_spotrf_ffi" | "lapack_dpotrf_ffi" | "lapack_cpotrf_ffi" | "lapack_zpotrf_ffi" => cholesky(call),
         "lapack_strsm_ffi" | "lapack_dtrsm_ffi" | "lapack_ctrsm_ffi" | "lapack_ztrsm_ffi" => triangular_solve(call),
         _ => match target.strip_prefix("mhlo.") {
@@ -127,10 +128,10 @@ fn dynamic_top_k(mut call: Call) -> Result<Results> {
 fn approx_top_k(mut call: Call) -> Result<Results> {
     let config = wanted_config(&call)?;
     let is_dynamic = call.attributes.optional_text("call_target_name")? == Some("stablehlo.dynamic_approx_top_k");
-    let (given, last) = match is_dynamic {
-        true => call.operands.split_at(call.operands.len().saturating_sub(1)),
-        false => (call.operands, &[][..]),
-    };
+    // Behind the operands are the shapes of the results, if these are free.
+    let shapes = call.attributes.optional_integers("indices_of_shape_operands")?.unwrap_or_default().len();
+    let operands = &call.operands[..call.operands.len().saturating_sub(shapes)];
+    let (given, last) = operands.split_at(operands.len().saturating_sub(usize::from(is_dynamic)));
     let (arrays, _) = given.split_at(given.len() / 2);
     let Some(&first) = arrays.first() else { return Err(error!(InvalidArgument, "0 operands; want at least 2")) };
     let (ty, axis) = (call.ty(first), config.integer("reduction_dim")?);

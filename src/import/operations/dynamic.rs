@@ -1,9 +1,11 @@
 //! Operations whose shapes follow from operands. The sizes are known during the import, so that nothing of them is left
 //! in the body. Also the operations that are refused, with the reason.
 
+use super::super::importer::Importer;
 use super::{Call, Results, indexing, nn, shape, single};
 use crate::error;
 use crate::error::Result;
+use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::ops;
 use crate::types::{Dims, Scalar, ScalarValue, TensorType};
 
@@ -69,10 +71,39 @@ fn pad(mut call: Call) -> Result<Results> {
 
 fn slice(mut call: Call) -> Result<Results> {
     let [x, starts, limits, strides] = call.exactly()?;
+    if let Some(sizes) = sizes_of_moving_slice(&mut call, starts, limits, strides) {
+        let starts = scalars(call.trace(), starts)?;
+        return Ok(single(ops::indexing::dynamic_slice(call.trace(), x, &starts, &sizes)?));
+    }
     let rank = call.ty(x).dims.len();
     let (starts, limits, strides) = (call.sizes(starts)?, call.sizes(limits)?, call.sizes(strides)?);
     check_ranks(rank, [&starts, &limits, &strides])?;
     Ok(single(ops::shape::slice(call.trace(), x, &starts, &limits, &strides)?))
+}
+
+/// The sizes of a slice that starts at a computed place, as JAX writes a dynamic slice of free sizes: it ends at the sum
+/// of the place and of known sizes. None for any other slice.
+fn sizes_of_moving_slice(call: &mut Call, starts: NodeId, limits: NodeId, strides: NodeId) -> Option<Vec<i64>> {
+    let Importer { trace, known, .. } = &mut *call.importer;
+    let operands = trace.operands(trace.node(limits));
+    let sizes = match (trace.node(limits).op, operands) {
+        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if lhs == starts => rhs,
+        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if rhs == starts => lhs,
+        _ => return None,
+    };
+    let is_computed = known.value(trace, starts).is_none();
+    let is_dense = known.integers(trace, strides).is_ok_and(|strides| strides.iter().all(|&stride| stride == 1));
+    known.integers(trace, sizes).ok().filter(|_| is_computed && is_dense)
+}
+
+/// The elements of a list as scalars.
+fn scalars(trace: &mut Trace, list: NodeId) -> Result<Vec<NodeId>> {
+    let count = trace.ty(list).elements() as i64;
+    let scalar = |place: i64| {
+        let element = ops::shape::slice_axis(trace, list, 0, place, place + 1, 1)?;
+        ops::shape::reshape(trace, element, &[])
+    };
+    (0..count).map(scalar).collect()
 }
 
 fn check_ranks(rank: usize, lists: [&[i64]; 3]) -> Result<()> {

@@ -12,6 +12,7 @@ mod dynamic;
 mod elementwise;
 mod indexing;
 mod linalg;
+mod loops;
 mod nn;
 mod reducers;
 mod reduction;
@@ -20,6 +21,7 @@ mod sharding;
 mod sorting;
 #[cfg(test)]
 mod tests;
+mod threefry;
 
 use super::attributes::Attributes;
 use super::importer::{Applied, Importer, Operands, Results};
@@ -227,7 +229,7 @@ fn stablehlo(name: &str, call: Call) -> Result<Results> {
         "case" => control::case(call),
         "if" => control::branch(call),
         "optimization_barrier" => control::optimization_barrier(call),
-        "while" => control::while_loop(call),
+        "while" => loops::while_loop(call),
         "composite" => composites::composite(call),
         "custom_call" => custom_calls::custom_call(call),
         _ => dynamic::stablehlo(name, call),

@@ -426,3 +426,32 @@ func.func @sorts_of_the_last_axis() -> (tensor<1x3xi32>, tensor<1x3xi32>) {
   %wanted = stablehlo.constant dense<[[1, 2, 3]]> : tensor<1x3xi32>
   return %sorted, %wanted : tensor<1x3xi32>, tensor<1x3xi32>
 }
+
+func.func @threefry_has_its_known_answers() -> (tensor<3xui32>, tensor<3xui32>, tensor<3xui32>, tensor<3xui32>) {
+  %k0 = stablehlo.constant dense<[0, 0xFFFFFFFF, 0x13198A2E]> : tensor<3xui32>
+  %k1 = stablehlo.constant dense<[0, 0xFFFFFFFF, 0x03707344]> : tensor<3xui32>
+  %c0 = stablehlo.constant dense<[0, 0xFFFFFFFF, 0x243F6A88]> : tensor<3xui32>
+  %c1 = stablehlo.constant dense<[0, 0xFFFFFFFF, 0x85A308D3]> : tensor<3xui32>
+  %r:2 = stablehlo.custom_call @cu_threefry2x32_ffi(%k0, %k1, %c0, %c1) {mhlo.backend_config = {}} : (tensor<3xui32>, tensor<3xui32>, tensor<3xui32>, tensor<3xui32>) -> (tensor<3xui32>, tensor<3xui32>)
+  %x = stablehlo.constant dense<[0x6B200159, 0x1CB996FC, 0xC4923A9C]> : tensor<3xui32>
+  %y = stablehlo.constant dense<[0x99BA4EFE, 0xBB002BE7, 0x483DF7A0]> : tensor<3xui32>
+  return %r#0, %x, %r#1, %y : tensor<3xui32>, tensor<3xui32>, tensor<3xui32>, tensor<3xui32>
+}
+
+func.func @shapes_of_an_approximate_top_k_are_behind_its_operands() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xi32>) {
+  %x = stablehlo.constant dense<[1.0, 4.0, 2.0]> : tensor<3xf32>
+  %i = stablehlo.constant dense<[0, 1, 2]> : tensor<3xi32>
+  %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %nowhere = stablehlo.constant dense<-1> : tensor<i32>
+  %k = stablehlo.constant dense<2> : tensor<i32>
+  %shape = stablehlo.constant dense<2> : tensor<1xi32>
+  %r:2 = stablehlo.custom_call @stablehlo.dynamic_approx_top_k(%x, %i, %none, %nowhere, %k, %shape, %shape) {called_computations = [@first_greater], indices_of_shape_operands = dense<[5, 6]> : tensor<2xi64>, mhlo.backend_config = {reduction_dim = 0 : i64}} : (tensor<3xf32>, tensor<3xi32>, tensor<f32>, tensor<i32>, tensor<i32>, tensor<1xi32>, tensor<1xi32>) -> (tensor<2xf32>, tensor<2xi32>)
+  %values = stablehlo.constant dense<[4.0, 2.0]> : tensor<2xf32>
+  %places = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  return %r#0, %values, %r#1, %places : tensor<2xf32>, tensor<2xf32>, tensor<2xi32>, tensor<2xi32>
+}
+
+func.func private @first_greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
+  %is = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  return %is : tensor<i1>
+}
