@@ -81,8 +81,8 @@ fn slice(mut call: Call) -> Result<Results> {
     Ok(single(ops::shape::slice(call.trace(), x, &starts, &limits, &strides)?))
 }
 
-/// The sizes of a slice that starts at a computed place, as JAX writes a dynamic slice of free sizes: it ends at the sum
-/// of the place and of known sizes. None for any other slice.
+/// The sizes of a slice that starts at a computed place and ends at the sum of the place and of known sizes, as JAX
+/// writes a dynamic slice of free sizes. None for any other slice.
 fn sizes_of_moving_slice(call: &mut Call, starts: NodeId, limits: NodeId, strides: NodeId) -> Option<Vec<i64>> {
     let Importer { trace, known, .. } = &mut *call.importer;
     let operands = trace.operands(trace.node(limits));
