@@ -2804,6 +2804,190 @@ lxla_status lxla_custom_call(const char *target,
                              const lxla_custom_call_options *options,
                              lxla_tensor *out_results);
 
+/* ---- Kernels: functions of the caller in programs. ---- */
+
+/**
+ * Options of `lxla_kernel_register` and `lxla_host_call`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_kernel_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Switch: calls keep the order of recording among the ordered calls of a device, and are neither merged nor
+   * dropped. Default off.
+   */
+  int32_t ordered;
+  /**
+   * Switch: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the next step makes
+   * every call once. Default on.
+   */
+  int32_t pure;
+  /**
+   * Called with `user` once, when nothing can call the kernel any more: it is unregistered or its environment
+   * released, and no recorded operation, no computation, no plan of a step and no history of a tensor refers to it.
+   * Called on any thread, without locks of the library. NULL: nothing.
+   */
+  lxla_release_fn destroy;
+} lxla_kernel_options;
+
+/**
+ * Memory of an input or output of a kernel: elements in row-major order. For pred, a byte for each element.
+ */
+typedef struct {
+  /**
+   * The first element; may be NULL if there are no elements. Only outputs may be written.
+   */
+  void *data;
+  /**
+   * Dtype of the elements, one of `LXLA_DTYPE_*`.
+   */
+  int32_t dtype;
+  /**
+   * Number of dimensions.
+   */
+  int32_t rank;
+  /**
+   * The dimensions.
+   */
+  const int64_t *dims;
+  /**
+   * Size of all elements in bytes.
+   */
+  size_t size_bytes;
+} lxla_buffer_view;
+
+/**
+ * One call of a kernel. Everything that it points to is valid during the call only.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_kernel_call) of the library; later versions may have more fields.
+   */
+  size_t struct_size;
+  /**
+   * Name under which the kernel is registered; `host_call` for `lxla_host_call`.
+   */
+  const char *target;
+  /**
+   * Number of inputs.
+   */
+  size_t n_inputs;
+  /**
+   * The inputs.
+   */
+  const lxla_buffer_view *inputs;
+  /**
+   * Number of outputs.
+   */
+  size_t n_outputs;
+  /**
+   * The outputs, which the kernel writes whole: their memory may have any content before.
+   */
+  const lxla_buffer_view *outputs;
+  /**
+   * Attributes of the call, as they were given; an empty string if none were.
+   */
+  const char *attributes_json;
+  /**
+   * Room for a message, UTF-8 with its NUL. A message that is not empty fails the call.
+   */
+  char *error;
+  /**
+   * Size of `error` in bytes.
+   */
+  size_t error_size;
+} lxla_kernel_call;
+
+/**
+ * A kernel: reads the inputs of the call and writes its outputs. Returns 0, or a status code, which fails the step
+ * with that code and the message in `error`. An exception fails it, too.
+ *
+ * It is called on any thread, by several at the same time, also while the caller's threads are in the library. No lock
+ * of the library is held but that of the sync of the device: a kernel must not wait for a thread that runs a step or a
+ * sync of the same device. It must not call the library: such calls return FAILED_PRECONDITION.
+ */
+typedef int32_t (*lxla_kernel_fn)(const lxla_kernel_call *call, void *user);
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_kernel_options_init(lxla_kernel_options *options);
+
+/**
+ * Registers a kernel in an environment under the name `target`: `fn`, which `lxla_kernel_apply` records calls of.
+ * `user` is passed to it. ALREADY_EXISTS if the name is registered; INVALID_ARGUMENT if it is empty. See
+ * `lxla_kernel_fn` for what a kernel may do. After an error, `destroy` is not called.
+ */
+lxla_status lxla_kernel_register(lxla_env env,
+                                 const char *target,
+                                 lxla_kernel_fn fn_,
+                                 void *user,
+                                 const lxla_kernel_options *options);
+
+/**
+ * Removes a kernel's name: it cannot be applied any more. Calls that are recorded, and computations that apply it,
+ * keep it; its `destroy` is called when none is left. NOT_FOUND for a name that is not registered.
+ */
+lxla_status lxla_kernel_unregister(lxla_env env,
+                                   const char *target);
+
+/**
+ * Records a call of a kernel of the environment with `n_inputs` tensors (at least 1) of one device, which gives
+ * `n_outputs` tensors. Output i has dtype `dtypes[i]` and rank `ranks[i]`; `dims` is the concatenation of the sizes of
+ * all outputs. `attributes_json` is passed to the kernel; NULL: an empty string. The library does not read it.
+ *
+ * On `cpu`, the kernel is called now, unless an input waits for a placeholder. On XLA devices it is called by the
+ * program, on threads of the plugin, with the program's own buffers, which are not copied. If it fails, the step or
+ * sync that runs it fails with its message, and all values are as before: a program with kernels consumes no donors,
+ * and is awaited.
+ *
+ * Kernels have no derivatives of their own; `lxla_computation_with_vjp` and `lxla_computation_with_jvp` give a
+ * computation that applies one its rules. Batching calls it for each element of the batch, or by the rule of
+ * `lxla_computation_with_vmap`. On a mesh, every device calls it with whole arrays.
+ *
+ * NOT_FOUND if no kernel has this name. UNIMPLEMENTED if the device's plugin cannot call functions of this process.
+ */
+lxla_status lxla_kernel_apply(lxla_env env,
+                              const char *target,
+                              const lxla_tensor *inputs,
+                              size_t n_inputs,
+                              const int32_t *dtypes,
+                              const size_t *ranks,
+                              const int64_t *dims,
+                              size_t n_outputs,
+                              const char *attributes_json,
+                              lxla_tensor *out_tensors);
+
+/**
+ * As `lxla_kernel_apply`, with a function instead of a name. Calls with equal `fn` and `user` are of one kernel, with
+ * the options of the first one, as long as one of them is needed: `destroy` is called once, when none is. Programs
+ * with such calls are not kept on disk.
+ */
+lxla_status lxla_host_call(lxla_env env,
+                           lxla_kernel_fn fn_,
+                           void *user,
+                           const lxla_kernel_options *options,
+                           const lxla_tensor *inputs,
+                           size_t n_inputs,
+                           const int32_t *dtypes,
+                           const size_t *ranks,
+                           const int64_t *dims,
+                           size_t n_outputs,
+                           lxla_tensor *out_tensors);
+
+/**
+ * Records the printing of a text to standard error, with a line break: each `{}` of `format` is replaced by the values
+ * of the next of the `n` tensors (at least 1), which are on one device. Every print is made once, in the order of
+ * recording among the prints and the ordered kernels of the device: by the next step, and in loops and computations
+ * wherever it depends on a parameter of the computation. Of a tensor of more than 100 elements, the first ones are
+ * printed. INVALID_ARGUMENT if the numbers of places and tensors differ.
+ */
+lxla_status lxla_debug_print(const char *format,
+                             const lxla_tensor *tensors,
+                             size_t n);
+
 /* ---- Derivatives and batching: transformations of computations, gradients of pending tensors. ---- */
 
 /* Checkpoint policies. */

@@ -12,6 +12,7 @@
 #include "lazyxla/import.hpp"
 #include "lazyxla/indexing.hpp"
 #include "lazyxla/inspect.hpp"
+#include "lazyxla/kernels.hpp"
 #include "lazyxla/linalg.hpp"
 #include "lazyxla/members.hpp"
 #include "lazyxla/mesh.hpp"

@@ -17,19 +17,24 @@ struct Calls {
     depth: Cell<u32>,
     /// Whether work is queued.
     is_waiting: Cell<bool>,
+    /// Number of kernels of the caller in progress.
+    kernels: Cell<u32>,
 }
 
 thread_local! {
     static CALLS: Calls =
-        const { Calls { name: Cell::new(None), depth: Cell::new(0), is_waiting: Cell::new(false) } };
+        const { Calls { name: Cell::new(None), depth: Cell::new(0), is_waiting: Cell::new(false), kernels: Cell::new(0) } };
     static WAITING: RefCell<Vec<Work>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `body`, which does not panic, as the ABI function with this name. When the outermost call ends, runs the work
-/// that was deferred.
+/// that was deferred. None if the thread is in a kernel, which must not call the library.
 #[inline]
-pub fn within<R>(function: &'static str, body: impl FnOnce() -> R) -> R {
+pub fn within<R>(function: &'static str, body: impl FnOnce() -> R) -> Option<R> {
     CALLS.with(|calls| {
+        if calls.kernels.get() > 0 {
+            return None;
+        }
         let outer = calls.name.replace(Some(function));
         calls.depth.set(calls.depth.get() + 1);
         let result = body();
@@ -38,8 +43,23 @@ pub fn within<R>(function: &'static str, body: impl FnOnce() -> R) -> R {
         }
         calls.depth.set(calls.depth.get() - 1);
         calls.name.set(outer);
-        result
+        Some(result)
     })
+}
+
+/// A kernel of the caller in progress, until it is dropped.
+pub struct InKernel(());
+
+/// Says that this thread enters a kernel of the caller.
+pub fn enter_kernel() -> InKernel {
+    CALLS.with(|calls| calls.kernels.set(calls.kernels.get() + 1));
+    InKernel(())
+}
+
+impl Drop for InKernel {
+    fn drop(&mut self) {
+        CALLS.with(|calls| calls.kernels.set(calls.kernels.get() - 1));
+    }
 }
 
 /// Name of the ABI function that this thread is in; None outside of ABI calls.

@@ -277,7 +277,7 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
 }
 
 /// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
-const SUBJECTS: [&str; 12] = [
+const SUBJECTS: [&str; 13] = [
     "creation",
     "elementwise",
     "shape",
@@ -288,6 +288,7 @@ const SUBJECTS: [&str; 12] = [
     "nn",
     "random",
     "control",
+    "kernels",
     "transform",
     "mesh",
 ];

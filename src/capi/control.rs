@@ -206,7 +206,12 @@ pub extern "C" fn lxla_custom_call(
 }
 
 /// Reads `n` tensor types whose dims are concatenated in one list.
-fn tensor_types(dtypes: List<i32>, ranks: List<usize>, dims: List<i64>, n: usize) -> Result<Vec<TensorType>> {
+pub(super) fn tensor_types(
+    dtypes: List<i32>,
+    ranks: List<usize>,
+    dims: List<i64>,
+    n: usize,
+) -> Result<Vec<TensorType>> {
     let (dtypes, ranks) = (dtypes.get("dtypes", n)?, ranks.get("ranks", n)?);
     ranks.iter().try_for_each(|&rank| check_rank(rank))?;
     let mut rest = dims.get("dims", ranks.iter().sum())?;

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod import;
 pub mod indexing;
 pub mod inspect;
+pub mod kernels;
 pub mod library;
 pub mod linalg;
 pub mod mesh;

@@ -1,9 +1,11 @@
 //! Loops, branches, scans and `shard_map` over traced computations.
 
+use super::effects::{after_others, finish_applied};
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
+use crate::ir::Body;
 use crate::mesh::{Mesh, Sharding};
 use crate::ops::control::{self, Applied};
 use crate::ops::mesh;
@@ -14,7 +16,8 @@ use std::sync::Arc;
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     let device = place(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
     let mut state = to_record(device)?;
-    let init = nodes(&mut state, "init", init)?;
+    let mut init = nodes(&mut state, "init", init)?;
+    after_others(&mut state, &[condition.body(), body.body()], &mut init)?;
     let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
     let results = control::while_loop(
         &mut state.trace,
@@ -22,7 +25,7 @@ pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHan
         &Applied { body: body.body(), captures: &of_body },
         &init,
     )?;
-    finish_all(state, &results)
+    finish_applied(state, &[condition.body(), body.body()], &results)
 }
 
 /// Applies `on_true` or `on_false` to the arguments, depending on `pred`.
@@ -38,7 +41,8 @@ pub fn branch(
     )?;
     let mut state = to_record(device)?;
     let pred = state.operand("pred", pred)?;
-    let arguments = nodes(&mut state, "args", arguments)?;
+    let mut arguments = nodes(&mut state, "args", arguments)?;
+    after_others(&mut state, &[on_true.body(), on_false.body()], &mut arguments)?;
     let (of_true, of_false) = (on_true.captures(&mut state)?, on_false.captures(&mut state)?);
     let results = control::branch(
         &mut state.trace,
@@ -47,7 +51,7 @@ pub fn branch(
         &Applied { body: on_false.body(), captures: &of_false },
         &arguments,
     )?;
-    finish_all(state, &results)
+    finish_applied(state, &[on_true.body(), on_false.body()], &results)
 }
 
 /// Applies `branches[index]` to the arguments.
@@ -65,12 +69,14 @@ pub fn case(
     let device = place(&named, &[Given::One("index", index), Given::List("args", arguments)])?;
     let mut state = to_record(device)?;
     let index = state.operand("index", index)?;
-    let arguments = nodes(&mut state, "args", arguments)?;
+    let mut arguments = nodes(&mut state, "args", arguments)?;
+    let all: Vec<&Arc<Body>> = branches.iter().map(|branch| branch.body()).collect();
+    after_others(&mut state, &all, &mut arguments)?;
     let captures = branches.iter().map(|branch| branch.captures(&mut state)).collect::<Result<Vec<_>>>()?;
     let applied: Vec<Applied> =
         branches.iter().zip(&captures).map(|(branch, captures)| Applied { body: branch.body(), captures }).collect();
     let results = control::case(&mut state.trace, index, &applied, &arguments)?;
-    finish_all(state, &results)
+    finish_applied(state, &all, &results)
 }
 
 /// Applies `body` along the leading axis of `arrays`. Returns the final carry, followed by the other results of all
@@ -84,12 +90,14 @@ pub fn scan(
 ) -> Result<Vec<TensorHandle>> {
     let device = place(&[("body", body)], &[Given::List("init", init), Given::List("xs", arrays)])?;
     let mut state = to_record(device)?;
-    let init = nodes(&mut state, "init", init)?;
-    let arrays = nodes(&mut state, "xs", arrays)?;
+    let mut init = nodes(&mut state, "init", init)?;
+    let mut arrays = nodes(&mut state, "xs", arrays)?;
+    let first = if init.is_empty() { &mut arrays } else { &mut init };
+    after_others(&mut state, &[body.body()], first)?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
     let results = control::scan(&mut state.trace, &applied, &init, &arrays, length, reverse)?;
-    finish_all(state, &results)
+    finish_applied(state, &[body.body()], &results)
 }
 
 /// Applies `body` on every device of the mesh to the device's pieces of the arguments.

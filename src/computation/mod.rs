@@ -2,6 +2,7 @@
 //! of times.
 
 mod control;
+mod effects;
 mod import;
 mod regions;
 mod traced;

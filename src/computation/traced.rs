@@ -1,5 +1,6 @@
 //! A traced computation and its application.
 
+use super::effects::{after_others, finish_applied, take_over};
 use crate::allocation::with_room;
 use crate::device::{
     self, Device, DeviceState, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
@@ -69,7 +70,8 @@ impl Computation {
         let device = common_device_of_list(&named(&[Given::List("params", params), Given::List("results", results)]))?;
         let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
-        let results = nodes(&mut state, "results", results)?;
+        let mut results = nodes(&mut state, "results", results)?;
+        let effects = Tensors(take_over(&mut state, &params, &mut results)?);
         let (body, captured) = take_body(&state.trace, &params, &results)?;
         check_depth(&body).map_err(|e| e.context("results"))?;
         for &id in &captured {
@@ -82,6 +84,7 @@ impl Computation {
         let home = state.place();
         // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Tensors(finish_all(state, &captured)?);
+        drop(effects);
         Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
     }
 
@@ -228,11 +231,12 @@ impl Computation {
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         let device = place(&[("the computation", self)], &[Given::List("args", arguments)])?;
         let mut state = to_record(device)?;
-        let arguments = nodes(&mut state, "args", arguments)?;
+        let mut arguments = nodes(&mut state, "args", arguments)?;
+        after_others(&mut state, &[&self.body], &mut arguments)?;
         let captures = self.captures(&mut state)?;
         state.trace.check_room_for(self.results().len())?;
         let results = control::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
-        finish_all(state, &results)
+        finish_applied(state, &[&self.body], &results)
     }
 }
 

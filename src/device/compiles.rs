@@ -134,7 +134,9 @@ impl CompileLog {
         if compiles.known.len() == MOST_KNOWN {
             compiles.known.pop_front();
         }
-        compiles.known.push_back(Arc::new(Known { number, compiled: compiled.clone(), ops }));
+        // What is remembered must not keep a kernel alive that the caller unregistered.
+        let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
+        compiles.known.push_back(Arc::new(Known { number, compiled, ops }));
         line(number, place, nearest, &difference, count, cost)
     }
 

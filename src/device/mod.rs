@@ -3,6 +3,7 @@
 
 mod compiles;
 mod eager;
+mod effects;
 mod evaluation;
 mod handle;
 mod known;

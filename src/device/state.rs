@@ -59,6 +59,8 @@ pub struct DeviceState {
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
     pub(super) recorded: usize,
+    /// Last results of calls of kernels with effects that may not have been made yet.
+    pub(super) effects: Vec<TensorHandle>,
     /// Empty objects of device data, for the results of the next sync.
     pub spares: Spares,
     owner: Option<Owner>,
@@ -80,6 +82,7 @@ impl DeviceState {
             arrays: ArrayLeaves::default(),
             known: KnownCalls::default(),
             recorded: 0,
+            effects: Vec::new(),
             spares: Spares::default(),
             owner: None,
             closed: false,

@@ -22,7 +22,6 @@ pub enum HostFunction {
     /// Evaluates an operation of the library natively.
     Operation = 0,
     /// Calls a kernel of the caller.
-    #[allow(dead_code)]
     Kernel = 1,
 }
 
@@ -51,7 +50,6 @@ pub struct HostCall<'a, 'b> {
     /// Words of the program's text.
     pub words: &'a [i64],
     /// Text of the program's text.
-    #[allow(dead_code)]
     pub text: &'a str,
     /// Arguments.
     pub inputs: &'a [HostInput<'a>],

@@ -3,6 +3,7 @@
 
 pub mod cpu;
 pub mod host_calls;
+pub mod kernels;
 mod partitions;
 mod pjrt;
 mod plugin_info;

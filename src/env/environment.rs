@@ -2,6 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{CompileLog, Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
+use crate::engine::kernels::Kernel;
 use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
 use crate::error;
 use crate::error::Result;
@@ -59,6 +60,8 @@ pub struct Environment {
     xla: OnceLock<Vec<&'static Device>>,
     /// Meshes that are not released.
     meshes: Mutex<Meshes>,
+    /// Registered kernels, by name.
+    kernels: Mutex<BTreeMap<String, Arc<Kernel>>>,
     /// This process, if several run the same program together.
     processes: Option<Processes>,
     /// Arguments for starting the engine. Locked while it is being started.
@@ -129,6 +132,7 @@ impl Environment {
             shared,
             xla: OnceLock::new(),
             meshes: Mutex::default(),
+            kernels: Mutex::default(),
             processes: options.processes,
             start: Mutex::new(Start {
                 kind,
@@ -265,6 +269,29 @@ impl Environment {
         close(device.as_slice());
     }
 
+    /// Registers the kernel that `make` returns under a name. ALREADY_EXISTS if the name is registered.
+    pub fn add_kernel(&self, target: &str, make: impl FnOnce() -> Result<Arc<Kernel>>) -> Result<()> {
+        let mut kernels = self.kernels.lock();
+        if kernels.contains_key(target) {
+            return Err(error!(AlreadyExists, "target: a kernel {target:?} is registered; unregister it first"));
+        }
+        kernels.insert(target.to_string(), make()?);
+        Ok(())
+    }
+
+    /// Removes the kernel with this name, and returns it.
+    pub fn remove_kernel(&self, target: &str) -> Option<Arc<Kernel>> {
+        let found = self.kernels.lock().remove(target);
+        // Plans of earlier steps refer to it.
+        self.all_devices().for_each(|device| device.forget_schemes());
+        found
+    }
+
+    /// The kernel with this name.
+    pub fn kernel(&self, target: &str) -> Option<Arc<Kernel>> {
+        self.kernels.lock().get(target).cloned()
+    }
+
     /// Value of a counter by name.
     pub fn counter(&self, name: &str) -> Result<u64> {
         let found = self.counters().into_iter().find(|(known, _)| *known == name);
@@ -369,6 +396,7 @@ fn check_devices(options: &EnvironmentOptions) -> Result<()> {
 fn close(devices: &[&'static Device]) {
     for device in devices {
         device.forget_schemes();
+        device.release_effects(true);
         let unused = device.state().close();
         drop(unused);
     }

@@ -253,6 +253,9 @@ operations! {
         CollectivePermute = 62: OpTraits::of(1).attributes();
         /// Position of the device along axes of the mesh. Attributes: mesh, axes of the mesh.
         AxisIndex = 63: OpTraits::of(0).attributes();
+        /// Call of a kernel of the caller. The first word of the attributes says whether it has effects. The body is
+        /// not applied; it holds the kernel.
+        Kernel = 80: OpTraits::of_any().attributes().bodies(1);
     }
 }
 

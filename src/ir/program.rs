@@ -13,6 +13,8 @@ use super::op::Op;
 use crate::label::Label;
 use crate::types::Encoding;
 use crate::types::{DType, Dims, Scalar, TensorType};
+use rustc_hash::FxHashMap;
+use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -89,6 +91,22 @@ impl Program {
         }
         let (values, outputs) = self.decode();
         outputs.get(index).map_or(Label::NONE, |&output| values[output].label)
+    }
+
+    /// The kernels that it calls, itself or in bodies.
+    pub fn kernels(&self) -> Kernels {
+        self.bodies.iter().fold(Kernels::default(), |all, body| all.and(body.kernels))
+    }
+
+    /// The program with bodies that keep no kernel alive: to be compared with others, not to be run.
+    pub fn without_kernels(&self) -> Program {
+        self.released(&mut FxHashMap::default())
+    }
+
+    /// `done` maps the digests of bodies to those without kernels.
+    fn released(&self, done: &mut FxHashMap<[u32; DIGEST_WORDS], Arc<Body>>) -> Program {
+        let bodies = self.bodies.iter().map(|body| body.released(done)).collect();
+        Program { encoding: self.encoding.clone(), bodies, labels: self.labels.clone() }
     }
 
     /// Type of the parameter at an index. Decodes the program.
@@ -186,6 +204,33 @@ pub struct Body {
     depth: usize,
     has_collectives: bool,
     has_shardings: bool,
+    kernels: Kernels,
+    /// What the body keeps alive: the kernel of an [`Op::Kernel`].
+    held: Option<Held>,
+}
+
+/// What a body keeps alive.
+pub type Held = Arc<dyn Any + Send + Sync>;
+
+/// The kernels of a program or a body, and of the bodies that it applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kernels {
+    /// Whether there are any.
+    pub any: bool,
+    /// Whether one has no name that another process can know.
+    pub unnamed: bool,
+    /// Whether one has effects.
+    pub effects: bool,
+}
+
+impl Kernels {
+    fn and(self, other: Kernels) -> Kernels {
+        Kernels {
+            any: self.any || other.any,
+            unnamed: self.unnamed || other.unnamed,
+            effects: self.effects || other.effects,
+        }
+    }
 }
 
 impl PartialEq for Body {
@@ -217,7 +262,11 @@ impl Body {
             value.op.is_collective() || value.op != Op::ShardMap && applied(value, Body::has_collectives)
         };
         let is_sharding = |value: &Instruction| value.op.is_sharding() || applied(value, Body::has_shardings);
+        let has_effects = |value: &Instruction| value.op == Op::Kernel && value.words[0] == 1;
+        let effects = values.iter().any(has_effects);
         Body {
+            kernels: program.kernels().and(Kernels { effects, ..Kernels::default() }),
+            held: None,
             has_collectives: values.iter().any(is_collective),
             has_shardings: values.iter().any(is_sharding),
             parameters: leaves.iter().map(|&i| values[i].ty.clone()).collect(),
@@ -230,6 +279,46 @@ impl Body {
             program,
             scalars,
         }
+    }
+
+    /// Makes a new body keep a kernel alive. `unnamed` says that no other process can know the kernel.
+    pub fn holding(body: Arc<Body>, held: Held, unnamed: bool) -> Arc<Body> {
+        let mut body = Arc::into_inner(body).expect("a new body has one reference");
+        body.kernels = Kernels { any: true, unnamed, effects: false };
+        body.held = Some(held);
+        Arc::new(body)
+    }
+
+    /// The body without the kernels that it and its bodies keep alive. `done` has those that were made before.
+    fn released(self: &Arc<Body>, done: &mut FxHashMap<[u32; DIGEST_WORDS], Arc<Body>>) -> Arc<Body> {
+        if !self.kernels.any {
+            return self.clone();
+        }
+        if let Some(body) = done.get(&self.digest) {
+            return body.clone();
+        }
+        let program = self.program.released(done);
+        let body = Arc::new(Body {
+            program,
+            scalars: self.scalars.clone(),
+            parameters: self.parameters.clone(),
+            results: self.results.clone(),
+            passed_through: self.passed_through.clone(),
+            held: None,
+            ..**self
+        });
+        done.insert(self.digest, body.clone());
+        body
+    }
+
+    /// What the body keeps alive.
+    pub fn held(&self) -> Option<&Held> {
+        self.held.as_ref()
+    }
+
+    /// The kernels that it calls, itself or in bodies.
+    pub fn kernels(&self) -> Kernels {
+        self.kernels
     }
 
     /// Program of the body. Its parameters are the explicit parameters, followed by the captures.

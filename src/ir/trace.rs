@@ -129,6 +129,17 @@ impl Trace {
         node.op.is_collective() || (node.op.has_results() && in_body())
     }
 
+    /// Whether a node calls a kernel with effects, itself or in a body that it applies.
+    pub fn has_effects(&self, node: &Node) -> bool {
+        let in_body = || self.bodies(node).any(|body| body.kernels().effects);
+        node.op.has_results() && (node.op == Op::Kernel && self.words(node)[0] == 1 || in_body())
+    }
+
+    /// Whether a node may call a kernel, itself or in a body that it applies.
+    pub fn has_kernels(&self) -> bool {
+        self.bodies.iter().any(|body| body.kernels().any)
+    }
+
     /// Operations that are the values of tensors, in recording order.
     pub fn held_operations(&self) -> Vec<NodeId> {
         if self.pending == 0 {

@@ -279,6 +279,22 @@ impl Array {
         Array::make_slots(ty, fill)
     }
 
+    /// Creates arrays of these types, whose elements `fill` writes, or leaves zero. Those of pred must be 0 or 1.
+    pub fn write_several(types: &[TensorType], fill: impl FnOnce(Vec<&mut [u8]>) -> Result<()>) -> Result<Vec<Array>> {
+        let storages = types.iter().map(Storage::new).collect::<Result<Vec<_>>>()?;
+        let memory = |storage: &Arc<Storage>| {
+            // SAFETY: the storage is new, so that nothing else refers to its memory until `fill` has returned; all of
+            // it is set to zero.
+            unsafe {
+                let start = storage.start().as_ptr();
+                start.write_bytes(0, storage.bytes);
+                std::slice::from_raw_parts_mut(start, storage.bytes)
+            }
+        };
+        fill(storages.iter().map(memory).collect())?;
+        Ok(storages.into_iter().map(Array).collect())
+    }
+
     /// `fill` must initialize every slot; the callers above check it with [`Writer::finish`].
     fn make_slots<T: Element>(ty: &TensorType, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<Array> {
         let storage = Storage::new(ty)?;

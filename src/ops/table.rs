@@ -4,6 +4,7 @@ use super::definition::{Composed, Definition, EvalContext, Native};
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
 use crate::engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
+use crate::engine::kernels::call_kernel;
 use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
@@ -102,6 +103,7 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::CheckpointName => &control::definitions::CHECKPOINT_NAME,
         Op::Custom => &control::definitions::CUSTOM,
         Op::CustomCall => &control::definitions::CUSTOM_CALL,
+        Op::Kernel => &control::definitions::KERNEL,
         Op::Gather => &indexing::definitions::GATHER,
         Op::Scatter => &indexing::definitions::SCATTER,
         Op::Sort => &sorting::definitions::SORT,
@@ -144,6 +146,7 @@ fn lower(emitter: &mut Emitter, position: usize) {
 /// Provides the functions that compiled programs call.
 pub fn provide_host_functions() {
     host_calls::provide(HostFunction::Operation, evaluate_called);
+    host_calls::provide(HostFunction::Kernel, call_kernel);
 }
 
 /// Evaluates the operation that a compiled program calls ([`host_call::lower_native`]). The arrays are copied: they are

@@ -59,6 +59,7 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
     run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(name))?;
     transaction.commit();
+    device.release_effects(false);
     Ok(())
 }
 
@@ -80,10 +81,26 @@ pub(super) fn plan_partial(
 /// the same program of the same work; and the other operations on which they depend.
 pub(super) fn closure(trace: &Trace, workspace: &mut Workspace, roots: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
     let closure = workspace.linearize(trace, roots);
-    let (mut all, passed): (Vec<NodeId>, Vec<NodeId>) =
+    let (mut all, mut passed): (Vec<NodeId>, Vec<NodeId>) =
         closure.order().iter().copied().partition(|&id| is_pending(trace, id));
+    if trace.has_kernels() {
+        keep_effects(trace, &mut all, &mut passed);
+    }
     all.sort_unstable_by_key(|id| id.0);
     (all, passed)
+}
+
+/// Moves all results of calls with effects to the values that are kept: a later sync must not repeat the calls.
+fn keep_effects(trace: &Trace, all: &mut Vec<NodeId>, passed: &mut Vec<NodeId>) {
+    let called: Vec<NodeId> = passed.iter().copied().filter(|&id| trace.has_effects(trace.node(id))).collect();
+    let is_kept = |id: NodeId| {
+        let node = trace.node(id);
+        node.op == Op::Result && called.contains(&trace.operands(node)[0])
+    };
+    passed.retain(|&id| !is_kept(id));
+    let results = (0..trace.len() as u32).map(NodeId).filter(|&id| is_kept(id) && !all.contains(&id));
+    let results: Vec<NodeId> = results.collect();
+    all.extend(results);
 }
 
 /// Returns the pending nodes of the listed tensors. Fails for a tensor that has no value and cannot get one.

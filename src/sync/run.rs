@@ -43,7 +43,24 @@ pub fn run_compiled(owner: &Owner, plan: &Plan, compiled: &[Arc<Compiled>], made
         ready.push((run, compiled, packs));
     }
     ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled))?;
-    ready.into_iter().try_for_each(|(run, compiled, packs)| execute(owner, run, compiled, packs, made))
+    // A kernel can fail. The run is awaited then, and nothing is consumed, so that all values are as before the step.
+    let can_fail = plan.runs.iter().any(|run| run.stage.program.kernels().any);
+    ready.into_iter().try_for_each(|(run, compiled, packs)| {
+        execute(owner, run, compiled, packs, can_fail, made)?;
+        if can_fail { await_run(owner, run, made) } else { Ok(()) }
+    })
+}
+
+/// Waits for the outputs of a run, and returns the error of one that failed. The outputs are removed then.
+fn await_run(owner: &Owner, run: &Run, made: &mut Made) -> Result<()> {
+    // Later runs have no outputs yet.
+    let outputs = run.stage.first_output..;
+    let failure = made[outputs.clone()].iter().flatten().find_map(|buffer| buffer.failure());
+    let Some(failure) = failure else { return Ok(()) };
+    made[outputs].iter_mut().for_each(|output| *output = None);
+    // The error is reported here, not by the next wait.
+    let _ = owner.wait();
+    Err(failure)
 }
 
 /// Returns an error if the device can never provide the memory that a program needs in addition to its arguments.
@@ -96,13 +113,13 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth() };
         let module = job.lower(job.layout)?;
         let (executable, is_from_disk) = match &shared.runtime().disk {
-            None => (job.build(&module)?, false),
-            Some(disk) => {
+            Some(disk) if !program.kernels().unnamed => {
                 let mut hasher = key::hasher(shared)?;
                 hasher.update(cpu::features().as_bytes());
                 key::add(&mut hasher, &lookup, variant);
                 job.load_or_build(disk, hasher.finalize().as_bytes(), &module)?
             }
+            _ => (job.build(&module)?, false),
         };
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
@@ -217,7 +234,14 @@ impl Job<'_> {
     }
 }
 
-fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buffer>>, made: &mut Made) -> Result<()> {
+fn execute(
+    owner: &Owner,
+    run: &Run,
+    compiled: &Compiled,
+    packs: Vec<Arc<dyn Buffer>>,
+    keeps_all: bool,
+    made: &mut Made,
+) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal());
     let stage = &run.stage;
     let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
@@ -234,7 +258,8 @@ fn execute(owner: &Owner, run: &Run, compiled: &Compiled, packs: Vec<Arc<dyn Buf
     let donors = &compiled.executable.signature().donors;
     let is_held = |donor: usize| matches!(&run.arguments[donor], RunArgument::Data(data) if data.is_held());
     let is_for_others = *donors != stage.donors;
-    let withheld = |donor: &usize| is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
+    let withheld =
+        |donor: &usize| keeps_all || is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let execution = match compiled.depth {

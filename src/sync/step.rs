@@ -98,6 +98,7 @@ fn finish(
         }
     }
     transaction.commit();
+    device.release_effects(false);
     Ok(())
 }
 
@@ -140,7 +141,7 @@ fn plan_some(state: &DeviceState, planner: &mut Planner, owner: &Owner, roots: &
 /// Scheme of all pending work, from an earlier step with the same operations if there is one.
 fn whole_scheme(trace: &Trace, planner: &mut Planner, owner: &Owner) -> Arc<Scheme> {
     let options = &owner.shared.options;
-    let donation = options.donation();
+    let donation = options.donation() && !trace.has_kernels();
     let may_donate = |leaf: usize| donation && is_unreferenced(trace, leaf);
     let (scheme, is_repeated) = planner.scheme(trace, options.max_program_ops(), may_donate);
     if is_repeated && !scheme.roots.is_empty() {

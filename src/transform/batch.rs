@@ -155,7 +155,8 @@ fn looped(
     mapped: &[bool],
     size: i64,
 ) -> Result<Vec<Mapped>> {
-    if !site.bodies.is_empty() {
+    // The body of a kernel's call is not applied.
+    if !site.bodies.is_empty() && site.op != Op::Kernel {
         return Err(error!(Unimplemented, "{} cannot be batched", name(site)));
     }
     let mut inner = Trace::new();

@@ -18,7 +18,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 26] = [
+const CHAPTERS: [&str; 27] = [
     "abi/types",
     "library",
     "dtypes",
@@ -36,6 +36,7 @@ const CHAPTERS: [&str; 26] = [
     "random",
     "computation",
     "control",
+    "kernels",
     "transform",
     "import",
     "meshes",

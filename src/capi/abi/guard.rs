@@ -36,9 +36,10 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
     // Destructors that the call deferred have run before the error is stored: they may call the library and fail.
     let outcome = call::within(function, || catch_unwind(AssertUnwindSafe(body)));
     match outcome {
-        Ok(Ok(())) => 0,
-        Ok(Err(error)) => fail(function, error),
-        Err(payload) => fail(function, error!(Panic, "internal error: {}", panic_text(&*payload))),
+        Some(Ok(Ok(()))) => 0,
+        Some(Ok(Err(error))) => fail(function, error),
+        Some(Err(payload)) => fail(function, error!(Panic, "internal error: {}", panic_text(&*payload))),
+        None => fail(function, error!(FailedPrecondition, "a kernel called it; a kernel must not call the library")),
     }
 }
 

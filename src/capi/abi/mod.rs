@@ -19,6 +19,7 @@ pub mod arguments;
 pub mod borrowed;
 pub mod dlpack;
 pub mod guard;
+pub mod kernel;
 pub mod key_value;
 pub mod log;
 pub mod options;

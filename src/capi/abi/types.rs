@@ -458,3 +458,66 @@ pub type lxla_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 /// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
 /// `user` is the pointer passed to `lxla_set_log_callback`.
 pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut c_void)>;
+
+/// Memory of an input or output of a kernel: elements in row-major order. For pred, a byte for each element.
+#[repr(C)]
+pub struct lxla_buffer_view {
+    /// The first element; may be NULL if there are no elements. Only outputs may be written.
+    pub data: *mut c_void,
+    /// Dtype of the elements, one of `LXLA_DTYPE_*`.
+    pub dtype: i32,
+    /// Number of dimensions.
+    pub rank: i32,
+    /// The dimensions.
+    pub dims: *const i64,
+    /// Size of all elements in bytes.
+    pub size_bytes: usize,
+}
+
+/// One call of a kernel. Everything that it points to is valid during the call only.
+#[repr(C)]
+pub struct lxla_kernel_call {
+    /// sizeof(lxla_kernel_call) of the library; later versions may have more fields.
+    pub struct_size: usize,
+    /// Name under which the kernel is registered; `host_call` for `lxla_host_call`.
+    pub target: *const c_char,
+    /// Number of inputs.
+    pub n_inputs: usize,
+    /// The inputs.
+    pub inputs: *const lxla_buffer_view,
+    /// Number of outputs.
+    pub n_outputs: usize,
+    /// The outputs, which the kernel writes whole: their memory may have any content before.
+    pub outputs: *const lxla_buffer_view,
+    /// Attributes of the call, as they were given; an empty string if none were.
+    pub attributes_json: *const c_char,
+    /// Room for a message, UTF-8 with its NUL. A message that is not empty fails the call.
+    pub error: *mut c_char,
+    /// Size of `error` in bytes.
+    pub error_size: usize,
+}
+
+/// A kernel: reads the inputs of the call and writes its outputs. Returns 0, or a status code, which fails the step
+/// with that code and the message in `error`. An exception fails it, too.
+///
+/// It is called on any thread, by several at the same time, also while the caller's threads are in the library. No lock
+/// of the library is held but that of the sync of the device: a kernel must not wait for a thread that runs a step or a
+/// sync of the same device. It must not call the library: such calls return FAILED_PRECONDITION.
+pub type lxla_kernel_fn = Option<unsafe extern "C" fn(call: *const lxla_kernel_call, user: *mut c_void) -> i32>;
+
+/// Options of `lxla_kernel_register` and `lxla_host_call`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_kernel_options {
+    /// sizeof(lxla_kernel_options), set by the caller.
+    pub struct_size: usize,
+    /// Switch: calls keep the order of recording among the ordered calls of a device, and are neither merged nor
+    /// dropped. Default off.
+    pub ordered: i32,
+    /// Switch: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the next step makes
+    /// every call once. Default on.
+    pub pure: i32,
+    /// Called with `user` once, when nothing can call the kernel any more: it is unregistered or its environment
+    /// released, and no recorded operation, no computation, no plan of a step and no history of a tensor refers to it.
+    /// Called on any thread, without locks of the library. NULL: nothing.
+    pub destroy: lxla_release_fn,
+}

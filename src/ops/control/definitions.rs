@@ -1,7 +1,7 @@
 //! Definitions of control flow, barriers, custom rules and custom calls.
 
 use super::apply::{ScanAttributes, WhileAttributes};
-use super::{barrier, batch, custom, custom_call, custom_rules, derivative, evaluate, loop_derivative, lower};
+use super::{barrier, batch, custom, custom_call, custom_rules, derivative, evaluate, kernel, loop_derivative, lower};
 use crate::ops::definition::{Definition, InPlace, Native};
 use crate::ops::rules::{Batching, Derivative};
 
@@ -134,5 +134,18 @@ pub const CUSTOM_CALL: Definition = Definition {
     dtypes: "all",
     lower: custom_call::lower,
     native: Native::Several(custom_call::refuse_native),
+    ..Definition::DEFAULT
+};
+
+/// Definition of `kernel`: calls a kernel of the caller.
+pub const KERNEL: Definition = Definition {
+    name: "kernel",
+    stablehlo: "custom_call",
+    function: "lxla_kernel_apply",
+    dtypes: "all",
+    lower: kernel::lower,
+    native: Native::Several(kernel::evaluate),
+    whole: |_, _| true,
+    derivative: Derivative::Several { jvp: kernel::refuse_jvp, vjp: kernel::refuse_vjp },
     ..Definition::DEFAULT
 };

@@ -10,9 +10,11 @@ pub(super) mod custom;
 pub(super) mod custom_call;
 pub(super) mod custom_rules;
 pub(super) mod custom_targets;
+pub(super) mod debug_print;
 pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod evaluate;
+pub(super) mod kernel;
 pub(super) mod loop_derivative;
 pub(super) mod lower;
 pub(super) mod memo;
@@ -28,4 +30,6 @@ pub use custom::{
     checkpoint_name_of, custom_call_of, derivative_rules, stop_gradient,
 };
 pub use custom_call::{ApiVersion, CustomCall, custom_call};
+pub use debug_print::{check_format, debug_print};
+pub use kernel::{done, kernel};
 pub use memo::Memo;

@@ -1,0 +1,143 @@
+//! Calls of the callers' kernels.
+
+use crate::emit::Emitter;
+use crate::engine::host_calls::{HostCall, HostFunction, HostInput, HostOutput};
+use crate::engine::kernels::Kernel;
+use crate::error;
+use crate::error::{Code, Error, Result};
+use crate::ir::{Body, NodeId, Op, Trace, attributes, take_closed_body};
+use crate::native::Array;
+use crate::ops::creation;
+use crate::ops::definition::EvalContext;
+use crate::ops::host_call::{self, Called};
+use crate::ops::rules::{Forward, Site, Tangent};
+use crate::types::{DType, ScalarValue, TensorType, element_count};
+use std::sync::Arc;
+
+attributes! {
+    /// Attributes of a kernel's call. `Trace::has_effects` and `Body` read the first word.
+    pub struct KernelAttributes {
+        /// Whether XLA must neither remove the call nor merge it with an equal one.
+        pub has_effects: bool,
+        /// Name of the kernel.
+        pub target: String,
+        /// Number of the kernel.
+        pub number: i64,
+        /// Attributes for the kernel.
+        pub json: String,
+        /// Number of operands that the kernel gets. Others are results of calls that come before.
+        pub inputs: usize,
+        /// Types of the results that the kernel writes. A call with effects has one more, of type [`done`].
+        pub results: Vec<TensorType>,
+    }
+}
+
+/// Type of the last result of a call with effects: a zero, which says that the call has ended.
+pub fn done() -> TensorType {
+    TensorType::new(DType::S32, &[])
+}
+
+/// Records a call of a kernel. `after` is the last result of a call that must come before.
+pub fn kernel(
+    trace: &mut Trace,
+    kernel: &Arc<Kernel>,
+    operands: &[NodeId],
+    after: Option<NodeId>,
+    results: &[TensorType],
+    json: &str,
+) -> Result<Vec<NodeId>> {
+    results.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
+    let has_effects = kernel.has_effects;
+    if results.is_empty() && !has_effects {
+        let wanted = "a call without outputs is dropped; want 1 or more, or a kernel with ordered 1 or pure 2";
+        return Err(error!(InvalidArgument, "n_outputs: 0 given; {wanted}"));
+    }
+    let attributes = KernelAttributes {
+        has_effects,
+        target: kernel.target.clone(),
+        number: kernel.number,
+        json: json.to_string(),
+        inputs: operands.len(),
+        results: results.to_vec(),
+    };
+    let holder = holder(kernel)?;
+    let operands: Vec<NodeId> = operands.iter().copied().chain(after).collect();
+    let all = with_done(&attributes);
+    Ok(trace.application(Op::Kernel, &operands, &attributes, &[&holder], &all))
+}
+
+/// Types of all results of a call.
+fn with_done(attributes: &KernelAttributes) -> Vec<TensorType> {
+    attributes.results.iter().cloned().chain(attributes.has_effects.then(done)).collect()
+}
+
+/// A body that keeps the kernel alive, and whose digest is the kernel's number.
+fn holder(kernel: &Arc<Kernel>) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let number =
+        creation::constants::full(&mut trace, &TensorType::new(DType::S64, &[]), ScalarValue::Signed(kernel.number))?;
+    let body = take_closed_body(&trace, &[], &[], &[number])?;
+    Ok(Body::holding(body, kernel.clone(), !kernel.is_named))
+}
+
+/// Words that the kernel's call gets.
+fn words(attributes: &KernelAttributes) -> [i64; 3] {
+    [attributes.number, attributes.inputs as i64, attributes.results.len() as i64]
+}
+
+/// Writes a call of the kernel.
+pub(super) fn lower(e: &mut Emitter, at: usize) {
+    let attributes: KernelAttributes = e.instruction(at).attributes();
+    let words = words(&attributes);
+    let called = Called {
+        function: HostFunction::Kernel,
+        words: &words,
+        text: &attributes.json,
+        has_side_effect: attributes.has_effects,
+    };
+    host_call::lower_call(e, at, &called, &with_done(&attributes));
+}
+
+/// Calls the kernel with arrays of the host.
+pub(super) fn evaluate(cx: &EvalContext) -> Result<Vec<Array>> {
+    let attributes: KernelAttributes = cx.attributes();
+    let held = cx.bodies.first().and_then(|body| body.held()).cloned();
+    let kernel = held.and_then(Kernel::of_held).ok_or_else(|| error!(Internal, "a call without its kernel"))?;
+    let inputs: Vec<HostInput> = cx
+        .operands
+        .iter()
+        .map(|array| HostInput { dtype: array.ty().dtype, dims: &array.ty().dims, bytes: array.bytes() })
+        .collect();
+    let types = with_done(&attributes);
+    Array::write_several(&types, |memory| {
+        let outputs = types.iter().zip(memory);
+        let mut outputs: Vec<HostOutput> =
+            outputs.map(|(ty, bytes)| HostOutput { dtype: ty.dtype, dims: &ty.dims, bytes }).collect();
+        kernel.call(&mut HostCall {
+            words: &words(&attributes),
+            text: &attributes.json,
+            inputs: &inputs,
+            outputs: &mut outputs,
+        })
+    })
+}
+
+/// The error of a derivative, which only rules of a computation around the kernel can give.
+fn no_derivative(site: &Site) -> Error {
+    let KernelAttributes { target, .. } = crate::ir::decode(&site.words);
+    Error::new(
+        Code::Unimplemented,
+        format!(
+            "kernel {target} has no derivative; give a computation that applies it rules by lxla_computation_with_vjp \
+             or lxla_computation_with_jvp"
+        ),
+    )
+}
+
+pub(super) fn refuse_jvp(site: &mut Site, _: &[Tangent]) -> Result<Forward> {
+    Err(no_derivative(site))
+}
+
+pub(super) fn refuse_vjp(site: &mut Site, _: &[Tangent], _: &[bool]) -> Result<Vec<Tangent>> {
+    Err(no_derivative(site))
+}

@@ -1,0 +1,41 @@
+//! Calls of the callers' kernels on tensors.
+
+use super::operands::{numbered, operand_list};
+use super::recording::finish_all;
+use crate::device::{TensorHandle, device_of};
+use crate::engine::kernels::Kernel;
+use crate::error;
+use crate::error::Result;
+use crate::ops::control;
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// Records a call of a kernel with inputs that are on one device.
+pub fn apply_kernel(
+    kernel: &Arc<Kernel>,
+    inputs: &[TensorHandle],
+    results: &[TensorType],
+    json: &str,
+) -> Result<Vec<TensorHandle>> {
+    if inputs.is_empty() {
+        return Err(error!(InvalidArgument, "n_inputs: 0 given; want at least 1, which says on what device it runs"));
+    }
+    let (mut state, nodes) = operand_list(numbered("inputs", inputs))?;
+    if !state.is_native() && !state.owner()?.shared.runtime().engine.calls_host() {
+        return Err(error!(
+            Unimplemented,
+            "kernel {}: the plugin of {} cannot call it (it has no FFI extension for CPUs)",
+            kernel.target,
+            state.owner()?.place
+        ));
+    }
+    // The next ordered call depends on the last one.
+    let after = if kernel.ordered { state.pending_effects().pop() } else { None };
+    let made = control::kernel(&mut state.trace, kernel, &nodes, after, results, json)?;
+    let mut tensors = finish_all(state, &made)?;
+    if kernel.has_effects {
+        let done = tensors.pop().expect("the last result of a call with effects");
+        device_of("out_tensors", done)?.keep_effect(done);
+    }
+    Ok(tensors)
+}
