@@ -3346,6 +3346,81 @@ lxla_status lxla_module_describe_file(const char *path, char **out_json);
 lxla_status lxla_computation_describe(lxla_computation computation,
                                       char **out_json);
 
+/* ---- Programs out: computations written for others. ---- */
+
+/* Forms of exported computations. */
+#define LXLA_EXPORT_FOLDER 1 /**< A folder: a portable artifact, the captured values, a manifest. */
+#define LXLA_EXPORT_TEXT 2 /**< A file of StableHLO text. */
+#define LXLA_EXPORT_JAX 3 /**< A file that `jax.export.deserialize` reads. */
+
+/**
+ * Options of `lxla_computation_export`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_export_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Form of the export, one of `LXLA_EXPORT_*`. Default FOLDER.
+   */
+  int32_t format;
+  /**
+   * How often the file can be differentiated: 0, or 1 for `LXLA_EXPORT_JAX`, which adds the backward pass.
+   */
+  int32_t vjp_order;
+  /**
+   * Version of StableHLO that the readers of a FOLDER or JAX export have at least, such as "1.5.0". NULL: the oldest
+   * one that has all operations of the computation.
+   */
+  const char *stablehlo_version;
+  /**
+   * Names of the parameters, distinct, UTF-8.
+   */
+  const char *const *parameter_names;
+  /**
+   * Length of `parameter_names`: number of parameters of the computation, or 0 for the names arg0, arg1, ...
+   */
+  size_t n_parameter_names;
+  /**
+   * Names of the results, distinct, UTF-8.
+   */
+  const char *const *result_names;
+  /**
+   * Length of `result_names`: number of results of the computation, or 0 for the names result0, result1, ...
+   */
+  size_t n_result_names;
+} lxla_export_options;
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_export_options_init(lxla_export_options *options);
+
+/**
+ * Writes a computation to `path`, whole or not at all: a file or a folder appears, durably, or what was there stays.
+ *
+ * - `LXLA_EXPORT_FOLDER`: `program.mlirbc`, a portable artifact of StableHLO whose `main` takes the parameters, then the
+ *   captured values; `captured.safetensors` with these under the names 0, 1, ... (values of dtypes that safetensors
+ *   lacks as bytes, u8); `manifest.json`: the version, and name, dtype and dims of parameters, results and captured
+ *   values. A folder that has files of these names alone is replaced, any other is ALREADY_EXISTS.
+ * - `LXLA_EXPORT_TEXT`: StableHLO text, in which the captured values are constants.
+ * - `LXLA_EXPORT_JAX`: a file that `jax.export.deserialize` reads, in which the captured values are constants. Its
+ *   function takes the parameters as positional arguments and returns one array, or a tuple. With `vjp_order` 1, JAX
+ *   differentiates it by the parameters, by the derivatives of this library.
+ *
+ * `lxla_computation_import_file` reads each of them again. Pending captured values are computed, and copied to the
+ * host. The names of parameters and results are attributes of `main` (`jax.arg_info`, `jax.result_info`), which
+ * `lxla_module_describe` shows. `options` may be NULL.
+ *
+ * INVALID_ARGUMENT, with the operation, if the version lacks one; if names have the wrong number or one is given
+ * twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the reason,
+ * for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
+ */
+lxla_status lxla_computation_export(lxla_computation computation,
+                                    const lxla_export_options *options,
+                                    const char *path);
+
 /* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
 
 /**

@@ -9,6 +9,7 @@
 #include "lazyxla/dtypes.hpp"
 #include "lazyxla/elementwise.hpp"
 #include "lazyxla/environment.hpp"
+#include "lazyxla/export.hpp"
 #include "lazyxla/import.hpp"
 #include "lazyxla/indexing.hpp"
 #include "lazyxla/inspect.hpp"

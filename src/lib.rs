@@ -13,6 +13,7 @@
 //! | [`sync`] | step and partial sync, transfers, reads, saves |
 //! | [`device`] | tensors and trace of one device under one lock; handles and reference counts |
 //! | [`device_data`] | the owned slot of one buffer, with a typed state and the sync that computed it |
+//! | [`export`] | programs for others: StableHLO text, folders with captured values, files of `jax.export` |
 //! | [`import`] | programs of others: functions of a module recorded as operations |
 //! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
 //! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
@@ -40,6 +41,7 @@ mod emit;
 mod engine;
 mod env;
 mod error;
+mod export;
 pub mod extension;
 mod import;
 mod interpret;

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["sync"],
     &["device"],
     &["device_data"],
+    &["export"],
     &["import"],
     &["transform"],
     &["lower", "interpret"],

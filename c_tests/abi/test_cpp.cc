@@ -1,4 +1,6 @@
 // The C++ wrapper by value, on the real plugin: owners, exceptions, operators, and that every tensor is released.
+#include <unistd.h>
+
 #include "check.hpp"
 
 #include <limits>
@@ -472,6 +474,24 @@ TEST(programs_come_in) {
   REFUSED(LXLA_INVALID_ARGUMENT, "parameter 0 (tensor<?xf32>)", lazyxla::import_program(env, text));
   REFUSED(LXLA_NOT_FOUND, "/nowhere/x", lazyxla::import_file(env, "/nowhere/x"));
   REFUSED(LXLA_NOT_FOUND, "/nowhere/x", lazyxla::describe_program_file("/nowhere/x"));
+}
+
+TEST(programs_go_out) {
+  Environment env;
+  const Tensor x = Tensor::placeholder({3}, LXLA_DTYPE_F32, env.cpu());
+  const lazyxla::Computation sum({x}, {x + floats(env, {1, 2, 4})});
+  const std::string path = "/tmp/lxla_cpp_export_" + std::to_string(getpid());
+  lazyxla::ExportOptions options;
+  options.format = LXLA_EXPORT_TEXT;
+  options.parameter_names = {"weight \"w\""};
+  lazyxla::export_computation(sum, path, options);
+  CHECK(lazyxla::describe_program_file(path).find("weight \\\"w\\\"") != std::string::npos);
+  const lazyxla::Computation again = lazyxla::import_file(env, path);
+  CHECK(again({floats(env, {1, 2, 3})})[0].read<float>() == (std::vector<float>{2, 4, 7}));
+  options.result_names = {"a", "b"};
+  REFUSED(LXLA_INVALID_ARGUMENT, "options.n_result_names: 2 given; want 1",
+          lazyxla::export_computation(sum, path, options));
+  CHECK(std::remove(path.c_str()) == 0);
 }
 
 TEST(computed_places_and_padding) {

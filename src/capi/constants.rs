@@ -81,6 +81,7 @@ pub fn families() -> Vec<Family> {
             members(&[ApiVersion::CONSTANTS]),
         ),
         family("transform", "LXLA_CHECKPOINT_", "Checkpoint policies.", listed("LXLA_CHECKPOINT_", CHECKPOINT)),
+        family("export", "LXLA_EXPORT_", "Forms of exported computations.", listed("LXLA_EXPORT_", EXPORT)),
     ]
 }
 
@@ -255,6 +256,17 @@ constants! {
         LXLA_STATE_NATIVE = TensorState::Native as i32,
         /// The value is lost; reading it returns the error.
         LXLA_STATE_FAILED = TensorState::Failed as i32,
+    }
+}
+
+constants! {
+    EXPORT, {
+        /// A folder: a portable artifact, the captured values, a manifest.
+        LXLA_EXPORT_FOLDER = 1,
+        /// A file of StableHLO text.
+        LXLA_EXPORT_TEXT = 2,
+        /// A file that `jax.export.deserialize` reads.
+        LXLA_EXPORT_JAX = 3,
     }
 }
 

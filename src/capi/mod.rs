@@ -13,6 +13,7 @@ pub mod dlpack;
 pub mod dtypes;
 pub mod elementwise;
 pub mod environment;
+pub mod export;
 pub mod import;
 pub mod indexing;
 pub mod inspect;

@@ -3,12 +3,14 @@
 
 mod control;
 mod effects;
+mod export;
 mod import;
 mod regions;
 mod traced;
 mod transform;
 
 pub use control::{branch, case, scan, shard_map, while_loop};
+pub use export::ExportOptions;
 pub use import::{describe, describe_file, import, import_file};
 pub use regions::{reduce_window, reduce_with, scatter, select_and_scatter, sort};
 pub use traced::Computation;

@@ -16,7 +16,5 @@ macro_rules! emit {
 pub(crate) use emit;
 pub use emitter::{Emitter, Extent, Lowering, function_name};
 pub use pack::{PackedScalars, gather};
-#[cfg(test)]
-pub use text::literal;
-pub use text::{identity, mlir, row_major, string};
+pub use text::{identity, literal, mlir, row_major, string};
 pub use written::Written;

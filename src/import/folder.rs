@@ -3,6 +3,7 @@
 //! its constants (`constants/`), the last two as NumPy files.
 
 use super::file::{Memory, Program, read};
+use super::manifest::{is_exported, read_exported};
 use super::program::Wanted;
 use crate::error;
 use crate::error::{Error, Result, quoted};
@@ -11,12 +12,16 @@ use crate::native::Array;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Reads a folder: its program, and what its parameters are. `read_file` reads the bytes of a file.
+/// Reads a folder, one of PyTorch/XLA or one that an export wrote: its program, and what its parameters are. `read_file`
+/// reads the bytes of a file.
 pub fn read_folder(
     folder: &Path,
     wanted: Wanted,
     read_file: impl Fn(&Path) -> Result<Memory>,
 ) -> Result<(Program, Wanted)> {
+    if is_exported(folder) {
+        return read_exported(folder, wanted, read_file);
+    }
     let meta = meta_of(folder, wanted.function.as_deref())?;
     let described = read_file(&meta)?;
     let program = read(read_file(&meta.with_extension("bytecode"))?)?;
@@ -68,8 +73,9 @@ fn meta_of(folder: &Path, function: Option<&str>) -> Result<PathBuf> {
             }
         };
     }
-    let entries = std::fs::read_dir(&functions)
-        .map_err(|e| error!(NotFound, "path: {shown} is no folder of PyTorch/XLA: functions: {e}"))?;
+    let entries = std::fs::read_dir(&functions).map_err(|e| {
+        error!(NotFound, "path: {shown} is no folder of PyTorch/XLA (functions: {e}) or of an export (manifest.json)")
+    })?;
     let is_meta = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "meta");
     let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meta).collect();
     found.sort();

@@ -11,6 +11,7 @@ mod file;
 mod folder;
 mod functions;
 mod importer;
+pub mod manifest;
 mod mesh;
 mod operations;
 mod program;

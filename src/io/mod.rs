@@ -3,6 +3,7 @@
 
 mod access;
 mod atomic_file;
+mod atomic_folder;
 pub mod dlpack;
 mod header;
 mod npy;
@@ -11,7 +12,8 @@ mod temporary;
 
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
+pub use atomic_folder::{replace_folder, write_durably};
 pub use header::{About, METADATA_NAME};
 pub use npy::read_npy;
-pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, write};
+pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, read_all, write};
 pub use temporary::remove_abandoned;

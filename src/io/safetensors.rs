@@ -180,7 +180,17 @@ pub fn metadata(path: &Path) -> Result<About> {
 
 /// Reads one tensor of a file: its type and its row-major bytes. Reads only the header and that tensor.
 pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
-    let Opened { mut file, tensors, start, .. } = open(path)?;
+    read_from(&mut open(path)?, path, name)
+}
+
+/// Reads tensors of a file, as [`read`] does.
+pub fn read_all(path: &Path, names: &[String]) -> Result<Vec<(TensorType, Vec<u8>)>> {
+    let mut opened = open(path)?;
+    names.iter().map(|name| read_from(&mut opened, path, name)).collect()
+}
+
+fn read_from(opened: &mut Opened, path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
+    let Opened { file, tensors, start, .. } = opened;
     let info = tensors.info(name).ok_or_else(|| {
         let (path, name, there) = (shown(path), quoted(name), listed(&tensors.offset_keys()));
         error!(NotFound, "name: {path} has no tensor {name}; it has {there}")
@@ -188,8 +198,8 @@ pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
     let named = |e: Error| e.context(format_args!("{}, tensor {}", shown(path), quoted(name)));
     let ty = type_of(info).map_err(named)?;
     let mut bytes = zeroed_bytes(ty.size_bytes()).map_err(named)?;
-    let read = file.seek(SeekFrom::Start(start + info.data_offsets.0 as u64)).and_then(|_| file.read_exact(&mut bytes));
-    read.map_err(|e| read_error(path, &e))?;
+    let place = SeekFrom::Start(*start + info.data_offsets.0 as u64);
+    file.seek(place).and_then(|_| file.read_exact(&mut bytes)).map_err(|e| read_error(path, &e))?;
     if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
         let name = quoted(name);
         return Err(damaged(path, format_args!("tensor {name} is BOOL and has a byte that is neither 0 nor 1")));

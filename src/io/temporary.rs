@@ -39,12 +39,8 @@ pub struct Temporary {
 impl Temporary {
     /// Creates a file with this mode (before the umask) in the folder of `target`.
     pub fn create(target: &Path, mode: u32) -> Result<Temporary> {
-        let stem = stem(target.file_name().unwrap_or_default());
         for _ in 0..MOST_TRIES {
-            let mut random = [0; RANDOM_DIGITS / 2];
-            rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-            let name = format!("{stem}{}.{:016x}{SUFFIX}", machine(), u64::from_le_bytes(random));
-            let path = target.with_file_name(name);
+            let path = temporary_path(target)?;
             match File::options().write(true).create_new(true).mode(mode).open(&path) {
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
                 Err(e) => return Err(e),
@@ -93,6 +89,14 @@ impl Drop for Temporary {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Returns a temporary path in the folder of `target`.
+pub fn temporary_path(target: &Path) -> Result<PathBuf> {
+    let mut random = [0; RANDOM_DIGITS / 2];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let stem = stem(target.file_name().unwrap_or_default());
+    Ok(target.with_file_name(format!("{stem}{}.{:016x}{SUFFIX}", machine(), u64::from_le_bytes(random))))
 }
 
 /// Removes temporary files in a folder whose process has ended: those for `target`, or all. A folder that cannot be

@@ -5,5 +5,6 @@ mod function;
 mod module;
 mod partition;
 
-pub use module::{Module, Target, lower, lower_body};
+pub use function::Annotations;
+pub use module::{Module, Target, lower, lower_annotated, lower_body};
 pub use partition::Layout;

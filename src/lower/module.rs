@@ -115,6 +115,7 @@ fn annotations(
         parameters: (0..parameters).map(of_parameter).collect(),
         packs: braced(partitions.iter().map(|_| sharding(&Sharding::replicated(1))).collect()),
         results: stated.iter().map(|stated| braced(stated.iter().map(sharding).collect())).collect(),
+        ..Annotations::default()
     }
 }
 
@@ -130,10 +131,16 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 /// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
 /// captures. A body of collectives has pieces.
 pub fn lower_body(body: &Arc<Body>) -> Result<String> {
+    lower_annotated(body, &Annotations::default())
+}
+
+/// Like [`lower_body`], with attributes of the parameters and results of `main`, and with constants for its captures.
+pub fn lower_annotated(body: &Arc<Body>, annotations: &Annotations) -> Result<String> {
     probe_decoded(body.program())?;
     let axes = mesh::mesh_of(&body.decode().0);
+    let extent = extent(axes.as_ref(), body.has_collectives());
     let target = Target { platform: "", calls_host: false, layout: None, has_locations: true };
-    let (main, called) = function(body, "public @main", target, extent(axes.as_ref(), body.has_collectives()))?;
+    let (main, called) = function(body, "public @main", target, extent, annotations)?;
     module(main, called, target, axes.as_ref())
 }
 
@@ -162,7 +169,7 @@ fn module(main: Written, called: Called, target: Target, axes: Option<&MeshAxes>
     while next < functions.len() {
         let (body, is_of_pieces) = functions[next].clone();
         let name = format!("private @{}", function_name(&body, is_of_pieces));
-        let (inner, called) = function(&body, &name, target, extent(axes, is_of_pieces))?;
+        let (inner, called) = function(&body, &name, target, extent(axes, is_of_pieces), &Annotations::default())?;
         text.append(inner);
         add(&mut functions, called);
         next += 1;
@@ -171,11 +178,17 @@ fn module(main: Written, called: Called, target: Target, axes: Option<&MeshAxes>
     text.finish()
 }
 
-fn function(body: &Body, name: &str, target: Target, extent: Extent) -> Result<(Written, Called)> {
+fn function(
+    body: &Body,
+    name: &str,
+    target: Target,
+    extent: Extent,
+    annotations: &Annotations,
+) -> Result<(Written, Called)> {
     probe_decoded(body.program())?;
     let (values, results) = body.decode();
     let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
     emitter.extent = extent;
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
-    Ok(function::function(emitter, name, &results, &Annotations::default()))
+    Ok(function::function(emitter, name, &results, annotations))
 }

@@ -12,7 +12,7 @@ use crate::ops::control::{self, Checkpoint};
 use crate::ops::creation;
 use crate::ops::rules::is_differentiable;
 use crate::ops::tangents::zeros;
-use crate::types::{ScalarValue, TensorType};
+use crate::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
 /// The forward and the backward pass of a computation.
@@ -142,6 +142,30 @@ fn gradients(
 /// Returns the forward and the backward pass of a body.
 pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Differentiated> {
     passes(transformer, body, wanted, body.results().len())
+}
+
+/// Returns the backward pass of a body with nothing saved, in the form of `Exported.vjp` of JAX: it maps the parameters,
+/// then one cotangent for each result, to one cotangent for each parameter. A cotangent of a value of integers is a
+/// pred of its shape; those returned are false.
+pub fn pulled_back(transformer: &Transformer, body: &Body) -> Result<Arc<Body>> {
+    let pred = |ty: &TensorType| TensorType { dtype: DType::Pred, dims: ty.dims.clone() };
+    let is_wanted = |ty: &TensorType| is_differentiable(ty.dtype);
+    let wrt: Vec<usize> = (0..body.parameters().len()).filter(|&i| is_wanted(&body.parameters()[i])).collect();
+    let wanted = Wanted { parameters: &wrt, captures: false };
+    let Joint { mut trace, leaves, cotangents, gradients, .. } =
+        Joint::of(transformer, body, &wanted, body.results().len())?;
+    let (mut cotangents, mut gradients) = (cotangents.into_iter(), gradients.into_iter());
+    let mut parameters = leaves.parameters;
+    for ty in body.results() {
+        let cotangent = if is_wanted(ty) { cotangents.next() } else { None };
+        parameters.push(cotangent.unwrap_or_else(|| trace.parameter(pred(ty))));
+    }
+    let mut results = Vec::with_capacity(body.parameters().len());
+    for ty in body.parameters() {
+        let gradient = if is_wanted(ty) { gradients.next() } else { None };
+        results.push(gradient.map_or_else(|| zeros(&mut trace, &pred(ty)), Ok)?);
+    }
+    take_closed_body(&trace, &parameters, &leaves.captures, &results)
 }
 
 /// Returns the forward and the backward pass of a body whose first `count` results are differentiated.

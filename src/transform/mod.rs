@@ -11,7 +11,7 @@ mod reverse;
 mod site;
 
 pub use crate::ops::control::Checkpoint;
-pub use computations::{Differentiated, Wanted, batched, jvp, lifted, value_and_grad, vjp};
+pub use computations::{Differentiated, Wanted, batched, jvp, lifted, pulled_back, value_and_grad, vjp};
 pub use gradients::gradients_of;
 pub use reverse::pull_back;
 

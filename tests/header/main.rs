@@ -39,6 +39,7 @@ const CHAPTERS: [&str; 27] = [
     "kernels",
     "transform",
     "import",
+    "export",
     "meshes",
     "mesh",
     "sync",

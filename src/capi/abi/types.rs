@@ -273,6 +273,28 @@ pub struct lxla_import_options<'a> {
     pub mesh: lxla_mesh,
 }
 
+/// Options of `lxla_computation_export`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_export_options<'a> {
+    /// sizeof(lxla_export_options), set by the caller.
+    pub struct_size: usize,
+    /// Form of the export, one of `LXLA_EXPORT_*`. Default FOLDER.
+    pub format: i32,
+    /// How often the file can be differentiated: 0, or 1 for `LXLA_EXPORT_JAX`, which adds the backward pass.
+    pub vjp_order: i32,
+    /// Version of StableHLO that the readers of a FOLDER or JAX export have at least, such as "1.5.0". NULL: the oldest
+    /// one that has all operations of the computation.
+    pub stablehlo_version: Text<'a>,
+    /// Names of the parameters, distinct, UTF-8.
+    pub parameter_names: List<'a, Text<'a>>,
+    /// Length of `parameter_names`: number of parameters of the computation, or 0 for the names arg0, arg1, ...
+    pub n_parameter_names: usize,
+    /// Names of the results, distinct, UTF-8.
+    pub result_names: List<'a, Text<'a>>,
+    /// Length of `result_names`: number of results of the computation, or 0 for the names result0, result1, ...
+    pub n_result_names: usize,
+}
+
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.
 #[repr(C)]
 pub struct lxla_vjp_options<'a> {

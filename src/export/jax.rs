@@ -1,0 +1,73 @@
+//! Writes a computation as a file of `jax.export`, with its backward pass on demand.
+
+use super::program::Exported;
+use crate::error;
+use crate::error::Result;
+use crate::mlir::jax_file::{self, Part, Tree, Value};
+use crate::mlir::{Version, bytecode};
+use crate::ops::rules::is_differentiable;
+use crate::transform::{self, Transformer};
+use crate::types::TensorType;
+
+/// Platforms that JAX may call the function on. What is exported has no operation that some platform lacks.
+const PLATFORMS: [&str; 4] = ["cpu", "cuda", "rocm", "tpu"];
+
+/// Name of the function in JAX's messages.
+const NAME: &str = "lazyxla";
+
+/// Returns the bytes of the file.
+pub fn file(exported: &Exported, version: Option<Version>, has_vjp: bool) -> Result<Vec<u8>> {
+    if exported.body.has_collectives() || exported.body.has_shardings() {
+        return Err(error!(
+            Unimplemented,
+            "options.format: the computation is of a mesh; a file of jax.export is written for one device only, want \
+             LXLA_EXPORT_FOLDER or LXLA_EXPORT_TEXT"
+        ));
+    }
+    let values = |types: &[TensorType]| types.iter().map(value).collect();
+    let artifact = Part::new(bytecode::write(&exported.closed_module()?, version)?);
+    let body = &exported.body;
+    let mut function = described(NAME, artifact, values(body.parameters()), values(body.results()));
+    if let [_] = body.results() {
+        function.result_tree = Tree::Leaf;
+    }
+    if has_vjp {
+        function.vjp = Some(Box::new(backward_pass(exported, version)?));
+    }
+    jax_file::write(&function)
+}
+
+fn value(ty: &TensorType) -> Value {
+    Value::new(Some(ty.dtype), &ty.dims)
+}
+
+/// Describes the cotangent of a value: float0 for integers.
+fn cotangent(ty: &TensorType) -> Value {
+    Value::new(Some(ty.dtype).filter(|&dtype| is_differentiable(dtype)), &ty.dims)
+}
+
+/// Returns the backward pass, as JAX calls it: with the parameters, then the cotangents of the results.
+fn backward_pass(exported: &Exported, version: Option<Version>) -> Result<jax_file::Exported> {
+    let primal = &exported.body;
+    let body = transform::with_room([primal], || transform::pulled_back(&Transformer::default(), primal))
+        .map_err(|e| e.context("options.vjp_order"))?;
+    let named = |names: &[String]| -> Vec<String> { names.iter().map(|name| format!("cotangent of {name}")).collect() };
+    let backward = Exported {
+        body,
+        captured: exported.captured.clone(),
+        parameter_names: [exported.parameter_names.clone(), named(&exported.result_names)].concat(),
+        result_names: named(&exported.parameter_names),
+    };
+    let artifact = Part::new(bytecode::write(&backward.closed_module()?, version)?);
+    let parameters = primal.parameters().iter().map(value).chain(primal.results().iter().map(cotangent));
+    let results = primal.parameters().iter().map(cotangent);
+    Ok(described(&format!("{NAME}_vjp"), artifact, parameters.collect(), results.collect()))
+}
+
+/// Describes a function of positional parameters with an artifact.
+fn described(name: &str, artifact: Part, parameters: Vec<Value>, results: Vec<Value>) -> jax_file::Exported {
+    let mut made = jax_file::Exported::new(name, &PLATFORMS, parameters, results, artifact);
+    // `main` takes the number of the platform first, as of every function for several platforms.
+    made.uses_global_constants = true;
+    made
+}

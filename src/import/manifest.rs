@@ -1,0 +1,167 @@
+//! Folders that `lxla_computation_export` writes: a program, the captured values of its computation, and a manifest
+//! that says what they are.
+
+use super::file::{Memory, Program, read};
+use super::program::Wanted;
+use crate::error;
+use crate::error::{Error, Result, quoted};
+use crate::io::read_all;
+use crate::native::Array;
+use crate::types::{DType, TensorType, element_count};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Names of the files of a folder.
+pub const PROGRAM: &str = "program.mlirbc";
+/// See [`PROGRAM`].
+pub const CAPTURED: &str = "captured.safetensors";
+/// See [`PROGRAM`].
+pub const MANIFEST: &str = "manifest.json";
+
+/// Value of the key `format` of a manifest.
+const FORMAT: &str = "lazyxla.export";
+
+/// Version of the format that is written, and the newest that is read.
+const FORMAT_VERSION: u64 = 1;
+
+/// A value with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// Name: unique among the parameters, the results or the captured values.
+    pub name: String,
+    /// Dtype and shape.
+    pub ty: TensorType,
+}
+
+/// What a folder holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Version of the StableHLO of the program.
+    pub stablehlo_version: String,
+    /// Parameters of the computation, which are the first ones of `main`.
+    pub parameters: Vec<Named>,
+    /// Results.
+    pub results: Vec<Named>,
+    /// Captured values, the other parameters of `main`, by their names in the file of them.
+    pub captured: Vec<Named>,
+}
+
+impl Manifest {
+    /// Writes the manifest as JSON.
+    pub fn written(&self) -> String {
+        let listed = |values: &[Named]| -> Vec<Value> {
+            let described = |Named { name, ty }: &Named| json!({"name": name, "dtype": ty.dtype.to_string(), "dims": ty.dims.to_vec()});
+            values.iter().map(described).collect()
+        };
+        let manifest = json!({
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "lazyxla_version": env!("CARGO_PKG_VERSION"),
+            "stablehlo_version": self.stablehlo_version,
+            "parameters": listed(&self.parameters),
+            "results": listed(&self.results),
+            "captured": listed(&self.captured),
+        });
+        format!("{manifest:#}\n")
+    }
+
+    /// Reads a manifest.
+    fn parsed(json: &[u8]) -> Result<Manifest> {
+        let json: Value = serde_json::from_slice(json).map_err(|e| error!(InvalidArgument, "it is not JSON: {e}"))?;
+        if json["format"] != FORMAT {
+            return Err(error!(InvalidArgument, "format: {} given; want {FORMAT:?}", json["format"]));
+        }
+        match json["format_version"].as_u64() {
+            Some(1..=FORMAT_VERSION) => {}
+            _ => {
+                let given = &json["format_version"];
+                return Err(error!(Unimplemented, "format_version: {given} given; want at most {FORMAT_VERSION}"));
+            }
+        }
+        let listed = |key: &str| -> Result<Vec<Named>> {
+            let list = json[key].as_array().ok_or_else(|| error!(InvalidArgument, "{key}: no list"))?;
+            let named = |(i, value): (usize, &Value)| {
+                named(value).ok_or_else(|| error!(InvalidArgument, "{key}[{i}]: {value} given; want name, dtype, dims"))
+            };
+            list.iter().enumerate().map(named).collect()
+        };
+        Ok(Manifest {
+            stablehlo_version: json["stablehlo_version"].as_str().unwrap_or_default().to_string(),
+            parameters: listed("parameters")?,
+            results: listed("results")?,
+            captured: listed("captured")?,
+        })
+    }
+}
+
+fn named(value: &Value) -> Option<Named> {
+    let dtype = value["dtype"].as_str()?;
+    let dtype = DType::ALL.into_iter().find(|known| known.to_string() == dtype)?;
+    let dims = value["dims"].as_array()?.iter().map(Value::as_i64).collect::<Option<Vec<i64>>>()?;
+    element_count(&dims).ok()?;
+    Some(Named { name: value["name"].as_str()?.to_string(), ty: TensorType::new(dtype, &dims) })
+}
+
+/// Whether a folder is one that `lxla_computation_export` wrote.
+pub fn is_exported(folder: &Path) -> bool {
+    folder.join(MANIFEST).exists()
+}
+
+/// Reads a folder: its program, and what its parameters are. `read_file` reads the bytes of a file.
+pub fn read_exported(
+    folder: &Path,
+    wanted: Wanted,
+    read_file: impl Fn(&Path) -> Result<Memory>,
+) -> Result<(Program, Wanted)> {
+    let path = folder.join(MANIFEST);
+    let wrong = |e: Error| e.context(quoted(&path.to_string_lossy()));
+    let manifest = Manifest::parsed((*read_file(&path)?).as_ref()).map_err(wrong)?;
+    if let Some(function) = wanted.function.as_deref().filter(|&function| function != "main") {
+        let function = quoted(function);
+        return Err(error!(
+            InvalidArgument,
+            "options.function: {function} given; the folder of an export has main only"
+        ));
+    }
+    let program = read(read_file(&folder.join(PROGRAM))?)?;
+    let names: Vec<String> = manifest.captured.iter().map(|value| value.name.clone()).collect();
+    let values = if names.is_empty() { Vec::new() } else { read_all(&folder.join(CAPTURED), &names)? };
+    let mut constants = Vec::with_capacity(values.len());
+    for (i, (Named { name, ty }, (stored, bytes))) in manifest.captured.iter().zip(values).enumerate() {
+        // Dtypes that safetensors lacks are stored as bytes.
+        if stored != *ty && (stored.dtype != DType::U8 || bytes.len() != ty.size_bytes()) {
+            let name = quoted(name);
+            return Err(wrong(error!(
+                InvalidArgument,
+                "captured value {name}: {stored} stored; the manifest says {ty}"
+            )));
+        }
+        constants.push((manifest.parameters.len() + i, Array::from_bytes(ty, &bytes)?));
+    }
+    Ok((program, Wanted { constants, ..wanted }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn manifests_are_written_and_read() {
+        let named = |name: &str, dtype, dims: &[i64]| Named { name: name.into(), ty: TensorType::new(dtype, dims) };
+        let manifest = Manifest {
+            stablehlo_version: "1.5.0".into(),
+            parameters: vec![named("x \"é", DType::F32, &[2, 0])],
+            results: vec![named("y", DType::F8E4M3, &[])],
+            captured: vec![named("0", DType::C128, &[3])],
+        };
+        let text = manifest.written();
+        assert_eq!(Manifest::parsed(text.as_bytes()).unwrap(), manifest);
+        let refused = |from: &str, to: &str| Manifest::parsed(text.replace(from, to).as_bytes()).unwrap_err();
+        assert_eq!(refused("\"format_version\": 1", "\"format_version\": 2").code, Code::Unimplemented);
+        assert!(refused("lazyxla.export", "other").message.contains("format: \"other\" given"));
+        assert!(refused("c128", "c129").message.contains("captured[0]"));
+        assert!(refused("\"captured\"", "\"other\"").message.contains("captured: no list"));
+        assert!(refused("{", "[").message.contains("it is not JSON"));
+    }
+}
