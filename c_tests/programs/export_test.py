@@ -19,8 +19,8 @@ import numpy as np
 from ctypes_test import INVALID_ARGUMENT, NOT_FOUND, Computation, Tensor, give, ok, refused, text
 from header import constants
 from export_cases import FOLDER, FORMATS, JAX, TEXT, exported, stablehlo
-from programs import DTYPE, call, imported_file, tensor
-from samples_test import DATA, FREE, programs, values
+from programs import DTYPE, call, compare, imported_file, tensor
+from samples_test import FREE, programs, values
 
 
 def described(path):
@@ -63,7 +63,11 @@ def test_what_is_exported_is_imported_with_equal_values_and_bodies(env, folder):
             for form, format in FORMATS.items():
                 ok(exported(computation, folder / "first", format=format))
                 again = imported_file(env, folder / "first")
-                assert call(env, device, again, inputs, results) == wanted, f"{path} as {form}"
+                got = call(env, device, again, inputs, results)
+                if device.kind == lxla.CPU or format == FOLDER:
+                    assert got == wanted, f"{path} as {form}"
+                # XLA folds constants into the operations that use them, with other roundings.
+                compare(f"{path} as {form}", got, results)
                 ok(exported(again, folder / "second", format=format))
                 third = imported_file(env, folder / "second")
                 assert stablehlo(third) == stablehlo(again), f"{path} as {form}"
@@ -85,13 +89,12 @@ def test_captured_values_of_every_dtype_keep_their_bits(env, folder):
     rng = np.random.default_rng(5)
     for name, number in DTYPE.items():
         size = give(lxla.lib.lxla_dtype_size, c_size_t, number).value
-        data = rng.integers(0, 2 if name == "pred" else 256, 3 * size, dtype=np.uint8).tobytes()
+        # The first and the last element differ: equal elements become a constant of the body.
+        data = b"\0" + rng.integers(0, 2 if name == "pred" else 256, 3 * size - 2, dtype=np.uint8).tobytes() + b"\1"
         for device in (lxla.cpu(), lxla.xla()):
             if device.kind == lxla.xla().kind and name.startswith("f8"):
                 continue  # plugins lack some of them
-            capture = give(
-                lxla.lib.lxla_tensor_from_host, Tensor, env, device, number, *lxla.dims(3), data, len(data)
-            )
+            capture = give(lxla.lib.lxla_tensor_from_host, Tensor, env, device, number, *lxla.dims(3), data, len(data))
             computation = traced(env, device, capture)
             for form, format in FORMATS.items():
                 ok(exported(computation, folder / "all", format=format))
@@ -194,7 +197,11 @@ def test_damaged_folders_are_refused(env, folder):
     replaced = lambda old, new: lambda path: (path / "manifest.json").write_text(manifest.replace(old, new))
     of(NOT_FOUND, "captured.safetensors", lambda path: (path / "captured.safetensors").unlink())
     of(NOT_FOUND, "program.mlirbc", lambda path: (path / "program.mlirbc").unlink())
-    of(constants.DATA_LOSS, "captured.safetensors", lambda path: (path / "captured.safetensors").write_bytes(b"12345678"))
+    of(
+        constants.DATA_LOSS,
+        "captured.safetensors",
+        lambda path: (path / "captured.safetensors").write_bytes(b"12345678"),
+    )
     of(INVALID_ARGUMENT, "the manifest says", replaced('"f32"', '"s32"'))
     of(INVALID_ARGUMENT, "it is not JSON", replaced("{", "["))
     of(NOT_FOUND, "no tensor", replaced('"name": "0"', '"name": "1"'))
