@@ -2255,6 +2255,174 @@ lxla_status lxla_fft(int32_t op,
                      size_t n_lengths,
                      lxla_tensor *out_tensor);
 
+/* ---- Factorizations: QR, LU, singular values, eigenvalues, linear systems and functions of matrices. ---- */
+
+/**
+ * Records the QR factors of the matrices in the last two axes of `a`, `[..., m, n]`: q with orthonormal columns and
+ * the upper triangular r, with q r = a. With `full` 0, q is `[..., m, k]` and r `[..., k, n]` for k the smaller of m
+ * and n; with 1, q is `[..., m, m]` and r `[..., m, n]`. The diagonal of r is real; for real numbers it has LAPACK's
+ * signs.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. Each matrix with NaN or an infinity
+ * has factors with NaN. As all functions of this chapter: on `cpu`, and on XLA's CPU plugins, which call the same
+ * code; other plugins refuse the step with UNIMPLEMENTED. On a mesh, every device computes whole arrays. Errors of
+ * q r and of q^H q are mostly below n units in the last place, relative to the norm of a.
+ *
+ * The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
+ */
+lxla_status lxla_qr(lxla_tensor a,
+                    int32_t full,
+                    lxla_tensor *out_q,
+                    lxla_tensor *out_r);
+
+/**
+ * Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu` has
+ * the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`, s32
+ * `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
+ * `out_permutation`, s32 `[..., m]`: row i of l u is row permutation\[i\] of a.
+ *
+ * A column without a pivot other than 0 is left as it is, so that singular matrices have finite factors. Takes floats
+ * and complex numbers; 8-bit and 16-bit floats are computed in f32. The derivative is that with the pivots fixed.
+ */
+lxla_status lxla_lu(lxla_tensor a,
+                    lxla_tensor *out_lu,
+                    lxla_tensor *out_pivots,
+                    lxla_tensor *out_permutation);
+
+/**
+ * Records the singular value decomposition of the matrices in the last two axes of `a`, `[..., m, n]`: a = u diag(s)
+ * vh. `out_s` is real, `[..., k]`, descending, for k the smaller of m and n. With `full` 0, u is `[..., m, k]` and vh
+ * `[..., k, n]`; with 1 they are square. Vectors are determined up to a phase, and up to a rotation where singular
+ * values are equal.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
+ * infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest singular
+ * value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong where
+ * these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
+ */
+lxla_status lxla_svd(lxla_tensor a,
+                     int32_t full,
+                     lxla_tensor *out_u,
+                     lxla_tensor *out_s,
+                     lxla_tensor *out_vh);
+
+/**
+ * Records the singular values of the matrices in the last two axes of `a`, descending, as `lxla_svd` has them, without
+ * the vectors.
+ */
+lxla_status lxla_singular_values(lxla_tensor a,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records the eigenvalues, real and ascending, `[..., n]`, and the eigenvectors, as columns of `out_vectors`, of the
+ * Hermitian matrices in the last two axes of `a`: a v = v diag(w). With `lower` 1 the lower triangle is read, with 0
+ * the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a rotation
+ * where eigenvalues are equal.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
+ * infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest absolute
+ * eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
+ */
+lxla_status lxla_eigh(lxla_tensor a,
+                      int32_t lower,
+                      lxla_tensor *out_values,
+                      lxla_tensor *out_vectors);
+
+/**
+ * Records the eigenvalues `[..., n]` and the eigenvectors, as columns of `out_vectors`, of the square matrices in the
+ * last two axes of `a`, complex numbers in any case: a v = v diag(w). Their order is arbitrary; of a real matrix,
+ * conjugates are neighbours. Each vector has norm 1 and a real largest element.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, with c64 results. All results of a
+ * matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED).
+ */
+lxla_status lxla_eig(lxla_tensor a,
+                     lxla_tensor *out_values,
+                     lxla_tensor *out_vectors);
+
+/**
+ * Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a vector,
+ * or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that its
+ * upper factor has a 0 on the diagonal, its whole solution is NaN.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
+ * differs from a by about n units in the last place, so that its error grows with the condition number of a.
+ */
+lxla_status lxla_solve(lxla_tensor a,
+                       lxla_tensor b,
+                       lxla_tensor *out_tensor);
+
+/**
+ * Records the inverses of the square matrices in the last two axes of `a`, by `lxla_solve`. The inverse of a singular
+ * matrix is NaN.
+ */
+lxla_status lxla_inverse(lxla_tensor a,
+                         lxla_tensor *out_tensor);
+
+/**
+ * Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
+ * the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix is
+ * singular.
+ */
+lxla_status lxla_determinant(lxla_tensor a,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records the sign of the determinants of the square matrices in the last two axes of `a` (for complex numbers the
+ * phase, of absolute value 1) and the logarithm of their absolute values, which is real. The sign of a singular matrix
+ * is 0, and its logarithm -infinity.
+ */
+lxla_status lxla_slogdet(lxla_tensor a,
+                         lxla_tensor *out_sign,
+                         lxla_tensor *out_log);
+
+/**
+ * Records the x of the smallest norm that minimises the norm of a x - b, for the matrices in the last two axes of `a`,
+ * `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices of
+ * m rows in its last two axes; batch axes broadcast, dtypes promote.
+ */
+lxla_status lxla_lstsq(lxla_tensor a,
+                       lxla_tensor b,
+                       double rtol,
+                       lxla_tensor *out_x);
+
+/**
+ * Records the pseudoinverses (Moore-Penrose) `[..., n, m]` of the matrices in the last two axes of `a`, `[..., m, n]`,
+ * by singular values. Those up to `rtol` times the largest one count as 0; a negative `rtol` is the larger of m and n
+ * times the distance of 1 from the next number of the dtype. NaN is INVALID_ARGUMENT.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with NaN
+ * or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
+ */
+lxla_status lxla_pinv(lxla_tensor a,
+                      double rtol,
+                      lxla_tensor *out_tensor);
+
+/**
+ * Records the number of singular values of the matrices in the last two axes of `a` that are greater than `rtol` times
+ * the largest one, s32 `[...]`; `rtol` is that of `lxla_pinv`. It is 0 for a matrix with NaN or an infinity.
+ */
+lxla_status lxla_matrix_rank(lxla_tensor a,
+                             double rtol,
+                             lxla_tensor *out_tensor);
+
+/**
+ * Records the power `n` of the square matrices in the last two axes of `a`, by repeated squaring; of the inverse for a
+ * negative n, and the identity for 0.
+ */
+lxla_status lxla_matrix_power(lxla_tensor a,
+                              int64_t n,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in f32,
+ * 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit and
+ * 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit (2.5e5
+ * in f32, 3.5e5 in f64) and more is NaN.
+ */
+lxla_status lxla_matrix_exponential(lxla_tensor a,
+                                    lxla_tensor *out_tensor);
+
 /* ---- Neural networks: activations, normalizations, convolutions. ---- */
 
 /* Functions of lxla_activation. */

@@ -277,7 +277,7 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
 }
 
 /// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
-const SUBJECTS: [&str; 13] = [
+const SUBJECTS: [&str; 14] = [
     "creation",
     "elementwise",
     "shape",
@@ -285,6 +285,7 @@ const SUBJECTS: [&str; 13] = [
     "sorting",
     "reduction",
     "linalg",
+    "factorization",
     "nn",
     "random",
     "control",

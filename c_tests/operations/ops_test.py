@@ -25,6 +25,7 @@ from ops_indexing import indexed
 from ops_indexing_selection import selected
 from ops_linalg import linalg
 from ops_linalg_products import products
+from ops_linalg_systems import systems
 from ops_nn import nn
 from ops_nn_batch_norm import batch_norms
 from ops_nn_convolution import convolutions
@@ -45,6 +46,7 @@ SUBJECTS += [
     windowed,
     linalg,
     products,
+    systems,
     nn,
     batch_norms,
     convolutions,
@@ -126,6 +128,20 @@ ULPS = {
     "einsum": 2,
     "convolution": 3,
     "cholesky": 2,
+    "qr": 8,
+    "lu": 8,
+    "svd": 8,
+    "singular_values": 8,
+    "eigh": 8,
+    "eig": 64,
+    "solve": 32,
+    "inverse": 32,
+    "determinant": 32,
+    "slogdet": 32,
+    "lstsq": 32,
+    "pinv": 32,
+    "matrix_power": 32,
+    "matrix_exponential": 32,
     "triangular_solve": 2,
     "fft": 5,
     "norm": 5,
@@ -182,7 +198,7 @@ if os.environ.get("LXLA_ENGINE") == "xla-rs":
 
 # Operations whose results must be the nearest number, or equal bit for bit. Results of integers and pred always must.
 EXACT = """
-negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
+matrix_rank negate abs sign sqrt floor ceil round_nearest_even round_nearest_afz not popcnt count_leading_zeros is_finite is_nan is_inf
 signbit trunc conj copysign next_after stop_gradient checkpoint_name
 add subtract multiply divide remainder maximum minimum and or xor shift_left shift_right_arithmetic shift_right_logical
 compare compare_scalar compare_total_order select convert full iota

@@ -38,6 +38,46 @@ inline Tensor triangular_solve(const Tensor &a, const Tensor &b, bool left_side,
   return Tensor::make<lxla_triangular_solve>(a.handle(), b.handle(), left_side ? 1 : 0, lower ? 1 : 0,
                                              unit_diagonal ? 1 : 0, transpose_a);
 }
+/// Computes the QR factors of matrices, q and r.
+inline std::array<Tensor, 2> qr(const Tensor &a, bool full = false) {
+  return detail::these<lxla_qr, 2>(a.handle(), full ? 1 : 0);
+}
+/// Computes the LU factors of matrices in one matrix, the pivots and the permutation of the rows.
+inline std::array<Tensor, 3> lu(const Tensor &a) { return detail::these<lxla_lu, 3>(a.handle()); }
+/// Computes the singular value decomposition of matrices: u, the singular values, vh.
+inline std::array<Tensor, 3> svd(const Tensor &a, bool full = false) {
+  return detail::these<lxla_svd, 3>(a.handle(), full ? 1 : 0);
+}
+/// Computes the singular values of matrices, descending.
+inline Tensor singular_values(const Tensor &a) { return Tensor::make<lxla_singular_values>(a.handle()); }
+/// Computes the eigenvalues, ascending, and the eigenvectors of Hermitian matrices.
+inline std::array<Tensor, 2> eigh(const Tensor &a, bool lower = true) {
+  return detail::these<lxla_eigh, 2>(a.handle(), lower ? 1 : 0);
+}
+/// Computes the eigenvalues and the eigenvectors of square matrices, complex numbers.
+inline std::array<Tensor, 2> eig(const Tensor &a) { return detail::these<lxla_eig, 2>(a.handle()); }
+/// Solves a x = b for x.
+inline Tensor solve(const Tensor &a, const Tensor &b) { return Tensor::make<lxla_solve>(a.handle(), b.handle()); }
+/// Computes the inverses of matrices.
+inline Tensor inverse(const Tensor &a) { return Tensor::make<lxla_inverse>(a.handle()); }
+/// Computes the determinants of matrices.
+inline Tensor determinant(const Tensor &a) { return Tensor::make<lxla_determinant>(a.handle()); }
+/// Computes the signs of the determinants of matrices, and the logarithms of their absolute values.
+inline std::array<Tensor, 2> slogdet(const Tensor &a) { return detail::these<lxla_slogdet, 2>(a.handle()); }
+/// Computes the x of the smallest norm that minimises the norm of a x - b.
+inline Tensor lstsq(const Tensor &a, const Tensor &b, double rtol = -1) {
+  return Tensor::make<lxla_lstsq>(a.handle(), b.handle(), rtol);
+}
+/// Computes the pseudoinverses of matrices.
+inline Tensor pinv(const Tensor &a, double rtol = -1) { return Tensor::make<lxla_pinv>(a.handle(), rtol); }
+/// Computes the ranks of matrices.
+inline Tensor matrix_rank(const Tensor &a, double rtol = -1) {
+  return Tensor::make<lxla_matrix_rank>(a.handle(), rtol);
+}
+/// Computes a power of matrices.
+inline Tensor matrix_power(const Tensor &a, int64_t n) { return Tensor::make<lxla_matrix_power>(a.handle(), n); }
+/// Computes the exponentials of matrices.
+inline Tensor matrix_exponential(const Tensor &a) { return Tensor::make<lxla_matrix_exponential>(a.handle()); }
 /// Computes the square root of the sum of the squares of all elements.
 inline Tensor norm(const Tensor &x) { return Tensor::make<lxla_norm>(x.handle(), 2.0, detail::all_axes, size_t{0}, 0); }
 /// Computes the norm of order `ord` over axes.

@@ -14,6 +14,7 @@ pub mod dtypes;
 pub mod elementwise;
 pub mod environment;
 pub mod export;
+pub mod factorization;
 pub mod import;
 pub mod indexing;
 pub mod inspect;

@@ -256,6 +256,19 @@ operations! {
         /// Call of a kernel of the caller. The first word of the attributes says whether it has effects. The body is
         /// not applied; it holds the kernel.
         Kernel = 80: OpTraits::of_any().attributes().bodies(1);
+        /// QR factors of matrices. Attribute: whether the orthogonal factor is square.
+        Qr = 70: OpTraits::of(1).attributes().results();
+        /// LU factors of matrices. Results: both factors in one matrix, pivots, permutation.
+        Lu = 71: OpTraits::of(1).results();
+        /// Singular values of matrices. Attributes: whether with vectors, whether these are square matrices. Results:
+        /// u, values, vh; without vectors the values.
+        Svd = 72: OpTraits::of(1).attributes().results();
+        /// Eigenvalues and eigenvectors of Hermitian matrices. Attribute: whether the lower triangle is read.
+        Eigh = 73: OpTraits::of(1).attributes().results();
+        /// Eigenvalues and eigenvectors of square matrices, complex numbers.
+        Eig = 74: OpTraits::of(1).results();
+        /// Pseudoinverse of matrices. Attribute: relative tolerance.
+        Pinv = 75: OpTraits::of(1).attributes();
     }
 }
 

@@ -7,8 +7,9 @@ use super::partition::Layout;
 use crate::allocation::probe;
 use crate::emit::{Emitter, Extent, PackedScalars, Written, function_name, gather};
 use crate::engine::{Partitions, Signature};
+use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, Op, Program};
+use crate::ir::{Body, Instruction, Op, Program};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::ops::{self, mesh};
 use crate::types::{Scalar, TensorType};
@@ -53,6 +54,7 @@ pub fn lower(
     ops::provide_host_functions();
     probe_decoded(program)?;
     let (values, outputs) = program.decode();
+    check_host(&values, target)?;
     let parameters: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
     let packs = gather(scalars, varying);
 
@@ -178,6 +180,20 @@ fn module(main: Written, called: Called, target: Target, axes: Option<&MeshAxes>
     text.finish()
 }
 
+/// Returns an error if an operation is evaluated by functions of this process, which the engine cannot call.
+fn check_host(values: &[Instruction], target: Target) -> Result<()> {
+    let refused = values.iter().map(|value| ops::definition(value.op)).find(|definition| definition.needs_host);
+    match refused {
+        Some(definition) if !target.calls_host => Err(error!(
+            Unimplemented,
+            "{} is computed by functions of this process, which CPU plugins with PJRT's FFI extension call; this one \
+             does not",
+            definition.name
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn function(
     body: &Body,
     name: &str,
@@ -187,6 +203,7 @@ fn function(
 ) -> Result<(Written, Called)> {
     probe_decoded(body.program())?;
     let (values, results) = body.decode();
+    check_host(&values, target)?;
     let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
     emitter.extent = extent;
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);

@@ -98,8 +98,9 @@ macro_rules! by_number {
         }
     };
 }
+pub(super) use by_number;
 
-fn widened(ty: &TensorType) -> TensorType {
+pub(super) fn widened(ty: &TensorType) -> TensorType {
     let dtype = if matches!(ty.dtype, DType::F16 | DType::BF16) { DType::F32 } else { ty.dtype };
     TensorType { dtype, dims: ty.dims.clone() }
 }

@@ -30,6 +30,8 @@ pub struct Definition {
     /// Whether XLA cannot partition the instruction at a position; then every device of a mesh computes it on whole
     /// arrays.
     pub whole: fn(&Emitter, usize) -> bool,
+    /// Whether programs call its native evaluation: engines that cannot call functions of this process refuse it.
+    pub needs_host: bool,
     /// Axes along which XLA may partition the instruction at a position, if it is wrong or refuses where others are
     /// split; None: all axes.
     pub open: fn(&Emitter, usize) -> Option<OpenAxes>,
@@ -55,6 +57,7 @@ impl Definition {
         native: Native::Nothing,
         in_place: InPlace::Never,
         whole: |_, _| false,
+        needs_host: false,
         open: |_, _| None,
         first_result: 0,
         derivative: Derivative::Missing,

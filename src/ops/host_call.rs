@@ -17,7 +17,6 @@ use crate::types::TensorType;
 /// Writes the instruction at a position as a call of its native evaluation, on any thread of the engine. `results` are
 /// the types of its results. The operation has no scalar and no bodies; its first result is number 0. XLA cannot
 /// partition the call: `whole` of the definition must be true.
-#[allow(dead_code)]
 pub fn lower_native(e: &mut Emitter, at: usize, results: &[TensorType]) {
     let value = e.instruction(at);
     debug_assert!(value.bodies.is_empty() && !value.op.has_scalar(), "{:?} is not called", value.op);

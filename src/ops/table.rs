@@ -26,6 +26,7 @@ pub const COMPOSED: &[&[Composed]] = &[
     linalg::einsum::COMPOSED,
     linalg::norm::COMPOSED,
     random::continuous::COMPOSED,
+    linalg::systems::COMPOSED,
     random::distributions::COMPOSED,
     sorting::sort::COMPOSED,
     reduction::reduce_with::COMPOSED,
@@ -119,6 +120,12 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::AllToAll => &mesh::definitions::ALL_TO_ALL,
         Op::CollectivePermute => &mesh::definitions::COLLECTIVE_PERMUTE,
         Op::AxisIndex => &mesh::definitions::AXIS_INDEX,
+        Op::Qr => &linalg::decomposition_definitions::QR,
+        Op::Lu => &linalg::decomposition_definitions::LU,
+        Op::Svd => &linalg::decomposition_definitions::SVD,
+        Op::Eigh => &linalg::decomposition_definitions::EIGH,
+        Op::Eig => &linalg::decomposition_definitions::EIG,
+        Op::Pinv => &linalg::decomposition_definitions::PINV,
     }
 }
 

@@ -18,7 +18,7 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 28] = [
+const CHAPTERS: [&str; 29] = [
     "abi/types",
     "library",
     "dtypes",
@@ -32,6 +32,7 @@ const CHAPTERS: [&str; 28] = [
     "sorting",
     "reduction",
     "linalg",
+    "factorization",
     "nn",
     "random",
     "computation",

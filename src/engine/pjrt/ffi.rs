@@ -100,6 +100,38 @@ struct Attributes<'a> {
     text: &'a str,
 }
 
+/// The default arithmetic of floats, while it is alive: threads of XLA treat denormal numbers as 0, with which native
+/// kernels give other values than on `cpu`, or wrong ones (a reciprocal by way of a denormal number is 0).
+struct DefaultArithmetic {
+    #[cfg(target_arch = "x86_64")]
+    before: u32,
+}
+
+impl DefaultArithmetic {
+    #[cfg(target_arch = "x86_64")]
+    fn enter() -> DefaultArithmetic {
+        let (mut before, default) = (0u32, 0x1F80u32);
+        // SAFETY: it stores and loads the control register of floats; the value masks all exceptions.
+        unsafe { std::arch::asm!("stmxcsr [{0}]", "ldmxcsr [{1}]", in(reg) &mut before, in(reg) &default) };
+        DefaultArithmetic { before }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn enter() -> DefaultArithmetic {
+        DefaultArithmetic {}
+    }
+}
+
+impl Drop for DefaultArithmetic {
+    fn drop(&mut self) {
+        // SAFETY: it loads the value that the register had before.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            std::arch::asm!("ldmxcsr [{0}]", in(reg) &self.before);
+        }
+    }
+}
+
 /// Calls the function that the program names.
 ///
 /// # Safety
@@ -122,6 +154,7 @@ unsafe fn call(frame: &ffi::XLA_FFI_CallFrame) -> Result<()> {
             Ok(HostOutput { dtype, dims, bytes })
         });
         let mut outputs: SmallVec<[HostOutput; 8]> = outputs.collect::<Result<_>>()?;
+        let _kept = DefaultArithmetic::enter();
         host_calls::call_host(function, &mut HostCall { words, text, inputs: &inputs, outputs: &mut outputs })
     }
 }

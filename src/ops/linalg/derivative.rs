@@ -136,7 +136,7 @@ pub fn cholesky_jvp(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Opti
 }
 
 /// Records a triangle of matrices with half of the diagonal.
-fn half_diagonal(trace: &mut Trace, x: NodeId, lower: bool) -> Result<NodeId> {
+pub(super) fn half_diagonal(trace: &mut Trace, x: NodeId, lower: bool) -> Result<NodeId> {
     let [whole, strict] =
         if lower { [tril(trace, x, 0)?, tril(trace, x, -1)?] } else { [triu(trace, x, 0)?, triu(trace, x, 1)?] };
     let sum = binary(trace, BinaryOp::Add, whole, strict)?;
@@ -208,18 +208,18 @@ fn with_transposition(trace: &mut Trace, x: NodeId, transposition: Transposition
     }
 }
 
-fn conjugate(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub(super) fn conjugate(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     unary_function(trace, UnaryFunction::Conj, x)
 }
 
-fn transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub(super) fn transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let mut order: Vec<i64> = (0..trace.ty(x).dims.len() as i64).collect();
     let rank = order.len();
     order.swap(rank - 2, rank - 1);
     transpose(trace, x, &order)
 }
 
-fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub(super) fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let x = transposed(trace, x)?;
     conjugate(trace, x)
 }

@@ -1,6 +1,10 @@
 //! Matrix products, einsum, factorizations, norms and Fourier transforms.
 
 pub(super) mod batch;
+pub(super) mod decomposition;
+pub(super) mod decomposition_definitions;
+pub(super) mod decomposition_lower;
+pub(super) mod decomposition_rules;
 pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod dot_general;
@@ -8,12 +12,16 @@ pub(super) mod einsum;
 pub(super) mod factorization;
 pub(super) mod fourier;
 pub(super) mod matmul;
+pub(super) mod matrices;
 pub(super) mod narrow;
 pub(super) mod norm;
+pub(super) mod systems;
 
+pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
 pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general};
 pub use einsum::einsum;
 pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};
 pub use fourier::{FftAttributes, fft, fft_lengths};
 pub use matmul::matmul;
 pub use norm::norm;
+pub use systems::{determinant, inverse, lstsq, matrix_exponential, matrix_power, matrix_rank, slogdet, solve};

@@ -1,0 +1,199 @@
+"""Decompositions, linear systems and functions of matrices, as ops_test.py compares them: what is unique of each
+decomposition. linalg_test.py has their residuals, and what is special about a matrix."""
+
+import functools
+
+import numpy as np
+from header import constants
+from ops_cases import Case, Operation, ints
+from ops_linalg import adjoint
+from ops_values import DTYPES, kind, real
+
+SQUARE = [((2,), 4, 4), ((), 1, 1), ((), 0, 0), ((0,), 2, 2), ((), 9, 9)]
+ANY = [((2,), 4, 4), ((), 5, 3), ((3,), 2, 4), ((), 1, 1), ((), 0, 0), ((), 0, 2), ((), 3, 0), ((0,), 2, 2)]
+
+
+def wide(x):
+    return x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+
+
+@functools.cache
+def matrices(name, batch, rows, columns):
+    """Returns matrices with distinct singular values and eigenvalues, none near 0."""
+    draws = np.random.default_rng([7, rows, columns, len(batch)])
+    x = draws.uniform(-0.5, 0.5, (*batch, rows, columns))
+    if kind(name) == "complex":
+        x = x + 1j * draws.uniform(-0.5, 0.5, x.shape)
+    x = x + np.eye(rows, columns) * (1.5 + np.arange(rows)[:, None])
+    return x.astype(DTYPES[name][1])
+
+
+def chosen(name, shapes):
+    return shapes if name in ("f32", "c64") else shapes[:3]
+
+
+def largest(reference):
+    """The size of a result: its largest element."""
+
+    def size(*arrays, **given):
+        made = np.abs(reference(*arrays, **given))
+        axes = tuple(range(max(made.ndim - 2, 0), made.ndim))
+        return np.broadcast_to(np.max(made, axis=axes, keepdims=True, initial=0), made.shape)
+
+    return size
+
+
+def norm_of(reference):
+    """The norm of the operand, as the size of each element of a result."""
+
+    def size(a, *arrays, **given):
+        made = reference(a, *arrays, **given)
+        norms = np.linalg.norm(wide(a), axis=(-2, -1))
+        return np.broadcast_to(norms.reshape(norms.shape + (1,) * (made.ndim - norms.ndim)), made.shape)
+
+    return size
+
+
+def factors(a):
+    """LU factors in one matrix, row by row."""
+    a = wide(a).copy()
+    rows, columns = a.shape[-2:]
+    for matrix in a.reshape(-1, rows, columns) if a.size else []:
+        for i in range(min(rows, columns)):
+            sizes = np.abs(matrix[i:, i].real) + np.abs(matrix[i:, i].imag)
+            pivot = i + int(np.argmax(sizes))
+            matrix[[i, pivot]] = matrix[[pivot, i]]
+            matrix[i + 1 :, i] /= matrix[i, i]
+            matrix[i + 1 :, i + 1 :] -= np.outer(matrix[i + 1 :, i], matrix[i, i + 1 :])
+    return a
+
+
+def singular(a):
+    if 0 in a.shape:
+        return np.zeros((*a.shape[:-2], min(a.shape[-2:])))
+    return np.linalg.svd(wide(a), compute_uv=False)
+
+
+def exponential(a):
+    if a.size == 0:
+        return wide(a)
+    small = a.astype(np.clongdouble if np.iscomplexobj(a) else np.longdouble) / 64
+    made = np.zeros_like(small)
+    term = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
+    for i in range(1, 30):
+        made = made + term
+        term = term @ small / i
+    for _ in range(6):
+        made = made @ made
+    return made
+
+
+def one(name, function, reference, shapes, count=1, which=0, given=None, result=None, then=None, size=largest):
+    """An operation of one matrix; `which` of its `count` results is compared."""
+
+    def call(world, a, **given):
+        if count > 1:
+            made = world.one_of(function, count, which, a, *given.values())
+        else:
+            made = world.make(function, a, *given.values())
+        return then(world, made) if then else made
+
+    def cases(of):
+        return [
+            Case([matrices(of, *shape)], dict(given or {}), result(of) if result else of)
+            for shape in chosen(of, shapes)
+        ]
+
+    return Operation(name, "float complex", call, reference, cases, scale=size(reference))
+
+
+def absolute(world, x):
+    return world.make("lxla_unary", constants.UNARY_ABS, x)
+
+
+def sum_of_squares(world, x):
+    squared = world.make("lxla_binary", constants.BINARY_MULTIPLY, x, x)
+    last = len(world.type(x)[1]) - 1
+    return world.make("lxla_reduce", constants.REDUCE_SUM, squared, ints([last]), 1, 0)
+
+
+def of_systems(name, function, reference, given=None):
+    """An operation of a matrix and a right-hand side."""
+
+    def call(world, a, b, **given):
+        return world.make(function, a, b, *given.values())
+
+    def cases(of):
+        rows = [((2,), 4, 4, (2, 4, 3)), ((), 4, 4, (4,)), ((2,), 3, 3, (3, 2)), ((), 1, 1, (1, 1)), ((), 0, 0, (0, 2))]
+        if name == "lstsq":
+            rows += [((), 5, 3, (5, 2)), ((2,), 3, 5, (2, 3, 1))]
+        made = []
+        for batch, m, n, shape in rows if of in ("f32", "c64") else rows[:2]:
+            b = np.random.default_rng(5).uniform(-1, 1, shape).astype(DTYPES[of][1])
+            made.append(Case([matrices(of, batch, m, n), b], dict(given or {})))
+        return made
+
+    return Operation(name, "float complex", call, reference, cases, scale=largest(reference))
+
+
+def solved(a, b):
+    a, b = wide(a), wide(b)
+    return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
+
+
+def least(a, b, rtol):
+    return np.linalg.pinv(wide(a)) @ wide(b)
+
+
+def complex_of(name):
+    return "c128" if name in ("f64", "c128") else "c64"
+
+
+def hermitian(a, lower):
+    a = wide(a)
+    low = np.tril(a, -1)
+    return low + adjoint(low) + np.real(a) * np.eye(a.shape[-1])
+
+
+def systems():
+    def eigenvalues(a, lower):
+        return np.linalg.eigvalsh(hermitian(a, lower)) if a.size else np.zeros(a.shape[:-1])
+
+    def squares(a):
+        a = wide(a)
+        return np.trace(a @ a, axis1=-2, axis2=-1).astype(np.complex128)
+
+    def upper(a, full):
+        made = np.linalg.qr(wide(a), mode="r") if a.size else np.zeros((*a.shape[:-2], min(a.shape[-2:]), a.shape[-1]))
+        return np.abs(made)
+
+    def log_of_determinant(a):
+        return np.linalg.slogdet(wide(a))[1]
+
+    def rank(a, rtol):
+        return np.linalg.matrix_rank(wide(a)) if a.size else np.zeros(a.shape[:-2], np.int64)
+
+    def inverse(a):
+        return np.linalg.inv(wide(a))
+
+    def power(a, n):
+        return np.linalg.matrix_power(wide(a), n)
+
+    s32 = lambda of: "s32"
+    return [
+        one("qr", "lxla_qr", upper, ANY, 2, 1, {"full": 0}, real, absolute, norm_of),
+        one("lu", "lxla_lu", factors, ANY, 3, 0, size=norm_of),
+        one("svd", "lxla_svd", lambda a, full: singular(a), ANY, 3, 1, {"full": 0}, real, size=norm_of),
+        one("singular_values", "lxla_singular_values", singular, ANY, result=real, size=norm_of),
+        one("eigh", "lxla_eigh", eigenvalues, SQUARE, 2, 0, {"lower": 1}, real, size=norm_of),
+        one("eig", "lxla_eig", squares, SQUARE, 2, 0, None, complex_of, sum_of_squares),
+        of_systems("solve", "lxla_solve", solved),
+        one("inverse", "lxla_inverse", inverse, SQUARE),
+        one("determinant", "lxla_determinant", lambda a: np.linalg.det(wide(a)), SQUARE),
+        one("slogdet", "lxla_slogdet", log_of_determinant, SQUARE, 2, 1, None, real),
+        of_systems("lstsq", "lxla_lstsq", least, {"rtol": -1.0}),
+        one("pinv", "lxla_pinv", lambda a, rtol: np.linalg.pinv(wide(a)), ANY[:4], given={"rtol": -1.0}),
+        one("matrix_rank", "lxla_matrix_rank", rank, ANY, given={"rtol": -1.0}, result=s32),
+        one("matrix_power", "lxla_matrix_power", power, SQUARE, given={"n": 5}),
+        one("matrix_exponential", "lxla_matrix_exponential", exponential, SQUARE),
+    ]

@@ -1,0 +1,183 @@
+//! Factorizations of one matrix on one thread, by faer, for f32, f64, c64 and c128.
+//!
+//! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
+//! with each change and for its unit tests.
+//!
+//! Matrices are row-major slices. A matrix with NaN or an infinity, and one for which an iteration does not converge,
+//! has NaN in all results of `svd`, `eigh` and `eig`.
+
+mod eigen;
+mod lu;
+mod qr;
+mod svd;
+mod triangular;
+
+use faer::{Mat, MatMut, MatRef};
+use faer_field::Field;
+use num_complex::Complex;
+
+mod faer_field {
+    use faer::traits::ComplexField;
+
+    /// What the generic code of this crate needs of an element.
+    pub trait Field:
+        ComplexField<Real: Copy + PartialOrd + std::ops::Mul<Output = Self::Real>> + Copy + 'static
+    {
+        const NAN: Self;
+        fn of_real(x: Self::Real) -> Self;
+        fn is_finite(self) -> bool;
+        fn conjugate(self) -> Self;
+        fn real_part(self) -> Self::Real;
+    }
+}
+
+/// Elements of matrices: f32, f64 and the complex numbers of both.
+pub trait Number: Copy + Send + Sync + 'static {
+    /// The type of absolute values.
+    type Real: Copy + Send + Sync + 'static;
+    /// The complex numbers of the same width.
+    type Complex: Copy + Send + Sync + 'static;
+
+    /// `a = q r`, for `a` of `rows` x `columns`. `q` has `rows` columns if `full`, otherwise `min(rows, columns)`; `r`
+    /// has as many rows. The diagonal of `r` is real, and where `a` is real, has LAPACK's signs.
+    fn qr(a: &[Self], rows: usize, columns: usize, full: bool, q: &mut [Self], r: &mut [Self]);
+
+    /// Overwrites `a` with its unit lower triangular and its upper triangular factor. `pivots[i]` is the row that was
+    /// exchanged with row `i`. A column without a pivot other than 0 is left as it is.
+    fn lu(a: &mut [Self], rows: usize, columns: usize, pivots: &mut [i32]);
+
+    /// `a = u diag(s) vh`, with descending `s`. With `vectors`, `u` and `vh`, which are square if `full`; otherwise
+    /// both are empty.
+    fn svd(
+        a: &[Self],
+        rows: usize,
+        columns: usize,
+        full: bool,
+        s: &mut [Self::Real],
+        vectors: Option<[&mut [Self]; 2]>,
+    );
+
+    /// The pseudoinverse of `a`, `columns` x `rows`. Singular values up to `tolerance` times the largest count as 0.
+    fn pinv(a: &[Self], rows: usize, columns: usize, tolerance: f64, inverse: &mut [Self]);
+
+    /// `a = v diag(w) v^H` for the Hermitian matrix of which `a` holds the lower or the upper triangle, with ascending
+    /// `w`. The imaginary parts of the diagonal are ignored.
+    fn eigh(a: &[Self], n: usize, lower: bool, w: &mut [Self::Real], v: &mut [Self]);
+
+    /// `a v = v diag(w)`. Columns of `v` have norm 1, and their largest element is real.
+    fn eig(a: &[Self], n: usize, w: &mut [Self::Complex], v: &mut [Self::Complex]);
+
+    /// Overwrites `b`, `n` x `columns`, with the solution of `a x = b`, where `a` is triangular. The other triangle is
+    /// not read, and with `unit` neither is the diagonal.
+    fn solve_triangular(a: &[Self], n: usize, lower: bool, unit: bool, b: &mut [Self]);
+}
+
+macro_rules! numbers {
+    ($($T:ident $eig_of_real:path, $eig_of_complex:path;)*) => {$(
+        impl Field for $T {
+            const NAN: $T = $T::NAN;
+
+            fn of_real(x: $T) -> $T {
+                x
+            }
+
+            fn is_finite(self) -> bool {
+                $T::is_finite(self)
+            }
+
+            fn conjugate(self) -> $T {
+                self
+            }
+
+            fn real_part(self) -> $T {
+                self
+            }
+        }
+
+        impl Field for Complex<$T> {
+            const NAN: Complex<$T> = Complex::new($T::NAN, $T::NAN);
+
+            fn of_real(x: $T) -> Complex<$T> {
+                Complex::new(x, 0.0)
+            }
+
+            fn is_finite(self) -> bool {
+                self.re.is_finite() && self.im.is_finite()
+            }
+
+            fn conjugate(self) -> Complex<$T> {
+                self.conj()
+            }
+
+            fn real_part(self) -> $T {
+                self.re
+            }
+        }
+
+        number!($T, $T, $T, $eig_of_real);
+        number!(Complex<$T>, $T, $T, $eig_of_complex);
+    )*};
+}
+
+macro_rules! number {
+    ($N:ty, $Real:ty, $Part:ty, $eig:path) => {
+        impl Number for $N {
+            type Real = $Real;
+            type Complex = Complex<$Part>;
+
+            fn qr(a: &[$N], rows: usize, columns: usize, full: bool, q: &mut [$N], r: &mut [$N]) {
+                qr::qr(a, rows, columns, full, q, r);
+            }
+
+            fn lu(a: &mut [$N], rows: usize, columns: usize, pivots: &mut [i32]) {
+                lu::lu(a, rows, columns, pivots);
+            }
+
+            fn svd(
+                a: &[$N],
+                rows: usize,
+                columns: usize,
+                full: bool,
+                s: &mut [$Real],
+                vectors: Option<[&mut [$N]; 2]>,
+            ) {
+                svd::svd(a, rows, columns, full, s, vectors);
+            }
+
+            fn pinv(a: &[$N], rows: usize, columns: usize, tolerance: f64, inverse: &mut [$N]) {
+                svd::pinv(a, rows, columns, tolerance, inverse);
+            }
+
+            fn eigh(a: &[$N], n: usize, lower: bool, w: &mut [$Real], v: &mut [$N]) {
+                eigen::eigh(a, n, lower, w, v);
+            }
+
+            fn eig(a: &[$N], n: usize, w: &mut [Complex<$Part>], v: &mut [Complex<$Part>]) {
+                $eig(a, n, w, v);
+            }
+
+            fn solve_triangular(a: &[$N], n: usize, lower: bool, unit: bool, b: &mut [$N]) {
+                triangular::solve(a, n, lower, unit, b);
+            }
+        }
+    };
+}
+
+numbers! {
+    f32 eigen::eig_of_real, eigen::eig_of_complex;
+    f64 eigen::eig_of_real, eigen::eig_of_complex;
+}
+
+/// A column-major copy, as faer wants it.
+fn taken<T: Field>(a: &[T], rows: usize, columns: usize) -> Mat<T> {
+    MatRef::from_row_major_slice(a, rows, columns).to_owned()
+}
+
+/// Writes a matrix row by row.
+fn put<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
+    MatMut::from_row_major_slice_mut(to, from.nrows(), from.ncols()).copy_from(from);
+}
+
+fn all_finite<T: Field>(a: &[T]) -> bool {
+    a.iter().all(|x| x.is_finite())
+}

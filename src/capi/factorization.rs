@@ -1,0 +1,205 @@
+//! Chapter Factorizations: QR, LU, singular values, eigenvalues, linear systems and functions of matrices.
+
+use super::abi::arguments::flag;
+use super::abi::guard::guard_into;
+use super::abi::pointers::Out;
+use super::abi::types::{lxla_status, lxla_tensor};
+use crate::ops::linalg;
+use crate::tensor::record;
+
+/// Records the QR factors of the matrices in the last two axes of `a`, `[..., m, n]`: q with orthonormal columns and
+/// the upper triangular r, with q r = a. With `full` 0, q is `[..., m, k]` and r `[..., k, n]` for k the smaller of m
+/// and n; with 1, q is `[..., m, m]` and r `[..., m, n]`. The diagonal of r is real; for real numbers it has LAPACK's
+/// signs.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. Each matrix with NaN or an infinity
+/// has factors with NaN. As all functions of this chapter: on `cpu`, and on XLA's CPU plugins, which call the same
+/// code; other plugins refuse the step with UNIMPLEMENTED. On a mesh, every device computes whole arrays. Errors of
+/// q r and of q^H q are mostly below n units in the last place, relative to the norm of a.
+///
+/// The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_qr(a: lxla_tensor, full: i32, out_q: Out<lxla_tensor>, out_r: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_qr", [out_q.named("out_q"), out_r.named("out_r")], || {
+        let full = flag("full", full)?;
+        record([("a", a.into())], |trace, [a]| linalg::qr(trace, a, full))
+    })
+}
+
+/// Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu` has
+/// the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`, s32
+/// `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
+/// `out_permutation`, s32 `[..., m]`: row i of l u is row permutation\[i\] of a.
+///
+/// A column without a pivot other than 0 is left as it is, so that singular matrices have finite factors. Takes floats
+/// and complex numbers; 8-bit and 16-bit floats are computed in f32. The derivative is that with the pivots fixed.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_lu(
+    a: lxla_tensor,
+    out_lu: Out<lxla_tensor>,
+    out_pivots: Out<lxla_tensor>,
+    out_permutation: Out<lxla_tensor>,
+) -> lxla_status {
+    let out = [out_lu.named("out_lu"), out_pivots.named("out_pivots"), out_permutation.named("out_permutation")];
+    guard_into("lxla_lu", out, || record([("a", a.into())], |trace, [a]| linalg::lu(trace, a)))
+}
+
+/// Records the singular value decomposition of the matrices in the last two axes of `a`, `[..., m, n]`: a = u diag(s)
+/// vh. `out_s` is real, `[..., k]`, descending, for k the smaller of m and n. With `full` 0, u is `[..., m, k]` and vh
+/// `[..., k, n]`; with 1 they are square. Vectors are determined up to a phase, and up to a rotation where singular
+/// values are equal.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
+/// infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest singular
+/// value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong where
+/// these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_svd(
+    a: lxla_tensor,
+    full: i32,
+    out_u: Out<lxla_tensor>,
+    out_s: Out<lxla_tensor>,
+    out_vh: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_svd", [out_u.named("out_u"), out_s.named("out_s"), out_vh.named("out_vh")], || {
+        let full = flag("full", full)?;
+        record([("a", a.into())], |trace, [a]| linalg::svd(trace, a, full))
+    })
+}
+
+/// Records the singular values of the matrices in the last two axes of `a`, descending, as `lxla_svd` has them, without
+/// the vectors.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_singular_values(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_singular_values", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::singular_values(trace, a))
+    })
+}
+
+/// Records the eigenvalues, real and ascending, `[..., n]`, and the eigenvectors, as columns of `out_vectors`, of the
+/// Hermitian matrices in the last two axes of `a`: a v = v diag(w). With `lower` 1 the lower triangle is read, with 0
+/// the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a rotation
+/// where eigenvalues are equal.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
+/// infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest absolute
+/// eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_eigh(
+    a: lxla_tensor,
+    lower: i32,
+    out_values: Out<lxla_tensor>,
+    out_vectors: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_eigh", [out_values.named("out_values"), out_vectors.named("out_vectors")], || {
+        let lower = flag("lower", lower)?;
+        record([("a", a.into())], |trace, [a]| linalg::eigh(trace, a, lower))
+    })
+}
+
+/// Records the eigenvalues `[..., n]` and the eigenvectors, as columns of `out_vectors`, of the square matrices in the
+/// last two axes of `a`, complex numbers in any case: a v = v diag(w). Their order is arbitrary; of a real matrix,
+/// conjugates are neighbours. Each vector has norm 1 and a real largest element.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, with c64 results. All results of a
+/// matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED).
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_eig(a: lxla_tensor, out_values: Out<lxla_tensor>, out_vectors: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_eig", [out_values.named("out_values"), out_vectors.named("out_vectors")], || {
+        record([("a", a.into())], |trace, [a]| linalg::eig(trace, a))
+    })
+}
+
+/// Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a vector,
+/// or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that its
+/// upper factor has a 0 on the diagonal, its whole solution is NaN.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
+/// differs from a by about n units in the last place, so that its error grows with the condition number of a.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_solve(a: lxla_tensor, b: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_solve", out_tensor.named("out_tensor"), || {
+        record([("a", a.into()), ("b", b.into())], |trace, [a, b]| linalg::solve(trace, a, b))
+    })
+}
+
+/// Records the inverses of the square matrices in the last two axes of `a`, by `lxla_solve`. The inverse of a singular
+/// matrix is NaN.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_inverse(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_inverse", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::inverse(trace, a))
+    })
+}
+
+/// Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
+/// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix is
+/// singular.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_determinant(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_determinant", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::determinant(trace, a))
+    })
+}
+
+/// Records the sign of the determinants of the square matrices in the last two axes of `a` (for complex numbers the
+/// phase, of absolute value 1) and the logarithm of their absolute values, which is real. The sign of a singular matrix
+/// is 0, and its logarithm -infinity.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_slogdet(a: lxla_tensor, out_sign: Out<lxla_tensor>, out_log: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_slogdet", [out_sign.named("out_sign"), out_log.named("out_log")], || {
+        record([("a", a.into())], |trace, [a]| linalg::slogdet(trace, a))
+    })
+}
+
+/// Records the x of the smallest norm that minimises the norm of a x - b, for the matrices in the last two axes of `a`,
+/// `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices of
+/// m rows in its last two axes; batch axes broadcast, dtypes promote.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_lstsq(a: lxla_tensor, b: lxla_tensor, rtol: f64, out_x: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_lstsq", out_x.named("out_x"), || {
+        record([("a", a.into()), ("b", b.into())], |trace, [a, b]| linalg::lstsq(trace, a, b, rtol))
+    })
+}
+
+/// Records the pseudoinverses (Moore-Penrose) `[..., n, m]` of the matrices in the last two axes of `a`, `[..., m, n]`,
+/// by singular values. Those up to `rtol` times the largest one count as 0; a negative `rtol` is the larger of m and n
+/// times the distance of 1 from the next number of the dtype. NaN is INVALID_ARGUMENT.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with NaN
+/// or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_pinv(a: lxla_tensor, rtol: f64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_pinv", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::pinv(trace, a, rtol))
+    })
+}
+
+/// Records the number of singular values of the matrices in the last two axes of `a` that are greater than `rtol` times
+/// the largest one, s32 `[...]`; `rtol` is that of `lxla_pinv`. It is 0 for a matrix with NaN or an infinity.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_matrix_rank(a: lxla_tensor, rtol: f64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_matrix_rank", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::matrix_rank(trace, a, rtol))
+    })
+}
+
+/// Records the power `n` of the square matrices in the last two axes of `a`, by repeated squaring; of the inverse for a
+/// negative n, and the identity for 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_matrix_power(a: lxla_tensor, n: i64, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_matrix_power", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::matrix_power(trace, a, n))
+    })
+}
+
+/// Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in f32,
+/// 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit and
+/// 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit (2.5e5
+/// in f32, 3.5e5 in f64) and more is NaN.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_matrix_exponential(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
+    guard_into("lxla_matrix_exponential", out_tensor.named("out_tensor"), || {
+        record([("a", a.into())], |trace, [a]| linalg::matrix_exponential(trace, a))
+    })
+}

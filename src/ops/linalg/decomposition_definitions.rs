@@ -1,0 +1,81 @@
+//! Definitions of the decompositions of matrices.
+
+use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
+use super::{decomposition_lower, decomposition_rules as rules};
+use crate::native;
+use crate::ops::definition::{Definition, Native};
+use crate::ops::rules::{Batching, Derivative};
+
+const DTYPES: &str = "floats, 8-bit floats, complex numbers";
+
+/// What the decompositions have in common: the batch axes lead, and each device of a mesh has whole matrices.
+const MATRICES: Definition = Definition {
+    stablehlo: "custom_call",
+    dtypes: DTYPES,
+    lower: decomposition_lower::lower,
+    needs_host: true,
+    whole: |_, _| true,
+    batching: Batching::Several(rules::batch),
+    ..Definition::DEFAULT
+};
+
+/// Definition of `qr`.
+pub const QR: Definition = Definition {
+    name: "qr",
+    function: "lxla_qr",
+    native: Native::Several(|cx| native::qr(cx.attributes::<QrAttributes>().full, cx.operands[0])),
+    derivative: Derivative::Several { jvp: rules::qr_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `lu`.
+pub const LU: Definition = Definition {
+    name: "lu",
+    function: "lxla_lu",
+    native: Native::Several(|cx| native::lu(cx.operands[0])),
+    derivative: Derivative::Several { jvp: rules::lu_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `svd`.
+pub const SVD: Definition = Definition {
+    name: "svd",
+    function: "lxla_svd",
+    native: Native::Several(|cx| {
+        let SvdAttributes { full, vectors } = cx.attributes();
+        native::svd(full, vectors, cx.operands[0])
+    }),
+    derivative: Derivative::Several { jvp: rules::svd_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `eigh`.
+pub const EIGH: Definition = Definition {
+    name: "eigh",
+    function: "lxla_eigh",
+    native: Native::Several(|cx| native::eigh(cx.attributes::<EighAttributes>().lower, cx.operands[0])),
+    derivative: Derivative::Several { jvp: rules::eigh_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `eig`.
+pub const EIG: Definition = Definition {
+    name: "eig",
+    function: "lxla_eig",
+    native: Native::Several(|cx| native::eig(cx.operands[0])),
+    derivative: Derivative::Several { jvp: rules::eig_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `pinv`.
+pub const PINV: Definition = Definition {
+    name: "pinv",
+    function: "lxla_pinv",
+    native: Native::One(|cx| {
+        let PinvAttributes { tolerance } = cx.attributes();
+        native::pinv(cx.ty, f64::from_bits(tolerance as u64), cx.operands[0])
+    }),
+    derivative: Derivative::Jvp(rules::pinv_jvp),
+    batching: Batching::Rule(rules::batch_of_pinv),
+    ..MATRICES
+};

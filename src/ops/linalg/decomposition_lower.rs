@@ -1,0 +1,39 @@
+//! StableHLO of the decompositions of matrices: calls of their native evaluation, on engines that can call it.
+
+use super::decomposition::{Matrices, QrAttributes, SvdAttributes};
+use crate::emit::Emitter;
+use crate::ir::Op;
+use crate::ops::host_call::lower_native;
+use crate::types::{DType, TensorType};
+
+/// Writes a decomposition. `needs_host` of the definitions refuses it on other engines before.
+pub(super) fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let a = &e.values[value.operands[0]].ty;
+    let of = Matrices::of("", "a", a).expect("it was recorded");
+    let (rows, columns, least, dtype) = (of.rows, of.columns, of.least(), a.dtype);
+    let results: Vec<TensorType> = match value.op {
+        Op::Qr => {
+            let QrAttributes { full } = value.attributes();
+            let inner = if full { rows } else { least };
+            vec![of.ty(dtype, &[rows, inner]), of.ty(dtype, &[inner, columns])]
+        }
+        Op::Lu => vec![a.clone(), of.ty(DType::S32, &[least]), of.ty(DType::S32, &[rows])],
+        Op::Svd => {
+            let SvdAttributes { full, vectors } = value.attributes();
+            let values = of.ty(dtype.real(), &[least]);
+            let [of_u, of_v] = if full { [rows, columns] } else { [least; 2] };
+            match vectors {
+                true => vec![of.ty(dtype, &[rows, of_u]), values, of.ty(dtype, &[of_v, columns])],
+                false => vec![values],
+            }
+        }
+        Op::Eigh => vec![of.ty(dtype.real(), &[rows]), a.clone()],
+        Op::Eig => {
+            let complex = if dtype.real() == DType::F64 { DType::C128 } else { DType::C64 };
+            vec![of.ty(complex, &[rows]), of.ty(complex, &[rows, rows])]
+        }
+        _ => vec![of.ty(dtype, &[columns, rows])],
+    };
+    lower_native(e, at, &results);
+}
