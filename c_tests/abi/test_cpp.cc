@@ -478,7 +478,7 @@ TEST(programs_come_in) {
 
 TEST(programs_go_out) {
   Environment env;
-  const Tensor x = Tensor::placeholder({3}, LXLA_DTYPE_F32, env.cpu());
+  const Tensor x = Tensor::placeholder({3}, LXLA_DTYPE_F32, {env, xla()});
   const lazyxla::Computation sum({x}, {x + floats(env, {1, 2, 4})});
   const std::string path = "/tmp/lxla_cpp_export_" + std::to_string(getpid());
   lazyxla::ExportOptions options;

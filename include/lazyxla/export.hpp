@@ -22,7 +22,7 @@ struct ExportOptions {
 /// Writes a computation to a file or a folder, whole or not at all.
 inline void export_computation(const Computation &computation, const std::string &path,
                                const ExportOptions &given = {}) {
-  auto options = defaults<lxla_export_options, lxla_export_options_init>();
+  auto options = detail::defaults<lxla_export_options, lxla_export_options_init>();
   std::vector<const char *> parameters, results;
   for (const std::string &name : given.parameter_names) parameters.push_back(name.c_str());
   for (const std::string &name : given.result_names) results.push_back(name.c_str());
