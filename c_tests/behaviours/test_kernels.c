@@ -178,7 +178,8 @@ static void batching_on(void) {
   HAS_F32(batched, DIMS(3, 2), 3, 5, 7, 9, 11, 13);
   lxla_computation forward, backward;
   size_t residuals;
-  REFUSED(lxla_computation_vjp(f, NULL, &forward, &backward, &residuals), LXLA_UNIMPLEMENTED, "kernel affine has no derivative");
+  REFUSED(lxla_computation_vjp(f, NULL, &forward, &backward, &residuals), LXLA_UNIMPLEMENTED,
+          "kernel affine has no derivative");
   OK(lxla_computation_release(f));
   OK(lxla_computation_release(g));
   RELEASE(p, y, x);

@@ -47,9 +47,8 @@ inline std::vector<Tensor> kernel_apply(lxla_env env, const std::string &target,
                                         const std::string &attributes_json = "") {
   const auto in = detail::handles(inputs);
   const detail::Outputs of(outputs);
-  return detail::several<lxla_kernel_apply>(outputs.size(), env, target.c_str(), in.data(), in.size(),
-                                            of.dtypes.data(), of.ranks.data(), of.dims.data(), outputs.size(),
-                                            attributes_json.c_str());
+  return detail::several<lxla_kernel_apply>(outputs.size(), env, target.c_str(), in.data(), in.size(), of.dtypes.data(),
+                                            of.ranks.data(), of.dims.data(), outputs.size(), attributes_json.c_str());
 }
 /// Records a call of a function; the outputs have the given dtypes and shapes.
 inline std::vector<Tensor> host_call(lxla_env env, lxla_kernel_fn fn, void *user, const std::vector<Tensor> &inputs,
@@ -57,8 +56,8 @@ inline std::vector<Tensor> host_call(lxla_env env, lxla_kernel_fn fn, void *user
                                      const lxla_kernel_options *options = nullptr) {
   const auto in = detail::handles(inputs);
   const detail::Outputs of(outputs);
-  return detail::several<lxla_host_call>(outputs.size(), env, fn, user, options, in.data(), in.size(),
-                                         of.dtypes.data(), of.ranks.data(), of.dims.data(), outputs.size());
+  return detail::several<lxla_host_call>(outputs.size(), env, fn, user, options, in.data(), in.size(), of.dtypes.data(),
+                                         of.ranks.data(), of.dims.data(), outputs.size());
 }
 
 /// Records the printing of a text to standard error, with the values of the tensors in its places {}.
