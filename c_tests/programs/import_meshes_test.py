@@ -244,6 +244,54 @@ def check_samples(env):
             compare(name, call(env, place, computation, arguments, [values["out0"]]), [values["out0"]])
 
 
+SUM_ON_A_MESH = """
+module {{
+  sdy.mesh @mesh = <["x"=4, "y"=2]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"x", "y"}}]>] out_shardings=[<@mesh, [{{"x", "y"}}]>]
+        manual_axes={{"x", "y"}} (%piece: tensor<1xf32>) {{
+      %1 = "stablehlo.all_reduce"(%piece) <{{{attributes}}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %2 = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }}) : (tensor<1xf32>) -> tensor<1xf32> loc("layer/sum")
+      sdy.return %1 : tensor<1xf32>
+    }} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }}
+}}
+"""
+CHANNEL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
+ALONE, EMPTY = "replica_groups = dense<0> : tensor<1x1xi64>", "replica_groups = dense<> : tensor<0x0xi64>"
+PAIRS = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>"
+
+
+def check_channels(env):
+    """What groups list depends on the channel: the specification of StableHLO, `all_reduce`. XLA gives these values.
+
+    The module does not state its number of partitions, and the operation has a location.
+    """
+    x = np.arange(1, 9, dtype=np.float32)
+    mesh, place = created(env, {"x": 4, "y": 2})
+    pairs = np.repeat(x.reshape(4, 2).sum(1), 2)
+    for attributes, wanted in [
+        (EMPTY, x),
+        (ALONE, x),
+        (CHANNEL + EMPTY, np.full(8, 36)),
+        (CHANNEL + ALONE, np.full(8, 36)),
+        (CHANNEL + PAIRS + ", use_global_device_ids", pairs),
+    ]:
+        computation = imported(env, SUM_ON_A_MESH.format(attributes=attributes).encode(), mesh=mesh)
+        wanted = wanted.astype(np.float32)
+        compare(attributes, call(env, place, computation, [x], [wanted]), [wanted])
+        again = imported(env, text_of(computation), mesh=mesh)
+        compare(f"{attributes}, written", call(env, place, again, [x], [wanted]), [wanted])
+    data = SUM_ON_A_MESH.format(attributes=CHANNEL + PAIRS).encode()
+    status = lxla.lib.lxla_computation_import(env, data, len(data), byref(options_of(mesh=mesh)), byref(Computation()))
+    message = lxla.lib.lxla_last_error_message().decode()
+    assert status == constants.INVALID_ARGUMENT and "of replicas" in message, message
+
+
 def main():
     lxla.load(sys.argv[1])
     names = sys.argv[2:]
@@ -261,6 +309,7 @@ def main():
     if not names:
         tried("refusals", check_refusals)
         tried("samples", check_samples)
+        tried("channels", check_channels)
     for how, axes in MESHES.items():
         mesh, place = created(env, axes)
         for function, arguments in CASES:

@@ -52,7 +52,8 @@ impl Written {
     }
 
     /// Gives the operations whose lines were written from `start` on a location with this name. A line that opens a
-    /// region, or names the arguments of a block, does not end an operation; nor does the one before `cond {`.
+    /// region, or names the arguments of a block, does not end an operation; nor does one whose operation goes on in the
+    /// next line with `cond {`, a region in parentheses or its types.
     pub fn locate(&mut self, start: usize, name: &str) {
         let Some(written) = self.text.get(start..) else { return };
         let location = format!(" loc({})\n", string(name));
@@ -60,7 +61,9 @@ impl Written {
         let mut lines = written.lines().peekable();
         while let Some(line) = lines.next() {
             located.push(line);
-            let goes_on = lines.peek().is_some_and(|next| next.trim_start().starts_with("cond {"));
+            let starts = ["cond {", "({", ": "];
+            let goes_on =
+                lines.peek().is_some_and(|next| starts.iter().any(|start| next.trim_start().starts_with(start)));
             let is_end = !goes_on && !line.trim().is_empty() && !line.ends_with(['{', ':', '(', ',']);
             located.push(if is_end { &location } else { "\n" });
         }

@@ -338,9 +338,7 @@ impl<'m> Importer<'m> {
         }
         self.trace.set_label(outer);
         match &*last.name {
-            "func.return" | "stablehlo.return" | "sdy.return" => {
-                last.operands.iter().map(|&value| self.node(value)).collect()
-            }
+            _ if is_return(last) => last.operands.iter().map(|&value| self.node(value)).collect(),
             other => Err(error!(InvalidArgument, "a block ends with {other}; want a return")),
         }
     }
@@ -349,7 +347,7 @@ impl<'m> Importer<'m> {
     /// regions, the region becomes the function, so that what is written and read again has no further level.
     pub fn region_block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
         match &block.operations[..] {
-            [call, end] if &*call.name == "func.call" && end.operands[..] == call.results[..] => {
+            [call, end] if &*call.name == "func.call" && is_return(end) && end.operands[..] == call.results[..] => {
                 let inlined = |importer: &mut Self| {
                     let operands =
                         call.operands.iter().map(|&value| importer.node(value)).collect::<Result<Operands>>()?;
@@ -401,4 +399,8 @@ impl Importer<'_> {
         }
         Ok(self.constant(&array))
     }
+}
+
+fn is_return(operation: &Operation) -> bool {
+    matches!(&*operation.name, "func.return" | "stablehlo.return" | "sdy.return")
 }

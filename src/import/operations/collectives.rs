@@ -60,8 +60,11 @@ fn first_device(mut call: Call) -> Result<Results> {
 /// The mesh of the module along whose axes the values of devices differ, with the wanted mesh; None on one device.
 fn meshes(call: &Call) -> Result<Option<(Arc<FileMesh>, MeshAxes)>> {
     let placing = &call.importer.placing;
-    if matches!(placing.manual, Some(Manual::Whole)) {
-        return Ok(None);
+    match (&placing.manual, &placing.target) {
+        (Some(Manual::Whole), _) => return Ok(None),
+        // A module need not state its number of devices.
+        (Some(Manual::Pieces(mesh)), Some(target)) => return Ok(Some((mesh.clone(), target.clone()))),
+        _ => {}
     }
     let Some(target) = placing.target.clone().filter(|_| call.importer.devices() > 1) else {
         return match call.importer.devices() {
@@ -72,10 +75,7 @@ fn meshes(call: &Call) -> Result<Option<(Arc<FileMesh>, MeshAxes)>> {
             )),
         };
     };
-    match &placing.manual {
-        Some(Manual::Pieces(mesh)) => Ok(Some((mesh.clone(), target))),
-        _ => Ok(Some((placing.mesh(call.importer.module, None)?, target))),
-    }
+    Ok(Some((placing.mesh(call.importer.module, None)?, target)))
 }
 
 /// The position of the device in the mesh of the module.
@@ -99,6 +99,33 @@ fn chosen(call: &mut Call, table: &[i32], index: NodeId) -> Result<NodeId> {
     ops::shape::reshape(call.trace(), found, &[])
 }
 
+/// What the groups of a collective list, by StableHLO's rules.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    /// Replicas, of which the module has one: each device is alone.
+    Replicas,
+    /// Replicas with all of their devices.
+    ReplicasOfDevices,
+    /// Devices.
+    Devices,
+}
+
+/// Whether the devices of one replica exchange values: through a channel.
+fn has_channel(call: &Call) -> bool {
+    call.attributes.integer("channel_id").is_ok_and(|channel| channel > 0)
+}
+
+fn listed(call: &Call) -> Result<Listed> {
+    let by_pieces = matches!(&*call.operation.name, "stablehlo.all_to_all" | "stablehlo.collective_broadcast");
+    let is_global = call.attributes.bool("use_global_device_ids", false)?;
+    match (has_channel(call), by_pieces || is_global) {
+        (true, true) => Ok(Listed::Devices),
+        (true, false) => Ok(Listed::ReplicasOfDevices),
+        (false, _) if is_global => Err(error!(InvalidArgument, "use_global_device_ids without a channel")),
+        (false, _) => Ok(Listed::Replicas),
+    }
+}
+
 /// Reads the groups of devices of a collective; None if each device is alone.
 fn along(call: &Call) -> Result<Option<Along>> {
     let (ids, size) = match call.attributes.get("replica_groups") {
@@ -116,16 +143,20 @@ fn along(call: &Call) -> Result<Option<Along>> {
     if ids.contains(&-1) {
         return Err(error!(Unimplemented, "groups of devices of different sizes"));
     }
-    if size == 1 {
+    let listed = listed(call)?;
+    if listed != Listed::Devices && !matches!(ids[..], [] | [0]) {
+        return Err(error!(InvalidArgument, "attribute replica_groups: {ids:?} of replicas; the module has one"));
+    }
+    if listed == Listed::Replicas || listed == Listed::Devices && size == 1 {
         return Ok(None);
     }
     let Some((file, target)) = meshes(call)? else {
         return match ids[..] {
-            [] => Ok(None),
+            [] | [0] => Ok(None),
             _ => Err(error!(Unimplemented, "groups of several devices, {ids:?}, in a part for one")),
         };
     };
-    let axes = match ids.is_empty() {
+    let axes = match ids.is_empty() || listed == Listed::ReplicasOfDevices {
         true => file.numbers(0..file.axes.len()),
         false => file.numbers(file.axes_of(&Groups { ids, size })?),
     };
@@ -135,6 +166,9 @@ fn along(call: &Call) -> Result<Option<Along>> {
 /// Reads `#stablehlo.replica_group_mesh_axes`.
 fn along_named(call: &Call, record: &Record) -> Result<Option<Along>> {
     let Some((_, target)) = meshes(call)? else { return Ok(None) };
+    if listed(call)? != Listed::Devices {
+        return Err(error!(InvalidArgument, "groups along axes of a mesh are of devices; want a channel"));
+    }
     let file = call.importer.placing.mesh(call.importer.module, record.fields.get("mesh"))?;
     let Some(Attribute::Array(list)) = record.fields.get("axes") else {
         return Err(error!(InvalidArgument, "attribute replica_groups: it names no axes"));
@@ -222,7 +256,7 @@ fn permute(mut call: Call) -> Result<Results> {
     if ids.is_empty() {
         return zeros(&mut call, x).map(single);
     }
-    let Some((file, target)) = meshes(&call)? else {
+    let Some((file, target)) = meshes(&call)?.filter(|_| has_channel(&call)) else {
         return match ids.chunks(2).all(|pair| pair.first() == pair.last()) {
             true => Ok(single(x)),
             false => Err(error!(InvalidArgument, "attribute source_target_pairs: {ids:?} in a part for one device")),
