@@ -1095,12 +1095,12 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_UNARY_CONJ 30 /**< Complex conjugate of x. */
 #define LXLA_UNARY_SINH 31 /**< Hyperbolic sine. */
 #define LXLA_UNARY_COSH 32 /**< Hyperbolic cosine. */
-#define LXLA_UNARY_ASIN 33 /**< Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1]. */
-#define LXLA_UNARY_ACOS 34 /**< Inverse cosine, from 0 to pi; NaN outside [-1, 1]. */
-#define LXLA_UNARY_ATAN 35 /**< Inverse tangent, from -pi/2 to pi/2. */
+#define LXLA_UNARY_ASIN 33 /**< Inverse sine; for reals from -pi/2 to pi/2, NaN outside [-1, 1]. */
+#define LXLA_UNARY_ACOS 34 /**< Inverse cosine; for reals from 0 to pi, NaN outside [-1, 1]. */
+#define LXLA_UNARY_ATAN 35 /**< Inverse tangent; for reals from -pi/2 to pi/2. */
 #define LXLA_UNARY_ASINH 36 /**< Inverse hyperbolic sine. */
-#define LXLA_UNARY_ACOSH 37 /**< Inverse hyperbolic cosine; NaN below 1. */
-#define LXLA_UNARY_ATANH 38 /**< Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1]. */
+#define LXLA_UNARY_ACOSH 37 /**< Inverse hyperbolic cosine; for reals below 1 NaN. */
+#define LXLA_UNARY_ATANH 38 /**< Inverse hyperbolic tangent; infinite at -1 and 1, for reals beyond them NaN. */
 #define LXLA_UNARY_LGAMMA 39 /**< Logarithm of |gamma(x)|; infinite at 0 and negative integers. */
 #define LXLA_UNARY_DIGAMMA 40 /**< Derivative of lgamma; NaN at negative integers, -infinity at 0, infinity at -0. */
 #define LXLA_UNARY_ERF_INV 41 /**< Inverse error function; infinite at -1 and 1, NaN outside [-1, 1]. */
@@ -2718,7 +2718,8 @@ lxla_status lxla_random_exponential(int32_t algorithm,
 
 /**
  * Records random floats of the standard Gumbel distribution: -log(-log(u)), with u in (0, 1). Otherwise as
- * `lxla_random_exponential`; with THREE_FRY, those of `jax.random.gumbel` in its mode "low".
+ * `lxla_random_exponential`; with THREE_FRY, f32 and f64 are those of `jax.random.gumbel` in its mode
+ * "low".
  */
 lxla_status lxla_random_gumbel(int32_t algorithm,
                                lxla_tensor key,
@@ -2729,7 +2730,7 @@ lxla_status lxla_random_gumbel(int32_t algorithm,
 
 /**
  * Records random floats of the standard Laplace distribution: sign(u) log(1 - |u|), with u in (-1, 1). Otherwise as
- * `lxla_random_exponential`; with THREE_FRY, those of `jax.random.laplace`.
+ * `lxla_random_exponential`; with THREE_FRY, f32 and f64 are those of `jax.random.laplace`.
  */
 lxla_status lxla_random_laplace(int32_t algorithm,
                                 lxla_tensor key,
@@ -2741,8 +2742,9 @@ lxla_status lxla_random_laplace(int32_t algorithm,
 /**
  * Records random floats of the standard normal distribution between `lower` and `upper`, both excluded (before 8-bit
  * and 16-bit floats are rounded): sqrt(2) erf_inv(u), with u uniform between the error functions of the bounds divided
- * by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, close to `jax.random.truncated_normal`. Far from
- * 0 there are few distinct values, because the error functions are close to 1.
+ * by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, f32 and f64 are close to
+ * `jax.random.truncated_normal`. Far from 0 there are few distinct values, because the error functions are close to 1.
+ * INVALID_ARGUMENT if no number is between the bounds.
  */
 lxla_status lxla_random_truncated_normal(int32_t algorithm,
                                          lxla_tensor key,
@@ -3958,8 +3960,8 @@ lxla_status lxla_compiled_memory(lxla_env env,
  * programs were recorded under several labels, those of one of them are shown.
  *
  * `name` has 1 to 1024 bytes of UTF-8, else INVALID_ARGUMENT. RESOURCE_EXHAUSTED, and nothing is pushed, if the thread
- * has 256 names, or the process has used 1048576 distinct labels: each is kept, so that a name should not be a
- * number that never comes again.
+ * has 256 names, or the process has used 1048576 distinct labels or 64 MiB of names: each is kept, so that a name
+ * should not be a number that never comes again.
  */
 lxla_status lxla_label_push(const char *name);
 

@@ -95,10 +95,11 @@ impl Label {
         self.0.map_or("", |entry| &entry.name)
     }
 
-    /// The label of a path, whose names are separated by `/`, as far as there is room for it.
+    /// The label of a path of a file, whose names are separated by `/`. Names for which there is no room are left out:
+    /// files get a quarter of it, the rest is for labels that are pushed.
     pub fn of_path(path: &str) -> Label {
         let names = path.split('/').filter(|name| !name.is_empty());
-        names.fold(Label::NONE, |label, name| label.child(name).unwrap_or(label))
+        names.fold(Label::NONE, |label, name| label.child_within(name, 4).unwrap_or(label))
     }
 
     /// The names of the path, the outermost first.
@@ -125,6 +126,11 @@ impl Label {
 
     /// The path of this label and another name.
     pub fn child(self, name: &str) -> Result<Label> {
+        self.child_within(name, 1)
+    }
+
+    /// The path of this label and another name, while at most one of `shares` parts of the room is used.
+    fn child_within(self, name: &str, shares: usize) -> Result<Label> {
         let depth = self.0.map_or(0, |entry| entry.depth) + 1;
         if name.is_empty() || name.len() > MOST_BYTES {
             return Err(error!(InvalidArgument, "name: {} bytes given; want 1 to {MOST_BYTES}", name.len()));
@@ -132,7 +138,7 @@ impl Label {
         if depth > MOST_DEPTH {
             return Err(error!(ResourceExhausted, "name: {MOST_DEPTH} labels are pushed; pop some"));
         }
-        KNOWN.lock().entry(self, name, depth).map(Label::of)
+        KNOWN.lock().entry(self, name, depth, shares).map(Label::of)
     }
 
     fn of(entry: &'static Entry) -> Label {
@@ -153,11 +159,11 @@ struct Known {
 static KNOWN: Mutex<Known> = Mutex::new(Known { entries: HashMap::with_hasher(FxBuildHasher), bytes: 0 });
 
 impl Known {
-    fn entry(&mut self, parent: Label, name: &str, depth: u32) -> Result<&'static Entry> {
+    fn entry(&mut self, parent: Label, name: &str, depth: u32, shares: usize) -> Result<&'static Entry> {
         if let Some(known) = self.entries.get(&(parent, name)) {
             return Ok(known);
         }
-        if self.entries.len() == MOST_LABELS || self.bytes + name.len() > MOST_TOTAL_BYTES {
+        if self.entries.len() >= MOST_LABELS / shares || self.bytes + name.len() > MOST_TOTAL_BYTES / shares {
             return Err(error!(
                 ResourceExhausted,
                 "name: the process has {} distinct labels of {} bytes, which are kept; use names that come again",

@@ -60,6 +60,15 @@ TEST(operations_in_scans_and_of_gradients_are_found) {
   lxla_tensor x = one(env, 10), y;
   OK(lxla_scan(c, &x, 1, NULL, 0, 6, 0, &y, NULL, 0));
   finds(y, "\"label\":\"square\",\"operands\":[{\"first\":[\"1.0000000331813535e32\"]");
+  // A body that is applied to elements is part of its operation.
+  lxla_tensor a = placeholder(env, LXLA_DTYPE_F32, NULL, 0), b = placeholder(env, LXLA_DTYPE_F32, NULL, 0);
+  lxla_tensor product = binary(MUL, a, b), many = from_f32(env, DIMS(2), (float[]){1e30f, 1e30f}), all;
+  lxla_tensor first = from_f32(env, NULL, 0, (float[]){1});
+  lxla_computation multiply = traced(TENSORS(a, b), TENSORS(product));
+  OK(lxla_reduce_with(multiply, &many, &first, 1, (int64_t[]){0}, 1, &all));
+  finds(all, "\"operation\":\"reduce_with\"");
+  RELEASE(a, b, product, many, all, first);
+  OK(lxla_computation_release(multiply));
   // sqrt of 0 is finite, its derivative is not.
   lxla_tensor zero = one(env, 0), gradient;
   OK(lxla_label_push("norm"));

@@ -43,6 +43,23 @@ static lxla_tensor unary(int32_t op, lxla_tensor x) {
   return out;
 }
 
+// Far from 0, the small part of the inverse tangents is x / |z|^2, computed without overflow.
+static void far_from_zero(void) {
+  const double huge = 1e30, wide = 1e160;
+  lxla_tensor z = ARRAY(C64, float, DIMS(2), huge, huge, 1e25f, 3), w = ARRAY(C128, double, DIMS(1), wide, wide);
+  float got[4];
+  double one[2];
+  lxla_tensor first = unary(LXLA_UNARY_ATANH, z), second = unary(LXLA_UNARY_ATAN, z),
+              third = unary(LXLA_UNARY_ATANH, w);
+  OK(lxla_tensor_read(first, got, sizeof got));
+  CHECK(fabsf(got[0] / 5e-31f - 1) < 1e-5f && fabsf(got[2] / 1e-25f - 1) < 1e-5f);
+  OK(lxla_tensor_read(second, got, sizeof got));
+  CHECK(fabsf(got[1] / 5e-31f - 1) < 1e-5f);
+  OK(lxla_tensor_read(third, one, sizeof one));
+  CHECK(fabs(one[0] / 5e-161 - 1) < 1e-12);
+  RELEASE(z, w, first, second, third);
+}
+
 // Complex functions below the branch cut, and with infinite parts, as C (annex G) defines them.
 static void complex_edges(void) {
   const float inf = INFINITY;
@@ -208,6 +225,7 @@ static void preds_of_complex_numbers(void) {
 
 TEST(complex_and_its_parts) { on_both(complex_numbers); }
 TEST(complex_functions_at_their_edges) { on_both(complex_edges); }
+TEST(complex_functions_far_from_zero) { on_both(far_from_zero); }
 TEST(complex_functions_have_the_standards_values_at_the_edges) { on_both(edges_of_complex_functions); }
 TEST(inverse_functions_take_the_side_of_the_cut_that_a_zero_has) { on_both(branch_cuts); }
 TEST(nothing_is_lost_near_poles_and_overflow) { on_both(poles_and_overflow); }

@@ -75,17 +75,17 @@ inline Tensor conj(const Tensor &x) { return unary(LXLA_UNARY_CONJ, x); }
 inline Tensor sinh(const Tensor &x) { return unary(LXLA_UNARY_SINH, x); }
 /// Hyperbolic cosine.
 inline Tensor cosh(const Tensor &x) { return unary(LXLA_UNARY_COSH, x); }
-/// Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].
+/// Inverse sine; for reals from -pi/2 to pi/2, NaN outside [-1, 1].
 inline Tensor asin(const Tensor &x) { return unary(LXLA_UNARY_ASIN, x); }
-/// Inverse cosine, from 0 to pi; NaN outside [-1, 1].
+/// Inverse cosine; for reals from 0 to pi, NaN outside [-1, 1].
 inline Tensor acos(const Tensor &x) { return unary(LXLA_UNARY_ACOS, x); }
-/// Inverse tangent, from -pi/2 to pi/2.
+/// Inverse tangent; for reals from -pi/2 to pi/2.
 inline Tensor atan(const Tensor &x) { return unary(LXLA_UNARY_ATAN, x); }
 /// Inverse hyperbolic sine.
 inline Tensor asinh(const Tensor &x) { return unary(LXLA_UNARY_ASINH, x); }
-/// Inverse hyperbolic cosine; NaN below 1.
+/// Inverse hyperbolic cosine; for reals below 1 NaN.
 inline Tensor acosh(const Tensor &x) { return unary(LXLA_UNARY_ACOSH, x); }
-/// Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1].
+/// Inverse hyperbolic tangent; infinite at -1 and 1, for reals beyond them NaN.
 inline Tensor atanh(const Tensor &x) { return unary(LXLA_UNARY_ATANH, x); }
 /// Logarithm of |gamma(x)|; infinite at 0 and negative integers.
 inline Tensor lgamma(const Tensor &x) { return unary(LXLA_UNARY_LGAMMA, x); }

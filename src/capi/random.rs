@@ -154,7 +154,8 @@ pub extern "C" fn lxla_random_exponential(
 }
 
 /// Records random floats of the standard Gumbel distribution: -log(-log(u)), with u in (0, 1). Otherwise as
-/// `lxla_random_exponential`; with THREE_FRY, those of `jax.random.gumbel` in its mode "low".
+/// `lxla_random_exponential`; with THREE_FRY, f32 and f64 are those of `jax.random.gumbel` in its mode
+/// "low".
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_random_gumbel(
     algorithm: i32,
@@ -172,7 +173,7 @@ pub extern "C" fn lxla_random_gumbel(
 }
 
 /// Records random floats of the standard Laplace distribution: sign(u) log(1 - |u|), with u in (-1, 1). Otherwise as
-/// `lxla_random_exponential`; with THREE_FRY, those of `jax.random.laplace`.
+/// `lxla_random_exponential`; with THREE_FRY, f32 and f64 are those of `jax.random.laplace`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_random_laplace(
     algorithm: i32,
@@ -191,8 +192,9 @@ pub extern "C" fn lxla_random_laplace(
 
 /// Records random floats of the standard normal distribution between `lower` and `upper`, both excluded (before 8-bit
 /// and 16-bit floats are rounded): sqrt(2) erf_inv(u), with u uniform between the error functions of the bounds divided
-/// by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, close to `jax.random.truncated_normal`. Far from
-/// 0 there are few distinct values, because the error functions are close to 1.
+/// by sqrt(2). Otherwise as `lxla_random_exponential`; with THREE_FRY, f32 and f64 are close to
+/// `jax.random.truncated_normal`. Far from 0 there are few distinct values, because the error functions are close to 1.
+/// INVALID_ARGUMENT if no number is between the bounds.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_random_truncated_normal(
     algorithm: i32,

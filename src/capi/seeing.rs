@@ -16,8 +16,8 @@ use crate::{env, label, sync};
 /// programs were recorded under several labels, those of one of them are shown.
 ///
 /// `name` has 1 to 1024 bytes of UTF-8, else INVALID_ARGUMENT. RESOURCE_EXHAUSTED, and nothing is pushed, if the thread
-/// has 256 names, or the process has used 1048576 distinct labels: each is kept, so that a name should not be a
-/// number that never comes again.
+/// has 256 names, or the process has used 1048576 distinct labels or 64 MiB of names: each is kept, so that a name
+/// should not be a number that never comes again.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_label_push(name: Text) -> lxla_status {
     guard("lxla_label_push", || label::push(name.get("name")?))

@@ -1,7 +1,7 @@
 //! Search for the first operation that makes a NaN or an infinity out of finite operands.
 
 use crate::error::Result;
-use crate::ir::Instruction;
+use crate::ir::{Instruction, Op};
 use crate::label::Label;
 use crate::native::{Array, convert, text_of};
 use crate::ops::operation_name;
@@ -36,8 +36,8 @@ impl Watch {
         self.0.into_inner()
     }
 
-    /// Looks at the results of an operation. Constants, and operations that apply computations, in which each
-    /// operation is looked at, are passed over.
+    /// Looks at the results of an operation. Constants are passed over, and calls, loops, branches and scans, in whose
+    /// bodies each operation is looked at.
     pub(super) fn look(
         &self,
         value: &Instruction,
@@ -45,7 +45,7 @@ impl Watch {
         operands: &[&Array],
         results: &[Array],
     ) -> Result<()> {
-        if self.0.lock().is_some() || operands.is_empty() || !value.bodies.is_empty() {
+        if self.0.lock().is_some() || operands.is_empty() || is_looked_into(value.op) {
             return Ok(());
         }
         for result in results {
@@ -73,6 +73,11 @@ impl Watch {
         }
         Ok(())
     }
+}
+
+/// Whether each operation of the bodies that an operation applies is looked at.
+fn is_looked_into(op: Op) -> bool {
+    matches!(op, Op::Call | Op::While | Op::If | Op::Scan | Op::Custom | Op::Case | Op::ShardMap)
 }
 
 impl NonFinite {

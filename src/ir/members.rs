@@ -135,17 +135,17 @@ numbered! {
         Sinh = 31 => "sinh",
         /// Hyperbolic cosine.
         Cosh = 32 => "cosh",
-        /// Inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].
+        /// Inverse sine; for reals from -pi/2 to pi/2, NaN outside [-1, 1].
         Asin = 33 => "asin",
-        /// Inverse cosine, from 0 to pi; NaN outside [-1, 1].
+        /// Inverse cosine; for reals from 0 to pi, NaN outside [-1, 1].
         Acos = 34 => "acos",
-        /// Inverse tangent, from -pi/2 to pi/2.
+        /// Inverse tangent; for reals from -pi/2 to pi/2.
         Atan = 35 => "atan",
         /// Inverse hyperbolic sine.
         Asinh = 36 => "asinh",
-        /// Inverse hyperbolic cosine; NaN below 1.
+        /// Inverse hyperbolic cosine; for reals below 1 NaN.
         Acosh = 37 => "acosh",
-        /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN outside [-1, 1].
+        /// Inverse hyperbolic tangent; infinite at -1 and 1, for reals beyond them NaN.
         Atanh = 38 => "atanh",
         /// Logarithm of |gamma(x)|; infinite at 0 and negative integers.
         Lgamma = 39 => "lgamma",

@@ -16,6 +16,7 @@ use crate::metrics::Counter;
 use crate::stack::{SHALLOW, with_stack};
 use crate::types::Encoding;
 use crate::variables;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -148,7 +149,8 @@ fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant,
     if variables::text("LXLA_LOG_COMPILES").is_some_and(|value| value == "1")
         && !log(Level::Information, || line.clone())
     {
-        eprintln!("lazyxla: {line}");
+        // A reader of stderr that is gone does not matter to the sync.
+        let _ = writeln!(std::io::stderr(), "lazyxla: {line}");
     }
 }
 

@@ -67,6 +67,7 @@ pub fn batch_body(
         };
         known.push(made);
     }
+    trace.set_label(outer);
     Ok(results.iter().map(|&result| known[result]).collect())
 }
 

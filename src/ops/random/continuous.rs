@@ -82,7 +82,11 @@ pub fn random_truncated_normal(
         _ => (f64::from((lower as f32).next_up()), f64::from((upper as f32).next_down())),
     };
     if least.is_nan() || most.is_nan() || least > most {
-        return Err(error!(InvalidArgument, "lower, upper: {lower:?} and {upper:?} given; want lower < upper"));
+        return Err(error!(
+            InvalidArgument,
+            "lower, upper: {lower:?} and {upper:?} given; want a {} between them",
+            widened(ty.dtype)
+        ));
     }
     let scalar = TensorType::new(widened(ty.dtype), &[]);
     let mut bound = |value| {
@@ -112,7 +116,11 @@ pub fn random_categorical(
     if !ty.dtype.is_float() {
         return Err(refuse("random_categorical", "logits", &ty, "floats"));
     }
-    let axis = normalize_axis("axis", axis, ty.dims.len())? + dims.len();
+    let axis = normalize_axis("axis", axis, ty.dims.len())?;
+    if ty.dims[axis] == 0 {
+        return Err(error!(InvalidArgument, "logits: they are {ty}, and have no element on axis {axis}"));
+    }
+    let axis = axis + dims.len();
     let wide = TensorType::new(widened(ty.dtype), &[dims, &ty.dims].concat());
     let noise = random_gumbel(trace, algorithm, key, &wide)?;
     let logits = convert(trace, logits, wide.dtype);

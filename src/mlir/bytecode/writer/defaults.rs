@@ -1,7 +1,7 @@
 //! Values of attributes that operations leave out. VHLO has no attributes that may be absent.
 
 use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, Operation, Record, TensorShape, Type};
-use crate::types::DType;
+use crate::types::{DType, MAX_RANK};
 use std::sync::Arc;
 
 /// Returns the value that the absence of an attribute stands for; None if the operation must have it.
@@ -66,8 +66,13 @@ fn integer(value: i64) -> Attribute {
     Attribute::Integer(value, Element::DType(DType::S64))
 }
 
-/// Number of axes of the window of a convolution or of another operation on windows.
+/// Number of axes of the window of a convolution or of another operation on windows. None if there are more than the
+/// library supports: the type of a splat may state any number.
 fn window_rank(operation: &Operation) -> Option<usize> {
+    stated_window_rank(operation).filter(|&rank| rank <= MAX_RANK)
+}
+
+fn stated_window_rank(operation: &Operation) -> Option<usize> {
     let of = |key: &str| operation.attributes.get(key);
     match of("input_spatial_dimensions").or_else(|| of("window_dimensions"))? {
         Attribute::Integers(list) => Some(list.len()),

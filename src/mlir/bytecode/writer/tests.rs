@@ -239,3 +239,16 @@ fn large_constants_are_stored_once() {
     let Some(Attribute::Dense(dense)) = constant.attributes.get("value") else { panic!() };
     assert_eq!(dense.data.bytes(), elements);
 }
+
+#[test]
+fn a_splat_of_many_axes_is_refused_without_memory_for_them() {
+    for axes in ["9223372036854775807", "1000000000000"] {
+        let text = format!(
+            "module {{ func.func @main(%x: tensor<4xf32>, %z: tensor<f32>) -> tensor<4xf32> {{ %0 = \
+             \"stablehlo.reduce_window\"(%x, %z) <{{window_dimensions = dense<1> : tensor<{axes}xi64>}}> ({{ \
+             ^bb0(%a: tensor<f32>, %b: tensor<f32>): stablehlo.return %a : tensor<f32> }}) : \
+             (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> return %0 : tensor<4xf32> }} }}"
+        );
+        assert!(write(&text::read(&text).unwrap(), None).is_err());
+    }
+}

@@ -3,8 +3,8 @@
 //! The inverse functions are those of T. Hull, T. Fairgrieve and P. Tang (Implementing the complex arcsine and arccosine
 //! functions using exception handling, ACM Transactions on Mathematical Software 23, 1997) and W. Kahan (Branch cuts for
 //! complex elementary functions, 1987), which XLA's CHLO uses too. Branch cuts, signs of zeros and values at infinities
-//! and NaN are those of C (annex G) and NumPy. Formulas for `|z|` hold in one quadrant; the signs of the operand's parts
-//! are copied at the end.
+//! and NaN are those of C (annex G) and NumPy. The formulas are for `|x| + i |y|`; the signs of the operand's parts are
+//! copied at the end.
 
 use crate::ir::UnaryFunction;
 use crate::ops::elementwise::formula::Expr;
@@ -122,9 +122,11 @@ fn atanh(z: Expr) -> Expr {
     let beside_one = (LN_2 - near_y.log()) * 0.5 + (square * 0.25).log_plus_one() * 0.25;
     let near = (near_x.eq(1.0) & near_y.lt(0.5)).select(beside_one, near);
 
-    let (large, small) = (x.max(y), x.min(y));
-    let ratio = small / large;
-    let distant = x / large / ((ratio * ratio + 1.0) * large);
+    // Scaled, so that squares do not overflow. Quotients of quotients do in XLA, which multiplies their divisors; it
+    // multiplies constant factors of a product, too, which would underflow, but not selected ones.
+    let scale = beyond.select(if x.is_double() { 2f64.powi(-514) } else { 2f64.powi(-66) }, x);
+    let (u, v) = (x * scale, y * scale);
+    let distant = u / (u * u + v * v) * scale;
     let distant = (x.is_infinite() | y.is_infinite()).select(0.0, distant);
     let angle = (near_y * 2.0).atan2(difference * sum - square) * 0.5;
     let quarter = y.ne(y).select(y, FRAC_PI_2);
