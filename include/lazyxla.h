@@ -946,11 +946,11 @@ lxla_status lxla_tensor_full_with_scalar(lxla_env env,
                                          lxla_tensor *out_tensor);
 
 /**
- * Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number: programs
- * take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and `lxla_binary_scalar` is
- * a constant of the program, which XLA optimizes, until the same program comes with another value; that compiles once
- * more.) Costs no transfer of its own: the varying scalars of a program are passed together. In a traced computation,
- * the value is a constant; make it a parameter of the computation instead.
+ * Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number:
+ * programs take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and
+ * `lxla_binary_scalar` is a constant of the program, which XLA optimizes, until the same program comes with another
+ * value; that compiles once more.) Costs no transfer of its own: the varying scalars of a program are passed together.
+ * In a traced computation, the value is a constant; make it a parameter of the computation instead.
  */
 lxla_status lxla_tensor_varying_scalar(lxla_env env,
                                        lxla_device device,
@@ -1871,8 +1871,8 @@ lxla_status lxla_sort_along(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
- * Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis returns
- * the sorted values and their indices in one call.
+ * Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis
+ * returns the sorted values and their indices in one call.
  */
 lxla_status lxla_argsort(lxla_tensor x,
                          int64_t axis,
@@ -2276,9 +2276,9 @@ lxla_status lxla_qr(lxla_tensor a,
                     lxla_tensor *out_r);
 
 /**
- * Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu` has
- * the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`, s32
- * `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
+ * Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu`
+ * has the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`,
+ * s32 `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
  * `out_permutation`, s32 `[..., m]`: row i of l u is row permutation\[i\] of a.
  *
  * A column without a pivot other than 0 is left as it is, so that singular matrices have finite factors. Takes floats
@@ -2295,10 +2295,10 @@ lxla_status lxla_lu(lxla_tensor a,
  * `[..., k, n]`; with 1 they are square. Vectors are determined up to a phase, and up to a rotation where singular
  * values are equal.
  *
- * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
- * infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest singular
- * value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong where
- * these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
+ * an infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest
+ * singular value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong
+ * where these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
  */
 lxla_status lxla_svd(lxla_tensor a,
                      int32_t full,
@@ -2316,12 +2316,12 @@ lxla_status lxla_singular_values(lxla_tensor a,
 /**
  * Records the eigenvalues, real and ascending, `[..., n]`, and the eigenvectors, as columns of `out_vectors`, of the
  * Hermitian matrices in the last two axes of `a`: a v = v diag(w). With `lower` 1 the lower triangle is read, with 0
- * the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a rotation
- * where eigenvalues are equal.
+ * the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a
+ * rotation where eigenvalues are equal.
  *
- * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
- * infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest absolute
- * eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
+ * an infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest
+ * absolute eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
  */
 lxla_status lxla_eigh(lxla_tensor a,
                       int32_t lower,
@@ -2341,12 +2341,12 @@ lxla_status lxla_eig(lxla_tensor a,
                      lxla_tensor *out_vectors);
 
 /**
- * Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a vector,
- * or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that its
- * upper factor has a 0 on the diagonal, its whole solution is NaN.
+ * Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a
+ * vector, or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that
+ * its upper factor has a 0 on the diagonal, its whole solution is NaN.
  *
- * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
- * differs from a by about n units in the last place, so that its error grows with the condition number of a.
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix
+ * that differs from a by about n units in the last place, so that its error grows with the condition number of a.
  */
 lxla_status lxla_solve(lxla_tensor a,
                        lxla_tensor b,
@@ -2361,8 +2361,8 @@ lxla_status lxla_inverse(lxla_tensor a,
 
 /**
  * Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
- * the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix is
- * singular.
+ * the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix
+ * is singular.
  */
 lxla_status lxla_determinant(lxla_tensor a,
                              lxla_tensor *out_tensor);
@@ -2378,8 +2378,8 @@ lxla_status lxla_slogdet(lxla_tensor a,
 
 /**
  * Records the x of the smallest norm that minimises the norm of a x - b, for the matrices in the last two axes of `a`,
- * `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices of
- * m rows in its last two axes; batch axes broadcast, dtypes promote.
+ * `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices
+ * of m rows in its last two axes; batch axes broadcast, dtypes promote.
  */
 lxla_status lxla_lstsq(lxla_tensor a,
                        lxla_tensor b,
@@ -2391,8 +2391,8 @@ lxla_status lxla_lstsq(lxla_tensor a,
  * by singular values. Those up to `rtol` times the largest one count as 0; a negative `rtol` is the larger of m and n
  * times the distance of 1 from the next number of the dtype. NaN is INVALID_ARGUMENT.
  *
- * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with NaN
- * or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with
+ * NaN or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
  */
 lxla_status lxla_pinv(lxla_tensor a,
                       double rtol,
@@ -2415,10 +2415,10 @@ lxla_status lxla_matrix_power(lxla_tensor a,
                               lxla_tensor *out_tensor);
 
 /**
- * Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in f32,
- * 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit and
- * 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit (2.5e5
- * in f32, 3.5e5 in f64) and more is NaN.
+ * Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in
+ * f32, 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit
+ * and 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit
+ * (2.5e5 in f32, 3.5e5 in f64) and more is NaN.
  */
 lxla_status lxla_matrix_exponential(lxla_tensor a,
                                     lxla_tensor *out_tensor);
@@ -2706,8 +2706,9 @@ lxla_status lxla_random_bernoulli(int32_t algorithm,
 
 /**
  * Records random floats of the exponential distribution of rate 1: -log(1 - u), with u in [0, 1) as from
- * `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every device;
- * the results may differ in the last places. With THREE_FRY, f32 and f64 are those of `jax.random.exponential`.
+ * `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every
+ * device; the results may differ in the last places. With THREE_FRY, f32 and f64 are those of
+ * `jax.random.exponential`.
  */
 lxla_status lxla_random_exponential(int32_t algorithm,
                                     lxla_tensor key,
@@ -3283,9 +3284,9 @@ lxla_status lxla_computation_vmap(lxla_computation f,
 
 /**
  * Returns `f` with its captured values as further parameters, after its own, in the order of
- * `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values than
- * those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of the
- * caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
+ * `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values
+ * than those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of
+ * the caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
  * them, and make a rule of computations that take the captured values as parameters.
  *
  * The rules of `f` and of the computations that it calls stay in the result, for the parameters that `f` had.
@@ -3296,12 +3297,12 @@ lxla_status lxla_computation_lift(lxla_computation f,
 
 /**
  * Returns `f` with a checkpoint policy of its own. The result computes what `f` does. Wherever it is differentiated
- * (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of `f`
- * that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
+ * (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of
+ * `f` that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
  * optimization barrier. `saved_names` lists `n_saved_names` names for SAVE_NAMED; it is empty for other policies. The
- * policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except within
- * computations that have a policy of their own. Parameters and results of the result are treated as those of a call.
- * Batches and tangents of it have the same policy, and rules of `f` stay.
+ * policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except
+ * within computations that have a policy of their own. Parameters and results of the result are treated as those of a
+ * call. Batches and tangents of it have the same policy, and rules of `f` stay.
  */
 lxla_status lxla_computation_checkpoint(lxla_computation f,
                                         int32_t policy,
@@ -3442,11 +3443,11 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  *
  * The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
  * batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
- * whose elements are not all equal are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
- * parameters, and calls copy them to the device of the arguments once. Private functions become calls, composites
- * the library's own operation or their decomposition. Of a program for several platforms, the branches for `cpu` are
- * imported. Parameters of a file of jax.export are those of the exported function in the order of its leaves, unused
- * ones included.
+ * whose elements are not all equal are captured values: `lxla_computation_captured` returns them,
+ * `lxla_computation_lift` makes them parameters, and calls copy them to the device of the arguments once. Private
+ * functions become calls, composites the library's own operation or their decomposition. Of a program for several
+ * platforms, the branches for `cpu` are imported. Parameters of a file of jax.export are those of the exported
+ * function in the order of its leaves, unused ones included.
  *
  * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
  * the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
@@ -3457,11 +3458,12 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
  * have the product 1 are computed by the one device.
  *
- * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program; if a size is free and no shapes are given
- * (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
- * UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
- * tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0; for manual computations on
- * several devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
+ * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
+ * if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
+ * program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
+ * supported: quantized types, tokens, tuples, sizes that depend on data, unknown custom calls, versions newer than
+ * 1.20.0; for manual computations on several devices without a mesh, and collectives whose groups of devices are not
+ * those of axes of the mesh.
  */
 lxla_status lxla_computation_import(lxla_env env,
                                     const void *module,
@@ -3584,8 +3586,8 @@ lxla_status lxla_export_options_init(lxla_export_options *options);
  * `lxla_module_describe` shows. `options` may be NULL.
  *
  * INVALID_ARGUMENT, with the operation, if the version lacks one; if names have the wrong number or one is given
- * twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the reason,
- * for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
+ * twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the
+ * reason, for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
  */
 lxla_status lxla_computation_export(lxla_computation computation,
                                     const lxla_export_options *options,

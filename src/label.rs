@@ -2,8 +2,8 @@
 //! label of an operation is a path, `model/layer0`. They are for people who read messages, texts and logs, and change
 //! neither values nor keys.
 //!
-//! Each distinct path is kept for the life of the process, so that a label is a pointer: recorded operations and programs
-//! hold it by value, and two labels are equal if their pointers are.
+//! Each distinct path is kept for the life of the process, so that a label is a pointer: recorded operations and
+//! programs hold it by value, and two labels are equal if their pointers are.
 
 use crate::error;
 use crate::error::{Result, quoted};

@@ -46,11 +46,11 @@ pub extern "C" fn lxla_tensor_full_with_scalar(
     })
 }
 
-/// Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number: programs
-/// take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and `lxla_binary_scalar` is
-/// a constant of the program, which XLA optimizes, until the same program comes with another value; that compiles once
-/// more.) Costs no transfer of its own: the varying scalars of a program are passed together. In a traced computation,
-/// the value is a constant; make it a parameter of the computation instead.
+/// Records a tensor of rank 0 whose value changes from step to step, such as a learning rate or a step's number:
+/// programs take it as a parameter from their first compilation on. (The scalar of `lxla_tensor_full` and
+/// `lxla_binary_scalar` is a constant of the program, which XLA optimizes, until the same program comes with another
+/// value; that compiles once more.) Costs no transfer of its own: the varying scalars of a program are passed together.
+/// In a traced computation, the value is a constant; make it a parameter of the computation instead.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_varying_scalar(
     env: lxla_env,

@@ -85,8 +85,8 @@ fn names(argument: &str, list: List<Text>, n: usize) -> Result<Option<Vec<String
 /// `lxla_module_describe` shows. `options` may be NULL.
 ///
 /// INVALID_ARGUMENT, with the operation, if the version lacks one; if names have the wrong number or one is given
-/// twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the reason,
-/// for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
+/// twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the
+/// reason, for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_export(
     computation: lxla_computation,

@@ -26,9 +26,9 @@ pub extern "C" fn lxla_qr(a: lxla_tensor, full: i32, out_q: Out<lxla_tensor>, ou
     })
 }
 
-/// Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu` has
-/// the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`, s32
-/// `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
+/// Records the LU factors with partial pivoting of the matrices in the last two axes of `a`, `[..., m, n]`. `out_lu`
+/// has the unit lower triangular factor below its diagonal, and the upper triangular one on and above it. `out_pivots`,
+/// s32 `[..., min(m, n)]`: row i was exchanged with row pivots\[i\], in order, from 0 (LAPACK counts from 1).
 /// `out_permutation`, s32 `[..., m]`: row i of l u is row permutation\[i\] of a.
 ///
 /// A column without a pivot other than 0 is left as it is, so that singular matrices have finite factors. Takes floats
@@ -49,10 +49,10 @@ pub extern "C" fn lxla_lu(
 /// `[..., k, n]`; with 1 they are square. Vectors are determined up to a phase, and up to a rotation where singular
 /// values are equal.
 ///
-/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
-/// infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest singular
-/// value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong where
-/// these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
+/// an infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest
+/// singular value. Derivatives of vectors depend on the differences of the singular values, and are infinite or wrong
+/// where these meet, as JAX's; with full 1 and m other than n there are none (UNIMPLEMENTED).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_svd(
     a: lxla_tensor,
@@ -78,12 +78,12 @@ pub extern "C" fn lxla_singular_values(a: lxla_tensor, out_tensor: Out<lxla_tens
 
 /// Records the eigenvalues, real and ascending, `[..., n]`, and the eigenvectors, as columns of `out_vectors`, of the
 /// Hermitian matrices in the last two axes of `a`: a v = v diag(w). With `lower` 1 the lower triangle is read, with 0
-/// the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a rotation
-/// where eigenvalues are equal.
+/// the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a
+/// rotation where eigenvalues are equal.
 ///
-/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or an
-/// infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest absolute
-/// eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
+/// an infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest
+/// absolute eigenvalue. The derivative of the vectors is infinite or NaN where eigenvalues meet.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_eigh(
     a: lxla_tensor,
@@ -110,12 +110,12 @@ pub extern "C" fn lxla_eig(a: lxla_tensor, out_values: Out<lxla_tensor>, out_vec
     })
 }
 
-/// Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a vector,
-/// or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that its
-/// upper factor has a 0 on the diagonal, its whole solution is NaN.
+/// Records the solution x of a x = b for the square matrices in the last two axes of `a`, by LU factors. `b` is a
+/// vector, or has matrices in its last two axes; batch axes broadcast, dtypes promote. If a matrix is singular, so that
+/// its upper factor has a 0 on the diagonal, its whole solution is NaN.
 ///
-/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
-/// differs from a by about n units in the last place, so that its error grows with the condition number of a.
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix
+/// that differs from a by about n units in the last place, so that its error grows with the condition number of a.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_solve(a: lxla_tensor, b: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_solve", out_tensor.named("out_tensor"), || {
@@ -133,8 +133,8 @@ pub extern "C" fn lxla_inverse(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> 
 }
 
 /// Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
-/// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix is
-/// singular.
+/// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix
+/// is singular.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_determinant(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_determinant", out_tensor.named("out_tensor"), || {
@@ -153,8 +153,8 @@ pub extern "C" fn lxla_slogdet(a: lxla_tensor, out_sign: Out<lxla_tensor>, out_l
 }
 
 /// Records the x of the smallest norm that minimises the norm of a x - b, for the matrices in the last two axes of `a`,
-/// `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices of
-/// m rows in its last two axes; batch axes broadcast, dtypes promote.
+/// `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices
+/// of m rows in its last two axes; batch axes broadcast, dtypes promote.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_lstsq(a: lxla_tensor, b: lxla_tensor, rtol: f64, out_x: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_lstsq", out_x.named("out_x"), || {
@@ -166,8 +166,8 @@ pub extern "C" fn lxla_lstsq(a: lxla_tensor, b: lxla_tensor, rtol: f64, out_x: O
 /// by singular values. Those up to `rtol` times the largest one count as 0; a negative `rtol` is the larger of m and n
 /// times the distance of 1 from the next number of the dtype. NaN is INVALID_ARGUMENT.
 ///
-/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with NaN
-/// or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with
+/// NaN or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_pinv(a: lxla_tensor, rtol: f64, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_pinv", out_tensor.named("out_tensor"), || {
@@ -193,10 +193,10 @@ pub extern "C" fn lxla_matrix_power(a: lxla_tensor, n: i64, out_tensor: Out<lxla
     })
 }
 
-/// Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in f32,
-/// 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit and
-/// 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit (2.5e5
-/// in f32, 3.5e5 in f64) and more is NaN.
+/// Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in
+/// f32, 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit
+/// and 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit
+/// (2.5e5 in f32, 3.5e5 in f64) and more is NaN.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_matrix_exponential(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_matrix_exponential", out_tensor.named("out_tensor"), || {

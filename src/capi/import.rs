@@ -68,11 +68,11 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 ///
 /// The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
 /// batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
-/// whose elements are not all equal are captured values: `lxla_computation_captured` returns them, `lxla_computation_lift` makes them
-/// parameters, and calls copy them to the device of the arguments once. Private functions become calls, composites
-/// the library's own operation or their decomposition. Of a program for several platforms, the branches for `cpu` are
-/// imported. Parameters of a file of jax.export are those of the exported function in the order of its leaves, unused
-/// ones included.
+/// whose elements are not all equal are captured values: `lxla_computation_captured` returns them,
+/// `lxla_computation_lift` makes them parameters, and calls copy them to the device of the arguments once. Private
+/// functions become calls, composites the library's own operation or their decomposition. Of a program for several
+/// platforms, the branches for `cpu` are imported. Parameters of a file of jax.export are those of the exported
+/// function in the order of its leaves, unused ones included.
 ///
 /// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
 /// the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
@@ -83,11 +83,12 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
 /// have the product 1 are computed by the one device.
 ///
-/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program; if a size is free and no shapes are given
-/// (the message lists the parameters); if an assertion on shapes in the program does not hold (its message).
-/// UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized types, tokens,
-/// tuples, sizes that depend on data, unknown custom calls, versions newer than 1.20.0; for manual computations on
-/// several devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
+/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
+/// if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
+/// program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
+/// supported: quantized types, tokens, tuples, sizes that depend on data, unknown custom calls, versions newer than
+/// 1.20.0; for manual computations on several devices without a mesh, and collectives whose groups of devices are not
+/// those of axes of the mesh.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import(
     env: lxla_env,

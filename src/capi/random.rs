@@ -135,8 +135,9 @@ pub extern "C" fn lxla_random_bernoulli(
 }
 
 /// Records random floats of the exponential distribution of rate 1: -log(1 - u), with u in [0, 1) as from
-/// `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every device;
-/// the results may differ in the last places. With THREE_FRY, f32 and f64 are those of `jax.random.exponential`.
+/// `lxla_random_uniform` of f64 or f32, from which smaller dtypes are rounded. The random bits are equal on every
+/// device; the results may differ in the last places. With THREE_FRY, f32 and f64 are those of
+/// `jax.random.exponential`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_random_exponential(
     algorithm: i32,

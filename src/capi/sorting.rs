@@ -53,8 +53,8 @@ pub extern "C" fn lxla_sort_along(
     })
 }
 
-/// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis returns
-/// the sorted values and their indices in one call.
+/// Records the indices, of `index_dtype`, that sort x as `lxla_sort_along`. `lxla_topk` with `k` the size of the axis
+/// returns the sorted values and their indices in one call.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_argsort(
     x: lxla_tensor,

@@ -128,9 +128,9 @@ pub extern "C" fn lxla_computation_vmap(
 }
 
 /// Returns `f` with its captured values as further parameters, after its own, in the order of
-/// `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values than
-/// those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of the
-/// caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
+/// `lxla_computation_captured` (closure conversion). The result captures nothing. It can be applied to other values
+/// than those that `f` captured, on every device of the environment, and differentiated and batched by them. A rule of
+/// the caller's gives derivatives by parameters alone: to differentiate by what its computations captured, lift each of
 /// them, and make a rule of computations that take the captured values as parameters.
 ///
 /// The rules of `f` and of the computations that it calls stay in the result, for the parameters that `f` had.
@@ -143,12 +143,12 @@ pub extern "C" fn lxla_computation_lift(f: lxla_computation, out_computation: Ou
 }
 
 /// Returns `f` with a checkpoint policy of its own. The result computes what `f` does. Wherever it is differentiated
-/// (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of `f`
-/// that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
+/// (within another computation, in a scan, by `lxla_gradients`), the forward pass saves those values of the inside of
+/// `f` that the policy, one of LXLA_CHECKPOINT_*, says, and the backward pass computes the others again, behind an
 /// optimization barrier. `saved_names` lists `n_saved_names` names for SAVE_NAMED; it is empty for other policies. The
-/// policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except within
-/// computations that have a policy of their own. Parameters and results of the result are treated as those of a call.
-/// Batches and tangents of it have the same policy, and rules of `f` stay.
+/// policy holds inside of `f` whatever policy the enclosing derivative has (`lxla_vjp_options.checkpoint`), except
+/// within computations that have a policy of their own. Parameters and results of the result are treated as those of a
+/// call. Batches and tangents of it have the same policy, and rules of `f` stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_checkpoint(
     f: lxla_computation,

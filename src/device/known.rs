@@ -1,5 +1,6 @@
 //! Cache of the operations that calls recorded on an eager device. Recording an operation on small arrays takes longer
-//! than evaluating it, so a call that repeats an earlier one on arrays of the same types is evaluated without recording.
+//! than evaluating it, so a call that repeats an earlier one on arrays of the same types is evaluated without
+//! recording.
 
 use crate::ir::{Op, ShapeId, Words};
 use crate::types::DType;

@@ -52,8 +52,8 @@ impl Written {
     }
 
     /// Gives the operations whose lines were written from `start` on a location with this name. A line that opens a
-    /// region, or names the arguments of a block, does not end an operation; nor does one whose operation goes on in the
-    /// next line with `cond {`, a region in parentheses or its types.
+    /// region, or names the arguments of a block, does not end an operation; nor does one whose operation goes on in
+    /// the next line with `cond {`, a region in parentheses or its types.
     pub fn locate(&mut self, start: usize, name: &str) {
         let Some(written) = self.text.get(start..) else { return };
         let location = format!(" loc({})\n", string(name));

@@ -1,9 +1,9 @@
 //! Import of programs: a function of a module of StableHLO becomes the body of a computation, which consists of the
 //! library's own operations.
 //!
-//! `file` recognizes and reads the bytes, `program` imports a function, `importer` walks functions and regions, `operations` has the table of
-//! operations with a function for each in the files beside it, `regions` makes bodies of regions, `sizes` evaluates
-//! shape computations, `describe` says what a program holds before it is imported.
+//! `file` recognizes and reads the bytes, `program` imports a function, `importer` walks functions and regions,
+//! `operations` has the table of operations with a function for each in the files beside it, `regions` makes bodies of
+//! regions, `sizes` evaluates shape computations, `describe` says what a program holds before it is imported.
 
 mod attributes;
 mod describe;

@@ -122,8 +122,8 @@ impl<'a> Function<'a> {
         self.values.iter().all(|value| is(value.op) && value.ty.dims.is_empty())
     }
 
-    /// Returns the type of the only output, if all operations are elementwise, on arrays of its shape and on single elements
-    /// that broadcast to it: then the program can be evaluated block by block. None for empty arrays, too.
+    /// Returns the type of the only output, if all operations are elementwise, on arrays of its shape and on single
+    /// elements that broadcast to it: then the program can be evaluated block by block. None for empty arrays, too.
     pub(super) fn one_shape(&self) -> Option<&TensorType> {
         let [output] = self.outputs[..] else { return None };
         let ty = &self.values[output].ty;

@@ -1,5 +1,5 @@
-//! Files that are written at once, and atomic creation and replacement of a folder of files: the folder is filled under a temporary name beside its place,
-//! then renamed, or exchanged with the folder that is there.
+//! Files that are written at once, and atomic creation and replacement of a folder of files: the folder is filled under
+//! a temporary name beside its place, then renamed, or exchanged with the folder that is there.
 
 use super::atomic_file::{folder_of, replace_durably};
 use super::safetensors::io_error;

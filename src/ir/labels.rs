@@ -5,8 +5,8 @@ use crate::label::Label;
 /// Labels by position: of the nodes of a trace by id, or of the values of a program. Empty if none has a label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
-    /// First position of each run, ascending, and its label; runs that are adjacent have different labels. What precedes
-    /// the first run has none.
+    /// First position of each run, ascending, and its label; runs that are adjacent have different labels. What
+    /// precedes the first run has none.
     runs: Vec<(u32, Label)>,
 }
 

@@ -252,8 +252,8 @@ impl Trace {
         self.shapes.intern(dims)
     }
 
-    /// Removes shapes that no node has and that are not among `others`, if there are many. Ids of shapes change, and what
-    /// was remembered by them is forgotten. Returns whether that was so.
+    /// Removes shapes that no node has and that are not among `others`, if there are many. Ids of shapes change, and
+    /// what was remembered by them is forgotten. Returns whether that was so.
     #[inline]
     pub fn forget_shapes<'a, I: Iterator<Item = &'a mut ShapeId>>(&'a mut self, others: impl FnOnce() -> I) -> bool {
         if !self.shapes.are_many() {

@@ -46,7 +46,8 @@ macro_rules! arcs {
                 if y.is_nan() || x.is_nan() { y + x } else { angle }
             }
 
-            /// Returns whether `|x|` is above a half, and the arc sine of `x`, or, above a half, the arc cosine of `|x|`.
+            /// Returns whether `|x|` is above a half, and the arc sine of `x`, or, above a half, the arc cosine of
+            /// `|x|`.
             #[inline(always)]
             fn arc(x: $T) -> (bool, $T) {
                 let size = x.abs();

@@ -150,8 +150,8 @@ impl Block {
         let start = unsafe { base.add(base.align_offset(ALIGNMENT)) };
         if size >= HUGE_BYTES {
             let skipped = base.align_offset(PAGE_BYTES);
-            // SAFETY: the whole pages from there on are in the allocation, and the advice does not change their content. It
-            // is no error if the system does not take it.
+            // SAFETY: the whole pages from there on are in the allocation, and the advice does not change their
+            // content. It is no error if the system does not take it.
             unsafe { libc::madvise(base.add(skipped).as_ptr().cast(), size - skipped, libc::MADV_HUGEPAGE) };
         }
         Some(Block { base, start, layout })
@@ -250,7 +250,8 @@ impl Array {
         Array::write_pieces(ty, elementwise_piece::<T>(ty), fill)
     }
 
-    /// Like [`Array::write_pieces`] for a `fill` that can fail, on several threads at once: one of the errors is returned.
+    /// Like [`Array::write_pieces`] for a `fill` that can fail, on several threads at once: one of the errors is
+    /// returned.
     pub(super) fn try_write_pieces<T: Element>(ty: &TensorType, size: usize, fill: &TryFill<T>) -> Result<Array> {
         let failure: Mutex<Option<Error>> = Mutex::new(None);
         let made = Array::write_pieces(ty, size, &|range, out| {
@@ -331,8 +332,8 @@ impl Array {
         self.with_type(self.reshaped(dims))
     }
 
-    /// Reinterprets the bytes as another type. Copies them only if they are in shared memory that is not aligned for that
-    /// type. Panics if the number of bytes differs.
+    /// Reinterprets the bytes as another type. Copies them only if they are in shared memory that is not aligned for
+    /// that type. Panics if the number of bytes differs.
     pub fn bitcast(&self, ty: &TensorType) -> Result<Array> {
         assert_eq!(ty.size_bytes(), self.size_bytes(), "{} as {ty}", self.ty());
         if !is_aligned(self.address(), ty.dtype) {

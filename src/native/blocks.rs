@@ -5,8 +5,8 @@ use super::element::by_width;
 use crate::error::Result;
 use crate::types::TensorType;
 
-/// Number of elements of a block: several blocks fit in the L1 cache, and an operation on one takes several times as long as
-/// the call.
+/// Number of elements of a block: several blocks fit in the L1 cache, and an operation on one takes several times as
+/// long as the call.
 pub const BLOCK: usize = 4096;
 
 /// Number of elements from which several threads work: the functions take some nanoseconds an element.

@@ -1,7 +1,7 @@
 //! Functions of complex numbers, as formulas of their real and imaginary parts. They are the kernels of host arrays,
-//! whose parts are f64 ([`Part`] for f64), and what `ops/elementwise/functions/complex.rs` records for XLA, whose own functions lose
-//! bits near poles, zeros and the unit circle, and overflow before their results do. Values at infinities and NaN
-//! follow C (ISO/IEC 9899:2018, annex G) and the array API standard.
+//! whose parts are f64 ([`Part`] for f64), and what `ops/elementwise/functions/complex.rs` records for XLA, whose own
+//! functions lose bits near poles, zeros and the unit circle, and overflow before their results do. Values at
+//! infinities and NaN follow C (ISO/IEC 9899:2018, annex G) and the array API standard.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
@@ -174,8 +174,8 @@ struct Scaled<R: Part> {
 
 impl<R: Part> Scaled<R> {
     fn of([a, b]: Parts<R>) -> Scaled<R> {
-        // The smallest subnormal number, scaled, has a square that is a normal number. Large numbers are scaled less, so
-        // that a much smaller part keeps its bits.
+        // The smallest subnormal number, scaled, has a square that is a normal number. Large numbers are scaled less,
+        // so that a much smaller part keeps its bits.
         let ((above, down), (below, up)) =
             if a.is_double() { ((500, 260), (-450, 300)) } else { ((60, 36), (-50, 44)) };
         let large = a.abs().greater(b.abs());

@@ -14,8 +14,8 @@ pub const ROUND: f32 = 12_582_912.0;
 /// 1.5 * 2^52: like [`ROUND`], for f64.
 pub const ROUND_64: f64 = 6_755_399_441_055_744.0;
 
-/// `c[0] + c[1] x + ...`, by Horner's method. With an iterator over the coefficients, LLVM unrolls the sum only after it
-/// has tried to vectorize the loop around it.
+/// `c[0] + c[1] x + ...`, by Horner's method. With an iterator over the coefficients, LLVM unrolls the sum only after
+/// it has tried to vectorize the loop around it.
 macro_rules! polynomials {
     ($(#[$doc:meta])* $visibility:vis $name:ident, $T:ident) => {
         $(#[$doc])*
@@ -261,7 +261,8 @@ pub fn ln_1p_of_positive(x: f32) -> f32 {
     let u = 1.0 + x;
     let (n, f) = fraction(u);
     let lost = x - (u - 1.0);
-    // `1 / u`, with an error of 0.03 and none for `u = 1`. `u` is at most 2^128, and `lost` matters only if `n` is small.
+    // `1 / u`, with an error of 0.03 and none for `u = 1`. `u` is at most 2^128, and `lost` matters only if `n` is
+    // small.
     let least = if n > 100 { 100 } else { n };
     let inverse = power_of_two(least.wrapping_neg()) * f.mul_add(f.mul_add(0.85, -0.98), 1.0);
     let value = ln_of_parts(f, n, lost * inverse);

@@ -1,5 +1,5 @@
-//! Functions of f64 that the compiler vectorizes in loops, like those of f32 in `fast.rs`. Errors are below 1 ulp, except
-//! for exp_m1 (below 1.5 ulp) and tanh (below 2.5 ulp).
+//! Functions of f64 that the compiler vectorizes in loops, like those of f32 in `fast.rs`. Errors are below 1 ulp,
+//! except for exp_m1 (below 1.5 ulp) and tanh (below 2.5 ulp).
 
 use super::fast::{EXPONENTIAL, ROUND_64 as ROUND};
 pub use super::fast::{exp64 as exp, polynomial64};
@@ -16,8 +16,8 @@ fn power_of_two(rounded: f64) -> f64 {
     f64::from_bits(rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(1023) << 52)
 }
 
-/// `e^x - 1` for `x` from -40 to 710, as `a` and `b` with the value `a b`; `b` is a power of two, so that only the product
-/// may overflow. With `x = n ln 2 + r`, this is `2^n (r + 1 - 2^-n + r^2 ...)`.
+/// `e^x - 1` for `x` from -40 to 710, as `a` and `b` with the value `a b`; `b` is a power of two, so that only the
+/// product may overflow. With `x = n ln 2 + r`, this is `2^n (r + 1 - 2^-n + r^2 ...)`.
 #[inline(always)]
 fn less_one(x: f64) -> (f64, f64) {
     let rounded = x.mul_add(LOG2_E, ROUND);

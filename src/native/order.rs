@@ -80,8 +80,8 @@ fn rank_f64(x: f64) -> u64 {
     if x.is_nan() { u64::MAX } else { bits ^ if negative { u64::MAX } else { 1 << 63 } }
 }
 
-/// Rank of an element and its index in its row, ordered by rank, then index. So an unstable sort, which needs no memory,
-/// sorts them as a stable one.
+/// Rank of an element and its index in its row, ordered by rank, then index. So an unstable sort, which needs no
+/// memory, sorts them as a stable one.
 pub trait Pair: Copy + Ord + Send + Sync {
     fn new(rank: u64, descending: bool, index: usize) -> Self;
 

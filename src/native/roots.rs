@@ -1,5 +1,5 @@
-//! Cube roots and lengths that the compiler vectorizes in loops, like the functions in `fast.rs`: almost always correctly
-//! rounded.
+//! Cube roots and lengths that the compiler vectorizes in loops, like the functions in `fast.rs`: almost always
+//! correctly rounded.
 
 use super::fast::{ROUND, polynomial, polynomial64};
 use super::wide::widest;
@@ -44,8 +44,8 @@ pub fn cbrt(x: f32) -> f32 {
 /// Cube root of a positive finite `x` from [`LEAST_CUBE`] on, from its inverse, without a division.
 #[inline(always)]
 fn cbrt_of_large(x: f32) -> f32 {
-    // A third of the bits is a third of the logarithm, almost: this is within 4% of the inverse root. The first 24 of its
-    // 32 bits are computed as a float.
+    // A third of the bits is a third of the logarithm, almost: this is within 4% of the inverse root. The first 24 of
+    // its 32 bits are computed as a float.
     const BITS: f32 = ROUND + (0x0054_A21D - 0x0040_0000) as f32;
     let y = f32::from_bits((x.to_bits() as i32 as f32).mul_add(-1.0 / 768.0, BITS).to_bits() << 8);
     let h = (-x * y).mul_add(y * y, 1.0);

@@ -1,7 +1,7 @@
-//! Kernels for elementwise functions that also have a formula, a list of simpler operations: one loop instead of one for
-//! each operation. The formula stays the definition. The inverse circular functions and hypot have algorithms of their
-//! own; log2, log10, sinh and cosh are rounded less often, and asinh and acosh of f32 otherwise; the other kernels compute
-//! what the formula does, in the same order, with the same bits.
+//! Kernels for elementwise functions that also have a formula, a list of simpler operations: one loop instead of one
+//! for each operation. The formula stays the definition. The inverse circular functions and hypot have algorithms of
+//! their own; log2, log10, sinh and cosh are rounded less often, and asinh and acosh of f32 otherwise; the other
+//! kernels compute what the formula does, in the same order, with the same bits.
 
 use super::arcs;
 use super::array::Array;

@@ -53,8 +53,9 @@ impl Rows {
         (PARALLEL / self.length.max(1)).max(1) * self.length.max(1)
     }
 
-    /// Writes an array of these rows. `of` returns the element at an index of a row, given the row's number, the offset at
-    /// which the row starts, and the index. Rows beside each other are written together, in the order of the offsets.
+    /// Writes an array of these rows. `of` returns the element at an index of a row, given the row's number, the offset
+    /// at which the row starts, and the index. Rows beside each other are written together, in the order of the
+    /// offsets.
     fn write<E: Element>(&self, ty: &TensorType, of: impl Fn(usize, usize, usize) -> E) -> Result<Array> {
         let (length, stride) = (self.length, self.stride);
         Array::write::<E>(ty, |out| {
@@ -104,7 +105,8 @@ fn sorted_values<T: Ordered>(x: &Array, rows: &Rows, descending: bool) -> Result
     rows.write(x.ty(), |row, _, index| values[row * length + index])
 }
 
-/// Replaces the elements of a sorted row that are equal in order to `like` by these, which are the same in another order.
+/// Replaces the elements of a sorted row that are equal in order to `like` by these, which are the same in another
+/// order.
 fn restore_ties<T: Ordered>(row: &mut [T], elements: impl Iterator<Item = T>, like: T) {
     let Some(start) = row.iter().position(|x| x.order(like) == Ordering::Equal) else { return };
     row[start..].iter_mut().zip(elements).for_each(|(place, element)| *place = element);

@@ -76,8 +76,8 @@ impl<'a, T: Element> Writer<'a, T> {
         &mut self.slots[self.written..][..count]
     }
 
-    // The closures are `move`. If they captured `f` by reference, LLVM would assume that each write may change the values
-    // that `f` captured, and would not vectorize the loops.
+    // The closures are `move`. If they captured `f` by reference, LLVM would assume that each write may change the
+    // values that `f` captured, and would not vectorize the loops.
 
     /// Writes `f` of each element.
     #[inline(always)]
@@ -208,8 +208,8 @@ impl<'a, T: Element> Writer<'a, T> {
         self.just_written(x.len())
     }
 
-    /// Lets `fill` write the bits of the next `count` elements as those of another type of the same layout. Panics unless
-    /// it writes all of them.
+    /// Lets `fill` write the bits of the next `count` elements as those of another type of the same layout. Panics
+    /// unless it writes all of them.
     pub fn write_as<A: Element>(&mut self, count: usize, fill: impl FnOnce(&mut Writer<A>)) {
         assert_eq!((size_of::<A>(), align_of::<A>()), (size_of::<T>(), align_of::<T>()), "layout of the elements");
         let slots = self.next(count);

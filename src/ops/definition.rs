@@ -1,6 +1,6 @@
-//! What a definition of an operation says apart from type inference: how it is lowered to StableHLO, how it is evaluated
-//! on host arrays, whether its results may reuse the memory of operands, and its rules for derivatives and batching. The
-//! definitions are in the files `definitions.rs` of the subjects.
+//! What a definition of an operation says apart from type inference: how it is lowered to StableHLO, how it is
+//! evaluated on host arrays, whether its results may reuse the memory of operands, and its rules for derivatives and
+//! batching. The definitions are in the files `definitions.rs` of the subjects.
 
 use crate::emit::Emitter;
 use crate::error;

@@ -135,8 +135,8 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
     Ok(compiled)
 }
 
-/// Adds a compile to the environment's log. With LXLA_LOG_COMPILES=1, also writes it as one line to the log callback, or
-/// to stderr if there is none, so that a program can be looked at without changing it.
+/// Adds a compile to the environment's log. With LXLA_LOG_COMPILES=1, also writes it as one line to the log callback,
+/// or to stderr if there is none, so that a program can be looked at without changing it.
 fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) {
     let compiling = Compiling {
         program: (*run.stage.program).clone(),

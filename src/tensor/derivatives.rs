@@ -48,9 +48,9 @@ fn check_device(ys: &[TensorHandle], xs: &[TensorHandle]) -> Result<()> {
     common_device_of_list(&named).map(|_| ())
 }
 
-/// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`, or if the path goes
-/// through another device: its operations are not in the trace, and its part of the gradient would be missing. `leaves`
-/// are those from which a tangent reaches one of `ys`.
+/// Returns an error if a step or read has computed a value on a path from one of `xs` to one of `ys`, or if the path
+/// goes through another device: its operations are not in the trace, and its part of the gradient would be missing.
+/// `leaves` are those from which a tangent reaches one of `ys`.
 fn check_history(trace: &Trace, leaves: &[NodeId], xs: &[NodeId]) -> Result<()> {
     let leaves: Vec<Arc<DeviceData>> = leaves
         .iter()

@@ -144,9 +144,9 @@ pub fn vjp(transformer: &Transformer, body: &Body, wanted: &Wanted) -> Result<Di
     passes(transformer, body, wanted, body.results().len())
 }
 
-/// Returns the backward pass of a body with nothing saved, in the form of `Exported.vjp` of JAX: it maps the parameters,
-/// then one cotangent for each result, to one cotangent for each parameter. A cotangent of a value of integers is a
-/// pred of its shape; those returned are false.
+/// Returns the backward pass of a body with nothing saved, in the form of `Exported.vjp` of JAX: it maps the
+/// parameters, then one cotangent for each result, to one cotangent for each parameter. A cotangent of a value of
+/// integers is a pred of its shape; those returned are false.
 pub fn pulled_back(transformer: &Transformer, body: &Body) -> Result<Arc<Body>> {
     let pred = |ty: &TensorType| TensorType { dtype: DType::Pred, dims: ty.dims.clone() };
     let is_wanted = |ty: &TensorType| is_differentiable(ty.dtype);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it. There
-/// is no limit: the caller may free the memory once the call has returned.
+/// Waits until nothing else holds memory that stays the caller's because a call failed: a plugin may still copy it.
+/// There is no limit: the caller may free the memory once the call has returned.
 pub fn wait_until_unused<T>(memory: &Arc<T>) {
     while Arc::strong_count(memory) > 1 {
         std::thread::sleep(Duration::from_micros(100));

@@ -1,6 +1,6 @@
-//! Calls of kernels, which may throw exceptions of C++ or another language. Rust's own `catch_unwind` ends the process at
-//! a foreign exception, so that a function with a personality of its own catches them on x86-64. On other processors, an
-//! exception that leaves a kernel ends the process.
+//! Calls of kernels, which may throw exceptions of C++ or another language. Rust's own `catch_unwind` ends the process
+//! at a foreign exception, so that a function with a personality of its own catches them on x86-64. On other
+//! processors, an exception that leaves a kernel ends the process.
 
 use super::types::lxla_kernel_call;
 use std::ffi::c_void;

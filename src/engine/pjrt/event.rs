@@ -50,8 +50,8 @@ struct Kept {
 }
 
 impl Event {
-    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback; at once, with
-    /// an error, if the plugin does not accept the callback.
+    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback; at once,
+    /// with an error, if the plugin does not accept the callback.
     pub fn keep_until_ended(&self, memory: Arc<dyn SharedBytes>) -> Result<()> {
         let kept = Box::into_raw(Box::new(Kept { api: self.api, _memory: memory }));
         let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);

@@ -1,11 +1,11 @@
 //! Engine for the PJRT C API: any plugin, loaded at run time, called through the binding in `sys`.
 //!
 //! Modules, from the top: `engine` implements the trait; `check` and `settings` determine how a plugin is used; `find`
-//! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`,
-//! `buffer`, `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on
-//! a mesh, and `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects
-//! its processes; `ffi` is called by compiled programs, with the structs of `ffi_sys`; `exit` handles process exit; `api` calls functions; `sys` is the binding. `listing` finds all plugins
-//! of a machine, and loads each in another process.
+//! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`, `buffer`,
+//! `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on a mesh,
+//! and `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects its
+//! processes; `ffi` is called by compiled programs, with the structs of `ffi_sys`; `exit` handles process exit; `api`
+//! calls functions; `sys` is the binding. `listing` finds all plugins of a machine, and loads each in another process.
 
 mod api;
 #[cfg(test)]

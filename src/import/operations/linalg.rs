@@ -83,8 +83,8 @@ pub fn product(
     Ok(ops::elementwise::convert(trace, made, stated))
 }
 
-/// Returns the dtype in which a product is computed whose stated dtype is not one that its operands are promoted to, but
-/// has values that theirs lacks. None if the operands' dtype will do.
+/// Returns the dtype in which a product is computed whose stated dtype is not one that its operands are promoted to,
+/// but has values that theirs lacks. None if the operands' dtype will do.
 fn holding_both(own: DType, stated: DType) -> Option<DType> {
     let is_narrow = |dtype: DType| dtype.is_float8() || matches!(dtype, DType::F16 | DType::BF16);
     let is_promoted = own.promote(stated).is_ok_and(|common| common == stated || common == own);

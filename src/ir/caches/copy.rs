@@ -28,8 +28,9 @@ impl TraceCopy {
         }
     }
 
-    /// Whether the trace has the same operations on the same operands in the same order under the same labels, and `is_same` is true for
-    /// each of them. Equal leaves are equal nodes, so that the data of the leaves follows the same pattern.
+    /// Whether the trace has the same operations on the same operands in the same order under the same labels, and
+    /// `is_same` is true for each of them. Equal leaves are equal nodes, so that the data of the leaves follows the
+    /// same pattern.
     #[inline]
     pub fn is_of(&self, trace: &Trace, is_same: impl Fn(&Node, &Node) -> bool) -> bool {
         let is_same_body = |(a, b): (&Arc<Body>, &Arc<Body>)| Arc::ptr_eq(a, b) || a == b;

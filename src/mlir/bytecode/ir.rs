@@ -286,8 +286,8 @@ impl<'a> Ir<'a> {
         Ok(attributes)
     }
 
-    /// Counts attributes that are copied. An attribute of an operation has bytes of its own, but hostile files may refer
-    /// to one dictionary or list again and again.
+    /// Counts attributes that are copied. An attribute of an operation has bytes of its own, but hostile files may
+    /// refer to one dictionary or list again and again.
     fn spend(&mut self, place: &Cursor, attributes: &[(Arc<str>, Attribute)]) -> Result<()> {
         let lists = attributes.iter().map(|(_, value)| if let Attribute::Array(list) = value { list.len() } else { 0 });
         let copies = attributes.len() + lists.sum::<usize>();

@@ -1,5 +1,6 @@
-//! Reader and writer of the files that `jax.export` writes (`Exported.serialize`): flatbuffers of JAX's schema `serialization.fbs`
-//! around a portable artifact. Offsets are checked, so that no file makes it read outside of the bytes.
+//! Reader and writer of the files that `jax.export` writes (`Exported.serialize`): flatbuffers of JAX's schema
+//! `serialization.fbs` around a portable artifact. Offsets are checked, so that no file makes it read outside of the
+//! bytes.
 
 mod flat;
 #[cfg(test)]
@@ -142,8 +143,8 @@ pub enum Tree {
 }
 
 impl Tree {
-    /// Returns the places of the leaves as Python writes them: `[0]['w'][1]`. Long names are shortened, and there are at
-    /// most 16 MB of text: the places of further leaves are empty.
+    /// Returns the places of the leaves as Python writes them: `[0]['w'][1]`. Long names are shortened, and there are
+    /// at most 16 MB of text: the places of further leaves are empty.
     pub fn paths(&self) -> Vec<String> {
         fn visit(tree: &Tree, at: &str, left: &mut usize, found: &mut Vec<String>) {
             let at = if at.len() <= *left { at } else { "" };

@@ -259,8 +259,8 @@ pub fn replace<T: Lane>(op: CompareOp, is_kept: bool) -> Replace<T, T::Bits> {
     by_comparison!(op, replaced)
 }
 
-/// Replaces the elements at or below a bound, and those at or above another one. The elements are passed as floats and as
-/// bits.
+/// Replaces the elements at or below a bound, and those at or above another one. The elements are passed as floats and
+/// as bits.
 pub fn clip<T: Lane>(x: &[T], bits: &[T::Bits], [(least, low), (most, high)]: Bounds<T>, out: &mut Writer<T::Bits>) {
     let (low, high) = (low.bits(), high.bits());
     out.compute_two(x, bits, |x, bits| blend(mask::<T>(x <= least), low, blend(mask::<T>(x >= most), high, bits)));

@@ -114,8 +114,8 @@ impl<T: Lane> Fused<T> {
         self.steps.len()
     }
 
-    /// Evaluates the function of arrays with as many elements as `ty`, the type of the result. Inputs that were declared
-    /// as single in [`super::Builder::input`] have one element.
+    /// Evaluates the function of arrays with as many elements as `ty`, the type of the result. Inputs that were
+    /// declared as single in [`super::Builder::input`] have one element.
     pub fn evaluate(&self, ty: &TensorType, inputs: &[&Array]) -> Result<Array> {
         match self.class {
             Class::Float => self.evaluate_as::<T>(ty, inputs),

@@ -85,7 +85,8 @@ fn jvp_of_taken(site: &mut Site, attributes: &CustomAttributes, tangents: &[Tang
     jvp_of_applied(site, &body, &primals, &given)
 }
 
-/// Returns an error if a captured value in the mask is differentiated: custom rules have derivatives by parameters only.
+/// Returns an error if a captured value in the mask is differentiated: custom rules have derivatives by parameters
+/// only.
 fn check_captures(differentiated: &[bool]) -> Result<()> {
     if differentiated.contains(&true) {
         return Err(error!(
@@ -259,8 +260,8 @@ fn check_size(rule: &Body, size: i64) -> Result<()> {
     Ok(())
 }
 
-/// Records the application of the computation and its custom derivative over a batch; all arguments, and the captures in
-/// the mask, have the batch axis.
+/// Records the application of the computation and its custom derivative over a batch; all arguments, and the captures
+/// in the mask, have the batch axis.
 fn over_batch(
     site: &mut Site,
     attributes: CustomAttributes,

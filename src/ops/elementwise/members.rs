@@ -1,6 +1,6 @@
 //! The members of `LXLA_UNARY_*` and `LXLA_BINARY_*`: StableHLO operations, and functions without a StableHLO
-//! operation. Most functions of floats are one node with a formula (`functions/body.rs`); the others are recorded as several
-//! operations.
+//! operation. Most functions of floats are one node with a formula (`functions/body.rs`); the others are recorded as
+//! several operations.
 
 use crate::error;
 use crate::error::{Error, Result};

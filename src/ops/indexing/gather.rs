@@ -79,8 +79,8 @@ fn infer(x: &TensorType, indices: &TensorType, numbers: &DimensionNumbers, sizes
     Ok((0..rank).map(size).collect())
 }
 
-/// Whether XLA's partitioner reads wrong elements: if the index vectors have several elements, or if slices have neither
-/// one element at an index nor all elements of an axis that is not a batching axis.
+/// Whether XLA's partitioner reads wrong elements: if the index vectors have several elements, or if slices have
+/// neither one element at an index nor all elements of an axis that is not a batching axis.
 pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let GatherAttributes { slice_sizes, numbers, .. } = value.attributes();

@@ -160,8 +160,9 @@ pub(super) fn native_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
     native::combine_at(&arrays, &updates, &pairs, &each(cx, 0, &captures))
 }
 
-/// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only one
-/// index vector, or if it combines elements of several devices other than by sums (an all-reduce by maximum loses NaN).
+/// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only
+/// one index vector, or if it combines elements of several devices other than by sums (an all-reduce by maximum loses
+/// NaN).
 pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let ScatterAttributes { numbers, .. } = value.attributes();

@@ -162,8 +162,8 @@ pub fn eig(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 2]> {
     }))
 }
 
-/// Records the pseudoinverse of matrices. Singular values up to `rtol` times the largest one count as 0; if negative, it
-/// is the larger number of rows and columns times the distance of 1 from the next number.
+/// Records the pseudoinverse of matrices. Singular values up to `rtol` times the largest one count as 0; if negative,
+/// it is the larger number of rows and columns times the distance of 1 from the next number.
 pub fn pinv(trace: &mut Trace, a: NodeId, rtol: f64) -> Result<NodeId> {
     let of = Matrices::of("pinv", "a", &trace.ty(a))?;
     let dtype = of.dtype;

@@ -98,7 +98,8 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     if e.extent == Extent::Device {
         return e.one_operand(at, "fft", &attributes);
     }
-    // XLA may assign the layout of a neighboring collective to the transform, and its CPU backend then fails at run time.
+    // XLA may assign the layout of a neighboring collective to the transform, and its CPU backend then fails at run
+    // time.
     let (operand, ty) = (value.operands[0], &e.values[value.operands[0]].ty);
     let x = e.name(operand);
     let x = e.stored_row_major(&x, ty);

@@ -1,7 +1,7 @@
 //! Products `transpose(x) * g` where `g` has fewer columns than `x`: gradients of the weights of a layer with fewer
-//! outputs than inputs. In f32, XLA's CPU backend transposes `x` for them, together with the operations that compute `x`,
-//! element by element. `transpose(g) * x`, the transpose of the same product, transposes less, and takes down to an eighth
-//! of the time (`docs/xla-workarounds.md`, "Narrow products"). In f64, both take about as long.
+//! outputs than inputs. In f32, XLA's CPU backend transposes `x` for them, together with the operations that compute
+//! `x`, element by element. `transpose(g) * x`, the transpose of the same product, transposes less, and takes down to
+//! an eighth of the time (`docs/xla-workarounds.md`, "Narrow products"). In f64, both take about as long.
 
 use crate::emit::{Emitter, Extent, emit, mlir};
 use crate::ir::Op;
@@ -21,8 +21,9 @@ pub fn transposed_matrix(e: &Emitter, position: usize) -> Option<usize> {
     (is_transpose && value.attributes::<TransposeAttributes>().permutation[..] == [1, 0]).then(|| value.operands[0])
 }
 
-/// Whether `transpose(x) * g` in `dtype` is written as the transpose of `transpose(g) * x`, because that is faster. `x` and
-/// `g` are the dimensions of the operands, whose leading axes are contracted. False unless one axis of each is left.
+/// Whether `transpose(x) * g` in `dtype` is written as the transpose of `transpose(g) * x`, because that is faster. `x`
+/// and `g` are the dimensions of the operands, whose leading axes are contracted. False unless one axis of each is
+/// left.
 pub fn is_narrow(e: &Emitter, dtype: DType, x: &[i64], g: &[i64]) -> bool {
     let (Some((&inputs, rows)), Some((&outputs, _))) = (x.split_last(), g.split_last()) else { return false };
     if rows.is_empty() || x.len() != g.len() {
@@ -38,8 +39,8 @@ pub fn is_narrow(e: &Emitter, dtype: DType, x: &[i64], g: &[i64]) -> bool {
             || transposes_less(rows.iter().map(|&rows| rows as f64).product(), inputs as f64, outputs as f64))
 }
 
-/// Whether transposing `g` and the product moves clearly fewer elements than transposing `x`. From where they are equal,
-/// up to the factor 0.6, times differ little, or the other form is faster.
+/// Whether transposing `g` and the product moves clearly fewer elements than transposing `x`. From where they are
+/// equal, up to the factor 0.6, times differ little, or the other form is faster.
 fn transposes_less(rows: f64, inputs: f64, outputs: f64) -> bool {
     inputs >= 256.0 && outputs > MOST_COLUMNS as f64 && rows * outputs + inputs * outputs <= 0.6 * rows * inputs
 }

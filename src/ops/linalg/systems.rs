@@ -169,8 +169,8 @@ pub fn matrix_power(trace: &mut Trace, a: NodeId, n: i64) -> Result<NodeId> {
 /// Largest number of squarings of [`matrix_exponential`].
 const SQUARINGS: i64 = 16;
 
-/// Coefficients of the Padé approximants of order 7 and 13 (Higham, 2005), and the largest 1-norms for which they hold in
-/// f32 and f64.
+/// Coefficients of the Padé approximants of order 7 and 13 (Higham, 2005), and the largest 1-norms for which they hold
+/// in f32 and f64.
 const PADE_7: [f64; 8] = [17_297_280.0, 8_648_640.0, 1_995_840.0, 277_200.0, 25_200.0, 1512.0, 56.0, 1.0];
 const NORM_7: f64 = 3.925_724_783_138_66;
 const PADE_13: [f64; 14] = [

@@ -39,8 +39,8 @@ pub fn mesh_of(values: &[Instruction]) -> Option<MeshAxes> {
     mesh_of(&body.decode().0)
 }
 
-/// First collective in these bodies and those that they apply, other than by `shard_map`, which gives it a value; None if
-/// there is none.
+/// First collective in these bodies and those that they apply, other than by `shard_map`, which gives it a value; None
+/// if there is none.
 pub fn collective_in<'a>(mut bodies: impl Iterator<Item = &'a Arc<Body>>) -> Option<Op> {
     let mut body = bodies.find(|body| body.has_collectives())?.clone();
     loop {

@@ -1,4 +1,5 @@
-//! Operations that XLA's partitioner cannot split: each device of the mesh computes them on copies of the whole operands.
+//! Operations that XLA's partitioner cannot split: each device of the mesh computes them on copies of the whole
+//! operands.
 
 use crate::emit::{Emitter, emit, mlir};
 use crate::ir::{Instruction, Op};
@@ -37,8 +38,8 @@ impl Alone {
     }
 }
 
-/// Writes the instruction at a position, which has no scalar, as a manual computation without split operands. Inside, the
-/// partitioner leaves everything as it is.
+/// Writes the instruction at a position, which has no scalar, as a manual computation without split operands. Inside,
+/// the partitioner leaves everything as it is.
 pub fn lower(e: &mut Emitter, at: usize, axes: &MeshAxes) {
     let alone = Alone::of(e, at);
     let value = e.instruction(at);

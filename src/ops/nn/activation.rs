@@ -85,8 +85,8 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     })
 }
 
-/// relu or relu6, by selections, so that the derivative is 0 at 0 and at 6, where the derivative of a maximum would be a
-/// half.
+/// relu or relu6, by selections, so that the derivative is 0 at 0 and at 6, where the derivative of a maximum would be
+/// a half.
 fn clipped(op: ActivationOp, x: Expr) -> Expr {
     let positive = x.le(0.0).select(0.0, x);
     if op == ActivationOp::Relu6 { positive.ge(6.0).select(6.0, positive) } else { positive }

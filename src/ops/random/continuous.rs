@@ -1,6 +1,6 @@
-//! Random numbers of distributions that are functions of uniform numbers: by the formulas of `jax.random`, from the same
-//! bits. As those of the normal distribution, 8-bit and 16-bit floats are drawn in f32 and rounded once: with fewer
-//! bits there would be few distinct values, and none in the tails.
+//! Random numbers of distributions that are functions of uniform numbers: by the formulas of `jax.random`, from the
+//! same bits. As those of the normal distribution, 8-bit and 16-bit floats are drawn in f32 and rounded once: with
+//! fewer bits there would be few distinct values, and none in the tails.
 
 use crate::error;
 use crate::error::Result;

@@ -33,9 +33,9 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Writes the generator on a flat vector that is reshaped at the end: on cpu as a loop that runs once, elsewhere inline, so
-/// that XLA can fuse it with its users. XLA's CPU backend copies a producer into each of its users, and LLVM takes minutes
-/// for a kernel with several copies of the twenty rounds.
+/// Writes the generator on a flat vector that is reshaped at the end: on cpu as a loop that runs once, elsewhere
+/// inline, so that XLA can fuse it with its users. XLA's CPU backend copies a producer into each of its users, and LLVM
+/// takes minutes for a kernel with several copies of the twenty rounds.
 pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, key) = (e.name_of(at), e.name(value.operands[0]));
@@ -49,8 +49,8 @@ fn key_ty() -> TensorType {
     TensorType::new(DType::U32, &[2])
 }
 
-/// Writes the generator as the body of a loop that runs once. The body depends on the loop's counter, and XLA cannot prove
-/// that the counter starts at 0: otherwise it would unroll the loop, or move the rounds out of it.
+/// Writes the generator as the body of a loop that runs once. The body depends on the loop's counter, and XLA cannot
+/// prove that the counter starts at 0: otherwise it would unroll the loop, or move the rounds out of it.
 fn in_loop(e: &mut Emitter, name: &str, key: &str, ty: &TensorType) -> String {
     let key_ty = key_ty();
     let own = name.replace(['%', '#'], "_");

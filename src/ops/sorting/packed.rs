@@ -1,7 +1,7 @@
 //! Sorts of 32-bit keys with their positions, as one array of 64-bit numbers. XLA's CPU backend calls a compiled
 //! comparator for each pair of elements of several arrays, but sorts one array of integers by itself, several times as
-//! fast. The key's rank is in the high half of a number, and its position in the low half, so that equal keys keep their
-//! order.
+//! fast. The key's rank is in the high half of a number, and its position in the low half, so that equal keys keep
+//! their order.
 
 use super::keys::nan_bits;
 use crate::emit::{Emitter, Extent, emit, mlir};
@@ -22,8 +22,8 @@ pub fn is_packed(e: &Emitter, ty: &TensorType, axis: usize) -> bool {
     e.platform == "cpu" && e.extent == Extent::Device && is_narrow && is_countable
 }
 
-/// Writes the positions of the elements of the value at `position` in sorted order along an axis. Returns their name and
-/// type. NaN is greater than every number, and the zeros are equal.
+/// Writes the positions of the elements of the value at `position` in sorted order along an axis. Returns their name
+/// and type. NaN is greater than every number, and the zeros are equal.
 pub fn sorted_places(e: &mut Emitter, position: usize, axis: usize, descending: bool) -> (String, TensorType) {
     let dims = e.values[position].ty.dims.clone();
     let of = |dtype: DType| TensorType { dtype, dims: dims.clone() };
@@ -75,8 +75,8 @@ fn rank(e: &mut Emitter, position: usize, descending: bool) -> String {
     rank
 }
 
-/// Writes s32 numbers in the order of floats of type `ty`: their sizes with their signs, and for every NaN a number that is
-/// greater than infinity's. No floats are compared, because XLA's CPU backend compares denormal numbers as 0.
+/// Writes s32 numbers in the order of floats of type `ty`: their sizes with their signs, and for every NaN a number
+/// that is greater than infinity's. No floats are compared, because XLA's CPU backend compares denormal numbers as 0.
 fn ordered_bits(e: &mut Emitter, x: &str, ty: &TensorType) -> String {
     let signed = TensorType { dtype: DType::S32, dims: ty.dims.clone() };
     let (text, pred) = (mlir(&signed), mlir(&TensorType { dtype: DType::Pred, dims: ty.dims.clone() }));

@@ -166,8 +166,8 @@ impl Entries {
         self.dense(side, &Arc::new(Dense { ty, data }))
     }
 
-    /// Returns the number of a constant. The elements of a large one are not copied. Truth values are bits, and one byte
-    /// of ones if all are true.
+    /// Returns the number of a constant. The elements of a large one are not copied. Truth values are bits, and one
+    /// byte of ones if all are true.
     fn dense(&mut self, side: Side, dense: &Arc<Dense>) -> Result<u32> {
         let bytes = dense.data.bytes();
         let is_splat = matches!(dense.data, Data::Splat(_));
@@ -188,8 +188,8 @@ impl Entries {
         Ok(self.entry(side.dialect(), Form::Dense, words))
     }
 
-    /// Returns the enumeration that has a keyword, and its number there. An attribute that no operation of StableHLO has
-    /// is found by its keyword alone.
+    /// Returns the enumeration that has a keyword, and its number there. An attribute that no operation of StableHLO
+    /// has is found by its keyword alone.
     fn case(&self, side: Side, key: &str, keyword: &str) -> Result<(&'static [&'static str], u64)> {
         use forms::keywords::*;
         let wanted = match key {

@@ -1,10 +1,10 @@
 //! Hyperbolic functions of complex numbers, and inverse circular and hyperbolic ones.
 //!
-//! The inverse functions are those of T. Hull, T. Fairgrieve and P. Tang (Implementing the complex arcsine and arccosine
-//! functions using exception handling, ACM Transactions on Mathematical Software 23, 1997) and W. Kahan (Branch cuts for
-//! complex elementary functions, 1987), which XLA's CHLO uses too. Branch cuts, signs of zeros and values at infinities
-//! and NaN are those of C (annex G) and NumPy. The formulas are for `|x| + i |y|`; the signs of the operand's parts are
-//! copied at the end.
+//! The inverse functions are those of T. Hull, T. Fairgrieve and P. Tang (Implementing the complex arcsine and
+//! arccosine functions using exception handling, ACM Transactions on Mathematical Software 23, 1997) and W. Kahan
+//! (Branch cuts for complex elementary functions, 1987), which XLA's CHLO uses too. Branch cuts, signs of zeros and
+//! values at infinities and NaN are those of C (annex G) and NumPy. The formulas are for `|x| + i |y|`; the signs of
+//! the operand's parts are copied at the end.
 
 use crate::ir::UnaryFunction;
 use crate::ops::elementwise::formula::Expr;
@@ -53,9 +53,9 @@ struct Triangle<'f> {
     height: Expr<'f>,
 }
 
-/// Computes the triangle. With the distances `r` and `s` from -1 and 1, `a = (r + s) / 2`, the height is
-/// `log(a + sqrt(a^2 - 1))` and `across = sqrt(a^2 - x^2)`. Both `a - 1` and `a - x` are sums of positive terms, in which
-/// `r - (1 + x)` is `y^2 / (r + 1 + x)`. For `x < 1`, `y` is taken out of the square root, since its square may underflow.
+/// Computes the triangle. With the distances `r` and `s` from -1 and 1, `a = (r + s) / 2`, the height is `log(a +
+/// sqrt(a^2 - 1))` and `across = sqrt(a^2 - x^2)`. Both `a - 1` and `a - x` are sums of positive terms, in which `r -
+/// (1 + x)` is `y^2 / (r + 1 + x)`. For `x < 1`, `y` is taken out of the square root, since its square may underflow.
 fn triangle<'f>(z: Expr<'f>) -> Triangle<'f> {
     let (x, y) = (z.real().abs(), z.imag().abs());
     let beyond = is_far(x, y);
