@@ -33,6 +33,9 @@ impl Computation {
                 "options.stablehlo_version: given for a text, which has no version; want NULL"
             ));
         }
+        if self.body().kernels().any {
+            return Err(error!(Unimplemented, "computation: it calls kernels of this process, which no file holds"));
+        }
         let parameter_names = names("parameter_names", "arg", parameter_names, self.parameters())?;
         let result_names = names("result_names", "result", result_names, self.results())?;
         let captured = (0..self.captured()).map(|i| self.captured_array(i)).collect::<Result<_>>()?;

@@ -2,6 +2,7 @@
 
 use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
+use crate::error;
 use crate::error::Result;
 use crate::ir::{DimensionNumbers, NodeId, Trace, Window};
 use crate::ops::control::Applied;
@@ -9,8 +10,18 @@ use crate::ops::indexing::{self, IndexHints};
 use crate::ops::{reduction, sorting};
 use crate::tensor::{finish_all, to_record};
 
+/// Returns an error if a computation of elements calls a kernel: XLA's CPU compiler ends the process at a custom call
+/// inside a reduction.
+fn refuse_kernels(name: &str, computation: &Computation) -> Result<()> {
+    if computation.body().kernels().any {
+        return Err(error!(Unimplemented, "{name}: it calls a kernel, which sorts, reductions and scatters cannot"));
+    }
+    Ok(())
+}
+
 /// Sorts the inputs together along `axis`, ordered by `comparator`.
 pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable: bool) -> Result<Vec<TensorHandle>> {
+    refuse_kernels("comparator", comparator)?;
     let device = place(&[("comparator", comparator)], &[Given::List("inputs", inputs)])?;
     let mut state = to_record(device)?;
     let inputs = nodes(&mut state, "inputs", inputs)?;
@@ -48,6 +59,7 @@ fn reduced(
     inits: &[TensorHandle],
     record: impl FnOnce(&mut Trace, &Applied, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,
 ) -> Result<Vec<TensorHandle>> {
+    refuse_kernels("body", body)?;
     let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
     let mut state = to_record(device)?;
     let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
@@ -67,6 +79,7 @@ pub fn select_and_scatter(
     windows: &[Window],
 ) -> Result<TensorHandle> {
     let computations = [("select", select), ("combiner", combiner)];
+    computations.iter().try_for_each(|(name, computation)| refuse_kernels(name, computation))?;
     let device = place(&computations, &[Given::One("x", x), Given::One("source", source), Given::One("init", init)])?;
     let mut state = to_record(device)?;
     let (x, source, init) = (state.operand("x", x)?, state.operand("source", source)?, state.operand("init", init)?);
@@ -92,6 +105,7 @@ pub fn scatter(
     numbers: &DimensionNumbers,
     hints: IndexHints,
 ) -> Result<Vec<TensorHandle>> {
+    refuse_kernels("combiner", combiner)?;
     let lists = [Given::List("inputs", inputs), Given::One("indices", indices), Given::List("updates", updates)];
     let device = place(&[("combiner", combiner)], &lists)?;
     let mut state = to_record(device)?;

@@ -5,6 +5,7 @@ use super::convert::convert;
 use super::element::{Element, unsupported};
 use super::linalg::{by_number, widened};
 use super::parallel::collect;
+use crate::allocation::probe;
 use crate::error::Result;
 use crate::types::{DType, TensorType};
 use lazyxla_linalg::Number as Kernels;
@@ -27,6 +28,13 @@ struct Batch<'a, T> {
 }
 
 impl<'a, T: Factored> Batch<'a, T> {
+    /// RESOURCE_EXHAUSTED unless there is memory for results of this many elements for each matrix, and for work.
+    fn probe(&self, elements: usize) -> Result<()> {
+        let count = self.dims.iter().fold(1usize, |count, &dim| count.saturating_mul(dim as usize));
+        let size = (self.rows.saturating_mul(self.columns)).saturating_add(elements).saturating_mul(2);
+        probe(count.saturating_mul(size.saturating_mul(size_of::<T>()).saturating_add(128)), "factors of matrices")
+    }
+
     fn of(x: &'a Array) -> Batch<'a, T> {
         let (dims, rank) = (&x.ty().dims[..], x.ty().dims.len());
         let [rows, columns] = [dims[rank - 2] as usize, dims[rank - 1] as usize];
@@ -77,6 +85,7 @@ pub fn qr(full: bool, x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         let (rows, columns) = (batch.rows, batch.columns);
         let inner = if full { rows } else { batch.least() };
+        batch.probe(rows.saturating_add(columns).saturating_mul(inner))?;
         let parts = batch.each(&|a| {
             let (mut q, mut r) = (zeros(rows * inner), zeros(inner * columns));
             T::qr(a, rows, columns, full, &mut q, &mut r);
@@ -94,6 +103,7 @@ pub fn lu(x: &Array) -> Result<Vec<Array>> {
     let made = by_number!("lu", wide.ty().dtype, T => {
         let batch = Batch::<T>::of(&wide);
         let (rows, columns) = (batch.rows, batch.columns);
+        batch.probe(rows)?;
         let parts = batch.each(&|a| {
             let (mut factors, mut pivots) = (a.to_vec(), zeros::<i32>(batch.least()));
             T::lu(&mut factors, rows, columns, &mut pivots);
@@ -123,6 +133,7 @@ pub fn svd(full: bool, vectors: bool, x: &Array) -> Result<Vec<Array>> {
             (true, true) => (rows, columns),
             (true, false) => (least, least),
         };
+        batch.probe(rows.saturating_mul(of_u).saturating_add(columns.saturating_mul(of_v)))?;
         let parts = batch.each(&|a| {
             let (mut u, mut s, mut vh) = (zeros(rows * of_u), zeros(least), zeros(of_v * columns));
             T::svd(a, rows, columns, full, &mut s, vectors.then_some([&mut u[..], &mut vh[..]]));
@@ -145,6 +156,7 @@ pub fn eigh(lower: bool, x: &Array) -> Result<Vec<Array>> {
     let made = by_number!("eigh", dtype, T => {
         let batch = Batch::<T>::of(&wide);
         let n = batch.rows;
+        batch.probe(n.saturating_mul(n).saturating_mul(2))?;
         let parts = batch.each(&|a| {
             let (mut w, mut v) = (zeros(n), zeros(n * n));
             T::eigh(a, n, lower, &mut w, &mut v);
@@ -163,6 +175,7 @@ pub fn eig(x: &Array) -> Result<Vec<Array>> {
     by_number!("eig", wide.ty().dtype, T => {
         let batch = Batch::<T>::of(&wide);
         let n = batch.rows;
+        batch.probe(n.saturating_mul(n).saturating_mul(2))?;
         let parts = batch.each(&|a| {
             let (mut w, mut v) = (zeros(n), zeros(n * n));
             T::eig(a, n, &mut w, &mut v);
@@ -178,6 +191,7 @@ pub fn pinv(ty: &TensorType, tolerance: f64, x: &Array) -> Result<Array> {
     let wide = convert(x, widened(x.ty()).dtype)?;
     let made = by_number!("pinv", wide.ty().dtype, T => {
         let batch = Batch::<T>::of(&wide);
+        batch.probe(batch.rows.saturating_mul(batch.columns))?;
         let (rows, columns) = (batch.rows, batch.columns);
         let parts = batch.each(&|a| {
             let mut inverse = zeros(columns * rows);

@@ -54,6 +54,9 @@ fn holds(plan: &Plan) -> Vec<Hold> {
 
 /// Evaluates the runs in order until an operation is found.
 fn evaluate(plan: &Plan, arrays: &FxHashMap<*const DeviceData, Array>) -> Result<Option<NonFinite>> {
+    if plan.runs.iter().any(|run| run.stage.program.kernels().effects) {
+        return Err(error!(Unimplemented, "the program calls kernels with effects, which a search would repeat"));
+    }
     let mut made: Vec<Option<Array>> = vec![None; plan.scheme.outputs.len()];
     for run in &plan.runs {
         let argument = |argument: &RunArgument| match argument {

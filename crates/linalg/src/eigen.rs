@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors.
 
 use crate::faer_field::Field;
-use crate::{all_finite, put, taken};
+use crate::{Scaled, all_finite, put, taken};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
@@ -16,6 +16,8 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
     if n == 0 {
         return;
     }
+    let scaled = Scaled::of(a);
+    let a = &*scaled.elements;
     let mut hermitian = Mat::<T>::zeros(n, n);
     for i in 0..n {
         for j in 0..i {
@@ -38,7 +40,7 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
         w.fill(T::NAN.real_part());
         return v.fill(T::NAN);
     }
-    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = value.real_part());
+    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value).real_part());
     put(vectors.as_ref(), v);
 }
 
@@ -50,6 +52,8 @@ where
     if n == 0 {
         return;
     }
+    let scaled = Scaled::of(a);
+    let a = &*scaled.elements;
     let [mut real, mut imaginary] = [Diag::<T>::zeros(n), Diag::<T>::zeros(n)];
     let mut vectors = Mat::<T>::zeros(n, n);
     let done = all_finite(a) && {
@@ -67,7 +71,7 @@ where
     let mut i = 0;
     while i < n {
         let (re, im) = (real.column_vector()[i], imaginary.column_vector()[i]);
-        w[i] = Complex::new(re, im);
+        w[i] = Complex::new(scaled.restored(re), scaled.restored(im));
         // Complex eigenvalues are pairs of conjugates, with the parts of the first one's vector in two columns.
         let pair = im != zero() && i + 1 < n;
         for j in 0..n {
@@ -93,6 +97,8 @@ where
     if n == 0 {
         return;
     }
+    let scaled = Scaled::of(a);
+    let a = &*scaled.elements;
     let mut values = Diag::<Complex<T>>::zeros(n);
     let mut vectors = Mat::<Complex<T>>::zeros(n, n);
     let done = all_finite(a) && {
@@ -106,7 +112,7 @@ where
         w.fill(Complex::<T>::NAN);
         return v.fill(Complex::<T>::NAN);
     }
-    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, &value)| *w = value);
+    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value));
     (0..n).for_each(|i| normalize(&mut vectors, i));
     put(vectors.as_ref(), v);
 }

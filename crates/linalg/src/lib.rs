@@ -12,9 +12,11 @@ mod qr;
 mod svd;
 mod triangular;
 
+use faer::traits::math_utils::{abs1, from_f64, zero};
 use faer::{Mat, MatMut, MatRef};
 use faer_field::Field;
 use num_complex::Complex;
+use std::borrow::Cow;
 
 mod faer_field {
     use faer::traits::ComplexField;
@@ -166,6 +168,50 @@ macro_rules! number {
 numbers! {
     f32 eigen::eig_of_real, eigen::eig_of_complex;
     f64 eigen::eig_of_real, eigen::eig_of_complex;
+}
+
+/// A matrix, multiplied by a power of two if its largest element is far from 1: faer's iterations compare squares with
+/// the least numbers, and overflow.
+struct Scaled<'a, T: Field> {
+    elements: Cow<'a, [T]>,
+    /// `times` multiplications by it gave the elements.
+    by: T::Real,
+    /// `times` multiplications by it give results of the matrix itself.
+    back: T::Real,
+    times: usize,
+}
+
+impl<'a, T: Field> Scaled<'a, T> {
+    /// Elements that are not finite stay as they are.
+    fn of(a: &'a [T]) -> Scaled<'a, T> {
+        let largest =
+            |a: &[T]| a.iter().map(abs1).fold(zero(), |most: T::Real, size| if size > most { size } else { most });
+        let (low, high) = (from_f64::<T::Real>(2f64.powi(-16)), from_f64::<T::Real>(2f64.powi(16)));
+        let size = largest(a);
+        let is_small = size < low;
+        let (by, back) = if is_small { (high, low) } else { (low, high) };
+        let mut scaled = Scaled { elements: Cow::Borrowed(a), by, back, times: 0 };
+        if size == zero() || !all_finite(a) {
+            return scaled;
+        }
+        let mut size = size;
+        while if is_small { size < low } else { size > high } {
+            scaled.elements.to_mut().iter_mut().for_each(|x| *x *= T::of_real(by));
+            scaled.times += 1;
+            size = largest(&scaled.elements);
+        }
+        scaled
+    }
+
+    /// A result that is proportional to the matrix.
+    fn restored(&self, result: T) -> T {
+        (0..self.times).fold(result, |result, _| result * T::of_real(self.back))
+    }
+
+    /// A result that is inversely proportional to the matrix.
+    fn restored_inverse(&self, result: T) -> T {
+        (0..self.times).fold(result, |result, _| result * T::of_real(self.by))
+    }
 }
 
 /// A column-major copy, as faer wants it.

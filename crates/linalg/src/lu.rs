@@ -5,7 +5,7 @@ use crate::{put, taken};
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use faer::prelude::*;
-use faer::traits::math_utils::{abs1, one, recip, zero};
+use faer::traits::math_utils::{abs1, from_f64, one, recip, zero};
 use faer::{Accum, MatMut, Par};
 
 /// Columns that are factored one by one.
@@ -69,20 +69,21 @@ fn factor_few<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize]) {
     }
 }
 
-/// Divides by multiplication with the reciprocal, unless that overflows.
+/// Divides by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as scale,
+/// since the reciprocal overflows, or is subnormal or 0.
 fn divide<T: Field>(column: &mut [T], by: T) {
-    let reciprocal = recip(&by);
-    if reciprocal.is_finite() {
+    let (low, high) = (from_f64::<T::Real>(2f64.powi(-64)), from_f64::<T::Real>(2f64.powi(64)));
+    let size = abs1(&by);
+    if size >= low && size <= high {
+        let reciprocal = recip(&by);
         return column.iter_mut().for_each(|x| *x *= reciprocal);
     }
-    // The number is subnormal; the scale is a power of two.
-    let two = one::<T>() + one::<T>();
-    let scale = (0..64).fold(one::<T>(), |scale, _| scale * two);
+    let scale = T::of_real(if size < low { high } else { low });
     let reciprocal = recip(&(by * scale));
     column.iter_mut().for_each(|x| *x = (*x * scale) * reciprocal);
 }
 
-/// Position of the element with the largest sum of absolute parts, as LAPACK chooses it; the first NaN if there is one.
+/// Position of the element with the largest sum of absolute parts, as LAPACK chooses it.
 fn largest<T: Field>(column: &[T]) -> usize {
     let mut found = 0;
     let mut most = abs1(&column[0]);

@@ -1,7 +1,7 @@
 //! QR by Householder reflections.
 
 use crate::faer_field::Field;
-use crate::{put, taken};
+use crate::{Scaled, put, taken};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
@@ -18,7 +18,8 @@ pub fn qr<T: Field>(a: &[T], rows: usize, columns: usize, full: bool, q: &mut [T
     if least == 0 {
         return put(basis.as_ref(), q);
     }
-    let mut factored = taken(a, rows, columns);
+    let scaled = Scaled::of(a);
+    let mut factored = taken(&scaled.elements, rows, columns);
     let block = recommended_block_size::<T>(rows, columns);
     let mut coefficients = Mat::<T>::zeros(block, least);
     let scratch = qr_in_place_scratch::<T>(rows, columns, block, Par::Seq, Default::default());
@@ -38,6 +39,7 @@ pub fn qr<T: Field>(a: &[T], rows: usize, columns: usize, full: bool, q: &mut [T
     }
     put(basis.as_ref(), q);
     put(factored.as_ref().subrows(0, made), r);
+    r.iter_mut().for_each(|x| *x = scaled.restored(*x));
 }
 
 /// Multiplies row `i` of `r` by a phase that makes its diagonal element real, and column `i` of `q` by the inverse.

@@ -1,7 +1,7 @@
 //! Singular values and vectors.
 
 use crate::faer_field::Field;
-use crate::{all_finite, put, taken};
+use crate::{Scaled, all_finite, put, taken};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -17,6 +17,8 @@ pub fn svd<T: Field>(
     s: &mut [T::Real],
     vectors: Option<[&mut [T]; 2]>,
 ) {
+    let scaled = Scaled::of(a);
+    let a = &*scaled.elements;
     let least = rows.min(columns);
     let (of_u, of_v) = if full { (rows, columns) } else { (least, least) };
     let which = match (&vectors, full) {
@@ -43,7 +45,7 @@ pub fn svd<T: Field>(
         s.fill(T::NAN.real_part());
         return vectors.into_iter().flatten().for_each(|all| all.fill(T::NAN));
     }
-    s.iter_mut().zip(values.column_vector().iter()).for_each(|(s, value)| *s = value.real_part());
+    s.iter_mut().zip(values.column_vector().iter()).for_each(|(s, value)| *s = scaled.restored(*value).real_part());
     if let Some([to_u, to_vh]) = vectors {
         put(u.as_ref(), to_u);
         for (i, row) in to_vh.chunks_exact_mut(columns.max(1)).enumerate() {
@@ -53,6 +55,8 @@ pub fn svd<T: Field>(
 }
 
 pub fn pinv<T: Field>(a: &[T], rows: usize, columns: usize, tolerance: f64, inverse: &mut [T]) {
+    let scaled = Scaled::of(a);
+    let a = &*scaled.elements;
     let least = rows.min(columns);
     let mut values = vec![zero::<T::Real>(); least];
     let (mut u, mut vh) = (vec![zero::<T>(); rows * least], vec![zero::<T>(); least * columns]);
@@ -68,4 +72,5 @@ pub fn pinv<T: Field>(a: &[T], rows: usize, columns: usize, tolerance: f64, inve
     let (u, vh) = (MatRef::from_row_major_slice(&u, rows, least), MatRef::from_row_major_slice(&vh, least, columns));
     let to = MatMut::from_row_major_slice_mut(inverse, columns, rows);
     matmul(to, Accum::Replace, vh.adjoint(), u.adjoint(), one::<T>(), Par::Seq);
+    inverse.iter_mut().for_each(|x| *x = scaled.restored_inverse(*x));
 }

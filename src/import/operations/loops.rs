@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::ir::{NodeId, take_body};
 use crate::mlir::{Block, Operation, Value};
 use crate::ops;
-use crate::types::TensorType;
+use crate::types::{DType, TensorType};
 
 /// `stablehlo.while`.
 pub fn while_loop(call: Call) -> Result<Results> {
@@ -43,9 +43,11 @@ fn iterations(importer: &mut Importer, condition: &Block, body: &Block, init: &[
         [lhs, rhs] if rhs == counter => lhs,
         _ => return None,
     };
+    let is_signed = importer.trace.ty(init[place]).dtype != DType::U64;
     let start = importer.known.integers(&importer.trace, init[place]).ok()?;
     match (&start[..], &constant(importer, body, step)?[..], &constant(importer, condition, bound)?[..]) {
-        (&[start], [1], &[bound]) => Some(bound.checked_sub(start)?.max(0)),
+        // Integers of u64 beyond s64 are read as negative ones.
+        (&[start], [1], &[bound]) if is_signed || start >= 0 && bound >= 0 => Some(bound.checked_sub(start)?.max(0)),
         _ => None,
     }
 }

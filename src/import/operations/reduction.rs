@@ -52,6 +52,11 @@ fn reduce_by(mut call: Call, op: ReduceOp, x: NodeId, init: NodeId, axes: &[i64]
         return Err(error!(InvalidArgument, "the initial value is {given}; want a scalar of {}", ty.dtype));
     }
     let reduced = ops::reduction::reduce(call.trace(), op, x, axes, false)?;
+    // Of no elements it is the initial value, also where the dtype has no identity: 8-bit floats without infinity.
+    if axes.iter().any(|&axis| usize::try_from(axis).is_ok_and(|axis| ty.dims.get(axis) == Some(&0))) {
+        let dims = call.ty(reduced).dims;
+        return super::shape::spread(&mut call.importer.trace, init, &dims).map(single);
+    }
     let known = call.importer.known.value(&call.importer.trace, init);
     let neutral = identity(op, ty.dtype);
     if known.is_some_and(|init| Scalar::from_bytes(ty.dtype, init.bytes()).bits() == neutral) {

@@ -115,6 +115,9 @@ pub fn qr(trace: &mut Trace, a: NodeId, full: bool) -> Result<[NodeId; 2]> {
 /// Records the LU factors of matrices, the pivots and the permutation.
 pub fn lu(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 3]> {
     let of = Matrices::of("lu", "a", &trace.ty(a))?;
+    if i32::try_from(of.rows).is_err() {
+        return Err(error!(InvalidArgument, "a: it has {} rows; pivots are s32, want at most {}", of.rows, i32::MAX));
+    }
     Ok(several(trace, a, |trace, a, dtype| {
         let factors = of.ty(dtype, &[of.rows, of.columns]);
         let results = [factors, of.ty(DType::S32, &[of.least()]), of.ty(DType::S32, &[of.rows])];
