@@ -1,0 +1,85 @@
+"""Residuals of factorizations: python linalg_test.py /path/to/liblazyxla.so, with NumPy.
+
+Random matrices of several sizes and dtypes, also with elements near the ends of the range, on cpu and on the plugin's
+device. Products of the factors are compared with the matrix in long double, relative to its largest element, and the
+pseudoinverse with the inverse, relative to the condition.
+"""
+
+import os
+import sys
+from ctypes import byref, c_double, c_void_p
+
+sys.dont_write_bytecode = True
+for folder in ("abi", "programs"):
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", folder))
+import ctypes_test as lxla
+import numpy as np
+from ctypes_test import Tensor, ok
+from programs import tensor
+
+UNITS = 100
+SCALES = {24: [1e-36, 1e-30, 1e-22, 1, 1e19, 1e25, 1e37], 53: [1e-300, 1e-160, 1, 1e160, 1e300]}
+WIDE = np.clongdouble
+
+
+def results(function, arguments, shapes):
+    """Calls a function with several results, and reads them."""
+    made = [Tensor() for _ in shapes]
+    ok(function(*arguments, *map(byref, made)))
+    arrays = [np.zeros(shape, dtype) for shape, dtype in shapes]
+    for out, array in zip(made, arrays, strict=True):
+        ok(lxla.lib.lxla_tensor_read(out, array.ctypes.data_as(c_void_p), array.nbytes))
+        ok(lxla.lib.lxla_tensor_release(out))
+    return [array.astype(WIDE) if array.dtype.kind in "fc" else array for array in arrays]
+
+
+def errors(env, device, a):
+    """Residuals of each factorization of a square matrix, in units of the dtype's epsilon."""
+    n, dtype, lib = len(a), a.dtype, lxla.lib
+    real, complex_ = np.finfo(dtype).dtype, np.result_type(dtype, np.complex64)
+    matrix, size = ((n, n), dtype), np.abs(a).max()
+    given, wide = tensor(env, device, a), a.astype(WIDE)
+    near = lambda got, wanted: float(np.abs(got - wanted).max() / size / np.finfo(dtype).eps)
+    u, s, vh = results(lib.lxla_svd, [given, 0], [matrix, ((n,), real), matrix])
+    w, v = results(lib.lxla_eig, [given], [((n,), complex_), ((n, n), complex_)])
+    q, r = results(lib.lxla_qr, [given, 0], [matrix, matrix])
+    lu, _, rows = results(lib.lxla_lu, [given], [matrix, ((n,), np.int32), ((n,), np.int32)])
+    (inverse,) = results(lib.lxla_pinv, [given, c_double(-1)], [matrix])
+    ok(lib.lxla_tensor_release(given))
+    hermitian = (a / 2 + np.conj(a.T) / 2).astype(dtype)
+    given = tensor(env, device, hermitian)
+    values, vectors = results(lib.lxla_eigh, [given, 1], [((n,), real), matrix])
+    ok(lib.lxla_tensor_release(given))
+    condition = np.linalg.cond((wide / size).astype(np.complex128))
+    return {
+        "svd": near((u * s) @ vh, wide),
+        "eig": near(v * w, wide @ v),
+        "qr": near(q @ r, wide),
+        "lu": near((np.tril(lu, -1) + np.eye(n)) @ np.triu(lu), wide[rows]),
+        "eigh": near(vectors * values, hermitian.astype(WIDE) @ vectors),
+        "pinv": float(np.abs(inverse @ wide - np.eye(n)).max() / condition / np.finfo(dtype).eps),
+    }
+
+
+def main():
+    lxla.load(sys.argv[1])
+    env, count, failures = lxla.new_env(), 0, []
+    for device in (lxla.cpu(), lxla.xla()):
+        for name in ("float32", "float64", "complex64", "complex128"):
+            dtype = np.dtype(name)
+            for scale in SCALES[np.finfo(dtype).nmant + 1]:
+                for n in (1, 2, 3, 20):
+                    draws = np.random.default_rng(n)
+                    a = draws.normal(size=(n, n)) / 4 + 0.25j * draws.normal(size=(n, n)) * (dtype.kind == "c")
+                    a = ((a if dtype.kind == "c" else a.real) * scale).astype(dtype)
+                    for function, error in errors(env, device, a).items():
+                        count += 1
+                        if not error < UNITS:
+                            failures.append(f"{function} of {name}[{n},{n}] times {scale}: {error:.1f} units")
+    print("\n".join(failures))
+    print(f"{count} residuals, {len(failures)} too large")
+    sys.exit(len(failures) > 0)
+
+
+if __name__ == "__main__":
+    main()
