@@ -25,7 +25,7 @@ pub const MOST_DEPTH: u32 = 256;
 const MOST_LABELS: usize = 1 << 20;
 const MOST_TOTAL_BYTES: usize = 64 << 20;
 
-/// A path of names; the default is the label of what has none.
+/// A path of names; empty by default.
 #[derive(Clone, Copy, Default)]
 pub struct Label(Option<&'static Entry>);
 
@@ -67,7 +67,7 @@ impl fmt::Debug for Label {
 }
 
 impl Label {
-    /// The label of what has none.
+    /// The empty label.
     pub const NONE: Label = Label(None);
 
     fn address(self) -> usize {
@@ -202,7 +202,7 @@ pub fn in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
-/// Makes `name`, below the thread's label, the label of what the thread records.
+/// Appends a name to the label of the operations that the thread records.
 #[inline]
 pub fn push(name: &str) -> Result<()> {
     THREAD.with(|thread| {

@@ -65,7 +65,7 @@ TEST(failures_name_the_label) {
   lxla_status status = lxla_matmul(x, z, &out);
   EQUAL(status, LXLA_INVALID_ARGUMENT);
   CHECK(!strstr(lxla_last_error_message(), "attention"));
-  // What the plugin cannot compile is named with the label under which it was recorded.
+  // The error for an operation that the plugin cannot compile names its label.
   OK(lxla_label_push("kernels"));
   OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){1}, (int64_t[]){1}, 1, NULL,
                       &out));

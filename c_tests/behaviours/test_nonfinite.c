@@ -37,7 +37,7 @@ TEST(the_first_operation_is_found_with_its_values) {
   finds(deep, "{\"found\":null");
   lxla_tensor deeper = scalar(MUL, deep, 1e30);
   finds(deeper, "\"operation\":\"multiply\"");
-  // What is computed has no operands any more; what depends on it says that it is not finite.
+  // The operands of a computed tensor are not kept. Operations on it count it as a non-finite input.
   OK(lxla_sync(&z, 1));
   char *text;
   REFUSED(lxla_find_nonfinite(&z, 1, &text), LXLA_FAILED_PRECONDITION, "none is pending");

@@ -26,7 +26,7 @@ const MOST_TEXT: usize = 200;
 pub struct Compiling {
     /// The program.
     pub program: Program,
-    /// What identifies it in the cache, with its layout on a mesh.
+    /// Its key in the cache: the encoding of the program and its layout on a mesh.
     pub encoding: Encoding,
     /// Values of its scalar slots.
     pub scalars: Vec<Scalar>,
@@ -36,7 +36,7 @@ pub struct Compiling {
     pub donors: Arc<[usize]>,
 }
 
-/// What a compile took.
+/// Time and memory of a compile.
 pub struct Cost {
     /// Duration in nanoseconds.
     pub nanoseconds: u64,
@@ -134,7 +134,7 @@ impl CompileLog {
         if compiles.known.len() == MOST_KNOWN {
             compiles.known.pop_front();
         }
-        // What is remembered must not keep a kernel alive that the caller unregistered.
+        // Programs of the log do not hold kernels, which would never be destroyed after they are unregistered.
         let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
         compiles.known.push_back(Arc::new(Known { number, compiled, ops }));
         line(number, place, nearest, &difference, count, cost)

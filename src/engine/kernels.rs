@@ -32,7 +32,7 @@ pub struct Kernel {
 pub struct NewKernel<'a> {
     /// Name for messages.
     pub target: &'a str,
-    /// What tells it from other kernels that are alive; for a kernel with a name, the name.
+    /// Bytes that identify the kernel among those that are alive; the name, if it has one.
     pub key: &'a [u8],
     /// Whether other processes can know it.
     pub is_named: bool,

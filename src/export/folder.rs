@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 /// Writes the folder whole or not at all.
 pub fn write(exported: &Exported, version: Option<Version>, path: &Path) -> Result<()> {
     let artifact = bytecode::write(&exported.module()?, version)?;
-    // What is written is read once, which also says the version that was chosen.
+    // Reading the artifact back checks it, and gives the version that was chosen.
     let stablehlo_version = bytecode::read(Arc::new(artifact.clone()))?.version;
     let captured = exported.captured.iter().enumerate();
     let manifest = Manifest {

@@ -9,7 +9,7 @@ use crate::ops::rules::is_differentiable;
 use crate::transform::{self, Transformer};
 use crate::types::TensorType;
 
-/// Platforms that JAX may call the function on. What is exported has no operation that some platform lacks.
+/// Platforms on which JAX may call the function. Exported programs use only operations that all of them have.
 const PLATFORMS: [&str; 4] = ["cpu", "cuda", "rocm", "tpu"];
 
 /// Name of the function in JAX's messages.

@@ -96,7 +96,7 @@ impl Exported {
     }
 }
 
-/// Reads what the library lowered.
+/// Reads a program that the library lowered.
 fn read(lowered: &str) -> Result<Module> {
     text::read(lowered).map_err(|e| error!(Internal, "the StableHLO of the computation cannot be read back: {e}"))
 }

@@ -12,8 +12,8 @@ use crate::native::Array;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Reads a folder, one of PyTorch/XLA or one that an export wrote: its program, and what its parameters are.
-/// `read_file` reads the bytes of a file.
+/// Reads a folder of PyTorch/XLA or of an export: its program, and for each parameter whether it is an input or a
+/// weight. `read_file` reads the bytes of a file.
 pub fn read_folder(
     folder: &Path,
     wanted: Wanted,

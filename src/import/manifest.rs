@@ -33,7 +33,7 @@ pub struct Named {
     pub ty: TensorType,
 }
 
-/// What a folder holds.
+/// Contents of a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// Version of the StableHLO of the program.
@@ -107,7 +107,8 @@ pub fn is_exported(folder: &Path) -> bool {
     folder.join(MANIFEST).exists()
 }
 
-/// Reads a folder: its program, and what its parameters are. `read_file` reads the bytes of a file.
+/// Reads a folder: its program, and for each parameter whether it is an input or a weight. `read_file` reads the bytes
+/// of a file.
 pub fn read_exported(
     folder: &Path,
     wanted: Wanted,

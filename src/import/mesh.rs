@@ -25,7 +25,7 @@ pub enum Manual {
     Whole,
 }
 
-/// What is wanted of shardings, and where the import is.
+/// The mesh that the caller gave, and the manual computation in which operations are imported.
 #[derive(Default)]
 pub struct Placing {
     /// Axes of the mesh on which the computation will be called; None for one device.

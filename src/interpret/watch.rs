@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Number of the first elements of an operand that are shown.
 const SHOWN: usize = 8;
 
-/// What was found while programs were evaluated.
+/// The first operation found while programs are evaluated.
 #[derive(Default)]
 pub struct Watch(Mutex<Option<NonFinite>>);
 
@@ -31,7 +31,7 @@ pub struct NonFinite {
 }
 
 impl Watch {
-    /// What was found.
+    /// The operation that was found, if any.
     pub fn found(self) -> Option<NonFinite> {
         self.0.into_inner()
     }

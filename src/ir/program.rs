@@ -205,11 +205,11 @@ pub struct Body {
     has_collectives: bool,
     has_shardings: bool,
     kernels: Kernels,
-    /// What the body keeps alive: the kernel of an [`Op::Kernel`].
+    /// Object that the body keeps alive: the kernel of an [`Op::Kernel`].
     held: Option<Held>,
 }
 
-/// What a body keeps alive.
+/// Object that a body keeps alive.
 pub type Held = Arc<dyn Any + Send + Sync>;
 
 /// The kernels of a program or a body, and of the bodies that it applies.
@@ -311,7 +311,7 @@ impl Body {
         body
     }
 
-    /// What the body keeps alive.
+    /// Object that the body keeps alive.
     pub fn held(&self) -> Option<&Held> {
         self.held.as_ref()
     }

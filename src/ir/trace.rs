@@ -149,12 +149,12 @@ impl Trace {
         self.nodes.iter().enumerate().filter(is_held).map(|(id, _)| NodeId(id as u32)).collect()
     }
 
-    /// Label of what is recorded now.
+    /// Label that the next recorded operation gets.
     pub fn label(&self) -> Label {
         self.labels.last()
     }
 
-    /// Gives what is recorded from here on a label.
+    /// Sets the label of the operations that are recorded from here on.
     #[inline]
     pub fn set_label(&mut self, label: Label) {
         self.labels.begin(self.nodes.len() as u32, label);

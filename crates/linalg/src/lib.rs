@@ -21,7 +21,7 @@ use std::borrow::Cow;
 mod faer_field {
     use faer::traits::ComplexField;
 
-    /// What the generic code of this crate needs of an element.
+    /// Constants and conversions of an element type that the generic kernels use.
     pub trait Field:
         ComplexField<Real: Copy + PartialOrd + std::ops::Mul<Output = Self::Real>> + Copy + 'static
     {

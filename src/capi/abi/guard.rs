@@ -59,7 +59,7 @@ pub fn guard_into<V>(
 
 #[cold]
 fn fail(function: &str, error: Error) -> lxla_status {
-    // What a thread records has its label; so have its failures.
+    // Errors name the label under which the thread records.
     let label = label::current().path().map_or_else(String::new, |path| format!(" (label {})", quoted(&path)));
     let text = format!("{function}: {}{label}", error.message).replace('\0', " ");
     // During thread exit the message is gone; the status still reports the error.

@@ -56,7 +56,7 @@ impl CallersKernel {
         self.is_taken.store(true, Ordering::Relaxed);
     }
 
-    /// What tells it from other functions: the addresses.
+    /// Bytes that identify the function: its address and that of `user`.
     pub fn key(&self) -> Vec<u8> {
         [self.function as usize, self.user as usize].iter().flat_map(|address| address.to_le_bytes()).collect()
     }

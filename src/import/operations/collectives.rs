@@ -99,7 +99,7 @@ fn chosen(call: &mut Call, table: &[i32], index: NodeId) -> Result<NodeId> {
     ops::shape::reshape(call.trace(), found, &[])
 }
 
-/// What the groups of a collective list, by StableHLO's rules.
+/// Kind of the numbers in the groups of a collective, by StableHLO's rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Listed {
     /// Replicas, of which the module has one: each device is alone.
@@ -294,7 +294,7 @@ fn permute(mut call: Call) -> Result<Results> {
     ops::shape::squeeze(call.trace(), made, &[0]).map(single)
 }
 
-/// Zeros of the type of a value: what a device gets that none sends to.
+/// Zeros of the type of a value: the result of a device to which no device sends.
 fn zeros(call: &mut Call, x: NodeId) -> Result<NodeId> {
     let ty = call.ty(x);
     ops::creation::full(call.trace(), &ty, ScalarValue::Unsigned(0))
