@@ -240,9 +240,21 @@ impl<'m> Importer<'m> {
         })
     }
 
-    /// Records the operations of a function of the module.
-    fn inlined(&mut self, name: &str, operands: &[NodeId]) -> Result<Vec<NodeId>> {
-        self.applied(name, operands, |trace, body, captures, passed| trace.replay(body, &[passed, captures].concat()))
+    /// Records the operations of the function that an operation calls, in place of the call.
+    fn inlined(&mut self, call: &'m Operation, operands: &[NodeId]) -> Result<Results> {
+        let before = self.trace.len();
+        let name = Attributes::of(call).symbol("callee")?;
+        let replay = |trace: &mut Trace, body: &Arc<Body>, captures: &[NodeId], passed: &[NodeId]| {
+            trace.replay(body, &[passed, captures].concat())
+        };
+        let made = self.applied(name, operands, replay)?;
+        self.spend(self.trace.len() - before)?;
+        Ok(Results::from_vec(made))
+    }
+
+    /// Returns the block of the function that an operation calls.
+    pub fn callee(&self, call: &Operation) -> Result<&'m Block> {
+        body_of(self.named(Attributes::of(call).symbol("callee")?)?)
     }
 
     fn applied(
@@ -318,23 +330,30 @@ impl<'m> Importer<'m> {
 
     /// Records the operations of a block; returns the nodes that it returns.
     pub fn block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
+        self.block_with(block, |_| false)
+    }
+
+    /// Records the operations of a block, with the functions of some calls in their place; returns the nodes that it
+    /// returns.
+    pub fn block_with(&mut self, block: &'m Block, is_inlined: impl Fn(&Operation) -> bool) -> Result<Vec<NodeId>> {
         if self.depth >= MOST_DEPTH {
             return Err(error!(Unimplemented, "regions and calls are nested more than {MOST_DEPTH} deep"));
         }
         self.depth += 1;
-        let made = self.block_within(block);
+        let made = self.block_within(block, is_inlined);
         self.depth -= 1;
         made
     }
 
-    fn block_within(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
+    fn block_within(&mut self, block: &'m Block, is_inlined: impl Fn(&Operation) -> bool) -> Result<Vec<NodeId>> {
         let Some((last, operations)) = block.operations.split_last() else {
             return Err(error!(InvalidArgument, "a block without operations; want at least a return"));
         };
         let outer = self.trace.label();
         for operation in operations {
             self.trace.set_label(operation.location.name().map_or(outer, Label::of_path));
-            self.operation(operation).map_err(|e| e.context(described(operation)))?;
+            let made = self.operation(operation, is_inlined(operation));
+            made.map_err(|e| e.context(described(operation)))?;
         }
         self.trace.set_label(outer);
         match &*last.name {
@@ -346,29 +365,32 @@ impl<'m> Importer<'m> {
     /// Records the operations of a region. If it is no more than the call of a function, as the library itself writes
     /// regions, the region becomes the function, so that what is written and read again has no further level.
     pub fn region_block(&mut self, block: &'m Block) -> Result<Vec<NodeId>> {
-        match &block.operations[..] {
-            [call, end] if &*call.name == "func.call" && is_return(end) && end.operands[..] == call.results[..] => {
-                let inlined = |importer: &mut Self| {
-                    let operands =
-                        call.operands.iter().map(|&value| importer.node(value)).collect::<Result<Operands>>()?;
-                    importer.inlined(Attributes::of(call).symbol("callee")?, &operands)
-                };
-                inlined(self).map_err(|e| e.context(described(call)))
-            }
-            _ => self.block(block),
-        }
+        let is_call = match &block.operations[..] {
+            [call, end] => is_call(call) && is_return(end) && end.operands[..] == call.results[..],
+            _ => false,
+        };
+        self.block_with(block, |_| is_call)
     }
 
-    fn operation(&mut self, operation: &'m Operation) -> Result<()> {
-        let Some(left) = self.left.checked_sub(1) else {
-            return Err(error!(
+    /// Counts operations that are recorded; UNIMPLEMENTED if there are too many.
+    fn spend(&mut self, operations: usize) -> Result<()> {
+        let left = self.left.checked_sub(operations);
+        self.left = left.ok_or_else(|| {
+            error!(
                 Unimplemented,
                 "the program has too many operations: its functions are imported for each list of sizes"
-            ));
-        };
-        self.left = left;
+            )
+        })?;
+        Ok(())
+    }
+
+    fn operation(&mut self, operation: &'m Operation, is_inlined: bool) -> Result<()> {
+        self.spend(1)?;
         let nodes = operation.operands.iter().map(|&value| self.node(value)).collect::<Result<Operands>>()?;
-        let made = (self.record)(self, operation, &nodes)?;
+        let made = match is_inlined {
+            true => self.inlined(operation, &nodes)?,
+            false => (self.record)(self, operation, &nodes)?,
+        };
         if made.len() != operation.results.len() {
             return Err(error!(
                 InvalidArgument,
@@ -399,6 +421,11 @@ impl Importer<'_> {
         }
         Ok(self.constant(&array))
     }
+}
+
+/// Whether an operation calls a function of the module.
+pub fn is_call(operation: &Operation) -> bool {
+    &*operation.name == "func.call"
 }
 
 fn is_return(operation: &Operation) -> bool {

@@ -18,6 +18,7 @@ mod reducers;
 mod reduction;
 mod shape;
 mod sharding;
+mod slices;
 mod sorting;
 #[cfg(test)]
 mod tests;
