@@ -47,7 +47,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch \
+.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch \
   test-xla-rs soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
@@ -65,6 +65,11 @@ demo:
 gpt: plugin configure
 	$(CMAKE) --build $(TREE) --target gpt
 	$(TREE)/examples/gpt examples/data/genesis_exodus.txt --save $(TREE)/gpt.safetensors
+
+# Runs a network that JAX exported, trains it on, and exports it again.
+import: plugin configure
+	$(CMAKE) --build $(TREE) --target import
+	$(TREE)/examples/import examples/models/digits.jax --digits examples/data/digits.csv --save $(TREE)/tuned_digits
 
 # Tests: Rust and C, on the default CPU plugin; all but those with label `long`. The release build keeps one processor
 # busy for minutes (one codegen unit), pip and the Rust tests meanwhile the others.
