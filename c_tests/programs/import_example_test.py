@@ -2,7 +2,7 @@
 
 The network that the example imports, trains and exports is that of examples/models/export_digits.py. JAX computes the
 same accuracies, losses and trained weights from the imported weights; and it calls and differentiates the export. Other
-programs, which JAX exports here, are run by the example's second form."""
+programs, which JAX exports here or in docs/import.md, are run by the example's second form."""
 
 import json
 import math
@@ -18,7 +18,7 @@ if sys.version_info < (3, 11):
     sys.exit(77)  # ctest counts 77 as skipped
 sys.dont_write_bytecode = True
 os.environ["JAX_PLATFORMS"] = "cpu"
-PROGRAM, TREE = sys.argv[1], pathlib.Path(sys.argv[2])
+PROGRAM, TREE = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(TREE / "examples/models"))
 import export_digits as digits
 import jax
@@ -195,10 +195,48 @@ def check_any(folder):
     assert "usage" in run(status=2)
 
 
+def blocks():
+    """The blocks of Python in docs/import.md that need nothing but JAX, as functions of the names that they use."""
+    text = (TREE / "docs/import.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    packages = lambda block: set(re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE))
+    return [compile(block, "docs/import.md", "exec") for block in found if packages(block) == {"jax"}]
+
+
+def check_documents(folder, exported):
+    """What docs/import.md shows of JAX: each file that it writes is called, and an export is read as it says."""
+    writes, reads = blocks()
+    os.chdir(folder)
+    written = {}
+    exec(writes, written)
+    first, second, x = (uniform(i, shape) for i, shape in enumerate([(784, 32), (32, 10), (32, 784)]))
+    model, weights = written["model"], {"first": first, "second": second}
+    trained = "784x32,32x10,32x784"
+    for name, shapes, wanted in [
+        ("model.jax", "32x784", model(written["weights"], uniform(0, (32, 784)))),
+        ("function.jax", trained, model(weights, x)),
+        ("step.jax", f"{trained},32", written["step"](weights, x, np.zeros(32, np.int32))),
+        ("model.mlir", None, model(weights, x)),
+    ]:
+        text = run(name, *(["--shapes", shapes] if shapes else []))
+        norms = re.findall(r"result \d: f32\[[\d,]*\], norm (\S+)", text)
+        for norm, value in zip(norms, jax.tree.leaves(wanted), strict=True):
+            near(float(norm), np.linalg.norm(np.asarray(value, np.float64)), 1e-5, f"a norm of {name}")
+    read = {"x": uniform(7, (359, 64))}
+    pathlib.Path("model.jax").write_bytes(exported.read_bytes())
+    exec(reads, read)
+    tuned = weights_in(exported.parent / "tuned.safetensors")
+    near(read["y"], digits.scores(tuned, read["x"]), 1e-5, "scores of the document")
+    near(read["gradient"], jax.grad(lambda x: digits.scores(tuned, x).sum())(read["x"]), 1e-4, "its gradient")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        check_digits(pathlib.Path(folder))
-        check_any(pathlib.Path(folder))
+        folder = pathlib.Path(folder)
+        check_digits(folder / "digits")
+        check_any(folder)
+        check_documents(folder, folder / "digits/tuned.jax")
+        os.chdir("/")
 
 
 main()
