@@ -2260,8 +2260,10 @@ lxla_status lxla_fft(int32_t op,
 /**
  * Records the QR factors of the matrices in the last two axes of `a`, `[..., m, n]`: q with orthonormal columns and
  * the upper triangular r, with q r = a. With `full` 0, q is `[..., m, k]` and r `[..., k, n]` for k the smaller of m
- * and n; with 1, q is `[..., m, m]` and r `[..., m, n]`. The diagonal of r is real; for real numbers it has LAPACK's
- * signs.
+ * and n; with 1, q is `[..., m, m]` and r `[..., m, n]`. The diagonal of r is real, with the signs of LAPACK's geqrf:
+ * the reflection of a column leaves its negative norm there if the real part of the first element is not negative, and
+ * its norm otherwise; a single real element stays as it is. Columns of q for which r has 0 on its diagonal are
+ * arbitrary.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. Each matrix with NaN or an infinity
  * has factors with NaN. As all functions of this chapter: on `cpu`, and on XLA's CPU plugins, which call the same
@@ -2293,7 +2295,8 @@ lxla_status lxla_lu(lxla_tensor a,
  * Records the singular value decomposition of the matrices in the last two axes of `a`, `[..., m, n]`: a = u diag(s)
  * vh. `out_s` is real, `[..., k]`, descending, for k the smaller of m and n. With `full` 0, u is `[..., m, k]` and vh
  * `[..., k, n]`; with 1 they are square. Vectors are determined up to a phase, and up to a rotation where singular
- * values are equal.
+ * values are equal. Of complex matrices, the first column of vh is real if m >= n, otherwise the first row of u, as
+ * LAPACK's gebrd leaves them; signs are arbitrary.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
  * an infinity are NaN. Errors of s and of u diag(s) vh are mostly below n units in the last place of the largest
@@ -2317,7 +2320,8 @@ lxla_status lxla_singular_values(lxla_tensor a,
  * Records the eigenvalues, real and ascending, `[..., n]`, and the eigenvectors, as columns of `out_vectors`, of the
  * Hermitian matrices in the last two axes of `a`: a v = v diag(w). With `lower` 1 the lower triangle is read, with 0
  * the upper one; imaginary parts of the diagonal are ignored. Vectors are determined up to a phase, and up to a
- * rotation where eigenvalues are equal.
+ * rotation where eigenvalues are equal. Of complex matrices, the first row of v is real with `lower` 1, the last one
+ * with 0, as LAPACK's heevd leaves them; signs are arbitrary.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. All results of a matrix with NaN or
  * an infinity are NaN. Errors of w and of v diag(w) v^H are mostly below n units in the last place of the largest
@@ -2331,7 +2335,13 @@ lxla_status lxla_eigh(lxla_tensor a,
 /**
  * Records the eigenvalues `[..., n]` and the eigenvectors, as columns of `out_vectors`, of the square matrices in the
  * last two axes of `a`, complex numbers in any case: a v = v diag(w). Their order is arbitrary; of a real matrix,
- * conjugates are neighbours. Each vector has norm 1 and a real largest element.
+ * conjugates are neighbours, the one with the positive imaginary part first. Each vector has norm 1. Its largest
+ * element is real and positive, as LAPACK's geev leaves it; the vector of a real eigenvalue of a real matrix is real,
+ * with an arbitrary sign.
+ *
+ * Matrices are balanced before (LAPACK's gebal: rows and columns permuted, and scaled by powers of 2), so that a
+ * badly scaled one has accurate results too. Errors of a v - v diag(w) are mostly below n units in the last place of
+ * the norm of the balanced matrix.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, with c64 results. All results of a
  * matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED).
@@ -2379,7 +2389,8 @@ lxla_status lxla_slogdet(lxla_tensor a,
 /**
  * Records the x of the smallest norm that minimises the norm of a x - b, for the matrices in the last two axes of `a`,
  * `[..., m, n]`: the pseudoinverse of a times b, with `rtol` as in `lxla_pinv`. `b` is a vector of m, or has matrices
- * of m rows in its last two axes; batch axes broadcast, dtypes promote.
+ * of m rows in its last two axes; batch axes broadcast, dtypes promote. The default of
+ * `rtol` is that of the promoted dtype.
  */
 lxla_status lxla_lstsq(lxla_tensor a,
                        lxla_tensor b,
@@ -2389,7 +2400,7 @@ lxla_status lxla_lstsq(lxla_tensor a,
 /**
  * Records the pseudoinverses (Moore-Penrose) `[..., n, m]` of the matrices in the last two axes of `a`, `[..., m, n]`,
  * by singular values. Those up to `rtol` times the largest one count as 0; a negative `rtol` is the larger of m and n
- * times the distance of 1 from the next number of the dtype. NaN is INVALID_ARGUMENT.
+ * times the distance of 1 from the next number of the dtype. From 1 on, all count as 0. NaN is INVALID_ARGUMENT.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The pseudoinverse of a matrix with
  * NaN or an infinity is NaN. The derivative is that for a constant rank (Golub and Pereyra, 1973).

@@ -112,6 +112,83 @@ static void algebra_refusals(void) {
   RELEASE(a, wide, v, whole, batch);
 }
 
+static lxla_tensor least(lxla_tensor a, lxla_tensor b) {
+  lxla_tensor out;
+  OK(lxla_lstsq(a, b, -1, &out));
+  RELEASE(a, b);
+  return out;
+}
+
+static int32_t rank_of(lxla_tensor a, double rtol) {
+  lxla_tensor out;
+  int32_t rank = -1;
+  OK(lxla_matrix_rank(a, rtol, &out));
+  OK(lxla_tensor_read(out, &rank, sizeof rank));
+  RELEASE(out);
+  return rank;
+}
+
+// The default tolerance of two singular values is 2 epsilon of the promoted dtype.
+static void tolerances(void) {
+#define NARROW F32S(DIMS(2, 2), 1, 0, 0, 0x1p-30f)
+  VALUES(least(NARROW, F32S(DIMS(2), 1, 1)), F32, DIMS(2), 1, 0);
+  VALUES(least(NARROW, as(F64, F32S(DIMS(2), 1, 1))), F64, DIMS(2), 1, 0x1p30);
+  VALUES(least(as(F64, NARROW), F32S(DIMS(2), 1, 1)), F64, DIMS(2), 1, 0x1p30);
+  VALUES(least(as(BF16, F32S(DIMS(2, 2), 1, 0, 0, 0x1p-10f)), F32S(DIMS(2), 1, 1)), F32, DIMS(2), 1, 1024);
+  // A tolerance of 1 and more leaves nothing, also one that f32 does not have.
+  lxla_tensor a = F32S(DIMS(2, 2), 1, 0, 0, 3), out = none;
+  CHECK(rank_of(a, 0.25) == 2 && rank_of(a, 0.5) == 1);
+  const double large[] = {1, 2, 1e300, INFINITY};
+  for (int i = 0; i < 4; i++) {
+    CHECK(rank_of(a, large[i]) == 0);
+    OK(lxla_pinv(a, large[i], &out));
+    VALUES(out, F32, DIMS(2, 2), 0, 0, 0, 0);
+  }
+  CHECK(rank_of(a, 1e-300) == 2);
+  REFUSED(lxla_matrix_rank(a, NAN, &out), BAD, "rtol: it is NaN; want a number, negative for the default");
+  lxla_tensor whole;
+  OK(lxla_convert(a, LXLA_DTYPE_S32, &whole));
+  REFUSED(lxla_solve(a, whole, &out), BAD, "a is f32[2,2] and b is s32[2,2]");
+  REFUSED(lxla_lstsq(whole, a, -1, &out), BAD, "a: lstsq takes floats and complex numbers, not s32[2,2]");
+  REFUSED(lxla_lstsq(a, whole, -1, &out), BAD, "a is f32[2,2] and b is s32[2,2]");
+  REFUSED(lxla_triangular_solve(a, whole, 1, 1, 0, 1, &out), BAD, "a is f32[2,2] and b is s32[2,2]");
+  RELEASE(a, whole);
+}
+
+// Systems of more unknowns than are found one by one, of every form, for which natively integers are exact.
+static void large_systems(void) {
+  enum { N = 70 };
+  static float a[N * N], b[N * 3], want[N * 3];
+  for (int32_t op = 1; op <= 3; op++) {
+    for (int form = 0; form < 8; form++) {
+      int32_t left = form & 1, lower = form >> 1 & 1, unit = form >> 2;
+      for (int i = 0; i < N * N; i++) a[i] = i % N == i / N ? (unit ? 9 : 1) : (i % 37 == 0) - (i % 53 == 0);
+      for (int i = 0; i < N * 3; i++) want[i] = (float)(i * 3 % 5 - 2);
+      // want has N rows of 3 or, from the right, 3 rows of N.
+      for (int i = 0; i < N; i++) {
+        for (int k = 0; k < 3; k++) {
+          double sum = 0;
+          for (int j = 0; j < N; j++) {
+            // The element of op(a) that multiplies unknown j in equation i.
+            int turned = (op != LXLA_TRANSPOSE_NO_TRANSPOSE) == left;
+            int row = turned ? j : i, column = turned ? i : j;
+            double x = row == column ? 1 : (row > column) == lower ? a[row * N + column] : 0;
+            sum += x * want[left ? j * 3 + k : k * N + j];
+          }
+          b[left ? i * 3 + k : k * N + i] = (float)sum;
+        }
+      }
+      int64_t dims[] = {left ? N : 3, left ? 3 : N};
+      lxla_tensor made =
+          solved(array(F32, DIMS(N, N), a, sizeof a), array(F32, dims, 2, b, sizeof b), left, lower, unit, op);
+      float got[N * 3];
+      OK(lxla_tensor_read(made, got, sizeof got));
+      for (int i = 0; i < N * 3; i++) CHECK(fabsf(got[i] - want[i]) <= (is_native() ? 0 : 1e-4f));
+      RELEASE(made);
+    }
+  }
+}
+
 static lxla_tensor transformed(int32_t op, lxla_tensor x, const int64_t *lengths, size_t n) {
   lxla_tensor out;
   OK(lxla_fft(op, x, lengths, n, &out));
@@ -247,6 +324,8 @@ TEST(algebra_in_a_computation) {
 TEST(cholesky_reads_one_triangle) { on_both(factors); }
 TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
 TEST(triangular_systems_of_all_forms) { on_both(systems); }
+TEST(triangular_systems_of_many_unknowns) { on_both(large_systems); }
+TEST(tolerances_are_those_of_the_promoted_dtype) { on_both(tolerances); }
 TEST(algebra_refuses_what_does_not_fit) { on_both(algebra_refusals); }
 TEST(fourier_transforms_and_their_inverses) { on_both(transforms); }
 TEST(fourier_transforms_refuse_what_does_not_fit) { on_both(transform_refusals); }

@@ -4,19 +4,23 @@ use super::array::Array;
 use super::complex::divide;
 use super::convert::convert;
 use super::element::{Element, unsupported};
+use super::matmul::{Shape, subtract_product};
 use super::parallel::each_piece;
 use super::wide::wide;
 use crate::error::Result;
 use crate::ir::{Transposition, attributes};
 use crate::types::{DType, TensorType};
 use num_complex::Complex;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, Neg, Range, Sub};
 
 /// Minimum number of multiplications, over all matrices, for which several threads are used.
 const PARALLEL: usize = 1 << 16;
 
+/// Number of unknowns that are found one by one.
+const FEW: usize = 16;
+
 /// A type of matrix elements.
-trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+trait Number: Element + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> {
     const ZERO: Self;
     const ONE: Self;
     const NAN: Self;
@@ -243,9 +247,14 @@ impl<T: Number> System<T> {
         let lower = triangle.lower != transposed;
         let mut matrix = vec![T::ZERO; n * n];
         for row in 0..n {
-            for column in if lower { 0..row + 1 } else { row..n } {
-                let element = if transposed { a[column * n + row] } else { a[row * n + column] };
-                matrix[row * n + column] = if conjugated { element.conjugate() } else { element };
+            let used = if lower { 0..row + 1 } else { row..n };
+            if transposed || conjugated {
+                for column in used {
+                    let element = if transposed { a[column * n + row] } else { a[row * n + column] };
+                    matrix[row * n + column] = if conjugated { element.conjugate() } else { element };
+                }
+            } else {
+                matrix[row * n..][used.clone()].copy_from_slice(&a[row * n..][used]);
             }
             if triangle.unit_diagonal {
                 matrix[row * n + row] = T::ONE;
@@ -269,15 +278,47 @@ impl<T: Number> System<T> {
         b.iter_mut().enumerate().for_each(|(i, b)| *b = turned[i % n * rows + i / n]);
     }
 
-    /// Forward or back substitution, one row of the unknown after another.
+    /// Forward or back substitution.
     fn substitute(&self, x: &mut [T]) {
-        let (n, columns) = (self.n, x.len() / self.n);
-        for step in 0..n {
-            let i = if self.lower { step } else { n - 1 - step };
+        let columns = x.len() / self.n;
+        self.substitute_in(0..self.n, columns, x);
+    }
+
+    /// Finds the unknowns of a range of rows, half by half: of what is known, a product is subtracted from the rest.
+    fn substitute_in(&self, rows: Range<usize>, columns: usize, x: &mut [T]) {
+        if rows.len() <= FEW {
+            return self.substitute_few(rows, columns, x);
+        }
+        let middle = rows.start + (rows.len() / 2).next_multiple_of(FEW).min(rows.len() - 1);
+        let halves =
+            if self.lower { [rows.start..middle, middle..rows.end] } else { [middle..rows.end, rows.start..middle] };
+        let [first, second] = halves;
+        self.substitute_in(first.clone(), columns, x);
+        let (before, behind) = x.split_at_mut(middle * columns);
+        let shape = Shape { rows: second.len(), depth: first.len(), columns };
+        let factors = &self.matrix[second.start * self.n + first.start..];
+        if self.lower {
+            let (known, rest) = (&before[first.start * columns..], &mut behind[..second.len() * columns]);
+            subtract_product(shape, [factors, known], self.n, rest, T::ONE);
+        } else {
+            let (known, rest) = (&behind[..first.len() * columns], &mut before[second.start * columns..]);
+            subtract_product(shape, [factors, known], self.n, rest, T::ONE);
+        }
+        self.substitute_in(second, columns, x);
+    }
+
+    /// Finds the unknowns of a range of rows one row after another.
+    fn substitute_few(&self, rows: Range<usize>, columns: usize, x: &mut [T]) {
+        for step in 0..rows.len() {
+            let i = if self.lower { rows.start + step } else { rows.end - 1 - step };
             let (before, from_row) = x.split_at_mut(i * columns);
             let (row, behind) = from_row.split_at_mut(columns);
-            let line = &self.matrix[i * n..][..n];
-            let (known, factors) = if self.lower { (before, &line[..i]) } else { (behind, &line[i + 1..]) };
+            let line = &self.matrix[i * self.n..][..self.n];
+            let (known, factors) = if self.lower {
+                (&before[rows.start * columns..], &line[rows.start..i])
+            } else {
+                (&behind[..], &line[i + 1..rows.end])
+            };
             for (known, &factor) in known.chunks_exact(columns).zip(factors) {
                 wide(
                     #[inline(always)]

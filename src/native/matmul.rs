@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::types::{DType, TensorType};
 use gemm::Parallelism;
 use num_complex::Complex;
+use std::ops::Neg;
 
 /// Minimum number of multiplications for which one product uses several threads.
 const PARALLEL: usize = 1 << 25;
@@ -177,6 +178,52 @@ fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]:
             columns as isize,
             zero,
             one,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// Subtracts the product of two row-major matrices from `out`; rows of `a` are `step` elements apart. The elements must
+/// be floats or complex numbers.
+pub fn subtract_product<T: Element + Neg<Output = T>>(
+    shape: Shape,
+    [a, b]: [&[T]; 2],
+    step: usize,
+    out: &mut [T],
+    one: T,
+) {
+    let Shape { rows, depth, columns } = shape;
+    if rows == 0 || depth == 0 {
+        return;
+    }
+    assert!(step >= depth && a.len() >= (rows - 1) * step + depth);
+    assert!(b.len() == depth * columns && out.len() == rows * columns);
+    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    let [step, width] = [step, columns].map(|step| step as isize);
+    let (out, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
+    // SAFETY: the slices hold row-major matrices of these sizes and strides, as just checked; access to `out` is
+    // exclusive.
+    unsafe {
+        ::gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out,
+            1,
+            width,
+            true,
+            a,
+            1,
+            step,
+            b,
+            1,
+            width,
+            one,
+            -one,
             false,
             false,
             false,

@@ -20,7 +20,13 @@ pub fn common_dims(lhs: &TensorType, rhs: &TensorType) -> Result<Dims> {
 }
 
 pub fn common_dtype(lhs: &TensorType, rhs: &TensorType) -> Result<DType> {
-    lhs.dtype.promote(rhs.dtype).map_err(|e| e.context(format_args!("lhs is {lhs} and rhs is {rhs}")))
+    common_dtype_of(["lhs", "rhs"], lhs, rhs)
+}
+
+/// Like [`common_dtype`], of operands with other names.
+pub fn common_dtype_of(names: [&str; 2], lhs: &TensorType, rhs: &TensorType) -> Result<DType> {
+    let [first, second] = names;
+    lhs.dtype.promote(rhs.dtype).map_err(|e| e.context(format_args!("{first} is {lhs} and {second} is {rhs}")))
 }
 
 /// Normalizes axes and returns them as a bit set; an error if one is given twice.

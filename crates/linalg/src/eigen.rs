@@ -1,15 +1,18 @@
 //! Eigenvalues and eigenvectors.
 
+use crate::balance::balance;
 use crate::faer_field::Field;
+use crate::triangular::{eigenvectors, is_upper};
 use crate::{Scaled, all_finite, put, taken};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
     ComputeEigenvectors, evd_cplx, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch,
 };
+use faer::linalg::matmul::matmul;
 use faer::traits::RealField;
-use faer::traits::math_utils::{abs, one, recip, zero};
-use faer::{Mat, Par};
+use faer::traits::math_utils::{abs, abs2, eps, from_f64, max, one, recip, sqrt, zero};
+use faer::{Accum, Mat, Par, Scale};
 use num_complex::Complex;
 
 pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut [T]) {
@@ -41,52 +44,54 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
         return v.fill(T::NAN);
     }
     w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value).real_part());
+    if !lower {
+        (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
+    }
     put(vectors.as_ref(), v);
 }
+
+/// Eigenvalues, and eigenvectors of any length as columns.
+struct Pairs<C: Field> {
+    values: Vec<C>,
+    vectors: Mat<C>,
+    /// The matrix times the vectors.
+    products: Mat<C>,
+}
+
+impl<C: Field> Pairs<C> {
+    /// The number of vectors that are not finite, and the largest norm of `a v - w v` of the others, in rounding errors
+    /// of the norm of `a` times that of `v`.
+    fn residual(&self, norm: C::Real) -> (usize, C::Real) {
+        let (mut not_finite, mut most) = (0, zero::<C::Real>());
+        for (j, &value) in self.values.iter().enumerate() {
+            let (vector, product) = (self.vectors.col(j), self.products.col(j));
+            let scale = norm * vector.norm_l2() * eps::<C::Real>();
+            let apart = (product - vector * Scale(value)).norm_l2() * recip(&scale);
+            if C::of_real(apart).is_finite() { most = max(&most, &apart) } else { not_finite += 1 }
+        }
+        (not_finite, most)
+    }
+}
+
+/// Residuals up to this many rounding errors are those of a stable algorithm.
+const SMALL: f64 = 64.0;
 
 pub fn eig_of_real<T>(a: &[T], n: usize, w: &mut [Complex<T>], v: &mut [Complex<T>])
 where
     T: Field<Real = T> + RealField,
     Complex<T>: Field<Real = T>,
 {
-    if n == 0 {
-        return;
-    }
-    let scaled = Scaled::of(a);
-    let a = &*scaled.elements;
-    let [mut real, mut imaginary] = [Diag::<T>::zeros(n), Diag::<T>::zeros(n)];
-    let mut vectors = Mat::<T>::zeros(n, n);
-    let done = all_finite(a) && {
-        let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
-        let mut memory = MemBuffer::new(evd_scratch::<T>(n, no, yes, Par::Seq, Default::default()));
-        let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-        let a = taken(a, n, n);
-        evd_real(a.as_ref(), real.as_mut(), imaginary.as_mut(), None, to, Par::Seq, stack, Default::default()).is_ok()
-    };
-    if !done {
-        w.fill(Complex::<T>::NAN);
-        return v.fill(Complex::<T>::NAN);
-    }
-    let mut made = Mat::<Complex<T>>::zeros(n, n);
-    let mut i = 0;
-    while i < n {
-        let (re, im) = (real.column_vector()[i], imaginary.column_vector()[i]);
-        w[i] = Complex::new(scaled.restored(re), scaled.restored(im));
-        // Complex eigenvalues are pairs of conjugates, with the parts of the first one's vector in two columns.
-        let pair = im != zero() && i + 1 < n;
-        for j in 0..n {
-            made[(j, i)] = Complex::new(vectors[(j, i)], if pair { vectors[(j, i + 1)] } else { zero() });
+    eig(a, n, w, v, |a| {
+        let made = pairs_of_real(a)?;
+        let residual = made.residual(a.norm_l2());
+        if residual <= (0, from_f64::<T>(SMALL)) {
+            return Some(made);
         }
-        normalize(&mut made, i);
-        if pair {
-            w[i + 1] = w[i].conjugate();
-            for j in 0..n {
-                made[(j, i + 1)] = made[(j, i)].conjugate();
-            }
-        }
-        i += 1 + usize::from(pair);
-    }
-    put(made.as_ref(), v);
+        // faer solves the 2 x 2 blocks of the real Schur form by their inverses: not accurate if badly scaled.
+        let wide = Mat::from_fn(a.nrows(), a.nrows(), |i, j| Complex::of_real(a[(i, j)]));
+        let other = paired(&wide, pairs_of_complex(&wide)?);
+        Some(if other.residual(a.norm_l2()) < residual { other } else { made })
+    });
 }
 
 pub fn eig_of_complex<T>(a: &[Complex<T>], n: usize, w: &mut [Complex<T>], v: &mut [Complex<T>])
@@ -94,48 +99,180 @@ where
     T: Field<Real = T> + RealField,
     Complex<T>: Field<Real = T>,
 {
+    eig(a, n, w, v, pairs_of_complex);
+}
+
+/// Writes the eigenvalues and eigenvectors that `pairs` finds of the balanced matrix. An iteration that does not
+/// converge is found by its residual.
+fn eig<T, C>(a: &[T], n: usize, w: &mut [C], v: &mut [C], pairs: impl FnOnce(&Mat<T>) -> Option<Pairs<C>>)
+where
+    T: Field,
+    C: Field<Real = T::Real>,
+{
     if n == 0 {
         return;
     }
     let scaled = Scaled::of(a);
-    let a = &*scaled.elements;
-    let mut values = Diag::<Complex<T>>::zeros(n);
-    let mut vectors = Mat::<Complex<T>>::zeros(n, n);
-    let done = all_finite(a) && {
-        let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
-        let mut memory = MemBuffer::new(evd_scratch::<Complex<T>>(n, no, yes, Par::Seq, Default::default()));
-        let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-        let a = taken(a, n, n);
-        evd_cplx(a.as_ref(), values.as_mut(), None, to, Par::Seq, stack, Default::default()).is_ok()
+    let mut a = taken(&scaled.elements, n, n);
+    let made = all_finite(&scaled.elements).then(|| {
+        let balance = balance(&mut a);
+        let made = if is_upper(&a) { Some(pairs_of_triangular(&a)) } else { pairs(&a) };
+        (balance, made.filter(|made| made.residual(a.norm_l2()).1 * sqrt(&eps::<T::Real>()) < one()))
+    });
+    let Some((balance, Some(mut made))) = made else {
+        w.fill(C::NAN);
+        return v.fill(C::NAN);
     };
-    if !done {
-        w.fill(Complex::<T>::NAN);
-        return v.fill(Complex::<T>::NAN);
+    for (i, w) in w.iter_mut().enumerate() {
+        *w = (0..scaled.times).fold(made.values[i], |value, _| value * C::of_real(scaled.back));
+        let column = made.vectors.as_mut().col_mut(i).try_as_col_major_mut().expect("column-major").as_slice_mut();
+        balance.restore(column);
+        normalize(column, !T::IS_REAL);
     }
-    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value));
-    (0..n).for_each(|i| normalize(&mut vectors, i));
-    put(vectors.as_ref(), v);
+    put(made.vectors.as_ref(), v);
 }
 
-/// Scales a column to norm 1, with a real largest element.
-fn normalize<C: Field>(vectors: &mut Mat<C>, column: usize) {
-    let rows = vectors.nrows();
-    let size = |i: usize| abs(&vectors[(i, column)]);
-    let largest = (1..rows).fold(0, |most, i| if size(i) > size(most) { i } else { most });
-    let most = vectors[(largest, column)];
+fn pairs_of_triangular<T: Field, C: Field<Real = T::Real>>(a: &Mat<T>) -> Pairs<C> {
+    let n = a.nrows();
+    let vectors = eigenvectors(a);
+    let wide = |x: T| C::of_parts(x.real_part(), x.imaginary_part());
+    let vectors = Mat::from_fn(n, n, |i, j| wide(vectors[(i, j)]));
+    let values: Vec<C> = (0..n).map(|i| wide(a[(i, i)])).collect();
+    // Back substitution leaves no residual to check.
+    let products = Mat::from_fn(n, n, |i, j| vectors[(i, j)] * values[j]);
+    Pairs { values, vectors, products }
+}
+
+/// None if the iteration does not converge.
+fn pairs_of_real<T>(a: &Mat<T>) -> Option<Pairs<Complex<T>>>
+where
+    T: Field<Real = T> + RealField,
+    Complex<T>: Field<Real = T>,
+{
+    let n = a.nrows();
+    let [mut real, mut imaginary] = [Diag::<T>::zeros(n), Diag::<T>::zeros(n)];
+    let mut vectors = Mat::<T>::zeros(n, n);
+    let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
+    let mut memory = MemBuffer::new(evd_scratch::<T>(n, no, yes, Par::Seq, Default::default()));
+    let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
+    evd_real(a.as_ref(), real.as_mut(), imaginary.as_mut(), None, to, Par::Seq, stack, Default::default()).ok()?;
+    let mut products = Mat::<T>::zeros(n, n);
+    matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
+    let values: Vec<_> = (0..n).map(|i| Complex::new(real[i], imaginary[i])).collect();
+    let [vectors, products] = [vectors, products].map(|packed| unpacked(&packed, &values));
+    Some(Pairs { values, vectors, products })
+}
+
+/// Vectors of eigenvalues. Complex ones are pairs of conjugates, the parts of the first one's vector in two columns.
+fn unpacked<T>(packed: &Mat<T>, values: &[Complex<T>]) -> Mat<Complex<T>>
+where
+    T: Field<Real = T> + RealField,
+    Complex<T>: Field<Real = T>,
+{
+    let n = values.len();
+    let mut made = Mat::<Complex<T>>::zeros(n, n);
+    let mut i = 0;
+    while i < n {
+        let pair = values[i].im != zero() && i + 1 < n;
+        for j in 0..n {
+            made[(j, i)] = Complex::new(packed[(j, i)], if pair { packed[(j, i + 1)] } else { zero() });
+            if pair {
+                made[(j, i + 1)] = made[(j, i)].conjugate();
+            }
+        }
+        i += 1 + usize::from(pair);
+    }
+    made
+}
+
+/// Makes exact conjugates, and real numbers, of eigenvalues of a real matrix that are that but for rounding.
+fn paired<T>(a: &Mat<Complex<T>>, of: Pairs<Complex<T>>) -> Pairs<Complex<T>>
+where
+    T: Field<Real = T> + RealField,
+    Complex<T>: Field<Real = T>,
+{
+    let n = of.values.len();
+    let (mut values, mut vectors) = (Vec::new(), Mat::<Complex<T>>::zeros(n, n));
+    let mut left: Vec<usize> = (0..n).collect();
+    while let Some(at) = left.pop() {
+        let value = of.values[at];
+        let apart = |other: &usize| abs(&(of.values[*other] - value.conjugate()));
+        let mut partner = abs(&(value.im + value.im));
+        let mut found = None;
+        for (i, other) in left.iter().enumerate() {
+            if apart(other) < partner {
+                (partner, found) = (apart(other), Some(i));
+            }
+        }
+        let mut vector: Vec<_> = (0..n).map(|i| of.vectors[(i, at)]).collect();
+        let column = values.len();
+        if let Some(i) = found {
+            left.swap_remove(i);
+            let is_upper = value.im > zero();
+            for (i, x) in vector.into_iter().enumerate() {
+                vectors[(i, column)] = if is_upper { x } else { x.conjugate() };
+                vectors[(i, column + 1)] = vectors[(i, column)].conjugate();
+            }
+            let value = if is_upper { value } else { value.conjugate() };
+            values.extend([value, value.conjugate()]);
+        } else {
+            normalize(&mut vector, true);
+            vector.into_iter().enumerate().for_each(|(i, x)| vectors[(i, column)] = Complex::of_real(x.re));
+            values.push(Complex::of_real(value.re));
+        }
+    }
+    let mut products = Mat::<Complex<T>>::zeros(n, n);
+    matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
+    Pairs { values, vectors, products }
+}
+
+/// None if the iteration does not converge.
+fn pairs_of_complex<T>(a: &Mat<Complex<T>>) -> Option<Pairs<Complex<T>>>
+where
+    T: Field<Real = T> + RealField,
+    Complex<T>: Field<Real = T>,
+{
+    let n = a.nrows();
+    let mut values = Diag::<Complex<T>>::zeros(n);
+    let mut vectors = Mat::<Complex<T>>::zeros(n, n);
+    let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
+    let mut memory = MemBuffer::new(evd_scratch::<Complex<T>>(n, no, yes, Par::Seq, Default::default()));
+    let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
+    evd_cplx(a.as_ref(), values.as_mut(), None, to, Par::Seq, stack, Default::default()).ok()?;
+    let mut products = Mat::<Complex<T>>::zeros(n, n);
+    matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
+    Some(Pairs { values: values.column_vector().iter().copied().collect(), vectors, products })
+}
+
+/// Scales a vector to norm 1, with a real largest element, which is positive if the vector or `positive` says so: as
+/// LAPACK's geev, which leaves the sign of real vectors of real matrices as they are.
+fn normalize<C: Field>(vector: &mut [C], positive: bool) {
+    let largest = (1..vector.len()).fold(0, |most, i| if abs(&vector[i]) > abs(&vector[most]) { i } else { most });
+    let most = vector[largest];
     if most == zero() {
         return;
     }
     let down = recip(&abs(&most));
-    // A real column keeps its sign.
-    let is_real = (0..rows).all(|i| vectors[(i, column)] == C::of_real(vectors[(i, column)].real_part()));
-    let turn = if is_real { one() } else { (most * C::of_real(down)).conjugate() };
-    for i in 0..rows {
-        vectors[(i, column)] = vectors[(i, column)] * C::of_real(down) * turn;
+    let is_real = vector.iter().all(|&x| x == C::of_real(x.real_part()));
+    let turn = if is_real && !positive { one() } else { (most * C::of_real(down)).conjugate() };
+    vector.iter_mut().for_each(|x| *x = *x * C::of_real(down) * turn);
+    let norm = sqrt(&vector.iter().fold(zero::<C::Real>(), |sum, x| sum + abs2(x)));
+    vector.iter_mut().for_each(|x| *x *= C::of_real(recip(&norm)));
+    vector[largest] = C::of_real(vector[largest].real_part());
+}
+
+/// Multiplies a column by the phase that makes an element real, and not negative. LAPACK's heevd, and faer, reduce a
+/// matrix to tridiagonal form by reflections that leave the first row as it is if they read the lower triangle. LAPACK
+/// leaves the last row if it reads the upper one.
+fn turn<C: Field>(vectors: &mut Mat<C>, column: usize, row: usize) {
+    let element = vectors[(row, column)];
+    if element == C::of_real(element.real_part()) {
+        return;
     }
-    let down = recip(&vectors.col(column).norm_l2());
-    for i in 0..rows {
-        vectors[(i, column)] *= C::of_real(down);
+    let size = abs(&element);
+    let phase = element.conjugate() * C::of_real(recip(&size));
+    for i in 0..vectors.nrows() {
+        vectors[(i, column)] *= phase;
     }
-    vectors[(largest, column)] = C::of_real(vectors[(largest, column)].real_part());
+    vectors[(row, column)] = C::of_real(size);
 }

@@ -6,6 +6,7 @@
 //! Matrices are row-major slices. A matrix with NaN or an infinity, and one for which an iteration does not converge,
 //! has NaN in all results of `svd`, `eigh` and `eig`.
 
+mod balance;
 mod eigen;
 mod lu;
 mod qr;
@@ -30,6 +31,9 @@ mod faer_field {
         fn is_finite(self) -> bool;
         fn conjugate(self) -> Self;
         fn real_part(self) -> Self::Real;
+        fn imaginary_part(self) -> Self::Real;
+        /// Without the imaginary part if the type is real.
+        fn of_parts(re: Self::Real, im: Self::Real) -> Self;
     }
 }
 
@@ -41,7 +45,7 @@ pub trait Number: Copy + Send + Sync + 'static {
     type Complex: Copy + Send + Sync + 'static;
 
     /// `a = q r`, for `a` of `rows` x `columns`. `q` has `rows` columns if `full`, otherwise `min(rows, columns)`; `r`
-    /// has as many rows. The diagonal of `r` is real, and where `a` is real, has LAPACK's signs.
+    /// has as many rows. The diagonal of `r` is real, with LAPACK's signs.
     fn qr(a: &[Self], rows: usize, columns: usize, full: bool, q: &mut [Self], r: &mut [Self]);
 
     /// Overwrites `a` with its unit lower triangular and its upper triangular factor. `pivots[i]` is the row that was
@@ -49,7 +53,8 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn lu(a: &mut [Self], rows: usize, columns: usize, pivots: &mut [i32]);
 
     /// `a = u diag(s) vh`, with descending `s`. With `vectors`, `u` and `vh`, which are square if `full`; otherwise
-    /// both are empty.
+    /// both are empty. Of complex matrices, the first row of `u` is real if there are more columns than rows, otherwise
+    /// the first column of `vh`.
     fn svd(
         a: &[Self],
         rows: usize,
@@ -63,15 +68,13 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn pinv(a: &[Self], rows: usize, columns: usize, tolerance: f64, inverse: &mut [Self]);
 
     /// `a = v diag(w) v^H` for the Hermitian matrix of which `a` holds the lower or the upper triangle, with ascending
-    /// `w`. The imaginary parts of the diagonal are ignored.
+    /// `w`. The imaginary parts of the diagonal are ignored. Of complex matrices, the first row of `v` is real if
+    /// `lower`, otherwise the last one.
     fn eigh(a: &[Self], n: usize, lower: bool, w: &mut [Self::Real], v: &mut [Self]);
 
-    /// `a v = v diag(w)`. Columns of `v` have norm 1, and their largest element is real.
+    /// `a v = v diag(w)`. Columns of `v` have norm 1, and their largest element is real: positive, except in a real
+    /// column of a real matrix. Conjugates are neighbours, the one with the positive imaginary part first.
     fn eig(a: &[Self], n: usize, w: &mut [Self::Complex], v: &mut [Self::Complex]);
-
-    /// Overwrites `b`, `n` x `columns`, with the solution of `a x = b`, where `a` is triangular. The other triangle is
-    /// not read, and with `unit` neither is the diagonal.
-    fn solve_triangular(a: &[Self], n: usize, lower: bool, unit: bool, b: &mut [Self]);
 }
 
 macro_rules! numbers {
@@ -94,6 +97,14 @@ macro_rules! numbers {
             fn real_part(self) -> $T {
                 self
             }
+
+            fn imaginary_part(self) -> $T {
+                0.0
+            }
+
+            fn of_parts(re: $T, _: $T) -> $T {
+                re
+            }
         }
 
         impl Field for Complex<$T> {
@@ -113,6 +124,14 @@ macro_rules! numbers {
 
             fn real_part(self) -> $T {
                 self.re
+            }
+
+            fn imaginary_part(self) -> $T {
+                self.im
+            }
+
+            fn of_parts(re: $T, im: $T) -> Complex<$T> {
+                Complex::new(re, im)
             }
         }
 
@@ -156,10 +175,6 @@ macro_rules! number {
 
             fn eig(a: &[$N], n: usize, w: &mut [Complex<$Part>], v: &mut [Complex<$Part>]) {
                 $eig(a, n, w, v);
-            }
-
-            fn solve_triangular(a: &[$N], n: usize, lower: bool, unit: bool, b: &mut [$N]) {
-                triangular::solve(a, n, lower, unit, b);
             }
         }
     };

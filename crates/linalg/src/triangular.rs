@@ -1,23 +1,38 @@
-//! Triangular systems.
+//! Eigenvectors of triangular matrices.
 
 use crate::faer_field::Field;
-use faer::linalg::triangular_solve::{
-    solve_lower_triangular_in_place, solve_unit_lower_triangular_in_place, solve_unit_upper_triangular_in_place,
-    solve_upper_triangular_in_place,
-};
-use faer::{MatMut, MatRef, Par};
+use faer::Mat;
+use faer::traits::math_utils::{abs, abs1, eps, from_f64, max, one, recip, sqrt_min_positive, zero};
 
-pub fn solve<T: Field>(a: &[T], n: usize, lower: bool, unit: bool, b: &mut [T]) {
-    if n == 0 {
-        return;
+/// Whether all elements below the diagonal are 0.
+pub fn is_upper<T: Field>(a: &Mat<T>) -> bool {
+    (0..a.ncols()).all(|j| (j + 1..a.nrows()).all(|i| a[(i, j)] == zero()))
+}
+
+/// Eigenvectors of an upper triangular matrix, as columns, by back substitution as in LAPACK's trevc: a difference of
+/// eigenvalues below their rounding error counts as that, and vectors are scaled down before they overflow.
+pub fn eigenvectors<T: Field>(a: &Mat<T>) -> Mat<T> {
+    let n = a.nrows();
+    let large = from_f64::<T::Real>(2f64.powi(40));
+    let mut made = Mat::<T>::zeros(n, n);
+    for k in 0..n {
+        let least = max(&(abs(&a[(k, k)]) * eps::<T::Real>()), &sqrt_min_positive());
+        let mut x: Vec<T> = (0..k).map(|i| -a[(i, k)]).collect();
+        x.push(one());
+        for i in (0..k).rev() {
+            let difference = a[(i, i)] - a[(k, k)];
+            let divisor = if abs(&difference) < least { T::of_real(least) } else { difference };
+            if abs1(&x[i]) > large * abs1(&divisor) {
+                let down = T::of_real(large * abs1(&divisor) * recip(&abs1(&x[i])));
+                x.iter_mut().for_each(|x| *x *= down);
+            }
+            let value = x[i] * recip(&divisor);
+            x[i] = value;
+            for (j, x) in x[..i].iter_mut().enumerate() {
+                *x -= a[(j, i)] * value;
+            }
+        }
+        x.into_iter().enumerate().for_each(|(i, x)| made[(i, k)] = x);
     }
-    let columns = b.len() / n;
-    let a = MatRef::from_row_major_slice(a, n, n);
-    let b = MatMut::from_row_major_slice_mut(b, n, columns);
-    match (lower, unit) {
-        (true, false) => solve_lower_triangular_in_place(a, b, Par::Seq),
-        (true, true) => solve_unit_lower_triangular_in_place(a, b, Par::Seq),
-        (false, false) => solve_upper_triangular_in_place(a, b, Par::Seq),
-        (false, true) => solve_unit_upper_triangular_in_place(a, b, Par::Seq),
-    }
+    made
 }

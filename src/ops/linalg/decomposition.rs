@@ -178,7 +178,8 @@ pub fn pinv(trace: &mut Trace, a: NodeId, rtol: f64) -> Result<NodeId> {
     Ok(convert(trace, made, dtype))
 }
 
-/// The relative tolerance for singular values of these matrices.
+/// The relative tolerance for singular values of these matrices, at most 1, with which none is greater: the elements'
+/// dtype need not have the number that is given.
 pub(super) fn tolerance(of: &Matrices, rtol: f64) -> Result<f64> {
     if rtol.is_nan() {
         return Err(error!(InvalidArgument, "rtol: it is NaN; want a number, negative for the default"));
@@ -190,7 +191,8 @@ pub(super) fn tolerance(of: &Matrices, rtol: f64) -> Result<f64> {
         DType::BF16 => 1.0 / 128.0,
         _ => f64::from(f32::EPSILON),
     };
-    Ok(if rtol < 0.0 { step * of.rows.max(of.columns) as f64 } else { rtol })
+    let tolerance = if rtol < 0.0 { step * of.rows.max(of.columns) as f64 } else { rtol };
+    Ok(tolerance.min(1.0))
 }
 
 /// Records the rows of matrices in the order of a permutation.

@@ -7,7 +7,7 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
 use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
-use crate::ops::infer::{common_dtype, refuse};
+use crate::ops::infer::{common_dtype_of, refuse};
 
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
@@ -53,7 +53,7 @@ fn check_square(name: &str, a: &TensorType) -> Result<()> {
 
 fn infer_triangular_solve(a: &TensorType, b: &TensorType, triangle: Triangle) -> Result<TensorType> {
     check_square("triangular_solve", a)?;
-    let dtype = common_dtype(a, b)?;
+    let dtype = common_dtype_of(["a", "b"], a, b)?;
     let batch = a.dims.len() - 2;
     let axis = if triangle.left_side { batch } else { batch + 1 };
     if b.dims.len() != a.dims.len() || b.dims[..batch] != a.dims[..batch] || b.dims[axis] != a.dims[batch] {

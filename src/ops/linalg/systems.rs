@@ -11,7 +11,7 @@ use crate::ops::creation::masks::eye;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Expr, Formula, record, widened};
-use crate::ops::infer::{common_dtype, places_dtype};
+use crate::ops::infer::{common_dtype_of, places_dtype};
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::rearrange::{expand_dims, squeeze};
 use crate::types::{DType, TensorType, broadcast};
@@ -36,7 +36,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
 pub fn solve(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<NodeId> {
     let (a_ty, b_ty) = (trace.ty(a), trace.ty(b));
     let of = Matrices::square("solve", "a", &a_ty)?;
-    let (dtype, is_vector) = (common_dtype(&a_ty, &b_ty)?, b_ty.dims.len() == 1);
+    let (dtype, is_vector) = (common_dtype_of(["a", "b"], &a_ty, &b_ty)?, b_ty.dims.len() == 1);
     let b = if is_vector { expand_dims(trace, b, &[-1])? } else { b };
     let of_b = Matrices::of("solve", "b", &trace.ty(b))?;
     let batch = broadcast(&of.batch, &of_b.batch);
@@ -108,7 +108,9 @@ pub fn slogdet(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 2]> {
 pub fn lstsq(trace: &mut Trace, a: NodeId, b: NodeId, rtol: f64) -> Result<NodeId> {
     let (a_ty, b_ty) = (trace.ty(a), trace.ty(b));
     let of = Matrices::of("lstsq", "a", &a_ty)?;
-    let dtype = common_dtype(&a_ty, &b_ty)?;
+    let dtype = common_dtype_of(["a", "b"], &a_ty, &b_ty)?;
+    // The singular values are computed in the promoted dtype.
+    let of = Matrices { dtype, ..of };
     let (is_vector, wide) = (b_ty.dims.len() == 1, widened(dtype));
     let rtol = decomposition::tolerance(&of, rtol)?;
     let [a, b] = [a, b].map(|id| convert(trace, id, wide));
