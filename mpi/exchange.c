@@ -1,0 +1,343 @@
+// Waiting for other processes: every wait polls, so that it can end when a process has died, has given up, or does not
+// come. A process that gives up tells the others, which then give up too.
+#include "group.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mpi = PTHREAD_MUTEX_INITIALIZER;
+void mpi_lock(void) { pthread_mutex_lock(&mpi); }
+void mpi_unlock(void) { pthread_mutex_unlock(&mpi); }
+
+// Seconds between looks at the processes of this host, and for which a process that gives up waits for answers. After
+// a process is seen dead, what it has sent may still arrive.
+static const double LOOK_SECONDS = 0.1, ANSWER_SECONDS = 1, LATE_SECONDS = 0.3;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// --- Processes of this host ---
+
+static uint64_t hashed(uint64_t hash, const char *text) {
+  while (*text) hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;  // FNV-1a
+  return hash;
+}
+
+// Returns the start time of a process, in ticks since boot; -1 if it has ended.
+static int64_t start_of(int64_t pid) {
+  char path[32], text[1024];
+  snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+  FILE *file = fopen(path, "r");
+  if (!file) return -1;
+  size_t length = fread(text, 1, sizeof text - 1, file);
+  fclose(file);
+  text[length] = 0;
+  // Fields 3 and 22, after the name in parentheses.
+  char *at = strrchr(text, ')');
+  if (!at || !at[1] || at[2] == 'Z' || at[2] == 'X') return -1;
+  at += 2;
+  for (int field = 3; field < 22 && at; field++) at = strchr(at + 1, ' ');
+  return at ? atoll(at) : -1;
+}
+
+void describe_self(process *self) {
+  memset(self, 0, sizeof *self);
+  char text[256] = "";
+  FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+  if (boot && !fgets(text, sizeof text, boot)) text[0] = 0;
+  if (boot) fclose(boot);
+  char space[64] = "";
+  ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+  self->pid = getpid();
+  self->started = start_of(self->pid);
+  // Without /proc, every process is alone: nothing is known of the others.
+  self->host = text[0] && length > 0 && self->started >= 0 ? hashed(hashed(0xcbf29ce484222325u, text), space) : 0;
+  gethostname(self->name, sizeof self->name - 1);
+}
+
+// Returns a process of this host that has ended; -1 if none has.
+static int ended(const group *g) {
+  const process *self = &g->processes[g->rank];
+  for (int i = 0; self->host && i < g->size; i++) {
+    const process *other = &g->processes[i];
+    if (i != g->rank && other->host == self->host && start_of(other->pid) != other->started) return i;
+  }
+  return -1;
+}
+
+// --- Notices of failures ---
+
+typedef struct {
+  int64_t call;
+  int32_t status, from;
+  char why[MOST_TEXT];
+} notice;
+
+void listen_for_notices(group *g) {
+  if (!g->notice) g->notice = malloc(sizeof(notice));
+  g->receiving = MPI_REQUEST_NULL;
+  if (!g->notice) return;
+  mpi_lock();
+  MPI_Irecv(g->notice, sizeof(notice), MPI_BYTE, MPI_ANY_SOURCE, 0, g->notices, &g->receiving);
+  mpi_unlock();
+}
+
+void stop_listening(group *g) {
+  mpi_lock();
+  if (g->receiving != MPI_REQUEST_NULL && MPI_Cancel(&g->receiving) == MPI_SUCCESS)
+    MPI_Wait(&g->receiving, MPI_STATUS_IGNORE);
+  mpi_unlock();
+  free(g->notice);
+  g->notice = NULL;
+}
+
+// Takes a notice that has arrived. Returns 0 if there is none.
+static int heard(group *g, notice *out) {
+  int done = 0;
+  mpi_lock();
+  if (g->receiving != MPI_REQUEST_NULL && MPI_Test(&g->receiving, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) done = 0;
+  mpi_unlock();
+  if (!done) return 0;
+  memcpy(out, g->notice, sizeof *out);
+  out->why[MOST_TEXT - 1] = 0;
+  listen_for_notices(g);
+  return 1;
+}
+
+// Tells all processes. The messages stay in memory: a process may never take its own.
+static void tell(const group *g) {
+  notice *sent = calloc(1, sizeof *sent);
+  if (!sent) return;
+  sent->call = g->calls, sent->status = g->broken, sent->from = g->rank;
+  memcpy(sent->why, g->why, sizeof sent->why);
+  mpi_lock();
+  for (int i = 0; i < g->size; i++) {
+    MPI_Request request;
+    if (i != g->rank && MPI_Isend(sent, sizeof *sent, MPI_BYTE, i, 0, g->notices, &request) == MPI_SUCCESS)
+      MPI_Request_free(&request);
+  }
+  mpi_unlock();
+}
+
+// --- Failures ---
+
+int32_t refuse_broken(running *call) {
+  snprintf(call->error, call->error_size, "%s", call->group->why);
+  return call->group->broken;
+}
+
+// Appends to the reason.
+__attribute__((format(printf, 2, 3))) static void because(group *g, const char *format, ...) {
+  size_t length = strlen(g->why);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(g->why + length, sizeof g->why - length, format, list);
+  va_end(list);
+}
+
+static atomic_int any_broken;
+int group_was_broken(void) { return any_broken; }
+
+// Breaks the group: nothing that is still on its way may arrive in memory that is used again.
+static void break_group(group *g, int32_t status) {
+  g->broken = status;
+  any_broken = 1;
+  g->buffer = NULL;
+  g->buffer_size = 0;
+}
+
+int32_t no_memory(running *call, size_t size) {
+  break_group(call->group, LXLA_RESOURCE_EXHAUSTED);
+  because(call->group, "process %d has no memory for a buffer of %zu bytes", call->group->rank, size);
+  tell(call->group);
+  return refuse_broken(call);
+}
+
+int32_t mpi_failed(running *call, int code) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  mpi_lock();
+  MPI_Error_string(code, text, &length);
+  mpi_unlock();
+  break_group(call->group, LXLA_UNAVAILABLE);
+  because(call->group, "process %d: MPI: %s", call->group->rank, text);
+  tell(call->group);
+  return refuse_broken(call);
+}
+
+static int32_t died(running *call, int which) {
+  group *g = call->group;
+  const process *other = &g->processes[which];
+  break_group(g, LXLA_UNAVAILABLE);
+  because(g, "process %d (pid %lld on %s) has ended, in collective %lld (%s) of process %d", which,
+          (long long)other->pid, other->name, (long long)g->calls, call->name, g->rank);
+  tell(g);
+  return refuse_broken(call);
+}
+
+// Another process has given up for a reason that names a process.
+static int32_t told(running *call, const notice *of) {
+  group *g = call->group;
+  break_group(g, of->status);
+  because(g, "%s; told by process %d", of->why, of->from);
+  return refuse_broken(call);
+}
+
+// Nobody is known to be dead, but some process does not come: those that wait answer each other.
+static int32_t timed_out(running *call, const notice *first) {
+  group *g = call->group;
+  char *is_here = calloc((size_t)g->size, 1);
+  break_group(g, LXLA_DEADLINE_EXCEEDED);
+  tell(g);
+  if (first && is_here) is_here[first->from] = 1;
+  int missing = g->size - 1 - (first != NULL);
+  double until = now() + ANSWER_SECONDS;
+  while (missing > 0 && now() < until) {
+    notice other;
+    if (!heard(g, &other)) {
+      usleep(1000);
+      continue;
+    }
+    if (other.why[0]) {
+      free(is_here);
+      return told(call, &other);
+    }
+    if (is_here && other.from >= 0 && other.from < g->size && !is_here[other.from]) is_here[other.from] = 1, missing--;
+  }
+  because(g, "%s, collective %lld of process %d: not all processes joined within %g seconds", call->name,
+          (long long)g->calls, g->rank, g->timeout);
+  if (missing > 0 && is_here) because(g, "; no answer from process");
+  for (int i = 0; missing > 0 && is_here && i < g->size; i++)
+    if (i != g->rank && !is_here[i])
+      because(g, " %d (pid %lld on %s)", i, (long long)g->processes[i].pid, g->processes[i].name);
+  free(is_here);
+  return refuse_broken(call);
+}
+
+// --- Waiting ---
+
+// Waits a moment, longer the longer nothing has come: other processes may need this processor.
+static void pause_for(int64_t rounds) {
+  if (rounds < 200) sched_yield();
+  else usleep(rounds < 2000 ? 20 : 200);
+}
+
+int32_t wait_for(running *call, MPI_Request *requests, int n) {
+  group *g = call->group;
+  double start = now(), looked = start, seen = 0;
+  int dead = -1;
+  for (int64_t rounds = 0;; rounds++) {
+    int done = 0;
+    mpi_lock();
+    int code = MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+    mpi_unlock();
+    if (code != MPI_SUCCESS) return mpi_failed(call, code);
+    if (done) return 0;
+    pause_for(rounds);
+    if (rounds % 16 != 15) continue;
+    double time = now();
+    notice other;
+    if (heard(g, &other)) return other.why[0] ? told(call, &other) : timed_out(call, &other);
+    if (dead < 0 && time - looked > LOOK_SECONDS) dead = ended(g), looked = time, seen = time;
+    if (dead >= 0 && time - seen > LATE_SECONDS) return died(call, dead);
+    if (g->timeout > 0 && time - start > g->timeout) return timed_out(call, NULL);
+  }
+}
+
+char *buffer_of(group *g, size_t size) {
+  if (g->buffer_size >= size && g->buffer) return g->buffer;
+  char *grown = realloc(g->buffer, size ? size : 1);
+  if (grown) g->buffer = grown, g->buffer_size = size;
+  return grown;
+}
+
+// --- Agreement ---
+
+// What each process tells the others before the data is sent.
+enum { COMPARED_DIMS = 8 };
+typedef struct {
+  collective what;
+  int32_t dtype;
+  int64_t rank, elements, dims[COMPARED_DIMS];
+} header;
+
+static void describe(char *text, size_t size, const header *of) {
+  size_t at = 0;
+#define ADD(...) \
+  if (at < size) at += (size_t)snprintf(text + at, size - at, __VA_ARGS__)
+  ADD("%s", name_of(of->what.kind));
+  if (of->what.kind == ALLREDUCE) ADD(" %s", name_of_reduce(of->what.reduce));
+  if (of->what.kind == BROADCAST || of->what.kind == SUM_TO_ROOT) ADD(" root %d", of->what.root);
+  if (of->what.kind == SEND_RECEIVE) ADD(" to %d from %d", of->what.to, of->what.from);
+  ADD(" of %s[", name_of_dtype(of->dtype));
+  for (int i = 0; i < of->rank && i < COMPARED_DIMS; i++) ADD(i ? ",%lld" : "%lld", (long long)of->dims[i]);
+  ADD(of->rank > COMPARED_DIMS ? ",...] (%lld elements)" : "]", (long long)of->elements);
+#undef ADD
+}
+
+// Returns whether two headers may meet; targets and sources are compared apart.
+static int fit(header a, header b) {
+  a.what.to = b.what.to, a.what.from = b.what.from;
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static int32_t refuse_header(running *call, const header *all, int other) {
+  char own[160], others[160];
+  describe(own, sizeof own, &all[0]);
+  describe(others, sizeof others, &all[other]);
+  snprintf(call->error, call->error_size, "the processes differ: process 0 has %s, process %d has %s", own, other,
+           others);
+  return LXLA_INVALID_ARGUMENT;
+}
+
+// Compares all headers. Every process finds the same.
+static int32_t compare(running *call, const header *all, int size) {
+  for (int i = 1; i < size; i++)
+    if (!fit(all[0], all[i])) return refuse_header(call, all, i);
+  for (int i = 0; i < size && all[0].what.kind == SEND_RECEIVE; i++) {
+    int to = all[i].what.to, from = all[i].what.from;
+    if (to >= 0 && all[to].what.from != i) {
+      snprintf(call->error, call->error_size, "process %d sends to process %d, which receives from process %d", i, to,
+               all[to].what.from);
+      return LXLA_INVALID_ARGUMENT;
+    }
+    if (from >= 0 && all[from].what.to != i) {
+      snprintf(call->error, call->error_size, "process %d receives from process %d, which sends to process %d", i, from,
+               all[from].what.to);
+      return LXLA_INVALID_ARGUMENT;
+    }
+  }
+  return 0;
+}
+
+int32_t agree(running *call, const collective *what, const lxla_buffer_view *x) {
+  group *g = call->group;
+  g->calls++;
+  notice early;
+  if (heard(g, &early)) return early.why[0] ? told(call, &early) : timed_out(call, &early);
+  size_t each = sizeof(header);
+  header *all = (header *)buffer_of(g, each * (size_t)(g->size + 1));
+  if (!all) return no_memory(call, each * (size_t)(g->size + 1));
+  header *own = &all[g->size];
+  memset(own, 0, each);
+  own->what = *what, own->dtype = x->dtype, own->rank = x->rank, own->elements = 1;
+  for (int i = 0; i < x->rank; i++) {
+    own->elements *= x->dims[i];
+    if (i < COMPARED_DIMS) own->dims[i] = x->dims[i];
+  }
+  MPI_Request request;
+  mpi_lock();
+  int code = MPI_Iallgather(own, (int)each, MPI_BYTE, all, (int)each, MPI_BYTE, g->data, &request);
+  mpi_unlock();
+  if (code != MPI_SUCCESS) return mpi_failed(call, code);
+  int32_t status = wait_for(call, &request, 1);
+  return status ? status : compare(call, all, g->size);
+}

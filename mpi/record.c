@@ -1,0 +1,148 @@
+// The functions that record collectives.
+#include "group.h"
+
+#include <string.h>
+
+enum { ORDERS = 3 };  // of derivatives
+
+#define TRY(call) \
+  if ((status = (call)) != LXLA_OK) goto failed
+
+// Finds the group and the type of an operand.
+static lxla_status operand(const char *function, lxla_tensor x, const void *out, group **g, int32_t *dtype,
+                           size_t *rank, int64_t *dims) {
+  lxla_env env;
+  lxla_status status = lxla_tensor_env(x, &env);
+  if (status == LXLA_OK) status = lxla_tensor_info(x, dtype, rank, dims, 64);
+  if (status != LXLA_OK) return status;
+  if (!out) return refuse(env, function, LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
+  *g = group_of(env);
+  if (*g) return LXLA_OK;
+  return refuse(env, function, LXLA_FAILED_PRECONDITION,
+                "x: its environment has no processes; call lxla_mpi_start before");
+}
+
+// Records and drops the group.
+static lxla_status recorded(group *g, const collective *what, lxla_tensor x, lxla_tensor *out) {
+  pthread_mutex_lock(&g->recording);
+  lxla_status status = apply_collective(g, what, x, ORDERS, out);
+  pthread_mutex_unlock(&g->recording);
+  group_drop(g);
+  return status;
+}
+
+// Refuses an argument, and drops the group.
+#define REFUSE(...) \
+  return refuse(g->env, function, LXLA_INVALID_ARGUMENT, __VA_ARGS__), group_drop(g), LXLA_INVALID_ARGUMENT
+
+// Records x in s64.
+static lxla_status counted(lxla_tensor x, lxla_tensor *out) { return lxla_convert(x, LXLA_DTYPE_S64, out); }
+
+lxla_status lxla_mpi_allreduce(lxla_tensor x, int32_t reduce, lxla_tensor *out_tensor) {
+  static const char function[] = "lxla_mpi_allreduce";
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[64];
+  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  if (status != LXLA_OK) return status;
+  int is_sum = reduce == LXLA_REDUCE_SUM || reduce == LXLA_REDUCE_PRODUCT;
+  if (!is_sum && reduce != LXLA_REDUCE_MAX && reduce != LXLA_REDUCE_MIN)
+    REFUSE("reduce: %d given; want LXLA_REDUCE_SUM, PRODUCT, MAX or MIN", reduce);
+  if (!is_sum && (dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128))
+    REFUSE("x: %s has no order; want a real dtype for %s", name_of_dtype(dtype), name_of_reduce(reduce));
+  collective what = {.kind = ALLREDUCE, .reduce = reduce};
+  if (!is_sum || dtype != LXLA_DTYPE_PRED) return recorded(g, &what, x, out_tensor);
+  lxla_tensor number;
+  status = counted(x, &number);
+  if (status != LXLA_OK) return group_drop(g), status;
+  status = recorded(g, &what, number, out_tensor);
+  lxla_tensor_release(number);
+  return status;
+}
+
+// Reads an axis; returns -1 if it is none of x.
+static int64_t axis_of(int32_t axis, size_t rank) {
+  int64_t at = axis < 0 ? axis + (int64_t)rank : axis;
+  return at < (int64_t)rank ? at : -1;
+}
+
+lxla_status lxla_mpi_allgather(lxla_tensor x, int32_t axis, lxla_tensor *out_tensor) {
+  static const char function[] = "lxla_mpi_allgather";
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[64], perm[64];
+  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  if (status != LXLA_OK) return status;
+  int64_t at = axis_of(axis, rank);
+  if (at < 0) REFUSE("axis: %d given for rank %zu", axis, rank);
+  if (rank > 63) REFUSE("x: rank %zu given; want at most 63", rank);
+  int32_t size = g->size;
+  lxla_tensor of[2] = {{0}, {0}};
+  collective what = {.kind = GATHER};
+  TRY(recorded(g, &what, x, &of[0]));  // the processes are the first axis
+  for (size_t i = 0; i <= rank; i++) perm[i] = (int64_t)i < at ? (int64_t)i + 1 : (int64_t)i == at ? 0 : (int64_t)i;
+  TRY(lxla_transpose(of[0], perm, rank + 1, &of[1]));
+  dims[at] *= size;
+  TRY(lxla_reshape(of[1], dims, rank, out_tensor));
+failed:
+  lxla_tensor_release_many(of, 2);
+  return status;
+}
+
+lxla_status lxla_mpi_reduce_scatter(lxla_tensor x, int32_t axis, lxla_tensor *out_tensor) {
+  static const char function[] = "lxla_mpi_reduce_scatter";
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[65], perm[64];
+  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  if (status != LXLA_OK) return status;
+  int64_t at = axis_of(axis, rank);
+  if (at < 0) REFUSE("axis: %d given for rank %zu", axis, rank);
+  if (rank > 63) REFUSE("x: rank %zu given; want at most 63", rank);
+  if (dims[at] % g->size)
+    REFUSE("axis: size %lld of axis %lld is not divisible by %d processes", (long long)dims[at], (long long)at,
+           g->size);
+  lxla_tensor of[3] = {{0}, {0}, {0}};
+  collective what = {.kind = SUM_SCATTER};
+  // The axis becomes two, of which the processes become the first axis.
+  memmove(dims + at + 1, dims + at, (rank - (size_t)at) * sizeof *dims);
+  dims[at] = g->size, dims[at + 1] /= g->size;
+  for (size_t i = 0; i <= rank; i++) perm[i] = i == 0 ? at : (int64_t)i <= at ? (int64_t)i - 1 : (int64_t)i;
+  status = dtype == LXLA_DTYPE_PRED ? counted(x, &of[0]) : lxla_tensor_snapshot(x, &of[0]);
+  if (status == LXLA_OK) status = lxla_reshape(of[0], dims, rank + 1, &of[1]);
+  if (status == LXLA_OK) status = lxla_transpose(of[1], perm, rank + 1, &of[2]);
+  if (status == LXLA_OK) status = recorded(g, &what, of[2], out_tensor);
+  else group_drop(g);
+  lxla_tensor_release_many(of, 3);
+  return status;
+}
+
+lxla_status lxla_mpi_broadcast(lxla_tensor x, int32_t root, lxla_tensor *out_tensor) {
+  static const char function[] = "lxla_mpi_broadcast";
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[64];
+  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  if (status != LXLA_OK) return status;
+  if (root < 0 || root >= g->size) REFUSE("root: %d given; want 0 to %d", root, g->size - 1);
+  collective what = {.kind = BROADCAST, .root = root};
+  return recorded(g, &what, x, out_tensor);
+}
+
+lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_tensor *out_tensor) {
+  static const char function[] = "lxla_mpi_send_receive";
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[64];
+  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  if (status != LXLA_OK) return status;
+  if (to < -1 || to >= g->size) REFUSE("to: %d given; want -1 to %d", to, g->size - 1);
+  if (from < -1 || from >= g->size) REFUSE("from: %d given; want -1 to %d", from, g->size - 1);
+  collective what = {.kind = SEND_RECEIVE, .to = to, .from = from};
+  return recorded(g, &what, x, out_tensor);
+}
