@@ -67,6 +67,7 @@ static void describe(const char *path) {
   TRY(lxla_module_describe_file(path, &json));
   printf("%s holds\n", path);
   print_json(json);
+  fflush(stdout);  // before the message of a failure
   lxla_string_free(json);
 }
 
@@ -358,7 +359,7 @@ static const char *path_in(const char *folder, const char *name) {
 
 // Saves weights under their numbers among the captured values of the program.
 static void save_weights(const char *path, const network *w) {
-  char texts[MOST_VALUES][8];
+  char texts[MOST_VALUES][24];
   const char *names[MOST_VALUES];
   for (size_t i = 0; i < w->n; i++) snprintf(texts[i], sizeof texts[i], "%zu", i), names[i] = texts[i];
   TRY(lxla_save(path, names, w->values, w->n));
@@ -406,7 +407,10 @@ static int run_digits(const options *o) {
   lxla_computation lifted, lifted_batch;
   TRY(lxla_computation_lift(model, &lifted));
   TRY(lxla_computation_lift(for_batch, &lifted_batch));
-  if (mkdir(o->save, 0777) != 0) CHECK(errno == EEXIST);
+  if (mkdir(o->save, 0777) != 0 && errno != EEXIST) {
+    fprintf(stderr, "%s: cannot make the folder: %s\n", o->save, strerror(errno));
+    exit(1);
+  }
   save_weights(path_in(o->save, "imported.safetensors"), &w);
 
   shift(sets[0]), shift(sets[1]);
