@@ -2,6 +2,10 @@
 //! for the dtypes, and the tables of c_tests/operations/ops_test.py for the accuracy.
 //!
 //! `make header` writes it: it runs this test with LXLA_WRITE_HEADER=1.
+
+#[path = "operations/imported.rs"]
+mod imported;
+
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::{
     BinaryFunction, BinaryOp, CompareOp, NodeId, Op, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp,

@@ -1,5 +1,7 @@
 //! The operations of a module as operations of the library: one function for each, in files by subject.
 //!
+//! The tables of docs/import.md have a row for each; tests/operations compares them with the names below.
+//!
 //! StableHLO neither broadcasts nor promotes, as the library's operations do; so functions check that types are equal
 //! where StableHLO wants that. The type that the module states for a result is checked where the result is defined.
 
