@@ -18,6 +18,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
 import ctypes_test as lxla
 import import_cases
+import import_linalg_cases
 import jax
 import numpy as np
 from ctypes_test import Computation, give
@@ -33,9 +34,16 @@ def data_of(x):
     return jax.random.key_data(x) if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key) else x
 
 
-def exported(function, arguments):
+# Targets whose calls JAX exports only if it is told to.
+UNCHECKED = [export.DisabledSafetyCheck.custom_call(f"lapack_{letter}gesvd_ffi") for letter in "sdcz"]
+
+
+def exported(function, arguments, platform="cpu"):
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arguments]
-    return bytes(export.export(jax.jit(function))(*shapes).serialize())
+    # Results are a list, since exports do not have JAX's own classes for them.
+    listed = jax.jit(lambda *xs: jax.tree.leaves(function(*xs)))
+    make = export.export(listed, platforms=[platform], disabled_checks=UNCHECKED)
+    return bytes(make(*shapes).serialize())
 
 
 def check_values(env, device, name, function, arguments):
@@ -43,6 +51,13 @@ def check_values(env, device, name, function, arguments):
     wanted = [data_of(x) for x in jax.tree.leaves(jax.jit(function)(*arguments))]
     compare(name, call(env, device, computation, [np.asarray(data_of(x)) for x in arguments], wanted), wanted)
     return computation
+
+
+def check_platform(env, device, name, function, arguments, platform):
+    """Imports an export for another platform, and compares its values with those of JAX on the CPU."""
+    computation = imported(env, exported(function, arguments, platform))
+    wanted = jax.tree.leaves(jax.jit(function)(*arguments))
+    compare(name, call(env, device, computation, arguments, wanted), wanted)
 
 
 def wide(x):
@@ -112,7 +127,7 @@ def main():
         devices = devices[1:]
     names = [name for name in chosen if not name.startswith("--")]
     failures, count = [], 0
-    for name, function, arguments, without in import_cases.cases():
+    for name, function, arguments, without in [*import_cases.cases(), *import_linalg_cases.cases()]:
         if names and name not in names:
             continue
         checks = {"values": check_values, "gradient": check_gradient, "batch": check_batch}
@@ -134,6 +149,15 @@ def main():
                 check_symbolic(env, device, name, function, shapes, arguments)
             except Exception as failure:
                 failures.append(f"{name} with free sizes on {place}: {type(failure).__name__}: {failure}")
+    for name, function, arguments, platform in import_linalg_cases.other_platforms():
+        for place, device in devices:
+            if names and name not in names:
+                continue
+            count += 1
+            try:
+                check_platform(env, device, name, function, arguments, platform)
+            except Exception as failure:
+                failures.append(f"{name} of {platform} on {place}: {type(failure).__name__}: {failure}")
     for failure in failures:
         print(failure)
     print(f"{count} checks of {len(names) or 'all'} functions, {len(failures)} failed")

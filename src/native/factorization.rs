@@ -97,6 +97,29 @@ pub fn qr(full: bool, x: &Array) -> Result<Vec<Array>> {
     narrowed(x.ty().dtype, made)
 }
 
+/// `q` with as many columns as the smaller size, the packed upper triangular factor and reflections, and the factors of
+/// the reflections, as LAPACK's `geqrf` has them.
+pub fn reflectors(x: &Array) -> Result<Vec<Array>> {
+    let wide = convert(x, widened(x.ty()).dtype)?;
+    let made = by_number!("qr", wide.ty().dtype, T => {
+        let batch = Batch::<T>::of(&wide);
+        let (rows, columns, least) = (batch.rows, batch.columns, batch.least());
+        batch.probe(rows.saturating_add(columns).saturating_mul(least))?;
+        let parts = batch.each(&|a| {
+            let (mut packed, mut factors, mut q) = (zeros(rows * columns), zeros(least), zeros(rows * least));
+            T::reflectors(a, rows, columns, &mut packed, &mut factors, &mut q);
+            (q, packed, factors)
+        });
+        let dtype = wide.ty().dtype;
+        Ok([
+            joined(&batch.ty(dtype, &[rows, least]), parts.iter().map(|of| &of.0))?,
+            joined(wide.ty(), parts.iter().map(|of| &of.1))?,
+            joined(&batch.ty(dtype, &[least]), parts.iter().map(|of| &of.2))?,
+        ])
+    })?;
+    narrowed(x.ty().dtype, made)
+}
+
 /// Both factors of an LU factorization with partial pivoting in one matrix, the pivots and the permutation.
 pub fn lu(x: &Array) -> Result<Vec<Array>> {
     let wide = convert(x, widened(x.ty()).dtype)?;

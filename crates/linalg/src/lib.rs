@@ -10,6 +10,7 @@ mod balance;
 mod eigen;
 mod lu;
 mod qr;
+mod reflectors;
 mod svd;
 mod triangular;
 
@@ -47,6 +48,11 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// `a = q r`, for `a` of `rows` x `columns`. `q` has `rows` columns if `full`, otherwise `min(rows, columns)`; `r`
     /// has as many rows. The diagonal of `r` is real, with LAPACK's signs.
     fn qr(a: &[Self], rows: usize, columns: usize, full: bool, q: &mut [Self], r: &mut [Self]);
+
+    /// The QR factors as LAPACK's `geqrf` has them: `packed`, with the upper triangular factor, whose diagonal is real, on
+    /// and above the diagonal and the vectors `v_i` of the reflections below it (their first element is 1); their
+    /// `factors` `tau_i`, and `q`, `rows` x `min(rows, columns)`, the product of all `1 - tau_i v_i v_i^H`.
+    fn reflectors(a: &[Self], rows: usize, columns: usize, packed: &mut [Self], factors: &mut [Self], q: &mut [Self]);
 
     /// Overwrites `a` with its unit lower triangular and its upper triangular factor. `pivots[i]` is the row that was
     /// exchanged with row `i`. A column without a pivot other than 0 is left as it is.
@@ -148,6 +154,10 @@ macro_rules! number {
 
             fn qr(a: &[$N], rows: usize, columns: usize, full: bool, q: &mut [$N], r: &mut [$N]) {
                 qr::qr(a, rows, columns, full, q, r);
+            }
+
+            fn reflectors(a: &[$N], rows: usize, columns: usize, packed: &mut [$N], factors: &mut [$N], q: &mut [$N]) {
+                reflectors::reflectors(a, rows, columns, packed, factors, q);
             }
 
             fn lu(a: &mut [$N], rows: usize, columns: usize, pivots: &mut [i32]) {

@@ -2,15 +2,12 @@
 
 use super::super::attributes::Attributes;
 use super::super::importer::Applied;
-use super::{Call, Results, applied, chlo, sharding, single, sorting, threefry};
+use super::{Call, Results, applied, chlo, factorizations, sharding, sorting, threefry};
 use crate::error;
 use crate::error::{Result, quoted};
-use crate::ir::UnaryFunction;
-use crate::ir::{ReduceOp, Transposition, Window};
+use crate::ir::Window;
 use crate::mlir::Attribute;
-use crate::native::Triangle;
 use crate::ops;
-use crate::ops::control::{ApiVersion, CustomCall};
 use crate::types::{DType, Dims, TensorType};
 
 /// `stablehlo.custom_call`.
@@ -25,24 +22,27 @@ pub fn custom_call(call: Call) -> Result<Results> {
         | "SPMDShardToFullShape"
         | "xla.sdy.GlobalToLocalShape"
         | "xla.sdy.LocalToGlobalShape" => sharding::parts(call),
-        "Qr" | "Eigh" | "ProductOfElementaryHouseholderReflectors" => own_target(call, target),
+        "Qr" => factorizations::geqrf(call),
+        "ProductOfElementaryHouseholderReflectors" => factorizations::orgqr(call),
+        "Eigh" => factorizations::eigh_of_xla(call),
+        "LuDecomposition" => factorizations::lu_of_xla(call),
+        "cu_lu_pivots_to_permutation" | "hip_lu_pivots_to_permutation" => factorizations::pivots_to_permutation(call),
         "ApproxTopK" | "stablehlo.dynamic_approx_top_k" => approx_top_k(call),
         "mhlo.topk" => top_k(call),
         "stablehlo.dynamic_top_k" => dynamic_top_k(call),
         "stablehlo.dynamic_reduce_window" => dynamic_reduce_window(call),
         "stablehlo.dynamic_rng_bit_generator" => dynamic_rng_bit_generator(call),
         "cu_threefry2x32_ffi" | "hip_threefry2x32_ffi" => threefry::threefry2x32(call),
-        "lapack_spotrf_ffi" | "lapack_dpotrf_ffi" | "lapack_cpotrf_ffi" | "lapack_zpotrf_ffi" => cholesky(call),
-        "lapack_strsm_ffi" | "lapack_dtrsm_ffi" | "lapack_ctrsm_ffi" | "lapack_ztrsm_ffi" => triangular_solve(call),
-        _ => match target.strip_prefix("mhlo.") {
-            Some(name) => chlo::record(name, call).map_err(|e| e.context(quoted(target))),
-            None => Err(error!(Unimplemented, "target {} is not supported", quoted(target))),
+        _ => match (target.strip_prefix("mhlo."), factorizations::routine(target)) {
+            (Some(name), _) => chlo::record(name, call).map_err(|e| e.context(quoted(target))),
+            (None, Some(routine)) => factorizations::record(routine, call).map_err(|e| e.context(quoted(target))),
+            (None, None) => Err(error!(Unimplemented, "target {} is not supported", quoted(target))),
         },
     }
 }
 
 /// The configuration of a call, wherever the frontend wrote it.
-fn config<'m>(call: &Call<'_, 'm>, names: &[&str]) -> Option<Attributes<'m>> {
+pub fn config<'m>(call: &Call<'_, 'm>, names: &[&str]) -> Option<Attributes<'m>> {
     names.iter().find_map(|name| match call.attributes.get(name) {
         Some(Attribute::Dictionary(dictionary)) => Some(Attributes(dictionary)),
         _ => None,
@@ -50,7 +50,7 @@ fn config<'m>(call: &Call<'_, 'm>, names: &[&str]) -> Option<Attributes<'m>> {
 }
 
 /// The configuration of a call; an error if there is none.
-fn wanted_config<'m>(call: &Call<'_, 'm>) -> Result<Attributes<'m>> {
+pub fn wanted_config<'m>(call: &Call<'_, 'm>) -> Result<Attributes<'m>> {
     config(call, &["backend_config", "mhlo.backend_config", "mhlo.attributes"])
         .ok_or_else(|| error!(InvalidArgument, "attribute backend_config: want a dictionary"))
 }
@@ -90,21 +90,6 @@ fn shape_assertion(mut call: Call) -> Result<Results> {
         message = message.replace(&format!("{{{i}}}"), &text);
     }
     Err(error!(InvalidArgument, "{message}"))
-}
-
-/// A target that XLA itself has, and that the library passes on.
-fn own_target(mut call: Call, target: &str) -> Result<Results> {
-    let results =
-        (0..call.operation.results.len()).map(|i| call.stated_type(i)).collect::<Result<Vec<TensorType>>>()?;
-    let described = CustomCall {
-        target: target.to_string(),
-        backend_config: call.attributes.optional_text("backend_config")?.unwrap_or_default().to_string(),
-        api_version: ApiVersion::Original,
-        has_side_effect: false,
-        results,
-    };
-    let operands = call.operands;
-    ops::control::custom_call(call.trace(), &described, operands).map(Results::from_vec)
 }
 
 /// `mhlo.topk`: the greatest or smallest elements of the last axis, and their indices.
@@ -182,40 +167,4 @@ fn dynamic_rng_bit_generator(mut call: Call) -> Result<Results> {
     let [state, sizes] = call.exactly()?;
     let ty = TensorType { dtype: call.stated_dtype(1)?, dims: Dims::from_vec(call.sizes(sizes)?) };
     sorting::random_bits(&mut call, state, &ty)
-}
-
-/// Letter of LAPACK that a configuration has as its code.
-fn letter(config: Attributes, name: &str) -> Result<char> {
-    Ok(char::from(u8::try_from(config.integer(name)?).unwrap_or(0)))
-}
-
-/// LAPACK's Cholesky factorization: the factor, and for each matrix whether it failed. A factor that does not exist is
-/// NaN here.
-fn cholesky(mut call: Call) -> Result<Results> {
-    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
-    let lower = letter(config, "uplo")? == 'L';
-    let rank = call.ty(a).dims.len() as i64;
-    let trace = call.trace();
-    let factor = ops::linalg::cholesky(trace, a, lower)?;
-    let is_nan = ops::elementwise::unary_function(trace, UnaryFunction::IsNan, factor)?;
-    let failed = ops::reduction::reduce(trace, ReduceOp::Any, is_nan, &[rank - 2, rank - 1], false)?;
-    Ok([factor, ops::elementwise::convert(trace, failed, DType::S32)].into_iter().collect())
-}
-
-/// BLAS's solution of a triangular system.
-fn triangular_solve(mut call: Call) -> Result<Results> {
-    let ([a, b], config) = (call.exactly()?, wanted_config(&call)?);
-    let transposition = match letter(config, "trans_x")? {
-        'N' => Transposition::NoTranspose,
-        'T' => Transposition::Transpose,
-        'C' => Transposition::Adjoint,
-        other => return Err(error!(InvalidArgument, "trans_x: {other:?} given; want N, T or C")),
-    };
-    let triangle = Triangle {
-        left_side: letter(config, "side")? == 'L',
-        lower: letter(config, "uplo")? == 'L',
-        unit_diagonal: letter(config, "diag")? == 'U',
-        transposition,
-    };
-    Ok(single(ops::linalg::triangular_solve(call.trace(), a, b, triangle)?))
 }

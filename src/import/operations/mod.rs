@@ -12,6 +12,7 @@ mod control;
 mod custom_calls;
 mod dynamic;
 mod elementwise;
+mod factorizations;
 mod indexing;
 mod linalg;
 mod loops;

@@ -74,7 +74,14 @@ fn what_is_not_supported_is_unimplemented_with_the_reason() {
     let x = "%x = stablehlo.constant dense<1.0> : tensor<2xf32>\n";
     for (operation, reason) in [
         ("%r = stablehlo.custom_call @mine(%x) : (tensor<2xf32>) -> tensor<2xf32>", "target \"mine\""),
-        ("%r = stablehlo.custom_call @lapack_sgeqrf_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>", "lapack_sgeqrf_ffi"),
+        (
+            "%r = stablehlo.custom_call @lapack_sgees_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>",
+            "no Schur decompositions",
+        ),
+        (
+            "%r = stablehlo.custom_call @lapack_sgghd3_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>",
+            "\"lapack_sgghd3_ffi\"",
+        ),
         ("%r = stablehlo.create_token : !stablehlo.token", "tokens"),
         ("%r = stablehlo.tuple %x : tuple<tensor<2xf32>>", "tuples"),
         ("%r = stablehlo.composite \"mine.f\" %x : (tensor<2xf32>) -> tensor<2xf32>", "\"mine.f\""),

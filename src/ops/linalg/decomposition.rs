@@ -15,6 +15,8 @@ attributes! {
     pub struct QrAttributes {
         /// Whether the orthogonal factor is square.
         pub full: bool,
+        /// Whether the results are those of `lapack::reflectors`.
+        pub reflectors: bool,
     }
 }
 
@@ -108,7 +110,7 @@ pub fn qr(trace: &mut Trace, a: NodeId, full: bool) -> Result<[NodeId; 2]> {
     let inner = if full { of.rows } else { of.least() };
     Ok(several(trace, a, |trace, a, dtype| {
         let results = [of.ty(dtype, &[of.rows, inner]), of.ty(dtype, &[inner, of.columns])];
-        trace.application(Op::Qr, &[a], &QrAttributes { full }, &[], &results)
+        trace.application(Op::Qr, &[a], &QrAttributes { full, reflectors: false }, &[], &results)
     }))
 }
 

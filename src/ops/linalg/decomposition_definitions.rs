@@ -23,7 +23,10 @@ const MATRICES: Definition = Definition {
 pub const QR: Definition = Definition {
     name: "qr",
     function: "lxla_qr",
-    native: Native::Several(|cx| native::qr(cx.attributes::<QrAttributes>().full, cx.operands[0])),
+    native: Native::Several(|cx| match cx.attributes() {
+        QrAttributes { reflectors: true, .. } => native::reflectors(cx.operands[0]),
+        QrAttributes { full, .. } => native::qr(full, cx.operands[0]),
+    }),
     derivative: Derivative::Several { jvp: rules::qr_jvp, vjp: rules::vjp },
     ..MATRICES
 };

@@ -14,9 +14,13 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let (rows, columns, least, dtype) = (of.rows, of.columns, of.least(), a.dtype);
     let results: Vec<TensorType> = match value.op {
         Op::Qr => {
-            let QrAttributes { full } = value.attributes();
+            let QrAttributes { full, reflectors } = value.attributes();
             let inner = if full { rows } else { least };
-            vec![of.ty(dtype, &[rows, inner]), of.ty(dtype, &[inner, columns])]
+            let q = of.ty(dtype, &[rows, inner]);
+            match reflectors {
+                true => vec![q, a.clone(), of.ty(dtype, &[least])],
+                false => vec![q, of.ty(dtype, &[inner, columns])],
+            }
         }
         Op::Lu => vec![a.clone(), of.ty(DType::S32, &[least]), of.ty(DType::S32, &[rows])],
         Op::Svd => {

@@ -3,12 +3,14 @@
 
 use super::decomposition::{self, EighAttributes, Matrices, PinvAttributes, QrAttributes, SvdAttributes};
 use super::derivative::{adjoint, half_diagonal};
+use super::lapack;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Op, Trace};
+use crate::ir::{BinaryOp, NodeId, Op, ReduceOp, Trace};
+use crate::ops::creation::constants::full;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::formula::{Expr, Formula};
+use crate::ops::elementwise::formula::{Expr, Formula, record};
 use crate::ops::rules::{Forward, Mapped, Site, Tangent};
 use crate::ops::shape::slicing::pad_scalar;
 use crate::ops::tangents::{sum_dtype, zeros};
@@ -24,10 +26,10 @@ pub fn batch(site: &mut Site, _: &[bool], _: i64) -> Result<Vec<Mapped>> {
 /// Records the decomposition of a site for another operand.
 fn repeated(site: &mut Site, a: NodeId) -> Result<Vec<NodeId>> {
     Ok(match site.op {
-        Op::Qr => {
-            let QrAttributes { full } = site.attributes();
-            decomposition::qr(site.trace, a, full)?.to_vec()
-        }
+        Op::Qr => match site.attributes() {
+            QrAttributes { reflectors: true, .. } => lapack::reflectors(site.trace, a)?.to_vec(),
+            QrAttributes { full, .. } => decomposition::qr(site.trace, a, full)?.to_vec(),
+        },
         Op::Lu => decomposition::lu(site.trace, a)?.to_vec(),
         Op::Svd => match site.attributes() {
             SvdAttributes { vectors: false, .. } => vec![decomposition::singular_values(site.trace, a)?],
@@ -56,6 +58,7 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
         return Ok(vec![None]);
     }
     let ty = site.operand_ty(0);
+    let cotangents = &of_reflectors(site, cotangents)?[..];
     let start = zeros(site.trace, &ty)?;
     let used = site.results.clone();
     // A rule may refuse the derivative of a result; those without a cotangent are not asked for.
@@ -75,6 +78,24 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
         pairs.filter_map(|(tangent, cotangent)| Some((tangent?, (*cotangent)?))).collect();
     let transforms = site.transforms;
     transforms.vjp(site.trace, &outputs, &[start])
+}
+
+/// The cotangents of a site, NaN for the factor of matrices in which one of the reflections below it is not 0: these have
+/// no derivative.
+fn of_reflectors(site: &mut Site, cotangents: &[Tangent]) -> Result<Vec<Tangent>> {
+    let mut made = cotangents.to_vec();
+    if site.op == Op::Qr
+        && site.attributes::<QrAttributes>().reflectors
+        && let Some(Some(packed)) = made.get(1).copied()
+    {
+        made[1] = Some(record(site.trace, [packed], |[packed]| {
+            let rank = packed.ty().dims.len() as i64;
+            let on_reflections = packed.ne(0.0) & !packed.on_upper();
+            let is_used = on_reflections.reduce(ReduceOp::Any, &[rank - 2, rank - 1], true);
+            is_used.select(f64::NAN, packed)
+        })?);
+    }
+    Ok(made)
 }
 
 /// Results of the decomposition of a site, recorded again if one of them is not used, and its tangent, all in the dtype
@@ -110,7 +131,7 @@ const NONE: Forward = Forward { results: None, tangents: Vec::new() };
 /// of `Q^H dA R^-1` is that of `Q^H dQ`. Of a wide matrix, the square part on the left gives `dQ`.
 pub fn qr_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     let Some(tangent) = tangents[0] else { return Ok(Forward { tangents: vec![None; site.results.len()], ..NONE }) };
-    let QrAttributes { full } = site.attributes();
+    let QrAttributes { full, reflectors } = site.attributes();
     let of = Matrices::of("qr", "a", &site.operand_ty(0))?;
     if full && of.rows > of.columns {
         return Err(error!(
@@ -120,10 +141,23 @@ pub fn qr_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
             of.columns
         ));
     }
-    let ([q, r], tangent) = given::<2>(site, tangent)?;
+    let least = of.least();
+    let ([q, r], tangent) = match reflectors {
+        true if site.results.get(2).copied().flatten().is_some() => {
+            return Err(error!(
+                Unimplemented,
+                "the reflections of a QR factorization (LAPACK's geqrf) have no derivative; q and r have one"
+            ));
+        }
+        true => {
+            let ([q, packed, _], tangent) = given::<3>(site, tangent)?;
+            let r = record(site.trace, [packed], |[packed]| packed.rows(0, least).triu(0))?;
+            ([q, r], tangent)
+        }
+        false => given::<2>(site, tangent)?,
+    };
     let f = Formula::new(site.trace);
     let [q, r, change] = [q, r, tangent].map(|node| f.operand(node));
-    let least = of.least();
     let left = r.columns(0, least);
     let scaled = left.solve_from_right(change.columns(0, least));
     let inner = q.adjoint().at(scaled);
@@ -135,6 +169,12 @@ pub fn qr_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     }
     let of_q = q.at(turn - inner) + scaled;
     let of_r = q.adjoint().at(change - of_q.at(r)).triu(0);
+    if reflectors {
+        // The reflections below r have no derivative.
+        let of_packed = of_r.padded(of.rows - least, 0);
+        let made = f.finish_all([of_q, of_packed.on_upper().select(of_packed, f64::NAN)])?;
+        return finished(site, [Some(made[0]), Some(made[1]), None]);
+    }
     let made = f.finish_all([of_q, of_r])?;
     finished(site, made.map(Some))
 }
@@ -289,6 +329,13 @@ impl<'f> Expr<'f> {
             (high[rank - 2], high[rank - 1]) = (rows, columns);
             pad_scalar(trace, x, ScalarValue::Signed(0), &none, &high, &none)
         })
+    }
+
+    /// The mask of the upper triangle.
+    fn on_upper(self) -> Expr<'f> {
+        let dims = [self.size_from_last(1), self.size_from_last(0)];
+        let ones = |trace: &mut Trace, _| full(trace, &TensorType::new(DType::S8, &dims), ScalarValue::Signed(1));
+        self.apply(ones).triu(0).ne(0i64)
     }
 
     /// The mask of the diagonal from a position on.

@@ -11,6 +11,7 @@ pub(super) mod dot_general;
 pub(super) mod einsum;
 pub(super) mod factorization;
 pub(super) mod fourier;
+pub mod lapack;
 pub(super) mod matmul;
 pub(super) mod matrices;
 pub(super) mod narrow;
