@@ -3,7 +3,9 @@
 
 Native and lazy tensors have to be refused by the same words, or to give results of one type; what is recorded has to
 compile and run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called.
-The functions and their parameters are those of lazyxla.h (header.py). Values are compared by other tests."""
+They are exported, too, and give the same values when they are imported again (fuzz_programs.py, which also imports
+damaged programs). fuzz_kernels.py has kernels, labels and what shows programs. The functions and their parameters are
+those of lazyxla.h (header.py). Values of operations are compared by other tests."""
 
 import ctypes
 import random
@@ -24,17 +26,22 @@ from fuzz_computations import (
     Function,
     Transformations,
 )
+from fuzz_kernels import KEPT_NAME, Kernels, destroy
+from fuzz_programs import Programs
 from header import constants, family, functions, types
 
 
 # Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see
-# fuzz_meshes.py.
+# fuzz_meshes.py. OTHERS are called by methods of their own.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|scalar_cast|save|load|file_names|file_metadata|computation_|module_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
-    "|label_|compile_log|graph_dot|find_nonfinite|stablehlo|step_|graph_hash|compiled_memory|custom_call|kernel_|host_call"
-    "|debug_print|last_error|.*_options_init)"
+    "|label_|compile_log|graph_dot|find_nonfinite|stablehlo|step_|graph_hash|compiled_memory|custom_call"
+    "|kernel_(?!apply)|last_error|.*_options_init)"
 )
+OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
+computation_export kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
+stablehlo graph_hash""".split()
 DTYPE = family("DTYPE")
 DTYPES = [
     DTYPE[name]
@@ -58,6 +65,8 @@ SHAPES = [
     (1,) * 64,
 ]
 MOST_RESULTS = 12
+LONGEST = 4  # of a list whose length is changed
+LISTS = {"const int64_t *": c_int64, "const int32_t *": c_int32, "const size_t *": c_size_t}
 SCALARS = [DTYPE[name] for name in "s32 s64 u64 f32 f64 c128".split()]
 PRED, S32, S64, U32, U64, F32, C64 = (DTYPE[name] for name in "pred s32 s64 u32 u64 f32 c64".split())
 THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
@@ -65,6 +74,16 @@ THREE_FRY, PHILOX = constants.RNG_THREE_FRY, constants.RNG_PHILOX
 # shape, computations by dtype and number.
 IMAGE, ROW, KEY, ONE = (F32, (1, 2, 4, 4)), (F32, (3,)), (U32, (2,)), (F32, ())
 ADD, GREATER = (F32, 0), (F32, 3)
+# Sizes of results are read up to the sum of the ranks, however many are given.
+MANY = 3 * 64 + 1
+CALL = {
+    "inputs": [ROW, ONE],
+    "n_inputs": 2,
+    "dtypes": [F32, S32],
+    "ranks": [1, 2],
+    "dims": [3, 2, 1] + [1] * MANY,
+    "n_outputs": 2,
+}
 RIGHT = {
     "lxla_batch_norm_training": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "epsilon": 0.1, "feature_axis": 1},
     "lxla_batch_norm_inference": {
@@ -233,6 +252,9 @@ RIGHT = {
     },
     "lxla_sort": {"comparator": GREATER, "inputs": [(F32, (2, 3))], "n": 1, "axis": 1, "stable": 1},
     "lxla_slice": {"x": (F32, (2, 3)), "starts": [0, 1], "limits": [2, 3], "strides": [1, 1], "n": 2, "rank": 2},
+    "lxla_kernel_apply": {"target": KEPT_NAME, "attributes_json": b"{}", **CALL},
+    "lxla_host_call": CALL,
+    "lxla_debug_print": {"format": b"{}, {}", "tensors": [ROW, ONE], "n": 2},
 }
 
 
@@ -242,9 +264,10 @@ def operations():
     return [(name, [(each.type, each.name) for each in of.parameters]) for name, of in found]
 
 
-class Fuzzer(Transformations):
+class Fuzzer(Transformations, Kernels, Programs):
     def __init__(self, rng):
         self.rng, self.env = rng, abi.new_env()
+        self.recorded, self.done, self.examples, self.alive, self.imported = [], {}, {}, [], 0
         self.worlds = [abi.xla(), abi.cpu()]
         self.operations = operations()
         self.delicate = 3 * [each for each in self.operations if each[0] in RIGHT]
@@ -254,6 +277,8 @@ class Fuzzer(Transformations):
                 self.pool[dtype, shape] = self.made(dtype, shape)
         self.computations = dict(self.traced())
         self.functions = [Function(handle, [(dtype, ())] * 2) for (dtype, _), handle in self.computations.items()]
+        self.start_kernels()
+        self.start_programs()
 
     def made(self, dtype, shape):
         sizes = (c_int64 * max(len(shape), 1))(*shape)
@@ -336,6 +361,16 @@ class Fuzzer(Transformations):
             values = list(range(n))
         return (kind * max(n, 1))(*[kind(v).value for v in values])
 
+    def types_of_results(self, kind, name):
+        """Returns dtypes, ranks or sizes of results. The lists are long enough for every sum of valid ranks."""
+        r = self.rng
+        if r.random() < 0.1:
+            return None
+        if name == "dims":
+            return (c_int64 * MANY)(*[r.choice([0, 1, 2, 3] * 10 + [-1, 2**40, 2**63 - 1]) for _ in range(MANY)])
+        choices = DTYPES * 3 + [0, 99, -1] if name == "dtypes" else [0, 1, 1, 2, 2, 64, 65, 2**63, 2**64 - 1]
+        return (LISTS[kind] * 3)(*[r.choice(choices) for _ in range(3)])
+
     def options(self, name, rank):
         made = getattr(types, name)()
         made.struct_size = ctypes.sizeof(made)
@@ -352,6 +387,10 @@ class Fuzzer(Transformations):
                     self.alive.append(values)
                     if hasattr(made, "n_" + field):
                         setattr(made, "n_" + field, n)
+            elif issubclass(kind, ctypes._CFuncPtr):
+                setattr(made, field, self.rng.choice([destroy, kind()]))
+            elif field == "ordered":
+                made.ordered = self.rng.choice([0, 2, 3])  # on: test_kernels.c
             elif not field.startswith("n_") and self.rng.random() < 0.5:
                 setattr(made, field, max(self.number(), 0) if kind is c_size_t else kind(self.number()).value)
         return made
@@ -382,17 +421,17 @@ class Fuzzer(Transformations):
         if kind == "lxla_tensor":
             return self.pool[value] if value else [Tensor(0)] * 2
         if kind == "const lxla_tensor *":
-            return [(Tensor * max(len(value), 1))(*[self.pool[each][world] for each in value]) for world in range(2)]
+            return [(Tensor * LONGEST)(*[self.pool[each][world] for each in value]) for world in range(2)]
         if kind == "lxla_computation":
             return [self.computations[value]] * 2
         if kind == "const lxla_computation *":
-            return [(Computation * len(value))(*[self.computations[each] for each in value])] * 2
+            return [(Computation * LONGEST)(*[self.computations[each] for each in value])] * 2
         if kind.endswith("_options *"):
             made = self.right_options(kind.removeprefix("const ").removesuffix(" *"), value)
             self.alive.append(made)
             return [byref(made)] * 2
         if isinstance(value, list):
-            return [(c_int64 * max(len(value), 1))(*value)] * 2
+            return [(LISTS[kind] * max(len(value), LONGEST))(*value)] * 2
         return [value] * 2
 
     def arguments(self, name_of_call, parameters):
@@ -424,6 +463,8 @@ class Fuzzer(Transformations):
                 places = [(Tensor * MOST_RESULTS)() for _ in range(2)]
                 out.append(places)
                 values = places
+            elif any(name == "ranks" for _, name in parameters) and kind in LISTS:
+                values = [self.types_of_results(kind, name)] * 2
             elif kind in ("const int64_t *", "const int32_t *"):
                 values = [self.list_of(c_int64 if "64" in kind else c_int32, n)] * 2
             elif kind == "size_t":
@@ -444,6 +485,12 @@ class Fuzzer(Transformations):
                 scalar.value.u = self.rng.choice([0, 1, 2, 2**63])
                 values = [byref(scalar) if self.rng.random() < 0.85 else None] * 2
                 self.alive.append(scalar)
+            elif kind == "lxla_kernel_fn":
+                values = [self.kernel()] * 2
+            elif kind == "void *":
+                values = [self.rng.randint(0, 2)] * 2
+            elif kind == "const char *" and name in ("target", "format", "attributes_json"):
+                values = [self.text(name)] * 2
             elif kind == "const char *":
                 values = [
                     self.rng.choice(
@@ -532,13 +579,22 @@ class Fuzzer(Transformations):
             abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
 
     def run(self, calls):
-        self.recorded, self.done, self.examples = [], {}, {}
+        others = [
+            self.read_program,
+            self.export,
+            self.register,
+            self.fail,
+            self.label,
+            self.label,
+            self.show,
+            self.show,
+        ]
         for i in range(calls):
-            wrong = (self.transform() if self.rng.random() < 0.15 else self.call()) or (
-                self.step() if i % 200 == 199 else None
-            )
+            kind = self.rng.random()
+            made = self.transform if kind < 0.15 else self.rng.choice(others) if kind < 0.3 else self.call
+            wrong = made() or (self.step() if i % 200 == 199 else None)
             if wrong:
-                return wrong
+                return f"call {i}: {wrong}"
 
 
 def main():
@@ -548,11 +604,12 @@ def main():
     fuzzer = Fuzzer(random.Random(seed))
     wrong = fuzzer.run(calls)
     succeeded = sum(fuzzer.done.values())
+    known = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
+    known |= {"lxla_" + name for name in OTHERS}
     print(
         f"{calls} calls, seed {seed}: {succeeded} succeeded, of {len(fuzzer.done)} of "
-        f"{len(fuzzer.operations) + len(TRANSFORMATIONS)} functions"
+        f"{len(known)} functions; {fuzzer.imported} imported programs"
     )
-    known = {name for name, _ in fuzzer.operations} | {"lxla_computation_" + name for name in TRANSFORMATIONS}
     print("never:", *sorted(known - fuzzer.done.keys()))
     if wrong:
         print(wrong)

@@ -321,6 +321,26 @@ TEST(algebra_in_a_computation) {
   OK(lxla_env_release(env));
 }
 
+// No time is spent on the columns or rows of a matrix without elements.
+static void empty_matrices_with_long_axes(void) {
+  const int64_t n = (int64_t)1 << 40;
+  lxla_tensor wide = array(F32, DIMS(0, n), NULL, 0), high = array(F64, DIMS(n, 0), NULL, 0), out[3];
+  OK(lxla_lu(wide, &out[0], &out[1], &out[2]));
+  VALUES(out[0], F32, DIMS(0, n), 0);
+  VALUES(out[1], S32, DIMS(0), 0);
+  VALUES(out[2], S32, DIMS(0), 0);
+  OK(lxla_qr(wide, 1, &out[0], &out[1]));
+  VALUES(out[0], F32, DIMS(0, 0), 0);
+  VALUES(out[1], F32, DIMS(0, n), 0);
+  OK(lxla_svd(high, 0, &out[0], &out[1], &out[2]));
+  VALUES(out[0], F64, DIMS(n, 0), 0);
+  VALUES(out[1], F64, DIMS(0), 0);
+  VALUES(out[2], F64, DIMS(0, 0), 0);
+  OK(lxla_pinv(high, -1, &out[0]));
+  VALUES(out[0], F64, DIMS(0, n), 0);
+  RELEASE(wide, high);
+}
+
 TEST(cholesky_reads_one_triangle) { on_both(factors); }
 TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
 TEST(triangular_systems_of_all_forms) { on_both(systems); }
@@ -330,3 +350,4 @@ TEST(algebra_refuses_what_does_not_fit) { on_both(algebra_refusals); }
 TEST(fourier_transforms_and_their_inverses) { on_both(transforms); }
 TEST(fourier_transforms_refuse_what_does_not_fit) { on_both(transform_refusals); }
 TEST(norms_of_vectors) { on_both(norms); }
+TEST(factors_of_empty_matrices_with_long_axes) { on_both(empty_matrices_with_long_axes); }

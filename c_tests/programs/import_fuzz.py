@@ -14,35 +14,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
 import ctypes_test as lxla
 from ctypes_test import Computation, ok
+from fuzz_programs import DATA, damaged, sample_paths
 from header import constants
 from programs import options_of
 
 REFUSALS = (constants.INVALID_ARGUMENT, constants.UNIMPLEMENTED, constants.RESOURCE_EXHAUSTED)
-DATA = Path(__file__).resolve().parent / "data"
-
-
-def damaged(chosen, samples, pieces):
-    """Returns a program with some changes."""
-    data = bytearray(chosen.choice(samples))
-    for _ in range(chosen.choice((1, 1, 2, 4, 16))):
-        at = chosen.randrange(len(data) + 1)
-        length = min(chosen.choice((1, 1, 2, 8, 64)), len(data) - at)
-        kind = chosen.randrange(6)
-        if kind == 0 and length:
-            data[at] ^= 1 << chosen.randrange(8)
-        elif kind == 1 and length:
-            data[at] = chosen.choice((0, 1, 0x7F, 0x80, 0xFF, ord("<"), ord("("), ord("9")))
-        elif kind == 2:
-            del data[at : at + length]
-        elif kind == 3:
-            data[at:at] = data[at : at + length] * chosen.choice((1, 2, 50))
-        elif kind == 4:
-            data[at : at + length] = chosen.choice(pieces)
-        else:
-            other = chosen.choice(samples)
-            start = chosen.randrange(len(other))
-            data[at : at + length] = other[start : start + length]
-    return bytes(data)
 
 
 def check(status, data, allowed):
@@ -59,8 +35,7 @@ def main():
     mutations = int(sys.argv[2]) if len(sys.argv) > 2 else 20_000
     chosen = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     env = lxla.new_env()
-    paths = [path for path in sorted(DATA.rglob("*")) if path.suffix in (".jax", ".mlirbc", ".mlir", ".bytecode")]
-    samples = [path.read_bytes() for path in paths]
+    samples = [path.read_bytes() for path in sample_paths()]
     text = (DATA / "tensorflow.mlir").read_text().split()
     pieces = [word.encode() for word in text] + [b"tensor<?xf32>", b"-1", b"9223372036854775807", b"dense<", b"{", b"}"]
     shapes = options_of([(3, 4), (4, 3)])
