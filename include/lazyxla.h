@@ -600,9 +600,18 @@ lxla_status lxla_env_current(lxla_env *out_env);
  * - `max_pending_ops`: maximum number of pending operations on a device, at least 1. Default 100000000.
  * - `pending_limit_policy`: what recording beyond `max_pending_ops` does: error (RESOURCE_EXHAUSTED, the default),
  *   or step (steps the device first, as `lxla_mark_step`, and fails if the step does).
+ * - `check_nonfinite`: true or false (default). With true, every step, sync and read that computes values on an XLA
+ *   device or a mesh waits for them and looks for NaNs and infinities. If an operation made one of finite operands, the
+ *   call fails with OUT_OF_RANGE, and the message names the first one as `lxla_find_nonfinite`, also in scans and
+ *   calls. All values are computed nevertheless, and can be read. Costs a copy of every floating result to the host
+ *   where it is not in host memory; and no buffer is donated, so that the operands are there: a step needs memory for
+ *   its old and its new values at once. Only after a NaN or an infinity was found in the results, the programs are
+ *   evaluated natively. Operations on `cpu` are not checked.
+ * - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
+ *   reports.
  *
- * This call overrides the options of `lxla_env_create`, which override environment variables (`LXLA_DONATION` and so
- * on).
+ * For true and false, 1 and 0 are also accepted. This call overrides the options of `lxla_env_create`, which override
+ * environment variables (`LXLA_DONATION`, `LXLA_CHECK_NONFINITE` and so on).
  */
 lxla_status lxla_env_set_option(lxla_env env,
                                 const char *name,
@@ -4005,6 +4014,42 @@ lxla_status lxla_compile_log_json(lxla_env env,
                                   char **out_json);
 
 /**
+ * Writes what the environment does from now on to a file, as a Chrome trace, which https://ui.perfetto.dev and
+ * chrome://tracing open: one JSON array, without the closing bracket, of which each line is one event. Times are in
+ * microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
+ *
+ * - `record`: a thread records operations, until it syncs, reads, or changes its label; not one event for each.
+ * - `label`: from `lxla_label_push` to `lxla_label_pop`.
+ * - `step`: a `step` (`MarkStep`) or `sync`. In it `plan`: `plan` makes the programs, `look up` finds them in the
+ *   cache, `lower` writes their StableHLO; `compile`: `compile` (`UncachedCompile`) and `load`
+ *   (`PersistentCacheHit`); `execute`: hands one run of a program to its devices (`ExecuteComputation`).
+ * - `run`, on the row of a device: from the start of the run, which is at the earliest the end of the run before, to
+ *   its end. An arrow leads to it from its `execute`.
+ * - `transfer`: `to device`, `from device`, `copy`, with `bytes`; `share` where no bytes are copied. `save`: writes a
+ *   file. `wait`: waits for a device.
+ *
+ * `args` has the `label` that the labelled operations of the program have in common, else that of the thread, and
+ * the `program`, by its `number` in `lxla_compile_log_json`.
+ *
+ * `path` names a file that is created or replaced; NOT_FOUND if its folder is missing, INVALID_ARGUMENT if it is not a
+ * regular file. ALREADY_EXISTS if the environment is writing a trace, or another environment writes one to this file.
+ * The file is written in pieces of 64 KiB, at least once a second while there are events, and at the end of the
+ * process. If a write fails, the program goes on, and `lxla_trace_stop` returns the error.
+ *
+ * An event takes about a microsecond, and memory is bounded. While no trace is written, nothing is measured.
+ */
+lxla_status lxla_trace_start(lxla_env env,
+                             const char *path);
+
+/**
+ * Ends the trace of the environment. Waits, for at most 60 seconds, until the runs on its devices have ended. Spans of
+ * threads that have not ended are left out, except for labels and recording, which end now. Returns the first error
+ * of a write, such as RESOURCE_EXHAUSTED for a full disk; the file then has the whole events before it.
+ * FAILED_PRECONDITION if no trace is written. The last release of the environment ends its trace, too.
+ */
+lxla_status lxla_trace_stop(lxla_env env);
+
+/**
  * Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs
  * nothing: a box for each operation, with its scalar and the type of its result, in a cluster for each label; an
  * ellipse for each parameter; a double frame for each output. Computations that an operation applies are named with
@@ -4013,6 +4058,24 @@ lxla_status lxla_compile_log_json(lxla_env env,
 lxla_status lxla_graph_dot(const lxla_tensor *tensors,
                            size_t n,
                            char **out_text);
+
+/**
+ * Returns the live tensors of the environment, by label and size, as a JSON object:
+ *
+ * - `bytes`, `buffers`: of all values that live tensors have in memory. Tensors with one value count once, those that
+ *   are pending not at all; on a mesh, the whole array counts once.
+ * - `labels`: for each `device` and `label` of the operation that computed the values (null without one, and for
+ *   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label had
+ *   at the end of a step or sync, as long as the option `timeline` is on or a trace is written, since
+ *   `lxla_env_metrics_reset`; else null. The largest first.
+ * - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
+ *   that made it, null for values from the host.
+ *
+ * What a program needs while it runs is in `lxla_compile_log_json` (`temp_bytes`), and what the device holds in all in
+ * the counters `LiveBytes` and `PeakLiveBytes`.
+ */
+lxla_status lxla_live_tensors_json(lxla_env env,
+                                   char **out_json);
 
 /**
  * Finds where NaNs and infinities come from: evaluates natively, operation by operation, what a sync of these tensors

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Maximum length of one name in bytes.
 pub const MOST_BYTES: usize = 1024;
@@ -24,6 +24,9 @@ pub const MOST_DEPTH: u32 = 256;
 /// Maximum number of distinct paths, and of the bytes of their last names, that the process keeps.
 const MOST_LABELS: usize = 1 << 20;
 const MOST_TOTAL_BYTES: usize = 64 << 20;
+
+/// Last name of the label of a cotangent; the others are the label of its operation.
+pub const GRADIENT: &str = "gradient";
 
 /// A path of names; empty by default.
 #[derive(Clone, Copy, Default)]
@@ -88,6 +91,20 @@ impl Label {
     /// The label without its last name.
     pub fn parent(self) -> Label {
         self.0.map_or(Label::NONE, |entry| entry.parent)
+    }
+
+    /// The names that both paths begin with.
+    pub fn common(self, other: Label) -> Label {
+        let depth = |label: Label| label.0.map_or(0, |entry| entry.depth);
+        let (mut a, mut b) = (self, other);
+        while a != b {
+            if depth(a) >= depth(b) {
+                a = a.parent();
+            } else {
+                b = b.parent();
+            }
+        }
+        a
     }
 
     /// The last name of the path; "" for no label.
@@ -193,13 +210,32 @@ thread_local! {
         const { Thread { current: Cell::new(Label::NONE), recent: [const { Cell::new(Label::NONE) }; RECENT] } };
 }
 
-/// Whether any thread has pushed a label. Until then, recording does not ask for the thread's label.
-static IN_USE: AtomicBool = AtomicBool::new(false);
+/// Bits of [`IN_USE`]: a thread has pushed a label; a timeline notes recording and labels.
+const PUSHED: u8 = 1;
+const WATCHED: u8 = 2;
 
-/// Whether any thread has pushed a label.
+/// Why recording asks for the thread's label. Until there is a reason, it does not.
+static IN_USE: AtomicU8 = AtomicU8::new(0);
+
+/// Whether any thread has pushed a label, or a timeline is on.
 #[inline]
 pub fn in_use() -> bool {
-    IN_USE.load(Ordering::Relaxed)
+    IN_USE.load(Ordering::Relaxed) != 0
+}
+
+/// Whether a timeline is on.
+#[inline]
+pub fn is_watched() -> bool {
+    IN_USE.load(Ordering::Relaxed) & WATCHED != 0
+}
+
+/// Says whether a timeline is on.
+pub fn set_watched(is_watched: bool) {
+    if is_watched {
+        IN_USE.fetch_or(WATCHED, Ordering::Relaxed);
+    } else {
+        IN_USE.fetch_and(!WATCHED, Ordering::Relaxed);
+    }
 }
 
 /// Appends a name to the label of the operations that the thread records.
@@ -212,23 +248,23 @@ pub fn push(name: &str) -> Result<()> {
         let recent = &thread.recent[hasher.finish() as usize % RECENT];
         if !recent.get().is_child(parent, name) {
             recent.set(parent.child(name)?);
-            IN_USE.store(true, Ordering::Relaxed);
+            IN_USE.fetch_or(PUSHED, Ordering::Relaxed);
         }
         thread.current.set(recent.get());
         Ok(())
     })
 }
 
-/// Removes the name that the thread pushed last.
+/// Removes the name that the thread pushed last. Returns the label that ended with it.
 #[inline]
-pub fn pop() -> Result<()> {
+pub fn pop() -> Result<Label> {
     THREAD.with(|thread| {
         let current = thread.current.get();
         if current.is_none() {
             return Err(error!(FailedPrecondition, "this thread has no label; each pop needs a push before it"));
         }
         thread.current.set(current.parent());
-        Ok(())
+        Ok(current)
     })
 }
 
@@ -266,7 +302,7 @@ mod tests {
         push(&"x".repeat(MOST_BYTES)).unwrap();
         (1..MOST_DEPTH).for_each(|_| push("deep").unwrap());
         assert!(push("deep").unwrap_err().message.contains("256"));
-        (0..MOST_DEPTH).for_each(|_| pop().unwrap());
+        (0..MOST_DEPTH).for_each(|_| assert!(pop().is_ok()));
         assert!(current().is_none());
     }
 }

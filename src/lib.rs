@@ -22,6 +22,7 @@
 //! | [`ir`] | operation codes, the trace, programs |
 //! | [`cache`] | compiled programs in memory and on disk |
 //! | [`engine`] | the trait of an engine that compiles and runs programs, and its implementations |
+//! | [`timeline`] | what threads and devices did when: traces, and the last events for reports |
 //! | [`io`] | files, and arrays of other libraries |
 //! | [`mesh`], [`mlir`] | meshes of devices, shardings, pieces of arrays; modules of MLIR, their readers and writers |
 //! | [`types`], [`metrics`], [`allocation`], [`protobuf`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; the wire format of protocol buffers; deep stacks; environment variables |
@@ -61,6 +62,7 @@ mod sync;
 mod tensor;
 #[doc(hidden)]
 pub mod testing;
+mod timeline;
 mod transform;
 mod types;
 mod variables;

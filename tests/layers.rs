@@ -22,6 +22,7 @@ const LAYERS: &[&[&str]] = &[
     &["ir"],
     &["cache"],
     &["engine"],
+    &["timeline"],
     &["io"],
     &["mesh", "mlir"],
     &["types", "metrics", "allocation", "protobuf", "stack", "variables"],

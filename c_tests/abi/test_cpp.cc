@@ -282,6 +282,9 @@ TEST(options_and_metrics) {
   x += 1;
   CHECK(step(env) == 1);
   CHECK(env.metrics_json().find("\"MarkStep\"") != std::string::npos);
+  CHECK(env.live_tensors_json().find("\"buffers\":") != std::string::npos);
+  REFUSED(LXLA_FAILED_PRECONDITION, "lxla_trace_stop: env: no trace", env.stop_trace());
+  REFUSED(LXLA_NOT_FOUND, "lxla_trace_start: path: /no/such/folder", env.start_trace("/no/such/folder/trace.json"));
   env.metrics_reset();
   CHECK(env.counter("MarkStep") == 0);
   const Tensor moved = x.to_device(xla(1));

@@ -124,6 +124,31 @@ TEST(donors_and_evictions_are_named) {
   OK(lxla_env_release(env));
 }
 
+TEST(another_sharding_is_named) {
+  lxla_env_options options = default_options();
+  options.device_count = 2;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_mesh mesh;
+  OK(lxla_mesh_create(env, (const char *[]){"data"}, (int64_t[]){2}, 1, NULL, &mesh));
+  const char *shardings[3] = {"data,-", "-,data", "data,-"};
+  for (int i = 0; i < 3; i++) {
+    lxla_tensor x, y;
+    const float values[4] = {1, 2, 3, 4};
+    OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(2, 2), values, sizeof values, shardings[i], &x));
+    OK(lxla_unary(LXLA_UNARY_NEGATE, x, &y));
+    OK(lxla_sync(&y, 1));
+    float got[4];
+    OK(lxla_tensor_read(y, got, sizeof got));
+    for (int j = 0; j < 4; j++) EQUAL(got[j], -values[j]);
+    RELEASE(x, y);
+    if (i == 0) COMPILED(env, 1, "\"cause\":\"first\"", "\"device\":\"mesh:0\"");
+    else COMPILED(env, 2, "\"cause\":\"sharding\"", "\"nearest\":1", "\"operation\":null", "another sharding");
+  }
+  OK(lxla_mesh_release(mesh));
+  OK(lxla_env_release(env));
+}
+
 static char lines[8][512];
 static int n_lines;
 

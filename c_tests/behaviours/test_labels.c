@@ -55,6 +55,37 @@ TEST(labels_are_locations_of_the_text_and_in_no_key) {
   free_all(env, text);
 }
 
+TEST(steps_whose_labels_change_are_recognised_and_have_the_new_labels) {
+  lxla_env env = new_env();
+  for (int i = 0; i < 8; i++) {
+    char name[16], wanted[64];
+    snprintf(name, sizeof name, "step %d", i);
+    lxla_tensor x = one(env, 3), loss, gradient, seed = one(env, 1);
+    OK(lxla_label_push(name));
+    OK(lxla_label_push("loss"));
+    lxla_tensor square = binary(MUL, x, x);
+    OK(lxla_label_pop());
+    OK(lxla_unary(LXLA_UNARY_TANH, square, &loss));
+    OK(lxla_label_pop());
+    OK(lxla_gradients(&square, 1, &seed, &x, 1, &gradient));
+    char *text = text_of(gradient);
+    snprintf(wanted, sizeof wanted, "loc(\"step %d/loss/gradient\")", i);
+    if (!strstr(text, wanted) || occurrences(text, "loc(\"step ") != occurrences(text, "\"step "))
+      FAIL("want %s in %s", wanted, text);
+    for (char *at = text; (at = strstr(at, "loc(\"step ")); at++) EQUAL(atoi(at + 10), i);
+    lxla_string_free(text);
+    step(env);
+    EQUAL(value(gradient), 6);
+    EQUAL(value(loss), tanhf(9));
+    RELEASE(x, loss, gradient, seed, square);
+  }
+  // The first two steps are planned, and their gradients recorded by rules.
+  EQUAL(counter(env, "UncachedCompile"), 1);
+  EQUAL(counter(env, "RepeatedStep"), 6);
+  EQUAL(counter(env, "RepeatedGradients"), 6);
+  OK(lxla_env_release(env));
+}
+
 TEST(failures_name_the_label) {
   lxla_env env = new_env();
   lxla_tensor x = one(env, 1), y = from_f32(env, DIMS(3), (float[]){1, 2, 3}), z, out;
@@ -117,6 +148,50 @@ TEST(computations_gradients_and_imports_keep_labels) {
   OK(lxla_computation_release(again));
   OK(lxla_computation_release(reread));
   free_all(env, text);
+}
+
+// Checks that the live tensors of the environment are described by all of these words.
+static void lives(lxla_env env, size_t n, const char *const *words) {
+  char *text;
+  OK(lxla_live_tensors_json(env, &text));
+  for (size_t i = 0; i < n; i++)
+    if (!strstr(text, words[i])) FAIL("want %s in %s", words[i], text);
+  lxla_string_free(text);
+}
+#define LIVES(env, ...) \
+  lives(env, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
+
+TEST(live_tensors_are_listed_by_label_and_size) {
+  lxla_env env = new_env();
+  LIVES(env, "{\"buffers\":0,\"bytes\":0,\"labels\":[],\"largest\":[]}");
+  float values[100] = {0};
+  lxla_tensor x = from_f32(env, DIMS(100), values);
+  OK(lxla_label_push("model"));
+  lxla_tensor y = scalar(ADD, x, 1), small = one(env, 2), z = scalar(MUL, small, 2), w = scalar(MUL, small, 3);
+  OK(lxla_label_pop());
+  LIVES(env, "\"bytes\":404,", "\"buffers\":2,");
+  OK(lxla_env_set_option(env, "timeline", "true"));
+  step(env);
+  // Another tensor with the same value takes no memory.
+  lxla_tensor same;
+  OK(lxla_tensor_snapshot(z, &same));
+  LIVES(
+      env, "\"bytes\":812,", "\"buffers\":5,",
+      "{\"buffers\":3,\"bytes\":408,\"device\":\"xla:0\",\"label\":\"model\",\"peak_bytes\":408}",
+      "{\"buffers\":2,\"bytes\":404,\"device\":\"xla:0\",\"label\":null,\"peak_bytes\":404}",
+      "{\"bytes\":400,\"device\":\"xla:0\",\"label\":\"model\",\"made_by\":\"step 1 on xla:0\",\"type\":\"f32[100]\"}",
+      "{\"bytes\":4,\"device\":\"xla:0\",\"label\":null,\"made_by\":null,\"type\":\"f32[1]\"}");
+  RELEASE(y);
+  lxla_tensor native;
+  OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, LXLA_DTYPE_F64, DIMS(7), 1, &native));
+  LIVES(env, "\"bytes\":468,",
+        "{\"buffers\":2,\"bytes\":8,\"device\":\"xla:0\",\"label\":\"model\",\"peak_bytes\":408}",
+        "{\"buffers\":1,\"bytes\":56,\"device\":\"cpu\",\"label\":null,\"peak_bytes\":null}");
+  OK(lxla_env_metrics_reset(env));
+  LIVES(env, "\"label\":\"model\",\"peak_bytes\":null}");
+  RELEASE(x, small, z, w, same, native);
+  LIVES(env, "{\"buffers\":0,\"bytes\":0,\"labels\":[],\"largest\":[]}");
+  OK(lxla_env_release(env));
 }
 
 TEST(wrong_names_are_refused_and_pops_need_pushes) {

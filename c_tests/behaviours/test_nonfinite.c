@@ -81,3 +81,112 @@ TEST(operations_in_scans_and_of_gradients_are_found) {
   OK(lxla_computation_release(c));
   OK(lxla_env_release(env));
 }
+
+// --- The option check_nonfinite ---
+
+#define MADE "makes -inf at [1,0] of f32[2,2] out of finite operands: [{\"first\":[\"1.0\",\"2.0\",\"0.0\",\"-1.0\"]"
+
+static lxla_env checked_env(void) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "check_nonfinite", "1"));
+  char *on;
+  OK(lxla_env_get_option(env, "check_nonfinite", &on));
+  CHECK(strcmp(on, "true") == 0);
+  lxla_string_free(on);
+  return env;
+}
+
+// Reads a tensor of 4 numbers.
+static void holds(lxla_tensor t, float a, float b, float c, float d) {
+  const float want[4] = {a, b, c, d};
+  float got[4];
+  OK(lxla_tensor_read(t, got, sizeof got));
+  for (int i = 0; i < 4; i++)
+    if (isnan(want[i])) CHECK(isnan(got[i]));
+    else EQUAL(got[i], want[i]);
+}
+
+TEST(a_step_fails_with_the_first_operation_and_loses_nothing) {
+  lxla_env env = checked_env();
+  lxla_tensor x = from_f32(env, DIMS(2, 2), (float[]){1, 2, 0, -1});
+  OK(lxla_label_push("loss"));
+  lxla_tensor y = unary(LXLA_UNARY_LOG, x);
+  OK(lxla_label_pop());
+  lxla_tensor z = scalar(MUL, y, 2), w = scalar(ADD, x, 1);
+  // x has no tensor any more, and could be donated.
+  RELEASE(x);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_OUT_OF_RANGE, "step 1 on xla:0: log under label \"loss\" " MADE);
+  EQUAL(counter(env, "DonatedBuffers"), 0);
+  holds(y, 0, logf(2), -INFINITY, NAN);
+  holds(z, 0, 2 * logf(2), -INFINITY, NAN);
+  holds(w, 2, 3, 1, 0);
+  // What is computed from a NaN is no find, nor are constants.
+  lxla_tensor later = scalar(ADD, z, 1), infinite;
+  OK(lxla_mark_step(env, XLA(0), 1));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(2, 2), INFINITY, &infinite));
+  lxla_tensor mask = scalar(MUL, infinite, 2);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  holds(mask, INFINITY, INFINITY, INFINITY, INFINITY);
+  // Syncs, steps of lists and reads.
+  lxla_tensor again = unary(LXLA_UNARY_LOG, scalar(SUB, w, 1));
+  REFUSED(lxla_sync(&again, 1), LXLA_OUT_OF_RANGE, "log " MADE);
+  holds(again, 0, logf(2), -INFINITY, NAN);
+  lxla_tensor more = unary(LXLA_UNARY_LOG, scalar(SUB, w, 1));
+  REFUSED(lxla_step_tensors(&more, 1, 0), LXLA_OUT_OF_RANGE, "log " MADE);
+  lxla_tensor read = unary(LXLA_UNARY_LOG, scalar(SUB, w, 1));
+  float values[4];
+  REFUSED(lxla_tensor_read(read, values, sizeof values), LXLA_OUT_OF_RANGE, "log " MADE);
+  holds(read, 0, logf(2), -INFINITY, NAN);
+  // Several programs, and an intermediate that is not kept.
+  OK(lxla_env_set_option(env, "max_program_ops", "1"));
+  lxla_tensor deep = scalar(MUL, scalar(MUL, w, 1e30), 1e30);
+  REFUSED(lxla_mark_step(env, XLA(0), 0), LXLA_OUT_OF_RANGE, "multiply makes inf at [0,0]");
+  OK(lxla_env_set_option(env, "check_nonfinite", "false"));
+  lxla_tensor unchecked = scalar(MUL, deep, 0);
+  OK(lxla_mark_step(env, XLA(0), 1));
+  RELEASE(y, z, w, later, infinite, mask, again, more, read, deep, unchecked);
+  OK(lxla_env_release(env));
+}
+
+TEST(scans_calls_and_gradients_are_checked) {
+  lxla_env env = checked_env();
+  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(1));
+  OK(lxla_label_push("square"));
+  lxla_tensor squared = binary(MUL, p, p);
+  OK(lxla_label_pop());
+  lxla_computation c = traced(TENSORS(p), TENSORS(squared));
+  lxla_tensor x = one(env, 10), y;
+  OK(lxla_scan(c, &x, 1, NULL, 0, 6, 0, &y, NULL, 0));
+  REFUSED(lxla_mark_step(env, XLA(0), 0), LXLA_OUT_OF_RANGE, "multiply under label \"square\" makes inf at [0]");
+  EQUAL(value(y), INFINITY);
+  lxla_tensor big = one(env, 1e30), called_once = called(c, &big, 1);
+  REFUSED(lxla_sync(&called_once, 1), LXLA_OUT_OF_RANGE, "multiply under label \"square\" makes inf");
+  lxla_tensor zero = one(env, 0), gradient;
+  OK(lxla_label_push("norm"));
+  lxla_tensor root = unary(LXLA_UNARY_SQRT, zero);
+  OK(lxla_label_pop());
+  OK(lxla_gradients(&root, 1, &x, &zero, 1, &gradient));
+  REFUSED(lxla_mark_step(env, XLA(0), 0), LXLA_OUT_OF_RANGE, "under label \"norm/gradient\" makes");
+  EQUAL(value(root), 0);
+  RELEASE(p, squared, x, y, big, called_once, zero, gradient, root);
+  OK(lxla_computation_release(c));
+  OK(lxla_env_release(env));
+}
+
+TEST(the_variable_checks_every_environment) {
+  setenv("LXLA_CHECK_NONFINITE", "1", 1);
+  lxla_env env = new_env();
+  unsetenv("LXLA_CHECK_NONFINITE");
+  lxla_tensor x = one(env, 1);
+  for (int i = 0; i < 3; i++) {
+    lxla_tensor next = scalar(MUL, x, 1e20);
+    RELEASE(x);
+    x = next;
+    if (i == 1) REFUSED(lxla_mark_step(env, XLA(0), 0), LXLA_OUT_OF_RANGE, "multiply makes inf at [0] of f32[1]");
+    else OK(lxla_mark_step(env, XLA(0), 0));
+    // A NaN of an earlier step is reported once.
+  }
+  EQUAL(value(x), INFINITY);
+  RELEASE(x);
+  OK(lxla_env_release(env));
+}

@@ -177,6 +177,12 @@ class Environment {
   std::string memory_stats(lxla_device device = {}) const {
     return detail::text<lxla_device_memory_stats>(env_, device);
   }
+  /// The live tensors of the environment by label and size, as a JSON object; see lxla_live_tensors_json.
+  std::string live_tensors_json() const { return detail::text<lxla_live_tensors_json>(env_); }
+  /// Writes what the environment does from now on to a file, as a Chrome trace; see lxla_trace_start.
+  void start_trace(const std::string &path) { check(lxla_trace_start(env_, path.c_str())); }
+  /// Ends the trace.
+  void stop_trace() { check(lxla_trace_stop(env_)); }
   /// The compiles of the environment and their causes, as a JSON object.
   std::string compile_log_json() const { return detail::text<lxla_compile_log_json>(env_); }
   /// Returns the StableHLO text of the programs that a step of the device would compile now.

@@ -154,9 +154,18 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 /// - `max_pending_ops`: maximum number of pending operations on a device, at least 1. Default 100000000.
 /// - `pending_limit_policy`: what recording beyond `max_pending_ops` does: error (RESOURCE_EXHAUSTED, the default),
 ///   or step (steps the device first, as `lxla_mark_step`, and fails if the step does).
+/// - `check_nonfinite`: true or false (default). With true, every step, sync and read that computes values on an XLA
+///   device or a mesh waits for them and looks for NaNs and infinities. If an operation made one of finite operands, the
+///   call fails with OUT_OF_RANGE, and the message names the first one as `lxla_find_nonfinite`, also in scans and
+///   calls. All values are computed nevertheless, and can be read. Costs a copy of every floating result to the host
+///   where it is not in host memory; and no buffer is donated, so that the operands are there: a step needs memory for
+///   its old and its new values at once. Only after a NaN or an infinity was found in the results, the programs are
+///   evaluated natively. Operations on `cpu` are not checked.
+/// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
+///   reports.
 ///
-/// This call overrides the options of `lxla_env_create`, which override environment variables (`LXLA_DONATION` and so
-/// on).
+/// For true and false, 1 and 0 are also accepted. This call overrides the options of `lxla_env_create`, which override
+/// environment variables (`LXLA_DONATION`, `LXLA_CHECK_NONFINITE` and so on).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_set_option(env: lxla_env, name: Text, value: Text) -> lxla_status {
     guard("lxla_env_set_option", || {

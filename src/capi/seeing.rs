@@ -4,7 +4,8 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out, OwnedText, Text};
 use super::abi::types::{lxla_env, lxla_status, lxla_tensor};
 use super::tensor::some_handles;
-use crate::{env, label, sync};
+use crate::{env, label, sync, timeline};
+use std::path::Path;
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a
 /// layer and an operation make the label `model/layer0/attention`. Labels are locations in the StableHLO text, and are
@@ -20,13 +21,25 @@ use crate::{env, label, sync};
 /// should not be a number that never comes again.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_label_push(name: Text) -> lxla_status {
-    guard("lxla_label_push", || label::push(name.get("name")?))
+    guard("lxla_label_push", || {
+        label::push(name.get("name")?)?;
+        if label::is_watched() {
+            timeline::label_pushed();
+        }
+        Ok(())
+    })
 }
 
 /// Removes the name that the calling thread pushed last. FAILED_PRECONDITION if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_label_pop() -> lxla_status {
-    guard("lxla_label_pop", label::pop)
+    guard("lxla_label_pop", || {
+        let popped = label::pop()?;
+        if label::is_watched() {
+            timeline::label_popped(popped);
+        }
+        Ok(())
+    })
 }
 
 /// Returns the compiles of the environment as a JSON object: `count`, and in `compiles` the last 1024 of them, the
@@ -52,6 +65,46 @@ pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>)
     })
 }
 
+/// Writes what the environment does from now on to a file, as a Chrome trace, which https://ui.perfetto.dev and
+/// chrome://tracing open: one JSON array, without the closing bracket, of which each line is one event. Times are in
+/// microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
+///
+/// - `record`: a thread records operations, until it syncs, reads, or changes its label; not one event for each.
+/// - `label`: from `lxla_label_push` to `lxla_label_pop`.
+/// - `step`: a `step` (`MarkStep`) or `sync`. In it `plan`: `plan` makes the programs, `look up` finds them in the
+///   cache, `lower` writes their StableHLO; `compile`: `compile` (`UncachedCompile`) and `load`
+///   (`PersistentCacheHit`); `execute`: hands one run of a program to its devices (`ExecuteComputation`).
+/// - `run`, on the row of a device: from the start of the run, which is at the earliest the end of the run before, to
+///   its end. An arrow leads to it from its `execute`.
+/// - `transfer`: `to device`, `from device`, `copy`, with `bytes`; `share` where no bytes are copied. `save`: writes a
+///   file. `wait`: waits for a device.
+///
+/// `args` has the `label` that the labelled operations of the program have in common, else that of the thread, and
+/// the `program`, by its `number` in `lxla_compile_log_json`.
+///
+/// `path` names a file that is created or replaced; NOT_FOUND if its folder is missing, INVALID_ARGUMENT if it is not a
+/// regular file. ALREADY_EXISTS if the environment is writing a trace, or another environment writes one to this file.
+/// The file is written in pieces of 64 KiB, at least once a second while there are events, and at the end of the
+/// process. If a write fails, the program goes on, and `lxla_trace_stop` returns the error.
+///
+/// An event takes about a microsecond, and memory is bounded. While no trace is written, nothing is measured.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_trace_start(env: lxla_env, path: Text) -> lxla_status {
+    guard("lxla_trace_start", || {
+        let path = path.get("path")?;
+        env::resolve(env.id)?.start_trace(Path::new(path))
+    })
+}
+
+/// Ends the trace of the environment. Waits, for at most 60 seconds, until the runs on its devices have ended. Spans of
+/// threads that have not ended are left out, except for labels and recording, which end now. Returns the first error
+/// of a write, such as RESOURCE_EXHAUSTED for a full disk; the file then has the whole events before it.
+/// FAILED_PRECONDITION if no trace is written. The last release of the environment ends its trace, too.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_trace_stop(env: lxla_env) -> lxla_status {
+    guard("lxla_trace_stop", || env::resolve(env.id)?.stop_trace())
+}
+
 /// Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs
 /// nothing: a box for each operation, with its scalar and the type of its result, in a cluster for each label; an
 /// ellipse for each parameter; a double frame for each output. Computations that an operation applies are named with
@@ -60,6 +113,26 @@ pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>)
 pub extern "C" fn lxla_graph_dot(tensors: List<lxla_tensor>, n: usize, out_text: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_graph_dot", out_text.named("out_text"), || {
         sync::graph_dot(&some_handles(tensors, n)?).and_then(OwnedText::new)
+    })
+}
+
+/// Returns the live tensors of the environment, by label and size, as a JSON object:
+///
+/// - `bytes`, `buffers`: of all values that live tensors have in memory. Tensors with one value count once, those that
+///   are pending not at all; on a mesh, the whole array counts once.
+/// - `labels`: for each `device` and `label` of the operation that computed the values (null without one, and for
+///   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label had
+///   at the end of a step or sync, as long as the option `timeline` is on or a trace is written, since
+///   `lxla_env_metrics_reset`; else null. The largest first.
+/// - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
+///   that made it, null for values from the host.
+///
+/// What a program needs while it runs is in `lxla_compile_log_json` (`temp_bytes`), and what the device holds in all in
+/// the counters `LiveBytes` and `PeakLiveBytes`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_live_tensors_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
+    guard_into("lxla_live_tensors_json", out_json.named("out_json"), || {
+        OwnedText::new(env::resolve(env.id)?.live_tensors_json())
     })
 }
 

@@ -116,8 +116,8 @@ struct Compiles {
 pub struct CompileLog(Mutex<Compiles>);
 
 impl CompileLog {
-    /// Adds a compile on a device, named by `place`. Returns a line that describes it.
-    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> String {
+    /// Adds a compile on a device, named by `place`. Returns its number, and a line that describes it.
+    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> (u64, String) {
         let known: Vec<Arc<Known>> = self.0.lock().known.iter().cloned().collect();
         let (values, _) = compiled.program.decode();
         let ops: Vec<u32> = values.iter().map(|value| value.op.code()).collect();
@@ -137,7 +137,7 @@ impl CompileLog {
         // Programs of the log do not hold kernels, which would never be destroyed after they are unregistered.
         let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
         compiles.known.push_back(Arc::new(Known { number, compiled, ops }));
-        line(number, place, nearest, &difference, count, cost)
+        (number, line(number, place, nearest, &difference, count, cost))
     }
 
     /// The compiles as a JSON object: their number, and a list of the last ones, the oldest first.
@@ -352,7 +352,7 @@ mod tests {
     }
 
     fn add(log: &CompileLog, compiled: &Compiling) -> String {
-        log.add("mesh:0", compiled, &Cost { nanoseconds: 2_000_000, memory: Default::default(), is_from_disk: true })
+        log.add("mesh:0", compiled, &Cost { nanoseconds: 2_000_000, memory: Default::default(), is_from_disk: true }).1
     }
 
     #[test]

@@ -6,7 +6,7 @@
 pub struct TensorHandle(pub u64);
 
 /// Location of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// In host memory, evaluated eagerly.
     Cpu,

@@ -2,6 +2,8 @@
 
 use crate::error;
 use crate::error::Result;
+use crate::timeline::Timeline;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// Treatment of operations whose operands are on different devices.
@@ -27,8 +29,8 @@ pub enum PendingLimitPolicy {
 }
 
 /// Names of all options.
-pub const OPTION_NAMES: &str =
-    "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, max_pending_ops, pending_limit_policy";
+pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, \
+     max_pending_ops, pending_limit_policy, timeline, check_nonfinite";
 
 /// Options of an environment, readable and writable without a lock.
 pub struct Options {
@@ -38,6 +40,8 @@ pub struct Options {
     max_program_ops: AtomicUsize,
     max_pending_ops: AtomicUsize,
     pending_limit_policy: AtomicU8,
+    timeline: Arc<Timeline>,
+    check_nonfinite: AtomicBool,
 }
 
 impl Default for Options {
@@ -49,6 +53,8 @@ impl Default for Options {
             max_program_ops: AtomicUsize::new(16_384),
             max_pending_ops: AtomicUsize::new(100_000_000),
             pending_limit_policy: AtomicU8::new(PendingLimitPolicy::Error as u8),
+            timeline: Arc::default(),
+            check_nonfinite: AtomicBool::new(false),
         }
     }
 }
@@ -91,17 +97,30 @@ impl Options {
         }
     }
 
+    /// Whether syncs check their results for NaNs and infinities.
+    pub fn check_nonfinite(&self) -> bool {
+        self.check_nonfinite.load(Ordering::Relaxed)
+    }
+
+    /// The timeline of the environment, of which the option `timeline` keeps the last events.
+    #[inline]
+    pub(super) fn timeline(&self) -> &Arc<Timeline> {
+        &self.timeline
+    }
+
     /// Sets an option by name.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is not a value of {name}; want {wanted}");
         let switch = || match value {
-            "true" => Ok(true),
-            "false" => Ok(false),
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
             _ => Err(wrong("true or false")),
         };
         match name {
             "use_native_for_cpu_tensor" => self.use_native_for_cpu_tensor.store(switch()?, Ordering::Relaxed),
             "donation" => self.donation.store(switch()?, Ordering::Relaxed),
+            "timeline" => self.timeline.keep(switch()?),
+            "check_nonfinite" => self.check_nonfinite.store(switch()?, Ordering::Relaxed),
             "mixed_device_policy" => {
                 let policy = match value {
                     "error" => MixedDevicePolicy::Error,
@@ -134,6 +153,8 @@ impl Options {
         match name {
             "use_native_for_cpu_tensor" => Ok(self.use_native_for_cpu_tensor().to_string()),
             "donation" => Ok(self.donation().to_string()),
+            "timeline" => Ok(self.timeline.is_kept().to_string()),
+            "check_nonfinite" => Ok(self.check_nonfinite().to_string()),
             "mixed_device_policy" => Ok(match self.mixed_device_policy() {
                 MixedDevicePolicy::Error => "error",
                 MixedDevicePolicy::Copy => "copy",

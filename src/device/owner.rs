@@ -50,6 +50,8 @@ impl Owner {
     }
 
     fn send(&self, ordinal: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
+        let mut span = self.shared.timeline().span("transfer", "to device");
+        span.number("bytes", data.len() as u64);
         let sent = self.shared.runtime().engine.transfer_to_device(ordinal, ty, data)?;
         self.shared.metrics.add(Counter::TransferToDevice, 1);
         self.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
@@ -90,7 +92,11 @@ impl Owner {
         if buffer.placement().is_some_and(|placement| !placement.sharding.is_replicated()) {
             return Ok(None);
         }
-        let copies = self.ordinals().iter().map(|&ordinal| buffer.copy_to_device(ordinal));
+        let copies = self.ordinals().iter().map(|&ordinal| {
+            let mut span = self.shared.timeline().span("transfer", "copy");
+            span.number("bytes", buffer.tensor_type().size_bytes() as u64);
+            buffer.copy_to_device(ordinal)
+        });
         let mut copies = copies.collect::<Result<Vec<_>>>()?;
         self.shared.metrics.add(Counter::TransferToDevice, copies.len() as u64);
         let Some(mesh) = &self.mesh else { return Ok(copies.pop()) };
@@ -101,6 +107,7 @@ impl Owner {
 
     /// Blocks until all work enqueued on the device has ended. Returns its first error.
     pub fn wait(&self) -> Result<()> {
+        let _span = self.shared.timeline().sync_span("wait", "wait");
         let engine = &self.shared.runtime().engine;
         let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait(ordinal)).collect();
         waited.into_iter().collect()

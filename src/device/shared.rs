@@ -1,11 +1,15 @@
 //! State shared by the devices of one environment.
 
+use super::Place;
 use super::compiles::CompileLog;
 use super::options::Options;
 use crate::cache::{DiskCache, ProgramCache};
 use crate::emit::PackedScalars;
 use crate::engine::{Engine, Executable, ProgramMemory};
 use crate::metrics::Metrics;
+use crate::timeline::Timeline;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// Alive as long as the environment or one of its tensors is.
@@ -18,6 +22,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// The compiles and their causes.
     pub compiles: CompileLog,
+    /// For each device and label, the most bytes that live tensors had at the end of a sync while the timeline was on.
+    pub peaks: Mutex<BTreeMap<(Place, String), u64>>,
     /// Engine and program caches of the XLA devices. Unset until the first of them is used.
     pub runtime: OnceLock<Runtime>,
 }
@@ -33,6 +39,12 @@ pub struct Runtime {
 }
 
 impl Shared {
+    /// When the environment did what.
+    #[inline]
+    pub fn timeline(&self) -> &Arc<Timeline> {
+        self.options.timeline()
+    }
+
     /// Returns the engine and the program caches. They exist once an XLA device exists.
     pub fn runtime(&self) -> &Runtime {
         self.runtime.get().expect("XLA devices are opened when the engine runs")
@@ -49,4 +61,6 @@ pub struct Compiled {
     pub memory: ProgramMemory,
     /// Nesting depth of the computations that it calls.
     pub depth: usize,
+    /// Number of its compile in the log.
+    pub number: u64,
 }

@@ -14,6 +14,7 @@ use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, ShapeId, Trace};
 use crate::mesh::Mesh;
+use crate::native::Array;
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -395,6 +396,16 @@ impl DeviceState {
         let mut live: Vec<Arc<DeviceData>> = self.table.values().filter_map(Value::data).cloned().collect();
         live.sort_by_key(Arc::as_ptr);
         live.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        live
+    }
+
+    /// Distinct arrays of live tensors.
+    pub fn live_arrays(&self) -> Vec<Array> {
+        let native = |value: &Value| if let Value::Native(array) = value { Some(array.clone()) } else { None };
+        let mut live: Vec<Array> = self.table.values().filter_map(native).collect();
+        let place = |array: &Array| (array.bytes().as_ptr(), array.bytes().len());
+        live.sort_by_key(place);
+        live.dedup_by_key(|array| place(array));
         live
     }
 

@@ -100,6 +100,11 @@ pub trait Engine: Send + Sync {
     /// Blocks until all work enqueued on `device` has ended. Returns its first error.
     fn wait(&self, device: usize) -> Result<()>;
 
+    /// Drops `run` when the work that was enqueued on the device so far has ended; at once if the engine cannot tell.
+    fn when_ended(&self, _device: usize, run: Box<dyn Any + Send>) {
+        drop(run);
+    }
+
     /// Maximum number of bytes that the device can allocate in addition to what it holds, and the source of that limit.
     /// None if the limit is unknown, or `needed` is too small to be checked.
     fn memory_limit(&self, _needed: u64) -> Option<(u64, &'static str)> {

@@ -8,12 +8,14 @@ use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, MeshAxes};
 use crate::metrics::{Counter, Metrics};
+use crate::sync;
+use crate::timeline;
 use crate::variables;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Default capacity of the program cache.
 const DEFAULT_CACHE_CAPACITY: usize = 1024;
@@ -110,6 +112,24 @@ impl Environment {
         self.shared.compiles.json()
     }
 
+    /// The live tensors of all devices by label and size, as a JSON object.
+    pub fn live_tensors_json(&self) -> String {
+        sync::live_tensors(&self.shared, self.all_devices())
+    }
+
+    /// Writes what the environment does to a file.
+    pub fn start_trace(&self, path: &Path) -> Result<()> {
+        // What is held back is written when the process ends without a stop.
+        static AT_EXIT: Once = Once::new();
+        AT_EXIT.call_once(|| engine::register_last_work(timeline::write_all, || 0));
+        self.shared.timeline().start(path)
+    }
+
+    /// Ends the file of [`Environment::start_trace`].
+    pub fn stop_trace(&self) -> Result<()> {
+        self.shared.timeline().stop()
+    }
+
     /// Creates an environment. Options are taken from environment variables (`LXLA_DONATION=false`), then from
     /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
     /// first use of an XLA device finds and starts one.
@@ -121,6 +141,7 @@ impl Environment {
             options: set_options(&options.named)?,
             metrics: Metrics::default(),
             compiles: CompileLog::default(),
+            peaks: Mutex::default(),
             runtime: OnceLock::new(),
         });
         check_devices(&options)?;
@@ -349,6 +370,7 @@ impl Environment {
         if let Some(runtime) = self.shared.runtime.get() {
             runtime.engine.reset_peak();
         }
+        self.shared.peaks.lock().clear();
         self.all_devices().for_each(|device| device.state().reset_tensor_counts());
     }
 
@@ -406,5 +428,6 @@ impl Drop for Environment {
     /// Tensors remain readable; the engine is dropped with the last of them.
     fn drop(&mut self) {
         close(&self.all_devices().collect::<Vec<_>>());
+        self.shared.timeline().close();
     }
 }

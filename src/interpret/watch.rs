@@ -81,8 +81,22 @@ fn is_looked_into(op: Op) -> bool {
 }
 
 impl NonFinite {
-    /// The operation, its label, and its values.
-    pub fn json(&self) -> Value {
+    /// A message that names the operation, its label and its values.
+    pub fn text(&self) -> String {
+        let index: Vec<String> = self.index().iter().map(i64::to_string).collect();
+        format!(
+            "{}{} makes {} at [{}] of {} out of finite operands: {}",
+            self.operation,
+            self.label.suffix(),
+            self.value,
+            index.join(","),
+            self.ty,
+            Value::Array(self.operands.clone())
+        )
+    }
+
+    /// Index of the element, by axis.
+    fn index(&self) -> Vec<i64> {
         let mut rest = self.at as i64;
         let mut index: Vec<i64> = Vec::with_capacity(self.ty.dims.len());
         for &dim in self.ty.dims.iter().rev() {
@@ -90,11 +104,16 @@ impl NonFinite {
             rest /= dim;
         }
         index.reverse();
+        index
+    }
+
+    /// The operation, its label, and its values.
+    pub fn json(&self) -> Value {
         json!({
             "operation": self.operation,
             "label": self.label.path(),
             "type": self.ty.to_string(),
-            "index": index,
+            "index": self.index(),
             "value": self.value,
             "operands": self.operands,
         })
@@ -103,15 +122,29 @@ impl NonFinite {
 
 /// Flat index of the first element that is NaN or infinite; None if all are finite.
 pub fn first_nonfinite(x: &Array) -> Result<Option<usize>> {
-    let (wide, parts) = match x.ty().dtype.kind() {
-        Kind::Float | Kind::Float8 => (DType::F64, 1),
-        Kind::Complex => (DType::C128, 2),
-        Kind::Pred | Kind::Signed | Kind::Unsigned => return Ok(None),
-    };
-    let wide = convert(x, wide)?;
-    let mut parts_of_all =
-        wide.bytes().chunks_exact(8).map(|part| f64::from_ne_bytes(part.try_into().expect("8 bytes")));
-    Ok(parts_of_all.position(|part| !part.is_finite()).map(|at| at / parts))
+    first_nonfinite_of(x.ty(), x.bytes())
+}
+
+/// Like [`first_nonfinite`], of the row-major bytes of a type.
+pub fn first_nonfinite_of(ty: &TensorType, bytes: &[u8]) -> Result<Option<usize>> {
+    Ok(match ty.dtype {
+        DType::F16 => position(bytes, |part| u16::from_ne_bytes(part) & 0x7c00 == 0x7c00),
+        DType::BF16 => position(bytes, |part| u16::from_ne_bytes(part) & 0x7f80 == 0x7f80),
+        DType::F32 => position(bytes, |part| !f32::from_ne_bytes(part).is_finite()),
+        DType::F64 => position(bytes, |part| !f64::from_ne_bytes(part).is_finite()),
+        DType::C64 => position(bytes, |part| !f32::from_ne_bytes(part).is_finite()).map(|at| at / 2),
+        DType::C128 => position(bytes, |part| !f64::from_ne_bytes(part).is_finite()).map(|at| at / 2),
+        _ if ty.dtype.kind() == Kind::Float8 => {
+            let wide = convert(&Array::from_bytes(ty, bytes)?, DType::F32)?;
+            position(wide.bytes(), |part| !f32::from_ne_bytes(part).is_finite())
+        }
+        _ => None,
+    })
+}
+
+/// Number of the first part of N bytes for which `is_it` is true.
+fn position<const N: usize>(bytes: &[u8], is_it: impl Fn([u8; N]) -> bool) -> Option<usize> {
+    bytes.chunks_exact(N).position(|part| is_it(part.try_into().expect("N bytes")))
 }
 
 fn element(x: &Array, at: usize) -> String {

@@ -5,7 +5,7 @@ use super::op::Op;
 use super::program::{Body, DECODED_BYTES, DIGEST_WORDS, END, Program};
 use super::trace::{NONE, NodeId, Trace};
 use crate::types::Encoding;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Lookup tables that are reused from program to program. Between programs, all entries are [`NONE`].
 #[derive(Default)]
@@ -155,7 +155,12 @@ impl<'a> Encoder<'a> {
                 }
             }
         }
-        let program = Program { encoding: Encoding::new(self.words), bodies: self.bodies, labels };
+        let program = Program {
+            encoding: Encoding::new(self.words),
+            bodies: self.bodies,
+            labels,
+            output_labels: OnceLock::new(),
+        };
         Encoded { program, parameters: self.parameters, scalars: self.scalars }
     }
 }

@@ -1,6 +1,7 @@
 //! Labels of a list of operations, as runs: most operations have the label of the one before.
 
-use crate::label::Label;
+use crate::label::{GRADIENT, Label};
+use rustc_hash::FxHashMap;
 
 /// Labels by position: of the nodes of a trace by id, or of the values of a program. Empty if none has a label.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,43 @@ impl Labels {
         after.checked_sub(1).map_or(Label::NONE, |run| self.runs[run].1)
     }
 
+    /// How the labels of equal operations were renamed since, if each label became one other: a loop may number its
+    /// steps. None otherwise. What has no label must have none, and cotangents must stay those of their operations, so
+    /// that the labels of gradients follow.
+    pub fn renaming(&self, now: &Labels) -> Option<Renaming> {
+        let mut known = FxHashMap::default();
+        if self == now {
+            return Some(Renaming(known));
+        }
+        let mut starts: Vec<u32> = self.runs.iter().chain(&now.runs).map(|&(start, _)| start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        for start in starts {
+            let (old, new) = (self.at(start), now.at(start));
+            let is_alike = old.is_none() == new.is_none() && (old.name() == GRADIENT) == (new.name() == GRADIENT);
+            if !is_alike || *known.entry(old).or_insert(new) != new {
+                return None;
+            }
+        }
+        let follows = |(old, new): (&Label, &Label)| {
+            old.name() != GRADIENT || known.get(&old.parent()).is_none_or(|parent| *parent == new.parent())
+        };
+        known.iter().all(follows).then_some(Renaming(known))
+    }
+
+    /// The labels, renamed.
+    pub fn renamed(&self, renaming: &Renaming) -> Labels {
+        let mut labels = Labels::default();
+        self.runs.iter().for_each(|&(start, label)| labels.begin(start, renaming.of(label)));
+        labels
+    }
+
+    /// The names that all labels begin with. Positions without a label do not count.
+    pub fn common(&self) -> Label {
+        let all = self.runs.iter().map(|&(_, label)| label).filter(|label| !label.is_none());
+        all.reduce(Label::common).unwrap_or_default()
+    }
+
     /// Removes the labels of the positions from `end` on.
     pub fn truncate(&mut self, end: u32) {
         while self.runs.pop_if(|&mut (start, _)| start >= end).is_some() {}
@@ -61,11 +99,6 @@ impl Labels {
         [(start, self.at(start))].into_iter().chain(later).collect()
     }
 
-    /// Appends runs that [`Labels::since`] returned.
-    pub fn extend(&mut self, runs: &[(u32, Label)]) {
-        runs.iter().for_each(|&(start, label)| self.begin(start, label));
-    }
-
     /// Makes room for this many more runs; false if there is no memory.
     pub fn reserve(&mut self, count: usize) -> bool {
         self.runs.try_reserve(count).is_ok()
@@ -74,6 +107,28 @@ impl Labels {
     /// Number of bytes that the runs take.
     pub fn size_bytes(&self) -> usize {
         self.runs.capacity() * size_of::<(u32, Label)>()
+    }
+}
+
+/// New labels, by the old ones that differ. Others are kept.
+pub struct Renaming(FxHashMap<Label, Label>);
+
+impl Renaming {
+    /// Whether all labels are kept.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The new label. That of a cotangent follows from that of its operation.
+    pub fn of(&self, label: Label) -> Label {
+        match self.0.get(&label) {
+            Some(&new) => new,
+            None if label.name() == GRADIENT => {
+                let new = self.of(label.parent());
+                new.child(GRADIENT).unwrap_or(new)
+            }
+            None => label,
+        }
     }
 }
 
@@ -97,8 +152,32 @@ mod tests {
         let none = Label::NONE;
         assert_eq!(all(&labels), [none, none, a, a, a, a, a, b, b, none, none]);
         let mut copy = Labels::default();
-        copy.extend(&labels.since(0));
+        labels.since(0).into_iter().for_each(|(start, label)| copy.begin(start, label));
         assert_eq!(copy, labels);
+        let [c, d] = ["run c", "run d"].map(|name| Label::NONE.child(name).unwrap());
+        let mut others = Labels::default();
+        others.begin(2, c);
+        others.begin(7, d);
+        others.begin(9, Label::NONE);
+        let renaming = labels.renaming(&others).unwrap();
+        assert_eq!(labels.renamed(&renaming), others);
+        let gradient = |label: Label| label.child(GRADIENT).unwrap();
+        assert_eq!(
+            (renaming.of(gradient(a)), renaming.of(gradient(gradient(b)))),
+            (gradient(c), gradient(gradient(d)))
+        );
+        assert_eq!(renaming.of(none), none);
+        assert!(labels.renaming(&labels).unwrap().is_empty());
+        // A label that becomes two; an operation without a label that gets one; the label of a gradient that does not.
+        others.begin(9, c);
+        assert!(labels.renaming(&others).is_none());
+        others.truncate(9);
+        others.begin(8, c);
+        assert!(labels.renaming(&others).is_none());
+        others.truncate(7);
+        others.begin(7, gradient(d));
+        others.begin(9, Label::NONE);
+        assert!(labels.renaming(&others).is_none());
         labels.truncate(7);
         assert_eq!(labels.last(), a);
         labels.truncate(2);

@@ -8,7 +8,7 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
-use super::labels::Labels;
+use super::labels::{Labels, Renaming};
 use super::op::Op;
 use crate::label::Label;
 use crate::types::Encoding;
@@ -16,7 +16,7 @@ use crate::types::{DType, Dims, Scalar, TensorType};
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Marks the end of the values.
 pub(super) const END: u32 = u32::MAX;
@@ -29,6 +29,8 @@ pub struct Program {
     pub(super) bodies: Vec<Arc<Body>>,
     /// Labels of the values, by position.
     pub(super) labels: Labels,
+    /// Labels of the outputs, once they were asked for.
+    pub(super) output_labels: OnceLock<Arc<[Label]>>,
 }
 
 impl PartialEq for Program {
@@ -84,13 +86,27 @@ impl Program {
         self.bodies.iter().map(|body| body.depth).max().unwrap_or(0)
     }
 
-    /// Label of the operation whose result an output is. Decodes the program if it has labels.
+    /// The program under other labels. The bodies keep theirs.
+    pub fn renamed(&self, renaming: &Renaming) -> Program {
+        let labels = self.labels.renamed(renaming);
+        Program { encoding: self.encoding.clone(), bodies: self.bodies.clone(), labels, output_labels: OnceLock::new() }
+    }
+
+    /// The names that all labels of its operations begin with.
+    pub fn common_label(&self) -> Label {
+        self.labels.common()
+    }
+
+    /// Label of the operation whose result an output is. Decodes the program once, if it has labels.
     pub fn label_of_output(&self, index: usize) -> Label {
         if self.labels.is_empty() {
             return Label::NONE;
         }
-        let (values, outputs) = self.decode();
-        outputs.get(index).map_or(Label::NONE, |&output| values[output].label)
+        let labels = self.output_labels.get_or_init(|| {
+            let (values, outputs) = self.decode();
+            outputs.iter().map(|&output| values[output].label).collect()
+        });
+        labels.get(index).copied().unwrap_or_default()
     }
 
     /// The kernels that it calls, itself or in bodies.
@@ -106,7 +122,7 @@ impl Program {
     /// `done` maps the digests of bodies to those without kernels.
     fn released(&self, done: &mut FxHashMap<[u32; DIGEST_WORDS], Arc<Body>>) -> Program {
         let bodies = self.bodies.iter().map(|body| body.released(done)).collect();
-        Program { encoding: self.encoding.clone(), bodies, labels: self.labels.clone() }
+        Program { encoding: self.encoding.clone(), bodies, labels: self.labels.clone(), output_labels: OnceLock::new() }
     }
 
     /// Type of the parameter at an index. Decodes the program.

@@ -3,6 +3,7 @@
 //! which leaves may be donated, so that a later sync of an equal trace can use it again (see `caches/planner.rs`).
 
 use super::donors::{self, BufferType};
+use super::labels::Renaming;
 use super::linear::{Linear, Segment};
 use super::op::Op;
 use super::program::Program;
@@ -20,6 +21,7 @@ pub enum Argument {
 }
 
 /// One program to run.
+#[derive(Clone)]
 pub struct Stage {
     /// Program in canonical form.
     pub program: Arc<Program>,
@@ -38,6 +40,7 @@ pub struct Stage {
 }
 
 /// Stages of one sync, and the values that they compute.
+#[derive(Clone)]
 pub struct Scheme {
     /// Stages, in execution order.
     pub stages: Vec<Arc<Stage>>,
@@ -55,6 +58,14 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// The scheme of an equal trace whose labels were renamed.
+    pub fn renamed(&self, renaming: &Renaming) -> Scheme {
+        let stage = |stage: &Arc<Stage>| {
+            Arc::new(Stage { program: Arc::new(stage.program.renamed(renaming)), ..Stage::clone(stage) })
+        };
+        Scheme { stages: self.stages.iter().map(stage).collect(), ..self.clone() }
+    }
+
     /// Scheme of the computation of `linear`. `may_donate` returns whether nothing needs the data of a leaf, by number,
     /// after the whole scheme; last uses between the stages are determined here.
     pub fn of(trace: &Trace, linear: Linear, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> Scheme {

@@ -1,9 +1,12 @@
 //! Adds detail to out-of-memory errors: the bytes requested, and the largest live tensors.
 
-use crate::device::Device;
+use super::live::label_of;
+use super::plan::Plan;
+use crate::device::{Compiled, Device};
 use crate::device_data::DeviceData;
 use crate::error::{Code, Error};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Number of the largest tensors listed.
 const NAMED: usize = 5;
@@ -22,8 +25,21 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
     let asked = asked.map_or_else(String::new, |asked| format!("{asked} bytes were asked for; "));
     let mut text = format!("{asked}live tensors hold {total} bytes in {} buffers", sizes.len());
     for (i, (size, data)) in sizes.iter().take(NAMED).enumerate() {
-        let label = data.origin().map_or_else(String::new, |(origin, output)| origin.label_of(*output).suffix());
+        let label = label_of(data).suffix();
         let _ = write!(text, "{}{} with {size}{label}", if i == 0 { ", the largest " } else { ", " }, data.ty());
     }
     Error::new(error.code, format!("{} ({text})", error.message))
+}
+
+/// Like [`explain`], of a run of these programs: also names the memory that they need besides results and arguments.
+pub fn explain_run(error: Error, device: &Device, plan: &Plan, compiled: &[Arc<Compiled>]) -> Error {
+    let explained = explain(error, device, Some(plan.scheme.output_bytes));
+    let temporaries = compiled.iter().map(|compiled| compiled.memory.temporaries).max();
+    match temporaries {
+        Some(bytes @ 1..) if explained.code == Code::ResourceExhausted => Error::new(
+            explained.code,
+            format!("{}; besides, its largest program needs {bytes} bytes for temporaries", explained.message),
+        ),
+        _ => explained,
+    }
 }

@@ -1,6 +1,7 @@
 //! Inspects the programs that a sync or step would run, without running them.
 
 use super::key;
+use super::nonfinite::{find_in, holds};
 use super::partial::{by_device, plan_partial};
 use super::plan::{Plan, check_memory};
 use super::run::{compile, layout};
@@ -77,12 +78,18 @@ pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
     hash(&owner, &plan)
 }
 
+/// Returns as JSON the first operation of a sync of these tensors that makes a NaN or an infinity out of finite
+/// operands.
+pub fn find_nonfinite(tensors: &[TensorHandle]) -> Result<String> {
+    find_in(tensors, plan_with(tensors, holds)?)
+}
+
 pub(super) fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
     plan_with(tensors, |_| ()).map(|(owner, plan, ())| (owner, plan))
 }
 
 /// Returns the plan of a sync of these tensors, and what `then` makes of it under the lock of their device.
-pub(super) fn plan_with<R>(tensors: &[TensorHandle], then: impl FnOnce(&Plan) -> R) -> Result<(Owner, Plan, R)> {
+fn plan_with<R>(tensors: &[TensorHandle], then: impl FnOnce(&Plan) -> R) -> Result<(Owner, Plan, R)> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let device = device_of("tensors", *first)?;
     if by_device(tensors)?.len() > 1 {

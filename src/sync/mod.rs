@@ -3,12 +3,14 @@
 //! other work pending, too, and donates what that does not need. [`mark_step`], [`step_tensors`] and [`sync`] are
 //! separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
+mod arrays;
 mod collect;
 mod culprits;
 mod dot;
 mod exhausted;
 mod inspect;
 mod key;
+mod live;
 mod nonfinite;
 mod partial;
 mod plan;
@@ -21,8 +23,8 @@ mod transaction;
 mod transfer;
 
 pub use dot::graph_dot;
-pub use inspect::{graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
-pub use nonfinite::find_nonfinite;
+pub use inspect::{find_nonfinite, graph_hash, memory, stablehlo, step_hash, step_memory, step_stablehlo};
+pub use live::live_tensors;
 pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;

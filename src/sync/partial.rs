@@ -3,12 +3,14 @@
 
 use super::collect::{Obstacles, is_pending};
 use super::exhausted::explain;
+use super::nonfinite::check_results;
 use super::plan::{Plan, check_memory};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
 use crate::error::{Error, Result};
 use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
+use crate::timeline::Span;
 use std::sync::Arc;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
@@ -44,6 +46,8 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
     if listed(&device.state(), group)?.is_empty() {
         return Ok(());
     }
+    // Declared first, so that the sync ends after its work.
+    let _step: Span;
     let mut planner = device.order();
     let mut transaction = {
         let mut state = device.state();
@@ -53,14 +57,19 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
             return Ok(());
         }
         check_memory(&state.trace)?;
+        _step = owner.shared.timeline().sync_span("step", "sync");
+        let mut span = owner.shared.timeline().span("plan", "plan");
         let (plan, passed) = plan_partial(&state, &mut planner.workspace, &owner, &roots);
+        span.number("results", plan.scheme.roots.len() as u64);
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(name))?;
+    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name))?;
+    let checked = check_results(owner, plan, made).map_err(|e| e.context(&*name));
+    // The values are there, whatever they are.
     transaction.commit();
     device.release_effects(false);
-    Ok(())
+    checked
 }
 
 /// Returns the plan of a sync of these nodes, and the operations on which they depend whose results are not kept.

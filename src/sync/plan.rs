@@ -7,6 +7,7 @@ use crate::device::Owner;
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
+use crate::label::Label;
 use crate::types::Scalar;
 use std::sync::Arc;
 
@@ -47,6 +48,12 @@ pub fn check_memory(trace: &Trace) -> Result<()> {
 }
 
 impl Plan {
+    /// Label of the operation whose result an output is.
+    pub fn label_of(&self, output: usize) -> Label {
+        let stage = self.scheme.stages.iter().rfind(|stage| stage.first_output <= output);
+        stage.map_or(Label::NONE, |stage| stage.program.label_of_output(output - stage.first_output))
+    }
+
     /// The plan that runs a scheme of the trace on the data of its leaves.
     pub fn new(trace: &Trace, scheme: Arc<Scheme>) -> Plan {
         let leaves = trace.leaves();

@@ -46,8 +46,10 @@ pub fn run_compiled(owner: &Owner, plan: &Plan, compiled: &[Arc<Compiled>], made
     ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled))?;
     // A kernel can fail. The run is awaited then, and nothing is consumed, so that all values are as before the step.
     let can_fail = plan.runs.iter().any(|run| run.stage.program.kernels().any);
+    // A search for the origin of a NaN evaluates the programs again.
+    let keeps_all = can_fail || owner.shared.options.check_nonfinite();
     ready.into_iter().try_for_each(|(run, compiled, packs)| {
-        execute(owner, run, compiled, packs, can_fail, made)?;
+        execute(owner, run, compiled, packs, keeps_all, made)?;
         if can_fail { await_run(owner, run, made) } else { Ok(()) }
     })
 }
@@ -105,6 +107,7 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
 /// outputs to `shardings`, which holds those of earlier runs.
 pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
     let shared = &*owner.shared;
+    let mut span = shared.timeline().span("plan", "look up");
     let layout = layout(owner, run, shardings);
     let Stage { program, donors, .. } = &*run.stage;
     let encoding = key::encoding(program, layout.as_ref());
@@ -125,9 +128,12 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
-        log_compile(owner, run, &encoding, variant, &cost);
-        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth })
+        let number = log_compile(owner, run, &encoding, variant, &cost);
+        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth, number })
     })?;
+    if span.is_on() {
+        span.program(compiled.number, program.common_label());
+    }
     if !now {
         shared.metrics.add(Counter::CachedCompile, 1);
     }
@@ -136,8 +142,8 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
 }
 
 /// Adds a compile to the environment's log. With LXLA_LOG_COMPILES=1, also writes it as one line to the log callback,
-/// or to stderr if there is none, so that a program can be looked at without changing it.
-fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) {
+/// or to stderr if there is none, so that a program can be looked at without changing it. Returns its number.
+fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> u64 {
     let compiling = Compiling {
         program: (*run.stage.program).clone(),
         encoding: encoding.clone(),
@@ -145,13 +151,14 @@ fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant,
         varying: variant.varying.clone(),
         donors: variant.donors.clone(),
     };
-    let line = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
+    let (number, line) = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
     if variables::text("LXLA_LOG_COMPILES").is_some_and(|value| value == "1")
         && !log(Level::Information, || line.clone())
     {
         // A reader of stderr that is gone does not matter to the sync.
         let _ = writeln!(std::io::stderr(), "lazyxla: {line}");
     }
+    number
 }
 
 /// Stack size for XLA's compiler, which recurses over nested computations with 30 KB or more per level.
@@ -175,6 +182,7 @@ impl Job<'_> {
         let engine = &self.shared.runtime().engine;
         let (platform, calls_host) = (engine.platform(), engine.calls_host());
         let target = Target { platform, calls_host, layout, has_locations: false };
+        let _span = self.shared.timeline().span("plan", "lower");
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
 
@@ -204,6 +212,8 @@ impl Job<'_> {
     /// states count as chosen by XLA here: the engine reads from the executable how they are divided.
     fn load(&self, bytes: &[u8], module: &Module) -> Result<Arc<dyn Executable>> {
         let engine = &self.shared.runtime().engine;
+        let mut span = self.shared.timeline().span("compile", "load");
+        span.number("bytes", bytes.len() as u64);
         let load = || engine.deserialize(bytes, module.signature.clone());
         let executable = with_stack(compiler_stack(self.depth), self.depth, load)?;
         if executable.unknown_outputs().is_empty() {
@@ -227,6 +237,8 @@ impl Job<'_> {
     /// Compiles one module, and counts it.
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>> {
         let start = Instant::now();
+        let mut span = self.shared.timeline().span("compile", "compile");
+        span.number("text_bytes", module.text.len() as u64);
         let engine = &self.shared.runtime().engine;
         let compile = || engine.compile(&module.text, module.signature.clone(), module);
         let executable = with_stack(compiler_stack(self.depth), self.depth, compile)?;
@@ -263,11 +275,23 @@ fn execute(
     let withheld =
         |donor: &usize| keeps_all || is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
+    let mut span = shared.timeline().span("execute", "execute");
+    if span.is_on() {
+        span.program(compiled.number, stage.program.common_label());
+    }
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let execution = match compiled.depth {
         0..=SHALLOW => execute()?,
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
+
+    if span.is_on() {
+        for &ordinal in owner.ordinals() {
+            let run = shared.timeline().run_on(ordinal, &mut span);
+            shared.runtime().engine.when_ended(ordinal, Box::new(run));
+        }
+    }
+    drop(span);
 
     let is_of_tensor = |&&i: &&usize| matches!(run.arguments[i], RunArgument::Data(_));
     // The first run has no outputs of earlier ones as arguments.

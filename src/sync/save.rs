@@ -14,6 +14,7 @@ use crate::error::{Error, Result, quoted};
 use crate::io::{self, About, Entry, Metadata};
 use crate::metrics::Counter;
 use crate::native::Array;
+use crate::timeline::Timeline;
 use crate::types::TensorType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ struct Save {
     items: Vec<Item>,
     /// Metadata to write; None keeps that of the file that is replaced.
     metadata: Option<About>,
+    /// Where the write is noted; None without tensors.
+    timeline: Option<Arc<Timeline>>,
 }
 
 struct Item {
@@ -65,7 +68,9 @@ impl Content {
             Content::Native(array) => Ok(array.bytes()),
             Content::Staged(bytes) => Ok(bytes),
             Content::Copy { copy, owner, .. } => {
+                let mut span = owner.shared.timeline().span("transfer", "from device");
                 let bytes = copy.bytes()?;
+                span.number("bytes", bytes.len() as u64);
                 owner.shared.metrics.add(Counter::TransferFromDevice, 1);
                 owner.shared.metrics.add(Counter::InboundBytes, bytes.len() as u64);
                 Ok(bytes)
@@ -142,8 +147,10 @@ impl Save {
         probe(bytes, "the tensors of a file")?;
         check_names(names)?;
         let snapshots = Snapshots::take(tensors, names)?;
+        let mut timeline = None;
         for (i, &handle) in snapshots.0.iter().enumerate() {
             let state = device_of("tensor", handle)?.state();
+            timeline = Some(state.owner()?.shared.timeline().clone());
             io::check_type(names[i], &state.ty(state.check("tensor", handle)?))?;
         }
         sync(&snapshots.0)?;
@@ -154,7 +161,7 @@ impl Save {
             let (ty, content) = Content::start(value)?;
             items.push(Item { name: name.to_string(), ty, content });
         }
-        Ok(Save { path: path.to_path_buf(), items, metadata })
+        Ok(Save { path: path.to_path_buf(), items, metadata, timeline })
     }
 
     /// Copies all values to memory of the save, and releases the tensors' buffers: while a save holds them, steps
@@ -177,7 +184,10 @@ impl Save {
 
     /// Writes the file. Waits for one copy after the other, and frees each once it is written.
     fn write(self, written: &AtomicU64) -> Result<()> {
-        let Save { path, items, metadata } = self;
+        let bytes = self.size_bytes();
+        let Save { path, items, metadata, timeline } = self;
+        let mut span = timeline.map(|timeline| timeline.sync_span("save", "save"));
+        span.iter_mut().for_each(|span| span.number("bytes", bytes));
         let (types, mut contents): (Vec<(String, TensorType)>, Vec<Option<Content>>) =
             items.into_iter().map(|item| ((item.name, item.ty), Some(item.content))).unzip();
         let entries: Vec<Entry> = types.iter().map(|(name, ty)| Entry { name, ty }).collect();

@@ -1,7 +1,8 @@
 //! Tensors on meshes: creation from host memory, moves to a mesh, reads of single pieces.
 
+use super::arrays::array_of;
 use super::exhausted::explain;
-use super::transfer::{Materialized, array_of, check_pred, check_size, materialize, origin_of_copy, upload};
+use super::transfer::{Materialized, check_pred, check_size, materialize, origin_of_copy, upload};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of};
 use crate::device_data::{DeviceData, Hold};
 use crate::engine::ShardedBuffer;

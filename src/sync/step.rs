@@ -2,7 +2,8 @@
 
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
-use super::exhausted::explain;
+use super::exhausted::{explain, explain_run};
+use super::nonfinite::check_results;
 use super::partial::{closure, listed};
 use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
 use super::run::{compile_all, run_compiled};
@@ -12,20 +13,26 @@ use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
 use crate::metrics::Counter;
+use crate::timeline::Span;
 use std::sync::Arc;
 
 /// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it. If it
 /// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.
 pub fn mark_step(device: &'static Device) -> Result<()> {
+    // Declared first, so that the step ends after its work.
+    let _step: Span;
     let mut planner = device.order();
     let transaction = {
         let mut state = device.state();
         state.check_open()?;
         let owner = state.owner()?.clone();
+        _step = owner.shared.timeline().sync_span("step", "step");
         owner.shared.metrics.add(Counter::MarkStep, 1);
         check_memory(&state.trace)?;
+        let mut span = owner.shared.timeline().span("plan", "plan");
         let obstacles = settle_lost(&mut state);
         let plan = plan_with(&state, &mut planner, &owner, &obstacles);
+        span.number("results", plan.scheme.roots.len() as u64);
         if plan.scheme.roots.is_empty() {
             let garbage = if state.trace.pending() == 0 { state.tidy() } else { DeferredDrop::default() };
             drop(state);
@@ -60,6 +67,7 @@ pub fn step_tensors(tensors: &[TensorHandle], is_waiting: bool) -> Result<()> {
 
 /// Does the step of tensors of one device.
 fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
+    let _step: Span;
     let mut planner = device.order();
     let transaction = {
         let mut state = device.state();
@@ -67,12 +75,15 @@ fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Resul
         let owner = state.owner()?.clone();
         let nodes = listed(&state, group)?;
         check_memory(&state.trace)?;
+        _step = owner.shared.timeline().sync_span("step", "step");
         owner.shared.metrics.add(Counter::MarkStep, 1);
         if nodes.is_empty() {
             return Ok(());
         }
+        let mut span = owner.shared.timeline().span("plan", "plan");
         let (roots, passed) = closure(&state.trace, &mut planner.workspace, &nodes);
         let plan = plan_some(&state, &mut planner, &owner, &roots);
+        span.number("results", plan.scheme.roots.len() as u64);
         Transaction::start(device, &mut state, owner, "step", plan, passed)
     };
     finish(device, &mut planner, transaction, |state, workspace| {
@@ -89,17 +100,22 @@ fn finish(
 ) -> Result<()> {
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
     let named = |e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name);
-    match compile_all(owner, plan) {
-        Ok(compiled) => run_compiled(owner, plan, &compiled, made).map_err(named)?,
+    let checked = match compile_all(owner, plan) {
+        Ok(compiled) => {
+            let ran = run_compiled(owner, plan, &compiled, made);
+            ran.map_err(|e| explain_run(e, device, plan, &compiled).context(&*name))?;
+            check_results(owner, plan, made).map_err(named)
+        }
         Err(e) => {
             let failure = named(e);
             drop(transaction);
             return Err(step_without_culprits(device, planner, failure, values));
         }
-    }
+    };
+    // The values are there, whatever they are.
     transaction.commit();
     device.release_effects(false);
-    Ok(())
+    checked
 }
 
 /// Blocks until all work enqueued on a device has ended.

@@ -1,6 +1,7 @@
 //! A sync in progress: from the moment its roots become InFlight until they have data, or the recorded operations are
 //! pending again. If it is dropped without a commit (also on panic), it rolls back.
 
+use super::live::note_live;
 use super::plan::{Plan, Run, RunArgument};
 use super::run::Made;
 use crate::device::{DeferredDrop, Device, DeviceState, Owner, Place};
@@ -124,6 +125,9 @@ impl Transaction {
             root.materialize(&mut state, buffer);
         }
         self.passed.iter().for_each(|&id| state.trace.mark_computed(id));
+        if self.owner.shared.timeline().is_on() {
+            note_live(&self.owner, &state);
+        }
         if self.recomputed > 0 {
             self.owner.shared.metrics.add(Counter::RecomputedOps, self.recomputed);
         }

@@ -1,5 +1,6 @@
 //! Transfers values between the host and devices, and between devices.
 
+use super::arrays::{array_of, count_shared};
 use super::exhausted::explain;
 use super::partial::sync_on;
 use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::mesh::Sharding;
 use crate::metrics::Counter;
 use crate::native::Array;
-use crate::types::{DType, SharedBytes, TensorType};
+use crate::types::{DType, TensorType};
 use std::sync::Arc;
 
 /// Returns a new tensor with host values. The transfer has completed on return.
@@ -102,6 +103,8 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
     match materialize(device, tensor)? {
         Materialized::Native(array) => destination.copy_from_slice(array.bytes()),
         Materialized::Device(hold, owner) => {
+            let mut span = owner.shared.timeline().sync_span("transfer", "from device");
+            span.number("bytes", destination.len() as u64);
             read_data(hold.data(), destination).map_err(|e| explain(e, device, None))?;
             owner.shared.metrics.add(Counter::TransferFromDevice, 1);
             owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
@@ -238,44 +241,5 @@ fn alias(target: &Device, owner: &Owner, array: &Array) -> Result<Arc<DeviceData
             Ok(DeviceData::aliased(buffer))
         }
         None => upload(target, owner, array.ty(), array.bytes(), None),
-    }
-}
-
-/// Returns the data of an XLA device as an array, and whether it was copied. The array aliases the memory if that is
-/// host memory. The data is held while it is read or aliased, so that no step consumes it.
-pub(super) fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
-    let ty = hold.data().ty().clone();
-    let buffer = hold.data().buffer()?.clone();
-    let array = match buffer.clone().share()? {
-        Some(memory) => {
-            let memory = Arc::new(Borrowed { memory, _hold: hold });
-            if let Some(array) = Array::shared(&ty, memory.clone()) {
-                count_shared(owner, &ty);
-                return Ok((array, false));
-            }
-            Array::from_bytes(&ty, memory.bytes())?
-        }
-        None => Array::from_bytes(&ty, buffer.start_host_copy()?.bytes()?)?,
-    };
-    owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-    owner.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
-    Ok((array, true))
-}
-
-fn count_shared(owner: &Owner, ty: &TensorType) {
-    owner.shared.metrics.add(Counter::ZeroCopy, 1);
-    owner.shared.metrics.add(Counter::ZeroCopyBytes, ty.size_bytes() as u64);
-}
-
-/// Memory of a device that is aliased by arrays. While one of them is alive, no step consumes it.
-struct Borrowed {
-    memory: Arc<dyn SharedBytes>,
-    _hold: Hold,
-}
-
-// SAFETY: delegates to `memory`, which upholds the contract.
-unsafe impl SharedBytes for Borrowed {
-    fn bytes(&self) -> &[u8] {
-        self.memory.bytes()
     }
 }

@@ -26,6 +26,9 @@ pub fn to_record(device: &'static Device) -> Result<State> {
     state.begin_call();
     if label::in_use() {
         state.trace.set_label(label::current());
+        if label::is_watched() {
+            state.owner()?.shared.timeline().recorded();
+        }
     }
     Ok(state)
 }

@@ -5,7 +5,7 @@ use super::site::{backward, of_node, passes_tangents};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
-use crate::label::Label;
+use crate::label::{GRADIENT, Label};
 use crate::ops::elementwise;
 use crate::ops::rules::{Nodes, Tangent, is_differentiable};
 use crate::ops::tangents::{add_tangents, sum_dtype};
@@ -72,8 +72,7 @@ pub fn pull_back_since(
 
 /// Label of the cotangents of an operation with this label.
 fn label_of_gradient(label: Label) -> Label {
-    const NAME: &str = "gradient";
-    if label.is_none() || label.name() == NAME { label } else { label.child(NAME).unwrap_or(label) }
+    if label.is_none() || label.name() == GRADIENT { label } else { label.child(GRADIENT).unwrap_or(label) }
 }
 
 /// Role of a node in a pass.

@@ -10,6 +10,7 @@ use crate::engine::{EngineOptions, MemoryStatistics};
 use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -214,6 +215,15 @@ impl Client {
         if let Some(oldest) = oldest {
             // Its error is reported when it is removed from the list.
             let _ = oldest.wait();
+        }
+    }
+
+    /// Drops a value when the work that was enqueued last on a device has ended.
+    pub fn when_ended(&self, device: usize, value: Box<dyn Any + Send>) {
+        let last = self.in_flight[device].lock().events.back().cloned();
+        if let Some(last) = last {
+            // A plugin that refuses has dropped the value.
+            let _ = last.drop_when_ended(value);
         }
     }
 

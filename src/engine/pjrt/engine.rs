@@ -267,6 +267,12 @@ impl Engine for PjrtEngine {
         self.client.wait(device)
     }
 
+    fn when_ended(&self, device: usize, run: Box<dyn Any + Send>) {
+        if let Ok(_inside) = exit::enter() {
+            self.client.when_ended(device, run);
+        }
+    }
+
     fn memory_limit(&self, needed: u64) -> Option<(u64, &'static str)> {
         let is_asked = self.client.host_readable && needed >= host_memory::MUCH;
         is_asked.then(host_memory::limit)

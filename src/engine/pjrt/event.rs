@@ -4,6 +4,7 @@ use super::api::{Api, Args, call, function};
 use super::sys;
 use crate::error::Result;
 use crate::types::SharedBytes;
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -46,14 +47,20 @@ impl Event {
 /// Data of a callback, dropped when it is called.
 struct Kept {
     api: &'static Api,
-    _memory: Arc<dyn SharedBytes>,
+    _value: Box<dyn Any + Send>,
 }
 
 impl Event {
     /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback; at once,
     /// with an error, if the plugin does not accept the callback.
     pub fn keep_until_ended(&self, memory: Arc<dyn SharedBytes>) -> Result<()> {
-        let kept = Box::into_raw(Box::new(Kept { api: self.api, _memory: memory }));
+        self.drop_when_ended(Box::new(memory))
+    }
+
+    /// Drops a value when the event is triggered, on the thread that runs the callback; at once, with an error, if the
+    /// plugin does not accept the callback.
+    pub fn drop_when_ended(&self, value: Box<dyn Any + Send>) -> Result<()> {
+        let kept = Box::into_raw(Box::new(Kept { api: self.api, _value: value }));
         let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);
         args.event = self.raw;
         args.callback = Some(let_go);
@@ -65,9 +72,9 @@ impl Event {
     }
 }
 
-/// Callback that drops the memory. The status is ignored here, because readers of the buffer get it.
+/// Callback that drops the value. The status is ignored here, because readers of the buffer get it.
 unsafe extern "C" fn let_go(error: *mut sys::PJRT_Error, kept: *mut c_void) {
-    // SAFETY: this is the box that `keep_until_ended` passed to this callback, which the plugin calls once.
+    // SAFETY: this is the box that `drop_when_ended` passed to this callback, which the plugin calls once.
     let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };
     // SAFETY: the plugin transferred ownership of the error.
     let _ = unsafe { kept.api.check(error) };

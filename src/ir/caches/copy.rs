@@ -1,6 +1,6 @@
 //! Copies of traces, with which later traces are compared to recognize that a program repeats itself.
 
-use crate::ir::labels::Labels;
+use crate::ir::labels::{Labels, Renaming};
 use crate::ir::program::Body;
 use crate::ir::trace::{Node, NodeId, Trace};
 use std::sync::Arc;
@@ -28,7 +28,17 @@ impl TraceCopy {
         }
     }
 
-    /// Whether the trace has the same operations on the same operands in the same order under the same labels, and
+    /// How the labels of the trace, which has the same operations, differ; None if that is no renaming.
+    pub fn renaming(&self, trace: &Trace) -> Option<Renaming> {
+        self.labels.renaming(&trace.labels)
+    }
+
+    /// Takes the labels of a trace with the same operations.
+    pub fn relabel(&mut self, trace: &Trace) {
+        self.labels = trace.labels.clone();
+    }
+
+    /// Whether the trace has the same operations on the same operands in the same order, under whatever labels, and
     /// `is_same` is true for each of them. Equal leaves are equal nodes, so that the data of the leaves follows the
     /// same pattern.
     #[inline]
@@ -40,7 +50,6 @@ impl TraceCopy {
             && self.attributes == trace.attributes
             && self.nodes.iter().zip(&trace.nodes).all(|(a, b)| is_same_operation(a, b) & is_same(a, b))
             && self.spilled == trace.spilled
-            && self.labels == trace.labels
             && self.bodies.iter().zip(&trace.bodies).all(is_same_body)
     }
 }

@@ -97,7 +97,8 @@ impl GradientMemory {
     /// If the same gradients of an equal trace are remembered, returns the leaves that [`GradientMemory::before`] got
     /// with them, and [`GradientMemory::repeat`] records them.
     pub fn find(&mut self, trace: &Trace, request: Request) -> Option<&[NodeId]> {
-        let found = self.known.iter().position(|known| known.before.is_of(trace, request))?;
+        let is_it = |known: &Known| known.before.is_of(trace, request) && known.before.trace.renaming(trace).is_some();
+        let found = self.known.iter().position(is_it)?;
         self.known[..=found].rotate_right(1);
         Some(&self.known[0].before.leaves)
     }
@@ -117,7 +118,9 @@ impl GradientMemory {
         trace.attributes.extend_from_slice(&known.attributes);
         trace.scalars.extend_from_slice(&known.scalars);
         trace.bodies.extend_from_slice(&known.bodies);
-        trace.labels.extend(&known.labels);
+        // Cotangents have the labels that the operations have now.
+        let renaming = known.before.trace.renaming(trace).expect("found by it");
+        known.labels.iter().for_each(|&(start, label)| trace.labels.begin(start, renaming.of(label)));
         trace.has_collectives |= known.has_collectives;
         Ok(known.gradients.clone())
     }

@@ -1,7 +1,8 @@
 //! Recognition of repeated syncs. A training loop records the same operations in every step. A sync whose trace equals
 //! an earlier one, except for the data of its leaves and the values of its scalars, uses the scheme of that one again:
 //! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
-//! nothing is assumed: the first difference, in any operation, makes the sync plan again.
+//! nothing is assumed: the first difference, in any operation, makes the sync plan again. Labels may change, as in a loop
+//! that numbers its steps, if each of them becomes one other: the programs of the scheme get the new ones.
 
 use super::copy::TraceCopy;
 use crate::ir::linear::Workspace;
@@ -43,10 +44,19 @@ impl Planner {
     /// this one repeats. `may_donate` returns whether a leaf, by number, may be donated now; a leaf for which that has
     /// changed is a difference.
     pub fn scheme(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> (Arc<Scheme>, bool) {
-        let is_same = |known: &Known| known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
-        if let Some(found) = self.known.iter().position(is_same) {
+        let renaming = |known: &Known| {
+            let is_same = known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
+            if is_same { known.trace.renaming(trace) } else { None }
+        };
+        let found = self.known.iter().enumerate().find_map(|(i, known)| Some((i, renaming(known)?)));
+        if let Some((found, renaming)) = found {
             self.known[..=found].rotate_right(1);
-            return (self.known[0].scheme.clone(), true);
+            let known = &mut self.known[0];
+            if !renaming.is_empty() {
+                known.scheme = Arc::new(known.scheme.renamed(&renaming));
+                known.trace.relabel(trace);
+            }
+            return (known.scheme.clone(), true);
         }
         let linear = self.workspace.linearize(trace, &trace.held_operations());
         let scheme = Arc::new(Scheme::of(trace, linear, max_ops, may_donate));

@@ -1,0 +1,121 @@
+//! A trace file: whole lines, appended as they come.
+
+use crate::error;
+use crate::error::Result;
+use crate::io::io_error;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Number of bytes that are collected before they are written.
+const MOST_BUFFERED: usize = 64 << 10;
+
+/// Time after which they are written in any case, with the next event.
+const MOST_WAITED: Duration = Duration::from_secs(1);
+
+/// A file that is being written.
+pub struct TraceFile {
+    path: PathBuf,
+    file: File,
+    /// Device and inode of the file.
+    id: (u64, u64),
+    buffered: String,
+    /// Number of bytes of whole lines in the file.
+    written: u64,
+    wrote_at: Instant,
+    /// The first error of a write; nothing is written after it.
+    failure: Option<io::Error>,
+    /// Number of events that were not written because of it.
+    lost: u64,
+}
+
+impl TraceFile {
+    /// Creates the file, or replaces the content of a regular one.
+    pub fn create(path: &Path) -> Result<TraceFile> {
+        let failed = |e: io::Error| io_error(path, &e);
+        if path.metadata().is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+            return Err(error!(InvalidArgument, "path: {path:?} is not a regular file"));
+        }
+        // Not truncated here: it may be the file of another trace.
+        let file = File::options().write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        Ok(TraceFile {
+            path: path.to_path_buf(),
+            file,
+            id: (about.dev(), about.ino()),
+            buffered: "[\n".to_string(),
+            written: 0,
+            wrote_at: Instant::now(),
+            failure: None,
+            lost: 0,
+        })
+    }
+
+    /// Removes the old content, and writes the first line, so that a disk without room is found now.
+    pub fn begin(&mut self) -> Result<()> {
+        let emptied = self.file.set_len(0).map_err(|e| io_error(&self.path, &e));
+        emptied.and_then(|()| {
+            self.write();
+            self.outcome()
+        })
+    }
+
+    /// Path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Device and inode of the file.
+    pub fn id(&self) -> (u64, u64) {
+        self.id
+    }
+
+    /// Appends the whole lines that `write` makes of one event.
+    pub fn add(&mut self, write: impl FnOnce(&mut String)) {
+        if self.failure.is_some() {
+            self.lost += 1;
+            return;
+        }
+        write(&mut self.buffered);
+        if self.buffered.len() >= MOST_BUFFERED || self.wrote_at.elapsed() >= MOST_WAITED {
+            self.write();
+        }
+    }
+
+    /// Writes what is buffered. If that fails, the file ends with the last line that was written as a whole.
+    pub fn write(&mut self) {
+        if self.failure.is_some() {
+            return;
+        }
+        match self.file.write_all(self.buffered.as_bytes()) {
+            Ok(()) => self.written += self.buffered.len() as u64,
+            Err(e) => {
+                self.lost += self.buffered.lines().count() as u64;
+                self.failure = Some(e);
+                // An incomplete line remains if the file system refuses this, too; viewers pass over it.
+                let _ = self.file.set_len(self.written);
+            }
+        }
+        self.buffered.clear();
+        self.wrote_at = Instant::now();
+    }
+
+    /// The first error of a write.
+    fn outcome(&self) -> Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some(e) => Err(io_error(&self.path, e).context(format_args!(
+                "the trace ends after {} bytes, and {} events are missing",
+                self.written, self.lost
+            ))),
+        }
+    }
+
+    /// Ends the file.
+    pub fn end(mut self) -> Result<()> {
+        self.write();
+        self.outcome()
+    }
+}

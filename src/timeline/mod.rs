@@ -1,0 +1,10 @@
+//! Timelines: what a thread or a device did from when to when, as events in the format of Chrome traces. An environment
+//! has one. It is off until a trace is written to a file, or the last events are kept for a report. While it is off, a
+//! span is a relaxed load and a branch, and recording does not ask at all.
+
+mod event;
+mod file;
+mod recorder;
+mod threads;
+
+pub use recorder::{Span, Timeline, label_popped, label_pushed, write_all};

@@ -1,0 +1,519 @@
+//! The recorder of one environment's events: which events are wanted, and where they go.
+
+use super::event::{Event, Flow, Row};
+use super::file::TraceFile;
+use super::threads::{Threads, thread_id};
+use crate::error;
+use crate::error::Result;
+use crate::label::{self, Label};
+use crate::log::{Level, log};
+use parking_lot::{Condvar, Mutex};
+use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// Number of the last events that are kept for a report.
+const MOST_KEPT: usize = 20_000;
+
+/// Longest wait for the runs of devices at the end of a trace.
+const MOST_WAITED: Duration = Duration::from_secs(60);
+
+/// Bits of [`Timeline::wanted`]: the last events are kept; a trace is written.
+const KEPT: u8 = 1;
+const WRITTEN: u8 = 2;
+
+/// The timelines that are on. Locked before [`Timeline::events`].
+static ACTIVE: Mutex<Vec<Weak<Timeline>>> = Mutex::new(Vec::new());
+
+/// Held while a trace is started, so that two do not take one file.
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// What an environment did when.
+pub struct Timeline {
+    /// Time 0.
+    epoch: Instant,
+    wanted: AtomicU8,
+    events: Mutex<Events>,
+    /// Notified when a run of a device has ended.
+    ran: Condvar,
+}
+
+#[derive(Default)]
+struct Events {
+    /// The last events, the oldest first.
+    kept: VecDeque<Event>,
+    file: Option<TraceFile>,
+    threads: Threads,
+    /// For each device, the end of its last run; 0 for none.
+    devices: Vec<Option<u64>>,
+    /// Runs of devices that have not ended, by the order of their begin, and the number of all runs.
+    running: BTreeSet<u64>,
+    runs: u64,
+    /// Number of arrows so far.
+    flows: u64,
+    /// When the timeline was turned on.
+    since: u64,
+}
+
+impl Default for Timeline {
+    fn default() -> Timeline {
+        Timeline { epoch: Instant::now(), wanted: AtomicU8::new(0), events: Mutex::default(), ran: Condvar::new() }
+    }
+}
+
+impl Events {
+    fn add(&mut self, event: Event, wanted: u8) {
+        if let Some(file) = &mut self.file {
+            file.add(|out| event.write_lines(out));
+        }
+        if wanted & KEPT != 0 {
+            if self.kept.len() == MOST_KEPT {
+                self.kept.pop_front();
+            }
+            self.kept.push_back(event);
+        }
+    }
+
+    /// Ends the span of recording of the calling thread, if it has begun one.
+    fn end_recording(&mut self, now: u64, wanted: u8) {
+        let file = &mut self.file;
+        let thread = self.threads.this(|id, name| write_name(file, Row::Thread(id), name));
+        if let Some(start) = thread.recording.take() {
+            self.add(Event::of_thread("record", "record".into(), start, now, label::current()), wanted);
+        }
+    }
+
+    fn name_device(&mut self, ordinal: usize) {
+        if self.devices.len() <= ordinal {
+            self.devices.resize(ordinal + 1, None);
+        }
+        if self.devices[ordinal].is_none() {
+            self.devices[ordinal] = Some(0);
+            write_name(&mut self.file, Row::Device(ordinal), &format!("xla:{ordinal}"));
+        }
+    }
+}
+
+fn write_name(file: &mut Option<TraceFile>, row: Row, name: &str) {
+    if let Some(file) = file {
+        file.add(|out| out.push_str(&row.named(name)));
+    }
+}
+
+impl Event {
+    /// An event of the calling thread.
+    fn of_thread(category: &'static str, name: Cow<'static, str>, start: u64, end: u64, label: Label) -> Event {
+        let row = Row::Thread(thread_id());
+        let duration = end.saturating_sub(start);
+        Event { name, category, start, duration, row, label, program: None, numbers: Vec::new(), flow: None }
+    }
+}
+
+impl Timeline {
+    /// Whether events are wanted.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    fn now(&self) -> u64 {
+        self.epoch.elapsed().as_nanos() as u64
+    }
+
+    /// Keeps the last events from now on, or removes those that are kept.
+    pub fn keep(self: &Arc<Timeline>, is_wanted: bool) {
+        let mut events = self.events.lock();
+        if !is_wanted {
+            events.kept = VecDeque::new();
+        }
+        self.set(&mut events, KEPT, is_wanted);
+        drop(events);
+        self.announce();
+    }
+
+    /// Whether the last events are kept.
+    pub fn is_kept(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) & KEPT != 0
+    }
+
+    /// The events that are kept, as objects of a Chrome trace, in the order in which they ended. For the report.
+    #[allow(dead_code)]
+    pub fn kept(&self) -> Vec<Value> {
+        // Written without the lock.
+        let events: Vec<Event> = self.events.lock().kept.iter().cloned().collect();
+        let mut text = String::new();
+        let value = |event: &Event| {
+            text.clear();
+            event.write(&mut text);
+            serde_json::from_str(&text).expect("an event is an object of JSON")
+        };
+        events.iter().map(value).collect()
+    }
+
+    /// Sets a bit of what is wanted.
+    fn set(&self, events: &mut Events, bit: u8, is_wanted: bool) {
+        let before = if is_wanted {
+            self.wanted.fetch_or(bit, Ordering::Relaxed)
+        } else {
+            self.wanted.fetch_and(!bit, Ordering::Relaxed)
+        };
+        if is_wanted && before == 0 {
+            events.since = self.now();
+        }
+        if !self.is_on() {
+            events.threads.take();
+        }
+    }
+
+    /// Adds the timeline to those that are on, or removes it. Recording threads ask for labels and timelines at once.
+    fn announce(self: &Arc<Timeline>) {
+        let mut active = ACTIVE.lock();
+        active.retain(|known| known.strong_count() > 0 && !std::ptr::eq(known.as_ptr(), Arc::as_ptr(self)));
+        if self.is_on() {
+            active.push(Arc::downgrade(self));
+        }
+        label::set_watched(!active.is_empty());
+    }
+
+    /// Writes all events to a file from now on.
+    pub fn start(self: &Arc<Timeline>, path: &Path) -> Result<()> {
+        let _one = STARTING.lock();
+        if let Some(known) = &self.events.lock().file {
+            return Err(error!(
+                AlreadyExists,
+                "env: a trace is being written to {:?}; call lxla_trace_stop first",
+                known.path()
+            ));
+        }
+        let others: Vec<Arc<Timeline>> = active();
+        let mut file = TraceFile::create(path)?;
+        let is_same = |other: &Arc<Timeline>| {
+            !Arc::ptr_eq(other, self) && other.events.lock().file.as_ref().is_some_and(|known| known.id() == file.id())
+        };
+        if others.iter().any(is_same) {
+            return Err(error!(AlreadyExists, "path: {path:?} is the trace of another environment; stop that first"));
+        }
+        file.begin()?;
+        let mut events = self.events.lock();
+        events.file = Some(file);
+        // Each trace has the names of its rows.
+        events.threads.take();
+        events.devices.clear();
+        self.set(&mut events, WRITTEN, true);
+        drop(events);
+        self.announce();
+        Ok(())
+    }
+
+    /// Waits for the runs of devices that have begun, and ends the file. Labels and recording under way end now.
+    pub fn stop(self: &Arc<Timeline>) -> Result<()> {
+        let mut events = self.events.lock();
+        let none = || error!(FailedPrecondition, "env: no trace is being written; call lxla_trace_start first");
+        if events.file.is_none() {
+            return Err(none());
+        }
+        let begun = events.runs;
+        let is_running = |events: &mut Events| events.running.first().is_some_and(|&first| first < begun);
+        self.ran.wait_while_for(&mut events, is_running, MOST_WAITED);
+        let now = self.now();
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let current = (thread_id(), label::current());
+        for (id, thread) in events.threads.take() {
+            let row = Row::Thread(id);
+            if let Some(start) = thread.recording {
+                events
+                    .add(Event { row, ..Event::of_thread("record", "record".into(), start, now, Label::NONE) }, wanted);
+            }
+            let mut label = if id == current.0 { current.1 } else { Label::NONE };
+            for start in thread.labels.into_iter().rev() {
+                let name = if label.is_none() { "label" } else { label.name() };
+                events.add(Event { row, ..Event::of_thread("label", name.into(), start, now, label) }, wanted);
+                label = label.parent();
+            }
+        }
+        // Another thread may have stopped it during the wait.
+        let file = events.file.take();
+        self.set(&mut events, WRITTEN, false);
+        drop(events);
+        self.announce();
+        file.ok_or_else(none)?.end()
+    }
+
+    /// Ends the trace and forgets the events of an environment that is destroyed.
+    pub fn close(self: &Arc<Timeline>) {
+        if self.events.lock().file.is_some()
+            && let Err(e) = self.stop()
+        {
+            log(Level::Error, || format!("the trace of a destroyed environment: {e}"));
+        }
+        self.keep(false);
+    }
+
+    /// Begins a span of the calling thread; it ends when it is dropped.
+    #[inline]
+    pub fn span(self: &Arc<Timeline>, category: &'static str, name: &'static str) -> Span {
+        Span(if self.is_on() { Some(self.open(category, name)) } else { None })
+    }
+
+    /// Like [`Timeline::span`], and ends the thread's span of recording.
+    #[inline]
+    pub fn sync_span(self: &Arc<Timeline>, category: &'static str, name: &'static str) -> Span {
+        if self.is_on() {
+            self.events.lock().end_recording(self.now(), self.wanted.load(Ordering::Relaxed));
+        }
+        self.span(category, name)
+    }
+
+    #[cold]
+    fn open(self: &Arc<Timeline>, category: &'static str, name: &'static str) -> Box<Open> {
+        let now = self.now();
+        let event = Event::of_thread(category, name.into(), now, now, label::current());
+        Box::new(Open { timeline: self.clone(), event })
+    }
+
+    fn add(&self, event: Event) {
+        let mut events = self.events.lock();
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        // What began before the timeline was on is not shown.
+        if wanted == 0 || event.start < events.since {
+            return;
+        }
+        if let Row::Thread(_) = event.row {
+            let Events { threads, file, .. } = &mut *events;
+            threads.this(|id, name| write_name(file, Row::Thread(id), name));
+        }
+        events.add(event, wanted);
+    }
+
+    /// Notes that the calling thread records an operation. Called for each while a timeline is on.
+    #[cold]
+    pub fn recorded(&self) {
+        if !self.is_on() {
+            return;
+        }
+        let mut events = self.events.lock();
+        let Events { threads, file, .. } = &mut *events;
+        let thread = threads.this(|id, name| write_name(file, Row::Thread(id), name));
+        if thread.recording.is_none() {
+            thread.recording = Some(self.now());
+        }
+    }
+
+    /// Notes that the calling thread pushed a label, or popped this one.
+    fn labelled(&self, popped: Option<Label>) {
+        let mut events = self.events.lock();
+        let (now, wanted, since) = (self.now(), self.wanted.load(Ordering::Relaxed), events.since);
+        if wanted == 0 {
+            return;
+        }
+        // The operations before belong to the label that the thread had, so that spans nest.
+        let Events { threads, file, .. } = &mut *events;
+        let thread = threads.this(|id, name| write_name(file, Row::Thread(id), name));
+        let recording = thread.recording.take();
+        let begun = match popped {
+            None => {
+                thread.labels.push(now);
+                None
+            }
+            // A label that was pushed before the timeline was on begins with it.
+            Some(label) => Some((label, thread.labels.pop().unwrap_or(since))),
+        };
+        if let Some(start) = recording {
+            let label = popped.unwrap_or_else(|| label::current().parent());
+            events.add(Event::of_thread("record", "record".into(), start, now, label), wanted);
+        }
+        if let Some((label, start)) = begun {
+            events.add(Event::of_thread("label", label.name().into(), start, now, label), wanted);
+        }
+    }
+
+    /// Notes that a device has been given a run within a span; it ends when the result is dropped. None if nothing is
+    /// wanted.
+    pub fn run_on(self: &Arc<Timeline>, ordinal: usize, span: &mut Span) -> Option<DeviceRun> {
+        let of = &mut span.0.as_mut()?.event;
+        let mut events = self.events.lock();
+        let number = events.runs;
+        events.runs += 1;
+        events.running.insert(number);
+        // One arrow leaves the span, to the first of its devices.
+        let flow = of.flow.is_none().then(|| {
+            events.flows += 1;
+            of.flow = Some(Flow::Start(events.flows));
+            Flow::End(events.flows)
+        });
+        let name: Cow<'static, str> = match (of.label.path(), of.program) {
+            (Some(path), _) => path.into(),
+            (None, Some(number)) => format!("program {number}").into(),
+            (None, None) => "program".into(),
+        };
+        let event = Event { name, category: "run", row: Row::Device(ordinal), flow, ..of.clone() };
+        Some(DeviceRun { timeline: self.clone(), number, ordinal, event: Some(event) })
+    }
+}
+
+/// A span of a thread that has begun, or nothing if no timeline is on.
+pub struct Span(Option<Box<Open>>);
+
+struct Open {
+    timeline: Arc<Timeline>,
+    event: Event,
+}
+
+impl Span {
+    /// Whether events are wanted.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Adds a number to the event.
+    #[inline]
+    pub fn number(&mut self, name: &'static str, number: u64) {
+        if let Some(open) = &mut self.0 {
+            open.event.numbers.push((name, number));
+        }
+    }
+
+    /// Gives the event another name.
+    pub fn rename(&mut self, name: &'static str) {
+        if let Some(open) = &mut self.0 {
+            open.event.name = name.into();
+        }
+    }
+
+    /// Gives the event the number of a program and a label, if there is one.
+    pub fn program(&mut self, number: u64, label: Label) {
+        if let Some(open) = &mut self.0 {
+            open.event.program = Some(number);
+            open.event.label = label.or(open.event.label);
+        }
+    }
+}
+
+impl Drop for Span {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take() {
+            open.end();
+        }
+    }
+}
+
+impl Open {
+    #[cold]
+    fn end(self) {
+        let Open { timeline, mut event } = self;
+        event.duration = timeline.now().saturating_sub(event.start);
+        timeline.add(event);
+    }
+}
+
+/// A run that a device has been given. Dropped when it has ended.
+pub struct DeviceRun {
+    timeline: Arc<Timeline>,
+    number: u64,
+    ordinal: usize,
+    event: Option<Event>,
+}
+
+impl Drop for DeviceRun {
+    /// A device runs one program after another, so that a run begins when the one before has ended.
+    fn drop(&mut self) {
+        let mut events = self.timeline.events.lock();
+        events.running.remove(&self.number);
+        let wanted = self.timeline.wanted.load(Ordering::Relaxed);
+        if let Some(mut event) = self.event.take()
+            && wanted != 0
+            && event.start >= events.since
+        {
+            events.name_device(self.ordinal);
+            let now = self.timeline.now();
+            let before = events.devices[self.ordinal].replace(now).unwrap_or(0);
+            event.start = event.start.max(before);
+            event.duration = now.saturating_sub(event.start);
+            events.add(event, wanted);
+        }
+        drop(events);
+        self.timeline.ran.notify_all();
+    }
+}
+
+/// The timelines that are on.
+fn active() -> Vec<Arc<Timeline>> {
+    ACTIVE.lock().iter().filter_map(Weak::upgrade).collect()
+}
+
+/// Notes that the calling thread pushed a label. Called while a timeline is on.
+#[cold]
+pub fn label_pushed() {
+    active().iter().for_each(|timeline| timeline.labelled(None));
+}
+
+/// Notes that the calling thread popped this label. Called while a timeline is on.
+#[cold]
+pub fn label_popped(label: Label) {
+    active().iter().for_each(|timeline| timeline.labelled(Some(label)));
+}
+
+/// Writes what the files of all timelines hold back, at the end of the process.
+pub fn write_all() {
+    let Some(active) = ACTIVE.try_lock_for(Duration::from_secs(1)) else { return };
+    for timeline in active.iter().filter_map(Weak::upgrade) {
+        if let Some(mut events) = timeline.events.try_lock_for(Duration::from_secs(1))
+            && let Some(file) = &mut events.file
+        {
+            file.write();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_events_are_kept_and_nothing_while_it_is_off() {
+        let timeline = Arc::new(Timeline::default());
+        drop(timeline.span("step", "step"));
+        assert!(timeline.kept().is_empty() && !timeline.is_on());
+        timeline.keep(true);
+        for _ in 0..MOST_KEPT + 7 {
+            let mut span = timeline.span("transfer", "to device");
+            span.number("bytes", 12);
+            span.program(3, Label::NONE);
+        }
+        let kept = timeline.kept();
+        assert_eq!(kept.len(), MOST_KEPT);
+        let last = &kept[MOST_KEPT - 1];
+        assert_eq!((&last["name"], &last["cat"], &last["ph"]), (&"to device".into(), &"transfer".into(), &"X".into()));
+        assert_eq!(last["args"], serde_json::json!({"bytes": 12, "program": 3}));
+        assert_eq!((&last["pid"], &last["tid"]), (&std::process::id().into(), &thread_id().into()));
+        assert!(last["ts"].as_f64().unwrap() > 0.0 && last["dur"].as_f64().unwrap() >= 0.0);
+        timeline.keep(false);
+        assert!(timeline.kept().is_empty() && !timeline.is_on());
+    }
+
+    #[test]
+    fn runs_of_a_device_follow_each_other_and_arrows_have_two_ends() {
+        let timeline = Arc::new(Timeline::default());
+        timeline.keep(true);
+        let mut span = timeline.span("execute", "execute");
+        let first = timeline.run_on(2, &mut span);
+        drop(span);
+        let mut span = timeline.span("execute", "execute");
+        let second = timeline.run_on(2, &mut span);
+        drop(first);
+        drop(second);
+        drop(span);
+        let events: Vec<Event> = timeline.events.lock().kept.iter().cloned().collect();
+        let runs: Vec<&Event> = events.iter().filter(|event| event.row == Row::Device(2)).collect();
+        assert_eq!(runs.len(), 2);
+        assert!(runs[0].start + runs[0].duration <= runs[1].start);
+        let flows: Vec<Flow> = events.iter().filter_map(|event| event.flow).collect();
+        assert_eq!(flows, [Flow::Start(1), Flow::End(1), Flow::End(2), Flow::Start(2)]);
+    }
+}
