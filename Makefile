@@ -48,7 +48,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch \
-  test-xla-rs soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
+  test-xla-rs test-report soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
 
@@ -93,6 +93,12 @@ test-plugins: build $(JAX_STAMP)
 # What plugins for GPUs, TPUs and Tenstorrent's chips do, without these devices too.
 test-accelerators: build $(ACCELERATORS_STAMP)
 	$(TOOLS)/bin/python c_tests/faults/accelerators_test.py $(TREE)/lib/liblazyxla.so $(ACCELERATORS)
+
+# The page of lxla_report in headless Chromium, from a sample and from a run of the language model. Needs Node.js and
+# Chromium; without one of them nothing is tested. `tools/report/build.sh` builds the page.
+test-report: build
+	cd tools/report && npm ci --ignore-scripts --no-audit --no-fund
+	$(CTEST) --test-dir $(TREE) -R '^report' --output-on-failure
 
 # DLPack with PyTorch.
 test-torch: build $(TORCH_STAMP)

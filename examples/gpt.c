@@ -8,6 +8,8 @@
 // on the parameters and records AdamW; lxla_mark_step runs both as one program, which writes the new parameters and
 // moments over the old ones. Then the parameters are saved, loaded, and write a few lines.
 //
+// --report gpt.html writes a page that shows the steps, compiles, programs and tensors of the run (lxla_report).
+//
 // With --mesh data=2,model=2, batches are split over data, heads and hidden units over model: the same program on other
 // places.
 //
@@ -27,7 +29,7 @@ enum { MOST_EVALUATIONS = 40, MOST_PROMPT = 1024 };
 typedef struct {
   int64_t layers, width, heads, context, batch, steps, warmup, seed, every, characters;
   double rate, decay, clip, temperature, bound;
-  const char *text, *policy, *prompt, *save, *curve, *mesh;
+  const char *text, *policy, *prompt, *save, *curve, *mesh, *report;
   int bench;
 } options;
 
@@ -58,6 +60,7 @@ static const struct {
     {"--characters", 'i', offsetof(options, characters), "how many to write"},
     {"--temperature", 'd', offsetof(options, temperature), "of the sampling; 0: the likeliest character"},
     {"--mesh", 's', offsetof(options, mesh), "axes of a mesh of devices, such as data=2,model=2"},
+    {"--report", 's', offsetof(options, report), "file for a page that shows where time and memory went"},
     {"--bench", 'f', offsetof(options, bench), "waits for each step, and prints the median time"},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
@@ -153,10 +156,15 @@ static lxla_tensor record_step(const options *o, state *s, lxla_computation valu
   memcpy(in, s->parameters, sizeof s->parameters);
   in[PARAMETERS] = b->tokens, in[PARAMETERS + 1] = b->targets;
   TRY(lxla_computation_call(value_and_grad, in, PARAMETERS + 2, out, 1 + PARAMETERS));
+  begin("adamw");
   adamw_rates rates = make_rates(env, device, &how, warmup_cosine(o->rate, step, o->warmup, o->steps), step);
   lxla_tensor factor = clip_factor(out + 1, PARAMETERS, how.clip);
-  for (int i = 0; i < PARAMETERS; i++)
+  for (int i = 0; i < PARAMETERS; i++) {
+    begin(NAMES[i]);
     adamw_apply(&how, &rates, factor, s->parameters[i], out[1 + i], s->m[i], s->v[i], is_matrix(i));
+    end();
+  }
+  end();
   release_rates(rates);
   RELEASE(factor);
   TRY(lxla_tensor_release_many(out + 1, PARAMETERS));
@@ -347,6 +355,7 @@ int main(int argc, char **argv) {
   double loaded = validate(&o, &c, s.parameters, loss);
   write_text(&o, &m, &c, s.parameters);
   int status = tell(&o, &r, first, last, loaded);
+  if (o.report) TRY(lxla_report(env, o.report));
 
   release_state(&s);
   TRY(lxla_computation_release(loss));

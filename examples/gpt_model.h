@@ -109,6 +109,10 @@ static inline void initialise(const model *m, uint64_t seed, lxla_tensor *parame
 
 // --- The model -----------------------------------------------------------------------------------------------------
 
+// Labels of what is recorded, for messages and reports.
+static inline void begin(const char *label) { TRY(lxla_label_push(label)); }
+static inline void end(void) { TRY(lxla_label_pop()); }
+
 static inline lxla_tensor plus(lxla_tensor a, lxla_tensor b) { NOTED(lxla_binary, LXLA_BINARY_ADD, a, b); }
 static inline lxla_tensor scaled(lxla_tensor x, double by) { NOTED(lxla_binary_scalar, LXLA_BINARY_MULTIPLY, x, by); }
 static inline lxla_tensor taken(lxla_tensor x, lxla_tensor at) { NOTED(lxla_take, x, at, 0); }
@@ -188,10 +192,15 @@ static inline lxla_tensor mlp(lxla_tensor x, const lxla_tensor *w) {
 // Records one layer on x, [batch, context, width], with its LAYER_PARAMETERS parameters `w`.
 static inline lxla_tensor layer(const model *m, int64_t batch, lxla_tensor x, const lxla_tensor *w) {
   size_t start = noted.count;
+  begin("attention");
   lxla_tensor before = normed(x, w[ATTENTION_SCALE - OF_LAYERS], w[ATTENTION_OFFSET - OF_LAYERS]);
   lxla_tensor seen = plus(x, attention(m, batch, before, w));
+  end();
+  begin("mlp");
   lxla_tensor again = normed(seen, w[MLP_SCALE - OF_LAYERS], w[MLP_OFFSET - OF_LAYERS]);
-  return keep(start, plus(seen, mlp(again, w)));
+  lxla_tensor out = plus(seen, mlp(again, w));
+  end();
+  return keep(start, out);
 }
 
 static inline lxla_computation traced_layer(const model *m, int64_t batch) {
@@ -212,11 +221,18 @@ static inline lxla_computation traced_layer(const model *m, int64_t batch) {
 // Records the normalized output of the last layer, [batch, context, width]. `tokens` are s32[batch, context].
 static inline lxla_tensor forward(const model *m, int64_t batch, const lxla_tensor *p, lxla_tensor tokens) {
   size_t start = noted.count;
+  begin("embedding");
   lxla_tensor x = plus(taken(p[TOKEN_EMBEDDING], tokens), p[POSITION_EMBEDDING]), out;
+  end();
+  begin("layers");
   lxla_computation body = traced_layer(m, batch);
   TRY(lxla_scan(body, &x, 1, p + OF_LAYERS, LAYER_PARAMETERS, m->layers, 0, &out, NULL, 0));
   TRY(lxla_computation_release(body));
-  return keep(start, normed(note(out), p[FINAL_SCALE], p[FINAL_OFFSET]));
+  end();
+  begin("head");
+  lxla_tensor hidden = normed(note(out), p[FINAL_SCALE], p[FINAL_OFFSET]);
+  end();
+  return keep(start, hidden);
 }
 
 // --- Traced computations -------------------------------------------------------------------------------------------
@@ -244,7 +260,9 @@ static inline lxla_computation trace_loss(const model *m, int64_t batch) {
   in[TOKENS] = placeholder_of(LXLA_DTYPE_S32, window, 2), in[TARGETS] = placeholder_of(LXLA_DTYPE_S32, window, 2);
   size_t start = noted.count;
   lxla_tensor hidden = note(forward(m, batch, in, in[TOKENS]));
+  begin("loss");
   lxla_tensor loss = keep(start, note(mean_cross_entropy(product(hidden, 2, in[TOKEN_EMBEDDING], 1), in[TARGETS])));
+  end();
   lxla_computation made;
   TRY(lxla_computation_trace(in, INPUTS, &loss, 1, &made));
   TRY(lxla_tensor_release_many(in, INPUTS));

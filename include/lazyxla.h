@@ -4048,6 +4048,28 @@ lxla_status lxla_trace_start(lxla_env env,
  * FAILED_PRECONDITION if no trace is written. The last release of the environment ends its trace, too.
  */
 lxla_status lxla_trace_stop(lxla_env env);
+ * Writes a report of the environment to the file `path`: one HTML page that needs no network and opens in any current
+ * browser. It shows
+ *
+ * - the steps and syncs by the programs that they run, with their number and the time from one to the next;
+ * - a timeline, if events were recorded;
+ * - the compiles with their causes, as `lxla_compile_log_json`;
+ * - the compiled programs in memory: operations, runs, time, bytes of arguments, results and temporaries, and their
+ *   graphs, drawn and folded by labels. All graphs together have at most 50000 operations; the programs that ran for
+ *   the longest time come first;
+ * - the counters, as `lxla_env_metrics_json`;
+ * - the live tensors with the largest values: label, shape, dtype, bytes.
+ *
+ * The page has the data as JSON in its element `data`; the form of the JSON is not part of the ABI. The time of a
+ * program is that of the plugin's execute calls: a plugin that works asynchronously returns before the device has
+ * ended. Runs nothing and waits for nothing; other threads may record and step meanwhile.
+ *
+ * The write is whole or not at all, and durable, as saves are: on error, a file that was there stays as it was.
+ * NOT_FOUND if the folder around `path` is missing; INVALID_ARGUMENT if `path` ends with no name of a file, or is a
+ * folder; PERMISSION_DENIED; RESOURCE_EXHAUSTED if the disk is full.
+ */
+lxla_status lxla_report(lxla_env env,
+                        const char *path);
 
 /**
  * Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs

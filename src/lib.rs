@@ -7,6 +7,7 @@
 //! | layer | contents |
 //! |---|---|
 //! | [`capi`], [`extension`] | the only `extern "C"` functions: guard, convert arguments, call; exports for engines of other crates |
+//! | [`report`] | the report of an environment as a page |
 //! | [`env`](mod@env) | environments and their scopes |
 //! | [`computation`] | traced computations: calls, loops, branches, scans, derivatives, batching |
 //! | [`tensor`] | recording of any operation on tensors by their handles; values and metadata of tensors |
@@ -57,6 +58,7 @@ mod mlir;
 mod native;
 mod ops;
 mod protobuf;
+mod report;
 mod stack;
 mod sync;
 mod tensor;

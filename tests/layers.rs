@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Modules by layer, the top one first.
 const LAYERS: &[&[&str]] = &[
     &["capi", "extension"],
+    &["report"],
     &["env"],
     &["computation"],
     &["tensor"],

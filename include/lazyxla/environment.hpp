@@ -185,6 +185,8 @@ class Environment {
   void stop_trace() { check(lxla_trace_stop(env_)); }
   /// The compiles of the environment and their causes, as a JSON object.
   std::string compile_log_json() const { return detail::text<lxla_compile_log_json>(env_); }
+  /// Writes a report of the environment to a file, as an HTML page; see lxla_report.
+  void report(const std::string &path) const { check(lxla_report(env_, path.c_str())); }
   /// Returns the StableHLO text of the programs that a step of the device would compile now.
   std::string step_stablehlo(lxla_device device = {}) const { return detail::text<lxla_step_stablehlo>(env_, device); }
 

@@ -33,6 +33,14 @@ impl<T> Flight<T> {
         landing.outcome.clone()
     }
 
+    /// The value, if it is computed.
+    pub fn made(&self) -> Option<Arc<T>> {
+        match &*self.state.lock() {
+            State::Made(made) => Some(made.clone()),
+            State::Making | State::Failed(_) => None,
+        }
+    }
+
     /// Waits until the value is computed, or its computation has failed.
     pub fn wait(&self) -> Result<Arc<T>> {
         let mut state = self.state.lock();

@@ -158,6 +158,13 @@ impl<T> ProgramCache<T> {
         (inner.families.len(), inner.variants.len())
     }
 
+    /// Compiled programs, the one used last first. Has no side effects.
+    pub fn made(&self) -> Vec<Arc<T>> {
+        let flights: Vec<Arc<Flight<T>>> =
+            self.inner.lock().variants.iter().map(|(_, flight)| flight.clone()).collect();
+        flights.iter().filter_map(|flight| flight.made()).collect()
+    }
+
     /// Returns the variant that would run now. Has no side effects.
     pub fn peek(&self, wanted: &Lookup) -> Variant {
         match self.inner.lock().families.peek(wanted.encoding) {
@@ -340,6 +347,7 @@ mod tests {
         }
         assert!(!get(&cache, &[7], &[1.0], &[]).1);
         assert!(get(&cache, &[0], &[1.0], &[]).1);
+        assert_eq!(cache.made().len(), 4);
     }
 
     #[test]

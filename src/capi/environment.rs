@@ -229,7 +229,7 @@ pub extern "C" fn lxla_env_counter(env: lxla_env, name: Text, out_value: Out<u64
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_metrics_json(env: lxla_env, out_text: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_env_metrics_json", out_text.named("out_text"), || {
-        OwnedText::new(env::resolve(env.id)?.metrics_json())
+        OwnedText::new(env::resolve(env.id)?.metrics().to_string())
     })
 }
 

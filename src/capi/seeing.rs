@@ -4,7 +4,7 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out, OwnedText, Text};
 use super::abi::types::{lxla_env, lxla_status, lxla_tensor};
 use super::tensor::some_handles;
-use crate::{env, label, sync, timeline};
+use crate::{env, label, report, sync, timeline};
 use std::path::Path;
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a
@@ -61,7 +61,7 @@ pub extern "C" fn lxla_label_pop() -> lxla_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_compile_log_json", out_json.named("out_json"), || {
-        OwnedText::new(env::resolve(env.id)?.compile_log_json())
+        OwnedText::new(env::resolve(env.id)?.compile_log().to_string())
     })
 }
 
@@ -103,6 +103,30 @@ pub extern "C" fn lxla_trace_start(env: lxla_env, path: Text) -> lxla_status {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_trace_stop(env: lxla_env) -> lxla_status {
     guard("lxla_trace_stop", || env::resolve(env.id)?.stop_trace())
+}
+
+/// Writes a report of the environment to the file `path`: one HTML page that needs no network and opens in any current
+/// browser. It shows
+///
+/// - the steps and syncs by the programs that they run, with their number and the time from one to the next;
+/// - a timeline, if events were recorded;
+/// - the compiles with their causes, as `lxla_compile_log_json`;
+/// - the compiled programs in memory: operations, runs, time, bytes of arguments, results and temporaries, and their
+///   graphs, drawn and folded by labels. All graphs together have at most 50000 operations; the programs that ran for
+///   the longest time come first;
+/// - the counters, as `lxla_env_metrics_json`;
+/// - the live tensors with the largest values: label, shape, dtype, bytes.
+///
+/// The page has the data as JSON in its element `data`; the form of the JSON is not part of the ABI. The time of a
+/// program is that of the plugin's execute calls: a plugin that works asynchronously returns before the device has
+/// ended. Runs nothing and waits for nothing; other threads may record and step meanwhile.
+///
+/// The write is whole or not at all, and durable, as saves are: on error, a file that was there stays as it was.
+/// NOT_FOUND if the folder around `path` is missing; INVALID_ARGUMENT if `path` ends with no name of a file, or is a
+/// folder; PERMISSION_DENIED; RESOURCE_EXHAUSTED if the disk is full.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_report(env: lxla_env, path: Text) -> lxla_status {
+    guard("lxla_report", || report::write(&*env::resolve(env.id)?, Path::new(path.get("path")?)))
 }
 
 /// Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs

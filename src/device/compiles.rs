@@ -37,6 +37,7 @@ pub struct Compiling {
 }
 
 /// Time and memory of a compile.
+#[derive(Clone)]
 pub struct Cost {
     /// Duration in nanoseconds.
     pub nanoseconds: u64,
@@ -97,11 +98,27 @@ struct Difference {
 }
 
 /// A program that was compiled.
-struct Known {
-    number: u64,
-    compiled: Compiling,
+pub struct Known {
+    /// Number of its compile, from 1.
+    pub number: u64,
+    /// The program, with bodies that keep no kernel alive.
+    pub compiled: Compiling,
+    /// Time and memory of the compile.
+    pub cost: Cost,
     /// Codes of its operations.
     ops: Vec<u32>,
+}
+
+impl Known {
+    /// Number of operations, parameters left out.
+    pub fn operations(&self) -> usize {
+        self.ops.len() - self.parameters()
+    }
+
+    /// Number of parameters.
+    pub fn parameters(&self) -> usize {
+        self.ops.iter().filter(|&&op| op == Op::Leaf.code()).count()
+    }
 }
 
 #[derive(Default)]
@@ -116,8 +133,8 @@ struct Compiles {
 pub struct CompileLog(Mutex<Compiles>);
 
 impl CompileLog {
-    /// Adds a compile on a device, named by `place`. Returns its number, and a line that describes it.
-    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> (u64, String) {
+    /// Adds a compile on a device, named by `place`. Returns its record and a line that describes it.
+    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> (Arc<Known>, String) {
         let known: Vec<Arc<Known>> = self.0.lock().known.iter().cloned().collect();
         let (values, _) = compiled.program.decode();
         let ops: Vec<u32> = values.iter().map(|value| value.op.code()).collect();
@@ -136,14 +153,15 @@ impl CompileLog {
         }
         // Programs of the log do not hold kernels, which would never be destroyed after they are unregistered.
         let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
-        compiles.known.push_back(Arc::new(Known { number, compiled, ops }));
-        (number, line(number, place, nearest, &difference, count, cost))
+        let known = Arc::new(Known { number, compiled, cost: cost.clone(), ops });
+        compiles.known.push_back(known.clone());
+        (known, line(number, place, nearest, &difference, count, cost))
     }
 
     /// The compiles as a JSON object: their number, and a list of the last ones, the oldest first.
-    pub fn json(&self) -> String {
+    pub fn json(&self) -> Value {
         let compiles = self.0.lock();
-        json!({"count": compiles.count, "compiles": compiles.entries}).to_string()
+        json!({"count": compiles.count, "compiles": compiles.entries})
     }
 }
 

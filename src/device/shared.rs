@@ -1,8 +1,9 @@
 //! State shared by the devices of one environment.
 
 use super::Place;
-use super::compiles::CompileLog;
+use super::compiles::{CompileLog, Known};
 use super::options::Options;
+use super::ran::{RanLog, Usage};
 use crate::cache::{DiskCache, ProgramCache};
 use crate::emit::PackedScalars;
 use crate::engine::{Engine, Executable, ProgramMemory};
@@ -24,6 +25,8 @@ pub struct Shared {
     pub compiles: CompileLog,
     /// For each device and label, the most bytes that live tensors had at the end of a sync while the timeline was on.
     pub peaks: Mutex<BTreeMap<(Place, String), u64>>,
+    /// The steps and syncs that ran, by the programs that they ran.
+    pub ran: RanLog,
     /// Engine and program caches of the XLA devices. Unset until the first of them is used.
     pub runtime: OnceLock<Runtime>,
 }
@@ -61,6 +64,8 @@ pub struct Compiled {
     pub memory: ProgramMemory,
     /// Nesting depth of the computations that it calls.
     pub depth: usize,
-    /// Number of its compile in the log.
-    pub number: u64,
+    /// The program and its compile.
+    pub known: Arc<Known>,
+    /// How often it ran, and for how long.
+    pub usage: Usage,
 }

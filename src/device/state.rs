@@ -391,6 +391,19 @@ impl DeviceState {
         }
     }
 
+    /// Types of the values of live tensors that are pending, and of those that are arrays in host memory.
+    pub fn live_others(&self) -> (Vec<TensorType>, Vec<TensorType>) {
+        let (mut pending, mut arrays) = (Vec::new(), Vec::new());
+        for value in self.table.values() {
+            match value {
+                Value::Pending(id) => pending.push(self.trace.ty(*id)),
+                Value::Native(array) => arrays.push(array.ty().clone()),
+                Value::Data(_) => {}
+            }
+        }
+        (pending, arrays)
+    }
+
     /// Distinct device data of all live tensors.
     pub fn live_data(&self) -> Vec<Arc<DeviceData>> {
         let mut live: Vec<Arc<DeviceData>> = self.table.values().filter_map(Value::data).cloned().collect();

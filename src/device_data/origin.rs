@@ -49,6 +49,11 @@ impl Origin {
         run.map_or(Label::NONE, |run| run.program.label_of_output(output - run.first_output))
     }
 
+    /// Labels of the operations whose results the outputs are. Decodes the programs that have labels.
+    pub fn labels(&self) -> Vec<Label> {
+        self.runs.iter().flat_map(|run| run.program.labels_of_outputs()).collect()
+    }
+
     /// Data that was kept: number of the output, and serial number.
     fn kept(&self) -> impl Iterator<Item = (usize, u64)> {
         let roots = self.scheme.iter().flat_map(|scheme| &scheme.roots);

@@ -1,7 +1,9 @@
 //! An environment: its devices, options, caches and counters.
 
 use crate::cache::{DiskCache, ProgramCache};
-use crate::device::{CompileLog, Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Runtime, Shared};
+use crate::device::{
+    CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Ran, RanLog, Runtime, Shared,
+};
 use crate::engine::kernels::Kernel;
 use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
 use crate::error;
@@ -108,7 +110,7 @@ fn engine_kind(options: &EnvironmentOptions) -> Result<EngineKind> {
 
 impl Environment {
     /// The compiles and their causes as a JSON object.
-    pub fn compile_log_json(&self) -> String {
+    pub fn compile_log(&self) -> serde_json::Value {
         self.shared.compiles.json()
     }
 
@@ -130,6 +132,16 @@ impl Environment {
         self.shared.timeline().stop()
     }
 
+    /// Compiled programs in memory, the one used last first.
+    pub fn programs(&self) -> Vec<Arc<Compiled>> {
+        self.shared.runtime.get().map_or_else(Vec::new, |runtime| runtime.programs.made())
+    }
+
+    /// The steps and syncs that ran, by the programs that they ran.
+    pub fn ran(&self) -> Vec<Ran> {
+        self.shared.ran.all()
+    }
+
     /// Creates an environment. Options are taken from environment variables (`LXLA_DONATION=false`), then from
     /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
     /// first use of an XLA device finds and starts one.
@@ -142,6 +154,7 @@ impl Environment {
             metrics: Metrics::default(),
             compiles: CompileLog::default(),
             peaks: Mutex::default(),
+            ran: RanLog::default(),
             runtime: OnceLock::new(),
         });
         check_devices(&options)?;
@@ -342,8 +355,8 @@ impl Environment {
         all
     }
 
-    /// All metrics and options, as one JSON object.
-    pub fn metrics_json(&self) -> String {
+    /// All metrics and options, as a JSON object.
+    pub fn metrics(&self) -> serde_json::Value {
         let counters: serde_json::Map<String, serde_json::Value> =
             self.counters().into_iter().map(|(name, value)| (name.to_string(), value.into())).collect();
         let options: serde_json::Map<String, serde_json::Value> = OPTION_NAMES
@@ -361,7 +374,7 @@ impl Environment {
             metrics["process_id"] = processes.id.into();
             metrics["process_count"] = processes.count.into();
         }
-        metrics.to_string()
+        metrics
     }
 
     /// Resets all counters to 0, and the peak to the bytes that are live.
@@ -380,7 +393,8 @@ impl Environment {
         self.devices_in_use().iter().copied().chain(meshes.open.values().copied()).collect()
     }
 
-    fn all_devices(&self) -> impl Iterator<Item = &'static Device> {
+    /// All devices: cpu, XLA devices that are open, and meshes.
+    pub fn all_devices(&self) -> impl Iterator<Item = &'static Device> {
         std::iter::once(self.cpu).chain(self.lazy_devices())
     }
 }

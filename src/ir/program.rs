@@ -109,6 +109,12 @@ impl Program {
         labels.get(index).copied().unwrap_or_default()
     }
 
+    /// Does what [`Program::label_of_output`] does, for all outputs. Decodes the program.
+    pub fn labels_of_outputs(&self) -> Vec<Label> {
+        let (values, outputs) = self.decode();
+        outputs.iter().map(|&output| values[output].label).collect()
+    }
+
     /// The kernels that it calls, itself or in bodies.
     pub fn kernels(&self) -> Kernels {
         self.bodies.iter().fold(Kernels::default(), |all, body| all.and(body.kernels))

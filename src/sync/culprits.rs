@@ -6,7 +6,7 @@ use super::exhausted::explain;
 use super::plan::{Plan, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::{Pinned, Transaction};
-use crate::device::{Device, DeviceState, Owner};
+use crate::device::{Device, DeviceState, Kind, Owner};
 use crate::error::{Code, Error, Result, quoted};
 use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
 use crate::ops::control::CustomCall;
@@ -188,7 +188,7 @@ impl Search {
         let Transaction { owner, plan, made, .. } = &mut transaction;
         let count = plan.scheme.roots.len();
         let compiled = compile_all(owner, plan);
-        let ran = compiled.and_then(|compiled| run_compiled(owner, plan, &compiled, made));
+        let ran = compiled.and_then(|compiled| run_compiled(owner, plan, Kind::Step, &compiled, made));
         ran.map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)))?;
         transaction.commit();
         Ok(count)

@@ -3,7 +3,7 @@
 use super::key;
 use super::plan::{Plan, Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
-use crate::device::{Compiled, Compiling, Cost, Owner, Shared};
+use crate::device::{Compiled, Compiling, Cost, Kind, Known, Owner, Shared, Usage};
 use crate::emit::PackedScalars;
 use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
@@ -23,10 +23,11 @@ use std::time::Instant;
 /// Outputs of a plan, by number. Intermediate outputs are dropped after their last use.
 pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 
-/// Compiles and runs a plan. On failure, `made` holds the outputs of the runs that finished. Called without locks.
+/// Compiles and runs the plan of a sync. On failure, `made` holds the outputs of the runs that finished. Called without
+/// locks.
 pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
     let compiled = compile_all(owner, plan)?;
-    run_compiled(owner, plan, &compiled, made)
+    run_compiled(owner, plan, Kind::Sync, &compiled, made)
 }
 
 /// Compiles the programs of a plan. Called without locks.
@@ -37,7 +38,7 @@ pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
 
 /// Does what [`run`] does, with programs that are compiled. Scalars are transferred first, because that can fail
 /// without consuming an argument.
-pub fn run_compiled(owner: &Owner, plan: &Plan, compiled: &[Arc<Compiled>], made: &mut Made) -> Result<()> {
+pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Arc<Compiled>], made: &mut Made) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for (run, compiled) in plan.runs.iter().zip(compiled) {
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
@@ -51,7 +52,9 @@ pub fn run_compiled(owner: &Owner, plan: &Plan, compiled: &[Arc<Compiled>], made
     ready.into_iter().try_for_each(|(run, compiled, packs)| {
         execute(owner, run, compiled, packs, keeps_all, made)?;
         if can_fail { await_run(owner, run, made) } else { Ok(()) }
-    })
+    })?;
+    owner.shared.ran.add(kind, owner.place, compiled.iter().map(|compiled| compiled.known.number));
+    Ok(())
 }
 
 /// Waits for the outputs of a run, and returns the error of one that failed. The outputs are removed then.
@@ -128,11 +131,11 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
-        let number = log_compile(owner, run, &encoding, variant, &cost);
-        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth, number })
+        let known = log_compile(owner, run, &encoding, variant, &cost);
+        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth, known, usage: Usage::default() })
     })?;
     if span.is_on() {
-        span.program(compiled.number, program.common_label());
+        span.program(compiled.known.number, program.common_label());
     }
     if !now {
         shared.metrics.add(Counter::CachedCompile, 1);
@@ -141,9 +144,9 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
     Ok(compiled)
 }
 
-/// Adds a compile to the environment's log. With LXLA_LOG_COMPILES=1, also writes it as one line to the log callback,
-/// or to stderr if there is none, so that a program can be looked at without changing it. Returns its number.
-fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> u64 {
+/// Adds a compile to the environment's log, and returns its record. With LXLA_LOG_COMPILES=1, also writes it as one line
+/// to the log callback, or to stderr if there is none, so that a program can be looked at without changing it.
+fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> Arc<Known> {
     let compiling = Compiling {
         program: (*run.stage.program).clone(),
         encoding: encoding.clone(),
@@ -151,14 +154,14 @@ fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant,
         varying: variant.varying.clone(),
         donors: variant.donors.clone(),
     };
-    let (number, line) = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
+    let (known, line) = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
     if variables::text("LXLA_LOG_COMPILES").is_some_and(|value| value == "1")
         && !log(Level::Information, || line.clone())
     {
         // A reader of stderr that is gone does not matter to the sync.
         let _ = writeln!(std::io::stderr(), "lazyxla: {line}");
     }
-    number
+    known
 }
 
 /// Stack size for XLA's compiler, which recurses over nested computations with 30 KB or more per level.
@@ -277,13 +280,15 @@ fn execute(
     let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
     let mut span = shared.timeline().span("execute", "execute");
     if span.is_on() {
-        span.program(compiled.number, stage.program.common_label());
+        span.program(compiled.known.number, stage.program.common_label());
     }
     let execute = || compiled.executable.execute(device, &arguments, &keep);
+    let start = Instant::now();
     let execution = match compiled.depth {
         0..=SHALLOW => execute()?,
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
+    compiled.usage.add(start);
 
     if span.is_on() {
         for &ordinal in owner.ordinals() {

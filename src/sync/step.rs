@@ -8,7 +8,7 @@ use super::partial::{closure, listed};
 use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
-use crate::device::{DeferredDrop, Device, DeviceState, OperandName, Owner, TensorHandle, common_device_of_list};
+use crate::device::{DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
@@ -102,7 +102,7 @@ fn finish(
     let named = |e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name);
     let checked = match compile_all(owner, plan) {
         Ok(compiled) => {
-            let ran = run_compiled(owner, plan, &compiled, made);
+            let ran = run_compiled(owner, plan, Kind::Step, &compiled, made);
             ran.map_err(|e| explain_run(e, device, plan, &compiled).context(&*name))?;
             check_results(owner, plan, made).map_err(named)
         }
