@@ -154,6 +154,15 @@ fn the_document_has_every_operation_that_may_be_imported() {
 }
 
 #[test]
+fn the_document_has_every_routine_of_factorizations() {
+    let stated = stated(&text_of("docs/import.md"), Table::CustomCalls);
+    for routine in choices("factorizations.rs", "pub fn record(") {
+        let target = format!("{routine}_ffi");
+        assert!(stated.keys().any(|name| name.ends_with(&target)), "docs/import.md: {target} is missing");
+    }
+}
+
+#[test]
 fn an_operation_is_imported_where_the_document_says_so() {
     let document = text_of("docs/import.md");
     let mut wrong = Vec::new();
