@@ -41,3 +41,5 @@ echo
 "$programs/bench_chains"
 echo
 "$programs/bench_cut"
+echo
+"$programs/bench_kernels"

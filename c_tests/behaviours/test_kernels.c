@@ -250,7 +250,7 @@ static const void *address_of(lxla_tensor t) {
 }
 static void large_on(void) {
   OK(lxla_kernel_register(env, "affine", affine, NULL, NULL));
-  enum { N = 1 << 20 };
+  enum { N = 25 << 20 };  // 100 MiB
   lxla_tensor x, y;
   OK(lxla_tensor_full(env, device, F32, (int64_t[]){N}, 1, 2, &x));
   OK(lxla_step_tensors(&x, 1, 1));
