@@ -3595,7 +3595,8 @@ lxla_status lxla_export_options_init(lxla_export_options *options);
  * - `LXLA_EXPORT_FOLDER`: `program.mlirbc`, a portable artifact of StableHLO whose `main` takes the parameters, then the
  *   captured values; `captured.safetensors` with these under the names 0, 1, ... (values of dtypes that safetensors
  *   lacks as bytes, u8); `manifest.json`: the version, and name, dtype and dims of parameters, results and captured
- *   values. A folder that has files of these names alone is replaced, any other is ALREADY_EXISTS.
+ *   values. A folder that is empty, or that an export wrote and that has no other files, is replaced, any other is
+ *   ALREADY_EXISTS.
  * - `LXLA_EXPORT_TEXT`: StableHLO text, in which the captured values are constants.
  * - `LXLA_EXPORT_JAX`: a file that `jax.export.deserialize` reads, in which the captured values are constants. Its
  *   function takes the parameters as positional arguments and returns one array, or a tuple. With `vjp_order` 1, JAX

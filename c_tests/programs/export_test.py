@@ -160,6 +160,13 @@ def test_folders_are_replaced_unless_they_have_other_files(env, folder):
     ]  # fmt: skip
     assert [x.name for x in folder.iterdir()] == ["model"], "nothing temporary is left"
     refused(exported(first, path, format=TEXT), INVALID_ARGUMENT, "directory")
+    (path / "mine.txt").unlink()
+    for manifest in ('{"format": "of another program"}', "[]", "no JSON"):
+        (path / "manifest.json").write_text(manifest)
+        refused(exported(first, path), constants.ALREADY_EXISTS, "no export wrote the files")
+        assert (path / "manifest.json").read_text() == manifest
+    (path / "manifest.json").write_text('{"format": "lazyxla.export", "format_version": 9}')
+    ok(exported(first, path))
     file = folder / "file"
     file.write_text("x")
     refused(exported(first, file), INVALID_ARGUMENT, "it is there and is no folder")

@@ -2,7 +2,7 @@
 
 use super::program::Exported;
 use crate::error::Result;
-use crate::import::manifest::{CAPTURED, MANIFEST, Manifest, Named, PROGRAM};
+use crate::import::manifest::{CAPTURED, MANIFEST, Manifest, Named, PROGRAM, is_written};
 use crate::io::{self, About, Entry, Metadata, check_type, replace_folder, write_durably};
 use crate::mlir::{Version, bytecode};
 use crate::types::{DType, TensorType};
@@ -22,7 +22,7 @@ pub fn write(exported: &Exported, version: Option<Version>, path: &Path) -> Resu
         results: exported.results(),
         captured: captured.map(|(i, array)| Named { name: i.to_string(), ty: array.ty().clone() }).collect(),
     };
-    replace_folder(path, &[PROGRAM, CAPTURED, MANIFEST], |folder| {
+    replace_folder(path, &[PROGRAM, CAPTURED, MANIFEST], is_written, |folder| {
         write_durably(&folder.join(PROGRAM), &artifact)?;
         write_captured(exported, &manifest, &folder.join(CAPTURED))?;
         write_durably(&folder.join(MANIFEST), manifest.written().as_bytes())

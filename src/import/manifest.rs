@@ -5,10 +5,11 @@ use super::file::{Memory, Program, read};
 use super::program::Wanted;
 use crate::error;
 use crate::error::{Error, Result, quoted};
-use crate::io::read_all;
+use crate::io::{open_regular, read_all};
 use crate::native::Array;
 use crate::types::{DType, TensorType, element_count};
 use serde_json::{Value, json};
+use std::io::BufReader;
 use std::path::Path;
 
 /// Names of the files of a folder.
@@ -105,6 +106,14 @@ fn named(value: &Value) -> Option<Named> {
 /// Whether a folder is one that `lxla_computation_export` wrote.
 pub fn is_exported(folder: &Path) -> bool {
     folder.join(MANIFEST).exists()
+}
+
+/// Whether the manifest of a folder says that `lxla_computation_export` wrote it, in any version of the format.
+pub fn is_written(folder: &Path) -> bool {
+    let parsed = open_regular(&folder.join(MANIFEST))
+        .ok()
+        .and_then(|(file, _)| serde_json::from_reader::<_, Value>(BufReader::new(file)).ok());
+    parsed.is_some_and(|json| json["format"] == FORMAT)
 }
 
 /// Reads a folder: its program, and for each parameter whether it is an input or a weight. `read_file` reads the bytes

@@ -3,11 +3,11 @@
 
 use super::atomic_file::{folder_of, replace_durably};
 use super::safetensors::io_error;
-use super::temporary::temporary_path;
+use super::temporary::{MOST_TRIES, abandoned_folders, is_temporary, temporary_path};
 use crate::error;
 use crate::error::{Error, Result, quoted};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -16,45 +16,126 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_durably(path, |file| file.write_all(bytes)).map_err(|e| io_error(path, &e))
 }
 
-/// A folder that is removed on drop with its files.
+/// A folder that is removed on drop with its files. It is locked while it is open, so that no other process takes it for
+/// abandoned.
 struct Temporary<'a> {
     path: PathBuf,
     /// Names of the files that it may have.
     files: &'a [&'a str],
+    folder: File,
+}
+
+impl<'a> Temporary<'a> {
+    /// Creates a folder beside `target`.
+    fn create(target: &Path, files: &'a [&'a str]) -> std::io::Result<Temporary<'a>> {
+        for _ in 0..MOST_TRIES {
+            let path = temporary_path(target)?;
+            fs::create_dir(&path)?;
+            // Before it is locked, another process may remove it as abandoned.
+            match File::open(&path) {
+                Ok(folder) => {
+                    let is_free = !matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+                    let temporary = Temporary { path, files, folder };
+                    if is_free && fs::exists(&temporary.path)? {
+                        return Ok(temporary);
+                    }
+                }
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => {
+                    let _ = fs::remove_dir(&path);
+                    return Err(e);
+                }
+            }
+        }
+        Err(std::io::Error::new(ErrorKind::AlreadyExists, "other processes remove the temporary folder"))
+    }
 }
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        for file in self.files {
-            let _ = fs::remove_file(self.path.join(file));
-        }
-        let _ = fs::remove_dir(&self.path);
+        remove_folder(&self.path, self.files);
     }
 }
 
-/// Creates a folder with files of these names, which `fill` writes, or replaces one that has no other files. The folder
-/// appears whole and durably, or the path is as it was.
-pub fn replace_folder(path: &Path, files: &[&str], fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+/// Removes a folder with the files that an export writes, and with temporary files. One with others stays.
+fn remove_folder(path: &Path, files: &[&str]) {
+    let Ok(entries) = fs::read_dir(path) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if files.iter().any(|&file| name == file) || is_temporary(&name) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    let _ = fs::remove_dir(path);
+}
+
+/// Moves a file or folder; with `EXCHANGE`, each gets the name of the other; with `NOREPLACE`, nothing may be there.
+type Move<'a> = &'a dyn Fn(&Path, &Path, RenameFlags) -> std::io::Result<()>;
+
+fn move_with(from: &Path, to: &Path, flags: RenameFlags) -> std::io::Result<()> {
+    Ok(renameat_with(CWD, from, CWD, to, flags)?)
+}
+
+/// Whether a file system does not know the flags of a move: NFS, and some of FUSE.
+fn is_unknown(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP))
+}
+
+/// Gives a temporary folder its place. A folder that is there gets the temporary name. Where the file system cannot
+/// exchange two names, the place is empty for a moment; if the process ends then, both folders have temporary names.
+fn put_in_place(temporary: &Path, path: &Path, is_there: bool, files: &[&str], moved: Move) -> std::io::Result<()> {
+    let flags = if is_there { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    match moved(temporary, path, flags) {
+        Err(e) if is_unknown(&e) => {}
+        other => return other,
+    }
+    let plainly = |from: &Path, to: &Path| moved(from, to, RenameFlags::empty());
+    if !is_there {
+        // A folder replaces no file, and no folder with files.
+        return plainly(temporary, path);
+    }
+    let old = temporary_path(path)?;
+    let folder = File::open(path)?;
+    // The lock says that this process lives; without locks, no folder counts as abandoned.
+    let _ = folder.try_lock();
+    plainly(path, &old)?;
+    if let Err(e) = plainly(temporary, path) {
+        return plainly(&old, path).and(Err(e));
+    }
+    remove_folder(&old, files);
+    Ok(())
+}
+
+/// Creates a folder with files of these names, which `fill` writes, or replaces one that has no other files and for
+/// which `is_replaceable` returns true. The folder appears whole and durably, or the path is as it was. Temporary
+/// folders for this path that processes left when they ended are removed.
+pub fn replace_folder(
+    path: &Path,
+    files: &[&str],
+    is_replaceable: impl FnOnce(&Path) -> bool,
+    fill: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
     let failed = |e: std::io::Error| io_error(path, &e);
-    let (path, is_there) = target(path, files)?;
+    let (path, is_there) = target(path, files, is_replaceable)?;
     let around = File::open(folder_of(&path)).map_err(failed)?;
-    let temporary = Temporary { path: temporary_path(&path).map_err(failed)?, files };
-    fs::create_dir(&temporary.path).map_err(failed)?;
+    let temporary = Temporary::create(&path, files).map_err(failed)?;
     fill(&temporary.path)?;
     if is_there {
         let rights = fs::metadata(&path).map_err(failed)?.permissions();
         fs::set_permissions(&temporary.path, rights).map_err(failed)?;
     }
-    File::open(&temporary.path).and_then(|folder| folder.sync_all()).map_err(failed)?;
-    // Exchanged, the old folder has the temporary name, under which it is removed.
-    let flags = if is_there { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-    renameat_with(CWD, &temporary.path, CWD, &path, flags).map_err(|e| failed(e.into()))?;
-    around.sync_all().map_err(failed)
+    temporary.folder.sync_all().map_err(failed)?;
+    put_in_place(&temporary.path, &path, is_there, files, &move_with).map_err(failed)?;
+    around.sync_all().map_err(failed)?;
+    for folder in abandoned_folders(folder_of(&path), path.file_name().unwrap_or_default()) {
+        remove_folder(&folder, files);
+    }
+    Ok(())
 }
 
 /// Resolves links. Returns the place of the folder, and whether a folder is there; an error if it has files of other
-/// names, or is no folder.
-fn target(path: &Path, files: &[&str]) -> Result<(PathBuf, bool)> {
+/// names or is not replaceable, or is no folder.
+fn target(path: &Path, files: &[&str], is_replaceable: impl FnOnce(&Path) -> bool) -> Result<(PathBuf, bool)> {
     let failed = |e: std::io::Error| io_error(path, &e);
     if path.file_name().is_none() {
         return Err(refused(path, "it ends with no name of a folder"));
@@ -68,8 +149,10 @@ fn target(path: &Path, files: &[&str]) -> Result<(PathBuf, bool)> {
         }
         Err(e) => return Err(failed(e)),
     };
+    let mut is_empty = true;
     for entry in entries {
         let entry = entry.map_err(failed)?;
+        is_empty = false;
         let name = entry.file_name();
         let is_known = files.iter().any(|&file| name == file) && entry.file_type().map_err(failed)?.is_file();
         if !is_known {
@@ -80,6 +163,13 @@ fn target(path: &Path, files: &[&str]) -> Result<(PathBuf, bool)> {
                 quoted(&path.to_string_lossy())
             ));
         }
+    }
+    if !is_empty && !is_replaceable(path) {
+        return Err(error!(
+            AlreadyExists,
+            "path: no export wrote the files of the folder {}, which is not replaced",
+            quoted(&path.to_string_lossy())
+        ));
     }
     Ok((fs::canonicalize(path).map_err(failed)?, true))
 }
@@ -105,24 +195,86 @@ mod tests {
             let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
             names.collect()
         };
-        replace_folder(&path, &["a", "b"], write("1")).unwrap();
-        replace_folder(&path.join(""), &["a", "b"], write("2")).unwrap();
-        let failed = replace_folder(&path, &["a", "b"], |folder| {
-            write("3")(folder)?;
-            Err(error!(DataLoss, "no content"))
-        });
+        replace_folder(&path, &["a", "b"], |_| true, write("1")).unwrap();
+        replace_folder(&path.join(""), &["a", "b"], |_| true, write("2")).unwrap();
+        let failed = replace_folder(
+            &path,
+            &["a", "b"],
+            |_| true,
+            |folder| {
+                write("3")(folder)?;
+                Err(error!(DataLoss, "no content"))
+            },
+        );
         assert_eq!(failed.unwrap_err().code, Code::DataLoss);
         assert_eq!(fs::read(path.join("a")).unwrap(), b"2");
         assert_eq!((names(&path), names(&scratch)), (vec!["a".to_string()], vec!["model".to_string()]));
+        let foreign = replace_folder(&path, &["a", "b"], |_| false, write("4")).unwrap_err();
+        assert_eq!((foreign.code, fs::read(path.join("a")).unwrap()), (Code::AlreadyExists, b"2".to_vec()));
         fs::write(path.join("mine"), "x").unwrap();
-        let refused = replace_folder(&path, &["a", "b"], write("4")).unwrap_err();
+        let refused = replace_folder(&path, &["a", "b"], |_| true, write("4")).unwrap_err();
         assert_eq!(refused.code, Code::AlreadyExists);
         assert!(refused.message.contains("mine"), "{refused}");
         assert_eq!(fs::read(path.join("a")).unwrap(), b"2");
-        let of_file = replace_folder(&path.join("a"), &["a"], write("5")).unwrap_err();
+        let of_file = replace_folder(&path.join("a"), &["a"], |_| true, write("5")).unwrap_err();
         assert_eq!(of_file.code, Code::InvalidArgument);
-        let missing = replace_folder(&scratch.join("no/where"), &["a"], write("6")).unwrap_err();
+        let missing = replace_folder(&scratch.join("no/where"), &["a"], |_| true, write("6")).unwrap_err();
         assert_eq!(missing.code, Code::NotFound);
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// A file system that knows no flags, and on which the move with this number fails.
+    fn plain(fails: usize) -> impl Fn(&Path, &Path, RenameFlags) -> std::io::Result<()> {
+        let moves = std::cell::Cell::new(0);
+        move |from, to, flags| {
+            if !flags.is_empty() {
+                return Err(std::io::Error::from_raw_os_error(libc::EINVAL));
+            }
+            moves.set(moves.get() + 1);
+            if moves.get() == fails { Err(ErrorKind::StorageFull.into()) } else { fs::rename(from, to) }
+        }
+    }
+
+    #[test]
+    fn folders_are_replaced_where_names_cannot_be_exchanged() {
+        let scratch = std::env::temp_dir().join(format!("lxla_folder_plain_{}", std::process::id()));
+        fs::create_dir(&scratch).unwrap();
+        let path = scratch.join("model");
+        let put = |text: &str, is_there: bool, fails: usize| {
+            let temporary = Temporary::create(&path, &["a"]).unwrap();
+            fs::write(temporary.path.join("a"), text).unwrap();
+            put_in_place(&temporary.path, &path, is_there, &["a"], &plain(fails))
+        };
+        let found = || (fs::read_to_string(path.join("a")).unwrap(), fs::read_dir(&scratch).unwrap().count());
+        put("1", false, 0).unwrap();
+        assert_eq!(found(), ("1".to_string(), 1));
+        put("2", true, 0).unwrap();
+        assert_eq!(found(), ("2".to_string(), 1));
+        // The second move is that of the new folder: the old one comes back.
+        assert_eq!(put("3", true, 2).unwrap_err().kind(), ErrorKind::StorageFull);
+        assert_eq!(found(), ("2".to_string(), 1));
+        put("4", false, 0).unwrap_err();
+        assert_eq!(found(), ("2".to_string(), 1));
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn temporary_folders_of_ended_processes_are_removed() {
+        let scratch = std::env::temp_dir().join(format!("lxla_folder_left_{}", std::process::id()));
+        fs::create_dir(&scratch).unwrap();
+        let path = scratch.join("model");
+        let left = temporary_path(&path).unwrap();
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("a"), "half").unwrap();
+        let in_use = Temporary::create(&path, &["a"]).unwrap();
+        let of_other = temporary_path(&scratch.join("other")).unwrap();
+        fs::create_dir(&of_other).unwrap();
+        let write = |folder: &Path| fs::write(folder.join("a"), "1").map_err(|e| io_error(folder, &e));
+        replace_folder(&path, &["a"], |_| true, write).unwrap();
+        assert!(!left.exists() && in_use.path.exists() && of_other.exists());
+        drop(in_use);
+        fs::remove_dir(&of_other).unwrap();
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 1);
         fs::remove_dir_all(&scratch).unwrap();
     }
 }

@@ -4,7 +4,7 @@
 //! name, the hash of this machine's boot id, and a random number. It is short enough for every file system.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -23,7 +23,7 @@ const RANDOM_DIGITS: usize = 16;
 const SUFFIX: &str = ".tmp";
 
 /// Maximum number of names tried.
-const MOST_TRIES: usize = 16;
+pub(super) const MOST_TRIES: usize = 16;
 
 /// Locks of other machines may be invisible here (NFS mounted with `nolock`), so that their files count as abandoned
 /// only if they have not been written to for this long. After a restart, a machine counts as another one.
@@ -123,8 +123,7 @@ fn remove_if_abandoned(path: &Path, name: &OsString) -> Result<()> {
     // NFS requires write access for an exclusive lock; a file that cannot be opened for writing is locked without it.
     let file = open(true).or_else(|_| open(false))?;
     let metadata = file.metadata()?;
-    let is_ours = machine_of(name) == Some(machine());
-    if !metadata.is_file() || !(is_ours || metadata.modified()?.elapsed().is_ok_and(|age| age > OTHER_MACHINES_WAIT)) {
+    if !metadata.is_file() || !may_be_abandoned(&metadata, name)? {
         return Ok(());
     }
     // Removed while locked, so that a process that has just created the file notices: see `Temporary::lock`.
@@ -132,6 +131,25 @@ fn remove_if_abandoned(path: &Path, name: &OsString) -> Result<()> {
         Ok(()) => fs::remove_file(path),
         Err(_) => Ok(()),
     }
+}
+
+/// Temporary folders in `around` for `target` that no process has locked. Its own machine's only, and older ones.
+pub fn abandoned_folders(around: &Path, target: &OsStr) -> Vec<PathBuf> {
+    let stem = stem(target);
+    let is_abandoned = |path: &Path, name: &OsStr| -> Result<bool> {
+        let flags = libc::O_NOFOLLOW | libc::O_DIRECTORY;
+        let folder = File::options().read(true).custom_flags(flags).open(path)?;
+        Ok(may_be_abandoned(&folder.metadata()?, name)? && folder.try_lock().is_ok())
+    };
+    let entries = fs::read_dir(around).into_iter().flatten().flatten().map(|entry| (entry.path(), entry.file_name()));
+    let ours = entries.filter(|(_, name)| name.as_bytes().starts_with(stem.as_bytes()) && is_temporary(name));
+    ours.filter(|(path, name)| is_abandoned(path, name).unwrap_or(false)).map(|(path, _)| path).collect()
+}
+
+/// Whether the lock of a temporary file or folder says that it is abandoned: one of this machine, or an old one.
+fn may_be_abandoned(metadata: &Metadata, name: &OsStr) -> Result<bool> {
+    let is_ours = machine_of(name) == Some(machine());
+    Ok(is_ours || metadata.modified()?.elapsed().is_ok_and(|age| age > OTHER_MACHINES_WAIT))
 }
 
 /// Whether a name has the form of a temporary name.
