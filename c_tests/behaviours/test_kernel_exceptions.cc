@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -16,10 +17,19 @@ void check(bool holds, const char *what) {
 }
 
 bool is_throwing = true;
+// Exceptions in flight that a later call sees, and thrown objects that are alive.
+int in_flight = 0, alive = 0;
+
+struct Thrown : std::runtime_error {
+  explicit Thrown(const std::string &text) : std::runtime_error(text) { alive++; }
+  Thrown(const Thrown &other) : std::runtime_error(other) { alive++; }
+  ~Thrown() override { alive--; }
+};
 
 int32_t throwing(const lxla_kernel_call *call, void *) {
   const std::string on_the_way(1000, 'x');
-  if (is_throwing) throw std::runtime_error(on_the_way);
+  in_flight += std::uncaught_exceptions();
+  if (is_throwing) throw Thrown(on_the_way);
   std::memcpy(call->outputs[0].data, call->inputs[0].data, call->inputs[0].size_bytes);
   return 0;
 }
@@ -53,5 +63,7 @@ int main() {
     check(lxla_tensor_release(x) == 0, "release");
   }
   check(lxla_env_release(env) == 0, "env");
+  check(in_flight == 0 && std::uncaught_exceptions() == 0, "exceptions in flight");
+  check(alive == 0, "thrown objects that are alive");
   std::puts("exceptions are caught");
 }

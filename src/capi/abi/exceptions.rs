@@ -9,6 +9,8 @@ use std::ffi::c_void;
 pub(super) type Function = unsafe extern "C" fn(*const lxla_kernel_call, *mut c_void) -> i32;
 
 #[cfg(target_arch = "x86_64")]
+mod caught;
+#[cfg(target_arch = "x86_64")]
 mod x86_64;
 
 /// Calls a kernel. Returns its status, or None if it threw an exception, which is freed.

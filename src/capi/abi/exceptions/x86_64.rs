@@ -1,6 +1,7 @@
 //! Calls of kernels on x86-64: a frame whose personality catches every exception.
 
 use super::Function;
+use super::caught::{Exception, free};
 use crate::capi::abi::types::lxla_kernel_call;
 use std::ffi::{c_int, c_void};
 
@@ -10,18 +11,6 @@ struct Outcome {
     status: u64,
     exception: *mut Exception,
 }
-
-/// Start of an exception, as the Itanium C++ ABI defines it.
-#[repr(C)]
-struct Exception {
-    class: u64,
-    cleanup: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
-}
-
-/// Class of Rust's panics. Only the copy of the runtime that raised one can free it.
-const RUST: u64 = u64::from_be_bytes(*b"MOZ\0RUST");
-/// `_URC_FOREIGN_EXCEPTION_CAUGHT`.
-const CAUGHT: c_int = 1;
 
 /// Calls a kernel. Returns its status, or None if it threw an exception, which is freed.
 ///
@@ -38,21 +27,8 @@ pub(super) unsafe fn call_catching(
         return Some(status as i32);
     }
     // SAFETY: it was caught, and is not used again.
-    unsafe { delete(exception) };
+    unsafe { free(exception) };
     None
-}
-
-/// Frees an exception that was caught.
-///
-/// # Safety
-/// It was caught, and is not used again.
-unsafe fn delete(exception: *mut Exception) {
-    // SAFETY: guaranteed by the caller.
-    unsafe {
-        if let (false, Some(cleanup)) = ((*exception).class == RUST, (*exception).cleanup) {
-            cleanup(CAUGHT, exception);
-        }
-    }
 }
 
 unsafe extern "C" {
