@@ -15,7 +15,6 @@ use crate::error::{Result, quoted};
 use crate::ops::control;
 use crate::tensor::apply_kernel;
 use std::ffi::c_void;
-use std::sync::Arc;
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
@@ -43,8 +42,8 @@ pub extern "C" fn lxla_kernel_register(
         environment.add_kernel(target, || {
             let (properties, function) = read(fn_, user, options)?;
             let key = target.as_bytes();
-            let kernel = Kernel::new(NewKernel { target, key, is_named: true, ..properties }, function.function());
-            function.take();
+            let kernel = Kernel::new(NewKernel { target, key, is_named: true, ..properties }, function);
+            kernel.take();
             Ok(kernel)
         })
     })
@@ -122,12 +121,9 @@ pub extern "C" fn lxla_host_call(
         let results = tensor_types(dtypes, ranks, dims, n_outputs)?;
         let (properties, function) = read(fn_, user, options)?;
         let key = [b"\0", &function.key()[..]].concat();
-        if let Some(known) = Kernel::of_key(&key) {
-            return apply_kernel(&known, &inputs, &results, "");
-        }
-        let kernel = Kernel::new(NewKernel { key: &key, ..properties }, function.function());
+        let kernel = Kernel::of_key_or_new(NewKernel { key: &key, ..properties }, function);
         let made = apply_kernel(&kernel, &inputs, &results, "")?;
-        function.take();
+        kernel.take();
         Ok(made)
     })
 }
@@ -137,7 +133,7 @@ fn read(
     function: lxla_kernel_fn,
     user: *mut c_void,
     options: In<lxla_kernel_options>,
-) -> Result<(NewKernel<'static>, Arc<CallersKernel>)> {
+) -> Result<(NewKernel<'static>, Box<CallersKernel>)> {
     let given = options::read(options)?;
     let switch = |name: &str, value: i32, default: bool| match value {
         0 => Ok(default),

@@ -5,19 +5,25 @@ use super::traced::{Computation, Given, nodes, place};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
-use crate::ir::Body;
+use crate::ir::{Body, NodeId};
 use crate::mesh::{Mesh, Sharding};
 use crate::ops::control::{self, Applied};
 use crate::ops::mesh;
-use crate::tensor::{finish_all, to_record};
+use crate::tensor::to_record;
 use std::sync::Arc;
+
+/// The first of the arguments, for which a loop or a branch waits before anything in it begins.
+fn first_of(arguments: &mut [NodeId]) -> &mut [NodeId] {
+    let count = arguments.len().min(1);
+    &mut arguments[..count]
+}
 
 /// Applies `body` to the loop state while `condition` returns true. The state starts as `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
     let device = place(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
     let mut state = to_record(device)?;
     let mut init = nodes(&mut state, "init", init)?;
-    after_others(&mut state, &[condition.body(), body.body()], &mut init)?;
+    after_others(&mut state, &[condition.body(), body.body()], first_of(&mut init))?;
     let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
     let results = control::while_loop(
         &mut state.trace,
@@ -42,7 +48,7 @@ pub fn branch(
     let mut state = to_record(device)?;
     let pred = state.operand("pred", pred)?;
     let mut arguments = nodes(&mut state, "args", arguments)?;
-    after_others(&mut state, &[on_true.body(), on_false.body()], &mut arguments)?;
+    after_others(&mut state, &[on_true.body(), on_false.body()], first_of(&mut arguments))?;
     let (of_true, of_false) = (on_true.captures(&mut state)?, on_false.captures(&mut state)?);
     let results = control::branch(
         &mut state.trace,
@@ -71,7 +77,7 @@ pub fn case(
     let index = state.operand("index", index)?;
     let mut arguments = nodes(&mut state, "args", arguments)?;
     let all: Vec<&Arc<Body>> = branches.iter().map(|branch| branch.body()).collect();
-    after_others(&mut state, &all, &mut arguments)?;
+    after_others(&mut state, &all, first_of(&mut arguments))?;
     let captures = branches.iter().map(|branch| branch.captures(&mut state)).collect::<Result<Vec<_>>>()?;
     let applied: Vec<Applied> =
         branches.iter().zip(&captures).map(|(branch, captures)| Applied { body: branch.body(), captures }).collect();
@@ -93,7 +99,7 @@ pub fn scan(
     let mut init = nodes(&mut state, "init", init)?;
     let mut arrays = nodes(&mut state, "xs", arrays)?;
     let first = if init.is_empty() { &mut arrays } else { &mut init };
-    after_others(&mut state, &[body.body()], first)?;
+    after_others(&mut state, &[body.body()], first_of(first))?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
     let results = control::scan(&mut state.trace, &applied, &init, &arrays, length, reverse)?;
@@ -119,9 +125,10 @@ pub fn shard_map(
             mesh.ordinals
         ));
     }
-    let arguments = nodes(&mut state, "args", arguments)?;
+    let mut arguments = nodes(&mut state, "args", arguments)?;
+    after_others(&mut state, &[body.body()], &mut arguments)?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
     let results = mesh::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
-    finish_all(state, &results)
+    finish_applied(state, &[body.body()], &results)
 }

@@ -1,6 +1,6 @@
 //! A traced computation and its application.
 
-use super::effects::{after_others, finish_applied, take_over};
+use super::effects::{after_others, finish_applied, make_calls};
 use crate::allocation::with_room;
 use crate::device::{
     self, Device, DeviceState, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
@@ -71,7 +71,7 @@ impl Computation {
         let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
         let mut results = nodes(&mut state, "results", results)?;
-        let effects = Tensors(take_over(&mut state, &params, &mut results)?);
+        let calls = make_calls(&mut state, &params, &mut results)?;
         let (body, captured) = take_body(&state.trace, &params, &results)?;
         check_depth(&body).map_err(|e| e.context("results"))?;
         for &id in &captured {
@@ -84,7 +84,7 @@ impl Computation {
         let home = state.place();
         // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Tensors(finish_all(state, &captured)?);
-        drop(effects);
+        calls.keep(device);
         Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
     }
 

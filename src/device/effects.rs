@@ -1,17 +1,31 @@
 //! Calls of kernels with effects that were recorded and not made yet. The last result of such a call is a tensor of the
 //! device's own, so that the next step makes the call; it is released when it has a value.
+//!
+//! A call that depends on a placeholder is not made by a step. It belongs to every computation that is traced over the
+//! placeholder, until nothing holds the placeholder any more. Of several placeholders, those of the first computation
+//! count: a call in the body of a loop may depend on values of the computation around the loop.
 
-use super::state::DeviceState;
+use super::pending_calls::{Effect, Parameters, is_among};
+use super::state::{DeferredDrop, DeviceState};
 use super::table::Value;
 use super::{Device, TensorHandle, release};
+use crate::device_data::{self, DeviceData};
 use crate::ir::{NodeId, Op};
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// A call that belongs to a computation.
+pub struct CallOver {
+    /// Last result of the call.
+    pub done: TensorHandle,
+    /// Its node.
+    pub node: NodeId,
+    /// Whether the call keeps the order of recording.
+    pub is_ordered: bool,
+}
 
 impl DeviceState {
-    /// Nodes of the last results of calls that were not made yet, in recording order.
-    pub fn pending_effects(&self) -> Vec<NodeId> {
-        self.effects.iter().filter_map(|&handle| self.pending_effect(handle)).collect()
-    }
-
+    /// Node of the last result of a call, unless the call was made.
     fn pending_effect(&self, handle: TensorHandle) -> Option<NodeId> {
         match self.value(self.check("", handle).ok()?) {
             Value::Pending(id) if self.trace.node(*id).op != Op::Leaf => Some(*id),
@@ -19,37 +33,106 @@ impl DeviceState {
         }
     }
 
-    /// Removes the calls with these nodes: a computation makes them. The caller releases the tensors.
-    #[must_use]
-    pub fn take_effects(&mut self, nodes: &[NodeId]) -> Vec<TensorHandle> {
-        let effects = std::mem::take(&mut self.effects);
-        let is_taken = |handle: &TensorHandle| self.pending_effect(*handle).is_some_and(|id| nodes.contains(&id));
-        let (taken, kept) = effects.into_iter().partition(is_taken);
-        self.effects = kept;
-        taken
+    /// Last result of the last ordered call that steps make and have not made.
+    pub fn last_effect(&self) -> Option<NodeId> {
+        let ordered = self.effects.iter().rev().filter(|effect| effect.is_ordered && effect.parameters.is_empty());
+        { ordered }.find_map(|effect| self.pending_effect(effect.done))
+    }
+
+    /// Parameters of computations on which nodes depend. Visits all nodes on which they depend, if there may be any.
+    pub fn parameters_of(&self, nodes: &[NodeId]) -> Parameters {
+        let mut found = Parameters::default();
+        let is_placeholder = |leaf| device_data::of_leaf(leaf).is_some_and(DeviceData::is_placeholder);
+        if !self.trace.has_collectives() && !self.trace.leaves().iter().any(is_placeholder) {
+            return found;
+        }
+        let (mut seen, mut stack) = (FxHashSet::default(), nodes.to_vec());
+        while let Some(id) = stack.pop() {
+            let node = self.trace.node(id);
+            match device_data::shared_of_node(&self.trace, node) {
+                Some(data) if data.is_placeholder() && !is_among(&data, &found.placeholders) => {
+                    found.placeholders.push(data);
+                }
+                Some(_) => {}
+                None => {
+                    found.has_collective |= self.trace.is_collective(node);
+                    stack.extend(self.trace.operands(node).iter().copied().filter(|operand| seen.insert(operand.0)));
+                }
+            }
+        }
+        found
+    }
+
+    /// Calls that belong to a computation over `parameters`, in recording order.
+    pub fn effects_over(&self, parameters: &[Arc<DeviceData>]) -> Vec<CallOver> {
+        let is_over = |effect: &&Effect| match &effect.traced[..] {
+            [] => {
+                let on = &effect.parameters;
+                on.has_collective || on.placeholders.iter().any(|data| is_among(data, parameters))
+            }
+            traced => traced.iter().any(|data| is_among(data, parameters)),
+        };
+        let call = |effect: &Effect| {
+            let Effect { done, is_ordered, .. } = *effect;
+            Some(CallOver { done, node: self.pending_effect(done)?, is_ordered })
+        };
+        self.effects.iter().filter(is_over).filter_map(call).collect()
+    }
+
+    /// Forgets the calls that depend on a placeholder that nothing holds any more.
+    #[cold]
+    pub(super) fn abandon_effects(&mut self) -> Vec<DeferredDrop> {
+        let abandoned: Vec<Effect> = self.effects.extract_if(.., |effect| effect.parameters.are_abandoned()).collect();
+        let slots: Vec<u32> = abandoned.iter().filter_map(|effect| self.check("", effect.done).ok()).collect();
+        slots.into_iter().map(|slot| self.release(slot)).collect()
+    }
+}
+
+impl DeferredDrop {
+    /// Whether this is a placeholder that nothing holds any more.
+    #[inline]
+    pub(super) fn is_placeholder(&self) -> bool {
+        matches!(&self.value, Some(Value::Data(data)) if data.is_placeholder() && data.tensors.get() == 0)
     }
 }
 
 impl Device {
-    /// Keeps the last result of a call until it has a value.
-    pub fn keep_effect(&'static self, done: TensorHandle) {
-        self.state().effects.push(done);
+    /// Keeps the last result of a call until the call is made, or cannot be made any more.
+    pub fn keep_effect(&'static self, done: TensorHandle, is_ordered: bool, parameters: Parameters) {
+        self.state().effects.push(Effect { done, is_ordered, parameters, traced: Vec::new() });
         // On cpu, the call has been made, unless it waits for a placeholder.
         self.release_effects(false);
     }
 
-    /// Releases the last results of the calls that were made; with `all`, those of the others, too, which are then
-    /// never made.
+    /// Says that a computation over `parameters` makes these calls. Other computations over the same ones make them,
+    /// too.
+    pub fn effects_traced(&'static self, calls: &[TensorHandle], parameters: &[Arc<DeviceData>]) {
+        let mut state = self.state();
+        let first = |effect: &&mut Effect| calls.contains(&effect.done) && effect.traced.is_empty();
+        for effect in state.effects.iter_mut().filter(first) {
+            let own = effect.parameters.placeholders.iter().filter(|data| is_among(data, parameters));
+            effect.traced = own.cloned().collect();
+        }
+        // No other computation can be found to have a call on a collective alone.
+        let is_lost = |effect: &mut Effect| calls.contains(&effect.done) && effect.traced.is_empty();
+        let lost: Vec<Effect> = state.effects.extract_if(.., is_lost).collect();
+        drop(state);
+        lost.iter().for_each(|effect| drop(release(effect.done)));
+    }
+
+    /// Releases the last results of the calls that were made or cannot be made any more; with `all`, those of the
+    /// others, too, which are then never made.
     pub fn release_effects(&'static self, all: bool) {
         let mut state = self.state();
         if state.effects.is_empty() {
             return;
         }
         let effects = std::mem::take(&mut state.effects);
-        let is_waiting = |handle: &TensorHandle| !all && state.pending_effect(*handle).is_some();
-        let (waiting, done): (Vec<TensorHandle>, Vec<TensorHandle>) = effects.into_iter().partition(is_waiting);
+        let is_waiting =
+            |effect: &Effect| !all && !effect.parameters.are_abandoned() && state.pending_effect(effect.done).is_some();
+        let (waiting, over): (Vec<Effect>, Vec<Effect>) = effects.into_iter().partition(is_waiting);
         state.effects = waiting;
         drop(state);
-        done.into_iter().for_each(|handle| drop(release(handle)));
+        over.iter().for_each(|effect| drop(release(effect.done)));
     }
 }

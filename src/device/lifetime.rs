@@ -19,6 +19,7 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;
     let garbage = state.release(slot);
+    let abandoned = if garbage.is_placeholder() { state.abandon_effects() } else { Vec::new() };
     if state.is_unused() {
         let unused = state.abandon_if_unused();
         drop(state);
@@ -29,6 +30,7 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     if !garbage.is_empty() {
         drop(garbage);
     }
+    drop(abandoned);
     Ok(())
 }
 
@@ -58,6 +60,9 @@ pub fn release_many(tensors: impl Iterator<Item = TensorHandle>) -> Result<()> {
                 Ok(slot) => {
                     let released = state.release(slot);
                     if !released.is_empty() {
+                        if released.is_placeholder() {
+                            garbage.extend(state.abandon_effects());
+                        }
                         garbage.push(released);
                     }
                 }

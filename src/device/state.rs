@@ -3,6 +3,7 @@
 use super::evaluation::{ArrayLeaves, Evaluation};
 use super::known::KnownCalls;
 use super::owner::Owner;
+use super::pending_calls::Effect;
 use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
@@ -27,7 +28,7 @@ pub struct DeferredDrop {
     /// Data to which the trace referred, if there is any.
     leaves: Option<Vec<Arc<dyn LeafData>>>,
     /// Value of a tensor.
-    value: Option<Value>,
+    pub(super) value: Option<Value>,
 }
 
 impl DeferredDrop {
@@ -60,8 +61,8 @@ pub struct DeviceState {
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
     pub(super) recorded: usize,
-    /// Last results of calls of kernels with effects that may not have been made yet.
-    pub(super) effects: Vec<TensorHandle>,
+    /// Calls of kernels with effects that may not have been made yet, in recording order.
+    pub(super) effects: Vec<Effect>,
     /// Empty objects of device data, for the results of the next sync.
     pub spares: Spares,
     owner: Option<Owner>,

@@ -3,15 +3,27 @@
 
 use super::host_calls::HostCall;
 use crate::error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::types::DType;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-/// Function of a kernel. Called on any thread, and by several at the same time. Dropped with the kernel.
-pub type KernelFunction = Box<dyn Fn(&str, &mut HostCall) -> Result<()> + Send + Sync>;
+/// Function of a kernel. Dropped with the kernel.
+pub trait KernelFunction: Send + Sync {
+    /// Makes a call of the kernel with this name for messages. Called on any thread, and by several at the same time.
+    fn call(&self, target: &str, call: &mut HostCall) -> Result<()>;
+
+    /// Says that the kernel was registered, or a call of it recorded: it belongs to the kernel from now on.
+    fn take(&self) {}
+}
+
+impl<F: Fn(&str, &mut HostCall) -> Result<()> + Send + Sync> KernelFunction for F {
+    fn call(&self, target: &str, call: &mut HostCall) -> Result<()> {
+        self(target, call)
+    }
+}
 
 /// A kernel.
 pub struct Kernel {
@@ -25,7 +37,7 @@ pub struct Kernel {
     pub ordered: bool,
     /// Whether calls must be neither merged nor dropped.
     pub has_effects: bool,
-    function: KernelFunction,
+    function: Box<dyn KernelFunction>,
 }
 
 /// Properties of a new kernel.
@@ -48,10 +60,25 @@ static ALIVE: RwLock<Option<FxHashMap<i64, Weak<Kernel>>>> = RwLock::new(None);
 impl Kernel {
     /// Creates a kernel. Its number is derived from the key, and from how many kernels of this key are alive: those of
     /// other environments, and those that were unregistered and are still needed.
-    pub fn new(new: NewKernel, function: KernelFunction) -> Arc<Kernel> {
-        let NewKernel { target, key, is_named, ordered, has_effects } = new;
+    pub fn new(new: NewKernel, function: Box<dyn KernelFunction>) -> Arc<Kernel> {
+        Kernel::new_among(ALIVE.write().get_or_insert_default(), new, function)
+    }
+
+    /// The kernel of a key that is alive; of several, the one with the first number. Creates one if none is alive, also
+    /// if several threads ask at the same time.
+    pub fn of_key_or_new(new: NewKernel, function: Box<dyn KernelFunction>) -> Arc<Kernel> {
         let mut alive = ALIVE.write();
         let alive = alive.get_or_insert_default();
+        let known = alive.get(&number_of(new.key, 0)).and_then(Weak::upgrade);
+        known.unwrap_or_else(|| Kernel::new_among(alive, new, function))
+    }
+
+    fn new_among(
+        alive: &mut FxHashMap<i64, Weak<Kernel>>,
+        new: NewKernel,
+        function: Box<dyn KernelFunction>,
+    ) -> Arc<Kernel> {
+        let NewKernel { target, key, is_named, ordered, has_effects } = new;
         let is_free = |number: &i64| alive.get(number).is_none_or(|kernel| kernel.strong_count() == 0);
         let number = (0..).map(|copy| number_of(key, copy)).find(is_free).expect("a number that is free");
         let target = target.to_string();
@@ -60,9 +87,9 @@ impl Kernel {
         kernel
     }
 
-    /// The kernel of a key that is alive; of several, the one with the first number.
-    pub fn of_key(key: &[u8]) -> Option<Arc<Kernel>> {
-        ALIVE.read().as_ref()?.get(&number_of(key, 0))?.upgrade()
+    /// Says that the kernel was registered, or a call of it recorded.
+    pub fn take(&self) {
+        self.function.take();
     }
 
     /// Calls the kernel. No lock is held meanwhile. The words of the call are the kernel's number, and the numbers of
@@ -72,7 +99,7 @@ impl Kernel {
         let HostCall { words, text, .. } = *call;
         let (own, others) = call.outputs.split_at_mut(outputs as usize);
         let mut given = HostCall { words, text, inputs: &call.inputs[..inputs as usize], outputs: own };
-        (self.function)(&self.target, &mut given).map_err(|e| e.context(format_args!("kernel {}", self.target)))?;
+        self.function.call(&self.target, &mut given).map_err(|e| e.context(name_in_messages(&self.target)))?;
         others.iter_mut().for_each(|output| output.bytes.fill(0));
         for output in own.iter_mut().filter(|output| output.dtype == DType::Pred) {
             output.bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
@@ -102,6 +129,19 @@ fn number_of(key: &[u8], copy: u64) -> i64 {
     hasher.update(&copy.to_le_bytes()).update(key);
     let bytes: [u8; 8] = hasher.finalize().as_bytes()[..8].try_into().expect("8 bytes");
     i64::from_le_bytes(bytes) & i64::MAX
+}
+
+fn name_in_messages(target: &str) -> String {
+    format!("kernel {target}")
+}
+
+/// Whether an error, of which the plugin repeats code and message, is that of a kernel.
+pub fn is_of_kernel(error: &Error) -> bool {
+    let is_of = |kernel: &Arc<Kernel>| error.message.contains(&format!("{}: ", name_in_messages(&kernel.target)));
+    // A kernel that is dropped here takes the lock.
+    let alive: Vec<Arc<Kernel>> =
+        ALIVE.read().iter().flat_map(|alive| alive.values()).filter_map(Weak::upgrade).collect();
+    alive.iter().any(is_of)
 }
 
 /// Calls the kernel that a compiled program names by its number. It is alive, because the plan that runs the program

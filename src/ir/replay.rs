@@ -31,6 +31,21 @@ impl Trace {
         Ok(results.iter().map(|&result| nodes[result]).collect())
     }
 
+    /// Records the operation of a node on other operands of the same types, and further ones.
+    pub fn copy(&mut self, id: NodeId, operands: &[NodeId]) -> NodeId {
+        let node = *self.node(id);
+        if let Some(scalar) = self.scalar(&node) {
+            return self.operation_with_scalar(node.op, node.dtype, node.shape, operands, scalar);
+        }
+        if !node.op.has_attributes() && !node.op.has_results() {
+            return self.operation(node.op, node.dtype, node.shape, operands);
+        }
+        let words = self.words(&node).to_vec();
+        let bodies: Vec<_> = self.bodies(&node).cloned().collect();
+        let bodies: Vec<_> = bodies.iter().collect();
+        self.operation_with_words(node.op, node.dtype, node.shape, operands, &words, &bodies)
+    }
+
     /// Records the operation of an instruction on operands of the same types. The node of an application precedes its
     /// results, which are instructions of their own.
     pub fn record_again(&mut self, value: &Instruction, operands: &[NodeId], scalar: Option<Scalar>) -> NodeId {

@@ -4,6 +4,7 @@ use super::live::label_of;
 use super::plan::Plan;
 use crate::device::{Compiled, Device};
 use crate::device_data::DeviceData;
+use crate::engine::kernels::is_of_kernel;
 use crate::error::{Code, Error};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use std::sync::Arc;
 /// Number of the largest tensors listed.
 const NAMED: usize = 5;
 
-/// Returns the error unchanged, or with the requested bytes (if known) and the largest live tensors if its code is
+/// Returns the error unchanged (one of a kernel, too, which knows what it lacks), or with the requested bytes (if known) and the largest live tensors if its code is
 /// `ResourceExhausted`.
 pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
-    if error.code != Code::ResourceExhausted {
+    if error.code != Code::ResourceExhausted || is_of_kernel(&error) {
         return error;
     }
     let live = device.state().live_data();

@@ -2,7 +2,7 @@
 
 use super::operands::{numbered, operand_list};
 use super::recording::finish_all;
-use crate::device::{TensorHandle, device_of};
+use crate::device::{Parameters, TensorHandle, device_of};
 use crate::engine::kernels::Kernel;
 use crate::error;
 use crate::error::Result;
@@ -29,13 +29,14 @@ pub fn apply_kernel(
             state.owner()?.place
         ));
     }
-    // The next ordered call depends on the last one.
-    let after = if kernel.ordered { state.pending_effects().pop() } else { None };
+    // An ordered call that steps make depends on the one before. Those of a computation are ordered when it is traced.
+    let parameters = if kernel.has_effects { state.parameters_of(&nodes) } else { Parameters::default() };
+    let after = if kernel.ordered && parameters.is_empty() { state.last_effect() } else { None };
     let made = control::kernel(&mut state.trace, kernel, &nodes, after, results, json)?;
     let mut tensors = finish_all(state, &made)?;
     if kernel.has_effects {
         let done = tensors.pop().expect("the last result of a call with effects");
-        device_of("out_tensors", done)?.keep_effect(done);
+        device_of("out_tensors", done)?.keep_effect(done, kernel.ordered, parameters);
     }
     Ok(tensors)
 }

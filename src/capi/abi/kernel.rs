@@ -8,7 +8,6 @@ use crate::engine::kernels::KernelFunction;
 use crate::error;
 use crate::error::{Code, Result};
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Room for a kernel's message, with its NUL.
@@ -46,25 +45,21 @@ struct User(*mut c_void);
 
 impl CallersKernel {
     /// Converts a caller's function.
-    pub fn new(function: lxla_kernel_fn, user: *mut c_void, destroy: lxla_release_fn) -> Result<Arc<CallersKernel>> {
+    pub fn new(function: lxla_kernel_fn, user: *mut c_void, destroy: lxla_release_fn) -> Result<Box<CallersKernel>> {
         let function = function.ok_or_else(|| error!(NullArgument, "fn: it is NULL"))?;
-        Ok(Arc::new(CallersKernel { function, user, destroy, is_taken: AtomicBool::new(false) }))
-    }
-
-    /// From now on, `destroy` is called when this is dropped.
-    pub fn take(&self) {
-        self.is_taken.store(true, Ordering::Relaxed);
+        Ok(Box::new(CallersKernel { function, user, destroy, is_taken: AtomicBool::new(false) }))
     }
 
     /// Bytes that identify the function: its address and that of `user`.
     pub fn key(&self) -> Vec<u8> {
         [self.function as usize, self.user as usize].iter().flat_map(|address| address.to_le_bytes()).collect()
     }
+}
 
-    /// The function of a kernel.
-    pub fn function(self: &Arc<CallersKernel>) -> KernelFunction {
-        let kernel = self.clone();
-        Box::new(move |target, call| kernel.call(target, call))
+impl KernelFunction for CallersKernel {
+    /// From now on, `destroy` is called when this is dropped.
+    fn take(&self) {
+        self.is_taken.store(true, Ordering::Relaxed);
     }
 
     fn call(&self, target: &str, call: &mut HostCall) -> Result<()> {

@@ -20,7 +20,7 @@ pub fn debug_print() -> &'static Arc<Kernel> {
     KERNEL.get_or_init(|| {
         // The empty name cannot be registered.
         let new = NewKernel { target: "debug_print", key: b"", is_named: true, ordered: true, has_effects: true };
-        Kernel::new(new, Box::new(|_, call: &mut HostCall| print(call)))
+        Kernel::new(new, Box::new(|_: &str, call: &mut HostCall| print(call)))
     })
 }
 

@@ -146,6 +146,6 @@ pub const KERNEL: Definition = Definition {
     lower: kernel::lower,
     native: Native::Several(kernel::evaluate),
     whole: |_, _| true,
-    derivative: Derivative::Several { jvp: kernel::refuse_jvp, vjp: kernel::refuse_vjp },
+    derivative: Derivative::Several { jvp: kernel::jvp, vjp: kernel::vjp },
     ..Definition::DEFAULT
 };
