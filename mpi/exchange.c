@@ -15,8 +15,8 @@ void mpi_lock(void) { pthread_mutex_lock(&mpi); }
 void mpi_unlock(void) { pthread_mutex_unlock(&mpi); }
 
 // Seconds between looks at the processes of this host, and for which a process that gives up waits for answers. After
-// a process is seen dead, what it has sent may still arrive.
-static const double LOOK_SECONDS = 0.1, ANSWER_SECONDS = 1, LATE_SECONDS = 0.3;
+// a process is seen dead, or has said that it ends, what it has sent may still arrive.
+static const double LOOK_SECONDS = 0.1, ANSWER_SECONDS = 1, LATE_SECONDS = 0.5, LEFT_SECONDS = 3;
 
 static double now(void) {
   struct timespec time;
@@ -100,7 +100,7 @@ void stop_listening(group *g) {
 }
 
 // Takes a notice that has arrived. Returns 0 if there is none.
-static int heard(group *g, notice *out) {
+static int received(group *g, notice *out) {
   int done = 0;
   mpi_lock();
   if (g->receiving != MPI_REQUEST_NULL && MPI_Test(&g->receiving, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) done = 0;
@@ -110,6 +110,15 @@ static int heard(group *g, notice *out) {
   out->why[MOST_TEXT - 1] = 0;
   listen_for_notices(g);
   return 1;
+}
+
+// Takes a notice of a failure that has arrived. Returns 0 if there is none. Notes processes that leave.
+static int heard(group *g, notice *out) {
+  while (received(g, out)) {
+    if (out->status) return 1;
+    g->left = out->from;
+  }
+  return 0;
 }
 
 // Tells all processes. The messages stay in memory: a process may never take its own.
@@ -125,6 +134,10 @@ static void tell(const group *g) {
       MPI_Request_free(&request);
   }
   mpi_unlock();
+}
+
+void leave(group *g) {
+  if (!g->broken) tell(g);
 }
 
 // --- Failures ---
@@ -173,12 +186,12 @@ int32_t mpi_failed(running *call, int code) {
   return refuse_broken(call);
 }
 
-static int32_t died(running *call, int which) {
+static int32_t gone(running *call, int which, const char *how) {
   group *g = call->group;
   const process *other = &g->processes[which];
   break_group(g, LXLA_UNAVAILABLE);
-  because(g, "process %d (pid %lld on %s) has ended, in collective %lld (%s) of process %d", which,
-          (long long)other->pid, other->name, (long long)g->calls, call->name, g->rank);
+  because(g, "process %d (pid %lld on %s) %s, in collective %lld (%s) of process %d", which, (long long)other->pid,
+          other->name, how, (long long)g->calls, call->name, g->rank);
   tell(g);
   return refuse_broken(call);
 }
@@ -232,7 +245,7 @@ static void pause_for(int64_t rounds) {
 
 int32_t wait_for(running *call, MPI_Request *requests, int n) {
   group *g = call->group;
-  double start = now(), looked = start, seen = 0;
+  double start = now(), looked = start, seen = 0, left = 0;
   int dead = -1;
   for (int64_t rounds = 0;; rounds++) {
     int done = 0;
@@ -247,7 +260,9 @@ int32_t wait_for(running *call, MPI_Request *requests, int n) {
     notice other;
     if (heard(g, &other)) return other.why[0] ? told(call, &other) : timed_out(call, &other);
     if (dead < 0 && time - looked > LOOK_SECONDS) dead = ended(g), looked = time, seen = time;
-    if (dead >= 0 && time - seen > LATE_SECONDS) return died(call, dead);
+    if (dead >= 0 && time - seen > LATE_SECONDS) return gone(call, dead, "has ended");
+    if (g->left >= 0 && left == 0) left = time;
+    if (left > 0 && time - left > LEFT_SECONDS) return gone(call, g->left, "ends its program");
     if (g->timeout > 0 && time - start > g->timeout) return timed_out(call, NULL);
   }
 }
@@ -263,9 +278,9 @@ char *buffer_of(group *g, size_t size) {
 
 // What each process tells the others before the data is sent.
 enum { COMPARED_DIMS = 8 };
-typedef struct {
+typedef struct {  // without gaps: it is compared as bytes
   collective what;
-  int32_t dtype;
+  int32_t site, dtype;
   int64_t rank, elements, dims[COMPARED_DIMS];
 } header;
 
@@ -273,7 +288,7 @@ static void describe(char *text, size_t size, const header *of) {
   size_t at = 0;
 #define ADD(...) \
   if (at < size) at += (size_t)snprintf(text + at, size - at, __VA_ARGS__)
-  ADD("%s", name_of(of->what.kind));
+  ADD("number %d, %s", of->site, name_of(of->what.kind));
   if (of->what.kind == ALLREDUCE) ADD(" %s", name_of_reduce(of->what.reduce));
   if (of->what.kind == BROADCAST || of->what.kind == SUM_TO_ROOT) ADD(" root %d", of->what.root);
   if (of->what.kind == SEND_RECEIVE) ADD(" to %d from %d", of->what.to, of->what.from);
@@ -300,8 +315,16 @@ static int32_t refuse_header(running *call, const header *all, int other) {
 
 // Compares all headers. Every process finds the same.
 static int32_t compare(running *call, const header *all, int size) {
-  for (int i = 1; i < size; i++)
-    if (!fit(all[0], all[i])) return refuse_header(call, all, i);
+  for (int i = 1; i < size; i++) {
+    if (fit(all[0], all[i])) continue;
+    int32_t status = refuse_header(call, all, i);
+    // Collectives that do not depend on each other run in another order, and at once: no later one could be trusted.
+    if (all[i].site != all[0].site || all[i].what.order != all[0].what.order) {
+      snprintf(call->group->why, sizeof call->group->why, "%s", call->error);
+      call->group->broken = status;
+    }
+    return status;
+  }
   for (int i = 0; i < size && all[0].what.kind == SEND_RECEIVE; i++) {
     int to = all[i].what.to, from = all[i].what.from;
     if (to >= 0 && all[to].what.from != i) {
@@ -318,7 +341,7 @@ static int32_t compare(running *call, const header *all, int size) {
   return 0;
 }
 
-int32_t agree(running *call, const collective *what, const lxla_buffer_view *x) {
+int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x) {
   group *g = call->group;
   g->calls++;
   notice early;
@@ -328,7 +351,7 @@ int32_t agree(running *call, const collective *what, const lxla_buffer_view *x) 
   if (!all) return no_memory(call, each * (size_t)(g->size + 1));
   header *own = &all[g->size];
   memset(own, 0, each);
-  own->what = *what, own->dtype = x->dtype, own->rank = x->rank, own->elements = 1;
+  own->what = *what, own->site = site, own->dtype = x->dtype, own->rank = x->rank, own->elements = 1;
   for (int i = 0; i < x->rank; i++) {
     own->elements *= x->dims[i];
     if (i < COMPARED_DIMS) own->dims[i] = x->dims[i];

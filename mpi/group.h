@@ -19,6 +19,7 @@ typedef struct {
   int32_t reduce;    // ALLREDUCE: LXLA_REDUCE_*
   int32_t root;      // BROADCAST, SUM_TO_ROOT
   int32_t to, from;  // SEND_RECEIVE: -1 for none
+  int32_t order;     // of the derivatives that its computation has: less in those of a derivative
 } collective;
 
 // How the processes of a host find each other.
@@ -37,10 +38,14 @@ typedef struct {
   int32_t kind;
 } kernel_user;
 
+// The attributes of a kernel's call, for printf and scanf: the rank of x without batches, then the fields from
+// `reduce`.
+#define COLLECTIVE_JSON "{\"rank\": %d, \"reduce\": %d, \"root\": %d, \"to\": %d, \"from\": %d, \"order\": %d}"
+
 // A computation that applies a collective, with its derivatives up to `order`.
 typedef struct {
   collective what;
-  int32_t dtype, order;
+  int32_t dtype;
   size_t rank;
   int64_t dims[64];
   lxla_computation computation;
@@ -60,6 +65,7 @@ typedef struct group {
   int64_t calls;   // collectives that this process has joined
   int32_t broken;  // status of the failure after which nothing runs any more; 0: none
   char why[MOST_TEXT];
+  int32_t left;  // a process that is in its exit handlers, or -1
   char *notice;  // received into
   MPI_Request receiving;
   char *buffer;
@@ -68,6 +74,10 @@ typedef struct group {
   pthread_mutex_t recording;
   known_computation *computations;
   size_t n_computations;
+  // The number of the last recorded collective since one ran, and how many had run then. Equal steps have equal
+  // numbers.
+  int32_t site;
+  int64_t calls_at_site;
   struct group *next;
 } group;
 
@@ -102,14 +112,16 @@ void mpi_lock(void);
 void mpi_unlock(void);
 // Posts the receive of notices of failures.
 void listen_for_notices(group *g);
-// Stops it.
+// Tells the others that this process ends: those that wait for it give up.
+void leave(group *g);
+// Stops listening.
 void stop_listening(group *g);
 // Waits for requests. Returns 0, or the status of a failure: then the group is broken, and the requests stay pending.
 int32_t wait_for(running *call, MPI_Request *requests, int n);
 // Whether any group of this process is broken.
 int group_was_broken(void);
-// Compares the collective with those of the other processes.
-int32_t agree(running *call, const collective *what, const lxla_buffer_view *x);
+// Compares the collective, and the number of its recording, with those of the other processes.
+int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x);
 // Returns the broken group's status, with its message.
 int32_t refuse_broken(running *call);
 // Breaks the group because this process has no memory.
@@ -129,8 +141,8 @@ void make_operations(void);
 
 // --- rules.c ---
 
-// Records a collective, with derivatives up to `order`.
-lxla_status apply_collective(group *g, const collective *what, lxla_tensor x, int32_t order, lxla_tensor *out);
+// Records a collective, with derivatives up to its order. `site` is the number of the recording, an s32.
+lxla_status apply_collective(group *g, const collective *what, lxla_tensor x, lxla_tensor site, lxla_tensor *out);
 void forget_computations(group *g);
 
 #endif

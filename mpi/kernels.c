@@ -189,9 +189,10 @@ static arrays arrays_of(const group *g, int32_t kind, const lxla_kernel_call *ca
 }
 
 static int32_t run_in_turn(running *to, const lxla_kernel_call *call, const collective *what, int rank) {
+  int32_t site = *(const int32_t *)call->inputs[1].data;
   group *g = to->group;
   if (g->broken) return refuse_broken(to);
-  int32_t status = agree(to, what, &call->inputs[0]);
+  int32_t status = agree(to, what, site, &call->inputs[0]);
   if (status) return status;
   arrays of = arrays_of(g, what->kind, call, rank);
   return exchange(to, what, call->inputs[0].dtype, &of);
@@ -203,9 +204,10 @@ int32_t run_collective(const lxla_kernel_call *call, void *user) {
   collective what = {.kind = own->kind};
   int rank = 0;
   running to = {g, name_of(own->kind), call->error, call->error_size};
-  int n = sscanf(call->attributes_json, "{\"rank\": %d, \"reduce\": %d, \"root\": %d, \"to\": %d, \"from\": %d}", &rank,
-                 &what.reduce, &what.root, &what.to, &what.from);
-  if (n != 5 || call->n_inputs != 1 || call->n_outputs != 1 || call->inputs[0].rank < rank) {
+  int n = sscanf(call->attributes_json, COLLECTIVE_JSON, &rank, &what.reduce, &what.root, &what.to, &what.from,
+                 &what.order);
+  if (n != 6 || call->n_inputs != 2 || call->n_outputs != 1 || call->inputs[0].rank < rank ||
+      call->inputs[1].dtype != LXLA_DTYPE_S32 || call->inputs[1].size_bytes < sizeof(int32_t)) {
     snprintf(call->error, call->error_size, "attributes %s, %zu inputs, %zu outputs: not recorded by lazyxla_mpi",
              call->attributes_json, call->n_inputs, call->n_outputs);
     return LXLA_INVALID_ARGUMENT;

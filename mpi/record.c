@@ -22,11 +22,28 @@ static lxla_status operand(const char *function, lxla_tensor x, const void *out,
                 "x: its environment has no processes; call lxla_mpi_start before");
 }
 
+// The number of a collective that is recorded now. The processes compare it when it runs: collectives of a backward
+// pass that do not depend on each other might run in another order.
+static lxla_status site_of(group *g, lxla_tensor x, lxla_tensor *out) {
+  lxla_device device;
+  int64_t calls = g->calls;
+  g->site = calls == g->calls_at_site ? g->site + 1 : 0, g->calls_at_site = calls;
+  lxla_status status = lxla_tensor_device(x, &device);
+  lxla_scalar number = {.dtype = LXLA_DTYPE_S32};
+  number.value.i = g->site;
+  return status == LXLA_OK ? lxla_tensor_full_with_scalar(g->env, device, LXLA_DTYPE_S32, NULL, 0, &number, out)
+                           : status;
+}
+
 // Records and drops the group.
-static lxla_status recorded(group *g, const collective *what, lxla_tensor x, lxla_tensor *out) {
+static lxla_status recorded(group *g, collective what, lxla_tensor x, lxla_tensor *out) {
+  lxla_tensor site = {0};
+  what.order = ORDERS;
   pthread_mutex_lock(&g->recording);
-  lxla_status status = apply_collective(g, what, x, ORDERS, out);
+  lxla_status status = site_of(g, x, &site);
+  if (status == LXLA_OK) status = apply_collective(g, &what, x, site, out);
   pthread_mutex_unlock(&g->recording);
+  lxla_tensor_release(site);
   group_drop(g);
   return status;
 }
@@ -52,11 +69,11 @@ lxla_status lxla_mpi_allreduce(lxla_tensor x, int32_t reduce, lxla_tensor *out_t
   if (!is_sum && (dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128))
     REFUSE("x: %s has no order; want a real dtype for %s", name_of_dtype(dtype), name_of_reduce(reduce));
   collective what = {.kind = ALLREDUCE, .reduce = reduce};
-  if (!is_sum || dtype != LXLA_DTYPE_PRED) return recorded(g, &what, x, out_tensor);
+  if (!is_sum || dtype != LXLA_DTYPE_PRED) return recorded(g, what, x, out_tensor);
   lxla_tensor number;
   status = counted(x, &number);
   if (status != LXLA_OK) return group_drop(g), status;
-  status = recorded(g, &what, number, out_tensor);
+  status = recorded(g, what, number, out_tensor);
   lxla_tensor_release(number);
   return status;
 }
@@ -81,7 +98,7 @@ lxla_status lxla_mpi_allgather(lxla_tensor x, int32_t axis, lxla_tensor *out_ten
   int32_t size = g->size;
   lxla_tensor of[2] = {{0}, {0}};
   collective what = {.kind = GATHER};
-  TRY(recorded(g, &what, x, &of[0]));  // the processes are the first axis
+  TRY(recorded(g, what, x, &of[0]));  // the processes are the first axis
   for (size_t i = 0; i <= rank; i++) perm[i] = (int64_t)i < at ? (int64_t)i + 1 : (int64_t)i == at ? 0 : (int64_t)i;
   TRY(lxla_transpose(of[0], perm, rank + 1, &of[1]));
   dims[at] *= size;
@@ -114,7 +131,7 @@ lxla_status lxla_mpi_reduce_scatter(lxla_tensor x, int32_t axis, lxla_tensor *ou
   status = dtype == LXLA_DTYPE_PRED ? counted(x, &of[0]) : lxla_tensor_snapshot(x, &of[0]);
   if (status == LXLA_OK) status = lxla_reshape(of[0], dims, rank + 1, &of[1]);
   if (status == LXLA_OK) status = lxla_transpose(of[1], perm, rank + 1, &of[2]);
-  if (status == LXLA_OK) status = recorded(g, &what, of[2], out_tensor);
+  if (status == LXLA_OK) status = recorded(g, what, of[2], out_tensor);
   else group_drop(g);
   lxla_tensor_release_many(of, 3);
   return status;
@@ -130,7 +147,7 @@ lxla_status lxla_mpi_broadcast(lxla_tensor x, int32_t root, lxla_tensor *out_ten
   if (status != LXLA_OK) return status;
   if (root < 0 || root >= g->size) REFUSE("root: %d given; want 0 to %d", root, g->size - 1);
   collective what = {.kind = BROADCAST, .root = root};
-  return recorded(g, &what, x, out_tensor);
+  return recorded(g, what, x, out_tensor);
 }
 
 lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_tensor *out_tensor) {
@@ -144,5 +161,5 @@ lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_
   if (to < -1 || to >= g->size) REFUSE("to: %d given; want -1 to %d", to, g->size - 1);
   if (from < -1 || from >= g->size) REFUSE("from: %d given; want -1 to %d", from, g->size - 1);
   collective what = {.kind = SEND_RECEIVE, .to = to, .from = from};
-  return recorded(g, &what, x, out_tensor);
+  return recorded(g, what, x, out_tensor);
 }

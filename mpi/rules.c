@@ -62,86 +62,108 @@ static collective transposed(const collective *of) {
   return made;
 }
 
+// Placeholders for x (and a tangent), and the number of the recording.
 static lxla_status placeholder(const group *g, const type *x, lxla_tensor *out) {
   return lxla_tensor_placeholder(g->env, cpu, x->dtype, x->dims, x->rank, out);
 }
+static const type site_type = {LXLA_DTYPE_S32, 0, {0}};
 
-// The kernel alone.
+// The kernel alone: x and number to y.
 static lxla_status bare(const group *g, const collective *what, const type *x, lxla_computation *out) {
-  lxla_tensor of[2] = {{0}, {0}};
+  lxla_tensor of[3] = {{0}, {0}, {0}};
   lxla_status status;
   type y = result_of(g, what, x);
-  char json[128];
-  snprintf(json, sizeof json, "{\"rank\": %zu, \"reduce\": %d, \"root\": %d, \"to\": %d, \"from\": %d}", x->rank,
-           what->reduce, what->root, what->to, what->from);
+  char json[160];
+  snprintf(json, sizeof json, COLLECTIVE_JSON, (int)x->rank, what->reduce, what->root, what->to, what->from,
+           what->order);
   TRY(placeholder(g, x, &of[0]));
-  TRY(lxla_kernel_apply(g->env, name_of(what->kind), &of[0], 1, &y.dtype, &y.rank, y.dims, 1, json, &of[1]));
-  TRY(lxla_computation_trace(&of[0], 1, &of[1], 1, out));
+  TRY(placeholder(g, &site_type, &of[1]));
+  TRY(lxla_kernel_apply(g->env, name_of(what->kind), of, 2, &y.dtype, &y.rank, y.dims, 1, json, &of[2]));
+  TRY(lxla_computation_trace(of, 2, &of[2], 1, out));
 failed:
-  release(of, 2);
+  release(of, 3);
   return status;
 }
 
-// Parameters x and its tangent; results y and its tangent.
-static lxla_status tangents(group *g, const collective *what, const type *x, int32_t order, lxla_computation *out) {
+// x, number and tangent to y and its tangent.
+static lxla_status tangents(group *g, const collective *what, const type *x, lxla_computation *out) {
+  lxla_tensor of[5] = {{0}, {0}, {0}, {0}, {0}};
+  lxla_status status;
+  TRY(placeholder(g, x, &of[0]));
+  TRY(placeholder(g, &site_type, &of[1]));
+  TRY(placeholder(g, x, &of[2]));
+  TRY(apply_collective(g, what, of[0], of[1], &of[3]));
+  TRY(apply_collective(g, what, of[2], of[1], &of[4]));
+  TRY(lxla_computation_trace(of, 3, of + 3, 2, out));
+failed:
+  release(of, 5);
+  return status;
+}
+
+// x and number to y and, as residual, the number.
+static lxla_status forward(group *g, const collective *what, const type *x, lxla_computation *out) {
   lxla_tensor of[4] = {{0}, {0}, {0}, {0}};
   lxla_status status;
   TRY(placeholder(g, x, &of[0]));
-  TRY(placeholder(g, x, &of[1]));
-  TRY(apply_collective(g, what, of[0], order, &of[2]));
-  TRY(apply_collective(g, what, of[1], order, &of[3]));
+  TRY(placeholder(g, &site_type, &of[1]));
+  TRY(apply_collective(g, what, of[0], of[1], &of[2]));
+  TRY(lxla_tensor_snapshot(of[1], &of[3]));
   TRY(lxla_computation_trace(of, 2, of + 2, 2, out));
 failed:
   release(of, 4);
   return status;
 }
 
-// Parameter: a cotangent of the result; result: that of x.
-static lxla_status cotangents(group *g, const collective *what, const type *x, int32_t order, lxla_computation *out) {
-  lxla_tensor of[2] = {{0}, {0}};
+// Number and cotangent to the cotangent of x.
+static lxla_status backward(group *g, const collective *what, const type *x, lxla_computation *out) {
+  lxla_tensor of[3] = {{0}, {0}, {0}};
   lxla_status status;
   type y = result_of(g, what, x);
   collective back = transposed(what);
-  TRY(placeholder(g, &y, &of[0]));
-  TRY(apply_collective(g, &back, of[0], order, &of[1]));
-  TRY(lxla_computation_trace(&of[0], 1, &of[1], 1, out));
-failed:
-  release(of, 2);
-  return status;
-}
-
-// A reduction that is not a sum, as one of gathered values, whose derivatives the library knows.
-static lxla_status gathered(group *g, const collective *what, const type *x, int32_t order, lxla_computation *out) {
-  lxla_tensor of[3] = {{0}, {0}, {0}};
-  lxla_status status;
-  collective gather = {.kind = GATHER};
-  int64_t first = 0;
-  TRY(placeholder(g, x, &of[0]));
-  TRY(apply_collective(g, &gather, of[0], order, &of[1]));
-  TRY(lxla_reduce(what->reduce, of[1], &first, 1, 0, &of[2]));
-  TRY(lxla_computation_trace(&of[0], 1, &of[2], 1, out));
+  TRY(placeholder(g, &site_type, &of[0]));
+  TRY(placeholder(g, &y, &of[1]));
+  TRY(apply_collective(g, &back, of[1], of[0], &of[2]));
+  TRY(lxla_computation_trace(of, 2, &of[2], 1, out));
 failed:
   release(of, 3);
   return status;
 }
 
+// A reduction that is not a sum, as one of gathered values, whose derivatives the library knows.
+static lxla_status gathered(group *g, const collective *what, const type *x, lxla_computation *out) {
+  lxla_tensor of[4] = {{0}, {0}, {0}, {0}};
+  lxla_status status;
+  collective gather = {.kind = GATHER, .order = what->order};
+  int64_t first = 0;
+  TRY(placeholder(g, x, &of[0]));
+  TRY(placeholder(g, &site_type, &of[1]));
+  TRY(apply_collective(g, &gather, of[0], of[1], &of[2]));
+  TRY(lxla_reduce(what->reduce, of[2], &first, 1, 0, &of[3]));
+  TRY(lxla_computation_trace(of, 2, &of[3], 1, out));
+failed:
+  release(of, 4);
+  return status;
+}
+
 // The kernel with its rules.
-static lxla_status with_rules(group *g, const collective *what, const type *x, int32_t order, lxla_computation *out) {
+static lxla_status with_rules(group *g, const collective *what, const type *x, lxla_computation *out) {
   enum { BARE, PLAIN, JVP, FORWARD, BACKWARD, WITH_JVP, PARTS };
   lxla_computation parts[PARTS] = {{0}};
   lxla_status status;
   size_t residuals;
+  collective lower = *what;
+  lower.order--;
   TRY(bare(g, what, x, &parts[BARE]));
-  if (order == 0 || !is_float(x->dtype)) return *out = parts[BARE], LXLA_OK;
+  if (what->order == 0 || !is_float(x->dtype)) return *out = parts[BARE], LXLA_OK;
   if (what->kind == ALLREDUCE && what->reduce != LXLA_REDUCE_SUM) {
-    TRY(gathered(g, what, x, order, &parts[PLAIN]));
+    TRY(gathered(g, what, x, &parts[PLAIN]));
     TRY(lxla_computation_jvp(parts[PLAIN], NULL, 0, &parts[JVP]));
     TRY(lxla_computation_vjp(parts[PLAIN], NULL, &parts[FORWARD], &parts[BACKWARD], &residuals));
   } else {
-    TRY(tangents(g, what, x, order - 1, &parts[JVP]));
-    TRY(cotangents(g, what, x, order - 1, &parts[BACKWARD]));
-    TRY(lxla_computation_retain(parts[BARE]));
-    parts[FORWARD] = parts[BARE];
+    // The forward pass has derivatives, too: forward mode of a reverse mode needs them.
+    TRY(tangents(g, &lower, x, &parts[JVP]));
+    TRY(forward(g, &lower, x, &parts[FORWARD]));
+    TRY(backward(g, &lower, x, &parts[BACKWARD]));
   }
   TRY(lxla_computation_with_jvp(parts[BARE], parts[JVP], &parts[WITH_JVP]));
   TRY(lxla_computation_with_vjp(parts[WITH_JVP], parts[FORWARD], parts[BACKWARD], out));
@@ -153,11 +175,11 @@ failed:
 
 // --- Computations that are kept ---
 
-static known_computation *find(group *g, const collective *what, const type *x, int32_t order) {
+static known_computation *find(group *g, const collective *what, const type *x) {
   for (size_t i = 0; i < g->n_computations; i++) {
     known_computation *known = &g->computations[i];
-    if (memcmp(&known->what, what, sizeof *what) == 0 && known->dtype == x->dtype && known->order == order &&
-        known->rank == x->rank && memcmp(known->dims, x->dims, x->rank * sizeof *x->dims) == 0)
+    if (memcmp(&known->what, what, sizeof *what) == 0 && known->dtype == x->dtype && known->rank == x->rank &&
+        memcmp(known->dims, x->dims, x->rank * sizeof *x->dims) == 0)
       return known;
   }
   return NULL;
@@ -169,28 +191,27 @@ void forget_computations(group *g) {
 }
 
 // Keeps a computation that captures nothing. Retains it.
-static void keep(group *g, const collective *what, const type *x, int32_t order, lxla_computation made) {
+static void keep(group *g, const collective *what, const type *x, lxla_computation made) {
   size_t params, results, captured;
   if (lxla_computation_info(made, &params, &results, &captured) != LXLA_OK || captured > 0) return;
   if (!g->computations) g->computations = malloc(MOST_COMPUTATIONS * sizeof *g->computations);
   if (!g->computations || lxla_computation_retain(made) != LXLA_OK) return;
   if (g->n_computations == MOST_COMPUTATIONS) forget_computations(g);
   known_computation *known = &g->computations[g->n_computations++];
-  known->what = *what, known->dtype = x->dtype, known->order = order, known->rank = x->rank, known->computation = made;
+  known->what = *what, known->dtype = x->dtype, known->rank = x->rank, known->computation = made;
   memcpy(known->dims, x->dims, sizeof known->dims);
 }
 
 // Returns a computation with one reference for the caller.
-static lxla_status computation_of(group *g, const collective *what, const type *x, int32_t order,
-                                  lxla_computation *out) {
-  known_computation *known = find(g, what, x, order);
+static lxla_status computation_of(group *g, const collective *what, const type *x, lxla_computation *out) {
+  known_computation *known = find(g, what, x);
   if (known) return *out = known->computation, lxla_computation_retain(*out);
-  lxla_status status = with_rules(g, what, x, order, out);
-  if (status == LXLA_OK) keep(g, what, x, order, *out);
+  lxla_status status = with_rules(g, what, x, out);
+  if (status == LXLA_OK) keep(g, what, x, *out);
   return status;
 }
 
-lxla_status apply_collective(group *g, const collective *what, lxla_tensor x, int32_t order, lxla_tensor *out) {
+lxla_status apply_collective(group *g, const collective *what, lxla_tensor x, lxla_tensor site, lxla_tensor *out) {
   type of = {0};
   lxla_tensor wide[2] = {{0}, {0}};
   lxla_computation computation = {0};
@@ -202,8 +223,9 @@ lxla_status apply_collective(group *g, const collective *what, lxla_tensor x, in
     TRY(lxla_convert(x, LXLA_DTYPE_F32, &wide[0]));
     of.dtype = LXLA_DTYPE_F32;
   }
-  TRY(computation_of(g, what, &of, order, &computation));
-  TRY(lxla_computation_call(computation, is_widened ? &wide[0] : &x, 1, is_widened ? &wide[1] : out, 1));
+  TRY(computation_of(g, what, &of, &computation));
+  lxla_tensor arguments[2] = {is_widened ? wide[0] : x, site};
+  TRY(lxla_computation_call(computation, arguments, 2, is_widened ? &wide[1] : out, 1));
   if (is_widened) TRY(lxla_convert(wide[1], dtype, out));
 failed:
   release(wide, 2);

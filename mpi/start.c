@@ -97,7 +97,7 @@ static void finalise(void) {
   MPI_Finalized(&finalised);
   if (finalised || group_was_broken()) return;
   pthread_mutex_lock(&groups_lock);
-  for (group *g = groups; g; g = g->next) stop_listening(g);
+  for (group *g = groups; g; g = g->next) leave(g), stop_listening(g);
   pthread_mutex_unlock(&groups_lock);
   MPI_Finalize();
 }
@@ -215,7 +215,7 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
     lxla_env_release(env);
     return status;
   }
-  g->env = env, g->timeout = options->timeout_seconds;
+  g->env = env, g->timeout = options->timeout_seconds, g->left = -1, g->calls_at_site = -1;
   atomic_init(&g->references, 1);
   pthread_mutex_init(&g->turn, NULL);
   pthread_mutex_init(&g->recording, NULL);
