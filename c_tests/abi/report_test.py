@@ -134,7 +134,15 @@ def test_steps_and_programs_are_counted(env, folder):
         assert all(number in listed for number in step["programs"]), step
     log = {entry["number"]: entry for entry in log_of(env)["compiles"]}
     for number, program in listed.items():
-        for name in ("operations", "argument_bytes", "output_bytes", "alias_bytes", "temp_bytes", "code_bytes", "from_disk"):
+        for name in (
+            "operations",
+            "argument_bytes",
+            "output_bytes",
+            "alias_bytes",
+            "temp_bytes",
+            "code_bytes",
+            "from_disk",
+        ):
             assert program[name] == log[number][name], (number, name)
         assert program["compile_nanoseconds"] == log[number]["nanoseconds"]
         assert len(program["key"]) == 16 and int(program["key"], 16) >= 0

@@ -57,7 +57,7 @@ async function checkNumbers(page, data) {
   for (const [name, value, text] of shown)
     if (!/Bytes|Nanoseconds/.test(name)) assert.equal(text, Number(value).toLocaleString("en"), name);
   const rows = (box) => page.$$eval(`${box} tbody tr`, (found) => found.length);
-  assert.equal(await rows("#compiles-box"), Math.min(data.compiles.compiles.length, 15));
+  assert.equal(await rows("#compiles-box"), Math.min(data.compiles.compiles.length, 10));
   assert.equal(await rows("#tensors-box"), Math.min(data.tensors.listed.length, 15));
   assert.equal(await rows("#programs-box"), Math.min(data.programs.listed.length, 10));
   assert.equal(await page.$$eval("#tiles .tile", (tiles) => tiles.length), 5);

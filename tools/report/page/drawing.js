@@ -20,7 +20,7 @@ export const KINDS = [
 ];
 
 export function kindOf(item) {
-  if (item.kind === "body") return "body";
+  if (item.kind === "body" || item.isApplied) return "body";
   if (item.isGroup) return "group";
   if (item.isParameter) return "parameter";
   if (CONTRACTIONS.test(item.name)) return "contraction";
@@ -193,7 +193,7 @@ export function draw(box, graphs, number, details) {
     const { clientWidth: width, clientHeight: height } = svg;
     view.scale = Math.min(width / size.width, height / size.height, 1.1);
     // A large graph begins at its top, where its texts can be read.
-    view.scale = Math.max(view.scale, Math.min(Math.max(width / size.width, 0.55), 0.85));
+    view.scale = Math.max(view.scale, Math.min(Math.max(width / size.width, 0.7), 0.85));
     view.x = (width - size.width * view.scale) / 2;
     view.y = size.height * view.scale > height ? 4 : (height - size.height * view.scale) / 2;
     place();
@@ -240,7 +240,7 @@ export function draw(box, graphs, number, details) {
     replace(svg, s("defs", {}, arrow), made);
     Object.assign(size, placed.size);
     const total = tree.operationsOf(tree.root);
-    note.textContent = `${plural(shown.length, "node")} shown, ${plural(total, "operation")}`;
+    note.textContent = `${plural(shown.length, "node")} shown; ${plural(total, "operation")} with those of computations`;
     place();
   };
   const button = (text, title, run) => h("button", { type: "button", title, onclick: run }, text);

@@ -100,6 +100,7 @@ export class Tree {
     const end = new Item("node", `${node.id}/e`, `end of ${node.name}`, group);
     Object.assign(end, { ...node, id: end.id, name: end.name, parent: group, children: [] });
     for (const edge of this.edges) if (edge[0] === node) edge[0] = end;
+    node.isApplied = end.isApplied = true;
     node.isOutput = false;
     group.bodies.forEach((body, i) => {
       const name = group.bodies.length > 1 ? `computation ${i + 1}` : "computation";

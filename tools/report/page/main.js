@@ -15,7 +15,7 @@ function tiles({ metrics, compiles: log, steps: ran, tensors: live }) {
   const tile = (name, value, more) =>
     h("div", { class: "tile" }, h("span", { class: "tile-name" }, name), h("span", { class: "tile-value" }, value), h("span", { class: "tile-more" }, more));
   return [
-    tile("Steps", count(values.MarkStep), `${count(values.RepeatedStep)} repeated an earlier one`),
+    tile("Steps", count(values.MarkStep), `${count(values.RepeatedStep)} were repeats`),
     tile("Time of a step", step ? duration(each(step)) : "–", step ? `mean of ${plural(step.count, step.kind)}` : "no step ran twice"),
     tile("Compiles", count(log.count), values.CompileNanoseconds ? `took ${duration(values.CompileNanoseconds)}` : "nothing compiled"),
     tile("Memory", bytes(values.LiveBytes), `${bytes(values.PeakLiveBytes)} at most`),

@@ -22,7 +22,7 @@ function difference({ nearest, difference: found }) {
   const where = [found.operation, found.label ? `under ${found.label}` : null].filter(Boolean).join(" ");
   return h("span", {}, where ? h("span", { class: "where" }, `${where}: `) : null,
     h("code", {}, found.before || "nothing"), " → ", h("code", {}, found.value || "nothing"),
-    h("small", {}, ` compared with #${nearest}`));
+    " ", h("small", {}, `compared with #${nearest}`));
 }
 
 export function compiles({ count: all, compiles: entries }) {
@@ -44,15 +44,15 @@ export function compiles({ count: all, compiles: entries }) {
       [
         { name: "#", number: true, title: "Number of the compile", value: (e) => e.number, show: (e) => e.number },
         { name: "Cause", value: (e) => e.cause, show: (e) => causeOf(e.cause) },
-        { name: "First difference", kind: "wide", value: (e) => e.difference?.operation || "", show: difference },
-        { name: "Device", value: (e) => e.device, show: (e) => e.device },
-        { name: "Operations", number: true, value: (e) => e.operations, show: (e) => count(e.operations) },
         { name: "Time", number: true, value: (e) => e.nanoseconds,
           show: (e) => [duration(e.nanoseconds), e.from_disk ? h("small", {}, " from disk") : null] },
+        { name: "First difference", kind: "wide", value: (e) => e.difference?.operation || "", show: difference },
+        { name: "Operations", number: true, value: (e) => e.operations, show: (e) => count(e.operations) },
         { name: "Temporaries", number: true, value: (e) => e.temp_bytes, show: (e) => bytes(e.temp_bytes) },
+        { name: "Device", value: (e) => e.device, show: (e) => e.device },
       ],
       entries,
-      { sort: "#", most: 15, caption: "Compiles" },
+      { sort: "#", most: 10, caption: "Compiles" },
     ),
   ];
 }
@@ -76,9 +76,9 @@ export function tensors(live) {
     table(
       [
         { name: "Label", kind: "text", value: (t) => label(t.label), show: (t) => (t.label.length ? label(t.label) : h("span", { class: "faint" }, "no label")) },
+        { name: "Bytes", number: true, value: (t) => t.bytes, show: (t) => bytes(t.bytes) },
         { name: "Shape", kind: "text", value: (t) => t.dims.length, show: (t) => h("code", {}, `[${t.dims.join(", ")}]`) },
         { name: "Dtype", value: (t) => t.dtype, show: (t) => h("code", {}, t.dtype) },
-        { name: "Bytes", number: true, value: (t) => t.bytes, show: (t) => bytes(t.bytes) },
         { name: "Device", value: (t) => t.device, show: (t) => t.device },
         { name: "From", title: "The step, sync or copy that made it", value: (t) => t.origin || "", show: (t) => (t.state !== "computed" ? t.state : t.origin || "the host") },
         { name: "Tensors", number: true, title: "Tensors with this value", value: (t) => t.tensors, show: (t) => count(t.tensors) },

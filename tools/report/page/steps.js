@@ -19,7 +19,7 @@ function tally(graphs, number, keyOf) {
 }
 
 const byOperation = (graphs, graph, i) => graphs.operations[graph.op[i]];
-const byLabel = (graphs, graph, i) => label(graphs.labels[graph.label[i]].slice(0, 2));
+const byLabel = (depth) => (graphs, graph, i) => label(graphs.labels[graph.label[i]].slice(0, depth));
 
 // The steps, those that took the longest time first. A step that ran once has no time.
 export function sorted(steps) {
@@ -41,7 +41,7 @@ function flow(step, programs, choose) {
       h("button", { class: "flow-box program", type: "button", onclick: () => choose(number) },
         h("strong", {}, `Program ${number}`), h("span", {}, plural(program.operations, "operation")),
         h("span", {}, `${bytes(program.temp_bytes)} of temporaries`),
-        program.runs ? h("span", {}, `${duration(program.nanoseconds / program.runs)} a run`) : null),
+        program.runs ? h("span", {}, `${duration(program.nanoseconds / program.runs)} in the plugin's call`) : null),
       box("Results", program.output_bytes ? bytes(program.output_bytes) : "size not reported",
         program.alias_bytes ? `${bytes(program.alias_bytes)} written over arguments` : null,
         program.alias_bytes && kept > 0 ? `${bytes(kept)} in new memory` : null),
@@ -65,11 +65,13 @@ export function steps(box, document, programs, choose) {
         for (const { name, value } of tally(graphs, program.graph, key)) sums.set(name, (sums.get(name) || 0) + value);
       return [...sums].map(([name, value]) => ({ name, value })).sort((a, b) => b.value - a.value);
     };
-    const labels = merged(byLabel), operations = merged(byOperation);
+    const outer = merged(byLabel(1)), operations = merged(byOperation);
+    const labels = outer.length > 3 ? outer : merged(byLabel(2));
     const cut = (rows) => {
       if (rows.length <= 9) return rows;
       const rest = rows.slice(8);
-      return [...rows.slice(0, 8), { name: `${rest.length} others`, value: rest.reduce((sum, row) => sum + row.value, 0) }];
+      const value = rest.reduce((sum, row) => sum + row.value, 0);
+      return [...rows.slice(0, 8), { name: `${rest.length} others`, value, color: "var(--c6)" }];
     };
     replace(
       detail,
