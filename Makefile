@@ -95,9 +95,11 @@ test-accelerators: build $(ACCELERATORS_STAMP)
 	$(TOOLS)/bin/python c_tests/faults/accelerators_test.py $(TREE)/lib/liblazyxla.so $(ACCELERATORS)
 
 # The page of lxla_report in headless Chromium, from a sample and from a run of the language model. Needs Node.js and
-# Chromium; without one of them nothing is tested. `tools/report/build.sh` builds the page.
+# Chromium; and fails if the committed page is not the one that
+# `tools/report/build.sh` builds.
 test-report: build
-	cd tools/report && npm ci --ignore-scripts --no-audit --no-fund
+	tools/report/build.sh
+	git diff --exit-code --stat assets/report
 	$(CTEST) --test-dir $(TREE) -R '^report' --output-on-failure
 
 # DLPack with PyTorch.

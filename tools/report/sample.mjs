@@ -46,11 +46,11 @@ function events(steps) {
   add("compile", "compile", 900, 180000, 1, 1, { program: 1 });
   for (let step = 0; step < steps; step++) {
     const ts = 182000 + step * 2400;
-    add("step", "plan", ts, 700, 1, 1, { label: "train" });
+    add("step", "step", ts, 700, 1, 1, { label: "train" });
     add("record", "record", ts - 480, 470, 1, 1, { label: "train/model" });
     add("plan", "plan", ts + 20, 160, 1, 1);
     add("execute", "execute", ts + 200, 480, 1, 1, { program: 1 });
-    add("program 1", "execute", ts + 260, 1900, 2, 0, { program: 1 });
+    add("program 1", "run", ts + 260, 1900, 2, 0, { program: 1 });
     if (step % 20 === 19) add("save", "save", ts, 9000, 1, 2), add("copy to host", "transfer", ts - 300, 280, 1, 2);
   }
   return found;

@@ -57,7 +57,7 @@ function start() {
   const known = new Map(data.programs.listed.map((program) => [program.number, program]));
   let choose = () => {};
   steps(at("steps-box"), data, known, (number) => choose(number));
-  const time = timeline(at("timeline-box"), data.events);
+  const time = timeline(at("timeline-box"), data.events, metrics.options);
   replace(at("compiles-box"), compiles(data.compiles));
   choose = programs(at("programs-box"), data);
   replace(at("tensors-box"), tensors(data.tensors));

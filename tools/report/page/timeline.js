@@ -1,12 +1,13 @@
 // The timeline: events in rows of threads and devices, on a canvas that can be moved and zoomed.
 import { empty, h, replace } from "./dom.js";
-import { duration, plural } from "./format.js";
+import { bytes, count, duration, plural } from "./format.js";
 
 const ROW = 22, AXIS = 26, GAP = 12;
-const CATEGORIES = ["record", "plan", "compile", "execute", "transfer", "save"];
-const COLOURS = ["--c5", "--c6", "--c2", "--c1", "--c3", "--c4", "--c7"];
+// Colours of the categories. What only says where other events belong is grey.
+const COLOURS = { record: "--c5", label: "--c8", step: "--c8", plan: "--c4", compile: "--c2", transfer: "--c3", execute: "--c1",
+  run: "--c9", save: "--c7", wait: "--c6" };
 
-const colourOf = (category) => COLOURS[(CATEGORIES.indexOf(category) + COLOURS.length) % COLOURS.length];
+const colourOf = (category) => COLOURS[category] || "--c6";
 
 // Rows of events: those of a thread that lie within each other are on levels below each other.
 export function rowsOf(events) {
@@ -26,11 +27,12 @@ export function rowsOf(events) {
       if (level < 0) level = levels.push([]) - 1;
       levels[level].push(event);
     }
-    return { name: names.get(key) || `thread ${key.split("/")[1]}`, levels };
+    const kind = own.every((event) => event.cat === "run") ? "device" : "thread";
+    return { name: names.get(key) || `${kind} ${key.split("/")[1]}`, levels };
   });
 }
 
-export function timeline(box, events) {
+export function timeline(box, events, options) {
   const rows = rowsOf(events);
   if (!rows.length)
     return replace(
@@ -39,6 +41,7 @@ export function timeline(box, events) {
         h("strong", {}, "No events were recorded."),
         h("p", {}, "A timeline needs events of recording, planning, compiling, executing and transferring. They are recorded ",
           "only on demand, since that takes time and memory; everything else on this page is always counted."),
+        "timeline" in options ? h("p", {}, "The option ", h("code", {}, "timeline"), " of the environment keeps the last events.") : null,
       ),
     );
   const all = rows.flatMap((row) => row.levels.flat());
@@ -91,8 +94,8 @@ export function timeline(box, events) {
     if (!hit) return;
     const { event } = hit, args = event.args || {};
     replace(tip, h("strong", {}, event.name), h("div", {}, `${event.cat}, ${duration(event.dur * 1e3)}`),
-      args.label ? h("div", {}, `label ${args.label}`) : null,
-      args.program !== undefined && args.program !== null ? h("div", {}, `program ${args.program}`) : null);
+      Object.entries(args).filter(([, value]) => value !== null).map(([name, value]) =>
+        h("div", {}, `${name} ${typeof value !== "number" || name === "program" ? value : name === "bytes" ? bytes(value) : count(value)}`)));
     tip.style.left = `${Math.min(x + 12, area.width - tip.offsetWidth - 4)}px`;
     tip.style.top = `${y + 16}px`;
   };
