@@ -579,16 +579,7 @@ class Fuzzer(Transformations, Kernels, Programs):
             abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
 
     def run(self, calls):
-        others = [
-            self.read_program,
-            self.export,
-            self.register,
-            self.fail,
-            self.label,
-            self.label,
-            self.show,
-            self.show,
-        ]
+        others = 4 * [self.read_program] + 3 * [self.export] + 2 * [self.label, self.show] + [self.register, self.fail]
         for i in range(calls):
             kind = self.rng.random()
             made = self.transform if kind < 0.15 else self.rng.choice(others) if kind < 0.3 else self.call

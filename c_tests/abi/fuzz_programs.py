@@ -107,11 +107,11 @@ class Programs:
         """Returns a program, and whether it is whole."""
         r = self.rng
         kind = r.random()
-        if kind < 0.3:
+        if kind < 0.4:
             return r.choice(self.samples), True
-        if kind < 0.35:
-            return r.choice([b"", b"\0" * 40, b"ML\xefR", r.randbytes(r.randint(1, 300)), b"module {}"]), False
         if kind < 0.45:
+            return r.choice([b"", b"\0" * 40, b"ML\xefR", r.randbytes(r.randint(1, 300)), b"module {}"]), False
+        if kind < 0.55:
             data = r.choice(self.samples)
             return data[: r.randrange(len(data))], False
         return damaged(r, self.samples, PIECES), False
@@ -140,7 +140,7 @@ class Programs:
     def import_options(self, shapes):
         """Returns options, which have the shapes of the parameters, or are wrong."""
         r = self.rng
-        if shapes is None and r.random() < 0.4:
+        if shapes is None and r.random() < 0.7:
             return None
         made = types.lxla_import_options(struct_size=ctypes.sizeof(types.lxla_import_options))
         if r.random() < 0.05:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from derivatives_jax_indexing import INDEXING, ORDERS, near
+from derivatives_jax_linalg import FURTHER, SYSTEMS
 from jax import lax, nn
 
 jax.config.update("jax_enable_x64", True)
@@ -397,4 +398,4 @@ CONTROL = {
 }
 
 FUNCTIONS = {**UNARY, **BINARY, **dict(with_scalars(BINARY)), **ELEMENTWISE, **SHAPES, **REDUCTIONS, **WINDOWS}
-FUNCTIONS |= {**PRODUCTS, **INDEXING, **ORDERS, **CONTROL}
+FUNCTIONS |= {**PRODUCTS, **SYSTEMS, **FURTHER, **INDEXING, **ORDERS, **CONTROL}
