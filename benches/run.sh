@@ -20,6 +20,8 @@ echo
 build/jax/bin/python benches/jax_random_compile.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_functions.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/jax_sort.py "$programs/../lib/liblazyxla.so"
+build/jax/bin/python benches/numpy_linalg.py "$programs/../lib/liblazyxla.so"
+build/jax/bin/python benches/numpy_linalg.py "$programs/../lib/liblazyxla.so" --lazy
 echo
 "$programs/bench_scan"
 echo
