@@ -94,9 +94,8 @@ test-plugins: build $(JAX_STAMP)
 test-accelerators: build $(ACCELERATORS_STAMP)
 	$(TOOLS)/bin/python c_tests/faults/accelerators_test.py $(TREE)/lib/liblazyxla.so $(ACCELERATORS)
 
-# The page of lxla_report in headless Chromium, from a sample and from a run of the language model. Needs Node.js and
-# Chromium; and fails if the committed page is not the one that
-# `tools/report/build.sh` builds.
+# The page of lxla_report in headless Chromium, from samples and from a run of the language model. Needs Node.js and
+# Chromium. Fails also if the committed page is not the one that `tools/report/build.sh` builds.
 test-report: build
 	tools/report/build.sh
 	git diff --exit-code --stat assets/report

@@ -50,9 +50,9 @@ pub struct Ran {
     pub programs: SmallVec<[u64; 2]>,
     /// Number of them.
     pub count: u64,
-    /// Begin of the first one, and of the last one.
+    /// End of the first one: its programs were handed to the engine.
     pub first: Instant,
-    /// Begin of the last one.
+    /// End of the last one.
     pub last: Instant,
 }
 

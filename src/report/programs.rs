@@ -51,7 +51,7 @@ fn entry(program: &Arc<Compiled>, graphs: &mut Graphs) -> Value {
 }
 
 /// Returns the kinds of steps and syncs that ran: each with `kind`, `device`, `programs` (the numbers of their
-/// compiles), `count`, and `nanoseconds` from the begin of the first one to the begin of the last one.
+/// compiles), `count`, and `nanoseconds` from the end of the first one to the end of the last one.
 pub fn steps(environment: &Environment) -> Value {
     let kind = |kind: Kind| match kind {
         Kind::Step => "step",
