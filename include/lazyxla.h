@@ -4049,6 +4049,8 @@ lxla_status lxla_trace_start(lxla_env env,
  * FAILED_PRECONDITION if no trace is written. The last release of the environment ends its trace, too.
  */
 lxla_status lxla_trace_stop(lxla_env env);
+
+/**
  * Writes a report of the environment to the file `path`: one HTML page that needs no network and opens in any current
  * browser. It shows
  *

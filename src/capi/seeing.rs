@@ -126,7 +126,10 @@ pub extern "C" fn lxla_trace_stop(env: lxla_env) -> lxla_status {
 /// folder; PERMISSION_DENIED; RESOURCE_EXHAUSTED if the disk is full.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_report(env: lxla_env, path: Text) -> lxla_status {
-    guard("lxla_report", || report::write(&env::resolve(env.id)?, Path::new(path.get("path")?)))
+    guard("lxla_report", || {
+        let env = env::resolve(env.id)?;
+        report::write(&env, Path::new(path.get("path")?))
+    })
 }
 
 /// Returns what a sync of these tensors (at least 1) would run as a graph in the language DOT of Graphviz, and runs
