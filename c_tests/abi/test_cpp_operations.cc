@@ -305,6 +305,9 @@ TEST(what_runs_and_what_it_takes) {
     const auto doubled = captured * 2.0;
     CHECK(lazyxla::graph_dot({doubled}).find("label=\"cpp\"") != std::string::npos);
     CHECK(lazyxla::find_nonfinite({doubled}).find("\"found\":null") != std::string::npos);
+    env.report("test_cpp_report.html");
+    CHECK(std::remove("test_cpp_report.html") == 0);
+    REFUSED(LXLA_NOT_FOUND, "no/where.html", env.report("no/where.html"));
   }
   const auto hash = lazyxla::graph_hash({captured});
   CHECK(hash == lazyxla::graph_hash({captured}) && hash != lazyxla::graph_hash({x + x}));
