@@ -333,6 +333,7 @@ int main(int argc, char **argv) {
   options o;
   if (!parse(argc, argv, &o)) return usage(argv[0]);
   if (o.mesh) device = mesh_open(o.mesh);
+  if (o.report) TRY(lxla_env_set_option(env, "timeline", "true"));
   corpus c = load_text(o.text);
   if (c.training <= o.context || c.length - c.training <= o.batch * o.context) {
     fprintf(stderr, "%s: too short, with %lld characters\n", o.text, (long long)c.length);

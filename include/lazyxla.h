@@ -4055,7 +4055,7 @@ lxla_status lxla_trace_stop(lxla_env env);
  * browser. It shows
  *
  * - the steps and syncs by the programs that they run, with their number and the time from one to the next;
- * - a timeline, if events were recorded;
+ * - a timeline of the last 20,000 events, if the option `timeline` is on;
  * - the compiles with their causes, as `lxla_compile_log_json`;
  * - the compiled programs in memory: operations, runs, time, bytes of arguments, results and temporaries, and their
  *   graphs, drawn and folded by labels. All graphs together have at most 50000 operations; the programs that ran for

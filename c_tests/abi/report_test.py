@@ -121,6 +121,21 @@ def test_an_environment_that_did_nothing_has_a_report(env, folder):
     assert document["tensors"]["listed"] == [] and document["events"] == []
 
 
+def test_the_last_events_are_in_the_report(env, folder):
+    lxla.ok(lxla.lib.lxla_env_set_option(env, b"timeline", b"true"))
+    w = train(env, 4)
+    document = reported(env, folder / "r.html")
+    lxla.ok(lxla.lib.lxla_env_set_option(env, b"timeline", b"false"))
+    lxla.release(w)
+    steps = [event for event in document["events"] if event["name"] == "step"]
+    executed = [event for event in document["events"] if event["name"] == "execute"]
+    assert len(steps) == document["metrics"]["counters"]["MarkStep"] == 4, document["events"]
+    assert len(executed) == document["metrics"]["counters"]["ExecuteComputation"], document["events"]
+    numbers = {program["number"] for program in document["programs"]["listed"]}
+    assert {event["args"]["program"] for event in executed} <= numbers, (executed, numbers)
+    assert all(event["ph"] == "X" and event["dur"] >= 0 for event in steps + executed)
+
+
 def test_steps_and_programs_are_counted(env, folder):
     w = train(env, 7)
     document = reported(env, folder / "r.html")

@@ -127,6 +127,11 @@ impl Environment {
         self.shared.timeline().start(path)
     }
 
+    /// The last events, which the option `timeline` keeps, as objects of a Chrome trace.
+    pub fn kept_events(&self) -> Vec<serde_json::Value> {
+        self.shared.timeline().kept()
+    }
+
     /// Ends the file of [`Environment::start_trace`].
     pub fn stop_trace(&self) -> Result<()> {
         self.shared.timeline().stop()

@@ -60,14 +60,8 @@ fn document(environment: &Environment) -> Value {
         "programs": programs,
         "graphs": graphs,
         "tensors": live::collect(environment),
-        "events": timeline(environment),
+        "events": environment.kept_events(),
     })
-}
-
-/// Events of the timeline in the form of Chrome's traces: `name`, `cat`, `ph` "X", `ts` and `dur` in microseconds,
-/// `pid`, `tid`, and `args` with `label` and `program`.
-fn timeline(_: &Environment) -> Value {
-    json!([])
 }
 
 #[cfg(test)]

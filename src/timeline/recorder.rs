@@ -140,8 +140,7 @@ impl Timeline {
         self.wanted.load(Ordering::Relaxed) & KEPT != 0
     }
 
-    /// The events that are kept, as objects of a Chrome trace, in the order in which they ended. For the report.
-    #[allow(dead_code)]
+    /// The events that are kept, as objects of a Chrome trace, in the order in which they ended.
     pub fn kept(&self) -> Vec<Value> {
         // Written without the lock.
         let events: Vec<Event> = self.events.lock().kept.iter().cloned().collect();
