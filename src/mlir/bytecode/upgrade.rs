@@ -58,7 +58,7 @@ pub fn attributes(original: &str, attributes: &mut Vec<(Arc<str>, Attribute)>, t
                 }
             }
         }
-        original if original.starts_with("stablehlo.") => of_stablehlo(attributes),
+        original if original.starts_with("stablehlo.") => of_stablehlo(original, attributes),
         _ => {}
     }
 }
@@ -93,10 +93,16 @@ fn symbol(value: &Attribute, text: &dyn Fn(&Arc<[u8]>) -> Arc<str>) -> Attribute
 }
 
 /// Brings the attributes of an operation of StableHLO into their form: the fields of dimension numbers, channel handles
-/// and algorithms are attributes.
-fn of_stablehlo(attributes: &mut Vec<(Arc<str>, Attribute)>) {
+/// and algorithms are attributes. The type of a channel is an attribute of operations that send and receive only, as in
+/// VHLO.
+fn of_stablehlo(original: &str, attributes: &mut Vec<(Arc<str>, Attribute)>) {
+    let is_transfer = matches!(original, "stablehlo.send" | "stablehlo.recv");
     for (name, value) in std::mem::take(attributes) {
         match &value {
+            Attribute::Record(record) if &*name == "channel_handle" => {
+                let fields = record.fields.0.iter().filter(|(field, _)| is_transfer || &**field != "channel_type");
+                attributes.extend(fields.cloned());
+            }
             Attribute::Record(record) if is_group(&name) => attributes.extend(record.fields.0.iter().cloned()),
             Attribute::Integer(version, _) if &*name == "api_version" => {
                 let keyword = usize::try_from(*version).ok().and_then(|version| keywords::API_VERSION.get(version));

@@ -58,8 +58,9 @@ impl<'m> Writer<'m> {
         })?;
         self.isolated(&mut out, 1, |writer, out| {
             out.push(Word::Number(1));
-            out.push(Word::Number(writer.casts.count(&module.operations)));
-            writer.operations(&module.operations, &[], out)
+            let values = writer.casts.count(&module.operations);
+            out.push(Word::Number(values));
+            writer.operations(&module.operations, &[], values, out)
         })?;
         Ok(out)
     }
@@ -120,21 +121,25 @@ impl<'m> Writer<'m> {
         for block in &region.blocks {
             let arguments: Vec<(Value, u32)> =
                 block.arguments.iter().map(|&value| Ok((value, self.type_of(value, side)?))).collect::<Result<_>>()?;
-            self.operations(&block.operations, &arguments, out)?;
+            self.operations(&block.operations, &arguments, first + values, out)?;
         }
         self.next = around;
         Ok(())
     }
 
-    /// Writes a block.
-    fn operations(&mut self, operations: &[Operation], arguments: &[(Value, u32)], out: &mut Vec<Word>) -> Result<()> {
+    /// Writes a block. Values of regions in it have the indices from `inner` on, after those of all blocks of its region.
+    fn operations(
+        &mut self,
+        operations: &[Operation],
+        arguments: &[(Value, u32)],
+        inner: u64,
+        out: &mut Vec<Word>,
+    ) -> Result<()> {
         let casts: usize = operations.iter().map(|operation| self.casts.before(operation).len()).sum();
         out.push(Word::Number(((operations.len() + casts) as u64) << 1 | u64::from(!arguments.is_empty())));
         if !arguments.is_empty() {
             self.arguments(arguments, out);
         }
-        // Nested regions have the indices after those of the values of the block.
-        let inner = self.next + self.casts.count(operations);
         let mut cast = Vec::new();
         for operation in operations {
             for value in self.casts.before(operation).to_vec() {

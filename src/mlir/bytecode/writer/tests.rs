@@ -252,3 +252,37 @@ fn a_splat_of_many_axes_is_refused_without_memory_for_them() {
         assert!(write(&text::read(&text).unwrap(), None).is_err());
     }
 }
+
+/// Values of regions in the first of several blocks have the indices after those of all blocks.
+#[test]
+fn regions_of_several_blocks_are_written_as_they_are() {
+    let text = "func.func @main(%p: tensor<i1>, %x: tensor<f32>) -> tensor<f32> {
+        %0 = \"stablehlo.if\"(%p) ({
+        ^bb0:
+          %1 = stablehlo.negate %x : tensor<f32>
+          %2 = \"stablehlo.if\"(%p) ({
+            %3 = stablehlo.sine %1 : tensor<f32>
+            %4 = stablehlo.add %3, %1 : tensor<f32>
+            stablehlo.return %4 : tensor<f32>
+          }, {
+            stablehlo.return %x : tensor<f32>
+          }) : (tensor<i1>) -> tensor<f32>
+          stablehlo.return %2 : tensor<f32>
+        ^bb1:
+          %5 = stablehlo.cosine %x : tensor<f32>
+          %6 = stablehlo.multiply %5, %5 : tensor<f32>
+          stablehlo.return %6 : tensor<f32>
+        }, {
+          stablehlo.return %x : tensor<f32>
+        }) : (tensor<i1>) -> tensor<f32>
+        return %0 : tensor<f32>
+      }";
+    let first = again(&text::read(text).unwrap(), None);
+    let blocks = &first.operations[0].regions[0].blocks[0].operations[0].regions[0].blocks;
+    let nested = &blocks[0].operations[1].regions[0].blocks[0].operations;
+    assert_eq!((blocks.len(), nested.len()), (2, 3));
+    assert_eq!(nested[0].operands[..], blocks[0].operations[0].results[..]);
+    assert_eq!(nested[1].operands[..], [nested[0].results[0], blocks[0].operations[0].results[0]]);
+    assert_eq!(blocks[1].operations[1].operands[..], [blocks[1].operations[0].results[0]; 2]);
+    assert_equal(&first, &again(&first, first.version), "several blocks");
+}
