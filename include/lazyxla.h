@@ -3469,6 +3469,11 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * platforms, the branches for `cpu` are imported. Parameters of a file of jax.export are those of the exported
  * function in the order of its leaves, unused ones included.
  *
+ * A custom call whose target is the name of a kernel that is registered in `env` (`lxla_kernel_register`) becomes a
+ * call of the kernel, with the call's configuration as `attributes_json`: a dictionary as a JSON object (arrays as
+ * lists in lists), a text as it is. Kernels come before the library's own operations. Calls with effects, and arrays
+ * that are not row-major, are UNIMPLEMENTED.
+ *
  * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
  * the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
  *
@@ -3481,9 +3486,9 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
  * if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
  * program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
- * supported: quantized types, tokens, tuples, sizes that depend on data, unknown custom calls, versions newer than
- * 1.20.0; for manual computations on several devices without a mesh, and collectives whose groups of devices are not
- * those of axes of the mesh.
+ * supported: quantized types, tokens, tuples, sizes that depend on data, custom calls that are neither known nor
+ * kernels, versions newer than 1.20.0; for manual computations on several devices without a mesh, and collectives
+ * whose groups of devices are not those of axes of the mesh.
  */
 lxla_status lxla_computation_import(lxla_env env,
                                     const void *module,

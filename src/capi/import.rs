@@ -10,6 +10,7 @@ use super::constants::LXLA_DEVICE_UNSPECIFIED;
 use super::device::{KeptDevice, kept_device};
 use super::meshes::resolve_mesh;
 use crate::computation;
+use crate::env;
 use crate::error;
 use crate::error::Result;
 use crate::import::{Memory, Wanted};
@@ -74,6 +75,11 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// platforms, the branches for `cpu` are imported. Parameters of a file of jax.export are those of the exported
 /// function in the order of its leaves, unused ones included.
 ///
+/// A custom call whose target is the name of a kernel that is registered in `env` (`lxla_kernel_register`) becomes a
+/// call of the kernel, with the call's configuration as `attributes_json`: a dictionary as a JSON object (arrays as
+/// lists in lists), a text as it is. Kernels come before the library's own operations. Calls with effects, and arrays
+/// that are not row-major, are UNIMPLEMENTED.
+///
 /// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
 /// the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
 ///
@@ -86,9 +92,9 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
 /// if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
 /// program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
-/// supported: quantized types, tokens, tuples, sizes that depend on data, unknown custom calls, versions newer than
-/// 1.20.0; for manual computations on several devices without a mesh, and collectives whose groups of devices are not
-/// those of axes of the mesh.
+/// supported: quantized types, tokens, tuples, sizes that depend on data, custom calls that are neither known nor
+/// kernels, versions newer than 1.20.0; for manual computations on several devices without a mesh, and collectives
+/// whose groups of devices are not those of axes of the mesh.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import(
     env: lxla_env,
@@ -98,7 +104,7 @@ pub extern "C" fn lxla_computation_import(
     out_computation: Out<lxla_computation>,
 ) -> lxla_status {
     guard_into("lxla_computation_import", out_computation.named("out_computation"), || {
-        let wanted = wanted(options)?;
+        let wanted = Wanted { kernels: env::resolve(env.id)?.kernels(), ..wanted(options)? };
         let cpu = cpu_of(env)?;
         computation::import(cpu.device, copied(module, size)?, wanted).map(new_computation)
     })
@@ -117,7 +123,7 @@ pub extern "C" fn lxla_computation_import_file(
 ) -> lxla_status {
     guard_into("lxla_computation_import_file", out_computation.named("out_computation"), || {
         let path = path.get("path")?;
-        let wanted = wanted(options)?;
+        let wanted = Wanted { kernels: env::resolve(env.id)?.kernels(), ..wanted(options)? };
         computation::import_file(cpu_of(env)?.device, Path::new(path), wanted).map(new_computation)
     })
 }

@@ -8,6 +8,7 @@ use crate::types::DType;
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 /// Function of a kernel. Dropped with the kernel.
@@ -110,6 +111,12 @@ impl Kernel {
     /// The kernel that a body holds.
     pub fn of_held(held: Arc<dyn Any + Send + Sync>) -> Option<Arc<Kernel>> {
         held.downcast().ok()
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Kernel").field("target", &self.target).field("number", &self.number).finish_non_exhaustive()
     }
 }
 

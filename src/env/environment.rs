@@ -331,6 +331,11 @@ impl Environment {
         self.kernels.lock().get(target).cloned()
     }
 
+    /// All kernels, by name.
+    pub fn kernels(&self) -> BTreeMap<String, Arc<Kernel>> {
+        self.kernels.lock().clone()
+    }
+
     /// Value of a counter by name.
     pub fn counter(&self, name: &str) -> Result<u64> {
         let found = self.counters().into_iter().find(|(known, _)| *known == name);

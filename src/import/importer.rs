@@ -5,6 +5,7 @@ use super::functions::{argument_attributes, body_of, described, name_of};
 use super::mesh::{Manual, Placing};
 use super::sizes::Known;
 use super::types::{dtype_of, is_free, shape_of};
+use crate::engine::kernels::Kernel;
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
@@ -16,6 +17,7 @@ use crate::stack::MOST_DEPTH;
 use crate::types::{DType, Scalar, TensorType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Nodes of the operands of an operation.
@@ -75,6 +77,8 @@ pub struct Importer<'m> {
     pub known: Known,
     /// The mesh for which the module is imported, and the place on it.
     pub placing: Placing,
+    /// Kernels of the environment by name, which custom calls may name.
+    pub kernels: BTreeMap<String, Arc<Kernel>>,
     /// Nodes of the values that are defined where the import is now.
     values: FxHashMap<Value, NodeId>,
     /// Functions of the module by name.
@@ -106,6 +110,7 @@ impl<'m> Importer<'m> {
             trace: Trace::new(),
             known: Known::default(),
             placing: Placing::default(),
+            kernels: BTreeMap::new(),
             values: FxHashMap::default(),
             functions,
             imported: FxHashMap::default(),

@@ -5,6 +5,7 @@ use super::importer::{Function, Importer};
 use super::mesh::own_mesh;
 use super::operations;
 use super::types::{dtype_of, resolved, shape_of};
+use crate::engine::kernels::Kernel;
 use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::ir::Body;
@@ -13,6 +14,7 @@ use crate::mlir::{Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::stack::{MOST_DEPTH, with_stack};
 use crate::types::{DType, Dims, TensorType};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Options of an import: the function, and the types of its parameters.
@@ -24,6 +26,8 @@ pub struct Wanted {
     pub shapes: Option<Vec<Dims>>,
     /// Axes of the mesh on which the computation will be called; None for one device.
     pub mesh: Option<MeshAxes>,
+    /// Kernels of the environment by name, which custom calls may name.
+    pub kernels: BTreeMap<String, Arc<Kernel>>,
     /// Number of the wanted platform in the list of those that the module was exported for.
     pub platform: i32,
     /// Parameters of the exported function that the module's function does not have, with their places among all.
@@ -58,6 +62,7 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
     let parameters = parameters(module, function, wanted)?;
     let (of_parameters, of_results) = (argument_attributes(function), result_attributes(function));
     let mut importer = Importer::new(module, operations::record);
+    importer.kernels = wanted.kernels.clone();
     // On one device a sharding changes nothing.
     importer.placing.target = wanted.mesh.clone().filter(|mesh| mesh.device_count() > 1);
     let Function { body, constants, .. } = importer.closed(|importer| {

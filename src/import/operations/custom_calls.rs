@@ -1,8 +1,7 @@
 //! Custom calls: targets of frontends that the library has operations for.
 
-use super::super::attributes::Attributes;
 use super::super::importer::Applied;
-use super::{Call, Results, applied, chlo, factorizations, sharding, sorting, threefry};
+use super::{Call, Results, applied, chlo, factorizations, kernels, sharding, sorting, threefry};
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::ir::Window;
@@ -13,6 +12,9 @@ use crate::types::{DType, Dims, TensorType};
 /// `stablehlo.custom_call`.
 pub fn custom_call(call: Call) -> Result<Results> {
     let target = call.attributes.optional_text("call_target_name")?.unwrap_or_default();
+    if let Some(kernel) = call.importer.kernels.get(target).cloned() {
+        return kernels::call(call, &kernel);
+    }
     match target {
         "shape_assertion" => shape_assertion(call),
         "Sharding" | "annotate_device_placement" | "LayoutConstraint" | "xla.sdy.FuncResultSharding" => {
@@ -36,23 +38,13 @@ pub fn custom_call(call: Call) -> Result<Results> {
         _ => match (target.strip_prefix("mhlo."), factorizations::routine(target)) {
             (Some(name), _) => chlo::record(name, call).map_err(|e| e.context(quoted(target))),
             (None, Some(routine)) => factorizations::record(routine, call).map_err(|e| e.context(quoted(target))),
-            (None, None) => Err(error!(Unimplemented, "target {} is not supported", quoted(target))),
+            (None, None) => Err(error!(
+                Unimplemented,
+                "target {} is not supported; a kernel of this name can be registered by lxla_kernel_register",
+                quoted(target)
+            )),
         },
     }
-}
-
-/// The configuration of a call, wherever the frontend wrote it.
-pub fn config<'m>(call: &Call<'_, 'm>, names: &[&str]) -> Option<Attributes<'m>> {
-    names.iter().find_map(|name| match call.attributes.get(name) {
-        Some(Attribute::Dictionary(dictionary)) => Some(Attributes(dictionary)),
-        _ => None,
-    })
-}
-
-/// The configuration of a call; an error if there is none.
-pub fn wanted_config<'m>(call: &Call<'_, 'm>) -> Result<Attributes<'m>> {
-    config(call, &["backend_config", "mhlo.backend_config", "mhlo.attributes"])
-        .ok_or_else(|| error!(InvalidArgument, "attribute backend_config: want a dictionary"))
 }
 
 /// The function that a call names as its computation.
@@ -94,7 +86,8 @@ fn shape_assertion(mut call: Call) -> Result<Results> {
 
 /// `mhlo.topk`: the greatest or smallest elements of the last axis, and their indices.
 fn top_k(call: Call) -> Result<Results> {
-    let config = config(&call, &["mhlo.attributes", "backend_config", "mhlo.backend_config"])
+    let config = call
+        .config(&["mhlo.attributes", "backend_config", "mhlo.backend_config"])
         .ok_or_else(|| error!(InvalidArgument, "attribute mhlo.attributes: want a dictionary"))?;
     let (k, largest) = (config.integer("k")?, config.bool("largest", true)?);
     chlo::top_k_of(call, k, largest)
@@ -111,7 +104,7 @@ fn dynamic_top_k(mut call: Call) -> Result<Results> {
 
 /// `ApproxTopK`, without an approximation: all elements are sorted.
 fn approx_top_k(mut call: Call) -> Result<Results> {
-    let config = wanted_config(&call)?;
+    let config = call.wanted_config()?;
     let is_dynamic = call.attributes.optional_text("call_target_name")? == Some("stablehlo.dynamic_approx_top_k");
     // Behind the operands are the shapes of the results, if these are free.
     let shapes = call.attributes.optional_integers("indices_of_shape_operands")?.unwrap_or_default().len();

@@ -1,6 +1,5 @@
 //! Custom calls of LAPACK, cuSOLVER, hipSOLVER and XLA's own factorizations: functions of matrices in JAX's exports.
 
-use super::custom_calls::wanted_config;
 use super::{Call, Results, single};
 use crate::error;
 use crate::error::Result;
@@ -38,9 +37,12 @@ pub fn record(routine: &str, call: Call) -> Result<Results> {
         "gtsv" | "gtsv2" => "solutions of tridiagonal systems",
         "geqp3" => "QR factorizations with pivoting",
         "ormqr" | "unmqr" => "products with the factor q of a QR factorization",
-        _ => return Err(error!(Unimplemented, "the routine {routine} is not supported")),
+        _ => "such routine",
     };
-    Err(error!(Unimplemented, "the library has no {lacking}"))
+    Err(error!(
+        Unimplemented,
+        "the library has no {lacking}; a kernel of this name can be registered by lxla_kernel_register"
+    ))
 }
 
 /// Letter of LAPACK that a configuration has as its code.
@@ -76,7 +78,7 @@ fn undefined(call: &mut Call, result: usize) -> Result<NodeId> {
 
 /// `potrf`: the factor, and for each matrix whether it failed. A factor that does not exist is NaN.
 fn cholesky(mut call: Call) -> Result<Results> {
-    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
+    let ([a], config) = (call.exactly()?, call.wanted_config()?);
     let lower = is_lower(config)?;
     let trace = call.trace();
     let factor = ops::linalg::cholesky(trace, a, lower)?;
@@ -85,7 +87,7 @@ fn cholesky(mut call: Call) -> Result<Results> {
 
 /// `trsm` of BLAS: the solution of a triangular system.
 fn triangular_solve(mut call: Call) -> Result<Results> {
-    let ([a, b], config) = (call.exactly()?, wanted_config(&call)?);
+    let ([a, b], config) = (call.exactly()?, call.wanted_config()?);
     let transposition = match letter(config, "trans_x")? {
         'N' => Transposition::NoTranspose,
         'T' => Transposition::Transpose,
@@ -137,7 +139,7 @@ pub fn pivots_to_permutation(call: Call) -> Result<Results> {
 /// Singular values. Results: the overwritten operand, the values, `u`, `vh` and whether it failed. `gesvdj` and
 /// `gesvdp` return v instead of vh, `gesvd` of a wide matrix vh before u.
 fn svd(routine: &str, mut call: Call) -> Result<Results> {
-    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
+    let ([a], config) = (call.exactly()?, call.wanted_config()?);
     let (vectors, full) = match config.get("mode") {
         Some(_) => match letter(config, "mode")? {
             'A' => (true, true),
@@ -166,7 +168,7 @@ fn svd(routine: &str, mut call: Call) -> Result<Results> {
 
 /// `syevd`: eigenvectors, eigenvalues, and whether it failed.
 fn eigh(mut call: Call) -> Result<Results> {
-    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
+    let ([a], config) = (call.exactly()?, call.wanted_config()?);
     let lower = is_lower(config)?;
     let has_vectors = config.get("mode").is_none() || is_letter(config, "mode", ['V', 'N'])?;
     let trace = call.trace();
@@ -193,7 +195,7 @@ pub fn eigh_of_xla(mut call: Call) -> Result<Results> {
 /// `geev`: eigenvalues, of real matrices their real and imaginary parts; left and right eigenvectors, complex numbers;
 /// and whether it failed.
 fn eig(mut call: Call) -> Result<Results> {
-    let ([a], config) = (call.exactly()?, wanted_config(&call)?);
+    let ([a], config) = (call.exactly()?, call.wanted_config()?);
     let (left, right) =
         (is_letter(config, "compute_left", ['V', 'N'])?, is_letter(config, "compute_right", ['V', 'N'])?);
     let is_complex = call.ty(a).dtype.kind() == Kind::Complex;

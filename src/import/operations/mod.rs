@@ -14,6 +14,7 @@ mod dynamic;
 mod elementwise;
 mod factorizations;
 mod indexing;
+mod kernels;
 mod linalg;
 mod loops;
 mod nn;
@@ -33,7 +34,7 @@ use super::regions::block;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
-use crate::mlir::{FREE, Operation, TensorShape};
+use crate::mlir::{Attribute, FREE, Operation, TensorShape};
 use crate::ops;
 use crate::types::{DType, TensorType};
 use smallvec::SmallVec;
@@ -125,6 +126,20 @@ impl<'i, 'm> Call<'i, 'm> {
         }
         crate::types::element_count(&shape.dims)?;
         Ok(TensorType { dtype: self.stated_dtype(result)?, dims: shape.dims.clone() })
+    }
+
+    /// The configuration of a custom call: the first of these attributes that is a dictionary.
+    pub fn config(&self, names: &[&str]) -> Option<Attributes<'m>> {
+        names.iter().find_map(|name| match self.attributes.get(name) {
+            Some(Attribute::Dictionary(dictionary)) => Some(Attributes(dictionary)),
+            _ => None,
+        })
+    }
+
+    /// The configuration of a custom call, wherever the frontend wrote it; an error if there is none.
+    pub fn wanted_config(&self) -> Result<Attributes<'m>> {
+        self.config(&["backend_config", "mhlo.backend_config", "mhlo.attributes"])
+            .ok_or_else(|| error!(InvalidArgument, "attribute backend_config: want a dictionary"))
     }
 
     /// Integers of an attribute; an error unless there are `count`.
