@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -237,10 +236,10 @@ static int32_t timed_out(running *call, const notice *first) {
 
 // --- Waiting ---
 
-// Waits a moment, longer the longer nothing has come: other processes may need this processor.
+// Waits a moment, longer the longer nothing has come: other processes may need this processor. Not by sched_yield,
+// after which a busy machine runs something else for milliseconds.
 static void pause_for(int64_t rounds) {
-  if (rounds < 200) sched_yield();
-  else usleep(rounds < 2000 ? 20 : 200);
+  if (rounds > 500) usleep(rounds < 5000 ? 10 : 200);
 }
 
 int32_t wait_for(running *call, MPI_Request *requests, int n) {
