@@ -3,6 +3,7 @@
 //! span is a relaxed load and a branch, and recording does not ask at all.
 
 mod event;
+mod events;
 mod file;
 mod recorder;
 mod threads;

@@ -1,8 +1,9 @@
 //! The recorder of one environment's events: which events are wanted, and where they go.
 
 use super::event::{Event, Flow, Row};
+use super::events::{Events, KEPT, WRITTEN, write_name};
 use super::file::TraceFile;
-use super::threads::{Threads, thread_id};
+use super::threads::thread_id;
 use crate::error;
 use crate::error::Result;
 use crate::label::{self, Label};
@@ -10,21 +11,14 @@ use crate::log::{Level, log};
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// Number of the last events that are kept for a report.
-const MOST_KEPT: usize = 20_000;
-
 /// Longest wait for the runs of devices at the end of a trace.
 const MOST_WAITED: Duration = Duration::from_secs(60);
-
-/// Bits of [`Timeline::wanted`]: the last events are kept; a trace is written.
-const KEPT: u8 = 1;
-const WRITTEN: u8 = 2;
 
 /// The timelines that are on. Locked before [`Timeline::events`].
 static ACTIVE: Mutex<Vec<Weak<Timeline>>> = Mutex::new(Vec::new());
@@ -42,74 +36,9 @@ pub struct Timeline {
     ran: Condvar,
 }
 
-#[derive(Default)]
-struct Events {
-    /// The last events, the oldest first.
-    kept: VecDeque<Event>,
-    file: Option<TraceFile>,
-    threads: Threads,
-    /// For each device, the end of its last run; 0 for none.
-    devices: Vec<Option<u64>>,
-    /// Runs of devices that have not ended, by the order of their begin, and the number of all runs.
-    running: BTreeSet<u64>,
-    runs: u64,
-    /// Number of arrows so far.
-    flows: u64,
-    /// When the timeline was turned on.
-    since: u64,
-}
-
 impl Default for Timeline {
     fn default() -> Timeline {
         Timeline { epoch: Instant::now(), wanted: AtomicU8::new(0), events: Mutex::default(), ran: Condvar::new() }
-    }
-}
-
-impl Events {
-    fn add(&mut self, event: Event, wanted: u8) {
-        if let Some(file) = &mut self.file {
-            file.add(|out| event.write_lines(out));
-        }
-        if wanted & KEPT != 0 {
-            if self.kept.len() == MOST_KEPT {
-                self.kept.pop_front();
-            }
-            self.kept.push_back(event);
-        }
-    }
-
-    /// Ends the span of recording of the calling thread, if it has begun one.
-    fn end_recording(&mut self, now: u64, wanted: u8) {
-        let file = &mut self.file;
-        let thread = self.threads.this(|id, name| write_name(file, Row::Thread(id), name));
-        if let Some(start) = thread.recording.take() {
-            self.add(Event::of_thread("record", "record".into(), start, now, label::current()), wanted);
-        }
-    }
-
-    fn name_device(&mut self, ordinal: usize) {
-        if self.devices.len() <= ordinal {
-            self.devices.resize(ordinal + 1, None);
-        }
-        if self.devices[ordinal].is_none() {
-            self.devices[ordinal] = Some(0);
-            write_name(&mut self.file, Row::Device(ordinal), &format!("xla:{ordinal}"));
-        }
-    }
-}
-
-fn write_name(file: &mut Option<TraceFile>, row: Row, name: &str) {
-    if let Some(file) = file {
-        file.add(|out| out.push_str(&row.named(name)));
-    }
-}
-
-impl Event {
-    /// An event of the calling thread.
-    fn of_thread(category: &'static str, name: Cow<'static, str>, start: u64, end: u64, label: Label) -> Event {
-        let row = Row::Thread(thread_id());
-        let duration = end.saturating_sub(start);
-        Event { name, category, start, duration, row, label, program: None, numbers: Vec::new(), flow: None }
     }
 }
 
@@ -472,6 +401,7 @@ pub fn write_all() {
 
 #[cfg(test)]
 mod tests {
+    use super::super::events::MOST_KEPT;
     use super::*;
 
     #[test]
