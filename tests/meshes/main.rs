@@ -17,6 +17,7 @@ mod sweep_elementwise;
 mod sweep_indexing;
 mod sweep_indexing_gather;
 mod sweep_linalg;
+mod sweep_linalg_factors;
 mod sweep_nn;
 mod sweep_random;
 mod sweep_reduction;

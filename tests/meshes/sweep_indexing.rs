@@ -3,7 +3,7 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{NodeId, ScatterOp};
+use lazyxla::testing::ir::{NodeId, ReduceOp, ScatterOp};
 use lazyxla::testing::ops::indexing;
 use lazyxla::testing::types::{DType, Kind};
 
@@ -19,6 +19,8 @@ const OPERATIONS: &[Operation] = &[
     ("index_put", 1, index_put),
     ("nonzero", 1, nonzero),
     ("mask_select", 1, mask_select),
+    ("segment_reduce", 2, segment_reduce),
+    ("index_add_of_preds", 1, index_add_of_preds),
 ];
 
 #[test]
@@ -128,6 +130,34 @@ fn index_add(case: &mut Case) -> Vec<NodeId> {
     let op = if dtype == DType::F64 { unordered(case) } else { ScatterOp::Sum };
     case.note(&format!("{op:?} along axis {axis}"));
     vec![indexing::index_combine(&mut case.trace, op, x, axis as i64, indices, source).unwrap()]
+}
+
+/// Of preds, the sum is the disjunction and the product the conjunction.
+fn index_add_of_preds(case: &mut Case) -> Vec<NodeId> {
+    let dims = case.shape(1..=3, 200);
+    let axis = case.axis(&dims);
+    let x = case.operand(DType::Pred, &dims);
+    let mut wanted = dims.clone();
+    wanted[axis] = case.size(12);
+    let indices = indices(case, &[wanted[axis]], dims[axis]);
+    let source = case.operand(DType::Pred, &wanted);
+    let op = unordered(case);
+    case.note(&format!("{op:?} along axis {axis}"));
+    vec![indexing::index_combine(&mut case.trace, op, x, axis as i64, indices, source).unwrap()]
+}
+
+/// Also with segments without slices, and ids that are no segment.
+fn segment_reduce(case: &mut Case) -> Vec<NodeId> {
+    let op = case.pick(ReduceOp::ALL);
+    let dtype = match op {
+        ReduceOp::Any | ReduceOp::All => DType::Pred,
+        _ => case.pick(&[DType::F64, DType::F64, DType::S32, DType::F32, DType::Pred]),
+    };
+    let (dims, segments) = (case.shape(1..=3, 200), case.size(12));
+    let x = if dtype == DType::Pred { case.operand(dtype, &dims) } else { updates(case, dtype, &dims) };
+    let ids = indices(case, &dims[..1], segments);
+    case.note(&format!("{op:?} of {segments} segments"));
+    vec![indexing::segment_reduce(&mut case.trace, op, x, ids, segments).unwrap()]
 }
 
 /// Copies slices to places that are all distinct.

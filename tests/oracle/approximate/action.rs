@@ -2,6 +2,7 @@
 
 use super::bounded::{Bounded, Host, Rounding};
 use super::functions::FUNCTIONS;
+use super::systems::System;
 use super::world::{Approximate, Outcome, Trio, wide};
 use crate::exact::{Shape, convolution, equation};
 use crate::program::in_words;
@@ -62,6 +63,7 @@ pub enum Deed {
     Matmul,
     Einsum,
     Convolution,
+    System,
 }
 
 const TABLE: &[(usize, Deed)] = &[
@@ -93,6 +95,7 @@ const TABLE: &[(usize, Deed)] = &[
     (3, Deed::Matmul),
     (2, Deed::Einsum),
     (2, Deed::Convolution),
+    (3, Deed::System),
 ];
 
 /// Further actions of programs on a mesh.
@@ -216,6 +219,7 @@ impl Action {
                 let act = |x| on([x], |t, [x]| reduction::cumulative(t, ReduceOp::Sum, x, axis, reverse));
                 world.both(dtype, x.linear(a.ty.dims[axis as usize] as f64, r, act), |n| act(a.of(n)))
             }
+            Deed::System => self.system(world, a),
             Deed::Reduce if is_complex => self.reduce(world, a, ReduceOp::Sum),
             Deed::Reduce => {
                 let op = [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min, ReduceOp::Product][first as usize % 4];
@@ -234,6 +238,16 @@ impl Action {
             }
             _ => self.composed(world, a),
         }
+    }
+
+    fn system(&self, world: &mut Approximate, a: &Trio) -> Outcome {
+        let (dtype, x) = (a.ty.dtype, &a.bounded);
+        if a.ty.dims.len() < 2 || a.ty.elements() == 0 {
+            return Ok(());
+        }
+        let system = [System::Solve, System::Inverse, System::Determinant][self.numbers[0] as usize % 3];
+        let Ok(Some(multiple)) = x.multiple(dtype) else { return Ok(()) };
+        world.both(dtype, x.system(system, multiple, dtype), |n| system.act(a.of(n), multiple))
     }
 
     fn axes(&self, a: &Trio) -> Vec<i64> {

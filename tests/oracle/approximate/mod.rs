@@ -5,6 +5,7 @@
 mod action;
 mod bounded;
 mod functions;
+mod systems;
 mod world;
 
 pub use action::{Deed, action};

@@ -2,6 +2,7 @@
 
 use super::action::Action;
 use super::elementwise::bound;
+use super::sorting::reduced;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, is_floating, limit, range};
 use crate::record::{binary, on};
@@ -9,7 +10,7 @@ use crate::scratch::{Scratch, of_two_scalars};
 use lazyxla::testing::computation;
 use lazyxla::testing::device::TensorHandle;
 use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ScatterOp};
+use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ReduceOp, ScatterOp};
 use lazyxla::testing::ops::indexing::{self, IndexHints};
 use lazyxla::testing::ops::{elementwise, shape};
 use lazyxla::testing::tensor::{record_list, snapshot};
@@ -25,6 +26,7 @@ pub enum Indexing {
     UpdateSlice,
     Gather,
     Scatter,
+    Segment,
 }
 
 impl Indexing {
@@ -37,6 +39,7 @@ impl Indexing {
         (5, Indexing::UpdateSlice),
         (4, Indexing::Gather),
         (5, Indexing::Scatter),
+        (4, Indexing::Segment),
     ];
 
     pub fn act(self, twin: &mut Twin, action: &Action) -> Outcome {
@@ -99,6 +102,7 @@ impl Indexing {
                 if let ScatterOp::Copy = op { twin.moved(bound, act) } else { twin.computed(bound, act) }
             }
             Indexing::Gather | Indexing::Scatter => self.placed(twin, action, a),
+            Indexing::Segment => segment(twin, action, a),
         }
     }
 
@@ -182,6 +186,25 @@ impl Indexing {
         };
         twin.several(act, |_, dtype| bound.map_or(Some(a.bound), |bound| exact(bound, dtype)))
     }
+}
+
+/// Reductions of segments, of which some have no slice.
+fn segment(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
+    let [first, second, ..] = action.numbers;
+    let Some(&slices) = a.ty().dims.first() else { return Ok(()) };
+    let fits = |pair: Pair| pair.dtype().is_integer() && pair.ty().dims[..] == [slices];
+    let Some(ids) = twin.pick_where(action.tensors[1], fits) else { return Ok(()) };
+    let op = ReduceOp::ALL[first as usize % ReduceOp::ALL.len()];
+    // Of a segment without slices, the largest and the smallest element are the ends of the dtype's range.
+    let is_extreme = matches!(op, ReduceOp::Max | ReduceOp::Min);
+    if !a.is_whole() || is_extreme && is_floating(a.dtype()) {
+        return Ok(());
+    }
+    let bound = if is_extreme { range(a.dtype()) } else { reduced(op, a, slices as usize) };
+    let count = i64::from(second % 6);
+    twin.computed(bound, |world| {
+        on([world.of(a), world.of(ids)], |t, [x, ids]| indexing::segment_reduce(t, op, x, ids, count))
+    })
 }
 
 fn taken(x: TensorHandle, indices: TensorHandle, axis: i64) -> Result<TensorHandle> {
