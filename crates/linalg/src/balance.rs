@@ -34,7 +34,13 @@ pub fn balance<T: Field>(a: &mut Mat<T>) -> Balance<T> {
         exchange(a, column, low, &mut made.exchanges);
         low += 1;
     }
-    while (low..high).fold(false, |changed, i| rescale(a, low..high, i, &mut made.scale[i]) || changed) {}
+    let mut changes = true;
+    while changes {
+        changes = false;
+        for i in low..high {
+            changes |= rescale(a, low..high, i, &mut made.scale[i]);
+        }
+    }
     made
 }
 
@@ -83,7 +89,7 @@ fn rescale<T: Field>(a: &mut Mat<T>, range: std::ops::Range<usize>, i: usize, sc
     if factor == one() || column + row >= before * from_f64::<T::Real>(0.95) {
         return false;
     }
-    *scale = *scale * factor;
+    *scale *= factor;
     for k in 0..a.nrows() {
         a[(i, k)] *= T::of_real(recip(&factor));
     }
