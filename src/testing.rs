@@ -62,7 +62,7 @@ pub mod ir {
 
 /// Programs as StableHLO.
 pub mod lower {
-    pub use crate::lower::{Module, lower_body};
+    pub use crate::lower::{Module, lower_body, lower_body_with_calls};
 }
 
 /// Meshes, shardings and pieces.

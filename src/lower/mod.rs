@@ -6,5 +6,5 @@ mod module;
 mod partition;
 
 pub use function::Annotations;
-pub use module::{Module, Target, lower, lower_annotated, lower_body};
+pub use module::{Module, Target, lower, lower_annotated, lower_body, lower_body_with_calls};
 pub use partition::Layout;

@@ -136,12 +136,22 @@ pub fn lower_body(body: &Arc<Body>) -> Result<String> {
     lower_annotated(body, &Annotations::default())
 }
 
+/// Like [`lower_body`], for an engine that calls functions of this process: factorizations are such calls.
+pub fn lower_body_with_calls(body: &Arc<Body>) -> Result<String> {
+    ops::provide_host_functions();
+    lower_for(body, &Annotations::default(), true)
+}
+
 /// Like [`lower_body`], with attributes of the parameters and results of `main`, and with constants for its captures.
 pub fn lower_annotated(body: &Arc<Body>, annotations: &Annotations) -> Result<String> {
+    lower_for(body, annotations, false)
+}
+
+fn lower_for(body: &Arc<Body>, annotations: &Annotations, calls_host: bool) -> Result<String> {
     probe_decoded(body.program())?;
     let axes = mesh::mesh_of(&body.decode().0);
     let extent = extent(axes.as_ref(), body.has_collectives());
-    let target = Target { platform: "", calls_host: false, layout: None, has_locations: true };
+    let target = Target { platform: "", calls_host, layout: None, has_locations: true };
     let (main, called) = function(body, "public @main", target, extent, annotations)?;
     module(main, called, target, axes.as_ref())
 }

@@ -5,7 +5,7 @@ use crate::common::Random;
 use lazyxla::testing::engine::{self, Buffer, Engine, EngineOptions, Partitions, ShardedBuffer, Signature};
 use lazyxla::testing::error::Result;
 use lazyxla::testing::ir::Body;
-use lazyxla::testing::lower::lower_body;
+use lazyxla::testing::lower::lower_body_with_calls;
 use lazyxla::testing::mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
 use lazyxla::testing::native::Array;
 use lazyxla::testing::ops::mesh;
@@ -42,7 +42,7 @@ impl Devices {
         shardings: &[Sharding],
     ) -> Result<Vec<Array>> {
         let whole: Vec<Sharding> = body.results().iter().map(|ty| Sharding::replicated(ty.dims.len())).collect();
-        let text = stated(&lower_body(body).unwrap(), &mesh.axes, shardings, &whole);
+        let text = stated(&lower_body_with_calls(body).unwrap(), &mesh.axes, shardings, &whole);
         let partitions = Partitions {
             mesh: mesh.clone(),
             parameters: shardings.to_vec(),
