@@ -89,8 +89,8 @@ where
         }
         // faer solves the 2 x 2 blocks of the real Schur form by their inverses: not accurate if badly scaled.
         let wide = Mat::from_fn(a.nrows(), a.nrows(), |i, j| Complex::of_real(a[(i, j)]));
-        let other = paired(&wide, pairs_of_complex(&wide)?);
-        Some(if other.residual(a.norm_l2()) < residual { other } else { made })
+        let other = pairs_of_complex(&wide).map(|other| paired(&wide, other));
+        Some(other.filter(|other| other.residual(a.norm_l2()) < residual).unwrap_or(made))
     });
 }
 

@@ -17,7 +17,9 @@ pub fn routine(target: &str) -> Option<&str> {
     if let Some(name) = name.strip_prefix("lapack_") {
         return name.strip_prefix(['s', 'd', 'c', 'z']);
     }
-    ["cusolver_", "hipsolver_", "cusparse_", "hipsparse_"].iter().find_map(|library| name.strip_prefix(library))
+    let name = ["cusolver_", "hipsolver_", "cusparse_", "hipsparse_"].iter().find_map(|of| name.strip_prefix(of))?;
+    // Routines of other operands and results than LAPACK's of these names.
+    (!["geev", "trsm"].contains(&name)).then_some(name)
 }
 
 /// Records a routine. Results that a routine leaves undefined are NaN.

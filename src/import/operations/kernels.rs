@@ -14,8 +14,8 @@ use crate::types::{DType, TensorType, element_count};
 use serde_json::{Map, Number, Value};
 use std::sync::Arc;
 
-/// Maximum number of elements of a dense attribute.
-const MOST_ELEMENTS: usize = 1 << 16;
+/// Maximum number of values of JSON that the attributes of a call become.
+const MOST_VALUES: usize = 1 << 16;
 
 /// Records a call of a kernel.
 pub fn call(mut call: Call, kernel: &Arc<Kernel>) -> Result<Results> {
@@ -69,35 +69,51 @@ fn as_s64(dense: &Dense) -> Dense {
 
 /// The attributes of a call for the kernel: its configuration as JSON, or the text of an older form of calls.
 fn attributes(call: &Call) -> Result<String> {
+    let mut left = MOST_VALUES;
     match call.config(&["backend_config", "mhlo.backend_config"]) {
-        Some(dictionary) => Ok(object(dictionary.0)?.to_string()),
+        Some(dictionary) => Ok(object(dictionary.0, &mut left)?.to_string()),
         None => Ok(call.attributes.optional_text("backend_config")?.unwrap_or_default().to_string()),
     }
 }
 
-fn object(dictionary: &Dictionary) -> Result<Value> {
+/// Counts values of JSON before they are made: attributes are shared, and a small file can name one often.
+fn spend(left: &mut usize, values: usize) -> Result<()> {
+    *left = left.checked_sub(values).ok_or_else(|| {
+        error!(Unimplemented, "the configuration has more than {MOST_VALUES} values, with those of dense attributes")
+    })?;
+    Ok(())
+}
+
+fn object(dictionary: &Dictionary, left: &mut usize) -> Result<Value> {
     let entry = |(name, attribute): &(Arc<str>, Attribute)| -> Result<(String, Value)> {
-        let value = json(attribute).map_err(|e| e.context(format_args!("attribute {}", quoted(name))))?;
+        let value = json(attribute, left).map_err(|e| e.context(format_args!("attribute {}", quoted(name))))?;
         Ok((name.to_string(), value))
     };
     dictionary.0.iter().map(entry).collect::<Result<Map<String, Value>>>().map(Value::Object)
 }
 
 /// The value of an attribute as JSON.
-fn json(attribute: &Attribute) -> Result<Value> {
+fn json(attribute: &Attribute, left: &mut usize) -> Result<Value> {
+    spend(left, 1)?;
     Ok(match attribute {
         Attribute::Unit => Value::Null,
         Attribute::Bool(value) => Value::Bool(*value),
         Attribute::Integer(value, element) => integer(*value, element),
         Attribute::Float(value, _) => float(*value)?,
         Attribute::String(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => Value::String(text.to_string()),
+            Ok(text) => {
+                spend(left, text.len() / size_of::<Value>())?;
+                Value::String(text.to_string())
+            }
             Err(_) => return Err(error!(Unimplemented, "it is not UTF-8, which JSON has to be")),
         },
-        Attribute::Array(list) => list.iter().map(json).collect::<Result<Vec<Value>>>()?.into(),
-        Attribute::Integers(list) => list.to_vec().into(),
-        Attribute::Dictionary(dictionary) => object(dictionary)?,
-        Attribute::Dense(dense) => elements(dense)?,
+        Attribute::Array(list) => list.iter().map(|one| json(one, left)).collect::<Result<Vec<Value>>>()?.into(),
+        Attribute::Integers(list) => {
+            spend(left, list.len())?;
+            list.to_vec().into()
+        }
+        Attribute::Dictionary(dictionary) => object(dictionary, left)?,
+        Attribute::Dense(dense) => elements(dense, left)?,
         Attribute::Enum(keyword) => Value::String(keyword.to_string()),
         _ => return Err(error!(Unimplemented, "want a number, a text, a list or a dictionary")),
     })
@@ -117,11 +133,14 @@ fn float(value: f64) -> Result<Value> {
 }
 
 /// The elements of a dense attribute as lists in lists, one level for each axis.
-fn elements(dense: &Dense) -> Result<Value> {
+fn elements(dense: &Dense, left: &mut usize) -> Result<Value> {
     let Type::Tensor(shape) = &*dense.ty else { return Err(error!(Unimplemented, "{} given", dense.ty)) };
     let count = element_count(&shape.dims)?;
-    if count > MOST_ELEMENTS {
-        return Err(error!(Unimplemented, "{count} elements; want at most {MOST_ELEMENTS}"));
+    // Each axis has as many lists as the axes before it have places, also if the array has no elements.
+    let mut lists = 1_usize;
+    for &size in &shape.dims {
+        lists = lists.saturating_mul(usize::try_from(size).unwrap_or(0));
+        spend(left, lists)?;
     }
     let array = array_of(dense)?;
     let dtype = array.ty().dtype;
@@ -135,7 +154,7 @@ fn elements(dense: &Dense) -> Result<Value> {
         return Err(error!(Unimplemented, "{} given; want integers or floats", dense.ty));
     };
     if matches!(dense.data, Data::Splat(_)) {
-        values = vec![values[0].clone(); count];
+        values = values.first().map_or_else(Vec::new, |value| vec![value.clone(); count]);
     }
     let mut rest = values.into_iter();
     Ok(nested(&shape.dims, &mut rest))

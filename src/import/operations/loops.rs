@@ -11,6 +11,7 @@ use crate::ir::{NodeId, take_body};
 use crate::mlir::{Block, Operation, Value};
 use crate::ops;
 use crate::types::{DType, Scalar, ScalarValue, TensorType};
+use rustc_hash::FxHashSet;
 
 /// A loop that runs while a counter is less than a constant, and adds 1 to the counter, which starts at a constant.
 struct Counted {
@@ -105,7 +106,8 @@ fn scan<'m>(call: Call<'_, 'm>, body: &'m Block, counted: &Counted) -> Result<Re
     let values: Vec<(NodeId, NodeId)> = carried.iter().map(|&place| (inner[place], made[place])).collect();
     let Slices { reads, writes, reverse } = looped.slices(importer, &values)?;
     let stacked: Vec<usize> = writes.iter().map(|write| carried[write.value]).collect();
-    carried.retain(|place| !stacked.contains(place));
+    let is_stacked: FxHashSet<usize> = stacked.iter().copied().collect();
+    carried.retain(|place| !is_stacked.contains(place));
 
     let slices: Vec<NodeId> = reads.iter().map(|read| read.slice).collect();
     let pieces: Vec<NodeId> = writes.iter().map(|write| write.piece).collect();
@@ -137,12 +139,10 @@ fn scan<'m>(call: Call<'_, 'm>, body: &'m Block, counted: &Counted) -> Result<Re
 fn recorded<'m>(importer: &mut Importer<'m>, block: &'m Block) -> Result<Vec<NodeId>> {
     let indexing = |importer: &Importer, call: &Operation| importer.callee(call).is_ok_and(only_indexes);
     let calls = || block.operations.iter().filter(|operation| is_call(operation));
-    let mut inlined: Vec<*const Operation> =
-        calls().filter(|call| indexing(importer, call)).map(std::ptr::from_ref).collect();
-    let others: Vec<*const Operation> =
-        calls().map(std::ptr::from_ref).filter(|call| !inlined.contains(call)).collect();
+    let (inlined, others): (Vec<&Operation>, Vec<&Operation>) = calls().partition(|call| indexing(importer, call));
+    let mut inlined: FxHashSet<*const Operation> = inlined.into_iter().map(std::ptr::from_ref).collect();
     if let [only] = others[..] {
-        inlined.push(only);
+        inlined.insert(only);
     }
     importer.block_with(block, |operation| inlined.contains(&std::ptr::from_ref(operation)))
 }

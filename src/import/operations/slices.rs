@@ -56,12 +56,15 @@ struct Line {
 /// Maximum number of operations between the counter and an index.
 const MOST_STEPS: usize = 16;
 
+/// Lines that were found, by their nodes: an operand of several operations is followed once.
+type Lines = FxHashMap<NodeId, Option<Line>>;
+
 impl Loop {
     /// Finds the slices of the loop. `values` are the parameter and the next value of what it carries.
     pub fn slices(&self, importer: &mut Importer, values: &[(NodeId, NodeId)]) -> Result<Slices> {
         let results: Vec<NodeId> = values.iter().map(|&(_, next)| next).collect();
         let users = self.users(&importer.trace, &results);
-        let mut direction = None;
+        let (mut direction, mut lines) = (None, Lines::default());
         let mut found = Slices::default();
         let inside = users.keys().copied().filter(|id| id.0 as usize >= self.first);
         let mut slices: Vec<NodeId> = inside.filter(|&id| is(importer, id, Op::DynamicSlice)).collect();
@@ -76,7 +79,7 @@ impl Loop {
             if array.0 as usize >= self.first || !users[&slice].iter().all(reshaped) {
                 continue;
             }
-            if self.takes(importer, slice, array, slice, 1, &mut direction) {
+            if self.takes(importer, &mut lines, [slice, array, slice], 1, &mut direction) {
                 found.reads.extend(users[&slice].iter().filter_map(|user| match *user {
                     User::Node(slice) => Some(Read { array, slice }),
                     User::Result => None,
@@ -93,7 +96,7 @@ impl Loop {
                 continue;
             }
             let written = importer.trace.operands(importer.trace.node(next))[1];
-            if self.takes(importer, next, parameter, written, 2, &mut direction) {
+            if self.takes(importer, &mut lines, [next, parameter, written], 2, &mut direction) {
                 found.writes.push(Write { value, piece: without_first_axis(&mut importer.trace, written)? });
             }
         }
@@ -106,9 +109,8 @@ impl Loop {
     fn takes(
         &self,
         importer: &mut Importer,
-        operation: NodeId,
-        array: NodeId,
-        slice: NodeId,
+        lines: &mut Lines,
+        [operation, array, slice]: [NodeId; 3],
         others: usize,
         direction: &mut Option<bool>,
     ) -> bool {
@@ -118,7 +120,7 @@ impl Loop {
         }
         // Indices along the other axes are clamped to 0, since the slice has their size.
         let index = importer.trace.operands(importer.trace.node(operation))[others];
-        let reverse = match self.line(importer, index, MOST_STEPS) {
+        let reverse = match self.line(importer, lines, index, MOST_STEPS) {
             Some(Line { slope: 1, offset: 0 }) => false,
             Some(Line { slope: -1, offset }) if offset == self.iterations - 1 => true,
             _ => return false,
@@ -127,48 +129,51 @@ impl Loop {
     }
 
     /// Returns how an integer scalar changes with the iterations; None if it is not known.
-    fn line(&self, importer: &mut Importer, id: NodeId, steps: usize) -> Option<Line> {
-        let ty = importer.trace.ty(id);
-        if !ty.dtype.is_integer() || ty.elements() != 1 || steps == 0 {
-            return None;
+    fn line(&self, importer: &mut Importer, lines: &mut Lines, id: NodeId, steps: usize) -> Option<Line> {
+        if let Some(&known) = lines.get(&id) {
+            return known;
         }
-        let line = if id == self.counter {
-            Line { slope: 1, offset: self.start }
+        let ty = importer.trace.ty(id);
+        let line = if !ty.dtype.is_integer() || ty.elements() != 1 || steps == 0 {
+            None
+        } else if id == self.counter {
+            Some(Line { slope: 1, offset: self.start })
         } else if let Ok(known) = importer.known.integers(&importer.trace, id) {
             // Integers of u64 beyond s64 are read as negative ones, which are not exact below.
-            Line { slope: 0, offset: known[0] }
+            Some(Line { slope: 0, offset: known[0] })
         } else {
-            self.computed(importer, id, steps - 1)?
+            self.computed(importer, lines, id, steps - 1)
         };
-        self.is_exact(line, ty.dtype).then_some(line)
+        let line = line.filter(|&line| self.is_exact(line, ty.dtype));
+        lines.insert(id, line);
+        line
     }
 
-    fn computed(&self, importer: &mut Importer, id: NodeId, steps: usize) -> Option<Line> {
+    fn computed(&self, importer: &mut Importer, lines: &mut Lines, id: NodeId, steps: usize) -> Option<Line> {
         let node = importer.trace.node(id);
         let (op, operands) = (node.op, importer.trace.operands(node).to_vec());
-        let combined = |importer: &mut Importer, with: fn(i64, i64) -> Option<i64>| {
-            let [x, y] = [operands[0], operands[1]].map(|operand| self.line(importer, operand, steps));
-            let (x, y) = (x?, y?);
-            Some(Line { slope: with(x.slope, y.slope)?, offset: with(x.offset, y.offset)? })
-        };
+        let mut line = |importer: &mut Importer, of: NodeId| self.line(importer, lines, of, steps);
         match op {
-            Op::Convert | Op::Reshape | Op::BroadcastTo => self.line(importer, operands[0], steps),
-            Op::Binary(BinaryOp::Add) => combined(importer, i64::checked_add),
-            Op::Binary(BinaryOp::Subtract) => combined(importer, i64::checked_sub),
+            Op::Convert | Op::Reshape | Op::BroadcastTo => line(importer, operands[0]),
+            Op::Binary(BinaryOp::Add | BinaryOp::Subtract) => {
+                let with = if op == Op::Binary(BinaryOp::Add) { i64::checked_add } else { i64::checked_sub };
+                let (x, y) = (line(importer, operands[0])?, line(importer, operands[1])?);
+                Some(Line { slope: with(x.slope, y.slope)?, offset: with(x.offset, y.offset)? })
+            }
             Op::Select => {
-                let taken = if self.holds(importer, operands[0], steps)? { operands[1] } else { operands[2] };
-                self.line(importer, taken, steps)
+                let holds = self.holds(importer, lines, operands[0], steps)?;
+                self.line(importer, lines, if holds { operands[1] } else { operands[2] }, steps)
             }
             _ => None,
         }
     }
 
     /// Whether a comparison of integers holds in every iteration, or in none; None if it changes, or is not known.
-    fn holds(&self, importer: &mut Importer, id: NodeId, steps: usize) -> Option<bool> {
+    fn holds(&self, importer: &mut Importer, lines: &mut Lines, id: NodeId, steps: usize) -> Option<bool> {
         let node = importer.trace.node(id);
         let Op::Compare(op) = node.op else { return None };
         let &[x, y] = importer.trace.operands(node) else { return None };
-        let (x, y) = (self.line(importer, x, steps)?, self.line(importer, y, steps)?);
+        let (x, y) = (self.line(importer, lines, x, steps)?, self.line(importer, lines, y, steps)?);
         let difference = Line { slope: x.slope.checked_sub(y.slope)?, offset: x.offset.checked_sub(y.offset)? };
         let (least, most) = self.range(difference)?;
         match op {

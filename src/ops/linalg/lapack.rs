@@ -76,7 +76,7 @@ fn computed(trace: &mut Trace, packed: NodeId, factors: NodeId, columns: i64) ->
     }
     let (ty, node) = (trace.ty(packed), trace.node(packed));
     let source = match node.op {
-        // The first columns of a wide factor: the other sizes are those of the whole.
+        // The first columns of a wide factor.
         Op::Slice => {
             let SliceAttributes { starts, strides, .. } = decode(trace.words(node));
             let is_leading = starts.iter().all(|&start| start == 0) && strides.iter().all(|&stride| stride == 1);
@@ -84,7 +84,8 @@ fn computed(trace: &mut Trace, packed: NodeId, factors: NodeId, columns: i64) ->
         }
         _ => packed,
     };
-    let is_whole = trace.ty(factors).dims.last() == Some(&columns);
+    let rows = |ty: &TensorType| ty.dims.iter().rev().skip(1).copied().collect::<Vec<i64>>();
+    let is_whole = trace.ty(factors).dims.last() == Some(&columns) && rows(&trace.ty(source)) == rows(&ty);
     (is_whole && result_of(trace, source, 1)? == made).then(|| trace.result(made, 0, &ty))
 }
 

@@ -13,7 +13,7 @@ mod selection;
 mod shape;
 mod sorting;
 mod twin;
-mod values;
+pub mod values;
 
 pub use action::{Kind, action, action_on_specials};
 pub use products::{convolution, equation};
