@@ -353,6 +353,25 @@ mod tests {
     }
 
     #[test]
+    fn an_index_of_many_selections_is_followed_once() {
+        use std::fmt::Write;
+        let mut index =
+            "%a0 = stablehlo.add %i, %zero : tensor<i32>\n%b0 = stablehlo.add %i, %one : tensor<i32>".to_string();
+        for k in 0..40 {
+            let next = k + 1;
+            write!(
+                index,
+                "\n%p{k} = stablehlo.compare LT, %a{k}, %b{k}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+                 %a{next} = stablehlo.select %p{k}, %a{k}, %b{k} : tensor<i1>, tensor<i32>
+                 %b{next} = stablehlo.select %p{k}, %b{k}, %a{k} : tensor<i1>, tensor<i32>"
+            )
+            .unwrap();
+        }
+        index += "\n%at = stablehlo.add %a40, %zero : tensor<i32>";
+        checked(&program(&index, COPY), [0, 1, 2, 3], false);
+    }
+
+    #[test]
     fn other_slices_are_read_and_written_in_the_body() {
         // Clamped to the last row.
         let scan = checked(&program("%at = stablehlo.add %i, %one : tensor<i32>", COPY), [1, 2, 3, 3], false);
