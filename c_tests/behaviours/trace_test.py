@@ -305,6 +305,29 @@ def labels_and_recording_under_way_end_with_the_trace(folder):
     abi.ok(abi.lib.lxla_env_release(env))
 
 
+def spans_begun_before_a_trace_begin_with_it_if_events_are_kept_too(folder):
+    env, path = abi.new_env(), folder + "/kept.json"
+    abi.ok(abi.lib.lxla_env_set_option(env, b"timeline", b"true"))
+    train(env, 1)
+    start(env, path)
+    abi.ok(abi.lib.lxla_label_push(b"marker"))
+    abi.ok(abi.lib.lxla_label_pop())
+    stop(env)
+    [marker] = spans(events_of(path), "label")
+    abi.ok(abi.lib.lxla_label_push(b"a"))
+    start(env, path)
+    train(env, 1)
+    abi.ok(abi.lib.lxla_label_pop())
+    stop(env)
+    events = events_of(path)
+    check_nesting(events)
+    check_flows(events)
+    check_rows(events)
+    [a] = [e for e in spans(events, "label") if e["args"]["label"] == "a"]
+    assert a["ts"] >= marker["ts"] + marker["dur"], (a, marker)
+    abi.ok(abi.lib.lxla_env_release(env))
+
+
 def starts_and_stops_meet_labels_and_steps_of_other_threads(folder):
     env, path = abi.new_env(), folder + "/races.json"
     done, failures = threading.Event(), []
@@ -336,6 +359,11 @@ def child(how, path):
     """Run in a process of its own: traces, and ends without a stop."""
     env = abi.new_env()
     start(env, path)
+    if how == "cpu":
+        # No plugin is loaded.
+        abi.ok(abi.lib.lxla_label_push(b"alone"))
+        abi.ok(abi.lib.lxla_label_pop())
+        return
     train(env, 3)
     if how == "kill":
         train(env, 200)
@@ -351,12 +379,13 @@ def child(how, path):
 
 
 def what_a_process_wrote_before_its_end_is_whole(folder):
-    for how, status, least in (("exit", 0, 3), ("kill", -signal.SIGKILL, 3), ("fork", 0, 4)):
+    for how, status, least in (("cpu", 0, 0), ("exit", 0, 3), ("kill", -signal.SIGKILL, 3), ("fork", 0, 4)):
         path = f"{folder}/{how}.json"
         command = [sys.executable, __file__, sys.argv[1], "--child", how, path]
         assert subprocess.run(command).returncode == status, how
         events = events_of(path)
         steps = len(spans(events, "step"))
+        assert how != "cpu" or [e["name"] for e in spans(events, "label")] == ["alone"]
         assert steps == least if how != "kill" else steps >= least, (how, steps)
 
 
@@ -367,6 +396,7 @@ TESTS = [
     a_full_disk_is_reported_at_the_end_and_lines_stay_whole,
     the_last_release_of_an_environment_ends_its_trace,
     labels_and_recording_under_way_end_with_the_trace,
+    spans_begun_before_a_trace_begin_with_it_if_events_are_kept_too,
     starts_and_stops_meet_labels_and_steps_of_other_threads,
     what_a_process_wrote_before_its_end_is_whole,
 ]

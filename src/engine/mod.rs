@@ -56,6 +56,11 @@ pub fn register_last_work(run: fn(), progress: fn() -> u64) {
     pjrt::register_last_work(run, progress);
 }
 
+/// Calls `run` at the end of the process, when all work in flight has ended. It must not use an engine.
+pub fn register_ending(run: fn()) {
+    pjrt::register_ending(run);
+}
+
 /// A client of an accelerator runtime with its devices, numbered from 0. All methods are thread-safe.
 pub trait Engine: Send + Sync {
     /// Name of the platform: `cpu`, `cuda`, ...

@@ -123,7 +123,7 @@ impl Environment {
     pub fn start_trace(&self, path: &Path) -> Result<()> {
         // What is held back is written when the process ends without a stop.
         static AT_EXIT: Once = Once::new();
-        AT_EXIT.call_once(|| engine::register_last_work(timeline::write_all, || 0));
+        AT_EXIT.call_once(|| engine::register_ending(timeline::write_all));
         self.shared.timeline().start(path)
     }
 

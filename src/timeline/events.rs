@@ -31,20 +31,61 @@ pub struct Events {
     pub flows: u64,
     /// When the timeline was turned on.
     pub since: u64,
+    /// When the file was started.
+    pub written_since: u64,
 }
 
 impl Events {
     /// Adds an event to what is wanted.
     pub fn add(&mut self, event: Event, wanted: u8) {
-        if let Some(file) = &mut self.file {
-            file.add(|out| event.write_lines(out));
-        }
+        self.write(&event);
         if wanted & KEPT != 0 {
             if self.kept.len() == MOST_KEPT {
                 self.kept.pop_front();
             }
             self.kept.push_back(event);
         }
+    }
+
+    /// Adds an event to the file. What began before the file was started begins with it, and has no arrow, because the
+    /// other end of it may be missing.
+    pub fn write(&mut self, event: &Event) {
+        let Some(file) = &mut self.file else { return };
+        let (end, since) = (event.start + event.duration, self.written_since);
+        if event.start >= since {
+            file.add(|out| event.write_lines(out));
+        } else if end >= since {
+            let cut = Event { start: since, duration: end - since, flow: None, ..event.clone() };
+            file.add(|out| cut.write_lines(out));
+        }
+    }
+
+    /// Names the rows that are known already in a file that was started.
+    pub fn name_rows(&mut self) {
+        let Events { file, threads, devices, .. } = self;
+        threads.all().for_each(|(id, thread)| write_name(file, Row::Thread(id), &thread.name));
+        for (ordinal, _) in devices.iter().enumerate().filter(|(_, end)| end.is_some()) {
+            write_name(file, Row::Device(ordinal), &device_name(ordinal));
+        }
+    }
+
+    /// Ends the spans under way in the file, not in the events that are kept.
+    pub fn end_file(&mut self, now: u64) {
+        let (this, current) = (thread_id(), label::current());
+        let mut ended = Vec::new();
+        for (id, thread) in self.threads.all() {
+            let row = Row::Thread(id);
+            if let Some(start) = thread.recording {
+                ended.push(Event { row, ..Event::of_thread("record", "record".into(), start, now, Label::NONE) });
+            }
+            let mut label = if id == this { current } else { Label::NONE };
+            for &start in thread.labels.iter().rev() {
+                let name = if label.is_none() { "label" } else { label.name() };
+                ended.push(Event { row, ..Event::of_thread("label", name.into(), start, now, label) });
+                label = label.parent();
+            }
+        }
+        ended.iter().for_each(|event| self.write(event));
     }
 
     /// Ends the span of recording of the calling thread, if it has begun one.
@@ -63,9 +104,13 @@ impl Events {
         }
         if self.devices[ordinal].is_none() {
             self.devices[ordinal] = Some(0);
-            write_name(&mut self.file, Row::Device(ordinal), &format!("xla:{ordinal}"));
+            write_name(&mut self.file, Row::Device(ordinal), &device_name(ordinal));
         }
     }
+}
+
+fn device_name(ordinal: usize) -> String {
+    format!("xla:{ordinal}")
 }
 
 /// Names a row of the file.

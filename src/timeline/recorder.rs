@@ -3,7 +3,6 @@
 use super::event::{Event, Flow, Row};
 use super::events::{Events, KEPT, WRITTEN, write_name};
 use super::file::TraceFile;
-use super::threads::thread_id;
 use crate::error;
 use crate::error::Result;
 use crate::label::{self, Label};
@@ -93,7 +92,8 @@ impl Timeline {
             events.since = self.now();
         }
         if !self.is_on() {
-            events.threads.take();
+            events.threads.clear();
+            events.devices.clear();
         }
     }
 
@@ -128,9 +128,9 @@ impl Timeline {
         file.begin()?;
         let mut events = self.events.lock();
         events.file = Some(file);
-        // Each trace has the names of its rows.
-        events.threads.take();
-        events.devices.clear();
+        events.written_since = self.now();
+        // Spans under way stay, because they may be kept.
+        events.name_rows();
         self.set(&mut events, WRITTEN, true);
         drop(events);
         self.announce();
@@ -148,27 +148,14 @@ impl Timeline {
         let is_running = |events: &mut Events| events.running.first().is_some_and(|&first| first < begun);
         self.ran.wait_while_for(&mut events, is_running, MOST_WAITED);
         let now = self.now();
-        let wanted = self.wanted.load(Ordering::Relaxed);
-        let current = (thread_id(), label::current());
-        for (id, thread) in events.threads.take() {
-            let row = Row::Thread(id);
-            if let Some(start) = thread.recording {
-                events
-                    .add(Event { row, ..Event::of_thread("record", "record".into(), start, now, Label::NONE) }, wanted);
-            }
-            let mut label = if id == current.0 { current.1 } else { Label::NONE };
-            for start in thread.labels.into_iter().rev() {
-                let name = if label.is_none() { "label" } else { label.name() };
-                events.add(Event { row, ..Event::of_thread("label", name.into(), start, now, label) }, wanted);
-                label = label.parent();
-            }
-        }
-        // Another thread may have stopped it during the wait.
-        let file = events.file.take();
+        events.end_file(now);
+        // Another thread may have stopped it during the wait. Ended under the lock, so that a start on the same path does
+        // not find it half written.
+        let ended = events.file.take().map(TraceFile::end);
         self.set(&mut events, WRITTEN, false);
         drop(events);
         self.announce();
-        file.ok_or_else(none)?.end()
+        ended.ok_or_else(none)?
     }
 
     /// Ends the trace and forgets the events of an environment that is destroyed.
@@ -358,6 +345,9 @@ impl Drop for DeviceRun {
             && wanted != 0
             && event.start >= events.since
         {
+            if event.start < events.written_since {
+                event.flow = None;
+            }
             events.name_device(self.ordinal);
             let now = self.timeline.now();
             let before = events.devices[self.ordinal].replace(now).unwrap_or(0);
@@ -402,6 +392,7 @@ pub fn write_all() {
 #[cfg(test)]
 mod tests {
     use super::super::events::MOST_KEPT;
+    use super::super::threads::thread_id;
     use super::*;
 
     #[test]

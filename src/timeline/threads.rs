@@ -32,6 +32,7 @@ fn name() -> String {
 /// Spans that a thread has begun.
 #[derive(Default)]
 pub struct Thread {
+    pub name: String,
     /// When it recorded the first operation since the last event.
     pub recording: Option<u64>,
     /// When it pushed the labels that it has not popped, since the timeline is on.
@@ -50,13 +51,19 @@ impl Threads {
             self.0.retain(|_, thread| thread.recording.is_some() || !thread.labels.is_empty());
         }
         self.0.entry(id).or_insert_with(|| {
-            named(id, &name());
-            Thread::default()
+            let name = name();
+            named(id, &name);
+            Thread { name, ..Thread::default() }
         })
     }
 
-    /// Removes all threads, and returns them with their ids.
-    pub fn take(&mut self) -> Vec<(u32, Thread)> {
-        std::mem::take(&mut self.0).into_iter().collect()
+    /// Removes all threads.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// All threads, with their ids.
+    pub fn all(&self) -> impl Iterator<Item = (u32, &Thread)> {
+        self.0.iter().map(|(&id, thread)| (id, thread))
     }
 }

@@ -26,6 +26,8 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Number of threads inside the plugin.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static LAST_WORK: Mutex<Vec<LastWork>> = Mutex::new(Vec::new());
+/// Called at the end of the handler.
+static ENDINGS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
 
 /// A client that has work in flight.
@@ -93,6 +95,19 @@ pub fn is_exiting() -> bool {
 /// while `run` makes progress; as long as it changes, the time limit does not apply.
 pub fn register_last_work(run: fn(), progress: fn() -> u64) {
     LAST_WORK.lock().push(LastWork { run, progress });
+    register_again();
+}
+
+/// Makes the handler call `run` at its end, when all work in flight has ended or the time limit has passed. It must
+/// not call the plugin, and must return soon.
+pub fn register_ending(run: fn()) {
+    ENDINGS.lock().push(run);
+    register_again();
+}
+
+fn run_endings() {
+    let endings = ENDINGS.try_lock_for(Duration::from_secs(1)).map(|mut list| std::mem::take(&mut *list));
+    endings.unwrap_or_default().into_iter().for_each(|run| run());
 }
 
 /// Makes the handler also wait for this client's work. Must be called after the client was created.
@@ -145,6 +160,7 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
                 std::mem::forget(client);
             }
         }
+        run_endings();
         drop(watch);
     });
 }
@@ -206,6 +222,7 @@ fn end(status: c_int, limit: Duration) -> ! {
     let flushed = Arc::new(AtomicBool::new(false));
     let done = flushed.clone();
     let _ = std::thread::Builder::new().spawn(move || {
+        run_endings();
         // SAFETY: a null stream means all streams.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         done.store(true, Ordering::SeqCst);

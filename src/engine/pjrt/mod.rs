@@ -44,7 +44,7 @@ mod sys;
 mod tests;
 
 pub use buffer::free_buffers;
-pub use exit::register_last_work;
+pub use exit::{register_ending, register_last_work};
 pub use listing::plugins;
 
 use crate::engine::{Engine, EngineOptions};
