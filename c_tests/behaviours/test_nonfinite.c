@@ -173,6 +173,32 @@ TEST(scans_calls_and_gradients_are_checked) {
   OK(lxla_env_release(env));
 }
 
+TEST(steps_that_cannot_be_searched_keep_the_infinities_of_their_arguments) {
+  lxla_env env = checked_env();
+  lxla_tensor mask = from_f32(env, DIMS(2), (float[]){0, -INFINITY});
+  for (int i = 0; i < 2; i++) {
+    lxla_tensor y = scalar(ADD, mask, 1);
+    // A search would print again.
+    OK(lxla_debug_print("{}", &y, 1));
+    OK(lxla_mark_step(env, XLA(0), 1));
+    RELEASE(y);
+  }
+  RELEASE(mask);
+  OK(lxla_env_release(env));
+}
+
+TEST(values_beside_one_that_cannot_be_compiled_are_checked) {
+  lxla_env env = checked_env();
+  lxla_tensor x = one(env, 0), y = unary(LXLA_UNARY_LOG, x), bad;
+  OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){LXLA_DTYPE_F32}, (size_t[]){1}, (int64_t[]){1}, 1, NULL,
+                      &bad));
+  CHECK(lxla_mark_step(env, XLA(0), 1) != LXLA_OK);
+  CHECK(strstr(lxla_last_error_message(), "the other value was computed; log makes -inf"));
+  EQUAL(value(y), -INFINITY);
+  RELEASE(x, y, bad);
+  OK(lxla_env_release(env));
+}
+
 TEST(the_variable_checks_every_environment) {
   setenv("LXLA_CHECK_NONFINITE", "1", 1);
   lxla_env env = new_env();

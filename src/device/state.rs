@@ -17,6 +17,7 @@ use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, ShapeId, Trace}
 use crate::mesh::Mesh;
 use crate::native::Array;
 use crate::types::TensorType;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Number of nodes below which a trace is not compacted.
@@ -392,17 +393,22 @@ impl DeviceState {
         }
     }
 
-    /// Types of the values of live tensors that are pending, and of those that are arrays in host memory.
-    pub fn live_others(&self) -> (Vec<TensorType>, Vec<TensorType>) {
-        let (mut pending, mut arrays) = (Vec::new(), Vec::new());
+    /// Types of the distinct values of live tensors that are pending, and of those that are arrays in host memory; with
+    /// the number of tensors of each.
+    pub fn live_others(&self) -> (Vec<(TensorType, u32)>, Vec<(TensorType, u32)>) {
+        let (mut pending, mut arrays) = (BTreeMap::new(), BTreeMap::new());
         for value in self.table.values() {
-            match value {
-                Value::Pending(id) => pending.push(self.trace.ty(*id)),
-                Value::Native(array) => arrays.push(array.ty().clone()),
-                Value::Data(_) => {}
-            }
+            let count = match value {
+                Value::Pending(id) => &mut pending.entry(id.0).or_insert_with(|| (self.trace.ty(*id), 0)).1,
+                Value::Native(array) => {
+                    let place = (array.bytes().as_ptr(), array.bytes().len());
+                    &mut arrays.entry(place).or_insert_with(|| (array.ty().clone(), 0)).1
+                }
+                Value::Data(_) => continue,
+            };
+            *count += 1;
         }
-        (pending, arrays)
+        (pending.into_values().collect(), arrays.into_values().collect())
     }
 
     /// Distinct device data of all live tensors.

@@ -44,8 +44,8 @@ pub fn collect(environment: &Environment) -> Value {
             };
             add(data.ty().clone(), state, data.tensors.get(), Some(data));
         }
-        pending.into_iter().for_each(|ty| add(ty, "pending", 1, None));
-        arrays.into_iter().for_each(|ty| add(ty, "computed", 1, None));
+        pending.into_iter().for_each(|(ty, tensors)| add(ty, "pending", tensors, None));
+        arrays.into_iter().for_each(|(ty, tensors)| add(ty, "computed", tensors, None));
     }
     all.sort_by_key(|live| Reverse(live.ty.size_bytes()));
     let of = |state: &str| -> (usize, u64) {

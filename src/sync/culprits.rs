@@ -3,6 +3,7 @@
 
 use super::collect::is_pending;
 use super::exhausted::explain;
+use super::nonfinite::check_results;
 use super::plan::{Plan, partial_scheme};
 use super::run::{compile_all, run_compiled};
 use super::transaction::{Pinned, Transaction};
@@ -51,10 +52,15 @@ pub fn step_without_culprits(
     }
     let mut text = search.named(&device.state().trace);
     match search.step(device, workspace) {
-        Ok(0) => {}
-        Ok(1) => text.push_str("; the other value was computed"),
-        Ok(count) => {
-            let _ = write!(text, "; the {count} other values were computed");
+        Ok((count, checked)) => {
+            let _ = match count {
+                0 => Ok(()),
+                1 => write!(text, "; the other value was computed"),
+                _ => write!(text, "; the {count} other values were computed"),
+            };
+            if let Err(e) = checked {
+                let _ = write!(text, "; {}", e.message);
+            }
         }
         Err(e) => {
             let _ = write!(text, "; the other values were not computed: {}", e.message);
@@ -168,8 +174,8 @@ impl Search {
         compile_all(&self.owner, &plan).is_ok()
     }
 
-    /// Computes the values that can be compiled. Returns their number.
-    fn step(&self, device: &'static Device, workspace: &mut Workspace) -> Result<usize> {
+    /// Computes the values that can be compiled. Returns their number, and the outcome of the option `check_nonfinite`.
+    fn step(&self, device: &'static Device, workspace: &mut Workspace) -> Result<(usize, Result<()>)> {
         let mut is_left = self.spoiled.clone();
         self.untried.iter().for_each(|id| is_left[id.0 as usize] = true);
         let mut is_good = vec![false; is_left.len()];
@@ -180,7 +186,7 @@ impl Search {
             let is_root = |id: NodeId| is_good.get(id.0 as usize) == Some(&true);
             let scheme = partial_scheme(&state.trace, workspace, &self.owner, is_root);
             if scheme.roots.is_empty() {
-                return Ok(0);
+                return Ok((0, Ok(())));
             }
             let plan = Plan::new(&state.trace, Arc::new(scheme));
             Transaction::start(device, &mut state, self.owner.clone(), "step", plan, Vec::new())
@@ -190,8 +196,10 @@ impl Search {
         let compiled = compile_all(owner, plan);
         let ran = compiled.and_then(|compiled| run_compiled(owner, plan, Kind::Step, &compiled, made));
         ran.map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)))?;
+        let checked = check_results(owner, plan, made);
+        // The values are there, whatever they are.
         transaction.commit();
-        Ok(count)
+        Ok((count, checked))
     }
 
     /// Names the culprits by dtype, shape, operation and custom call targets.

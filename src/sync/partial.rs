@@ -8,7 +8,7 @@ use super::plan::{Plan, check_memory};
 use super::run::run;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
 use crate::timeline::Span;
 use std::sync::Arc;
@@ -21,7 +21,15 @@ pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
         state.check_open()?;
         listed(&state, group)?;
     }
-    groups.into_iter().try_for_each(|(device, group)| sync_on(device, &group))
+    let mut checked = Ok(());
+    for (device, group) in groups {
+        match sync_on(device, &group) {
+            // The option `check_nonfinite` found a NaN or an infinity: all values are computed nevertheless.
+            Err(e) if e.code == Code::OutOfRange => checked = checked.and(Err(e)),
+            other => other?,
+        }
+    }
+    checked
 }
 
 /// A device, and the listed tensors on it with their indices in the list.

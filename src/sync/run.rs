@@ -44,11 +44,11 @@ pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Arc<Comp
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
         ready.push((run, compiled, packs));
     }
-    ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled))?;
     // A kernel can fail. The run is awaited then, and nothing is consumed, so that all values are as before the step.
     let can_fail = plan.runs.iter().any(|run| run.stage.program.kernels().any);
     // A search for the origin of a NaN evaluates the programs again.
     let keeps_all = can_fail || owner.shared.options.check_nonfinite();
+    ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled, keeps_all))?;
     ready.into_iter().try_for_each(|(run, compiled, packs)| {
         execute(owner, run, compiled, packs, keeps_all, made)?;
         if can_fail { await_run(owner, run, made) } else { Ok(()) }
@@ -71,10 +71,10 @@ fn await_run(owner: &Owner, run: &Run, made: &mut Made) -> Result<()> {
 
 /// Returns an error if the device can never provide the memory that a program needs in addition to its arguments.
 /// Checked before anything is consumed: a program that fails for lack of memory during execution loses its donated
-/// arguments.
-fn check_memory(owner: &Owner, compiled: &Compiled) -> Result<()> {
+/// arguments. If all arguments are kept, no result takes the memory of one.
+fn check_memory(owner: &Owner, compiled: &Compiled, keeps_all: bool) -> Result<()> {
     let memory = &compiled.memory;
-    let results = memory.outputs.saturating_sub(memory.aliases);
+    let results = if keeps_all { memory.outputs } else { memory.outputs.saturating_sub(memory.aliases) };
     // On a mesh, every device needs this memory; the devices of a CPU plugin share the memory of the host.
     let needed = memory.temporaries.saturating_add(results).saturating_mul(owner.ordinals().len() as u64);
     match owner.shared.runtime().engine.memory_limit(needed) {
