@@ -81,3 +81,46 @@ TEST(calls_of_kernels_in_a_body_are_made_in_order_on_each_device) {
     finish();
   }
 }
+
+// On each device: note(sum of the rows), note(its number + 1000), then a loop in the body, traced before the body.
+static void calls_before_a_loop(void) {
+  const int n = (int)devices_of(&axes);
+  float rows[DEVICES], got[DEVICES];
+  int sum = 0, sums = 0, seen[DEVICES] = {0};
+  for (int i = 0; i < n; i++) rows[i] = 10 * (float)i, sum += 10 * i;
+  const char *split = axes.rank == 1 ? "a" : "a+b";
+  const lxla_tensor x = split_of(F32, DIMS(n), rows, (size_t)n * sizeof *rows, split);
+  const lxla_tensor piece = hole_of(F32, DIMS(1));
+  lxla_tensor index, last;
+  OK(lxla_convert(index_over(split), F32, &index));
+  n_notes = 0;
+  noted(all_reduced(LXLA_REDUCE_SUM, piece, split));
+  noted(own(scalar(ADD, own(index), 1000)));
+  const lxla_tensor carry = hole_of(F32, DIMS(1)), next = own(scalar(ADD, carry, 1));
+  const lxla_computation step = traces(&carry, 1, &next, 1);
+  OK(lxla_scan(step, &piece, 1, NULL, 0, 3, 0, &last, NULL, 0));
+  own(last);
+  const lxla_computation body = traces(&piece, 1, &last, 1);
+  const lxla_tensor y = mapped_one(body, split, x, split);
+  mesh_step();
+  OK(lxla_tensor_read(y, got, (size_t)n * sizeof *got));
+  EQUAL(n_notes, 2 * n);
+  for (int k = 0; k < n_notes; k++) {
+    if (notes[k] >= 1000) {
+      seen[notes[k] - 1000]++;
+    } else {
+      EQUAL(notes[k], sum);
+      sums++;
+    }
+  }
+  EQUAL(sums, n);
+  for (int i = 0; i < n; i++) CHECK(seen[i] == 1 && got[i] == rows[i] + 3);
+}
+TEST(calls_on_collectives_belong_to_the_body_and_not_to_a_loop_inside) {
+  static const char *const meshes[] = {"a=2", "a=4", "a=2,b=4"};
+  for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+    start_on(meshes[i]);
+    calls_before_a_loop();
+    finish();
+  }
+}

@@ -3,7 +3,8 @@
 //!
 //! A call that depends on a placeholder is not made by a step. It belongs to every computation that is traced over the
 //! placeholder, until nothing holds the placeholder any more. Of several placeholders, those of the first computation
-//! count: a call in the body of a loop may depend on values of the computation around the loop.
+//! count: a call in the body of a loop may depend on values of the computation around the loop. A call on collectives
+//! alone (the index of a device) belongs to a computation over a placeholder that was held when it was recorded.
 
 use super::pending_calls::{Effect, Parameters, is_among};
 use super::state::{DeferredDrop, DeviceState};
@@ -65,24 +66,17 @@ impl DeviceState {
 
     /// Calls that belong to a computation over `parameters`, in recording order.
     pub fn effects_over(&self, parameters: &[Arc<DeviceData>]) -> Vec<CallOver> {
-        let is_over = |effect: &&Effect| match &effect.traced[..] {
-            [] => {
-                let on = &effect.parameters;
-                on.has_collective || on.placeholders.iter().any(|data| is_among(data, parameters))
-            }
-            traced => traced.iter().any(|data| is_among(data, parameters)),
-        };
         let call = |effect: &Effect| {
             let Effect { done, is_ordered, .. } = *effect;
             Some(CallOver { done, node: self.pending_effect(done)?, is_ordered })
         };
-        self.effects.iter().filter(is_over).filter_map(call).collect()
+        self.effects.iter().filter(|effect| effect.is_over(parameters)).filter_map(call).collect()
     }
 
     /// Forgets the calls that depend on a placeholder that nothing holds any more.
     #[cold]
     pub(super) fn abandon_effects(&mut self) -> Vec<DeferredDrop> {
-        let abandoned: Vec<Effect> = self.effects.extract_if(.., |effect| effect.parameters.are_abandoned()).collect();
+        let abandoned: Vec<Effect> = self.effects.extract_if(.., |effect| effect.is_abandoned()).collect();
         let slots: Vec<u32> = abandoned.iter().filter_map(|effect| self.check("", effect.done).ok()).collect();
         slots.into_iter().map(|slot| self.release(slot)).collect()
     }
@@ -99,7 +93,12 @@ impl DeferredDrop {
 impl Device {
     /// Keeps the last result of a call until the call is made, or cannot be made any more.
     pub fn keep_effect(&'static self, done: TensorHandle, is_ordered: bool, parameters: Parameters) {
-        self.state().effects.push(Effect { done, is_ordered, parameters, traced: Vec::new() });
+        let mut state = self.state();
+        let is_on_collectives = parameters.has_collective && parameters.placeholders.is_empty();
+        let mut around = if is_on_collectives { state.live_data() } else { Vec::new() };
+        around.retain(|data| data.is_placeholder());
+        state.effects.push(Effect { done, is_ordered, parameters, around, traced: Vec::new() });
+        drop(state);
         // On cpu, the call has been made, unless it waits for a placeholder.
         self.release_effects(false);
     }
@@ -110,10 +109,12 @@ impl Device {
         let mut state = self.state();
         let first = |effect: &&mut Effect| calls.contains(&effect.done) && effect.traced.is_empty();
         for effect in state.effects.iter_mut().filter(first) {
-            let own = effect.parameters.placeholders.iter().filter(|data| is_among(data, parameters));
-            effect.traced = own.cloned().collect();
+            let of_any = effect.candidates().is_empty();
+            let own = |data: &&Arc<DeviceData>| of_any || is_among(data, effect.candidates());
+            let traced = parameters.iter().filter(own).cloned().collect();
+            effect.traced = traced;
         }
-        // No other computation can be found to have a call on a collective alone.
+        // No other computation can be found to have a call that a computation without parameters made.
         let is_lost = |effect: &mut Effect| calls.contains(&effect.done) && effect.traced.is_empty();
         let lost: Vec<Effect> = state.effects.extract_if(.., is_lost).collect();
         drop(state);
@@ -129,7 +130,7 @@ impl Device {
         }
         let effects = std::mem::take(&mut state.effects);
         let is_waiting =
-            |effect: &Effect| !all && !effect.parameters.are_abandoned() && state.pending_effect(effect.done).is_some();
+            |effect: &Effect| !all && !effect.is_abandoned() && state.pending_effect(effect.done).is_some();
         let (waiting, over): (Vec<Effect>, Vec<Effect>) = effects.into_iter().partition(is_waiting);
         state.effects = waiting;
         drop(state);

@@ -17,11 +17,6 @@ impl Parameters {
     pub fn is_empty(&self) -> bool {
         self.placeholders.is_empty() && !self.has_collective
     }
-
-    /// Whether no computation can be traced over them any more, since nothing holds a placeholder.
-    pub(super) fn are_abandoned(&self) -> bool {
-        self.placeholders.iter().any(|data| data.tensors.get() == 0)
-    }
 }
 
 /// A call that was not made yet.
@@ -31,8 +26,40 @@ pub(super) struct Effect {
     /// Whether the call keeps the order of recording.
     pub is_ordered: bool,
     pub parameters: Parameters,
+    /// Of a call on collectives alone: the placeholders that were held when it was recorded. It belongs to a
+    /// computation over one of them: loops inside of that one have placeholders that were created later.
+    pub around: Vec<Arc<DeviceData>>,
     /// Parameters of the first computation that made the call; empty if there was none.
     pub traced: Vec<Arc<DeviceData>>,
+}
+
+impl Effect {
+    /// Placeholders of the computations to which the call may belong; empty if it may belong to any.
+    pub fn candidates(&self) -> &[Arc<DeviceData>] {
+        match (&self.traced[..], &self.parameters.placeholders[..]) {
+            ([], []) => &self.around,
+            ([], placeholders) => placeholders,
+            (traced, _) => traced,
+        }
+    }
+
+    /// Whether a computation over `parameters` makes the call.
+    pub fn is_over(&self, parameters: &[Arc<DeviceData>]) -> bool {
+        match self.candidates() {
+            [] => self.parameters.has_collective,
+            candidates => candidates.iter().any(|data| is_among(data, parameters)),
+        }
+    }
+
+    /// Whether no computation can be traced over the placeholders any more, since nothing holds one on which the call
+    /// depends, or any of those of a call on collectives alone.
+    pub fn is_abandoned(&self) -> bool {
+        let is_gone = |data: &Arc<DeviceData>| data.tensors.get() == 0;
+        match &self.parameters.placeholders[..] {
+            [] => !self.candidates().is_empty() && self.candidates().iter().all(is_gone),
+            placeholders => placeholders.iter().any(is_gone),
+        }
+    }
 }
 
 /// Whether a list has this data.
