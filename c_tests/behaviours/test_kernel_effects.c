@@ -259,10 +259,12 @@ static int32_t out_of_room(const lxla_kernel_call *call, void *user) {
   return LXLA_RESOURCE_EXHAUSTED;
 }
 static void exhausted_on(void) {
-  lxla_tensor x = F32S(SCALAR, 1), y;
+  // The sum is a temporary of the program.
+  lxla_tensor x = F32S(DIMS(4), 1, 2, 3, 4), sum = binary(ADD, x, x), y;
   int32_t f32 = F32;
   size_t rank = 0;
-  int32_t status = lxla_host_call(env, out_of_room, NULL, NULL, &x, 1, &f32, &rank, NULL, 1, &y);
+  int32_t status = lxla_host_call(env, out_of_room, NULL, NULL, &sum, 1, &f32, &rank, NULL, 1, &y);
+  RELEASE(sum);
   if (!is_native()) {
     OK(status);
     status = lxla_mark_step(env, device, 1);
@@ -271,6 +273,7 @@ static void exhausted_on(void) {
   EQUAL(status, LXLA_RESOURCE_EXHAUSTED);
   CHECK(strstr(lxla_last_error_message(), "kernel host_call: the queue is full") != NULL);
   CHECK(strstr(lxla_last_error_message(), "live tensors") == NULL);
+  CHECK(strstr(lxla_last_error_message(), "temporaries") == NULL);
   RELEASE(x);
 }
 TEST(a_kernel_that_lacks_something_is_not_out_of_device_memory) { on_both(exhausted_on); }

@@ -12,10 +12,15 @@ use std::sync::Arc;
 /// Number of the largest tensors listed.
 const NAMED: usize = 5;
 
-/// Returns the error unchanged (one of a kernel, too, which knows what it lacks), or with the requested bytes (if known) and the largest live tensors if its code is
-/// `ResourceExhausted`.
+/// Whether the device lacks memory. A kernel that lacks something says so itself.
+fn is_of_device(error: &Error) -> bool {
+    error.code == Code::ResourceExhausted && !is_of_kernel(error)
+}
+
+/// Returns the error with the requested bytes (if known) and the largest live tensors if the device lacks memory, and
+/// unchanged otherwise.
 pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
-    if error.code != Code::ResourceExhausted || is_of_kernel(&error) {
+    if !is_of_device(&error) {
         return error;
     }
     let live = device.state().live_data();
@@ -34,10 +39,13 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
 
 /// Like [`explain`], of a run of these programs: also names the memory that they need besides results and arguments.
 pub fn explain_run(error: Error, device: &Device, plan: &Plan, compiled: &[Arc<Compiled>]) -> Error {
+    if !is_of_device(&error) {
+        return error;
+    }
     let explained = explain(error, device, Some(plan.scheme.output_bytes));
     let temporaries = compiled.iter().map(|compiled| compiled.memory.temporaries).max();
     match temporaries {
-        Some(bytes @ 1..) if explained.code == Code::ResourceExhausted => Error::new(
+        Some(bytes @ 1..) => Error::new(
             explained.code,
             format!("{}; besides, its largest program needs {bytes} bytes for temporaries", explained.message),
         ),
