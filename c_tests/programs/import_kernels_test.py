@@ -103,6 +103,16 @@ def main():
     refused(env, exported(lambda x: scaled(x, side_effect=True), x), unimplemented, TARGET, "effects")
     refused(env, exported(lambda x: scaled(x, layouts=[(1, 0)]), x), unimplemented, "operand_layouts", "row-major")
     refused(env, exported(lambda x: scaled(x, factor=np.float32(np.inf)), x), unimplemented, '"factor"', "inf")
+    # Small files with large attributes: of no elements, and named often.
+    many = ", ".join(["#a"] * 1000)
+    for attribute in ("dense<> : tensor<1099511627776x0xi32>", f"[{many}]"):
+        text = f"""#a = dense<1> : tensor<65536xi32>
+            func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+              %r = stablehlo.custom_call @{TARGET}(%x) {{api_version = 4 : i32, backend_config = {{a = {attribute}}}}}
+                : (tensor<2xf32>) -> tensor<2xf32>
+              return %r : tensor<2xf32>
+            }}"""
+        refused(env, text.encode(), unimplemented, '"a"', "more than 65536 values")
     ok(lxla.lib.lxla_kernel_unregister(env, TARGET.encode()))
     refused(env, data, unimplemented, "lxla_kernel_register")
     # A computation keeps its kernel.
