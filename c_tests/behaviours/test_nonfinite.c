@@ -175,7 +175,7 @@ TEST(scans_calls_and_gradients_are_checked) {
 
 TEST(steps_that_cannot_be_searched_keep_the_infinities_of_their_arguments) {
   lxla_env env = checked_env();
-  lxla_tensor mask = from_f32(env, DIMS(2), (float[]){0, -INFINITY});
+  lxla_tensor mask = from_f32(env, DIMS(2), (float[]){0, -INFINITY}), x = one(env, 0);
   for (int i = 0; i < 2; i++) {
     lxla_tensor y = scalar(ADD, mask, 1);
     // A search would print again.
@@ -183,7 +183,11 @@ TEST(steps_that_cannot_be_searched_keep_the_infinities_of_their_arguments) {
     OK(lxla_mark_step(env, XLA(0), 1));
     RELEASE(y);
   }
-  RELEASE(mask);
+  lxla_tensor made = unary(LXLA_UNARY_LOG, x);
+  OK(lxla_debug_print("{}", &made, 1));
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_OUT_OF_RANGE, "the search for its origin failed");
+  EQUAL(value(made), -INFINITY);
+  RELEASE(mask, x, made);
   OK(lxla_env_release(env));
 }
 

@@ -120,6 +120,12 @@ impl Program {
         self.bodies.iter().fold(Kernels::default(), |all, body| all.and(body.kernels))
     }
 
+    /// Whether the program calls a kernel with effects, itself or in a body that it applies.
+    pub fn has_effects(&self) -> bool {
+        let kernels = self.kernels();
+        kernels.effects || kernels.any && self.decode().0.iter().any(calls_effect)
+    }
+
     /// The program with bodies that keep no kernel alive: to be compared with others, not to be run.
     pub fn without_kernels(&self) -> Program {
         self.released(&mut FxHashMap::default())
@@ -245,6 +251,11 @@ pub struct Kernels {
     pub effects: bool,
 }
 
+/// Whether an instruction itself calls a kernel with effects.
+fn calls_effect(value: &Instruction) -> bool {
+    value.op == Op::Kernel && value.words[0] == 1
+}
+
 impl Kernels {
     fn and(self, other: Kernels) -> Kernels {
         Kernels {
@@ -284,8 +295,7 @@ impl Body {
             value.op.is_collective() || value.op != Op::ShardMap && applied(value, Body::has_collectives)
         };
         let is_sharding = |value: &Instruction| value.op.is_sharding() || applied(value, Body::has_shardings);
-        let has_effects = |value: &Instruction| value.op == Op::Kernel && value.words[0] == 1;
-        let effects = values.iter().any(has_effects);
+        let effects = values.iter().any(calls_effect);
         Body {
             kernels: program.kernels().and(Kernels { effects, ..Kernels::default() }),
             held: None,

@@ -127,7 +127,7 @@ struct Evaluated {
 
 /// Evaluates the runs in order until an operation is found.
 fn evaluate(plan: &Plan, arrays: &Arrays) -> Result<Evaluated> {
-    if plan.runs.iter().any(|run| run.stage.program.kernels().effects) {
+    if plan.runs.iter().any(|run| run.stage.program.has_effects()) {
         return Err(error!(Unimplemented, "the program calls kernels with effects, which a search would repeat"));
     }
     let mut made: Vec<Option<Array>> = vec![None; plan.scheme.outputs.len()];
