@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// Number of the largest values that are listed.
 const MOST_LISTED: usize = 1000;
 
+/// Number of peaks beyond which those of labels without live tensors are forgotten.
+const MOST_PEAKS: usize = 1000;
+
 /// Label of the operation that computed data; none for transferred data.
 pub(super) fn label_of(data: &DeviceData) -> Label {
     data.origin().map_or(Label::NONE, |(origin, output)| origin.label_of(*output))
@@ -55,9 +58,13 @@ pub(super) fn note_live(owner: &Owner, state: &DeviceState) {
         *bytes.entry(label_of(data).to_string()).or_default() += data.ty().size_bytes() as u64;
     }
     let mut peaks = owner.shared.peaks.lock();
-    for (label, bytes) in bytes {
-        let peak = peaks.entry((owner.place, label)).or_default();
+    for (label, &bytes) in &bytes {
+        let peak = peaks.entry((owner.place, label.clone())).or_default();
         *peak = bytes.max(*peak);
+    }
+    // A loop may number its steps in labels.
+    if peaks.len() > MOST_PEAKS {
+        peaks.retain(|(place, label), _| *place != owner.place || bytes.contains_key(label));
     }
 }
 

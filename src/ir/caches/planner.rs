@@ -48,8 +48,13 @@ impl Planner {
             let is_same = known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
             if is_same { known.trace.renaming(trace) } else { None }
         };
-        let found = self.known.iter().enumerate().find_map(|(i, known)| Some((i, renaming(known)?)));
-        if let Some((found, renaming)) = found {
+        let mut same = self.known.iter().enumerate().filter_map(|(i, known)| Some((i, renaming(known)?)));
+        let first = same.next();
+        // One with the same labels comes before one that would have to be relabelled.
+        let has_new_labels = first.as_ref().is_some_and(|(_, renaming)| !renaming.is_empty());
+        let exact = if has_new_labels { same.find(|(_, renaming)| renaming.is_empty()) } else { None };
+        drop(same);
+        if let Some((found, renaming)) = exact.or(first) {
             self.known[..=found].rotate_right(1);
             let known = &mut self.known[0];
             if !renaming.is_empty() {
