@@ -8,7 +8,9 @@
  * ORDER      All processes record the same collectives in the same order, and run steps and syncs with them in the same
  *            order. When a program runs, each collective first compares what the processes pass: if kind, dtype, sizes
  *            or arguments differ, it fails in all processes with INVALID_ARGUMENT, and the message names the processes
- *            and both types.
+ *            and both types. A program does not record collectives while a step or sync with collectives runs in the
+ *            same environment, in another thread or by lxla_mark_step with `wait` 0 before lxla_wait: processes
+ *            number recordings from 0 after each run, and the step fails if the numbers differ.
  * Failure    A collective that fails fails the step or sync: all values are as before. See lxla_mpi_options for
  *            processes that end or do not come.
  * Devices    On cpu the collective runs at once; on XLA devices, in the program that the next step or sync runs. The
@@ -53,6 +55,10 @@ lxla_status lxla_mpi_options_init(lxla_mpi_options *options);
  * FAILED_PRECONDITION if MPI was finalised, or initialised with less than MPI_THREAD_SERIALIZED: collectives run on
  * threads of the plugin, one at a time. With MPI_THREAD_SERIALIZED, the program itself must not call MPI while a step
  * or sync runs. ALREADY_EXISTS if the environment has been started.
+ *
+ * DEADLINE_EXCEEDED if not all processes call it within `timeout_seconds`, UNAVAILABLE if MPI reports an error,
+ * RESOURCE_EXHAUSTED if there is no memory for the list of processes. Messages then stay pending: the process must not
+ * call MPI_Finalize (the library does not), and later calls are FAILED_PRECONDITION. The environment is as before.
  */
 lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options);
 

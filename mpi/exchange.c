@@ -156,12 +156,13 @@ __attribute__((format(printf, 2, 3))) static void because(group *g, const char *
 }
 
 static atomic_int any_broken;
+void give_up_mpi(void) { any_broken = 1; }
 int group_was_broken(void) { return any_broken; }
 
 // Breaks the group: nothing that is still on its way may arrive in memory that is used again.
 static void break_group(group *g, int32_t status) {
   g->broken = status;
-  any_broken = 1;
+  give_up_mpi();
   g->buffer = NULL;
   g->buffer_size = 0;
 }
@@ -276,12 +277,22 @@ char *buffer_of(group *g, size_t size) {
 // --- Agreement ---
 
 // What each process tells the others before the data is sent.
-enum { COMPARED_DIMS = 8 };
+enum { SHOWN_DIMS = 8 };
 typedef struct {  // without gaps: it is compared as bytes
   collective what;
   int32_t site, dtype;
-  int64_t rank, elements, dims[COMPARED_DIMS];
+  int64_t rank, batch_rank, elements, dims[SHOWN_DIMS];  // the axes before x's own are those of batches
+  uint64_t hash;                                         // of all dims
 } header;
+_Static_assert(sizeof(header) == 128, "docs/mpi.md states the size; padding would be compared");
+
+// FNV-1a of the dims, a step for each of their bytes.
+static uint64_t hash_of_dims(const int64_t *dims, int32_t rank) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int32_t i = 0; i < rank; i++)
+    for (int shift = 0; shift < 64; shift += 8) hash = (hash ^ ((uint64_t)dims[i] >> shift & 255)) * 0x100000001b3u;
+  return hash;
+}
 
 static void describe(char *text, size_t size, const header *of) {
   size_t at = 0;
@@ -292,8 +303,10 @@ static void describe(char *text, size_t size, const header *of) {
   if (of->what.kind == BROADCAST || of->what.kind == SUM_TO_ROOT) ADD(" root %d", of->what.root);
   if (of->what.kind == SEND_RECEIVE) ADD(" to %d from %d", of->what.to, of->what.from);
   ADD(" of %s[", name_of_dtype(of->dtype));
-  for (int i = 0; i < of->rank && i < COMPARED_DIMS; i++) ADD(i ? ",%lld" : "%lld", (long long)of->dims[i]);
-  ADD(of->rank > COMPARED_DIMS ? ",...] (%lld elements)" : "]", (long long)of->elements);
+  for (int i = 0; i < of->rank && i < SHOWN_DIMS; i++) ADD(i ? ",%lld" : "%lld", (long long)of->dims[i]);
+  ADD(of->rank > SHOWN_DIMS ? ",...] (rank %lld, %lld elements, hash of dims %016llx)" : "]", (long long)of->rank,
+      (long long)of->elements, (unsigned long long)of->hash);
+  if (of->batch_rank > 0) ADD(" with %lld axes of batches", (long long)of->batch_rank);
 #undef ADD
 }
 
@@ -304,7 +317,7 @@ static int fit(header a, header b) {
 }
 
 static int32_t refuse_header(running *call, const header *all, int other) {
-  char own[160], others[160];
+  char own[240], others[240];
   describe(own, sizeof own, &all[0]);
   describe(others, sizeof others, &all[other]);
   snprintf(call->error, call->error_size, "the processes differ: process 0 has %s, process %d has %s", own, other,
@@ -340,9 +353,9 @@ static int32_t compare(running *call, const header *all, int size) {
   return 0;
 }
 
-int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x) {
+int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x, int rank) {
   group *g = call->group;
-  g->calls++;
+  atomic_fetch_add(&g->calls, 1);
   notice early;
   if (heard(g, &early)) return early.why[0] ? told(call, &early) : timed_out(call, &early);
   size_t each = sizeof(header);
@@ -351,9 +364,10 @@ int32_t agree(running *call, const collective *what, int32_t site, const lxla_bu
   header *own = &all[g->size];
   memset(own, 0, each);
   own->what = *what, own->site = site, own->dtype = x->dtype, own->rank = x->rank, own->elements = 1;
+  own->batch_rank = x->rank - rank, own->hash = hash_of_dims(x->dims, x->rank);
   for (int i = 0; i < x->rank; i++) {
     own->elements *= x->dims[i];
-    if (i < COMPARED_DIMS) own->dims[i] = x->dims[i];
+    if (i < SHOWN_DIMS) own->dims[i] = x->dims[i];
   }
   MPI_Request request;
   mpi_lock();

@@ -57,13 +57,13 @@ typedef struct group {
   MPI_Comm data, notices;
   int32_t rank, size;
   double timeout;
-  process *processes;
+  process self, *processes;  // `self`: sent from here when the group starts
   kernel_user users[KINDS];
   atomic_int references;  // the list of groups, and each kernel
   // Held by the kernel that runs; guards the fields up to `buffer_size`.
   pthread_mutex_t turn;
-  int64_t calls;   // collectives that this process has joined
-  int32_t broken;  // status of the failure after which nothing runs any more; 0: none
+  _Atomic int64_t calls;  // collectives that this process has joined; recording reads it without `turn`
+  int32_t broken;         // status of the failure after which nothing runs any more; 0: none
   char why[MOST_TEXT];
   int32_t left;  // a process that is in its exit handlers, or -1
   char *notice;  // received into
@@ -118,10 +118,13 @@ void leave(group *g);
 void stop_listening(group *g);
 // Waits for requests. Returns 0, or the status of a failure: then the group is broken, and the requests stay pending.
 int32_t wait_for(running *call, MPI_Request *requests, int n);
-// Whether any group of this process is broken.
+// Notes that a group of this process has failed: MPI_Finalize would wait for the others.
+void give_up_mpi(void);
+// Whether any group of this process has failed.
 int group_was_broken(void);
-// Compares the collective, and the number of its recording, with those of the other processes.
-int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x);
+// Compares the collective, and the number of its recording, with those of the other processes. The last `rank` axes of
+// x are the collective's own, those before are batches.
+int32_t agree(running *call, const collective *what, int32_t site, const lxla_buffer_view *x, int rank);
 // Returns the broken group's status, with its message.
 int32_t refuse_broken(running *call);
 // Breaks the group because this process has no memory.

@@ -188,11 +188,44 @@ static arrays arrays_of(const group *g, int32_t kind, const lxla_kernel_call *ca
   return of;
 }
 
+// Whether the arguments are in their ranges.
+static int is_valid_collective(const group *g, const collective *what, int32_t dtype) {
+  int32_t reduce = what->reduce;
+  int is_sum = reduce == LXLA_REDUCE_SUM || reduce == LXLA_REDUCE_PRODUCT;
+  int is_complex = dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128;
+  int has_mpi_type = type_of(dtype, LXLA_REDUCE_SUM) != MPI_DATATYPE_NULL;
+  switch (what->kind) {
+    case ALLREDUCE:
+      return has_mpi_type && (is_sum || (!is_complex && (reduce == LXLA_REDUCE_MAX || reduce == LXLA_REDUCE_MIN)));
+    case SUM_SCATTER: return has_mpi_type;
+    case SUM_TO_ROOT: return has_mpi_type && what->root >= 0 && what->root < g->size;
+    case BROADCAST: return what->root >= 0 && what->root < g->size;
+    case SEND_RECEIVE: return what->to >= -1 && what->to < g->size && what->from >= -1 && what->from < g->size;
+    default: return what->kind == GATHER;
+  }
+}
+
+// Whether a call, which any program can record by lxla_kernel_apply, has the arrays that the collective reads and
+// writes. `rank` is that of x without batches.
+static int is_valid(const group *g, const collective *what, const lxla_kernel_call *call, int rank) {
+  if (call->n_inputs != 2 || call->n_outputs != 1) return 0;
+  const lxla_buffer_view *x = &call->inputs[0], *site = &call->inputs[1], *y = &call->outputs[0];
+  int is_scatter = what->kind == SUM_SCATTER;
+  if (site->dtype != LXLA_DTYPE_S32 || site->size_bytes < sizeof(int32_t) || y->dtype != x->dtype) return 0;
+  if (rank < is_scatter || rank > x->rank || !is_valid_collective(g, what, x->dtype)) return 0;
+  if (is_scatter && x->dims[x->rank - rank] != g->size) return 0;
+  arrays of = arrays_of(g, what->kind, call, rank);
+  size_t bytes = of.batches * of.each * of.element, size = (size_t)g->size;
+  size_t read = is_scatter ? x->size_bytes / size : x->size_bytes;
+  size_t written = what->kind == GATHER ? y->size_bytes / size : y->size_bytes;
+  return read >= bytes && written >= bytes;
+}
+
 static int32_t run_in_turn(running *to, const lxla_kernel_call *call, const collective *what, int rank) {
   int32_t site = *(const int32_t *)call->inputs[1].data;
   group *g = to->group;
   if (g->broken) return refuse_broken(to);
-  int32_t status = agree(to, what, site, &call->inputs[0]);
+  int32_t status = agree(to, what, site, &call->inputs[0], rank);
   if (status) return status;
   arrays of = arrays_of(g, what->kind, call, rank);
   return exchange(to, what, call->inputs[0].dtype, &of);
@@ -206,8 +239,7 @@ int32_t run_collective(const lxla_kernel_call *call, void *user) {
   running to = {g, name_of(own->kind), call->error, call->error_size};
   int n = sscanf(call->attributes_json, COLLECTIVE_JSON, &rank, &what.reduce, &what.root, &what.to, &what.from,
                  &what.order);
-  if (n != 6 || call->n_inputs != 2 || call->n_outputs != 1 || call->inputs[0].rank < rank ||
-      call->inputs[1].dtype != LXLA_DTYPE_S32 || call->inputs[1].size_bytes < sizeof(int32_t)) {
+  if (n != 6 || !is_valid(g, &what, call, rank)) {
     snprintf(call->error, call->error_size, "attributes %s, %zu inputs, %zu outputs: not recorded by lazyxla_mpi",
              call->attributes_json, call->n_inputs, call->n_outputs);
     return LXLA_INVALID_ARGUMENT;

@@ -23,10 +23,11 @@ static lxla_status operand(const char *function, lxla_tensor x, const void *out,
 }
 
 // The number of a collective that is recorded now. The processes compare it when it runs: collectives of a backward
-// pass that do not depend on each other might run in another order.
+// pass that do not depend on each other might run in another order. It starts again at 0 after a program has run, so
+// that equal steps are equal programs: collectives are not recorded while a step or sync with some of them runs.
 static lxla_status site_of(group *g, lxla_tensor x, lxla_tensor *out) {
   lxla_device device;
-  int64_t calls = g->calls;
+  int64_t calls = atomic_load(&g->calls);
   g->site = calls == g->calls_at_site ? g->site + 1 : 0, g->calls_at_site = calls;
   lxla_status status = lxla_tensor_device(x, &device);
   lxla_scalar number = {.dtype = LXLA_DTYPE_S32};

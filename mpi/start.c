@@ -12,6 +12,8 @@
 static pthread_mutex_t groups_lock = PTHREAD_MUTEX_INITIALIZER;
 static group *groups;
 static int initialised_here;
+// Whether lxla_mpi_start has failed while it waited for the others.
+static atomic_int start_failed;
 
 // --- Errors ---
 
@@ -119,46 +121,63 @@ static const char *ready_mpi(void) {
                                           "which MPI_Init_thread gives";
 }
 
-// Waits without a group. Returns 0 if the time ends first.
-static int arrives(MPI_Request *request, double timeout) {
+// Waits without a group.
+static lxla_status arrive(int code, MPI_Request *request, double timeout) {
   struct timespec start, now;
+  if (code != MPI_SUCCESS) return LXLA_UNAVAILABLE;
   clock_gettime(CLOCK_MONOTONIC, &start);
   for (;;) {
     int done = 0;
     mpi_lock();
-    int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
     mpi_unlock();
     clock_gettime(CLOCK_MONOTONIC, &now);
     double passed = (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec);
-    if (done || code != MPI_SUCCESS) return done;
-    if (timeout > 0 && passed > timeout) return 0;
+    if (code != MPI_SUCCESS) return LXLA_UNAVAILABLE;
+    if (done) return LXLA_OK;
+    if (timeout > 0 && passed > timeout) return LXLA_DEADLINE_EXCEEDED;
     usleep(200);
   }
 }
 
-// Duplicates the communicator twice, and exchanges what the processes are called. Returns 0 if others do not come.
-static int meet(group *g, MPI_Comm from) {
+// Duplicates the communicator twice, and exchanges the names of the processes. After a failure, MPI may still read and
+// write the group.
+static lxla_status meet(group *g, MPI_Comm from) {
   MPI_Request request;
-  process self;
-  describe_self(&self);
+  describe_self(&g->self);
   mpi_lock();
   int code = MPI_Comm_idup(from, &g->data, &request);
   mpi_unlock();
-  if (code != MPI_SUCCESS || !arrives(&request, g->timeout)) return 0;
+  lxla_status status = arrive(code, &request, g->timeout);
+  if (status != LXLA_OK) return status;
   mpi_lock();
   MPI_Comm_set_errhandler(g->data, MPI_ERRORS_RETURN);
   MPI_Comm_rank(g->data, &g->rank);
   MPI_Comm_size(g->data, &g->size);
   code = MPI_Comm_idup(g->data, &g->notices, &request);
   mpi_unlock();
-  if (code != MPI_SUCCESS || !arrives(&request, g->timeout)) return 0;
+  status = arrive(code, &request, g->timeout);
+  if (status != LXLA_OK) return status;
   g->processes = calloc((size_t)g->size, sizeof *g->processes);
-  if (!g->processes) return 0;
+  if (!g->processes) return LXLA_RESOURCE_EXHAUSTED;
+  int bytes = sizeof g->self;
   mpi_lock();
   MPI_Comm_set_errhandler(g->notices, MPI_ERRORS_RETURN);
-  code = MPI_Iallgather(&self, sizeof self, MPI_BYTE, g->processes, sizeof self, MPI_BYTE, g->data, &request);
+  code = MPI_Iallgather(&g->self, bytes, MPI_BYTE, g->processes, bytes, MPI_BYTE, g->data, &request);
   mpi_unlock();
-  return code == MPI_SUCCESS && arrives(&request, g->timeout);
+  return arrive(code, &request, g->timeout);
+}
+
+// Gives up a start: its messages stay pending, so that a second try would receive those of the first.
+static lxla_status give_up(group *g, const char *function, lxla_status status) {
+  give_up_mpi();
+  start_failed = 1;
+  if (status == LXLA_DEADLINE_EXCEEDED)
+    refuse(g->env, function, status, "not all processes called it within %g seconds", g->timeout);
+  else if (status == LXLA_UNAVAILABLE) refuse(g->env, function, status, "MPI reported an error");
+  else refuse(g->env, function, status, "no memory for %d processes", g->size);
+  lxla_env_release(g->env);
+  return status;
 }
 
 static lxla_status register_kernels(group *g) {
@@ -207,6 +226,9 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
            isinf(options->timeout_seconds))
     status = LXLA_INVALID_ARGUMENT,
     problem = "options: want struct_size of the struct, and timeout_seconds of at least 0";
+  else if (start_failed)
+    status = LXLA_FAILED_PRECONDITION,
+    problem = "lxla_mpi_start has failed in this process, and its messages are pending; start the program again";
   else if ((problem = ready_mpi())) status = LXLA_FAILED_PRECONDITION;
   group *g = problem ? NULL : calloc(1, sizeof *g);
   if (!problem && !g) status = LXLA_RESOURCE_EXHAUSTED, problem = "no memory";
@@ -220,13 +242,15 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
   pthread_mutex_init(&g->turn, NULL);
   pthread_mutex_init(&g->recording, NULL);
   make_operations();
-  if (!meet(g, options->communicator ? *(const MPI_Comm *)options->communicator : MPI_COMM_WORLD)) {
-    // MPI may still write to the group.
-    return refuse(env, function, LXLA_DEADLINE_EXCEEDED, "not all processes called it within %g seconds", g->timeout);
-  }
+  status = meet(g, options->communicator ? *(const MPI_Comm *)options->communicator : MPI_COMM_WORLD);
+  if (status != LXLA_OK) return give_up(g, function, status);
   listen_for_notices(g);
   status = register_kernels(g);
-  if (status != LXLA_OK) return group_drop(g), status;
+  if (status != LXLA_OK) {
+    group_drop(g);
+    lxla_env_release(env);
+    return status;
+  }
   pthread_mutex_lock(&groups_lock);
   g->next = groups, groups = g;
   pthread_mutex_unlock(&groups_lock);

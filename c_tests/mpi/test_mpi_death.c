@@ -1,7 +1,8 @@
-// What the other processes see when the last one is killed, does not come, or ends: HOW=killed|late|ended
+// What the other processes see when the last one is killed, does not come, or ends: HOW=killed|late|ended|unstarted
 // test_mpi_death. Each of them prints a line "saw it" if its step fails as it should, and its values are as before.
 #include "processes.h"
 
+#include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -52,12 +53,32 @@ static void part(const char *how) {
   printf("process %d saw it: %s\n", rank, lxla_last_error_message());
 }
 
+// The last process initialises MPI only. The others leave by exit, which must not wait for it.
+static void unstarted(lxla_mpi_options *options) {
+  options->timeout_seconds = 1;
+  if (atoi(getenv("OMPI_COMM_WORLD_RANK")) + 1 == atoi(getenv("OMPI_COMM_WORLD_SIZE"))) {
+    int level;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+    usleep(4000000);
+    _exit(0);
+  }
+  REFUSED(lxla_mpi_start(env, options), LXLA_DEADLINE_EXCEEDED, "not all processes called it within 1 seconds");
+  REFUSED(lxla_mpi_start(env, options), LXLA_FAILED_PRECONDITION, "has failed in this process");
+  REFUSED(lxla_mpi_rank(env, &rank, &size), LXLA_FAILED_PRECONDITION, "it was not started");
+  HAS_F32(F32S(SCALAR, 1), SCALAR, 1);
+  OK(lxla_env_release(env));
+  REFUSED(lxla_env_release(env), LXLA_INVALID_HANDLE, "env");  // no reference is left
+  printf("a process leaves after a start of its own\n");
+  exit(0);
+}
+
 static const char *how = "late";
 TEST(a_process_that_is_missing) {
   env = new_env(), device = XLA(0);
   lxla_mpi_options options = {.struct_size = sizeof options};
   OK(lxla_mpi_options_init(&options));
   if (getenv("HOW")) how = getenv("HOW");
+  if (!strcmp(how, "unstarted")) unstarted(&options);
   options.timeout_seconds = strcmp(how, "late") ? 60 : 2;
   OK(lxla_mpi_start(env, &options));
   OK(lxla_mpi_rank(env, &rank, &size));

@@ -91,6 +91,16 @@ DIFFER(roots, roots, "lazyxla_mpi.broadcast root 1 of f32[2]")
 DIFFER(kinds, kinds, "has number 0, lazyxla_mpi.broadcast root 0 of f32[2]")
 DIFFER(partners, partners, "process 0 sends to process 1, which receives from process -1")
 
+// Arrays that differ only after their eighth axis.
+static lxla_status last_axes(lxla_tensor *y) { return lxla_mpi_allgather(is_last() ? half_x : short_x, 0, y); }
+static void last_axes_on(void) {
+  short_x = F32S(DIMS(1, 1, 1, 1, 1, 1, 1, 1, 2, 3), 1, 2, 3, 4, 5, 6);
+  half_x = F32S(DIMS(1, 1, 1, 1, 1, 1, 1, 1, 3, 2), 1, 2, 3, 4, 5, 6);
+  if (!is_native()) OK(lxla_mark_step(env, device, 1));
+  FAILS(last_axes, "of f32[1,1,1,1,1,1,1,1,...] (rank 10, 6 elements, hash of dims ");
+  RELEASE(short_x, half_x);
+}
+
 static void (*of_difference)(void);
 // As in_all; the failed call stays pending, and is never made.
 static void in_each(void (*test)(void)) {
@@ -117,7 +127,52 @@ TEST(dtypes_that_differ) { in_each(dtypes_on); }
 TEST(reductions_that_differ) { in_each(reductions_on); }
 TEST(roots_that_differ) { in_each(roots_on); }
 TEST(kinds_that_differ) { in_each(kinds_on); }
+TEST(last_axes_that_differ) { in_each(last_axes_on); }
 TEST(messages_that_nobody_receives) { in_each(partners_on); }
+
+// Calls of the kernels that the library did not record: none reads or writes beyond its arrays.
+static lxla_status applied(const char *target, lxla_tensor x, int64_t y_size, const char *json) {
+  lxla_tensor inputs[2] = {x}, y;
+  int32_t dtype = F32;
+  size_t y_rank = 1;
+  OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, S32, NULL, 0, 0, &inputs[1]));
+  lxla_status status = lxla_kernel_apply(env, target, inputs, 2, &dtype, &y_rank, &y_size, 1, json, &y);
+  RELEASE(inputs[1]);
+  return status;
+}
+#define CALL_OF(rank, reduce, root, to, from)                                                             \
+  "{\"rank\": " #rank ", \"reduce\": " #reduce ", \"root\": " #root ", \"to\": " #to ", \"from\": " #from \
+  ", \"order\": 3}"
+TEST(calls_that_were_not_recorded) {
+  env = new_env(), device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  OK(lxla_mpi_start(env, NULL));
+  OK(lxla_mpi_rank(env, &rank, &size));
+  lxla_tensor x = F32S(DIMS(1), 1);
+  const struct {
+    const char *target, *json;
+    int64_t y_size;
+  } calls[] = {
+      {"lazyxla_mpi.allreduce", NULL, 1},
+      {"lazyxla_mpi.allreduce", CALL_OF(-1, 0, 0, 0, 0), 1},
+      {"lazyxla_mpi.allreduce", CALL_OF(2, 0, 0, 0, 0), 1},
+      {"lazyxla_mpi.allreduce", CALL_OF(1, 77, 0, 0, 0), 1},
+      {"lazyxla_mpi.allreduce", CALL_OF(1, 0, 0, 0, 0), 0},
+      {"lazyxla_mpi.allgather", CALL_OF(1, 0, 0, 0, 0), 1},
+      {"lazyxla_mpi.reduce_scatter", CALL_OF(0, 0, 0, 0, 0), 1},
+      {"lazyxla_mpi.reduce_scatter", CALL_OF(1, 0, 0, 0, 0), 1},
+      {"lazyxla_mpi.broadcast", CALL_OF(1, 0, 100, 0, 0), 1},
+      {"lazyxla_mpi.broadcast", CALL_OF(1, 0, -1, 0, 0), 1},
+      {"lazyxla_mpi.sum_to_root", CALL_OF(1, 0, 100, 0, 0), 1},
+      {"lazyxla_mpi.send_receive", CALL_OF(1, 0, 0, 100, -1), 1},
+      {"lazyxla_mpi.send_receive", CALL_OF(1, 0, 0, -1, -2), 1},
+  };
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    REFUSED(applied(calls[i].target, x, calls[i].y_size, calls[i].json), BAD, "not recorded by lazyxla_mpi");
+  HAS_F32(sum_of_all(x), DIMS(1), (float)size);
+  RELEASE(x);
+  OK(lxla_mpi_stop(env));
+  OK(lxla_env_release(env));
+}
 
 // A communicator of the program's: half of the processes.
 static void parts_on(void) {
