@@ -395,7 +395,7 @@ impl DeviceState {
 
     /// Types of the distinct values of live tensors that are pending, and of those that are arrays in host memory; with
     /// the number of tensors of each.
-    pub fn live_others(&self) -> (Vec<(TensorType, u32)>, Vec<(TensorType, u32)>) {
+    pub fn live_others(&self) -> [Vec<(TensorType, u32)>; 2] {
         let (mut pending, mut arrays) = (BTreeMap::new(), BTreeMap::new());
         for value in self.table.values() {
             let count = match value {
@@ -408,7 +408,7 @@ impl DeviceState {
             };
             *count += 1;
         }
-        (pending.into_values().collect(), arrays.into_values().collect())
+        [pending.into_values().collect(), arrays.into_values().collect()]
     }
 
     /// Distinct device data of all live tensors.

@@ -28,7 +28,7 @@ struct Live {
 pub fn collect(environment: &Environment) -> Value {
     let mut all: Vec<Live> = Vec::new();
     for device in environment.all_devices() {
-        let (place, data, (pending, arrays)) = {
+        let (place, data, [pending, arrays]) = {
             let state = device.state();
             let Some((_, place)) = state.place() else { continue };
             (place.to_string(), state.live_data(), state.live_others())
