@@ -4020,7 +4020,7 @@ lxla_status lxla_compile_log_json(lxla_env env,
                                   char **out_json);
 
 /**
- * Writes what the environment does from now on to a file, as a Chrome trace, which https://ui.perfetto.dev and
+ * Writes events of the environment from now on to a file, as a Chrome trace, which Perfetto (ui.perfetto.dev) and
  * chrome://tracing open: one JSON array, without the closing bracket, of which each line is one event. Times are in
  * microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
  *
@@ -4101,8 +4101,8 @@ lxla_status lxla_graph_dot(const lxla_tensor *tensors,
  * - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
  *   that made it, null for values from the host.
  *
- * What a program needs while it runs is in `lxla_compile_log_json` (`temp_bytes`), and what the device holds in all in
- * the counters `LiveBytes` and `PeakLiveBytes`.
+ * `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes` and
+ * `PeakLiveBytes` have the bytes of all buffers on devices.
  */
 lxla_status lxla_live_tensors_json(lxla_env env,
                                    char **out_json);

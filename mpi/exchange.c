@@ -276,7 +276,7 @@ char *buffer_of(group *g, size_t size) {
 
 // --- Agreement ---
 
-// What each process tells the others before the data is sent.
+// A process sends this header to the others before the data.
 enum { SHOWN_DIMS = 8 };
 typedef struct {  // without gaps: it is compared as bytes
   collective what;

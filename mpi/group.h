@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// What a kernel does.
+// Kinds of kernels.
 enum { ALLREDUCE, GATHER, SUM_SCATTER, BROADCAST, SUM_TO_ROOT, SEND_RECEIVE, KINDS };
 
 // A collective. Arguments that its kind does not have are 0.
@@ -32,7 +32,7 @@ typedef struct {
 enum { MOST_TEXT = 512, MOST_COMPUTATIONS = 512 };
 
 struct group;
-// What the kernel of one kind gets as its user pointer.
+// The user pointer of the kernel of one kind.
 typedef struct {
   struct group *group;
   int32_t kind;

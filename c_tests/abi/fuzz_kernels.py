@@ -19,7 +19,7 @@ NOT_UTF8 = b"a\xff\xc3("
 KEPT_NAME = b"zeros"  # always registered
 NAMES = [b"a", b"b c", "ü".encode(), b"n" * 1000, b"host_call"]
 MOST_LABELS = 256
-# What a kernel found wrong about its calls, and the users that were destroyed.
+# Faults that kernels found in their calls; users that were destroyed.
 WRONG, DESTROYED = [], []
 
 

@@ -120,7 +120,7 @@ TEST(a_step_fails_with_the_first_operation_and_loses_nothing) {
   holds(y, 0, logf(2), -INFINITY, NAN);
   holds(z, 0, 2 * logf(2), -INFINITY, NAN);
   holds(w, 2, 3, 1, 0);
-  // What is computed from a NaN is no find, nor are constants.
+  // Operations on a NaN are not reported, nor are constants.
   lxla_tensor later = scalar(ADD, z, 1), infinite;
   OK(lxla_mark_step(env, XLA(0), 1));
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(2, 2), INFINITY, &infinite));

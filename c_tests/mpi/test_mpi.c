@@ -124,7 +124,7 @@ static void gathers_on(void) {
   has(__FILE__, __LINE__, gathered(x, 0), F32, DIMS(2 * size, 2), rows, bytes);
   has(__FILE__, __LINE__, gathered(x, 1), F32, DIMS(2, 2 * size), columns, bytes);
   has(__FILE__, __LINE__, gathered(x, -1), F32, DIMS(2, 2 * size), columns, bytes);
-  // What each process gets of the sum.
+  // Each process gets its piece of the sum.
   lxla_tensor all = gathered(x, 0), across = gathered(x, 1);
   float n = (float)size, r = (float)(10 * rank);
   HAS_F32(scattered(all, 0), DIMS(2, 2), n * r, n * (r + 1), n * (r + 2), n * (r + 3));

@@ -1,4 +1,4 @@
-// What the other processes see when the last one is killed, does not come, or ends: HOW=killed|late|ended|unstarted
+// A process is killed, does not come, or ends; the others report it: HOW=killed|late|ended|unstarted
 // test_mpi_death. Each of them prints a line "saw it" if its step fails as it should, and its values are as before.
 #include "processes.h"
 

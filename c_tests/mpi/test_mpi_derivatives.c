@@ -50,10 +50,10 @@ static void linear_on(void) {
   // The cotangent of a sum is summed: 1 + rank in each process.
   HAS_F32(pulled(sum_of_all, x, c), DIMS(2), n + ranks, 10 * n);
   HAS_F32(pushed(sum_of_all, x, c), DIMS(2), n + ranks, 10 * n);
-  // That of a broadcast goes to the root.
+  // The cotangent of a broadcast is summed in the root.
   HAS_F32(pulled(of_last, x, c), DIMS(2), rank == size - 1 ? n + ranks : 0, rank == size - 1 ? 10 * n : 0);
   HAS_F32(pushed(of_last, x, c), DIMS(2), n, 10);
-  // That of a message travels back.
+  // The cotangent of a message is sent back.
   HAS_F32(pulled(shifted, x, c), DIMS(2), 1 + (float)((rank + 1) % size), 10);
   HAS_F32(pushed(shifted, x, c), DIMS(2), 1 + (float)((rank + size - 1) % size), 10);
   // Gathered in every process, with cotangents 100 * rank + position.

@@ -65,7 +65,7 @@ pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>)
     })
 }
 
-/// Writes what the environment does from now on to a file, as a Chrome trace, which https://ui.perfetto.dev and
+/// Writes events of the environment from now on to a file, as a Chrome trace, which Perfetto (ui.perfetto.dev) and
 /// chrome://tracing open: one JSON array, without the closing bracket, of which each line is one event. Times are in
 /// microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
 ///
@@ -154,8 +154,8 @@ pub extern "C" fn lxla_graph_dot(tensors: List<lxla_tensor>, n: usize, out_text:
 /// - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
 ///   that made it, null for values from the host.
 ///
-/// What a program needs while it runs is in `lxla_compile_log_json` (`temp_bytes`), and what the device holds in all in
-/// the counters `LiveBytes` and `PeakLiveBytes`.
+/// `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes` and
+/// `PeakLiveBytes` have the bytes of all buffers on devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_live_tensors_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_live_tensors_json", out_json.named("out_json"), || {

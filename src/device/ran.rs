@@ -30,7 +30,7 @@ impl Usage {
     }
 }
 
-/// What made programs run.
+/// The call that made programs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A step: `lxla_mark_step` or `lxla_step_tensors`.

@@ -121,7 +121,7 @@ impl Environment {
 
     /// Writes what the environment does to a file.
     pub fn start_trace(&self, path: &Path) -> Result<()> {
-        // What is held back is written when the process ends without a stop.
+        // Events in the buffer are written when the process ends without a stop.
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| engine::register_ending(timeline::write_all));
         self.shared.timeline().start(path)

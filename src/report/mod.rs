@@ -18,7 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The page with a place for the data.
 const PAGE: &str = include_str!("../../assets/report/page.html");
 
-/// What the page has in place of the data.
+/// The text of the page that is replaced by the data.
 const PLACE: &str = "{\"lazyxla\":\"report\"}";
 
 /// Number of the form of the document, which the page checks.

@@ -29,7 +29,7 @@ pub enum Flow {
 /// Something that took time.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// What was done.
+    /// Name of the work, such as `step` or `to device`.
     pub name: Cow<'static, str>,
     /// Kind of work: record, label, step, plan, compile, transfer, execute, run, save or wait.
     pub category: &'static str,

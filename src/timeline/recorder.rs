@@ -25,7 +25,7 @@ static ACTIVE: Mutex<Vec<Weak<Timeline>>> = Mutex::new(Vec::new());
 /// Held while a trace is started, so that two do not take one file.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// What an environment did when.
+/// The events of an environment.
 pub struct Timeline {
     /// Time 0.
     epoch: Instant,
@@ -193,7 +193,7 @@ impl Timeline {
     fn add(&self, event: Event) {
         let mut events = self.events.lock();
         let wanted = self.wanted.load(Ordering::Relaxed);
-        // What began before the timeline was on is not shown.
+        // Events that began before the timeline was on are not shown.
         if wanted == 0 || event.start < events.since {
             return;
         }

@@ -220,7 +220,7 @@ impl Loop {
     }
 }
 
-/// What uses a node of the body of a loop.
+/// A use of a node of the body of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum User {
     Node(NodeId),
