@@ -47,7 +47,7 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-plugins test-accelerators test-torch \
+.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
   test-xla-rs test-report soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
@@ -85,6 +85,10 @@ test-long: build $(JAX_STAMP)
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
+
+# The long tests of continuous integration: those of `test-long` that take less than some minutes.
+test-landing: build $(JAX_STAMP)
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$' -LE '^longest$$'
 
 # The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.
 test-plugins: build $(JAX_STAMP)
