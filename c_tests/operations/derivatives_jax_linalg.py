@@ -34,6 +34,11 @@ def hermitian(a, lower):
     return own + adjoint(own) + jnp.real(a) * jnp.eye(a.shape[-1], dtype=a.dtype)
 
 
+def determinant(a):
+    """JAX does not differentiate that of an empty matrix, which is 1."""
+    return jnp.linalg.det(a) if a.shape[-1] else jnp.ones(a.shape[:-2], a.dtype)
+
+
 def solution(a, b):
     return jnp.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else jnp.linalg.solve(a, b)
 
@@ -71,7 +76,7 @@ SYSTEMS = {
     "eig": lambda a: jnp.sum(eigenvalues(a) ** 2, -1),
     "solve": solution,
     "inverse": jnp.linalg.inv,
-    "determinant": jnp.linalg.det,
+    "determinant": determinant,
     "slogdet": lambda a: jnp.linalg.slogdet(a)[1],
     "lstsq": least,
     "pinv": lambda a, rtol: jnp.linalg.pinv(a),
