@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct CallOver {
     /// Last result of the call.
     pub done: TensorHandle,
-    /// Its node.
+    /// Node of the call.
     pub node: NodeId,
     /// Whether the call keeps the order of recording.
     pub is_ordered: bool,

@@ -1,4 +1,4 @@
-//! What ran: how often each program, and the kinds of steps and syncs.
+//! Counts runs of programs, and of each kind of step and sync.
 
 use super::Place;
 use parking_lot::Mutex;

@@ -29,7 +29,7 @@ struct Save {
     items: Vec<Item>,
     /// Metadata to write; None keeps that of the file that is replaced.
     metadata: Option<About>,
-    /// Where the write is noted; None without tensors.
+    /// Timeline that gets an event of the write; None if there are no tensors.
     timeline: Option<Arc<Timeline>>,
 }
 

@@ -119,7 +119,7 @@ fn names(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).flat_map(expanded).collect()
 }
 
-/// What the document says of each operation of a table: whether it is imported.
+/// Reads a table of the document: whether each operation is imported.
 fn stated(document: &str, table: Table) -> BTreeMap<String, bool> {
     let (_, from) = document.split_once(&format!("\n{}\n", table.heading())).expect("the document has the table");
     let section = from.split("\n#").next().unwrap();

@@ -95,8 +95,7 @@ fn e6_native_and_lazy_agree_on_an_engine_that_poisons_what_it_consumes() {
     assert!(witness.consumed.load(Ordering::SeqCst) > 0, "nothing was ever donated: the test proves little");
 }
 
-/// What is lowered reads back: the text of each step is imported, and gives the values of the step in every bit, but for
-/// signs of zeros.
+/// Imports the text of each step, and compares its values with those of the step: in every bit, but for signs of zeros.
 #[test]
 fn e6_the_text_of_a_step_is_imported_to_the_same_values() {
     let witness = Arc::new(Witness::default());

@@ -1,6 +1,6 @@
-//! What is lowered reads back: the text of a computation is imported to one of the same values but for rounding, since
-//! some functions and products are evaluated natively by other formulas than the text has. The oracle's exact programs
-//! (`tests/oracle/imported.rs`) are equal in every bit.
+//! The text of a computation is imported, and the values are compared but for rounding: some functions and products are
+//! evaluated natively by other formulas than the text has. The oracle (`tests/oracle/imported.rs`) compares exact
+//! programs in every bit, but for signs of zeros.
 
 use super::{arrays, gradient, run};
 use crate::common::{Random, number};
