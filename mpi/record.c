@@ -8,16 +8,24 @@ enum { ORDERS = 3 };  // of derivatives
 #define TRY(call) \
   if ((status = (call)) != LXLA_OK) goto failed
 
-// Finds the group and the type of an operand.
-static lxla_status operand(const char *function, lxla_tensor x, const void *out, group **g, int32_t *dtype,
-                           size_t *rank, int64_t *dims) {
+// The operand of a public function: its group and type. Axes are split into two, so that there is room for one more.
+typedef struct {
+  const char *function;
+  group *g;
+  int32_t dtype;
+  size_t rank;
+  int64_t dims[65];
+} operand;
+
+static lxla_status find_operand(const char *function, lxla_tensor x, const void *out, operand *of) {
   lxla_env env;
+  of->function = function;
   lxla_status status = lxla_tensor_env(x, &env);
-  if (status == LXLA_OK) status = lxla_tensor_info(x, dtype, rank, dims, 64);
+  if (status == LXLA_OK) status = lxla_tensor_info(x, &of->dtype, &of->rank, of->dims, 64);
   if (status != LXLA_OK) return status;
   if (!out) return refuse(env, function, LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
-  *g = group_of(env);
-  if (*g) return LXLA_OK;
+  of->g = group_of(env);
+  if (of->g) return LXLA_OK;
   return refuse(env, function, LXLA_FAILED_PRECONDITION,
                 "x: its environment has no processes; call lxla_mpi_start before");
 }
@@ -49,32 +57,29 @@ static lxla_status recorded(group *g, collective what, lxla_tensor x, lxla_tenso
   return status;
 }
 
-// Refuses an argument, and drops the group.
-#define REFUSE(...) \
-  return refuse(g->env, function, LXLA_INVALID_ARGUMENT, __VA_ARGS__), group_drop(g), LXLA_INVALID_ARGUMENT
+// Refuses an argument of the operand's function, and drops the group.
+#define REFUSE(of, ...)                                                                              \
+  return refuse((of).g->env, (of).function, LXLA_INVALID_ARGUMENT, __VA_ARGS__), group_drop((of).g), \
+         LXLA_INVALID_ARGUMENT
 
 // Records x in s64.
 static lxla_status counted(lxla_tensor x, lxla_tensor *out) { return lxla_convert(x, LXLA_DTYPE_S64, out); }
 
 lxla_status lxla_mpi_allreduce(lxla_tensor x, int32_t reduce, lxla_tensor *out_tensor) {
-  static const char function[] = "lxla_mpi_allreduce";
-  group *g;
-  int32_t dtype;
-  size_t rank;
-  int64_t dims[64];
-  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  operand of;
+  lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
   int is_sum = reduce == LXLA_REDUCE_SUM || reduce == LXLA_REDUCE_PRODUCT;
   if (!is_sum && reduce != LXLA_REDUCE_MAX && reduce != LXLA_REDUCE_MIN)
-    REFUSE("reduce: %d given; want LXLA_REDUCE_SUM, PRODUCT, MAX or MIN", reduce);
-  if (!is_sum && (dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128))
-    REFUSE("x: %s has no order; want a real dtype for %s", name_of_dtype(dtype), name_of_reduce(reduce));
+    REFUSE(of, "reduce: %d given; want LXLA_REDUCE_SUM, PRODUCT, MAX or MIN", reduce);
+  if (!is_sum && (of.dtype == LXLA_DTYPE_C64 || of.dtype == LXLA_DTYPE_C128))
+    REFUSE(of, "x: %s has no order; want a real of.dtype for %s", name_of_dtype(of.dtype), name_of_reduce(reduce));
   collective what = {.kind = ALLREDUCE, .reduce = reduce};
-  if (!is_sum || dtype != LXLA_DTYPE_PRED) return recorded(g, what, x, out_tensor);
+  if (!is_sum || of.dtype != LXLA_DTYPE_PRED) return recorded(of.g, what, x, out_tensor);
   lxla_tensor number;
   status = counted(x, &number);
-  if (status != LXLA_OK) return group_drop(g), status;
-  status = recorded(g, what, number, out_tensor);
+  if (status != LXLA_OK) return group_drop(of.g), status;
+  status = recorded(of.g, what, number, out_tensor);
   lxla_tensor_release(number);
   return status;
 }
@@ -86,81 +91,67 @@ static int64_t axis_of(int32_t axis, size_t rank) {
 }
 
 lxla_status lxla_mpi_allgather(lxla_tensor x, int32_t axis, lxla_tensor *out_tensor) {
-  static const char function[] = "lxla_mpi_allgather";
-  group *g;
-  int32_t dtype;
-  size_t rank;
-  int64_t dims[64], perm[64];
-  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  operand of;
+  int64_t perm[64];
+  lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
-  int64_t at = axis_of(axis, rank);
-  if (at < 0) REFUSE("axis: %d given for rank %zu", axis, rank);
-  if (rank > 63) REFUSE("x: rank %zu given; want at most 63", rank);
-  int32_t size = g->size;
-  lxla_tensor of[2] = {{0}, {0}};
+  int64_t at = axis_of(axis, of.rank);
+  if (at < 0) REFUSE(of, "axis: %d given for rank %zu", axis, of.rank);
+  if (of.rank > 63) REFUSE(of, "x: rank %zu given; want at most 63", of.rank);
+  int32_t size = of.g->size;
+  lxla_tensor made[2] = {{0}, {0}};
   collective what = {.kind = GATHER};
-  TRY(recorded(g, what, x, &of[0]));  // the processes are the first axis
-  for (size_t i = 0; i <= rank; i++) perm[i] = (int64_t)i < at ? (int64_t)i + 1 : (int64_t)i == at ? 0 : (int64_t)i;
-  TRY(lxla_transpose(of[0], perm, rank + 1, &of[1]));
-  dims[at] *= size;
-  TRY(lxla_reshape(of[1], dims, rank, out_tensor));
+  TRY(recorded(of.g, what, x, &made[0]));  // the processes are the first axis
+  for (size_t i = 0; i <= of.rank; i++) perm[i] = (int64_t)i < at ? (int64_t)i + 1 : (int64_t)i == at ? 0 : (int64_t)i;
+  TRY(lxla_transpose(made[0], perm, of.rank + 1, &made[1]));
+  of.dims[at] *= size;
+  TRY(lxla_reshape(made[1], of.dims, of.rank, out_tensor));
 failed:
-  lxla_tensor_release_many(of, 2);
+  lxla_tensor_release_many(made, 2);
   return status;
 }
 
 lxla_status lxla_mpi_reduce_scatter(lxla_tensor x, int32_t axis, lxla_tensor *out_tensor) {
-  static const char function[] = "lxla_mpi_reduce_scatter";
-  group *g;
-  int32_t dtype;
-  size_t rank;
-  int64_t dims[65], perm[64];
-  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  operand of;
+  int64_t perm[64];
+  lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
-  int64_t at = axis_of(axis, rank);
-  if (at < 0) REFUSE("axis: %d given for rank %zu", axis, rank);
-  if (rank > 63) REFUSE("x: rank %zu given; want at most 63", rank);
-  if (dims[at] % g->size)
-    REFUSE("axis: size %lld of axis %lld is not divisible by %d processes", (long long)dims[at], (long long)at,
-           g->size);
-  lxla_tensor of[3] = {{0}, {0}, {0}};
+  int64_t at = axis_of(axis, of.rank);
+  if (at < 0) REFUSE(of, "axis: %d given for rank %zu", axis, of.rank);
+  if (of.rank > 63) REFUSE(of, "x: rank %zu given; want at most 63", of.rank);
+  if (of.dims[at] % of.g->size)
+    REFUSE(of, "axis: size %lld of axis %lld is not divisible by %d processes", (long long)of.dims[at], (long long)at,
+           of.g->size);
+  lxla_tensor made[3] = {{0}, {0}, {0}};
   collective what = {.kind = SUM_SCATTER};
   // The axis becomes two, of which the processes become the first axis.
-  memmove(dims + at + 1, dims + at, (rank - (size_t)at) * sizeof *dims);
-  dims[at] = g->size, dims[at + 1] /= g->size;
-  for (size_t i = 0; i <= rank; i++) perm[i] = i == 0 ? at : (int64_t)i <= at ? (int64_t)i - 1 : (int64_t)i;
-  status = dtype == LXLA_DTYPE_PRED ? counted(x, &of[0]) : lxla_tensor_snapshot(x, &of[0]);
-  if (status == LXLA_OK) status = lxla_reshape(of[0], dims, rank + 1, &of[1]);
-  if (status == LXLA_OK) status = lxla_transpose(of[1], perm, rank + 1, &of[2]);
-  if (status == LXLA_OK) status = recorded(g, what, of[2], out_tensor);
-  else group_drop(g);
-  lxla_tensor_release_many(of, 3);
+  memmove(of.dims + at + 1, of.dims + at, (of.rank - (size_t)at) * sizeof *of.dims);
+  of.dims[at] = of.g->size, of.dims[at + 1] /= of.g->size;
+  for (size_t i = 0; i <= of.rank; i++) perm[i] = i == 0 ? at : (int64_t)i <= at ? (int64_t)i - 1 : (int64_t)i;
+  status = of.dtype == LXLA_DTYPE_PRED ? counted(x, &made[0]) : lxla_tensor_snapshot(x, &made[0]);
+  if (status == LXLA_OK) status = lxla_reshape(made[0], of.dims, of.rank + 1, &made[1]);
+  if (status == LXLA_OK) status = lxla_transpose(made[1], perm, of.rank + 1, &made[2]);
+  if (status == LXLA_OK) status = recorded(of.g, what, made[2], out_tensor);
+  else group_drop(of.g);
+  lxla_tensor_release_many(made, 3);
   return status;
 }
 
 lxla_status lxla_mpi_broadcast(lxla_tensor x, int32_t root, lxla_tensor *out_tensor) {
-  static const char function[] = "lxla_mpi_broadcast";
-  group *g;
-  int32_t dtype;
-  size_t rank;
-  int64_t dims[64];
-  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  operand of;
+  lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
-  if (root < 0 || root >= g->size) REFUSE("root: %d given; want 0 to %d", root, g->size - 1);
+  if (root < 0 || root >= of.g->size) REFUSE(of, "root: %d given; want 0 to %d", root, of.g->size - 1);
   collective what = {.kind = BROADCAST, .root = root};
-  return recorded(g, what, x, out_tensor);
+  return recorded(of.g, what, x, out_tensor);
 }
 
 lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_tensor *out_tensor) {
-  static const char function[] = "lxla_mpi_send_receive";
-  group *g;
-  int32_t dtype;
-  size_t rank;
-  int64_t dims[64];
-  lxla_status status = operand(function, x, out_tensor, &g, &dtype, &rank, dims);
+  operand of;
+  lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
-  if (to < -1 || to >= g->size) REFUSE("to: %d given; want -1 to %d", to, g->size - 1);
-  if (from < -1 || from >= g->size) REFUSE("from: %d given; want -1 to %d", from, g->size - 1);
+  if (to < -1 || to >= of.g->size) REFUSE(of, "to: %d given; want -1 to %d", to, of.g->size - 1);
+  if (from < -1 || from >= of.g->size) REFUSE(of, "from: %d given; want -1 to %d", from, of.g->size - 1);
   collective what = {.kind = SEND_RECEIVE, .to = to, .from = from};
-  return recorded(g, what, x, out_tensor);
+  return recorded(of.g, what, x, out_tensor);
 }
