@@ -3,8 +3,11 @@
 The page parses, loads nothing, and has the counters, the compile log, the programs with their graphs and the live
 tensors as the other functions of the library have them."""
 
+import hashlib
 import json
 import os
+import re
+import resource
 import sys
 import tempfile
 import threading
@@ -18,6 +21,7 @@ from ctypes_test import ADD, INVALID_ARGUMENT, MULTIPLY, NOT_FOUND, Computation,
 from header import constants
 
 MOST_BYTES = 5_000_000
+ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = '</script><script>alert(1)</script><!-- \u2028 "&amp;"'
 
 
@@ -101,6 +105,25 @@ def test_the_page_loads_nothing_and_has_a_title(env, folder):
     assert "default-src 'none'" in policy and "script-src 'sha256-" in policy, policy
     assert "url(" not in page.texts["style"] and "@import" not in page.texts["style"]
     assert "MIT" in (folder / "r.html").read_text(encoding="utf-8")[:4000], "the licences of the libraries"
+
+
+def test_the_page_is_built_from_its_sources(env, folder):
+    sources = ROOT / "tools" / "report"
+    names = [
+        "build.mjs",
+        "package.json",
+        "package-lock.json",
+        *(f"page/{file.name}" for file in (sources / "page").iterdir()),
+    ]
+    built = hashlib.sha256()
+    for name in sorted(names):
+        content = (sources / name).read_bytes()
+        built.update(f"{name} {len(content)}\n".encode() + content)
+    reported(env, folder / "r.html")
+    # The committed page, and the one that the library has.
+    for page in [ROOT / "assets" / "report" / "page.html", folder / "r.html"]:
+        (stated,) = re.findall(r"from sources with the SHA-256 ([0-9a-f]{64})\.", page.read_text())
+        assert stated == built.hexdigest(), f"{page} is older than its sources: run tools/report/build.sh, then build"
 
 
 def test_counters_and_compiles_are_those_of_the_environment(env, folder):
@@ -262,6 +285,20 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_lost(env, folder):
     assert old.read_text() == "old" and os.listdir(folder) == ["old.html"]
     reported(env, old)
     assert os.listdir(folder) == ["old.html"]
+
+
+def test_a_full_disk_is_reported_and_the_old_report_stays(env, folder):
+    path = folder / "r.html"
+    reported(env, path)
+    old = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Python ignores SIGXFSZ.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        refused(lxla.lib.lxla_report(env, str(path).encode()), constants.RESOURCE_EXHAUSTED, "r.html")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == old and os.listdir(folder) == ["r.html"]
 
 
 def test_threads_write_reports_while_others_step(env, folder):
