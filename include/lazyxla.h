@@ -4095,14 +4095,15 @@ lxla_status lxla_graph_dot(const lxla_tensor *tensors,
  * - `bytes`, `buffers`: of all values that live tensors have in memory. Tensors with one value count once, those that
  *   are pending not at all; on a mesh, the whole array counts once.
  * - `labels`: for each `device` and `label` of the operation that computed the values (null without one, and for
- *   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label had
- *   at the end of a step or sync, as long as the option `timeline` is on or a trace is written, since
- *   `lxla_env_metrics_reset`; else null. The largest first.
+ *   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label
+ *   had at the end of a step or sync while the option `timeline` is on or a trace is written, since the later of the
+ *   time when that began last and `lxla_env_metrics_reset`; else null. The largest first. Beyond 1000 peaks, those of
+ *   labels without live tensors are forgotten at the end of a step.
  * - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
  *   that made it, null for values from the host.
  *
- * `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes` and
- * `PeakLiveBytes` have the bytes of all buffers on devices.
+ * `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes`
+ * and `PeakLiveBytes` have the bytes of all buffers on devices.
  */
 lxla_status lxla_live_tensors_json(lxla_env env,
                                    char **out_json);

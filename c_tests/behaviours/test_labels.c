@@ -194,6 +194,69 @@ TEST(live_tensors_are_listed_by_label_and_size) {
   OK(lxla_env_release(env));
 }
 
+TEST(peaks_are_those_since_the_timeline_was_turned_on_last) {
+  lxla_env env = new_env();
+  float values[100] = {0};
+  lxla_tensor x = from_f32(env, DIMS(100), values), tick = one(env, 1);
+#define BIG(number) "{\"buffers\":0,\"bytes\":0,\"device\":\"xla:0\",\"label\":\"big\",\"peak_bytes\":" #number "}"
+  OK(lxla_env_set_option(env, "timeline", "true"));
+  OK(lxla_label_push("big"));
+  lxla_tensor y = scalar(ADD, x, 1);
+  OK(lxla_label_pop());
+  step(env);
+  RELEASE(y);
+  LIVES(env, BIG(400));
+  OK(lxla_env_set_option(env, "timeline", "false"));
+  LIVES(env, BIG(400));
+  // While it is off, nothing is noted.
+  OK(lxla_label_push("later"));
+  lxla_tensor z = scalar(ADD, x, 2);
+  OK(lxla_label_pop());
+  step(env);
+  LIVES(env, BIG(400), "\"bytes\":400,\"device\":\"xla:0\",\"label\":\"later\",\"peak_bytes\":null}");
+  // From here on, the peaks are those of the new time, also before its first step. A trace that begins meanwhile does
+  // not begin another one.
+  OK(lxla_env_set_option(env, "timeline", "true"));
+  char *text;
+  OK(lxla_live_tensors_json(env, &text));
+  CHECK(!strstr(text, "big") && strstr(text, "\"label\":\"later\",\"peak_bytes\":null}"));
+  lxla_string_free(text);
+  OK(lxla_binary_scalar_inplace(ADD, tick, 1));
+  step(env);
+  OK(lxla_trace_start(env, "test_labels_trace.json"));
+  LIVES(env, "\"label\":\"later\",\"peak_bytes\":400}");
+  OK(lxla_trace_stop(env));
+  CHECK(remove("test_labels_trace.json") == 0);
+  LIVES(env, "\"label\":\"later\",\"peak_bytes\":400}");
+  RELEASE(x, tick, z);
+  OK(lxla_env_release(env));
+}
+
+TEST(peaks_of_labels_that_never_come_again_are_bounded) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "timeline", "true"));
+  OK(lxla_label_push("kept"));
+  lxla_tensor x = one(env, 1), kept = scalar(ADD, x, 1);
+  OK(lxla_label_pop());
+  for (int i = 0; i < 1100; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "step %d", i);
+    OK(lxla_label_push(name));
+    lxla_tensor y = scalar(MUL, x, 2);
+    OK(lxla_label_pop());
+    step(env);
+    RELEASE(y);
+  }
+  char *text;
+  OK(lxla_live_tensors_json(env, &text));
+  const int noted = occurrences(text, "\"peak_bytes\":4}");
+  CHECK(noted > 2 && noted <= 1001 && strstr(text, "\"label\":\"kept\",\"peak_bytes\":4}"));
+  CHECK(strstr(text, "\"step 1099\"") && !strstr(text, "\"step 0\""));
+  lxla_string_free(text);
+  RELEASE(x, kept);
+  OK(lxla_env_release(env));
+}
+
 TEST(wrong_names_are_refused_and_pops_need_pushes) {
   REFUSED(lxla_label_pop(), LXLA_FAILED_PRECONDITION, "no label");
   REFUSED(lxla_label_push(NULL), LXLA_NULL_ARGUMENT, "name");

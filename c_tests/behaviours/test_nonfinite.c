@@ -203,6 +203,51 @@ TEST(values_beside_one_that_cannot_be_compiled_are_checked) {
   OK(lxla_env_release(env));
 }
 
+TEST(steps_of_meshes_and_of_several_devices_are_checked) {
+  lxla_env_options options = default_options();
+  options.device_count = 4;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  OK(lxla_env_set_option(env, "check_nonfinite", "true"));
+  lxla_mesh mesh;
+  lxla_device device;
+  OK(lxla_mesh_create(env, (const char *[]){"data"}, (int64_t[]){4}, 1, NULL, &mesh));
+  OK(lxla_mesh_device(mesh, &device));
+  // Of the four devices, the last one alone computes an infinity.
+  const float values[8] = {1, 2, 3, 4, 5, 6, 7, 0}, good[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  lxla_tensor x, fine;
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(4, 2), values, sizeof values, "data,-", &x));
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(4, 2), good, sizeof good, "data,-", &fine));
+  OK(lxla_label_push("split"));
+  lxla_tensor y = unary(LXLA_UNARY_LOG, x), zero = unary(LXLA_UNARY_LOG, fine);
+  OK(lxla_label_pop());
+  lxla_tensor z = scalar(MUL, y, 2);
+  REFUSED(lxla_mark_step(env, device, 1), LXLA_OUT_OF_RANGE,
+          "on mesh:0: log under label \"split\" makes -inf at [3,1] of f32[4,2] out of finite operands");
+  float got[8];
+  OK(lxla_tensor_read(z, got, sizeof got));
+  for (int i = 0; i < 7; i++) CHECK(fabsf(got[i] - 2 * logf(values[i])) < 1e-5f);
+  EQUAL(got[7], -INFINITY);
+  OK(lxla_tensor_read(zero, got, sizeof got));
+  EQUAL(got[7], 0);
+  lxla_tensor again = scalar(ADD, zero, 1);
+  OK(lxla_mark_step(env, device, 1));
+  // Each device by itself.
+  for (int i = 0; i < 4; i++) {
+    lxla_tensor own, root;
+    char words[96];
+    OK(lxla_tensor_from_host(env, XLA(i), LXLA_DTYPE_F32, DIMS(1), (float[]){i == 2 ? -1.0f : 4}, 4, &own));
+    root = unary(LXLA_UNARY_SQRT, own);
+    snprintf(words, sizeof words, "on xla:%d: sqrt makes NaN at [0]", i);
+    if (i == 2) REFUSED(lxla_mark_step(env, XLA(i), 1), LXLA_OUT_OF_RANGE, words);
+    else OK(lxla_mark_step(env, XLA(i), 1));
+    RELEASE(own, root);
+  }
+  RELEASE(x, fine, y, zero, z, again);
+  OK(lxla_mesh_release(mesh));
+  OK(lxla_env_release(env));
+}
+
 TEST(the_variable_checks_every_environment) {
   setenv("LXLA_CHECK_NONFINITE", "1", 1);
   lxla_env env = new_env();

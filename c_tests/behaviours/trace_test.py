@@ -6,6 +6,7 @@ those without a trace."""
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -267,6 +268,20 @@ def a_full_disk_is_reported_at_the_end_and_lines_stay_whole(folder):
     abi.ok(abi.lib.lxla_env_release(env))
 
 
+def a_folder_that_disappears_takes_its_trace_along_and_nothing_else(folder):
+    env, inner = abi.new_env(), folder + "/inner"
+    os.mkdir(inner)
+    start(env, inner + "/trace.json")
+    train(env, 2)
+    shutil.rmtree(inner)
+    got, want = train(env, 200)
+    np.testing.assert_array_equal(got, want)
+    stop(env)
+    assert not os.path.exists(inner)
+    abi.refused(abi.lib.lxla_trace_start(env, f"{inner}/trace.json".encode()), abi.NOT_FOUND, "inner/trace.json")
+    abi.ok(abi.lib.lxla_env_release(env))
+
+
 def the_last_release_of_an_environment_ends_its_trace(folder):
     env, path = abi.new_env(), folder + "/released.json"
     start(env, path)
@@ -394,6 +409,7 @@ TESTS = [
     threads_have_rows_of_their_own,
     wrong_calls_are_refused,
     a_full_disk_is_reported_at_the_end_and_lines_stay_whole,
+    a_folder_that_disappears_takes_its_trace_along_and_nothing_else,
     the_last_release_of_an_environment_ends_its_trace,
     labels_and_recording_under_way_end_with_the_trace,
     spans_begun_before_a_trace_begin_with_it_if_events_are_kept_too,

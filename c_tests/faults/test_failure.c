@@ -234,6 +234,43 @@ TEST(f4_exhausted_memory_says_what_was_asked_and_what_takes_it) {
   OK(lxla_env_release(env));
 }
 
+// A device that lacks memory when a program runs, in a step and in a sync: what its results and its temporaries need.
+TEST(f4_a_run_without_memory_says_what_its_program_needs) {
+  lxla_env env = fault_env();
+  float v[64 * 64];
+  for (int i = 0; i < 64 * 64; i++) v[i] = 1;
+  lxla_tensor x = from_f32(env, DIMS(64, 64), v), y = x, all[4];
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_matmul(y, x, &all[2 * i]));
+    OK(lxla_unary(LXLA_UNARY_TANH, all[2 * i], &all[2 * i + 1]));
+    y = all[2 * i + 1];
+  }
+  OK(lxla_tensor_release_many(all, 3));
+  lxla_memory_stats needed = {.struct_size = sizeof needed};
+  OK(lxla_compiled_memory(env, XLA(0), &y, 1, &needed));
+  CHECK(needed.temp_bytes > 0);
+  char words[128];
+  snprintf(words, sizeof words, "; besides, its program of compile 1 needs %llu bytes for temporaries",
+           (unsigned long long)needed.temp_bytes);
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_RESOURCE_EXHAUSTED, words);
+  CHECK(strstr(lxla_last_error_message(), "16384 bytes were asked for; live tensors hold 16384 bytes in 1 buffers"));
+  FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  REFUSED(lxla_sync(&y, 1), LXLA_RESOURCE_EXHAUSTED, words);
+  EQUAL(state_of(y), LXLA_STATE_PENDING);
+  // The compile log has the number.
+  char *log;
+  OK(lxla_compile_log_json(env, &log));
+  snprintf(words, sizeof words, "\"temp_bytes\":%llu", (unsigned long long)needed.temp_bytes);
+  CHECK(strstr(log, words) && strstr(log, "\"number\":1"));
+  lxla_string_free(log);
+  step(env);
+  EQUAL(state_of(y), LXLA_STATE_READY);
+  RELEASE(x, y);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 TEST(f4_a_refused_transfer_says_it_too) {
   lxla_env env = fault_env();
   lxla_tensor t = one(env, 1), out = none;

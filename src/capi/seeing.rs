@@ -148,14 +148,15 @@ pub extern "C" fn lxla_graph_dot(tensors: List<lxla_tensor>, n: usize, out_text:
 /// - `bytes`, `buffers`: of all values that live tensors have in memory. Tensors with one value count once, those that
 ///   are pending not at all; on a mesh, the whole array counts once.
 /// - `labels`: for each `device` and `label` of the operation that computed the values (null without one, and for
-///   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label had
-///   at the end of a step or sync, as long as the option `timeline` is on or a trace is written, since
-///   `lxla_env_metrics_reset`; else null. The largest first.
+///   values from the host), `bytes` and `buffers` now, and `peak_bytes`: the most that the live tensors of the label
+///   had at the end of a step or sync while the option `timeline` is on or a trace is written, since the later of the
+///   time when that began last and `lxla_env_metrics_reset`; else null. The largest first. Beyond 1000 peaks, those of
+///   labels without live tensors are forgotten at the end of a step.
 /// - `largest`: the 1000 largest values, with `device`, `type`, `bytes`, `label`, and `made_by`: the step, sync or copy
 ///   that made it, null for values from the host.
 ///
-/// `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes` and
-/// `PeakLiveBytes` have the bytes of all buffers on devices.
+/// `lxla_compile_log_json` has the memory that a program needs while it runs (`temp_bytes`); the counters `LiveBytes`
+/// and `PeakLiveBytes` have the bytes of all buffers on devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_live_tensors_json(env: lxla_env, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_live_tensors_json", out_json.named("out_json"), || {

@@ -28,7 +28,7 @@ pub use owner::Owner;
 pub use pending_calls::Parameters;
 pub use ran::{Kind, Ran, RanLog, Usage};
 pub use registry::{common_device, common_device_of_list, device_of, with_names};
-pub use shared::{Compiled, Runtime, Shared};
+pub use shared::{Compiled, Peaks, Runtime, Shared};
 pub use state::{DeferredDrop, DeviceState};
 pub use table::Value;
 pub use work::Values;

@@ -24,11 +24,30 @@ pub struct Shared {
     /// The compiles and their causes.
     pub compiles: CompileLog,
     /// For each device and label, the most bytes that live tensors had at the end of a sync while the timeline was on.
-    pub peaks: Mutex<BTreeMap<(Place, String), u64>>,
+    pub peaks: Mutex<Peaks>,
     /// The steps and syncs that ran, by the programs that they ran.
     pub ran: RanLog,
     /// Engine and program caches of the XLA devices. Unset until the first of them is used.
     pub runtime: OnceLock<Runtime>,
+}
+
+/// The most bytes of live tensors, of one period of the timeline.
+#[derive(Default)]
+pub struct Peaks {
+    /// Number of the period.
+    period: u64,
+    bytes: BTreeMap<(Place, String), u64>,
+}
+
+impl Peaks {
+    /// The bytes for each device and label. Those of an earlier period are forgotten.
+    pub fn of(&mut self, period: u64) -> &mut BTreeMap<(Place, String), u64> {
+        if self.period != period {
+            self.bytes.clear();
+            self.period = period;
+        }
+        &mut self.bytes
+    }
 }
 
 /// Engine and program caches.

@@ -2,7 +2,7 @@
 
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{
-    CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Place, Ran, RanLog, Runtime, Shared,
+    CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Peaks, Place, Ran, RanLog, Runtime, Shared,
 };
 use crate::engine::kernels::Kernel;
 use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
@@ -393,7 +393,7 @@ impl Environment {
         if let Some(runtime) = self.shared.runtime.get() {
             runtime.engine.reset_peak();
         }
-        self.shared.peaks.lock().clear();
+        *self.shared.peaks.lock() = Peaks::default();
         self.all_devices().for_each(|device| device.state().reset_tensor_counts());
     }
 

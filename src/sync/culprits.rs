@@ -2,7 +2,7 @@
 //! step without running them; then the step is made without these values, which stay pending.
 
 use super::collect::is_pending;
-use super::exhausted::explain;
+use super::exhausted::{explain, explain_run};
 use super::nonfinite::check_results;
 use super::plan::{Plan, partial_scheme};
 use super::run::{compile_all, run_compiled};
@@ -193,9 +193,8 @@ impl Search {
         };
         let Transaction { owner, plan, made, .. } = &mut transaction;
         let count = plan.scheme.roots.len();
-        let compiled = compile_all(owner, plan);
-        let ran = compiled.and_then(|compiled| run_compiled(owner, plan, Kind::Step, &compiled, made));
-        ran.map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)))?;
+        let compiled = compile_all(owner, plan).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)))?;
+        run_compiled(owner, plan, Kind::Step, &compiled, made).map_err(|e| explain_run(e, device, plan, &compiled))?;
         let checked = check_results(owner, plan, made);
         // The values are there, whatever they are.
         transaction.commit();

@@ -37,18 +37,17 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
     Error::new(error.code, format!("{} ({text})", error.message))
 }
 
-/// Like [`explain`], of a run of these programs: also names the memory that they need besides results and arguments.
+/// Like [`explain`], of a run of these programs: also names the one that needs most memory besides results and arguments.
 pub fn explain_run(error: Error, device: &Device, plan: &Plan, compiled: &[Arc<Compiled>]) -> Error {
     if !is_of_device(&error) {
         return error;
     }
     let explained = explain(error, device, Some(plan.scheme.output_bytes));
-    let temporaries = compiled.iter().map(|compiled| compiled.memory.temporaries).max();
-    match temporaries {
-        Some(bytes @ 1..) => Error::new(
-            explained.code,
-            format!("{}; besides, its largest program needs {bytes} bytes for temporaries", explained.message),
-        ),
-        _ => explained,
-    }
+    let largest = compiled.iter().max_by_key(|compiled| compiled.memory.temporaries);
+    let Some(largest) = largest.filter(|largest| largest.memory.temporaries > 0) else { return explained };
+    let (message, number, bytes) = (&explained.message, largest.known.number, largest.memory.temporaries);
+    Error::new(
+        explained.code,
+        format!("{message}; besides, its program of compile {number} needs {bytes} bytes for temporaries"),
+    )
 }

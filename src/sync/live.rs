@@ -57,7 +57,8 @@ pub(super) fn note_live(owner: &Owner, state: &DeviceState) {
     for data in state.live_data().iter().filter(|data| data.has_buffer()) {
         *bytes.entry(label_of(data).to_string()).or_default() += data.ty().size_bytes() as u64;
     }
-    let mut peaks = owner.shared.peaks.lock();
+    let mut all = owner.shared.peaks.lock();
+    let peaks = all.of(owner.shared.timeline().period());
     for (label, &bytes) in &bytes {
         let peak = peaks.entry((owner.place, label.clone())).or_default();
         *peak = bytes.max(*peak);
@@ -78,7 +79,7 @@ pub fn live_tensors(shared: &Shared, devices: impl Iterator<Item = &'static Devi
         let of = labels.entry((value.place, value.label.to_string())).or_default();
         *of = (of.0 + value.bytes, of.1 + 1);
     }
-    let peaks = shared.peaks.lock().clone();
+    let peaks = shared.peaks.lock().of(shared.timeline().period()).clone();
     for key in peaks.keys() {
         labels.entry(key.clone()).or_default();
     }

@@ -2,12 +2,12 @@
 //! is computed twice. Never donates, because other pending work may read the same buffers. Atomic on each device.
 
 use super::collect::{Obstacles, is_pending};
-use super::exhausted::explain;
+use super::exhausted::{explain, explain_run};
 use super::nonfinite::check_results;
 use super::plan::{Plan, check_memory};
-use super::run::run;
+use super::run::{compile_all, run_compiled};
 use super::transaction::Transaction;
-use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, DeviceState, Kind, Owner, TensorHandle, Value, device_of};
 use crate::error::{Code, Error, Result};
 use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
 use crate::timeline::Span;
@@ -72,7 +72,10 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
     let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    run(owner, plan, made).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name))?;
+    let compiled =
+        compile_all(owner, plan).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name))?;
+    run_compiled(owner, plan, Kind::Sync, &compiled, made)
+        .map_err(|e| explain_run(e, device, plan, &compiled).context(&*name))?;
     let checked = check_results(owner, plan, made).map_err(|e| e.context(&*name));
     // The values are there, whatever they are.
     transaction.commit();

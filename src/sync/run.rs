@@ -23,21 +23,14 @@ use std::time::Instant;
 /// Outputs of a plan, by number. Intermediate outputs are dropped after their last use.
 pub type Made = Vec<Option<Arc<dyn Buffer>>>;
 
-/// Compiles and runs the plan of a sync. On failure, `made` holds the outputs of the runs that finished. Called without
-/// locks.
-pub fn run(owner: &Owner, plan: &Plan, made: &mut Made) -> Result<()> {
-    let compiled = compile_all(owner, plan)?;
-    run_compiled(owner, plan, Kind::Sync, &compiled, made)
-}
-
 /// Compiles the programs of a plan. Called without locks.
 pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
     let mut shardings = Vec::new();
     plan.runs.iter().map(|run| compile(owner, run, &mut shardings)).collect()
 }
 
-/// Does what [`run`] does, with programs that are compiled. Scalars are transferred first, because that can fail
-/// without consuming an argument.
+/// Runs the plan of a sync, in which the programs are compiled. On failure, `made` holds the outputs of the runs that
+/// finished. Scalars are transferred first, because that can fail without consuming an argument. Called without locks.
 pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Arc<Compiled>], made: &mut Made) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for (run, compiled) in plan.runs.iter().zip(compiled) {

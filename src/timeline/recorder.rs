@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,8 @@ pub struct Timeline {
     /// Time 0.
     epoch: Instant,
     wanted: AtomicU8,
+    /// How often it was turned on.
+    periods: AtomicU64,
     events: Mutex<Events>,
     /// Notified when a run of a device has ended.
     ran: Condvar,
@@ -37,7 +39,8 @@ pub struct Timeline {
 
 impl Default for Timeline {
     fn default() -> Timeline {
-        Timeline { epoch: Instant::now(), wanted: AtomicU8::new(0), events: Mutex::default(), ran: Condvar::new() }
+        let (wanted, periods) = (AtomicU8::new(0), AtomicU64::new(0));
+        Timeline { epoch: Instant::now(), wanted, periods, events: Mutex::default(), ran: Condvar::new() }
     }
 }
 
@@ -46,6 +49,11 @@ impl Timeline {
     #[inline]
     pub fn is_on(&self) -> bool {
         self.wanted.load(Ordering::Relaxed) != 0
+    }
+
+    /// Number of the time from which it is on, or was on last: 0 before the first, 1, 2, ...
+    pub fn period(&self) -> u64 {
+        self.periods.load(Ordering::Relaxed)
     }
 
     fn now(&self) -> u64 {
@@ -90,6 +98,7 @@ impl Timeline {
         };
         if is_wanted && before == 0 {
             events.since = self.now();
+            self.periods.fetch_add(1, Ordering::Relaxed);
         }
         if !self.is_on() {
             events.threads.clear();
