@@ -4128,6 +4128,52 @@ lxla_status lxla_find_nonfinite(const lxla_tensor *tensors,
                                 size_t n,
                                 char **out_json);
 
+/**
+ * Finds the operation whose value is wrong on an XLA device: runs the computation there and natively, with these
+ * arguments, and returns a JSON object:
+ *
+ * - `found`: the first operation, in the order of the program, whose results on the device differ by more than
+ *   rounding from those of its native evaluation with the operands that the device computed; so it is the culprit,
+ *   not a consequence of one. null if there is none. Else `operation`, `label`, `type`; the `index` of the element
+ *   that differs most, with its values `device` and `native`; `difference`, null if one of them is not finite; `ulps`,
+ *   the same in units in the last place of the native value (null for integers); `rounding`, the same in units of
+ *   the element's scale (null if the values have to be equal); `differing`, the number of elements beyond the
+ *   tolerance; `operands`, as in `lxla_find_nonfinite`; and `inside`, the loops, branches and scans around it, the
+ *   outermost first: `operation`, `label`, `body` (0: the condition of a loop, or the first branch) and `iteration`,
+ *   from 0.
+ * - `results`: for each result of the computation, compiled as a whole as a call of it is, `index`, `type`, the number
+ *   of `differing` elements and the `largest` difference: rounding accumulates in it. null if an operation cannot be
+ *   evaluated natively.
+ * - `compared`: how many operations were compared. `largest_within`: the largest difference within the tolerance, in
+ *   units of the scale. `not_compared`: names of operations that only XLA has.
+ * - `accumulated`: loops and scans with other results than natively in whose bodies no operation differs by itself.
+ *
+ * The scale of an element is the error that one rounding of the result and of each operand makes. That of a sum, also
+ * in products of matrices and convolutions, is an ulp of the sum of the magnitudes of its terms, times the square root
+ * of their number, because devices add in another order; that of transforms and factorizations an ulp of the largest
+ * element. Integers, indices and moved elements have the scale 0, apart from what rounded operands change. Differences
+ * below the smallest normal number are none. `tolerance` is in units of the scale, greater than 0; 0: 32, and 4 for
+ * 8-bit and 16-bit floats.
+ *
+ * `device` is an XLA device of `env`; UNSPECIFIED is xla:0. `args` (one for each parameter, of its dtype and shape)
+ * may be on any device and pending; they are computed and copied, as are captured values, and stay as they are. The
+ * device runs the computation twice: as a whole, and in programs of up to 400 operations and 256 MiB of values that
+ * return all their values. Calls are inlined there; bodies of loops, branches and scans are run by themselves, once
+ * for each iteration, if the results differ. XLA fuses operations differently in each: a wrong value that only one
+ * fusion has may be in `results` without being found.
+ *
+ * INVALID_ARGUMENT if the device is cpu or a mesh, args do not fit the parameters, or the tolerance is negative or not
+ * finite. FAILED_PRECONDITION if an argument is a placeholder. UNIMPLEMENTED for computations with operations of a
+ * mesh, or with kernels that have effects; other kernels are called again for each evaluation.
+ */
+lxla_status lxla_computation_compare(lxla_env env,
+                                     lxla_device device,
+                                     lxla_computation computation,
+                                     const lxla_tensor *args,
+                                     size_t n_args,
+                                     double tolerance,
+                                     char **out_json);
+
 /* ---- Files: saving and loading. ---- */
 
 /**

@@ -40,7 +40,7 @@ LEFT_OUT = re.compile(
     "|kernel_(?!apply)|last_error|.*_options_init)"
 )
 OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
-computation_export kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
+computation_export computation_compare kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
 stablehlo graph_hash""".split()
 DTYPE = family("DTYPE")
 DTYPES = [
@@ -579,7 +579,13 @@ class Fuzzer(Transformations, Kernels, Programs):
             abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
 
     def run(self, calls):
-        others = 4 * [self.read_program] + 3 * [self.export] + 2 * [self.label, self.show] + [self.register, self.fail]
+        others = (
+            4 * [self.read_program]
+            + 3 * [self.export]
+            + 2 * [self.compare]
+            + 2 * [self.label, self.show]
+            + [self.register, self.fail]
+        )
         for i in range(calls):
             kind = self.rng.random()
             made = self.transform if kind < 0.15 else self.rng.choice(others) if kind < 0.3 else self.call

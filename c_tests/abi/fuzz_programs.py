@@ -338,6 +338,33 @@ class Programs:
         self.drop(handle)
         return wrong
 
+    def compare(self):
+        """Compares a random computation on the device with its native evaluation: nothing may differ."""
+        r, lib = self.rng, abi.lib
+        f = self.function_of_call() if r.random() < 0.7 else r.choice(self.functions)
+        if f is None:
+            return None
+        world = r.randint(0, 1)
+        given = [self.example(*type)[world] for type in f.parameters]
+        if r.random() < 0.05:
+            given = given[1:] or [self.example(constants.DTYPE_S8, (7,))[world]]
+        device = r.choice(self.worlds[:1] * 12 + [abi.Device(0, 0), self.worlds[1], abi.xla(99), abi.Device(77, 0)])
+        tolerance = r.choice([0.0] * 9 + [1e6, 1e6, 1e-3, -1.0, math.nan, math.inf])
+        handle = f.handle if r.random() < 0.98 else Computation(r.choice([0, 2**60]))
+        arguments, text = (Tensor * max(len(given), 1))(*given), c_void_p()
+        name, what = "lxla_computation_compare", f"{getattr(f, 'name', 'a computation')}{f.parameters}"
+        status = lib.lxla_computation_compare(self.env, device, handle, arguments, len(given), tolerance, byref(text))
+        if status != OK:
+            wrong = self.expected(name, status, *(set(range(100)) - {OK, *BROKEN}))
+            return f"{name} of {what}: {wrong}" if wrong else None
+        self.done[name] = self.done.get(name, 0) + 1
+        made = json.loads(ctypes.string_at(text).decode(), parse_constant=lambda word: 1 / 0)
+        lib.lxla_string_free(text)
+        if made["results"] is not None and len(made["results"]) != f.results:
+            return f"{name} of {what}: {made}"
+        is_wrong = made["found"] or made["accumulated"]
+        return f"{name} of {what}: {made}" if is_wrong and tolerance in (0, 1e6) else None
+
     def compared(self, f, g):
         """Calls two computations natively, and compares the results."""
         arguments = [self.example(*type)[1] for type in f.parameters]

@@ -300,6 +300,8 @@ TEST(what_runs_and_what_it_takes) {
   Tensor p = Tensor::placeholder({2}, LXLA_DTYPE_F32, {env, xla()});
   const lazyxla::Computation adds({p}, {p + x});
   CHECK(adds.captured() == 1 && near(adds.captured_at(0), {1, 2}));
+  CHECK(adds.compare({x}, {env, xla()}).find("\"compared\":1,\"found\":null") != std::string::npos);
+  REFUSED(LXLA_INVALID_ARGUMENT, "tolerance: -1", adds.compare({x}, {env, xla()}, -1));
   {
     lazyxla::Label label("cpp");
     const auto doubled = captured * 2.0;

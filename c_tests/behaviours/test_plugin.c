@@ -38,7 +38,7 @@ static lxla_status fault_env_status(lxla_env *env) {
 
 TEST(a_plugin_that_computes_wrong_numbers_is_refused) {
   lxla_env env;
-  CHECK(setenv("LXLA_FAULT_MISCOMPILE", "1", 1) == 0);
+  CHECK(setenv("LXLA_FAULT_MISCOMPILE", "multiply=subtract", 1) == 0);
   REFUSED(fault_env_status(&env), LXLA_FAILED_PRECONDITION,
           "it computes wrong numbers here: multiply of f32[64,64]: element 0 of 4096 is 0, want 25");
   // The refusal stores neither a good nor a bad verdict: the next start checks the plugin again.

@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 
-static void *fault_function(const char *name) {
+static inline void *fault_function(const char *name) {
   void *plugin = dlopen(LXLA_FAULT_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   if (!plugin) FAIL("%s", dlerror());
   void *function = dlsym(plugin, name);

@@ -352,18 +352,24 @@ static PJRT_Error *process_index(PJRT_Client_ProcessIndex_Args *args) {
   return error;
 }
 
-// Replaces every multiplication in the program by a subtraction.
-static char *miscompiled(const char *code, size_t size) {
-  static const char right[] = "stablehlo.multiply", wrong[] = "stablehlo.subtract";
+// Replaces every operation of a name by another of a name that is not longer: "multiply=subtract".
+static char *miscompiled(const char *code, size_t size, const char *names) {
+  const char *wrong = strchr(names, '=') + 1;
+  const size_t n = (size_t)(wrong - names) - 1;
   char *copy = malloc(size + 1);
   memcpy(copy, code, size);
   copy[size] = 0;
-  for (char *at = copy; (at = strstr(at, right)); at += sizeof right - 1) memcpy(at, wrong, sizeof wrong - 1);
+  for (char *at = copy; (at = strstr(at, "stablehlo."));) {
+    at += sizeof "stablehlo." - 1;
+    if (strncmp(at, names, n) || !strchr(" (", at[n])) continue;
+    memset(at, ' ', n);
+    memcpy(at, wrong, strlen(wrong));
+  }
   return copy;
 }
 
-// Compiles a program. Refuses it if it uses the option that LXLA_FAULT_REFUSED_OPTION names; compiles a wrong program
-// if LXLA_FAULT_MISCOMPILE is set.
+// Compiles a program. Refuses it if it uses the option that LXLA_FAULT_REFUSED_OPTION names; compiles a program with
+// other operations if LXLA_FAULT_MISCOMPILE names them.
 static PJRT_Error *fault_Client_Compile(PJRT_Client_Compile_Args *args) {
   int fails = arrive(AT_Client_Compile) == FAULT_FAIL;
   if (fails) return new_error(faults[AT_Client_Compile].code);
@@ -371,7 +377,8 @@ static PJRT_Error *fault_Client_Compile(PJRT_Client_Compile_Args *args) {
   if (refused && memmem(args->compile_options, args->compile_options_size, refused, strlen(refused)))
     return new_error_with(PJRT_Error_Code_INVALID_ARGUMENT, refused);
   PJRT_Program program = *args->program;
-  char *other = getenv("LXLA_FAULT_MISCOMPILE") ? miscompiled(program.code, program.code_size) : NULL;
+  const char *names = getenv("LXLA_FAULT_MISCOMPILE");
+  char *other = names ? miscompiled(program.code, program.code_size, names) : NULL;
   if (other) {
     program.code = other;
     args->program = &program;

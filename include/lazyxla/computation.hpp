@@ -39,6 +39,13 @@ class Computation {
   Tensor captured_at(size_t index) const { return Tensor::make<lxla_computation_captured>(computation_, index); }
   /// Returns the StableHLO text of the computation, a complete module.
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
+  /// Runs it on an XLA device and natively. Returns the first operation that differs as JSON; see
+  /// lxla_computation_compare.
+  std::string compare(const std::vector<Tensor> &args, Place place = {}, double tolerance = 0) const {
+    const auto in = detail::handles(args);
+    return detail::text<lxla_computation_compare>(place.env, place.device, computation_, in.data(), in.size(),
+                                                  tolerance);
+  }
   /// Describes parameters, results, captured values and operations as JSON.
   std::string describe() const { return detail::text<lxla_computation_describe>(computation_); }
 

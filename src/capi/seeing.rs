@@ -2,9 +2,13 @@
 
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out, OwnedText, Text};
-use super::abi::types::{lxla_env, lxla_status, lxla_tensor};
-use super::tensor::some_handles;
-use crate::{env, label, report, sync, timeline};
+use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_status, lxla_tensor};
+use super::computation::computation_of;
+use super::constants::{LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
+use super::device::kept_device;
+use super::tensor::{handles, some_handles};
+use crate::error;
+use crate::{computation, env, label, report, sync, timeline};
 use std::path::Path;
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a
@@ -182,5 +186,64 @@ pub extern "C" fn lxla_live_tensors_json(env: lxla_env, out_json: Out<OwnedText>
 pub extern "C" fn lxla_find_nonfinite(tensors: List<lxla_tensor>, n: usize, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_find_nonfinite", out_json.named("out_json"), || {
         sync::find_nonfinite(&some_handles(tensors, n)?).and_then(OwnedText::new)
+    })
+}
+
+/// Finds the operation whose value is wrong on an XLA device: runs the computation there and natively, with these
+/// arguments, and returns a JSON object:
+///
+/// - `found`: the first operation, in the order of the program, whose results on the device differ by more than
+///   rounding from those of its native evaluation with the operands that the device computed; so it is the culprit,
+///   not a consequence of one. null if there is none. Else `operation`, `label`, `type`; the `index` of the element
+///   that differs most, with its values `device` and `native`; `difference`, null if one of them is not finite; `ulps`,
+///   the same in units in the last place of the native value (null for integers); `rounding`, the same in units of
+///   the element's scale (null if the values have to be equal); `differing`, the number of elements beyond the
+///   tolerance; `operands`, as in `lxla_find_nonfinite`; and `inside`, the loops, branches and scans around it, the
+///   outermost first: `operation`, `label`, `body` (0: the condition of a loop, or the first branch) and `iteration`,
+///   from 0.
+/// - `results`: for each result of the computation, compiled as a whole as a call of it is, `index`, `type`, the number
+///   of `differing` elements and the `largest` difference: rounding accumulates in it. null if an operation cannot be
+///   evaluated natively.
+/// - `compared`: how many operations were compared. `largest_within`: the largest difference within the tolerance, in
+///   units of the scale. `not_compared`: names of operations that only XLA has.
+/// - `accumulated`: loops and scans with other results than natively in whose bodies no operation differs by itself.
+///
+/// The scale of an element is the error that one rounding of the result and of each operand makes. That of a sum, also
+/// in products of matrices and convolutions, is an ulp of the sum of the magnitudes of its terms, times the square root
+/// of their number, because devices add in another order; that of transforms and factorizations an ulp of the largest
+/// element. Integers, indices and moved elements have the scale 0, apart from what rounded operands change. Differences
+/// below the smallest normal number are none. `tolerance` is in units of the scale, greater than 0; 0: 32, and 4 for
+/// 8-bit and 16-bit floats.
+///
+/// `device` is an XLA device of `env`; UNSPECIFIED is xla:0. `args` (one for each parameter, of its dtype and shape)
+/// may be on any device and pending; they are computed and copied, as are captured values, and stay as they are. The
+/// device runs the computation twice: as a whole, and in programs of up to 400 operations and 256 MiB of values that
+/// return all their values. Calls are inlined there; bodies of loops, branches and scans are run by themselves, once
+/// for each iteration, if the results differ. XLA fuses operations differently in each: a wrong value that only one
+/// fusion has may be in `results` without being found.
+///
+/// INVALID_ARGUMENT if the device is cpu or a mesh, args do not fit the parameters, or the tolerance is negative or not
+/// finite. FAILED_PRECONDITION if an argument is a placeholder. UNIMPLEMENTED for computations with operations of a
+/// mesh, or with kernels that have effects; other kernels are called again for each evaluation.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_computation_compare(
+    env: lxla_env,
+    device: lxla_device,
+    computation: lxla_computation,
+    args: List<lxla_tensor>,
+    n_args: usize,
+    tolerance: f64,
+    out_json: Out<OwnedText>,
+) -> lxla_status {
+    guard_into("lxla_computation_compare", out_json.named("out_json"), || {
+        let f = computation_of("computation", computation)?;
+        let args = handles("args", args, n_args)?;
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            return Err(error!(InvalidArgument, "tolerance: {tolerance} given; want a positive number, or 0"));
+        }
+        let kind = if device.kind == LXLA_DEVICE_UNSPECIFIED { LXLA_DEVICE_XLA } else { device.kind };
+        let kept = kept_device(env, lxla_device { kind, ..device })?;
+        let tolerance = Some(tolerance).filter(|&tolerance| tolerance > 0.0);
+        computation::compare(&f, kept.device, &args, tolerance).and_then(OwnedText::new)
     })
 }

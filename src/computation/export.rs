@@ -44,7 +44,7 @@ impl Computation {
     }
 
     /// Returns the value captured at `index`, in host memory.
-    fn captured_array(&self, index: usize) -> Result<Array> {
+    pub(super) fn captured_array(&self, index: usize) -> Result<Array> {
         let handle = self.capture(index)?;
         let array = to_array(handle).map(|(array, _)| array).map_err(|e| e.context(format_args!("captured[{index}]")));
         release(handle)?;

@@ -1,6 +1,7 @@
 //! Traced computations: recorded once over placeholders, extracted from the trace, and applicable to tensors any number
 //! of times.
 
+mod compare;
 mod control;
 mod effects;
 mod export;
@@ -9,6 +10,7 @@ mod regions;
 mod traced;
 mod transform;
 
+pub use compare::compare;
 pub use control::{branch, case, scan, shard_map, while_loop};
 pub use export::ExportOptions;
 pub use import::{describe, describe_file, import, import_file};

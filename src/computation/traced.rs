@@ -39,7 +39,7 @@ pub struct Computation {
 type Home = (u64, Place);
 
 /// Tensors whose handles are owned by this struct and released on drop.
-struct Tensors(Vec<TensorHandle>);
+pub(super) struct Tensors(pub(super) Vec<TensorHandle>);
 
 impl Tensors {
     /// Adds a reference to each tensor.

@@ -6,4 +6,4 @@ mod program;
 mod watch;
 
 pub use program::{evaluate, run, run_watched};
-pub use watch::{NonFinite, Watch, first_nonfinite, first_nonfinite_of};
+pub use watch::{NonFinite, Watch, array_of_scalar, element, first_nonfinite, first_nonfinite_of, index_of, shown};

@@ -50,11 +50,7 @@ impl Watch {
         }
         for result in results {
             let Some(at) = first_nonfinite(result)? else { continue };
-            let scalar = scalar.map(|scalar| {
-                let ty = TensorType::new(scalar.dtype(), &[]);
-                Array::from_bytes(&ty, &scalar.bits().to_le_bytes()[..ty.size_bytes()])
-            });
-            let scalar = scalar.transpose()?;
+            let scalar = scalar.map(array_of_scalar).transpose()?;
             let all: Vec<&Array> = operands.iter().copied().chain(&scalar).collect();
             for operand in &all {
                 if first_nonfinite(operand)?.is_some() {
@@ -83,7 +79,7 @@ fn is_looked_into(op: Op) -> bool {
 impl NonFinite {
     /// A message that names the operation, its label and its values.
     pub fn text(&self) -> String {
-        let index: Vec<String> = self.index().iter().map(i64::to_string).collect();
+        let index: Vec<String> = index_of(&self.ty, self.at).iter().map(i64::to_string).collect();
         format!(
             "{}{} makes {} at [{}] of {} out of finite operands: {}",
             self.operation,
@@ -95,25 +91,13 @@ impl NonFinite {
         )
     }
 
-    /// Index of the element, by axis.
-    fn index(&self) -> Vec<i64> {
-        let mut rest = self.at as i64;
-        let mut index: Vec<i64> = Vec::with_capacity(self.ty.dims.len());
-        for &dim in self.ty.dims.iter().rev() {
-            index.push(rest % dim);
-            rest /= dim;
-        }
-        index.reverse();
-        index
-    }
-
     /// The operation, its label, and its values.
     pub fn json(&self) -> Value {
         json!({
             "operation": self.operation,
             "label": self.label.path(),
             "type": self.ty.to_string(),
-            "index": self.index(),
+            "index": index_of(&self.ty, self.at),
             "value": self.value,
             "operands": self.operands,
         })
@@ -147,13 +131,32 @@ fn position<const N: usize>(bytes: &[u8], is_it: impl Fn([u8; N]) -> bool) -> Op
     bytes.chunks_exact(N).position(|part| is_it(part.try_into().expect("N bytes")))
 }
 
-fn element(x: &Array, at: usize) -> String {
+/// A scalar as an array without axes.
+pub fn array_of_scalar(scalar: Scalar) -> Result<Array> {
+    let ty = TensorType::new(scalar.dtype(), &[]);
+    Array::from_bytes(&ty, &scalar.bits().to_le_bytes()[..ty.size_bytes()])
+}
+
+/// Index by axis of the element at a flat index.
+pub fn index_of(ty: &TensorType, at: usize) -> Vec<i64> {
+    let mut rest = at as i64;
+    let mut index: Vec<i64> = Vec::with_capacity(ty.dims.len());
+    for &dim in ty.dims.iter().rev() {
+        index.push(rest % dim);
+        rest /= dim;
+    }
+    index.reverse();
+    index
+}
+
+/// The element at a flat index, in decimal.
+pub fn element(x: &Array, at: usize) -> String {
     let size = x.ty().dtype.size_bytes();
     text_of(Scalar::from_bytes(x.ty().dtype, &x.bytes()[at * size..(at + 1) * size]))
 }
 
 /// Type and first elements of an operand; also its element at the place of the result's, if it has the result's shape.
-fn shown(x: &Array, result: &TensorType, at: usize) -> Value {
+pub fn shown(x: &Array, result: &TensorType, at: usize) -> Value {
     let count = x.ty().elements();
     let first: Vec<String> = (0..count.min(SHOWN)).map(|i| element(x, i)).collect();
     let mut shown = json!({"type": x.ty().to_string(), "first": first});
