@@ -4,7 +4,7 @@ import { bytes, count, duration, plural } from "./format.js";
 
 const ROW = 22, AXIS = 26, GAP = 12;
 // Colours of the categories. What only says where other events belong is grey.
-const COLOURS = { record: "--c5", label: "--c8", step: "--c8", plan: "--c4", compile: "--c2", transfer: "--c3", execute: "--c1",
+const COLOURS = { record: "--c5", label: "--c10", step: "--c8", plan: "--c4", compile: "--c2", transfer: "--c3", execute: "--c1",
   run: "--c9", save: "--c7", wait: "--c6" };
 
 const colourOf = (category) => COLOURS[category] || "--c6";
