@@ -3,7 +3,7 @@
 use super::abi::arguments::{check_rank, flag, optional_text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
-use super::abi::pointers::{In, List, Out, Text};
+use super::abi::pointers::{In, List, Out, OutList, Text};
 use super::abi::results::check_count;
 use super::abi::types::{lxla_computation, lxla_custom_call_options, lxla_status, lxla_tensor};
 use super::computation::computation_of;
@@ -33,7 +33,7 @@ pub extern "C" fn lxla_computation_call(
     computation: lxla_computation,
     args: List<lxla_tensor>,
     n_args: usize,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
     guard_into("lxla_computation_call", out_results.list("out_results", n_results), || {
@@ -54,7 +54,7 @@ pub extern "C" fn lxla_while(
     body: lxla_computation,
     init: List<lxla_tensor>,
     n: usize,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_while", out_results.list("out_results", n), || {
         let init = handles("init", init, n)?;
@@ -72,7 +72,7 @@ pub extern "C" fn lxla_cond(
     on_false: lxla_computation,
     args: List<lxla_tensor>,
     n_args: usize,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
     guard_into("lxla_cond", out_results.list("out_results", n_results), || {
@@ -93,7 +93,7 @@ pub extern "C" fn lxla_case(
     n_branches: usize,
     args: List<lxla_tensor>,
     n_args: usize,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
     guard_into("lxla_case", out_results.list("out_results", n_results), || {
@@ -124,8 +124,8 @@ pub extern "C" fn lxla_scan(
     n_xs: usize,
     length: i64,
     reverse: i32,
-    out_carry: Out<lxla_tensor>,
-    out_ys: Out<lxla_tensor>,
+    out_carry: OutList<lxla_tensor>,
+    out_ys: OutList<lxla_tensor>,
     n_ys: usize,
 ) -> lxla_status {
     let outputs = (out_carry.list("out_carry", n_carry), out_ys.list("out_ys", n_ys));
@@ -154,7 +154,7 @@ pub extern "C" fn lxla_scan(
 pub extern "C" fn lxla_optimization_barrier(
     tensors: List<lxla_tensor>,
     n: usize,
-    out_tensors: Out<lxla_tensor>,
+    out_tensors: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_optimization_barrier", out_tensors.list("out_tensors", n), || {
         let tensors = some_handles(tensors, n)?;
@@ -191,7 +191,7 @@ pub extern "C" fn lxla_custom_call(
     dims: List<i64>,
     n_results: usize,
     options: In<lxla_custom_call_options>,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_custom_call", out_results.list("out_results", n_results), || {
         let (target, operands) = (target.get("target")?, handles("operands", operands, n_operands)?);

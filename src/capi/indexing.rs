@@ -3,7 +3,7 @@
 use super::abi::arguments::{flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
-use super::abi::pointers::{In, List, Out};
+use super::abi::pointers::{In, List, Out, OutList};
 use super::abi::types::{lxla_computation, lxla_gather_options, lxla_scatter_options, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::shape::check_rank;
@@ -243,7 +243,7 @@ pub extern "C" fn lxla_nonzero(
     size: i64,
     fill: i64,
     index_dtype: i32,
-    out_indices: Out<lxla_tensor>,
+    out_indices: OutList<lxla_tensor>,
     n_indices: usize,
     out_count: Out<lxla_tensor>,
 ) -> lxla_status {
@@ -341,7 +341,7 @@ pub extern "C" fn lxla_scatter(
     updates: List<lxla_tensor>,
     n: usize,
     options: In<lxla_scatter_options>,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_scatter", out_results.list("out_results", n), || {
         let (inputs, updates) = (handles("inputs", inputs, n)?, handles("updates", updates, n)?);

@@ -1,7 +1,7 @@
 //! Chapter Inspection: what a step or sync would run.
 
 use super::abi::guard::guard_into;
-use super::abi::pointers::{List, Out, OwnedText};
+use super::abi::pointers::{List, Out, OutList, OwnedText};
 use super::abi::types::{lxla_device, lxla_env, lxla_memory_stats, lxla_status, lxla_tensor};
 use super::constants::LXLA_DEVICE_XLA;
 use super::device::{KeptDevice, kept_device, kind_of};
@@ -21,7 +21,7 @@ pub extern "C" fn lxla_graph_hash(
     device: lxla_device,
     tensors: List<lxla_tensor>,
     n: usize,
-    out_hash: Out<u8>,
+    out_hash: OutList<u8>,
 ) -> lxla_status {
     guard_into("lxla_graph_hash", out_hash.list("out_hash", 32), || {
         let tensors = handles("tensors", tensors, n)?;

@@ -4,7 +4,7 @@ use super::abi::arguments::optional_text;
 use super::abi::guard::{guard, guard_into};
 use super::abi::kernel::CallersKernel;
 use super::abi::options;
-use super::abi::pointers::{In, List, Out, Text};
+use super::abi::pointers::{In, List, Out, OutList, Text};
 use super::abi::types::{lxla_env, lxla_kernel_fn, lxla_kernel_options, lxla_status, lxla_tensor};
 use super::control::tensor_types;
 use super::tensor::handles;
@@ -85,7 +85,7 @@ pub extern "C" fn lxla_kernel_apply(
     dims: List<i64>,
     n_outputs: usize,
     attributes_json: Text,
-    out_tensors: Out<lxla_tensor>,
+    out_tensors: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_kernel_apply", out_tensors.list("out_tensors", n_outputs), || {
         let target = target.get("target")?;
@@ -113,7 +113,7 @@ pub extern "C" fn lxla_host_call(
     ranks: List<usize>,
     dims: List<i64>,
     n_outputs: usize,
-    out_tensors: Out<lxla_tensor>,
+    out_tensors: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_host_call", out_tensors.list("out_tensors", n_outputs), || {
         env::resolve(env.id)?;

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::texts;
 use super::abi::guard::guard_into;
-use super::abi::pointers::{List, Out, Text};
+use super::abi::pointers::{List, Out, OutList, Text};
 use super::abi::results::check_count;
 use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tensor};
 use super::computation::computation_of;
@@ -69,7 +69,7 @@ pub extern "C" fn lxla_shard_map(
     args: List<lxla_tensor>,
     n_args: usize,
     out_shardings: List<Text>,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
     n_results: usize,
 ) -> lxla_status {
     guard_into("lxla_shard_map", out_results.list("out_results", n_results), || {

@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{optional_slice, tensor_type, texts};
 use super::abi::guard::{guard, guard_into};
-use super::abi::pointers::{Bytes, BytesMut, List, Out, OwnedText, Text};
+use super::abi::pointers::{Bytes, BytesMut, List, Out, OutList, OwnedText, Text};
 use super::abi::references::References;
 use super::abi::types::{lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tensor};
 use super::constants::LXLA_DEVICE_MESH;
@@ -203,8 +203,8 @@ pub extern "C" fn lxla_tensor_shard_read(
     ordinal: i32,
     dst: BytesMut,
     size_bytes: usize,
-    out_offsets: Out<i64>,
-    out_dims: Out<i64>,
+    out_offsets: OutList<i64>,
+    out_dims: OutList<i64>,
     capacity: usize,
 ) -> lxla_status {
     guard("lxla_tensor_shard_read", || {

@@ -3,7 +3,7 @@
 use super::abi::arguments::{axes_of, flag, index_dtype_of, ranked, ranked_or};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
-use super::abi::pointers::{In, List, Out};
+use super::abi::pointers::{In, List, Out, OutList};
 use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_window_options};
 use super::computation::computation_of;
 use super::tensor::handles;
@@ -166,7 +166,7 @@ pub extern "C" fn lxla_reduce_with(
     n: usize,
     axes: List<i64>,
     n_axes: usize,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_reduce_with", out_results.list("out_results", n), || {
         let (inputs, inits) = (handles("inputs", inputs, n)?, handles("inits", inits, n)?);
@@ -192,7 +192,7 @@ pub extern "C" fn lxla_reduce_window(
     inits: List<lxla_tensor>,
     n: usize,
     options: In<lxla_window_options>,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_reduce_window", out_results.list("out_results", n), || {
         let (inputs, inits) = (handles("inputs", inputs, n)?, handles("inits", inits, n)?);

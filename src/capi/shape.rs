@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{axes_of, optional_slice, ranked, ranked_or, scalar};
 use super::abi::guard::guard_into;
-use super::abi::pointers::{In, List, Out};
+use super::abi::pointers::{In, List, Out, OutList};
 use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
 use super::tensor::some_handles;
 use crate::error;
@@ -169,7 +169,7 @@ pub extern "C" fn lxla_split(
     sizes: List<i64>,
     n: usize,
     axis: i64,
-    out_tensors: Out<lxla_tensor>,
+    out_tensors: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_split", out_tensors.list("out_tensors", n), || {
         let sizes = optional_slice("sizes", sizes, n)?;

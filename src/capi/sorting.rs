@@ -2,7 +2,7 @@
 
 use super::abi::arguments::{flag, index_dtype_of};
 use super::abi::guard::guard_into;
-use super::abi::pointers::{List, Out};
+use super::abi::pointers::{List, Out, OutList};
 use super::abi::results::OptionalOutput;
 use super::abi::types::{lxla_computation, lxla_status, lxla_tensor};
 use super::computation::computation_of;
@@ -25,7 +25,7 @@ pub extern "C" fn lxla_sort(
     n: usize,
     axis: i64,
     stable: i32,
-    out_results: Out<lxla_tensor>,
+    out_results: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_sort", out_results.list("out_results", n), || {
         let inputs = handles("inputs", inputs, n)?;

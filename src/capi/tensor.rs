@@ -3,7 +3,7 @@
 use super::abi::arguments::{flag, tensor_type};
 use super::abi::borrowed::{Borrowed, wait_until_unused};
 use super::abi::guard::{guard, guard_into};
-use super::abi::pointers::{Bytes, BytesMut, List, Out};
+use super::abi::pointers::{Bytes, BytesMut, List, Out, OutList};
 use super::abi::types::{lxla_device, lxla_env, lxla_release_fn, lxla_status, lxla_tensor};
 use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA};
 use super::device;
@@ -201,7 +201,7 @@ pub extern "C" fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: Out<usize>) ->
 /// Writes the sizes of the axes to the first `rank` entries of `out_dims`. INVALID_ARGUMENT if `capacity` is less
 /// than the rank.
 #[unsafe(no_mangle)]
-pub extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: Out<i64>, capacity: usize) -> lxla_status {
+pub extern "C" fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: OutList<i64>, capacity: usize) -> lxla_status {
     guard("lxla_tensor_dims", || {
         let dims = tensor::ty(tensor.into())?.dims;
         check_capacity(capacity, dims.len())?;
@@ -224,7 +224,7 @@ pub extern "C" fn lxla_tensor_info(
     tensor: lxla_tensor,
     out_dtype: Out<i32>,
     out_rank: Out<usize>,
-    out_dims: Out<i64>,
+    out_dims: OutList<i64>,
     capacity: usize,
 ) -> lxla_status {
     guard("lxla_tensor_info", || {

@@ -3,7 +3,7 @@
 use super::abi::arguments::{flag, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
-use super::abi::pointers::{In, List, Out, Text};
+use super::abi::pointers::{In, List, Out, OutList, Text};
 use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_vjp_options};
 use super::computation::{computation_of, new_computation};
 use super::constants::{
@@ -249,7 +249,7 @@ pub extern "C" fn lxla_gradients(
     cotangents: List<lxla_tensor>,
     xs: List<lxla_tensor>,
     n_xs: usize,
-    out_gradients: Out<lxla_tensor>,
+    out_gradients: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_gradients", out_gradients.list("out_gradients", n_xs), || {
         let (ys, xs) = (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?);

@@ -33,9 +33,13 @@ pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
 #[repr(transparent)]
 pub struct BytesMut<'a>(*mut c_void, PhantomData<&'a mut [u8]>);
 
-/// Where to write one value or several values, or NULL.
+/// Where to write one value, or NULL.
 #[repr(transparent)]
 pub struct Out<'a, T>(*mut T, PhantomData<&'a mut T>);
+
+/// Where to write the first of several values, or NULL. Their number is another argument, or follows from the others.
+#[repr(transparent)]
+pub struct OutList<'a, T>(*mut T, PhantomData<&'a mut T>);
 
 /// A struct of DLPack of type `M`, or NULL.
 #[repr(transparent)]
@@ -178,7 +182,8 @@ impl<'a, T> Out<'a, T> {
     /// Validates the place of one value.
     #[inline]
     pub fn checked(&self, name: &str) -> Result<Place<'a, T>> {
-        self.checked_list(name, 1)
+        check_pointer(name, self.0)?;
+        Ok(Place { start: self.0, n: 1, _call: PhantomData })
     }
 
     /// Writes one value, or returns an error that names the argument.
@@ -193,6 +198,13 @@ impl<'a, T> Out<'a, T> {
     /// Validates the place of one value; None if the caller passed NULL.
     pub fn checked_if_given(&self, name: &str) -> Result<Option<Place<'a, T>>> {
         if self.is_null() { Ok(None) } else { self.checked(name).map(Some) }
+    }
+}
+
+impl<'a, T> OutList<'a, T> {
+    /// Whether the caller passed NULL.
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
     }
 
     /// Validates the places of `n` values. `n` must be at most the number that the header documents. If it is 0, the

@@ -2,7 +2,7 @@
 //! written only on success.
 
 use super::options::{Options, check_size};
-use super::pointers::{Out, Place};
+use super::pointers::{Out, OutList, Place};
 use super::types::lxla_tensor;
 use crate::device::{TensorHandle, release};
 use crate::error;
@@ -24,15 +24,17 @@ impl<'a, T> Out<'a, T> {
         Output { name, place: self }
     }
 
+    /// A struct with `struct_size`, of which as many bytes are written.
+    pub fn versioned(self, name: &'static str) -> VersionedOutput<'a, T> {
+        VersionedOutput { name, place: self }
+    }
+}
+
+impl<'a, T> OutList<'a, T> {
     /// A list of `n` outputs. `n` must be the argument that the header documents as their number.
     #[inline]
     pub fn list(self, name: &'static str, n: usize) -> OutputList<'a, T> {
         OutputList { name, start: self, n }
-    }
-
-    /// A struct with `struct_size`, of which as many bytes are written.
-    pub fn versioned(self, name: &'static str) -> VersionedOutput<'a, T> {
-        VersionedOutput { name, place: self }
     }
 }
 
@@ -117,7 +119,7 @@ impl Outputs<Option<TensorHandle>> for OptionalOutput<'_> {
 /// A list of outputs.
 pub struct OutputList<'a, T> {
     name: &'static str,
-    start: Out<'a, T>,
+    start: OutList<'a, T>,
     n: usize,
 }
 
