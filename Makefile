@@ -10,7 +10,7 @@ CTEST := $(TOOLS)/bin/ctest
 # Requirement files, with hashes: tools/requirements/. The number changes with a file, so that build folders that are
 # there already get its new versions.
 REQUIREMENTS := tools/requirements
-TOOLS_STAMP := $(TOOLS)/packages-2
+TOOLS_STAMP := $(TOOLS)/packages-3
 # Formatters and linters, only for `make check` and `make format`.
 FORMAT_STAMP := $(TOOLS)/format-1
 # All but those that `make header` writes.
@@ -48,7 +48,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
-  test-xla-rs test-report soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
+  test-xla-rs test-report abi soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
 
@@ -127,6 +127,11 @@ soak: build $(JAX_STAMP)
 # The accuracy of functions over the whole range of their arguments: 2^24 values of f32, f64 and each complex dtype.
 sweep: build
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/accuracy_sweep.py $(TREE)/lib/liblazyxla.so --bits=24
+
+# The C API against the committed one, c_tests/abi/lazyxla.abi; WRITE=1 commits what was added. Needs abidiff.
+abi:
+	$(PYTHON) tools/abi.py $(if $(WRITE),--write)
+	$(PYTHON) c_tests/abi/abi_test.py .
 
 FUZZ_SEED ?= 1
 # Every operation of the ABI with random arguments.

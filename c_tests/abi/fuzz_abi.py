@@ -5,7 +5,7 @@ Native and lazy tensors have to be refused by the same words, or to give results
 compile and run; nothing may panic. Computations of the same calls are transformed (derivatives, batches), and called.
 They are exported, too, and give the same values when they are imported again (fuzz_programs.py, which also imports
 damaged programs). fuzz_kernels.py has kernels, labels and what shows programs. The functions and their parameters are
-those of lazyxla.h (header.py). Values of operations are compared by other tests."""
+those of lazyxla.json (header.py). Values of operations are compared by other tests."""
 
 import ctypes
 import random
@@ -508,7 +508,7 @@ class Fuzzer(Transformations, Kernels, Programs):
                         ]
                     )
                 ] * 2
-            elif kind == "const char * const *":
+            elif kind == "const char *const *":
                 texts = [
                     self.rng.choice([b"", b"data", b"-", b"data,-", b"data+model", b"data,data", b",", None])
                     for _ in range(n)

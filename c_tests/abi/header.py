@@ -1,4 +1,4 @@
-"""The ABI as include/lazyxla.h declares it: constants, ctypes classes and functions with their types. The tests take
+"""The ABI as include/lazyxla.json describes it: constants, ctypes classes and functions with their types. The tests take
 all of these from here, so that a change of src/capi needs no second change in Python.
 
     from header import constants, family, load, types
@@ -11,12 +11,12 @@ const char * is c_char_p, which takes bytes; char **, a string that lxla_string_
 ctypes would copy a c_char_p and lose the pointer."""
 
 import ctypes
-import re
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
-TEXT = (Path(__file__).resolve().parents[2] / "include/lazyxla.h").read_text()
+DESCRIPTION = json.loads((Path(__file__).resolve().parents[2] / "include/lazyxla.json").read_text())
 SCALARS = {
     "double": ctypes.c_double,
     "int32_t": ctypes.c_int32,
@@ -26,19 +26,15 @@ SCALARS = {
     "uint32_t": ctypes.c_uint32,
     "uint64_t": ctypes.c_uint64,
 }
-FUNCTION_POINTER = re.compile(r"typedef (?P<result>.+) \( \* (?P<name>\w+) \) \( (?P<parameters>.*) \)")
-FUNCTION = re.compile(r"(?P<result>.+) (?P<name>lxla_\w+) \( (?P<parameters>.*) \)")
-STRUCT = re.compile(r"typedef (?P<kind>struct|union) { (?P<fields>.*) ; } (?P<name>\w+)")
-ALIAS = re.compile(r"typedef (?P<type>\w+) (?P<name>\w+)")
-VARIABLE = re.compile(r"(?P<type>.+?) (?P<name>\w+)(?: \[ (?P<length>\d+) \])?")
+DESCRIBED = {each["name"]: each for each in DESCRIPTION["types"]}
+RESULTS = {"void": None, "const char *": ctypes.c_char_p}
 
 
 class Variable(NamedTuple):
-    """A parameter or field: its type in C, such as `const lxla_tensor *`, its name, and the length of an array."""
+    """A parameter: its type in C, such as `const lxla_tensor *`, and its name."""
 
     type: str
     name: str
-    length: object
 
 
 class Function(NamedTuple):
@@ -50,77 +46,44 @@ class Function(NamedTuple):
     argtypes: list
 
 
-def statements():
-    """Returns the declarations of the header, without comments and macros, with one space between two tokens."""
-    text = re.sub(r"/\*.*?\*/", " ", TEXT, flags=re.S)
-    text = re.sub(r"^#ifdef __cplusplus$.*?^#endif.*?$", "", text, flags=re.S | re.M)
-    tokens = re.findall(r"\w+|\S", re.sub(r"^#.*$", "", text, flags=re.M))
-    found, depth = [[]], 0
-    for token in tokens:
-        depth += (token == "{") - (token == "}")
-        if token == ";" and depth == 0:
-            found.append([])
-        else:
-            found[-1].append(token)
-    assert found[-1] == [], f"lazyxla.h ends within a declaration: {found[-1]}"
-    return [" ".join(each) for each in found[:-1]]
+def named(name):
+    """Returns the ctypes class of a type of the library or of C. Types precede those that they use."""
+    if name not in SCALARS and not hasattr(types, name):
+        setattr(types, name, made(DESCRIBED[name]))
+    return SCALARS.get(name) or getattr(types, name)
 
 
-def matched(pattern, text):
-    match = pattern.fullmatch(text)
-    assert match, f"lazyxla.h has a declaration that header.py cannot read: {text}"
-    return match
-
-
-def variables(text, separator):
-    """Returns the variables of a list; (void) has none."""
-    rows = [matched(VARIABLE, each) for each in text.split(f" {separator} ") if each != "void"]
-    return [Variable(row["type"], row["name"], row["length"] and int(row["length"])) for row in rows]
-
-
-def ctype(text):
-    """Returns the ctypes class of a type in C."""
-    words = [word for word in text.split() if word != "const"]
-    base, stars = words[0], len(words) - 1
-    assert words[1:] == ["*"] * stars, text
+def ctype(of):
+    """Returns the ctypes class of a parameter or field."""
+    base, pointers = of["base"], of["pointers"]
     if base in ("char", "void"):
-        borrowed = base == "char" and text.startswith("const")
-        kind, stars = (ctypes.c_char_p if borrowed else ctypes.c_void_p), stars - 1
-        if stars < 0:
-            return None
+        # Bytes with a length need not end in NUL: they are pointers. A string to be freed must not be copied.
+        is_text = base == "char" and of["type"].startswith("const") and of["role"] != "bytes"
+        kind, pointers = (ctypes.c_char_p if is_text else ctypes.c_void_p), pointers - 1
     else:
-        kind = SCALARS.get(base) or getattr(types, base)
-    for _ in range(stars):
+        kind = named(base)
+    for _ in range(pointers):
         kind = ctypes.POINTER(kind)
-    return kind
+    return kind * of["array"] if "array" in of else kind
 
 
-def callback(result, parameters):
-    """Returns the class of a pointer to a function. Bytes with a length need not end in NUL: they are pointers."""
-    names = [each.name for each in parameters]
-    kinds = [ctypes.c_void_p if each.name + "_size" in names else ctype(each.type) for each in parameters]
-    return ctypes.CFUNCTYPE(ctype(result), *kinds)
+def result(name):
+    return RESULTS[name] if name in RESULTS else named(name)
 
 
-def structure(name, kind, fields):
-    base = ctypes.Structure if kind == "struct" else ctypes.Union
-    members = [(each.name, ctype(each.type) * each.length if each.length else ctype(each.type)) for each in fields]
-    return type(name, (base,), {"_fields_": members})
+def made(of):
+    """Returns the class of a type."""
+    if of["kind"] == "alias":
+        return named(of["type"])
+    if of["kind"] == "function":
+        return ctypes.CFUNCTYPE(result(of["result"]), *map(ctype, of["parameters"]))
+    base = ctypes.Structure if of["kind"] == "struct" else ctypes.Union
+    return type(of["name"], (base,), {"_fields_": [(each["name"], ctype(each)) for each in of["fields"]]})
 
 
-def declare(text):
-    """Adds a declaration to `types` or `functions`."""
-    if match := FUNCTION_POINTER.fullmatch(text):
-        setattr(types, match["name"], callback(match["result"], variables(match["parameters"], ",")))
-    elif match := STRUCT.fullmatch(text):
-        setattr(types, match["name"], structure(match["name"], match["kind"], variables(match["fields"], ";")))
-    elif match := ALIAS.fullmatch(text):
-        setattr(types, match["name"], ctype(match["type"]))
-    else:
-        match = matched(FUNCTION, text)
-        parameters = variables(match["parameters"], ",")
-        kinds = [ctype(each.type) for each in parameters]
-        functions[match["name"]] = Function(match["result"], parameters, ctype(match["result"]), kinds)
+def declared(of):
+    parameters = [Variable(each["type"], each["name"]) for each in of["parameters"]]
+    return Function(of["result"], parameters, result(of["result"]), [ctype(each) for each in of["parameters"]])
 
 
 def family(prefix):
@@ -131,11 +94,11 @@ def family(prefix):
 
 class Library(ctypes.CDLL):
     """The library. Its functions refuse arguments of wrong types or number (ArgumentError, TypeError), which C would
-    take as they are; names that the header does not declare are an AttributeError."""
+    take as they are; names that the description lacks are an AttributeError."""
 
     def __getitem__(self, name):
         if name not in functions:
-            raise AttributeError(f"lazyxla.h does not declare {name}")
+            raise AttributeError(f"lazyxla.json does not describe {name}")
         of = functions[name]
         # With names, ctypes refuses surplus arguments too.
         return ctypes.CFUNCTYPE(of.restype, *of.argtypes)((name, self), tuple((1, each.name) for each in of.parameters))
@@ -145,11 +108,17 @@ def load(path):
     return Library(path)
 
 
-# Every `#define LXLA_NAME` as NAME; classes of every typedef; functions; the latter two by their names in C.
+# Every constant LXLA_NAME as NAME; classes of every type; functions; the latter two by their names in C.
 constants = SimpleNamespace(
-    **{name: int(n) for name, n in re.findall(r"^#define LXLA_(\w+) (-?\d+)(?: /\*\*<.*\*/)?$", TEXT, re.M)}
+    ABI_VERSION=DESCRIPTION["abi_version"],
+    **dict(zip(("VERSION_MAJOR", "VERSION_MINOR", "VERSION_PATCH"), map(int, DESCRIPTION["version"].split(".")))),
+    **{
+        each["name"].removeprefix("LXLA_"): each["value"]
+        for family in DESCRIPTION["families"]
+        for each in family["constants"]
+    },
 )
 types = SimpleNamespace()
-functions = {}
-for statement in statements():
-    declare(statement)
+for name in DESCRIBED:
+    named(name)
+functions = {each["name"]: declared(each) for each in DESCRIPTION["functions"]}

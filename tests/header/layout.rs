@@ -30,8 +30,12 @@ pub fn arranged(header: &str, families: &[Family]) -> String {
                 .map(|(item, _)| item.text.clone())
         };
         let constants = families.iter().filter(|family| family.chapter == chapter).map(constants);
-        let parts: Vec<String> =
-            [title(chapter)].into_iter().chain(constants).chain(own(true)).chain(own(false)).collect();
+        let parts: Vec<String> = [format!("/* ---- {} ---- */", title(chapter))]
+            .into_iter()
+            .chain(constants)
+            .chain(own(true))
+            .chain(own(false))
+            .collect();
         arranged += &(parts.join("\n\n") + "\n\n");
     }
     arranged + &header[end..]
@@ -84,10 +88,10 @@ fn uses(text: &str, name: &str) -> bool {
     code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }
 
-/// The title of a chapter is in the first line of its file.
-fn title(chapter: &str) -> String {
+/// Returns the title of a chapter, which is in the first line of its file.
+pub fn title(chapter: &str) -> String {
     let text = std::fs::read_to_string(source(chapter)).unwrap();
-    format!("/* ---- {} ---- */", text.lines().next().unwrap().trim_start_matches("//! Chapter "))
+    text.lines().next().unwrap().trim_start_matches("//! Chapter ").to_string()
 }
 
 fn constants(family: &Family) -> String {

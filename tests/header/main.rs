@@ -4,8 +4,12 @@
 //! `make header` writes them: it runs this test with LXLA_WRITE_HEADER=1.
 
 mod cpp;
+mod ctypes;
+mod description;
+mod facts;
 mod frozen;
 mod layout;
+mod reading;
 mod source;
 
 use lazyxla::testing::capi::families;
@@ -105,6 +109,7 @@ fn check(path: &str, wanted: &str) {
 fn header_is_not_stale() {
     check("include/lazyxla.h", &HEADER);
     check("include/lazyxla.symbols", &functions(&HEADER));
+    check("include/lazyxla.json", &description::json(&families()));
     check("include/lazyxla/members.hpp", &cpp::members(&families()));
     check("c_tests/abi/frozen.h", &frozen::list(&committed("c_tests/abi/frozen.h"), &families(), &functions(&HEADER)));
 }
