@@ -48,7 +48,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
-  test-xla-rs test-report abi soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
+  test-xla-rs test-report abi packages test-packages soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
 
 all: build
 
@@ -162,6 +162,7 @@ check: $(FORMAT_STAMP)
 	$(TOOLS)/bin/ruff format --no-cache --check $(PYTHON_FOLDERS)
 	$(TOOLS)/bin/ruff check --no-cache $(PYTHON_FOLDERS)
 	$(TOOLS)/bin/python tools/check_links.py
+	$(TOOLS)/bin/python tools/licenses.py --check
 	cargo clippy --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
@@ -197,10 +198,22 @@ plugin: $(PLUGIN_STAMP)
 # Installs the other CPU plugins, one of which brings the header that tests need.
 plugins: $(OTHER_PLUGINS_STAMP)
 
-# Installs to PREFIX.
-install: configure
+# Installs to PREFIX, below DESTDIR if that is set; with the default plugin unless INSTALL_PLUGIN is 0.
+PREFIX ?= /usr/local
+INSTALL_PLUGIN ?= 1
+install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
+	tools/install.sh --check $(CMAKE) $(TREE) "$(PREFIX)"
+	$(CMAKE) -DLAZYXLA_INSTALL=ON $(TREE) > /dev/null
 	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
-	$(CMAKE) --install $(TREE) --prefix $(or $(PREFIX),/usr/local)
+	tools/install.sh $(CMAKE) $(TREE) "$(PREFIX)" $(INSTALL_PLUGIN)
+
+# Everything of a release, in build/packages: source, library, Debian packages, licences, a bill of materials, checksums.
+packages: configure
+	tools/packages.sh $(abspath $(CMAKE)) $(abspath $(NINJA)) $(BUILD)/packages
+
+# The Debian packages in a clean Debian: installed, linked with, run, removed. Needs root and mmdebstrap.
+test-packages: plugin
+	tools/test_packages.sh $(BUILD)/packages $(PLUGINS)/$(firstword $(CPU_PLUGINS))
 
 # Library, tests and examples.
 build: plugin plugins configure

@@ -10,7 +10,10 @@ fn main() {
     println!("cargo:rerun-if-changed=src");
     let major = std::env::var("CARGO_PKG_VERSION_MAJOR").unwrap();
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    println!("cargo:rustc-env=LXLA_BUILD_ROOT={root}");
+    // A release names no folder of the machine on which it was built.
+    println!("cargo:rerun-if-env-changed=LXLA_RELEASE");
+    let named_root = if std::env::var_os("LXLA_RELEASE").is_some() { "" } else { root.as_str() };
+    println!("cargo:rustc-env=LXLA_BUILD_ROOT={named_root}");
     let mut hasher = DefaultHasher::new();
     hash_folder(&Path::new(&root).join("src"), &mut hasher);
     println!("cargo:rustc-env=LXLA_SOURCE_HASH={:016x}", hasher.finish());

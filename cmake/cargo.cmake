@@ -1,15 +1,15 @@
 # The library, built by cargo: target lazyxla::lazyxla. Cargo itself knows what is stale, so it is always asked.
 find_program(CARGO cargo REQUIRED)
-set(LAZYXLA_CARGO_TARGET "${CMAKE_SOURCE_DIR}/target" CACHE PATH "cargo's target folder")
+set(LAZYXLA_CARGO_TARGET "${PROJECT_SOURCE_DIR}/target" CACHE PATH "cargo's target folder")
 set(LAZYXLA_CARGO_PACKAGE "lazyxla" CACHE STRING "Package that makes the library: lazyxla, or lazyxla-xla-rs with one more engine")
 string(REPLACE "-" "_" lazyxla_crate "${LAZYXLA_CARGO_PACKAGE}")
 set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
 set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/lib${lazyxla_crate}.so")
-set(LAZYXLA_LIBRARY "${CMAKE_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
+set(LAZYXLA_LIBRARY "${PROJECT_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
 
 # The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside
 # it.
-set(LAZYXLA_STRIPPED "${CMAKE_BINARY_DIR}/stripped/liblazyxla.so.${PROJECT_VERSION}")
+set(LAZYXLA_STRIPPED "${PROJECT_BINARY_DIR}/stripped/liblazyxla.so.${PROJECT_VERSION}")
 set(LAZYXLA_DEBUG "${LAZYXLA_STRIPPED}.debug")
 if(NOT CMAKE_OBJCOPY)
   message(FATAL_ERROR "objcopy not found: install binutils")
@@ -18,15 +18,15 @@ endif()
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
   COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib --package ${LAZYXLA_CARGO_PACKAGE}
-  COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/lib"
+  COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/lib"
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
-  COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
-  COMMAND ${CMAKE_COMMAND} -E create_symlink "${LAZYXLA_SONAME}" "${CMAKE_BINARY_DIR}/lib/liblazyxla.so"
-  COMMAND ${CMAKE_COMMAND} -E make_directory "${CMAKE_BINARY_DIR}/stripped"
+  COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
+  COMMAND ${CMAKE_COMMAND} -E create_symlink "${LAZYXLA_SONAME}" "${PROJECT_BINARY_DIR}/lib/liblazyxla.so"
+  COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/stripped"
   COMMAND ${CMAKE_OBJCOPY} --only-keep-debug "${lazyxla_built}" "${LAZYXLA_DEBUG}"
   COMMAND ${CMAKE_OBJCOPY} --strip-unneeded "--add-gnu-debuglink=${LAZYXLA_DEBUG}" "${lazyxla_built}" "${LAZYXLA_STRIPPED}"
   BYPRODUCTS "${LAZYXLA_LIBRARY}" "${LAZYXLA_STRIPPED}" "${LAZYXLA_DEBUG}"
-  WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}"
+  WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
   COMMENT "cargo build --release"
   VERBATIM)
 
@@ -34,6 +34,6 @@ add_library(lazyxla SHARED IMPORTED GLOBAL)
 set_target_properties(lazyxla PROPERTIES
   IMPORTED_LOCATION "${LAZYXLA_LIBRARY}"
   IMPORTED_SONAME "${LAZYXLA_SONAME}"
-  INTERFACE_INCLUDE_DIRECTORIES "${CMAKE_SOURCE_DIR}/include")
+  INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include")
 add_dependencies(lazyxla lazyxla_cargo)
 add_library(lazyxla::lazyxla ALIAS lazyxla)

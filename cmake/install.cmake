@@ -2,23 +2,42 @@
 # relocatable.
 include(CMakePackageConfigHelpers)
 
-install(FILES "${LAZYXLA_STRIPPED}" "${CMAKE_BINARY_DIR}/lib/${LAZYXLA_SONAME}" "${CMAKE_BINARY_DIR}/lib/liblazyxla.so"
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}
+# Components: `library` is what programs need to run, `development` what they need to be built.
+install(FILES "${LAZYXLA_STRIPPED}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
+        DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
         PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-install(TARGETS lazyxla_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla)
+install(FILES "${PROJECT_BINARY_DIR}/lib/liblazyxla.so" DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(TARGETS lazyxla_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla COMPONENT library)
+# The default plugin, where the library looks for it: a component of its own of 274 MB, which `make install` adds.
+set(LAZYXLA_PLUGIN_FOLDER "${PROJECT_SOURCE_DIR}/build/plugins" CACHE PATH "Folder in which pip installed the plugin")
+install(FILES "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu/libpjrt_cpu.so"
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla/fastatomstruct_xla_cpu COMPONENT plugin EXCLUDE_FROM_ALL)
+file(GLOB lazyxla_plugin_metadata "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/METADATA"
+     "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/RECORD")
+foreach(file ${lazyxla_plugin_metadata})
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  install(FILES "${file}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla/${folder} COMPONENT plugin EXCLUDE_FROM_ALL)
+endforeach()
 install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMPONENT debug)
-install(FILES include/lazyxla.h include/lazyxla.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla)
+install(FILES include/lazyxla.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+# tools/packages.sh writes it: licences of the crates in the library.
+install(FILES "${PROJECT_BINARY_DIR}/package/THIRD_PARTY_LICENSES.txt" OPTIONAL
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla COMPONENT library)
+install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla COMPONENT library)
 
-configure_package_config_file(cmake/lazyxlaConfig.cmake.in "${CMAKE_BINARY_DIR}/package/lazyxlaConfig.cmake"
+configure_package_config_file(cmake/lazyxlaConfig.cmake.in "${PROJECT_BINARY_DIR}/package/lazyxlaConfig.cmake"
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lazyxla
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/package/lazyxlaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/package/lazyxlaConfig.cmake" "${CMAKE_BINARY_DIR}/package/lazyxlaConfigVersion.cmake"
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lazyxla)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/lazyxlaConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/lazyxlaConfig.cmake" "${PROJECT_BINARY_DIR}/package/lazyxlaConfigVersion.cmake"
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lazyxla COMPONENT development)
 
 # From the .pc file's own folder to the prefix, so that the tree can be moved.
 file(RELATIVE_PATH LAZYXLA_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file(cmake/lazyxla.pc.in "${CMAKE_BINARY_DIR}/package/lazyxla.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/package/lazyxla.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/lazyxla.pc.in "${PROJECT_BINARY_DIR}/package/lazyxla.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/package/lazyxla.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+include(cmake/packages.cmake)

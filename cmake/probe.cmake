@@ -3,4 +3,4 @@
 add_executable(lazyxla_probe probe/lazyxla_probe.c)
 target_link_libraries(lazyxla_probe PRIVATE ${CMAKE_DL_LIBS})
 target_compile_options(lazyxla_probe PRIVATE -Wall -Wextra -Werror)
-set_target_properties(lazyxla_probe PROPERTIES OUTPUT_NAME lazyxla-probe RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib/lazyxla")
+set_target_properties(lazyxla_probe PROPERTIES OUTPUT_NAME lazyxla-probe RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/lazyxla")

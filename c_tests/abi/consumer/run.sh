@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# run.sh BUILD_TREE WORK_DIR CMAKE NINJA CC: installs the build tree, moves what was installed elsewhere, and builds and
-# runs the consumer against it twice: by its CMake package, and by its pkg-config file.
+# run.sh BUILD_TREE WORK_DIR CMAKE NINJA CC: installs the build tree with the plugin as `make install` does, moves what
+# was installed elsewhere, and builds and runs the consumer against it without any variable: by its CMake package and by
+# its pkg-config file; then against the source tree, by add_subdirectory and FetchContent.
 set -euo pipefail
 
 build_tree=$1 work=$2 cmake=$3 ninja=$4 cc=$5
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# The library has to be found by what the consumer's build wrote down.
-unset LD_LIBRARY_PATH
+root=$(cd "$source/../../.." && pwd)
+# The library has to be found by what the consumer's build wrote down, and the plugin beside the library.
+unset LD_LIBRARY_PATH LXLA_PJRT_PLUGIN PJRT_NAMES_AND_LIBRARY_PATHS DESTDIR
 
 fail() {
   echo "consumer: $*" >&2
@@ -21,6 +23,7 @@ flags_of() {
   fi
   local pcfiledir prefix libdir includedir flags
   pcfiledir=$(dirname "$1")
+  pcfiledir=${pcfiledir// /\\ }
   line() { sed -n "s|^$2[=:] *||p" "$1"; }
   prefix=$(line "$1" prefix) && prefix=${prefix//'${pcfiledir}'/$pcfiledir}
   libdir=$(line "$1" libdir) && libdir=${libdir//'${prefix}'/$prefix}
@@ -37,24 +40,45 @@ needs_the_soname() {
   [ "$needed" = liblazyxla.so.0 ] || fail "$1 needs '$needed', want liblazyxla.so.0"
 }
 
+# A command is refused with words.
+refuses() {
+  local words=$1 said
+  shift
+  if said=$("$@" 2>&1); then fail "accepted: $*"; fi
+  case $said in
+    *"$words"*) ;;
+    *) fail "$* says '$said', want '$words'" ;;
+  esac
+}
+
+# Configures, builds and runs the consumer in build folder $1 with options.
+consume() {
+  local build=$1
+  shift
+  "$cmake" -S "$source" -B "$build" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" "-DCMAKE_C_COMPILER=$cc" "$@" > /dev/null
+  "$cmake" --build "$build"
+  needs_the_soname "$build/consumer"
+  "$build/consumer"
+}
+
 mkdir -p "$work"
-rm -rf "$work/first" "$work/moved" "$work/build" "$work/by_pkg_config"
 work=$(cd "$work" && pwd)
-"$cmake" --install "$build_tree" --prefix "$work/first" > /dev/null
-mv "$work/first" "$work/moved"
+rm -rf "$work/first" "$work/moved to" "$work/build" "$work/by_pkg_config" "$work/sub" "$work/fetched" "$work/closed"
+install=("$root/tools/install.sh" "$cmake" "$build_tree")
+check=("$root/tools/install.sh" --check "$cmake" "$build_tree")
+"${install[@]}" "$work/first" 1
+mv "$work/first" "$work/moved to"
+moved="$work/moved to"
 
-"$cmake" -S "$source" -B "$work/build" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" "-DCMAKE_C_COMPILER=$cc" \
-  "-DCMAKE_PREFIX_PATH=$work/moved" > /dev/null
-"$cmake" --build "$work/build"
-needs_the_soname "$work/build/consumer"
-"$work/build/consumer"
+consume "$work/build" "-DCMAKE_PREFIX_PATH=$moved"
 
-pc=$(find "$work/moved" -name lazyxla.pc)
+pc=$(find "$moved" -name lazyxla.pc)
 [ -f "$pc" ] || fail "lazyxla.pc was not installed"
 grep -q '^prefix=${pcfiledir}/' "$pc" || fail "$pc does not find its prefix from where it lies"
 lib=$(cd "$(dirname "$pc")/.." && pwd)
 text=$(flags_of "$pc")
-read -r -a flags <<< "$text"
+# As a shell reads them: a backslash precedes the space in the name of the folder.
+eval "flags=($text)"
 "$cc" "$source/main.c" "${flags[@]}" "-Wl,-rpath,$lib" -o "$work/by_pkg_config"
 needs_the_soname "$work/by_pkg_config"
 "$work/by_pkg_config"
@@ -63,4 +87,27 @@ for program in build/consumer by_pkg_config; do
   loaded=$(ldd "$work/$program" | sed -n 's/.*liblazyxla.so.0 => \(.*\) (.*/\1/p')
   [ "$(realpath "$loaded")" = "$(realpath "$lib/liblazyxla.so.0")" ] || fail "$program loads $loaded"
 done
-echo "consumer: as installed and moved, by CMake and by pkg-config"
+
+# As a part of another project, with the library that cargo has built for this tree.
+target=$(sed -n 's/^LAZYXLA_CARGO_TARGET:PATH=//p' "$build_tree/CMakeCache.txt")
+cargo=$(sed -n 's/^CARGO:FILEPATH=//p' "$build_tree/CMakeCache.txt")
+# The plugin of the source tree's build folder is found by a library inside the tree only.
+export LXLA_PJRT_PLUGIN="$lib/lazyxla/fastatomstruct_xla_cpu/libpjrt_cpu.so"
+for how in sub fetched; do
+  consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how "-DLAZYXLA_CARGO_TARGET=$target" "-DCARGO=$cargo"
+done
+
+# What cannot be installed is told before anything is built.
+echo text > "$work/file"
+refuses "is a file; want a folder" "${check[@]}" "$work/file/below"
+refuses "PREFIX is empty" "${check[@]}" ""
+refuses "INSTALL_PLUGIN is 2" "${check[@]}" "$work/first" 2
+mkdir "$work/closed"
+chmod 555 "$work/closed"
+if [ "$(id -u)" != 0 ]; then
+  refuses "no permission to write to $work/closed" "${check[@]}" "$work/closed/below"
+elif command -v setpriv > /dev/null && setpriv --reuid=65534 --clear-groups test -r "$root/tools/install.sh"; then
+  refuses "no permission to write to $work/closed" setpriv --reuid=65534 --clear-groups "${check[@]}" "$work/closed/below"
+fi
+rm -r "$moved"
+echo "consumer: installed and moved, by CMake and by pkg-config; as a part of another project"

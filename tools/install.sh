@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# install.sh [--check] CMAKE TREE PREFIX [WITH_PLUGIN]: installs a build tree to PREFIX, below $DESTDIR if that is set,
+# with the default plugin unless WITH_PLUGIN is 0. With --check, only whether that is allowed.
+set -euo pipefail
+
+fail() {
+  echo "make install: $*" >&2
+  exit 1
+}
+
+check=
+if [ "$1" = --check ]; then
+  check=1
+  shift
+fi
+cmake=$1 tree=$2 prefix=$3 with_plugin=${4:-1}
+case $with_plugin in
+  0 | 1) ;;
+  *) fail "INSTALL_PLUGIN is $with_plugin; want 1 (with the CPU plugin, 274 MB) or 0" ;;
+esac
+[ -n "$prefix" ] || fail "PREFIX is empty; want a folder, such as PREFIX=\$HOME/.local"
+
+# The first folder of the path that exists has to be writable: told now, and not after minutes of building.
+folder=${DESTDIR:-}$prefix
+while [ ! -e "$folder" ]; do folder=$(dirname "$folder"); done
+[ -d "$folder" ] || fail "PREFIX is $prefix, but $folder is a file; want a folder"
+if [ ! -w "$folder" ]; then
+  fail "no permission to write to $folder, for PREFIX=$prefix. Give a folder of yours, such as" \
+    "\`make install PREFIX=\$HOME/.local\`, or become a user who may write there"
+fi
+[ -z "$check" ] || exit 0
+
+"$cmake" --install "$tree" --prefix "$prefix" > /dev/null
+if [ "$with_plugin" = 1 ]; then
+  "$cmake" --install "$tree" --prefix "$prefix" --component plugin > /dev/null
+fi
+pc=$(find "${DESTDIR:-}$prefix" -path '*/pkgconfig/lazyxla.pc' | head -1)
+lib=$(cd "$(dirname "$pc")/.." && pwd)
+# So that programs find a library in a folder of the system, which is a root's business.
+[ -n "${DESTDIR:-}" ] || [ "$(id -u)" != 0 ] || ldconfig || true
+
+echo "installed to $lib$([ "$with_plugin" = 1 ] && echo ", with the CPU plugin")"
+if ! pkg-config --exists lazyxla 2> /dev/null; then
+  echo "pkg-config finds it with: export PKG_CONFIG_PATH='$lib/pkgconfig'"
+fi
+if ! ldconfig -p 2> /dev/null | grep -qF "$lib/liblazyxla.so.0"; then
+  echo "programs find it when they are linked with: -Wl,-rpath,'$lib'"
+fi

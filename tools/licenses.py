@@ -1,0 +1,157 @@
+"""Licences of the crates in the library, and a list of them: python licenses.py OUTPUT_FOLDER | --check
+
+Writes THIRD_PARTY_LICENSES.txt, with the texts of the licences as the crates have them, and lazyxla.cdx.json, a software
+bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the sources that cargo has downloaded: nothing is
+fetched. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = "x86_64-unknown-linux-gnu"
+# Licences that allow a library with them in it to be given away under MIT or Apache-2.0, with their texts.
+ALLOWED = {"MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "Zlib", "0BSD", "CC0-1.0", "Unlicense",
+           "Unicode-3.0", "BSL-1.0", "Apache-2.0 WITH LLVM-exception"}  # fmt: skip
+# Crates without the text of their licence, and another one of the same author under the same licence that has it. faer
+# has the texts of the code in it that was ported from others.
+SAME_TEXT = dict.fromkeys(
+    """equator faer faer-traits nano-gemm nano-gemm-c32 nano-gemm-c64 nano-gemm-core nano-gemm-f32 nano-gemm-f64
+    pulp-wasm-simd-flag""".split(),
+    "gemm",
+)
+TEXTS = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)", re.I)
+
+
+def metadata():
+    command = ["cargo", "metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", TARGET]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if answer.returncode:
+        sys.exit(f"licenses: cargo metadata fails; `cargo fetch` downloads what it needs\n{answer.stderr}")
+    return json.loads(answer.stdout)
+
+
+def linked(graph):
+    """Returns the packages whose code is in the library, by name: normal dependencies, without procedural macros, which
+    run in the compiler, and what only these need."""
+    packages = {each["id"]: each for each in graph["packages"]}
+    nodes = {each["id"]: each for each in graph["resolve"]["nodes"]}
+    is_macro = lambda id: any("proc-macro" in target["kind"] for target in packages[id]["targets"])
+    start = next(each["id"] for each in graph["packages"] if each["name"] == "lazyxla" and each["source"] is None)
+    found, todo = set(), [start]
+    while todo:
+        id = todo.pop()
+        if id not in found and not is_macro(id):
+            found.add(id)
+            deps = nodes[id]["deps"]
+            todo += [each["pkg"] for each in deps if any(kind["kind"] is None for kind in each["dep_kinds"])]
+    needs = lambda id: sorted(each["pkg"] for each in nodes[id]["deps"] if each["pkg"] in found)
+    rows = [(packages[id], [packages[other] for other in needs(id)]) for id in found]
+    return sorted(rows, key=lambda row: (row[0]["name"], row[0]["version"]))
+
+
+def allowed(expression):
+    """Whether one of the alternatives of a licence is allowed: `A OR B`, `(A OR B) AND C`, `A/B`."""
+    words = re.findall(r"\(|\)|[^\s()]+", (expression or "").replace("/", " OR "))
+    text = " ".join(words).replace("Apache-2.0 WITH LLVM-exception", "Apache-2.0")
+    rule = re.sub(r"[\w.+-]+", lambda m: {"OR": "or", "AND": "and"}.get(m[0], str(m[0] in ALLOWED)), text)
+    return bool(expression) and re.fullmatch(r"[()\s]*((True|False|or|and)[()\s]*)+", rule) and eval(rule)
+
+
+def texts(package):
+    folder = ROOT if package["source"] is None else Path(package["manifest_path"]).parent
+    files = [each for each in sorted(folder.iterdir()) if each.is_file() and TEXTS.match(each.name)]
+    return [(each.name, each.read_text(errors="replace").strip()) for each in files]
+
+
+def texts_of_all(rows):
+    """Returns the texts of each crate, with those of the crate in SAME_TEXT if that has the same licence."""
+    packages = {package["name"]: package for package, _ in rows}
+    for package, _ in rows:
+        other = packages.get(SAME_TEXT.get(package["name"]))
+        is_same = other is not None and other["license"] == package["license"]
+        yield package, texts(package) + (texts(other) if is_same else [])
+
+
+def purl(package):
+    return f"pkg:cargo/{package['name']}@{package['version']}"
+
+
+def component(package, kind="library"):
+    made = {"type": kind, "bom-ref": purl(package), "name": package["name"], "version": package["version"]}
+    made |= {"purl": purl(package), "description": package["description"] or ""}
+    made["licenses"] = [{"expression": (package["license"] or "").replace("/", " OR ")}]
+    if package["repository"]:
+        made["externalReferences"] = [{"type": "vcs", "url": package["repository"]}]
+    return made
+
+
+def bill(rows):
+    root = next(package for package, _ in rows if package["name"] == "lazyxla")
+    parts = [component(package) for package, _ in rows if package is not root]
+    from_registry = {purl(package) for package, _ in rows if package["source"]}
+    for part in parts:
+        if part["purl"] in from_registry:
+            part["hashes"] = [{"alg": "SHA-256", "content": checksum(part)}]
+    needs = [{"ref": purl(package), "dependsOn": [purl(each) for each in needed]} for package, needed in rows]
+    made = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1}
+    made["metadata"] = {"component": component(root)}
+    if "SOURCE_DATE_EPOCH" in os.environ:
+        time = datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), timezone.utc)
+        made["metadata"]["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return made | {"components": parts, "dependencies": needs}
+
+
+def checksum(part):
+    """Returns the hash of a crate, of which Cargo.lock holds that cargo downloads no other."""
+    head = f'name = "{part["name"]}"\nversion = "{part["version"]}"\n'
+    entry = (ROOT / "Cargo.lock").read_text().split(head)[1].split("[[package]]")[0]
+    return re.search(r'checksum = "(\w+)"', entry)[1]
+
+
+def collected(rows):
+    """Returns all texts. Those that several crates have in common are there once."""
+    by_text = {}
+    for package, found in texts_of_all(rows):
+        if package["source"] is not None:
+            for name, text in found:
+                by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({name})")
+    names = [f"{p['name']} {p['version']}: {p['license']}" for p, _ in rows if p["source"] is not None]
+    head = (
+        "The shared library of lazyxla contains these crates, whose sources are at https://crates.io:\n\n"
+        + "\n".join(names)
+        + "\n"
+    )
+    line = "\n" + "=" * 80 + "\n"
+    return head + "".join(f"{line}{', '.join(of)}\n\n{text}\n" for text, of in by_text.items())
+
+
+def problems(rows):
+    for package, found in texts_of_all(rows):
+        name = f"{package['name']} {package['version']}"
+        if not allowed(package["license"]):
+            yield f"{name} has the licence {package['license']}, which is not in ALLOWED of tools/licenses.py"
+        if not found:
+            yield f"{name} ({package['license']}) has no text of its licence"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    rows = linked(metadata())
+    wrong = list(problems(rows))
+    if wrong:
+        sys.exit("licenses: " + "\nlicenses: ".join(wrong))
+    if sys.argv[1] != "--check":
+        folder = Path(sys.argv[1])
+        (folder / "THIRD_PARTY_LICENSES.txt").write_text(collected(rows))
+        (folder / "lazyxla.cdx.json").write_text(json.dumps(bill(rows), indent=1) + "\n")
+    print(f"licences of {len(rows)} crates are allowed")
+
+
+if __name__ == "__main__":
+    main()
