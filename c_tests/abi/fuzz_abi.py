@@ -390,7 +390,7 @@ class Fuzzer(Transformations, Kernels, Programs):
             elif issubclass(kind, ctypes._CFuncPtr):
                 setattr(made, field, self.rng.choice([destroy, kind()]))
             elif field == "ordered":
-                made.ordered = self.rng.choice([0, 2, 3])  # on: test_kernels.c
+                made.ordered = self.rng.choice([0, 1, 2, 3])
             elif not field.startswith("n_") and self.rng.random() < 0.5:
                 setattr(made, field, max(self.number(), 0) if kind is c_size_t else kind(self.number()).value)
         return made

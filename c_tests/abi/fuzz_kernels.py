@@ -101,7 +101,7 @@ class Kernels:
             self.names.discard(name)
             return self.expected("lxla_kernel_unregister", found, wanted)
         options = types.lxla_kernel_options(struct_size=ctypes.sizeof(types.lxla_kernel_options))
-        options.ordered, options.pure = r.choice([0, 0, 2]), r.choice([0, 0, 1, 2])
+        options.ordered, options.pure = r.choice([0, 0, 1, 2]), r.choice([0, 0, 1, 2])
         options.destroy = r.choice([destroy, types.lxla_release_fn()])
         function, user = r.choice([zeros] * 4 + [types.lxla_kernel_fn()]), self.users
         wanted = refusal or (ALREADY_EXISTS if name in self.names or name == KEPT_NAME else OK)
