@@ -13,11 +13,14 @@ REQUIREMENTS := tools/requirements
 TOOLS_STAMP := $(TOOLS)/packages-3
 # Formatters and linters, only for `make check` and `make format`.
 FORMAT_STAMP := $(TOOLS)/format-1
+# What the Python package needs to be tested, and to be made a wheel.
+PYTHON_STAMP := $(TOOLS)/python-1
+WHEEL_STAMP := $(TOOLS)/wheel-1
 # All but those that `make header` writes.
 C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wildcard c_tests/*/*.c c_tests/*/*.cc \
   c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
   benches/*.h probe/*.c mpi/*.c mpi/*.h include/lazyxla_mpi.h include/lazyxla.hpp include/lazyxla/*.hpp))
-PYTHON_FOLDERS := benches c_tests examples tools
+PYTHON_FOLDERS := benches c_tests examples python tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
 JAX_STAMP := $(JAX)/packages-3
@@ -48,7 +51,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
-  test-xla-rs test-report abi packages test-packages soak sweep fuzz tsan bench bench-counts check format header plugin plugins configure build install clean
+  test-xla-rs test-report abi packages test-packages soak sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
 
 all: build
 
@@ -164,6 +167,8 @@ check: $(FORMAT_STAMP)
 	$(TOOLS)/bin/python tools/check_links.py
 	$(TOOLS)/bin/python tools/licenses.py --check
 	cargo clippy --all-targets -- -D warnings
+	cargo clippy --package lazyxla-python -- -D warnings
+	$(TOOLS)/bin/python tools/python_binding.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
 	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | \
@@ -177,9 +182,10 @@ format: $(FORMAT_STAMP)
 	$(TOOLS)/bin/ruff format --no-cache $(PYTHON_FOLDERS)
 
 # Writes include/lazyxla.h, the list of symbols and docs/operations.md.
-header:
+header: | $(TOOLS)/bin/python
 	LXLA_WRITE_HEADER=1 cargo test --test header
 	LXLA_WRITE_HEADER=1 cargo test --test operations
+	$(TOOLS)/bin/python tools/python_binding.py
 
 debug-library:
 	cargo build --lib --target-dir target
@@ -191,6 +197,11 @@ release-library:
 
 test-rust: plugin plugins
 	cargo test
+
+# The Python package as a wheel, in build/wheels.
+wheel: configure $(WHEEL_STAMP)
+	$(CMAKE) --build $(TREE) --target lazyxla_python
+	$(TOOLS)/bin/python tools/wheel.py wheel --stage $(TREE)/python --to $(BUILD)/wheels
 
 # Installs the default CPU plugin below build/plugins.
 plugin: $(PLUGIN_STAMP)
@@ -219,7 +230,7 @@ test-packages: plugin
 build: plugin plugins configure
 	$(CMAKE) --build $(TREE)
 
-configure: $(TOOLS_STAMP)
+configure: $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) \
 	  -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
@@ -234,6 +245,14 @@ $(OTHER_PLUGINS_STAMP): $(PLUGIN_STAMP)
 
 $(TOOLS_STAMP): | $(TOOLS)/bin/python
 	$(call pip,$(TOOLS)/bin/python,tools.txt)
+	touch $@
+
+$(PYTHON_STAMP): | $(TOOLS)/bin/python
+	$(call pip,$(TOOLS)/bin/python,python.txt)
+	touch $@
+
+$(WHEEL_STAMP): | $(TOOLS)/bin/python
+	$(call pip,$(TOOLS)/bin/python,wheel.txt)
 	touch $@
 
 $(FORMAT_STAMP): | $(TOOLS)/bin/python

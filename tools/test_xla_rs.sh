@@ -26,7 +26,7 @@ export LXLA_ENGINE=xla-rs TF_CPP_MIN_LOG_LEVEL=2
 export XLA_FLAGS="--xla_cpu_enable_fast_min_max=false --xla_allow_excess_precision=false --xla_cpu_use_fusion_emitters=false"
 # A build tree and a cargo folder of their own: nobody else pays for the crate.
 export CARGO_TARGET_DIR=$folder/target
-"$cmake" -S . -B "$folder/cmake" -G Ninja -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
+"$cmake" -S . -B "$folder/cmake" -G Ninja -DLAZYXLA_PYTHON=OFF -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
   -DLAZYXLA_CARGO_PACKAGE=lazyxla-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
 "$cmake" --build "$folder/cmake"
 status=0

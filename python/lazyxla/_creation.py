@@ -1,0 +1,201 @@
+"""Creation functions of the array API standard. Default dtypes are float32, int64, complex64 and bool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core
+from ._core import Array, DType
+from ._device import on
+
+Shape = int | Sequence[int]
+
+
+def _shape(shape: Shape) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _default_dtype(*values: Any) -> DType:
+    if any(isinstance(value, complex) for value in values):
+        return _core.complex64
+    if any(isinstance(value, float) for value in values):
+        return _core.float32
+    return _core.bool if all(isinstance(value, bool) for value in values) else _core.int64
+
+
+def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None) -> Array:
+    """Returns an array of ``obj``: an array, a scalar, nested lists or tuples of them, or an array of another library.
+
+    An array of this package is returned itself, unless dtype, device or ``copy=True`` ask for another one. Values of
+    other libraries (NumPy, buffers, DLPack) are copied. Numbers without a dtype become int64, float32 or complex64;
+    ``copy=False`` is a ValueError where a copy is needed.
+
+    >>> import lazyxla as lx
+    >>> lx.asarray([[1, 2], [3, 4]], device="cpu")
+    Array([[1, 2],
+           [3, 4]], dtype=int64, device='cpu')
+    """
+    if isinstance(obj, Array):
+        if (device is None or on(device) == obj.device) and (dtype is None or dtype == obj.dtype):
+            return obj.copy() if copy else obj
+        if copy is False:
+            raise ValueError("copy=False, but the array has another dtype or device")
+        moved = obj if device is None or on(device) == obj.device else obj.to_device(on(device))
+        return moved if dtype is None else moved.astype(dtype, copy=False)
+    if copy is False:
+        raise ValueError("copy=False, but the values have to be copied; from_dlpack can share memory")
+    target = on(device)
+    if hasattr(obj, "__array_interface__"):
+        from ._numpy import from_numpy
+
+        return from_numpy(obj, dtype, target)
+    if hasattr(obj, "__dlpack__"):
+        made = from_dlpack(obj, device=target, copy=True)
+        return made if dtype is None else made.astype(dtype, copy=False)
+    if isinstance(obj, (bytes, bytearray, memoryview)) or type(obj).__module__ == "array":
+        return _from_buffer(memoryview(obj), dtype, target)
+    if _holds_array(obj):
+        return _stacked(obj, dtype, target)
+    return _core.from_nested(obj, dtype, target)
+
+
+_FORMATS = {"?": "bool", "b": "int8", "B": "uint8", "h": "int16", "H": "uint16", "i": "int32", "I": "uint32"}
+_FORMATS |= {"l": "int64", "L": "uint64", "q": "int64", "Q": "uint64", "e": "float16", "f": "float32", "d": "float64"}
+
+
+def _from_buffer(view: memoryview, dtype: DType | None, device: Any) -> Array:
+    name = _FORMATS.get(view.format.lstrip("@="))
+    if name is None:
+        raise TypeError(f"a buffer of format {view.format!r} has no dtype here")
+    made = _core.from_bytes(view.tobytes(), name, view.shape or (), device)
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+def _holds_array(obj: Any) -> bool:
+    if not isinstance(obj, (list, tuple)):
+        return False
+    return any(isinstance(each, Array) or _holds_array(each) or hasattr(each, "__array_interface__") for each in obj)
+
+
+def _stacked(obj: Any, dtype: DType | None, device: Any) -> Array:
+    """Returns nested lists with arrays among their elements, as one array of their common dtype."""
+    if isinstance(obj, (list, tuple)):
+        return _core.join([_stacked(each, dtype, device) for each in obj], 0, True)
+    return asarray(obj, dtype=dtype, device=device)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Returns an array with the values of an object that has ``__dlpack__``, in host memory.
+
+    Memory is shared where its alignment permits, unless ``copy=True``: its owner must not change it then.
+    """
+    if isinstance(x, Array):
+        return asarray(x, device=device, copy=copy)
+    try:
+        capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
+    except TypeError:
+        # A producer before DLPack 1.0.
+        capsule = x.__dlpack__()
+    return _core.from_capsule(capsule, _core.Device("cpu") if device is None else on(device), bool(copy))
+
+
+def full(shape: Shape, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns an array of ``fill_value``."""
+    if isinstance(fill_value, Array):
+        return _core.broadcast_to(asarray(fill_value, dtype=dtype, device=device), _shape(shape))
+    return _core.full(_shape(shape), fill_value, dtype or _default_dtype(fill_value), on(device))
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns an array of zeros, float32 without a dtype."""
+    return _of(0, shape, dtype or _core.float32, device)
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns an array of ones, float32 without a dtype."""
+    return _of(1, shape, dtype or _core.float32, device)
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns an array of zeros: values that are not set cannot be seen."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def _of(value: int, shape: Shape, dtype: DType, device: Any) -> Array:
+    return _core.full(_shape(shape), value, dtype, on(device))
+
+
+def full_like(x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given."""
+    return _of(0, x.shape, dtype or x.dtype, device or x.device)
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns ones with the shape of ``x``, and its dtype and device unless they are given."""
+    return _of(1, x.shape, dtype or x.dtype, device or x.device)
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def arange(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Any = None
+) -> Array:
+    """Returns start, start + step, ... up to but excluding stop; with one argument, from 0."""
+    if stop is None:
+        start, stop = 0, start
+    return _core.arange(start, stop, step, dtype or _default_dtype(start, stop, step), on(device))
+
+
+def linspace(
+    start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Any = None, endpoint: bool = True
+) -> Array:
+    """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``."""
+    kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
+    return _core.linspace(start, stop, num, endpoint, kind, on(device))
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Any = None
+) -> Array:
+    """Returns a matrix with ones on diagonal ``k`` and zeros elsewhere."""
+    return _core.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, on(device))
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Returns the lower triangles of matrices: elements above diagonal ``k`` are 0."""
+    return _core.triangle(x, k, False)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Returns the upper triangles of matrices: elements below diagonal ``k`` are 0."""
+    return _core.triangle(x, k, True)
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+    """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    if len({each.dtype for each in arrays}) > 1 or any(each.ndim != 1 for each in arrays):
+        raise ValueError("meshgrid takes arrays of rank 1 and one dtype")
+    places = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        places[:2] = [1, 0]
+    shape = [0] * len(arrays)
+    for array, place in zip(arrays, places, strict=True):
+        shape[place] = array.shape[0]
+
+    def spread(array: Array, place: int) -> Array:
+        column = [1] * len(arrays)
+        column[place] = array.shape[0]
+        return _core.broadcast_to(_core.reshape(array, column), shape)
+
+    return tuple(spread(array, place) for array, place in zip(arrays, places, strict=True))

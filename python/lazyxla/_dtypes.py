@@ -1,0 +1,124 @@
+"""Data type functions of the array API standard, and the inspection of the namespace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from . import _core
+from ._core import Array, DType
+from ._device import default_device
+from ._elementwise import isdtype
+
+NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NAMES += ("float32", "float64", "complex64", "complex128")
+
+
+def _dtype(of: Any) -> DType:
+    return of.dtype if isinstance(of, Array) else of
+
+
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
+    """Returns x in another dtype. ``copy=False`` returns x itself if it has the dtype already."""
+    if x.dtype.kind == "complex floating" and dtype.kind not in ("complex floating", "bool"):
+        raise TypeError(f"{x.dtype.name} to {dtype.name} drops imaginary parts; take lx.real(x)")
+    return x.astype(dtype, copy=copy, device=device)
+
+
+def can_cast(from_: DType | Array, to: DType, /) -> bool:
+    """Returns whether the promotion of the two dtypes is ``to``."""
+    try:
+        return _promoted(_dtype(from_), to) == to
+    except TypeError:
+        return False
+
+
+def _promoted(a: DType, b: DType) -> DType:
+    """The promotion of the standard, which has none for dtypes of different kinds and for uint64 with signed ones."""
+    groups = [("bool",), ("signed integer", "unsigned integer"), ("real floating", "complex floating")]
+    together = any(a.kind in group and b.kind in group for group in groups)
+    kinds = {a.kind, b.kind}
+    large = len(kinds) == 2 and "unsigned integer" in kinds and _core.uint64 in (a, b)
+    if not together or large:
+        raise TypeError(f"{a.name} and {b.name} have no common dtype in the standard")
+    return _core.promote(a, b)
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """Returns the promoted dtype of arrays, dtypes and Python scalars."""
+    dtypes = [_dtype(each) for each in arrays_and_dtypes if isinstance(each, (Array, DType))]
+    if not dtypes:
+        raise ValueError("result_type() takes at least one array or dtype")
+    result = dtypes[0]
+    for dtype in dtypes[1:]:
+        result = _promoted(result, dtype)
+    for scalar in arrays_and_dtypes:
+        if not isinstance(scalar, (Array, DType)):
+            like = _core.full((), 0, result, "cpu")
+            result = (like | scalar if result.kind == "bool" else like + scalar).dtype
+    return result
+
+
+@dataclass(frozen=True)
+class finfo_object:
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class iinfo_object:
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+def finfo(type: DType | Array, /) -> finfo_object:
+    """Returns limits of a float dtype, or of the parts of a complex one."""
+    dtype = _dtype(type)
+    if not isdtype(dtype, ("real floating", "complex floating")):
+        raise TypeError(f"finfo() takes floating dtypes, not {dtype.name}")
+    limits = dtype.limits
+    part = {_core.complex64: _core.float32, _core.complex128: _core.float64}.get(dtype, dtype)
+    values = [limits[name] for name in ("eps", "max", "min", "smallest_normal")]
+    return finfo_object(int(limits["bits"]), *values, part)
+
+
+def iinfo(type: DType | Array, /) -> iinfo_object:
+    """Returns limits of an integer dtype."""
+    dtype = _dtype(type)
+    if not isdtype(dtype, "integral"):
+        raise TypeError(f"iinfo() takes integer dtypes, not {dtype.name}")
+    low, high = dtype.integer_limits
+    return iinfo_object(int(dtype.limits["bits"]), high, low, dtype)
+
+
+class Info:
+    """What the namespace has: ``lx.__array_namespace_info__()``."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Boolean masks are indices, and shapes may depend on values (which are read); the rank is at most 64."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> _core.Device:
+        return default_device()
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
+        return {
+            "real floating": _core.float32,
+            "complex floating": _core.complex64,
+            "integral": _core.int64,
+            "indexing": _core.int64,
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
+        found = {name: getattr(_core, name) for name in NAMES}
+        return {name: dtype for name, dtype in found.items() if kind is None or isdtype(dtype, kind)}
+
+    def devices(self) -> list[_core.Device]:
+        count = _core.device_count()
+        return [_core.Device("cpu"), *(_core.Device(f"xla:{i}") for i in range(count))]

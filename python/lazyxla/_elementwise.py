@@ -1,0 +1,198 @@
+"""Elementwise functions of the array API standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _constants as c
+from . import _core
+from ._core import Array, DType
+
+_FLOATS = ("real floating", "complex floating")
+
+
+def _unary(name: str, op: int, doc: str, *, kinds: tuple[str, ...] | None = None, special: bool = False) -> Any:
+    call = _core.special if special else _core.unary
+
+    def function(x: Array, /) -> Array:
+        if kinds is not None and x.dtype.kind not in kinds:
+            raise TypeError(f"{name}() takes {' and '.join(kinds)} dtypes, not {x.dtype.name}")
+        return call(op, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _binary(name: str, op: int, doc: str, *, compare: bool = False, kinds: tuple[str, ...] | None = None) -> Any:
+    def function(x1: Any, x2: Any, /) -> Array:
+        if kinds is not None:
+            for x in (x1, x2):
+                if isinstance(x, Array) and x.dtype.kind not in kinds:
+                    raise TypeError(f"{name}() takes {' and '.join(kinds)} dtypes, not {x.dtype.name}")
+        return _core.binary(op, x1, x2, compare, False)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc + " Dtypes promote by the standard; either operand may be a Python scalar."
+    return function
+
+
+_REAL = ("real floating",)
+_INTEGERS = ("signed integer", "unsigned integer")
+_NUMBERS = _INTEGERS + _FLOATS
+_REALS = _INTEGERS + _REAL
+_BITS = ("bool",) + _INTEGERS
+
+abs = _unary("abs", c.UNARY_ABS, "Returns absolute values; of complex numbers their magnitude.", kinds=_NUMBERS)
+acos = _unary("acos", c.UNARY_ACOS, "Returns inverse cosines, in radians.", kinds=_FLOATS)
+acosh = _unary("acosh", c.UNARY_ACOSH, "Returns inverse hyperbolic cosines.", kinds=_FLOATS)
+asin = _unary("asin", c.UNARY_ASIN, "Returns inverse sines, in radians.", kinds=_FLOATS)
+asinh = _unary("asinh", c.UNARY_ASINH, "Returns inverse hyperbolic sines.", kinds=_FLOATS)
+atan = _unary("atan", c.UNARY_ATAN, "Returns inverse tangents, in radians.", kinds=_FLOATS)
+atanh = _unary("atanh", c.UNARY_ATANH, "Returns inverse hyperbolic tangents.", kinds=_FLOATS)
+bitwise_invert = _unary("bitwise_invert", c.UNARY_NOT, "Returns ~x.", kinds=_BITS)
+ceil = _unary("ceil", c.UNARY_CEIL, "Returns the smallest integers not less than x.", kinds=_REALS)
+cos = _unary("cos", c.UNARY_COSINE, "Returns cosines of x in radians.", kinds=_FLOATS)
+cosh = _unary("cosh", c.UNARY_COSH, "Returns hyperbolic cosines.", kinds=_FLOATS)
+exp = _unary("exp", c.UNARY_EXPONENTIAL, "Returns e^x.", kinds=_FLOATS)
+expm1 = _unary("expm1", c.UNARY_EXPONENTIAL_MINUS_ONE, "Returns e^x - 1, accurate near 0.", kinds=_FLOATS)
+floor = _unary("floor", c.UNARY_FLOOR, "Returns the largest integers not greater than x.", kinds=_REALS)
+isfinite = _unary("isfinite", c.UNARY_IS_FINITE, "Returns where x is neither infinite nor NaN.", kinds=_NUMBERS)
+isinf = _unary("isinf", c.UNARY_IS_INF, "Returns where x is infinite.", kinds=_NUMBERS)
+isnan = _unary("isnan", c.UNARY_IS_NAN, "Returns where x is NaN.", kinds=_NUMBERS)
+log = _unary("log", c.UNARY_LOG, "Returns natural logarithms.", kinds=_FLOATS)
+log1p = _unary("log1p", c.UNARY_LOG_PLUS_ONE, "Returns log(1 + x), accurate near 0.", kinds=_FLOATS)
+log2 = _unary("log2", c.UNARY_LOG2, "Returns logarithms to base 2.", kinds=_FLOATS)
+log10 = _unary("log10", c.UNARY_LOG10, "Returns logarithms to base 10.", kinds=_FLOATS)
+logical_not = _unary("logical_not", c.UNARY_NOT, "Returns where x is false.", kinds=("bool",))
+negative = _unary("negative", c.UNARY_NEGATE, "Returns -x.", kinds=_NUMBERS)
+round = _unary("round", c.UNARY_ROUND_NEAREST_EVEN, "Returns the nearest integers; ties to even.", kinds=_NUMBERS)
+signbit = _unary("signbit", c.UNARY_SIGNBIT, "Returns where the sign bit is set: negative, -0, -NaN.", kinds=_REAL)
+sin = _unary("sin", c.UNARY_SINE, "Returns sines of x in radians.", kinds=_FLOATS)
+sinh = _unary("sinh", c.UNARY_SINH, "Returns hyperbolic sines.", kinds=_FLOATS)
+sqrt = _unary("sqrt", c.UNARY_SQRT, "Returns square roots.", kinds=_FLOATS)
+tan = _unary("tan", c.UNARY_TAN, "Returns tangents of x in radians.", kinds=_FLOATS)
+tanh = _unary("tanh", c.UNARY_TANH, "Returns hyperbolic tangents.", kinds=_FLOATS)
+trunc = _unary("trunc", c.UNARY_TRUNC, "Returns x rounded toward 0.", kinds=_REALS)
+sign = _unary("sign", c.UNARY_SIGN, "Returns -1, 0 or 1; of complex numbers x / abs(x).", kinds=_NUMBERS)
+
+add = _binary("add", c.BINARY_ADD, "Returns x1 + x2.", kinds=_NUMBERS)
+atan2 = _binary("atan2", c.BINARY_ATAN2, "Returns the angle of the point (x2, x1), in radians.", kinds=_REAL)
+bitwise_and = _binary("bitwise_and", c.BINARY_AND, "Returns x1 & x2.", kinds=_BITS)
+bitwise_left_shift = _binary("bitwise_left_shift", c.BINARY_SHIFT_LEFT, "Returns x1 << x2.", kinds=_INTEGERS)
+bitwise_or = _binary("bitwise_or", c.BINARY_OR, "Returns x1 | x2.", kinds=_BITS)
+bitwise_xor = _binary("bitwise_xor", c.BINARY_XOR, "Returns x1 ^ x2.", kinds=_BITS)
+copysign = _binary("copysign", c.BINARY_COPYSIGN, "Returns abs(x1) with the sign of x2.", kinds=_REAL)
+divide = _binary("divide", c.BINARY_DIVIDE, "Returns x1 / x2 of floats.", kinds=_FLOATS)
+floor_divide = _binary("floor_divide", c.BINARY_FLOOR_DIVIDE, "Returns floor(x1 / x2).", kinds=_REALS)
+hypot = _binary("hypot", c.BINARY_HYPOT, "Returns sqrt(x1^2 + x2^2) without overflow in between.", kinds=_REAL)
+logaddexp = _binary("logaddexp", c.BINARY_LOGADDEXP, "Returns log(e^x1 + e^x2).", kinds=_REAL)
+maximum = _binary("maximum", c.BINARY_MAXIMUM, "Returns the larger elements; NaN if either is.", kinds=_REALS)
+minimum = _binary("minimum", c.BINARY_MINIMUM, "Returns the smaller elements; NaN if either is.", kinds=_REALS)
+multiply = _binary("multiply", c.BINARY_MULTIPLY, "Returns x1 * x2.", kinds=_NUMBERS)
+nextafter = _binary("nextafter", c.BINARY_NEXT_AFTER, "Returns the next float after x1 toward x2.", kinds=_REAL)
+pow = _binary("pow", c.BINARY_POWER, "Returns x1 raised to x2.", kinds=_NUMBERS)
+remainder = _binary("remainder", c.BINARY_MODULO, "Returns x1 % x2, with the sign of x2.", kinds=_REALS)
+subtract = _binary("subtract", c.BINARY_SUBTRACT, "Returns x1 - x2.", kinds=_NUMBERS)
+logical_and = _binary("logical_and", c.BINARY_AND, "Returns where both are true.", kinds=("bool",))
+logical_or = _binary("logical_or", c.BINARY_OR, "Returns where either is true.", kinds=("bool",))
+logical_xor = _binary("logical_xor", c.BINARY_XOR, "Returns where one of the two is true.", kinds=("bool",))
+
+equal = _binary("equal", c.COMPARE_EQ, "Returns where x1 == x2.", compare=True)
+greater = _binary("greater", c.COMPARE_GT, "Returns where x1 > x2.", compare=True, kinds=_REALS)
+greater_equal = _binary("greater_equal", c.COMPARE_GE, "Returns where x1 >= x2.", compare=True, kinds=_REALS)
+less = _binary("less", c.COMPARE_LT, "Returns where x1 < x2.", compare=True, kinds=_REALS)
+less_equal = _binary("less_equal", c.COMPARE_LE, "Returns where x1 <= x2.", compare=True, kinds=_REALS)
+not_equal = _binary("not_equal", c.COMPARE_NE, "Returns where x1 != x2.", compare=True)
+
+
+def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
+    """Returns x1 >> x2: filled with the sign of signed integers, and with zeros of unsigned ones."""
+    for x in (x1, x2):
+        if isinstance(x, Array) and x.dtype.kind not in _INTEGERS:
+            raise TypeError(f"bitwise_right_shift() takes integer dtypes, not {x.dtype.name}")
+    return _core.binary(0, x1, x2, False, True)
+
+
+def conj(x: Array, /) -> Array:
+    """Returns complex conjugates; real numbers as they are."""
+    return _core.unary(c.UNARY_CONJ, x)
+
+
+def real(x: Array, /) -> Array:
+    """Returns real parts."""
+    return _core.part(x, False)
+
+
+def imag(x: Array, /) -> Array:
+    """Returns imaginary parts; zeros of real numbers."""
+    if x.dtype.kind != "complex floating":
+        raise TypeError(f"imag() takes complex dtypes, not {x.dtype.name}")
+    return _core.part(x, True)
+
+
+def positive(x: Array, /) -> Array:
+    """Returns +x: a copy."""
+    return x.copy()
+
+
+def square(x: Array, /) -> Array:
+    """Returns x * x."""
+    return x * x
+
+
+def reciprocal(x: Array, /) -> Array:
+    """Returns 1 / x of floats."""
+    return 1 / x
+
+
+def _bound(value: Any, x: Array) -> Array:
+    return value if isinstance(value, Array) else _core.full((), value, x.dtype, x.device)
+
+
+def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
+    """Returns min(max(x, min), max), with x's dtype. A bound that is None is absent; NaN in any of them gives NaN."""
+    if x.dtype.kind not in _REALS:
+        raise TypeError(f"clip() takes real dtypes, not {x.dtype.name}")
+    result = x
+    for bound, op in ((min, c.BINARY_MAXIMUM), (max, c.BINARY_MINIMUM)):
+        if bound is not None:
+            result = _core.binary(op, result, _bound(bound, x), False, False)
+    if result is x:
+        return x.copy()
+    return result if result.dtype == x.dtype else result.astype(x.dtype)
+
+
+def where(condition: Array, x1: Any, x2: Any, /) -> Array:
+    """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 or x2 may be a scalar."""
+    if not isinstance(x1, Array) and not isinstance(x2, Array):
+        raise TypeError("one of x1 and x2 has to be an array")
+    like = x1 if isinstance(x1, Array) else x2
+    x1, x2 = (x if isinstance(x, Array) else _scalar_like(x, like) for x in (x1, x2))
+    return _core.select(condition, x1, x2)
+
+
+def _scalar_like(value: Any, x: Array) -> Array:
+    """Returns a scalar in x's dtype, or in the complex one for a complex number beside floats."""
+    zero = _core.full((), 0, x.dtype, x.device)
+    return value + zero if x.dtype.kind != "bool" else zero | value
+
+
+def isdtype(dtype: DType, kind: Any) -> bool:
+    """Returns whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of these."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if isinstance(kind, DType):
+        return dtype == kind
+    groups = {
+        "bool": ("bool",),
+        "signed integer": ("signed integer",),
+        "unsigned integer": ("unsigned integer",),
+        "integral": _INTEGERS,
+        "real floating": _REAL,
+        "complex floating": ("complex floating",),
+        "numeric": _NUMBERS,
+    }
+    if kind not in groups:
+        raise ValueError(f"kind is a dtype or one of {', '.join(groups)}, not {kind!r}")
+    return dtype.kind in groups[kind]

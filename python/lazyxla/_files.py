@@ -1,0 +1,35 @@
+"""Arrays in safetensors files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
+from ._core import Array
+from ._device import on
+
+
+def save(
+    path: str | os.PathLike[str], arrays: Mapping[str, Array], *, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Writes arrays under their names to a safetensors file, and returns when it is on disk.
+
+    Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without
+    ``metadata``, that of the replaced file is kept.
+    """
+    pairs = None if metadata is None else list(metadata.items())
+    _core.save(os.fspath(path), list(arrays), list(arrays.values()), pairs)
+
+
+def load(path: str | os.PathLike[str], *, device: Any = None) -> dict[str, Array]:
+    """Returns the arrays of a safetensors file by their names."""
+    text = os.fspath(path)
+    return {name: _core.load(text, name, on(device)) for name in json.loads(_core.file_names_json(text))}
+
+
+def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Returns the metadata of a safetensors file."""
+    return json.loads(_core.file_metadata_json(os.fspath(path)))

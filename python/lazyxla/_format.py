@@ -1,0 +1,40 @@
+"""The text of an array. It runs no step: a pending array is shown by its type."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from . import _core
+
+# Above this number of elements, the corners are shown.
+_MOST = 1000
+_EDGE = 3
+
+
+def _number(value: Any) -> str:
+    return f"{value:.8g}" if isinstance(value, float) else str(value)
+
+
+def _rows(values: Any, indent: int, cut: bool) -> str:
+    if not isinstance(values, list):
+        return _number(values)
+    shown = values
+    middle = cut and len(values) > 2 * _EDGE
+    if middle:
+        shown = list(itertools.chain(values[:_EDGE], values[-_EDGE:]))
+    texts = [_rows(each, indent + 1, cut) for each in shown]
+    if middle:
+        texts.insert(_EDGE, "...")
+    nested = bool(values) and isinstance(values[0], list)
+    separator = ",\n" + " " * (indent + 1) if nested else ", "
+    return "[" + separator.join(texts) + "]"
+
+
+def array_repr(array: _core.Array) -> str:
+    dtype, device = array.dtype.name, str(array.device)
+    if array.state not in ("ready", "native"):
+        return f"Array(shape={array.shape}, dtype={dtype}, device='{device}', {array.state})"
+    values = _rows(array.tolist(), len("Array("), array.size > _MOST)
+    empty = f", shape={array.shape}" if array.size == 0 else ""
+    return f"Array({values}, dtype={dtype}, device='{device}'{empty})"

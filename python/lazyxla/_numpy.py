@@ -1,0 +1,55 @@
+"""Arrays from and to NumPy. NumPy is imported only where it is there already or an ndarray is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+
+_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+
+
+def _dtype_name(array: Any) -> str:
+    """Returns the name of an ndarray's dtype in this package; TypeError for text, objects, dates, records."""
+    name = getattr(array.dtype, "name", "")
+    typestr = array.__array_interface__["typestr"]
+    if typestr[1] in _KINDS and typestr[0] in "<|":
+        bits = "" if typestr[1] == "b" else str(8 * int(typestr[2:]))
+        name = _KINDS[typestr[1]] + bits
+    if not hasattr(_core, name) or not isinstance(getattr(_core, name), _core.DType):
+        raise TypeError(f"arrays of dtype {array.dtype!r} are not supported; convert it by astype")
+    return name
+
+
+def from_numpy(array: Any, dtype: Any, device: Any) -> _core.Array:
+    """Returns an array with a copy of the values of an ndarray or of a scalar of NumPy."""
+    import numpy
+
+    name = _dtype_name(array)
+    dense = numpy.ascontiguousarray(array)  # a scalar becomes an array of rank 1, of the same memory order
+    shape = tuple(int(size) for size in array.shape)
+    made = _core.from_address(dense.ctypes.data, dense.nbytes, name, shape, device)
+    return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+
+
+def _numpy_dtype(name: str) -> Any:
+    import numpy
+
+    if name.startswith(("bfloat", "float8")):
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError(f"NumPy has no {name}: install ml_dtypes, or convert the array by astype") from None
+        return numpy.dtype(getattr(ml_dtypes, name))
+    return numpy.dtype(name)
+
+
+def to_numpy(array: _core.Array, dtype: Any, copy: bool | None) -> Any:
+    """Returns a new ndarray with the values; computes them first if they are pending."""
+    import numpy
+
+    if copy is False:
+        raise ValueError("an ndarray is a copy of the array: copy=False is impossible; see numpy.from_dlpack")
+    out = numpy.empty(array.shape, _numpy_dtype(array.dtype.name))
+    _core.read_to_address(array, out.ctypes.data, out.nbytes)
+    return out if dtype is None else out.astype(dtype, copy=False)

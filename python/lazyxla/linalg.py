@@ -1,0 +1,167 @@
+"""Linear algebra: the extension ``linalg`` of the array API standard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from . import _constants as c
+from . import _core
+from ._core import Array, DType
+from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
+from ._shapes import sum as _sum
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QRResult(NamedTuple):
+    Q: Array
+    R: Array
+
+
+class SlogdetResult(NamedTuple):
+    sign: Array
+    logabsdet: Array
+
+
+class SVDResult(NamedTuple):
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """Returns Cholesky factors of Hermitian matrices; NaN where a matrix is not positive definite."""
+    return _core.cholesky(x, not upper)
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Returns cross products along an axis of size 3."""
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(f"cross() takes sizes of 3 along axis {axis}, not {x1.shape[axis]} and {x2.shape[axis]}")
+    a, b = (moveaxis(x, axis, -1) for x in (x1, x2))
+    (a0, a1, a2), (b0, b1, b2) = ([x[..., i] for i in range(3)] for x in (a, b))
+    parts = [a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0]
+    return moveaxis(_core.join(parts, -1, True), -1, axis)
+
+
+def det(x: Array, /) -> Array:
+    """Returns determinants."""
+    return _core.determinant(x)
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Returns diagonals of matrices: ``offset`` above the main one, or below it if negative."""
+    rows, columns = x.shape[-2:]
+    row, column = max(-offset, 0), max(offset, 0)
+    size = max(min(rows - row, columns - column), 0)
+    square = x[..., row : row + size, column : column + size]
+    return _core.einsum("...ii->...i", [square]) if x.dtype.kind != "bool" else _bools(square)
+
+
+def _bools(square: Array) -> Array:
+    return _core.einsum("...ii->...i", [square.astype(_core.uint8)]).astype(_core.bool)
+
+
+def eigh(x: Array, /) -> EighResult:
+    """Returns eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices."""
+    return EighResult(*_core.eigh(x, True))
+
+
+def eigvalsh(x: Array, /) -> Array:
+    """Returns eigenvalues of Hermitian matrices, ascending."""
+    return _core.eigh(x, True)[0]
+
+
+def inv(x: Array, /) -> Array:
+    """Returns inverses; NaN of a singular matrix."""
+    return _core.inverse(x)
+
+
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """Returns norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf or -inf."""
+    inf = float("inf")
+    if ord == "fro":
+        return _core.norm(x, 2.0, [-2, -1], keepdims)
+    if ord in (1, -1, inf, -inf):
+        over, then = (-2, -1) if abs(ord) == 1 else (-1, -2)
+        sums = _core.reduce(c.REDUCE_SUM, abs(x), [over], True)
+        found = _core.reduce(c.REDUCE_MAX if ord > 0 else c.REDUCE_MIN, sums, [then], True)
+    elif ord in (2, -2, "nuc"):
+        values = _core.singular_values(x)
+        op = c.REDUCE_SUM if ord == "nuc" else c.REDUCE_MAX if ord == 2 else c.REDUCE_MIN
+        found = _core.expand_dims(_core.reduce(op, values, [-1], True), [-1])
+    else:
+        raise ValueError(f"there is no matrix norm {ord!r}")
+    return found if keepdims else _core.squeeze(found, [-2, -1])
+
+
+def matrix_power(x: Array, n: int, /) -> Array:
+    """Returns powers of square matrices; of the inverses for a negative ``n``."""
+    return _core.matrix_power(x, n)
+
+
+def matrix_rank(x: Array, /, *, rtol: float | None = None) -> Array:
+    """Returns numbers of singular values above ``rtol`` times the largest one."""
+    return _core.matrix_rank(x, -1.0 if rtol is None else float(rtol)).astype(_core.int64)
+
+
+def outer(x1: Array, x2: Array, /) -> Array:
+    """Returns all products of an element of x1 and one of x2, two vectors."""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"outer() takes arrays of rank 1, not {x1.ndim} and {x2.ndim}")
+    return x1[:, None] * x2[None, :]
+
+
+def pinv(x: Array, /, *, rtol: float | None = None) -> Array:
+    """Returns pseudoinverses; singular values up to ``rtol`` times the largest one count as 0."""
+    return _core.pinv(x, -1.0 if rtol is None else float(rtol))
+
+
+def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
+    """Returns QR factors; ``mode`` is "reduced" or "complete"."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"mode is 'reduced' or 'complete', not {mode!r}")
+    return QRResult(*_core.qr(x, mode == "complete"))
+
+
+def slogdet(x: Array, /) -> SlogdetResult:
+    """Returns signs of determinants and logarithms of their absolute values."""
+    return SlogdetResult(*_core.slogdet(x))
+
+
+def solve(x1: Array, x2: Array, /) -> Array:
+    """Returns the solution y of x1 y = x2; x2 is a vector if its rank is 1, and has matrices otherwise."""
+    return _core.solve(x1, x2)
+
+
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+    """Returns singular value decompositions: x = U diag(S) Vh, with S descending."""
+    return SVDResult(*_core.svd(x, full_matrices))
+
+
+def svdvals(x: Array, /) -> Array:
+    """Returns singular values, descending."""
+    return _core.singular_values(x)
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
+    """Returns sums of diagonals."""
+    return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
+) -> Array:
+    """Returns norms over axes: sum(abs(x)^ord)^(1/ord), the largest for inf, the number of nonzeros for 0."""
+    axes = None if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    return _core.norm(x, float(ord), axes, keepdims)

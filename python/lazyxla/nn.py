@@ -1,0 +1,80 @@
+"""Functions of neural networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _constants as c
+from . import _core
+from ._core import Array, DType
+
+__all__ = [
+    "elu", "gelu", "hard_sigmoid", "hard_swish", "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "mish",
+    "one_hot", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus",
+]  # fmt: skip
+
+
+def _activation(name: str, op: int, formula: str) -> Any:
+    def function(x: Array, /) -> Array:
+        return _core.activation(op, x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Returns {formula}, elementwise."
+    return function
+
+
+relu = _activation("relu", c.ACTIVATION_RELU, "max(x, 0)")
+relu6 = _activation("relu6", c.ACTIVATION_RELU6, "min(max(x, 0), 6)")
+silu = _activation("silu", c.ACTIVATION_SILU, "x / (1 + e^-x)")
+elu = _activation("elu", c.ACTIVATION_ELU, "x if x > 0, else e^x - 1")
+selu = _activation("selu", c.ACTIVATION_SELU, "1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1))")
+softplus = _activation("softplus", c.ACTIVATION_SOFTPLUS, "log(1 + e^x)")
+mish = _activation("mish", c.ACTIVATION_MISH, "x * tanh(log(1 + e^x))")
+log_sigmoid = _activation("log_sigmoid", c.ACTIVATION_LOG_SIGMOID, "-log(1 + e^-x)")
+hard_sigmoid = _activation("hard_sigmoid", c.ACTIVATION_HARD_SIGMOID, "min(max(x + 3, 0), 6) / 6")
+hard_swish = _activation("hard_swish", c.ACTIVATION_HARD_SWISH, "x * min(max(x + 3, 0), 6) / 6")
+
+
+def gelu(x: Array, /, *, approximate: bool = False) -> Array:
+    """Returns x times the cumulative normal distribution at x, or with ``approximate`` its formula by tanh."""
+    return _core.activation(c.ACTIVATION_GELU_TANH if approximate else c.ACTIVATION_GELU, x)
+
+
+def sigmoid(x: Array, /) -> Array:
+    """Returns 1 / (1 + e^-x), elementwise."""
+    return _core.unary(c.UNARY_LOGISTIC, x)
+
+
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
+    """Returns e^x / sum(e^x) along an axis, without overflow in between."""
+    return _core.softmax(x, axis, False)
+
+
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+    """Returns the logarithm of ``softmax``."""
+    return _core.softmax(x, axis, True)
+
+
+def logsumexp(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Returns log(sum(e^x)) over axes, without overflow in between."""
+    axes = None if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    return _core.logsumexp(x, axes, keepdims)
+
+
+def layer_norm(
+    x: Array,
+    /,
+    scale: Array | None = None,
+    offset: Array | None = None,
+    *,
+    axis: int | Sequence[int] = -1,
+    epsilon: float = 1e-5,
+) -> Array:
+    """Returns (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over axes."""
+    return _core.layer_norm(x, [axis] if isinstance(axis, int) else list(axis), scale, offset, epsilon)
+
+
+def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DType = _core.float32) -> Array:
+    """Returns ones at the positions that indices give along a new axis, and zeros elsewhere."""
+    return _core.one_hot(indices, num_classes, axis, dtype)

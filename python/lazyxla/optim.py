@@ -1,0 +1,129 @@
+"""Optimizers as plain functions on trees of arrays.
+
+Each has ``init(params)``, which returns a state, and ``update(grads, state, params)``, which returns new parameters and
+a new state. The trees are those of ``optree``: dictionaries, lists, tuples and named tuples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from . import _core
+from ._core import Array
+from ._shapes import sum as _sum
+from ._transform import tree_map
+
+__all__ = ["Optimizer", "adam", "adamw", "clip_by_global_norm", "cosine_schedule", "global_norm", "sgd"]
+
+Rate = float | Callable[[int], float]
+
+
+class Optimizer(NamedTuple):
+    """An optimizer: two functions."""
+
+    init: Callable[[Any], Any]
+    update: Callable[[Any, Any, Any], tuple[Any, Any]]
+
+
+class SgdState(NamedTuple):
+    count: int
+    momentum: Any
+
+
+class AdamState(NamedTuple):
+    count: int
+    mean: Any
+    square: Any
+
+
+def _ready_zeros(params: Any) -> Any:
+    """Zeros from the host: recorded ones would make the first step another program than the next."""
+    return tree_map(lambda x: _core.from_bytes(bytes(x.nbytes), x.dtype, x.shape, x.device), params)
+
+
+def _rate(rate: Rate, count: int) -> float:
+    return float(rate(count)) if callable(rate) else float(rate)
+
+
+def sgd(rate: Rate, *, momentum: float = 0.0, nesterov: bool = False) -> Optimizer:
+    """Stochastic gradient descent: v = momentum * v + g, and p - rate * v (with ``nesterov`` g + momentum * v)."""
+
+    def init(params: Any) -> SgdState:
+        return SgdState(0, _ready_zeros(params) if momentum else None)
+
+    def update(grads: Any, state: SgdState, params: Any) -> tuple[Any, SgdState]:
+        now = _rate(rate, state.count)
+        if not momentum:
+            return tree_map(lambda p, g: p - g * now, params, grads), SgdState(state.count + 1, None)
+        speed = tree_map(lambda v, g: v * momentum + g, state.momentum, grads)
+        used = tree_map(lambda v, g: g + v * momentum, speed, grads) if nesterov else speed
+        return tree_map(lambda p, v: p - v * now, params, used), SgdState(state.count + 1, speed)
+
+    return Optimizer(init, update)
+
+
+def adamw(
+    rate: Rate, *, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.01
+) -> Optimizer:
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): p - rate * (m / (sqrt(v) + eps) + decay * p)."""
+
+    def init(params: Any) -> AdamState:
+        return AdamState(0, _ready_zeros(params), _ready_zeros(params))
+
+    def update(grads: Any, state: AdamState, params: Any) -> tuple[Any, AdamState]:
+        count = state.count + 1
+        mean = tree_map(lambda m, g: m * b1 + g * (1 - b1), state.mean, grads)
+        square = tree_map(lambda v, g: v * b2 + g * g * (1 - b2), state.square, grads)
+        now, of_mean, of_square = _rate(rate, state.count), 1 / (1 - b1**count), 1 / (1 - b2**count)
+
+        def moved(p: Array, m: Array, v: Array) -> Array:
+            step = (m * of_mean) / ((v * of_square) ** 0.5 + eps)
+            return p - (step + p * weight_decay if weight_decay else step) * now
+
+        return tree_map(moved, params, mean, square), AdamState(count, mean, square)
+
+    return Optimizer(init, update)
+
+
+def adam(rate: Rate, *, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Optimizer:
+    """Adam (Kingma and Ba, 2015)."""
+    return adamw(rate, b1=b1, b2=b2, eps=eps, weight_decay=0.0)
+
+
+def global_norm(tree: Any) -> Array:
+    """Returns the square root of the sum of the squares of all elements of all arrays."""
+    squares = [_sum(x * x) for x in leaves(tree)]
+    if not squares:
+        raise ValueError("a tree without arrays has no norm")
+    total = squares[0]
+    for each in squares[1:]:
+        total = total + each
+    return total**0.5
+
+
+def leaves(tree: Any) -> list[Array]:
+    from ._transform import flatten
+
+    return flatten(tree)[0]
+
+
+def clip_by_global_norm(tree: Any, limit: float) -> Any:
+    """Returns the tree scaled so that its global norm is at most ``limit``."""
+    norm = global_norm(tree)
+    largest = _core.clamp(norm * 0 + limit, norm, norm * 0 + math.inf)
+    scale = limit / largest
+    return tree_map(lambda x: x * scale.astype(x.dtype, copy=False), tree)
+
+
+def cosine_schedule(peak: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Callable[[int], float]:
+    """Returns a rate by the step: linear from 0 to ``peak`` over ``warmup`` steps, then half a cosine to ``end``."""
+
+    def rate(count: int) -> float:
+        if count < warmup:
+            return peak * (count + 1) / warmup
+        done = min((count - warmup) / max(steps - warmup, 1), 1.0)
+        return end + (peak - end) * (1 + math.cos(math.pi * done)) / 2
+
+    return rate

@@ -1,0 +1,200 @@
+//! Traced computations: their derivatives, batches, calls and loops.
+
+use crate::array::Array;
+use crate::device::{check_detached, text};
+use crate::error::check;
+use crate::functions::{add, handles};
+use crate::sys::*;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::ptr::null;
+
+/// A computation that was traced of a function.
+#[pyclass(frozen, module = "lazyxla._core")]
+pub struct Computation {
+    handle: lxla_computation,
+}
+
+impl Drop for Computation {
+    fn drop(&mut self) {
+        // SAFETY: the reference that this object owns.
+        unsafe { lxla_computation_release(self.handle) };
+    }
+}
+
+const NONE: lxla_computation = lxla_computation { id: 0 };
+
+impl Computation {
+    fn detached(
+        py: Python<'_>,
+        call: impl FnOnce(*mut lxla_computation) -> lxla_status + Send,
+    ) -> PyResult<Computation> {
+        let mut out = NONE;
+        check_detached(py, || call(&mut out))?;
+        Ok(Computation { handle: out })
+    }
+}
+
+/// Calls with `n` results in a list.
+fn results(
+    py: Python<'_>,
+    n: usize,
+    call: impl FnOnce(*mut lxla_tensor) -> lxla_status + Send,
+) -> PyResult<Vec<Array>> {
+    let mut out = vec![lxla_tensor { id: 0 }; n];
+    let space = &mut out;
+    check_detached(py, move || call(space.as_mut_ptr()))?;
+    Ok(out.into_iter().map(Array::sized).collect())
+}
+
+#[pymethods]
+impl Computation {
+    /// Numbers of parameters, results and captured values.
+    fn info(&self) -> PyResult<(usize, usize, usize)> {
+        let (mut params, mut results, mut captured) = (0, 0, 0);
+        // SAFETY: writable outputs.
+        check(unsafe { lxla_computation_info(self.handle, &mut params, &mut results, &mut captured) })?;
+        Ok((params, results, captured))
+    }
+
+    fn stablehlo(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.handle;
+        // SAFETY: a writable output.
+        py.detach(|| text(|out| unsafe { lxla_computation_stablehlo(handle, out) }))
+    }
+
+    fn call(&self, py: Python<'_>, arguments: Vec<PyRef<'_, Array>>) -> PyResult<Vec<Array>> {
+        let (handle, of) = (self.handle, handles(&arguments));
+        let n = self.info()?.1;
+        // SAFETY: lists with their lengths.
+        results(py, n, move |out| unsafe { lxla_computation_call(handle, of.as_ptr(), of.len(), out, n) })
+    }
+
+    /// Results, then gradients of the first by the parameters `wrt`.
+    fn value_and_grad(&self, py: Python<'_>, wrt: Vec<usize>) -> PyResult<Computation> {
+        let handle = self.handle;
+        Computation::detached(py, move |out| {
+            let options = vjp_options(&wrt);
+            // SAFETY: the list of the options lives until the call has returned.
+            unsafe { lxla_computation_value_and_grad(handle, &options, out) }
+        })
+    }
+
+    /// The forward and the backward pass, and the number of residuals.
+    fn vjp(&self, py: Python<'_>, wrt: Vec<usize>) -> PyResult<(Computation, Computation, usize)> {
+        let handle = self.handle;
+        let (mut forward, mut backward, mut residuals) = (NONE, NONE, 0);
+        check_detached(py, || {
+            let options = vjp_options(&wrt);
+            // SAFETY: the list of the options lives until the call has returned; writable outputs.
+            unsafe { lxla_computation_vjp(handle, &options, &mut forward, &mut backward, &mut residuals) }
+        })?;
+        Ok((Computation { handle: forward }, Computation { handle: backward }, residuals))
+    }
+
+    fn jvp(&self, py: Python<'_>, wrt: Vec<usize>) -> PyResult<Computation> {
+        let handle = self.handle;
+        // SAFETY: a list with its length, and a writable output.
+        Computation::detached(py, move |out| unsafe { lxla_computation_jvp(handle, wrt.as_ptr(), wrt.len(), out) })
+    }
+
+    /// -1 is an argument that is not mapped, or a result that depends on no mapped argument.
+    fn vmap(&self, py: Python<'_>, in_axes: Vec<i64>, out_axes: Vec<i64>, size: i64) -> PyResult<Computation> {
+        let handle = self.handle;
+        Computation::detached(py, move |out| {
+            let (inputs, outputs) = (in_axes.as_ptr(), out_axes.as_ptr());
+            // SAFETY: lists with their lengths, and a writable output.
+            unsafe { lxla_computation_vmap(handle, inputs, in_axes.len(), outputs, out_axes.len(), size, out) }
+        })
+    }
+
+    /// `policy` is one of the constants CHECKPOINT_*.
+    fn checkpoint(&self, py: Python<'_>, policy: i32) -> PyResult<Computation> {
+        let handle = self.handle;
+        // SAFETY: no names, and a writable output.
+        Computation::detached(py, move |out| unsafe { lxla_computation_checkpoint(handle, policy, null(), 0, out) })
+    }
+
+    fn with_vjp(&self, py: Python<'_>, forward: &Computation, backward: &Computation) -> PyResult<Computation> {
+        let (handle, forward, backward) = (self.handle, forward.handle, backward.handle);
+        // SAFETY: a writable output.
+        Computation::detached(py, move |out| unsafe { lxla_computation_with_vjp(handle, forward, backward, out) })
+    }
+}
+
+fn vjp_options(wrt: &[usize]) -> lxla_vjp_options {
+    lxla_vjp_options {
+        struct_size: size_of::<lxla_vjp_options>(),
+        wrt: wrt.as_ptr(),
+        n_wrt: wrt.len(),
+        captured: 0,
+        checkpoint: 0,
+        saved_names: null(),
+        n_saved_names: 0,
+    }
+}
+
+#[pyfunction]
+fn trace(py: Python<'_>, parameters: Vec<PyRef<'_, Array>>, results: Vec<PyRef<'_, Array>>) -> PyResult<Computation> {
+    let (params, of) = (handles(&parameters), handles(&results));
+    // SAFETY: lists with their lengths, and a writable output.
+    Computation::detached(py, move |out| unsafe {
+        lxla_computation_trace(params.as_ptr(), params.len(), of.as_ptr(), of.len(), out)
+    })
+}
+
+#[pyfunction]
+fn while_loop(
+    py: Python<'_>,
+    condition: &Computation,
+    body: &Computation,
+    init: Vec<PyRef<'_, Array>>,
+) -> PyResult<Vec<Array>> {
+    let (condition, body, of) = (condition.handle, body.handle, handles(&init));
+    // SAFETY: lists with their lengths.
+    results(py, of.len(), move |out| unsafe { lxla_while(condition, body, of.as_ptr(), of.len(), out) })
+}
+
+#[pyfunction]
+fn cond(
+    py: Python<'_>,
+    choice: &Array,
+    on_true: &Computation,
+    on_false: &Computation,
+    arguments: Vec<PyRef<'_, Array>>,
+) -> PyResult<Vec<Array>> {
+    let n = on_true.info()?.1;
+    let (choice, on_true, on_false, of) = (choice.handle, on_true.handle, on_false.handle, handles(&arguments));
+    // SAFETY: lists with their lengths.
+    results(py, n, move |out| unsafe { lxla_cond(choice, on_true, on_false, of.as_ptr(), of.len(), out, n) })
+}
+
+/// The final carry, then the stacked results.
+#[pyfunction]
+fn scan(
+    py: Python<'_>,
+    body: &Computation,
+    init: Vec<PyRef<'_, Array>>,
+    xs: Vec<PyRef<'_, Array>>,
+    length: i64,
+    reverse: bool,
+) -> PyResult<Vec<Array>> {
+    let n = body.info()?.1;
+    let (body, carry, slices) = (body.handle, handles(&init), handles(&xs));
+    let Some(n_ys) = n.checked_sub(carry.len()) else {
+        return Err(PyValueError::new_err(format!("a body with {n} results for a carry of {}", carry.len())));
+    };
+    results(py, n, move |out| {
+        let (n_carry, n_xs) = (carry.len(), slices.len());
+        // SAFETY: `out` has `n` entries: the carry, then the stacks.
+        unsafe {
+            let ys = out.add(n_carry);
+            lxla_scan(body, carry.as_ptr(), n_carry, slices.as_ptr(), n_xs, length, reverse.into(), out, ys, n_ys)
+        }
+    })
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    add!(module, trace, while_loop, cond, scan);
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! Devices, and what is called per device: steps, waits, counters.
+
+use crate::array::Array;
+use crate::error::{check, error};
+use crate::sys::*;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::ffi::{CStr, CString, c_char};
+use std::ptr::null_mut;
+
+/// The current environment, else the default one.
+pub const ENV: lxla_env = lxla_env { id: 0 };
+
+/// A device: ``lx.device("cpu")``, whose arrays are eager, or ``lx.device("xla:0")``, whose arrays are lazy.
+#[pyclass(frozen, module = "lazyxla")]
+pub struct Device {
+    pub device: lxla_device,
+}
+
+impl Device {
+    fn text(&self) -> String {
+        match self.device.kind {
+            LXLA_DEVICE_CPU => "cpu".to_string(),
+            LXLA_DEVICE_XLA => format!("xla:{}", self.device.ordinal),
+            _ => format!("mesh:{}", self.device.ordinal),
+        }
+    }
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    fn new(name: &str) -> PyResult<Device> {
+        parse(name).map(|device| Device { device })
+    }
+
+    fn __str__(&self) -> String {
+        self.text()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("lazyxla.device('{}')", self.text())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Device>().is_ok_and(|other| {
+            let (a, b) = (self.device, other.get().device);
+            a.kind == b.kind && a.ordinal == b.ordinal
+        })
+    }
+
+    fn __hash__(&self) -> isize {
+        (self.device.kind * 1024 + self.device.ordinal) as isize
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyAny>, (String,)) {
+        (slf.get_type().into_any().unbind(), (slf.get().text(),))
+    }
+}
+
+fn parse(name: &str) -> PyResult<lxla_device> {
+    let text = CString::new(name)?;
+    let mut device = lxla_device { kind: 0, ordinal: 0 };
+    // SAFETY: a string that ends in NUL, and a writable output.
+    check(unsafe { lxla_device_parse(text.as_ptr(), &mut device) })?;
+    Ok(device)
+}
+
+/// A device as argument: an object of this module or a text.
+#[derive(Clone, Copy)]
+pub struct On(pub lxla_device);
+
+impl<'py> FromPyObject<'_, 'py> for On {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<On> {
+        if let Ok(device) = object.cast::<Device>() {
+            return Ok(On(device.get().device));
+        }
+        let text: String = object
+            .extract()
+            .map_err(|_| PyTypeError::new_err("a device such as lx.device('cpu'), or its name, is wanted"))?;
+        parse(&text).map(On)
+    }
+}
+
+/// Takes over a text that the library allocated.
+pub fn text(call: impl FnOnce(*mut *mut c_char) -> lxla_status) -> PyResult<String> {
+    let mut out = null_mut();
+    check(call(&mut out))?;
+    // SAFETY: the call succeeded, so that `out` is a string, which is freed once, after it was copied.
+    unsafe {
+        let copy = CStr::from_ptr(out).to_string_lossy().into_owned();
+        lxla_string_free(out);
+        Ok(copy)
+    }
+}
+
+/// Runs all pending operations of a device, or of every device without one.
+#[pyfunction]
+#[pyo3(signature = (device, wait))]
+fn mark_step(py: Python<'_>, device: Option<On>, wait: bool) -> PyResult<()> {
+    let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
+    // SAFETY: values only.
+    check_detached(py, move || unsafe { lxla_mark_step(ENV, device, i32::from(wait)) })
+}
+
+#[pyfunction]
+fn wait(py: Python<'_>, device: Option<On>) -> PyResult<()> {
+    let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
+    // SAFETY: values only.
+    check_detached(py, move || unsafe { lxla_wait(ENV, device) })
+}
+
+/// Computes some arrays and what they need; donates as a step does if `donate`.
+#[pyfunction]
+fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bool) -> PyResult<()> {
+    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
+    // SAFETY: the handles belong to `arrays`, which live until the call has returned.
+    check_detached(py, || unsafe {
+        if donate {
+            lxla_step_tensors(handles.as_ptr(), handles.len(), i32::from(wait))
+        } else {
+            lxla_sync(handles.as_ptr(), handles.len())
+        }
+    })
+}
+
+/// Calls the library without the interpreter's lock, so that other threads go on.
+pub fn check_detached(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send) -> PyResult<()> {
+    // The message belongs to the thread, which stays the same.
+    let status = py.detach(call);
+    if status == LXLA_OK { Ok(()) } else { Err(error(status)) }
+}
+
+#[pyfunction]
+fn device_count(py: Python<'_>) -> PyResult<i32> {
+    let mut count = 0;
+    // SAFETY: a writable output.
+    check_detached(py, || unsafe { lxla_env_device_count(ENV, &mut count) })?;
+    Ok(count)
+}
+
+#[pyfunction]
+fn counter(name: &str) -> PyResult<u64> {
+    let (name, mut value) = (CString::new(name)?, 0);
+    // SAFETY: a string that ends in NUL, and a writable output.
+    check(unsafe { lxla_env_counter(ENV, name.as_ptr(), &mut value) })?;
+    Ok(value)
+}
+
+#[pyfunction]
+fn metrics_json(py: Python<'_>) -> PyResult<String> {
+    // SAFETY: a writable output.
+    py.detach(|| text(|out| unsafe { lxla_env_metrics_json(ENV, out) }))
+}
+
+#[pyfunction]
+fn plugin_list_json(py: Python<'_>) -> PyResult<String> {
+    // SAFETY: a writable output.
+    py.detach(|| text(|out| unsafe { lxla_plugin_list(out) }))
+}
+
+#[pyfunction]
+fn version() -> String {
+    // SAFETY: the library returns a string in static memory.
+    unsafe { CStr::from_ptr(lxla_version()) }.to_string_lossy().into_owned()
+}
+
+/// Returns the StableHLO text of the program that computes the arrays.
+#[pyfunction]
+fn stablehlo(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>) -> PyResult<String> {
+    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
+    // SAFETY: the handles belong to `arrays`, which live until the call has returned.
+    py.detach(|| text(|out| unsafe { lxla_stablehlo(handles.as_ptr(), handles.len(), out) }))
+}
+
+struct Names {
+    texts: Vec<CString>,
+}
+
+impl Names {
+    fn new(names: Vec<String>) -> PyResult<Names> {
+        Ok(Names { texts: names.into_iter().map(CString::new).collect::<Result<_, _>>()? })
+    }
+
+    fn pointers(&self) -> Vec<*const c_char> {
+        self.texts.iter().map(|text| text.as_ptr()).collect()
+    }
+}
+
+/// Writes a safetensors file.
+#[pyfunction]
+fn save(
+    py: Python<'_>,
+    path: String,
+    names: Vec<String>,
+    arrays: Vec<PyRef<'_, Array>>,
+    metadata: Option<Vec<(String, String)>>,
+) -> PyResult<()> {
+    let path = CString::new(path)?;
+    let names = Names::new(names)?;
+    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
+    let keep = metadata.is_none();
+    let (keys, values): (Vec<String>, Vec<String>) = metadata.unwrap_or_default().into_iter().unzip();
+    let (keys, values) = (Names::new(keys)?, Names::new(values)?);
+    check_detached(py, || {
+        let (names, keys, values) = (names.pointers(), keys.pointers(), values.pointers());
+        let options = lxla_save_options {
+            struct_size: size_of::<lxla_save_options>(),
+            metadata_keys: keys.as_ptr(),
+            metadata_values: values.as_ptr(),
+            n_metadata: keys.len(),
+            keep_metadata: if keep { 1 } else { 2 },
+        };
+        // SAFETY: all lists and strings live until the call has returned.
+        unsafe { lxla_save_with_options(path.as_ptr(), names.as_ptr(), handles.as_ptr(), handles.len(), &options) }
+    })
+}
+
+#[pyfunction]
+fn load(py: Python<'_>, path: String, name: String, device: On) -> PyResult<Array> {
+    let (path, name) = (CString::new(path)?, CString::new(name)?);
+    // SAFETY: strings that end in NUL, and a writable output.
+    Array::detached(py, move |out| unsafe { lxla_load(ENV, device.0, path.as_ptr(), name.as_ptr(), out) })
+}
+
+#[pyfunction]
+fn file_names_json(path: String) -> PyResult<String> {
+    let path = CString::new(path)?;
+    // SAFETY: a string that ends in NUL, and a writable output.
+    text(|out| unsafe { lxla_file_names(path.as_ptr(), out) })
+}
+
+#[pyfunction]
+fn file_metadata_json(path: String) -> PyResult<String> {
+    let path = CString::new(path)?;
+    // SAFETY: a string that ends in NUL, and a writable output.
+    text(|out| unsafe { lxla_file_metadata(path.as_ptr(), out) })
+}
+
+#[pyfunction]
+fn dtype_of(py: Python<'_>, name: &str) -> PyResult<Py<crate::dtype::DType>> {
+    crate::dtype::object(py, crate::dtype::by_name(name)?)
+}
+
+/// Sets options of the current environment, given by name.
+#[pyfunction]
+#[pyo3(signature = (**options))]
+fn set_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+    let Some(options) = options else { return Ok(()) };
+    for (name, value) in options.iter() {
+        let (name, value) = (CString::new(name.to_string())?, CString::new(value.str()?.to_string().to_lowercase())?);
+        // SAFETY: strings that end in NUL.
+        check(unsafe { lxla_env_set_option(ENV, name.as_ptr(), value.as_ptr()) })?;
+    }
+    Ok(())
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(mark_step, module)?)?;
+    module.add_function(wrap_pyfunction!(wait, module)?)?;
+    module.add_function(wrap_pyfunction!(compute, module)?)?;
+    module.add_function(wrap_pyfunction!(device_count, module)?)?;
+    module.add_function(wrap_pyfunction!(counter, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics_json, module)?)?;
+    module.add_function(wrap_pyfunction!(plugin_list_json, module)?)?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(stablehlo, module)?)?;
+    module.add_function(wrap_pyfunction!(save, module)?)?;
+    module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(file_names_json, module)?)?;
+    module.add_function(wrap_pyfunction!(file_metadata_json, module)?)?;
+    module.add_function(wrap_pyfunction!(dtype_of, module)?)?;
+    module.add_function(wrap_pyfunction!(set_options, module)?)
+}

@@ -1,0 +1,177 @@
+//! Data types: one object for each dtype of the library.
+
+use crate::error::check;
+use crate::sys::*;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use std::collections::HashMap;
+use std::mem::zeroed;
+
+const NAMES: [(i32, &str); 23] = [
+    (LXLA_DTYPE_PRED, "bool"),
+    (LXLA_DTYPE_S8, "int8"),
+    (LXLA_DTYPE_S16, "int16"),
+    (LXLA_DTYPE_S32, "int32"),
+    (LXLA_DTYPE_S64, "int64"),
+    (LXLA_DTYPE_U8, "uint8"),
+    (LXLA_DTYPE_U16, "uint16"),
+    (LXLA_DTYPE_U32, "uint32"),
+    (LXLA_DTYPE_U64, "uint64"),
+    (LXLA_DTYPE_F16, "float16"),
+    (LXLA_DTYPE_F32, "float32"),
+    (LXLA_DTYPE_F64, "float64"),
+    (LXLA_DTYPE_BF16, "bfloat16"),
+    (LXLA_DTYPE_C64, "complex64"),
+    (LXLA_DTYPE_C128, "complex128"),
+    (LXLA_DTYPE_F8E5M2, "float8_e5m2"),
+    (LXLA_DTYPE_F8E4M3FN, "float8_e4m3fn"),
+    (LXLA_DTYPE_F8E4M3B11FNUZ, "float8_e4m3b11fnuz"),
+    (LXLA_DTYPE_F8E5M2FNUZ, "float8_e5m2fnuz"),
+    (LXLA_DTYPE_F8E4M3FNUZ, "float8_e4m3fnuz"),
+    (LXLA_DTYPE_F8E4M3, "float8_e4m3"),
+    (LXLA_DTYPE_F8E3M4, "float8_e3m4"),
+    (LXLA_DTYPE_F8E8M0FNU, "float8_e8m0fnu"),
+];
+
+/// A data type, such as ``lx.float32``. There is one object for each; they compare by ``==`` and ``is``.
+#[pyclass(frozen, module = "lazyxla")]
+pub struct DType {
+    pub code: i32,
+    pub name: &'static str,
+    pub limits: lxla_dtype_limits,
+}
+
+#[pymethods]
+impl DType {
+    /// The name, such as ``"float32"``.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Size of an element in bytes.
+    #[getter]
+    pub fn itemsize(&self) -> PyResult<usize> {
+        let mut size = 0;
+        // SAFETY: the output is writable.
+        check(unsafe { lxla_dtype_size(self.code, &mut size) })?;
+        Ok(size)
+    }
+
+    /// ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"real floating"`` or ``"complex floating"``.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.limits.kind {
+            LXLA_KIND_PRED => "bool",
+            LXLA_KIND_SIGNED => "signed integer",
+            LXLA_KIND_UNSIGNED => "unsigned integer",
+            LXLA_KIND_FLOAT => "real floating",
+            _ => "complex floating",
+        }
+    }
+
+    /// Limits of the dtype, or of the parts of a complex one: a dictionary.
+    #[getter]
+    fn limits(&self) -> HashMap<&'static str, f64> {
+        let of = &self.limits;
+        HashMap::from([
+            ("bits", f64::from(of.bits)),
+            ("eps", of.eps),
+            ("min", of.min),
+            ("max", of.max),
+            ("smallest_normal", of.smallest_normal),
+        ])
+    }
+
+    /// Smallest and largest value of an integer dtype.
+    #[getter]
+    fn integer_limits(&self) -> (i64, u64) {
+        (self.limits.integer_min, self.limits.integer_max)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("lazyxla.{}", self.name)
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (&'static str,))> {
+        let function = slf.py().import("lazyxla._core")?.getattr("dtype_of")?;
+        Ok((function.unbind(), (slf.get().name,)))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<DType>().is_ok_and(|other| other.get().code == self.code)
+    }
+
+    fn __hash__(&self) -> isize {
+        self.code as isize
+    }
+}
+
+static OBJECTS: PyOnceLock<Vec<Py<DType>>> = PyOnceLock::new();
+
+/// Returns all dtypes with their names in the module.
+pub fn all(py: Python<'_>) -> PyResult<Vec<(&'static str, Py<DType>)>> {
+    let objects = OBJECTS.get_or_try_init(py, || {
+        NAMES
+            .iter()
+            .map(|&(code, name)| {
+                // SAFETY: the struct has numbers only.
+                let mut limits: lxla_dtype_limits = unsafe { zeroed() };
+                limits.struct_size = size_of::<lxla_dtype_limits>();
+                // SAFETY: the output is writable, and has the size that it says.
+                check(unsafe { lxla_dtype_info(code, &mut limits) })?;
+                Py::new(py, DType { code, name, limits })
+            })
+            .collect::<PyResult<Vec<_>>>()
+    })?;
+    Ok(NAMES.iter().zip(objects).map(|(row, object)| (row.1, object.clone_ref(py))).collect())
+}
+
+/// Returns the object of a dtype.
+pub fn object(py: Python<'_>, code: i32) -> PyResult<Py<DType>> {
+    let place = NAMES.iter().position(|row| row.0 == code);
+    match (place, OBJECTS.get(py)) {
+        (Some(place), Some(objects)) => Ok(objects[place].clone_ref(py)),
+        _ => Err(PyTypeError::new_err(format!("dtype {code} is unknown"))),
+    }
+}
+
+/// Returns the kind of a dtype, one of `LXLA_KIND_*`, by its number.
+pub fn kind(code: i32) -> i32 {
+    match code {
+        LXLA_DTYPE_PRED => LXLA_KIND_PRED,
+        LXLA_DTYPE_S8..=LXLA_DTYPE_S64 => LXLA_KIND_SIGNED,
+        LXLA_DTYPE_U8..=LXLA_DTYPE_U64 => LXLA_KIND_UNSIGNED,
+        LXLA_DTYPE_C64 | LXLA_DTYPE_C128 => LXLA_KIND_COMPLEX,
+        _ => LXLA_KIND_FLOAT,
+    }
+}
+
+pub fn name(code: i32) -> &'static str {
+    NAMES.iter().find(|row| row.0 == code).map_or("unknown", |row| row.1)
+}
+
+pub fn by_name(text: &str) -> PyResult<i32> {
+    let found = NAMES.iter().find(|row| row.1 == text).map(|row| row.0);
+    found.ok_or_else(|| PyValueError::new_err(format!("there is no dtype {text:?}; lx.float32 is one")))
+}
+
+/// A dtype as argument: an object of this module or a name.
+#[derive(Clone, Copy)]
+pub struct Code(pub i32);
+
+impl<'py> FromPyObject<'_, 'py> for Code {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Code> {
+        if let Ok(dtype) = object.cast::<DType>() {
+            return Ok(Code(dtype.get().code));
+        }
+        let text: String = object.extract().map_err(|_| {
+            let kind = object.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string());
+            PyTypeError::new_err(format!("a dtype such as lx.float32 is wanted, not a {kind}"))
+        })?;
+        by_name(&text).map(Code)
+    }
+}

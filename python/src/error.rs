@@ -1,0 +1,33 @@
+//! Statuses of the library as Python exceptions with the library's message.
+
+use crate::sys::*;
+use pyo3::exceptions::*;
+use pyo3::prelude::*;
+use std::ffi::CStr;
+
+/// Returns the exception for a status other than OK, with the message of the calling thread's last failed call.
+#[cold]
+pub fn error(status: lxla_status) -> PyErr {
+    let message = message();
+    match status {
+        LXLA_INVALID_ARGUMENT | LXLA_INVALID_HANDLE | LXLA_NULL_ARGUMENT => PyValueError::new_err(message),
+        LXLA_RESOURCE_EXHAUSTED => PyMemoryError::new_err(message),
+        LXLA_NOT_FOUND => PyFileNotFoundError::new_err(message),
+        LXLA_ALREADY_EXISTS => PyFileExistsError::new_err(message),
+        LXLA_PERMISSION_DENIED => PyPermissionError::new_err(message),
+        LXLA_UNIMPLEMENTED => PyNotImplementedError::new_err(message),
+        LXLA_DEADLINE_EXCEEDED => PyTimeoutError::new_err(message),
+        LXLA_OUT_OF_RANGE => PyFloatingPointError::new_err(message),
+        _ => PyRuntimeError::new_err(message),
+    }
+}
+
+/// Returns the message of the calling thread's last failed call.
+pub fn message() -> String {
+    // SAFETY: the library returns a string that is valid until the thread's next failed call.
+    unsafe { CStr::from_ptr(lxla_last_error_message()) }.to_string_lossy().into_owned()
+}
+
+pub fn check(status: lxla_status) -> PyResult<()> {
+    if status == LXLA_OK { Ok(()) } else { Err(error(status)) }
+}

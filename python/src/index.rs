@@ -1,0 +1,330 @@
+//! Reading by `x[key]`: integers, slices, None, ..., arrays of integers and masks, as NumPy has them.
+
+use crate::array::Array;
+use crate::device::ENV;
+use crate::dtype::kind;
+use crate::host;
+use crate::scalar::Scalar;
+use crate::sys::*;
+use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
+
+/// How one axis of the array is read.
+pub enum Axis {
+    /// `start`, then `size` elements at a distance of `step`; removed from the result with `drop`.
+    Range { start: i64, size: i64, step: i64, drop: bool },
+    /// By an array of integers.
+    By(Array),
+}
+
+/// A key, taken apart: one entry for each axis of the array, and the places of new axes among them.
+pub struct Key {
+    pub axes: Vec<Axis>,
+    /// Before which axis a new one stands, once for each None.
+    pub new_axes: Vec<usize>,
+}
+
+enum Item {
+    Int(i64),
+    Slice(Py<PySlice>),
+    New,
+    Ellipsis,
+    By(Array),
+    Mask(Array),
+}
+
+fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
+    let py = object.py();
+    if object.is_none() {
+        return Ok(Item::New);
+    }
+    if object.is(py.Ellipsis()) {
+        return Ok(Item::Ellipsis);
+    }
+    if let Ok(slice) = object.cast::<PySlice>() {
+        return Ok(Item::Slice(slice.clone().unbind()));
+    }
+    if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
+        return object.extract().map(Item::Int).map_err(|_| PyIndexError::new_err("an index of more than 64 bits"));
+    }
+    if let Ok(array) = object.cast::<Array>() {
+        return of_array(py, array.get());
+    }
+    if object.is_instance_of::<PyList>() || object.hasattr("__array_interface__")? {
+        let device = Py::new(py, crate::device::Device { device })?;
+        let options = pyo3::types::PyDict::new(py);
+        options.set_item("device", device)?;
+        let array = py.import("lazyxla")?.getattr("asarray")?.call((object,), Some(&options))?;
+        let array = array.cast::<Array>()?.get();
+        if array.dims()? == [0] && object.is_instance_of::<PyList>() {
+            return Ok(Item::By(array.convert(py, LXLA_DTYPE_S64)?));
+        }
+        return of_array(py, array);
+    }
+    if object.hasattr("__index__")? && !object.is_instance_of::<PyBool>() {
+        return Ok(Item::Int(object.call_method0("__index__")?.extract()?));
+    }
+    let name = object.get_type().name()?;
+    Err(PyIndexError::new_err(format!(
+        "an index is an integer, a slice, None, ..., or an array of integers or bools, not a {name}"
+    )))
+}
+
+fn of_array(py: Python<'_>, array: &Array) -> PyResult<Item> {
+    let dtype = array.dtype()?;
+    match kind(dtype) {
+        LXLA_KIND_PRED => Ok(Item::Mask(array.convert(py, dtype)?)),
+        LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => Ok(Item::By(array.convert(py, dtype)?)),
+        _ => Err(PyIndexError::new_err(format!("an array of {} is no index", crate::dtype::name(dtype)))),
+    }
+}
+
+/// Takes a key apart. Masks are read: their number of true elements is a size of the result.
+pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Key> {
+    let device = array.device()?;
+    let objects = match key.cast::<PyTuple>() {
+        Ok(tuple) => tuple.iter().collect(),
+        Err(_) => vec![key.clone()],
+    };
+    let items = objects.iter().map(|object| item(object, device)).collect::<PyResult<Vec<_>>>()?;
+    let dims = array.dims()?;
+    let mut used = 0;
+    for item in &items {
+        used += match item {
+            Item::New | Item::Ellipsis => 0,
+            Item::Mask(mask) => mask.dims()?.len(),
+            _ => 1,
+        };
+    }
+    if used > dims.len() {
+        let rank = dims.len();
+        return Err(PyIndexError::new_err(format!("{used} indices for an array of rank {rank}")));
+    }
+    if items.iter().filter(|item| matches!(item, Item::Ellipsis)).count() > 1 {
+        return Err(PyIndexError::new_err("a key has at most one ..."));
+    }
+    let mut key = Key { axes: Vec::new(), new_axes: Vec::new() };
+    for item in items {
+        let at = key.axes.len();
+        match item {
+            Item::New => key.new_axes.push(at),
+            Item::Ellipsis => key.whole(&dims[at..at + dims.len() - used]),
+            Item::Int(i) => key.axes.push(one(i, dims[at], at)?),
+            Item::Slice(slice) => key.axes.push(range(slice.bind(py), dims[at])?),
+            Item::By(indices) => key.axes.push(Axis::By(indices)),
+            Item::Mask(mask) => mask_axes(py, &mut key, &mask, &dims[at..])?,
+        }
+    }
+    let rest = key.axes.len();
+    key.whole(&dims[rest..]);
+    Ok(key)
+}
+
+impl Key {
+    fn whole(&mut self, sizes: &[i64]) {
+        self.axes.extend(sizes.iter().map(|&size| Axis::Range { start: 0, size, step: 1, drop: false }));
+    }
+
+    pub fn has_arrays(&self) -> bool {
+        self.axes.iter().any(|axis| matches!(axis, Axis::By(_)))
+    }
+}
+
+fn one(i: i64, size: i64, axis: usize) -> PyResult<Axis> {
+    if i < -size || i >= size {
+        return Err(PyIndexError::new_err(format!("index {i} is out of bounds for axis {axis} of size {size}")));
+    }
+    Ok(Axis::Range { start: if i < 0 { i + size } else { i }, size: 1, step: 1, drop: true })
+}
+
+fn range(slice: &Bound<'_, PySlice>, size: i64) -> PyResult<Axis> {
+    let found = slice.indices(size as isize)?;
+    Ok(Axis::Range { start: found.start as i64, size: found.slicelength as i64, step: found.step as i64, drop: false })
+}
+
+/// Adds the axes of a mask: the indices of its true elements.
+fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyResult<()> {
+    let shape = mask.dims()?;
+    if shape.is_empty() {
+        return Err(PyIndexError::new_err("a mask of rank 0 is no index; take lx.where"));
+    }
+    if shape != dims[..shape.len()] {
+        return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
+    }
+    let (count, handle, rank) = (count(py, mask)?, mask.handle, shape.len());
+    let mut out = vec![lxla_tensor { id: 0 }; rank];
+    let space = &mut out;
+    crate::device::check_detached(py, move || {
+        let none = std::ptr::null_mut();
+        // SAFETY: `space` has `rank` entries, one for each axis of the mask.
+        unsafe { lxla_nonzero(handle, count, 0, LXLA_DTYPE_S64, space.as_mut_ptr(), rank, none) }
+    })?;
+    key.axes.extend(out.into_iter().map(|handle| Axis::By(Array::new(handle, false))));
+    Ok(())
+}
+
+/// Returns the number of true elements of a mask, which is read.
+pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
+    let numbers = mask.convert(py, LXLA_DTYPE_S64)?;
+    let handle = numbers.handle;
+    let none = || std::ptr::null();
+    // SAFETY: NULL axes are all axes; a writable output.
+    let sum = Array::detached(py, move |out| unsafe { lxla_reduce(LXLA_REDUCE_SUM, handle, none(), 0, 0, out) })?;
+    match host::read_one(py, &sum)? {
+        Scalar::Int(count) => Ok(count),
+        other => Err(PyTypeError::new_err(format!("a count is an integer, not {other:?}"))),
+    }
+}
+
+pub fn get(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let key = parse(py, array, key)?;
+    let part = slice(py, array, &key.axes)?;
+    if !key.has_arrays() {
+        let dims = part.dims()?;
+        return reshape(py, part, &shape(&key, &dims));
+    }
+    by_arrays(py, part, &key)
+}
+
+/// The shape of a slice with new axes and without dropped ones.
+pub fn shape(key: &Key, dims: &[i64]) -> Vec<i64> {
+    let mut result = Vec::new();
+    for (i, (axis, &size)) in key.axes.iter().zip(dims).enumerate() {
+        result.extend(key.new_axes.iter().filter(|&&place| place == i).map(|_| 1));
+        if !matches!(axis, Axis::Range { drop: true, .. }) {
+            result.push(size);
+        }
+    }
+    result.extend(key.new_axes.iter().filter(|&&place| place == key.axes.len()).map(|_| 1));
+    result
+}
+
+pub fn reshape(py: Python<'_>, array: Array, dims: &[i64]) -> PyResult<Array> {
+    if array.dims()? == dims {
+        return Ok(array);
+    }
+    let (handle, dims) = (array.handle, dims.to_vec());
+    // SAFETY: a list of its length, and a writable output.
+    Array::detached(py, move |out| unsafe { lxla_reshape(handle, dims.as_ptr(), dims.len(), out) })
+}
+
+/// The ranges of a key as they are in memory: lowest index, size, distance, and whether the order is reversed.
+pub struct Region {
+    pub starts: Vec<i64>,
+    pub limits: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub reversed: Vec<i64>,
+    pub is_whole: bool,
+}
+
+pub fn ranges(axes: &[Axis], dims: &[i64]) -> Region {
+    let mut found =
+        Region { starts: Vec::new(), limits: Vec::new(), strides: Vec::new(), reversed: Vec::new(), is_whole: true };
+    for (i, (axis, &full)) in axes.iter().zip(dims).enumerate() {
+        let (mut start, size, mut step) = match axis {
+            Axis::Range { start, size, step, .. } => (*start, *size, *step),
+            Axis::By(_) => (0, full, 1),
+        };
+        if size == 0 {
+            (start, step) = (0, 1);
+        } else if step < 0 {
+            start += (size - 1) * step;
+            step = -step;
+            found.reversed.push(i as i64);
+        }
+        let limit = if size == 0 { start } else { start + (size - 1) * step + 1 };
+        // A single element has no distance, which would be another program.
+        step = if size <= 1 { 1 } else { step };
+        found.is_whole &= start == 0 && limit == full && step == 1;
+        found.starts.push(start);
+        found.limits.push(limit);
+        found.strides.push(step);
+    }
+    found
+}
+
+/// Returns the ranges of a key, with all axes. Positions of slices without steps are operands of the program.
+pub fn slice(py: Python<'_>, array: &Array, axes: &[Axis]) -> PyResult<Array> {
+    let dims = array.dims()?;
+    let part = ranges(axes, &dims);
+    let handle = array.handle;
+    let taken = if part.is_whole {
+        // SAFETY: a writable output.
+        Array::detached(py, move |out| unsafe { lxla_tensor_snapshot(handle, out) })?
+    } else if array.device()?.kind != LXLA_DEVICE_CPU && part.strides.iter().all(|&step| step == 1) {
+        at_positions(py, array, &part)?
+    } else {
+        let (starts, limits, strides) = (&part.starts, &part.limits, &part.strides);
+        // SAFETY: three lists of one length, and a writable output.
+        Array::detached(py, move |out| unsafe {
+            lxla_slice(handle, starts.as_ptr(), limits.as_ptr(), strides.as_ptr(), starts.len(), out)
+        })?
+    };
+    if part.reversed.is_empty() {
+        return Ok(taken);
+    }
+    let (handle, axes) = (taken.handle, &part.reversed);
+    // SAFETY: a list of its length, and a writable output.
+    Array::detached(py, move |out| unsafe { lxla_flip(handle, axes.as_ptr(), axes.len(), out) })
+}
+
+fn at_positions(py: Python<'_>, array: &Array, part: &Region) -> PyResult<Array> {
+    let device = array.device()?;
+    let positions = part.starts.iter().map(|&at| integer(py, at, device)).collect::<PyResult<Vec<_>>>()?;
+    let starts: Vec<lxla_tensor> = positions.iter().map(|position| position.handle).collect();
+    let sizes: Vec<i64> = part.starts.iter().zip(&part.limits).map(|(start, limit)| limit - start).collect();
+    let handle = array.handle;
+    // SAFETY: two lists of one length, and a writable output; `positions` live until the call has returned.
+    Array::detached(py, move |out| unsafe {
+        lxla_dynamic_slice(handle, starts.as_ptr(), sizes.as_ptr(), sizes.len(), out)
+    })
+}
+
+/// Returns an array of rank 0 with an integer.
+fn integer(py: Python<'_>, value: i64, device: lxla_device) -> PyResult<Array> {
+    let scalar = Scalar::Int(value).in_c();
+    // SAFETY: rank 0, and a writable output.
+    Array::detached(py, move |out| unsafe {
+        lxla_tensor_full_with_scalar(ENV, device, LXLA_DTYPE_S64, std::ptr::null(), 0, &scalar, out)
+    })
+}
+
+/// The index arrays of a key for an array with the new axes; 0 for whole axes. Integers are arrays of rank 0: zeros,
+/// since the slice has one element there.
+pub fn operands(py: Python<'_>, key: &Key, device: lxla_device) -> PyResult<(Vec<Array>, Vec<lxla_tensor>)> {
+    let (mut kept, mut handles) = (Vec::new(), Vec::new());
+    for (i, axis) in key.axes.iter().enumerate() {
+        handles.extend(key.new_axes.iter().filter(|&&place| place == i).map(|_| lxla_tensor { id: 0 }));
+        handles.push(match axis {
+            Axis::By(indices) => indices.handle,
+            Axis::Range { drop: true, .. } => {
+                kept.push(integer(py, 0, device)?);
+                kept[kept.len() - 1].handle
+            }
+            Axis::Range { .. } => lxla_tensor { id: 0 },
+        });
+    }
+    Ok((kept, handles))
+}
+
+/// The shape of a slice with all its axes and the new ones.
+pub fn expanded(key: &Key, dims: &[i64]) -> Vec<i64> {
+    let mut result = Vec::new();
+    for (i, &size) in dims.iter().enumerate() {
+        result.extend(key.new_axes.iter().filter(|&&place| place == i).map(|_| 1));
+        result.push(size);
+    }
+    result.extend(key.new_axes.iter().filter(|&&place| place == dims.len()).map(|_| 1));
+    result
+}
+
+fn by_arrays(py: Python<'_>, part: Array, key: &Key) -> PyResult<Array> {
+    let dims = part.dims()?;
+    let wide = reshape(py, part, &expanded(key, &dims))?;
+    let (_kept, handles) = operands(py, key, wide.device()?)?;
+    let handle = wide.handle;
+    let (list, n) = (&handles, handles.len());
+    // SAFETY: a list of its length, with handles that `key` and `_kept` hold, and a writable output.
+    Array::detached(py, move |out| unsafe { lxla_index(handle, list.as_ptr(), n, out) })
+}

@@ -1,0 +1,36 @@
+//! Extension module of the Python package `lazyxla`: the array type, and the library's functions on arrays. It calls
+//! the shared library through its C ABI, as any other client does.
+
+mod array;
+mod computation;
+mod device;
+mod dlpack;
+mod dtype;
+mod error;
+mod functions;
+mod host;
+mod index;
+mod index_set;
+mod linear;
+mod operators;
+mod scalar;
+mod sys;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<array::Array>()?;
+    module.add_class::<dtype::DType>()?;
+    module.add_class::<device::Device>()?;
+    module.add_class::<computation::Computation>()?;
+    for (name, value) in dtype::all(module.py())? {
+        module.add(name, value)?;
+    }
+    device::register(module)?;
+    host::register(module)?;
+    dlpack::register(module)?;
+    functions::register(module)?;
+    linear::register(module)?;
+    computation::register(module)
+}

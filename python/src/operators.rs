@@ -1,0 +1,187 @@
+//! Operators of arrays: arithmetic, bits, comparisons, with arrays and with Python's scalars.
+
+use crate::array::Array;
+use crate::dtype::{kind, name};
+use crate::error::error;
+use crate::host;
+use crate::scalar::Scalar;
+use crate::sys::*;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// A function of the library on two arrays: `lxla_binary` or `lxla_compare`, with one of their operations.
+#[derive(Clone, Copy)]
+pub enum Operation {
+    Binary(i32),
+    Compare(i32),
+}
+
+use Operation::*;
+
+impl Operation {
+    /// # Safety
+    /// `out` is writable.
+    unsafe fn on_arrays(self, lhs: lxla_tensor, rhs: lxla_tensor, out: *mut lxla_tensor) -> lxla_status {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            match self {
+                Binary(op) => lxla_binary(op, lhs, rhs, out),
+                Compare(op) => lxla_compare(op, lhs, rhs, out),
+            }
+        }
+    }
+
+    /// # Safety
+    /// `out` is writable.
+    unsafe fn on_scalar(
+        self,
+        lhs: lxla_tensor,
+        rhs: &lxla_scalar,
+        swapped: bool,
+        out: *mut lxla_tensor,
+    ) -> lxla_status {
+        // SAFETY: as promised by the caller.
+        unsafe {
+            match self {
+                Binary(op) => lxla_binary_with_scalar(op, lhs, rhs, swapped.into(), out),
+                Compare(op) => lxla_compare_with_scalar(op, lhs, rhs, swapped.into(), out),
+            }
+        }
+    }
+}
+
+/// Returns lhs (op) rhs, or with `swapped` rhs (op) lhs; None if rhs is neither an array nor a scalar.
+pub fn apply(
+    py: Python<'_>,
+    op: Operation,
+    lhs: &Array,
+    rhs: &Bound<'_, PyAny>,
+    swapped: bool,
+) -> PyResult<Option<Array>> {
+    if let Ok(rhs) = rhs.cast::<Array>() {
+        let rhs = rhs.get();
+        return if swapped { on_arrays(py, op, rhs, lhs) } else { on_arrays(py, op, lhs, rhs) }.map(Some);
+    }
+    if let Some(scalar) = Scalar::of(rhs)? {
+        return on_scalar(py, op, lhs, scalar, swapped).map(Some);
+    }
+    let Some(rhs) = host::numpy_scalar(rhs, lhs.device()?)? else { return Ok(None) };
+    if swapped { on_arrays(py, op, &rhs, lhs) } else { on_arrays(py, op, lhs, &rhs) }.map(Some)
+}
+
+fn on_arrays(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResult<Array> {
+    let (a, b, is_large) = (lhs.handle, rhs.handle, lhs.is_large || rhs.is_large);
+    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
+        require_float(lhs.dtype()?)?;
+    }
+    let mut out = lxla_tensor { id: 0 };
+    let status = if is_large {
+        // SAFETY: a writable output.
+        py.detach(|| unsafe { op.on_arrays(a, b, &mut out) })
+    } else {
+        // SAFETY: a writable output.
+        unsafe { op.on_arrays(a, b, &mut out) }
+    };
+    if status == LXLA_OK { Ok(Array::new(out, is_large)) } else { Err(mismatch(lhs, rhs, status)) }
+}
+
+/// Division of integers has no result in the standard, and that of the library truncates.
+fn require_float(dtype: i32) -> PyResult<()> {
+    match kind(dtype) {
+        LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX => Ok(()),
+        _ => Err(PyTypeError::new_err(format!(
+            "/ takes floats, not {}: convert by x.astype(lx.float32), or divide by //",
+            name(dtype)
+        ))),
+    }
+}
+
+/// Returns a TypeError for dtypes of different kinds, which the standard does not promote, else the library's error.
+#[cold]
+fn mismatch(lhs: &Array, rhs: &Array, status: lxla_status) -> PyErr {
+    let found = error(status);
+    match (lhs.dtype(), rhs.dtype()) {
+        (Ok(a), Ok(b)) if a != b && status == LXLA_INVALID_ARGUMENT && has_no_result(a, b) => {
+            PyTypeError::new_err(crate::error::message())
+        }
+        _ => found,
+    }
+}
+
+fn has_no_result(a: i32, b: i32) -> bool {
+    let group = |dtype| match kind(dtype) {
+        LXLA_KIND_PRED => 0,
+        LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => 1,
+        _ => 2,
+    };
+    group(a) != group(b) || group(a) == 1
+}
+
+fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped: bool) -> PyResult<Array> {
+    let dtype = lhs.dtype()?;
+    let scalar = scalar.beside(dtype)?;
+    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
+        require_float(dtype)?;
+    }
+    if matches!(scalar, Scalar::Complex(..)) && kind(dtype) == LXLA_KIND_FLOAT {
+        let complex = if dtype == LXLA_DTYPE_F64 { LXLA_DTYPE_C128 } else { LXLA_DTYPE_C64 };
+        return on_scalar(py, op, &lhs.convert(py, complex)?, scalar, swapped);
+    }
+    let mut out = lxla_tensor { id: 0 };
+    let handle = lhs.handle;
+    let mut call = |scalar: &lxla_scalar| {
+        if lhs.is_large {
+            let scalar = *scalar;
+            // SAFETY: valid for the call.
+            py.detach(|| unsafe { op.on_scalar(handle, &scalar, swapped, &mut out) })
+        } else {
+            // SAFETY: valid for the call.
+            unsafe { op.on_scalar(handle, scalar, swapped, &mut out) }
+        }
+    };
+    let mut status = call(&scalar.in_c());
+    if status == LXLA_INVALID_ARGUMENT && matches!(scalar, Scalar::Float(_) | Scalar::Complex(..)) {
+        // A number too large for the dtype is an infinity there, as in NumPy.
+        let found = error(status);
+        status = call(&scalar.cast(dtype)?);
+        if status != LXLA_OK {
+            return Err(found);
+        }
+    }
+    if status == LXLA_OK { Ok(Array::new(out, lhs.is_large)) } else { Err(error(status)) }
+}
+
+/// Replaces the value of lhs by lhs (op) rhs.
+pub fn apply_in_place(py: Python<'_>, op: i32, lhs: &Array, rhs: &Bound<'_, PyAny>) -> PyResult<()> {
+    let handle = lhs.handle;
+    if op == LXLA_BINARY_DIVIDE {
+        require_float(lhs.dtype()?)?;
+    }
+    if let Ok(rhs) = rhs.cast::<Array>() {
+        let rhs = rhs.get();
+        let other = rhs.handle;
+        // SAFETY: handles are values.
+        let status = py.detach(|| unsafe { lxla_binary_inplace(op, handle, other) });
+        return if status == LXLA_OK { Ok(()) } else { Err(mismatch(lhs, rhs, status)) };
+    }
+    // Refuses what has no result, and converts what overflows.
+    let result = apply(py, Binary(op), lhs, rhs, false)?;
+    let Some(result) = result else {
+        let kind = rhs.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("an array or a scalar is wanted on the right, not a {kind}")));
+    };
+    if result.dtype()? != lhs.dtype()? {
+        return Err(PyTypeError::new_err(format!(
+            "the result has dtype {}, which an array of {} cannot take in place",
+            name(result.dtype()?),
+            name(lhs.dtype()?)
+        )));
+    }
+    lhs.assign(&result)
+}
+
+/// Returns the operation of >>: unsigned integers are filled with zeros.
+pub fn shift_right(lhs: &Array) -> PyResult<i32> {
+    let is_unsigned = kind(lhs.dtype()?) == LXLA_KIND_UNSIGNED;
+    Ok(if is_unsigned { LXLA_BINARY_SHIFT_RIGHT_LOGICAL } else { LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC })
+}

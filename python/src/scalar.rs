@@ -1,0 +1,94 @@
+//! Python's scalars next to arrays: they take the array's dtype, by the rules of the Python array API standard.
+
+use crate::dtype::{kind, name};
+use crate::error::check;
+use crate::sys::*;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    Bool(bool),
+    Int(i64),
+    /// An integer beyond the largest i64.
+    Large(u64),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+use Scalar::*;
+
+impl Scalar {
+    /// Returns the value of a bool, int, float or complex, and None for any other object.
+    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+        if let Ok(value) = object.cast::<PyFloat>() {
+            return Ok(Some(Float(value.value())));
+        }
+        if object.is_exact_instance_of::<PyBool>() {
+            return Ok(Some(Bool(object.is_truthy()?)));
+        }
+        if object.is_instance_of::<PyInt>() {
+            return integer(object).map(Some);
+        }
+        if let Ok(value) = object.cast::<PyComplex>() {
+            return Ok(Some(Complex(value.real(), value.imag())));
+        }
+        Ok(None)
+    }
+
+    /// Returns the scalar for an operation with an array of `dtype`; an error if the standard has no result for it.
+    /// A complex number next to real floats is returned as it is: the array has to be converted.
+    pub fn beside(self, dtype: i32) -> PyResult<Scalar> {
+        match (self, kind(dtype)) {
+            (Bool(_), LXLA_KIND_PRED)
+            | (Int(_) | Large(_), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED)
+            | (Float(_) | Complex(..), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(self),
+            (Int(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(value as f64)),
+            (Large(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(value as f64)),
+            _ => Err(PyTypeError::new_err(format!(
+                "a Python {} has no common dtype with an array of {}; convert one of them (x.astype, lx.asarray)",
+                self.type_name(),
+                name(dtype)
+            ))),
+        }
+    }
+
+    fn type_name(self) -> &'static str {
+        match self {
+            Bool(_) => "bool",
+            Int(_) | Large(_) => "int",
+            Float(_) => "float",
+            Complex(..) => "complex",
+        }
+    }
+
+    /// Returns the scalar in its widest dtype.
+    pub fn in_c(self) -> lxla_scalar {
+        let (dtype, value) = match self {
+            Bool(flag) => (LXLA_DTYPE_PRED, lxla_scalar_value { u: flag.into() }),
+            Int(i) => (LXLA_DTYPE_S64, lxla_scalar_value { i }),
+            Large(u) => (LXLA_DTYPE_U64, lxla_scalar_value { u }),
+            Float(f) => (LXLA_DTYPE_F64, lxla_scalar_value { f }),
+            Complex(re, im) => (LXLA_DTYPE_C128, lxla_scalar_value { c: [re, im] }),
+        };
+        lxla_scalar { dtype, reserved: 0, value }
+    }
+
+    /// Returns the scalar converted to a dtype as NumPy's astype does it: floats overflow to infinity.
+    pub fn cast(self, dtype: i32) -> PyResult<lxla_scalar> {
+        let mut scalar = self.in_c();
+        let given = scalar;
+        // SAFETY: both are valid scalars.
+        check(unsafe { lxla_scalar_cast(&given, dtype, &mut scalar) })?;
+        Ok(scalar)
+    }
+}
+
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Ok(value) = object.extract::<i64>() {
+        return Ok(Int(value));
+    }
+    let large = object.extract::<u64>().map(Large);
+    large.map_err(|_| PyOverflowError::new_err("an int of more than 64 bits is in no dtype"))
+}

@@ -1,0 +1,32 @@
+"""Runs the functions `test_*` of the files here: run.py [NAME ...]. Also pytest does: pytest python/tests."""
+
+import importlib
+import sys
+import time
+import traceback
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+
+
+def main():
+    failed = count = 0
+    for path in sorted(FOLDER.glob("test_*.py")):
+        module = importlib.import_module(path.stem)
+        for name in sorted(vars(module)):
+            if not name.startswith("test_") or (sys.argv[1:] and not any(each in name for each in sys.argv[1:])):
+                continue
+            start, count = time.perf_counter(), count + 1
+            try:
+                getattr(module, name)()
+                print(f"ok   {path.stem}.{name} ({time.perf_counter() - start:.2f} s)", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL {path.stem}.{name}\n{traceback.format_exc()}", flush=True)
+    print(f"{count} tests, {failed} failed")
+    sys.exit(failed > 0 or count == 0)
+
+
+if __name__ == "__main__":
+    main()

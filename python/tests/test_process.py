@@ -1,0 +1,158 @@
+"""Threads, processes, exits, files, memory."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+
+import numpy as np
+from common import DEVICES, on, raises, random, same
+
+import lazyxla as lx
+
+
+def run(text, *arguments, **variables):
+    environment = {**os.environ, **variables}
+    command = [sys.executable, *arguments, "-c", text]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+
+def test_threads_compute_their_own_values():
+    found = {}
+
+    def work(i):
+        x = lx.full((50,), float(i), device=DEVICES[i % 2])
+        for _ in range(40):
+            x = lx.sqrt(x * x) + 0.0
+            if _ % 10 == 9:
+                lx.step()
+        found[i] = float(lx.sum(x))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(abs(found[i] - 50 * i) < 1e-3 for i in range(8)), found
+
+
+def test_a_default_device_belongs_to_its_thread():
+    found = []
+    with lx.use_device("cpu"):
+        thread = threading.Thread(target=lambda: found.append(str(lx.zeros(1).device)))
+        thread.start()
+        thread.join()
+    assert found == ["xla:0"]
+
+
+def test_a_forked_child_gets_an_exception_and_ends():
+    done = run(
+        "import os, lazyxla as lx\n"
+        "x = lx.ones(3) + 1\nx.tolist()\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    try:\n        x + 1\n    except RuntimeError as error:\n        print('child:', error, flush=True)\n"
+        "    os._exit(0)\n"
+        "print(os.waitpid(pid, 0)[1], x.tolist())\n"
+    )
+    assert done.returncode == 0 and "child:" in done.stdout and "0 [2.0, 2.0, 2.0]" in done.stdout, done
+
+
+def test_a_program_may_end_with_steps_in_flight():
+    done = run(
+        "import lazyxla as lx\nx = lx.ones((500, 500))\nfor _ in range(20): x = x @ x * 1e-3\nlx.step()\nprint('end')"
+    )
+    assert done.returncode == 0 and done.stdout == "end\n", done
+    done = run("import lazyxla as lx\nx = lx.ones((500, 500)) + 1\nraise KeyError('stop')")
+    assert done.returncode == 1 and "KeyError" in done.stderr, done
+
+
+def test_cpu_needs_no_plugin_and_its_absence_says_what_to_do():
+    text = "import lazyxla as lx\nprint(float(lx.sum(lx.ones(3, device='cpu'))))\nlx.ones(3).tolist()"
+    done = run(text, LXLA_PJRT_PLUGIN="/nowhere.so")
+    assert done.stdout == "3.0\n" and done.returncode == 1 and "/nowhere.so" in done.stderr, done
+
+
+def test_no_tensor_is_leaked():
+    def work():
+        for device in DEVICES:
+            x = on(random(1, (4, 4)), device)
+            for key in (0, slice(1, 3), (slice(None), [0, 1]), x > 0):
+                x[key]
+                x[key] = 1.0
+            lx.grad(lambda x: lx.sum(lx.tanh(x @ x)))(x)
+            lx.vmap(lambda x: x * 2)(x).tolist()
+            pulled = lx.vjp(lambda x: x * x, x)[1]
+            pulled(x)
+            lx.linalg.svd(x)
+            for function in (lambda: x + None, lambda: x @ lx.ones(3), lambda: x[9]):
+                try:
+                    function()
+                except (TypeError, ValueError, IndexError):
+                    pass
+            np.from_dlpack(x)
+            lx.from_dlpack(np.ones(3))
+        lx.step(wait=True)
+        gc.collect()
+
+    work()
+    alive = lx.counter("CreateTensor") - lx.counter("DestroyTensor")
+    for _ in range(5):
+        work()
+    assert lx.counter("CreateTensor") - lx.counter("DestroyTensor") == alive
+
+
+def test_files_keep_names_values_and_metadata():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.safetensors")
+        for device in DEVICES:
+            arrays = {
+                "w": on(random(2, (3, 4)), device),
+                "n": on(np.int64(7), device),
+                "b": lx.ones(2, dtype=lx.bfloat16),
+            }
+            lx.save(path, arrays, metadata={"step": "3"})
+            found = lx.load(path, device=device)
+            assert sorted(found) == ["b", "n", "w"] and found["b"].dtype == lx.bfloat16
+            same(found["w"], arrays["w"])
+            assert int(found["n"]) == 7 and lx.load_metadata(path)["step"] == "3"
+        raises(FileNotFoundError, lambda: lx.load(path + "x"), "a.safetensorsx")
+        raises(ValueError, lambda: lx.save(folder, arrays))
+
+
+def test_doctor_and_config_describe_the_package():
+    done = subprocess.run([sys.executable, "-m", "lazyxla", "doctor"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "device cpu: ok" in done.stdout and "device xla:0: ok" in done.stdout, done
+    done = subprocess.run(
+        [sys.executable, "-m", "lazyxla", "config", "--cflags", "--libs"], capture_output=True, text=True, check=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = os.path.join(folder, "a.c"), os.path.join(folder, "a")
+        with open(source, "w") as file:
+            file.write("#include <lazyxla.h>\n#include <stdio.h>\nint main(void) { puts(lxla_version()); }\n")
+        subprocess.run(["cc", source, "-o", program, *done.stdout.split()], check=True)
+        assert subprocess.run([program], capture_output=True, text=True).stdout.strip() == lx.__version__
+
+
+def test_random_numbers_are_those_of_their_keys():
+    for device in DEVICES:
+        keys = lx.random.split(lx.random.key(42, device=device), 3)
+        same(lx.random.key(42, device=device), np.uint32([0, 42]))
+        same(lx.random.key(2**40 + 1, device=device), np.uint32([256, 1]))
+        # jax.random.split(jax.random.key(42), 3), jax.random.uniform(jax.random.key(42), (2,)), JAX 0.10.2
+        same(keys, np.uint32(json.loads(KEYS)))
+        same(lx.random.uniform(lx.random.key(42, device=device), 2), np.float32(json.loads(UNIFORM)))
+        x = np.asarray(lx.random.normal(keys[0], (10000,)))
+        assert abs(x.mean()) < 0.05 and abs(x.std() - 1) < 0.05
+        assert abs(np.asarray(lx.random.bernoulli(keys[1], 0.25, (10000,))).mean() - 0.25) < 0.02
+        draws = np.asarray(
+            lx.random.categorical(keys[2], lx.log(lx.asarray([0.2, 0.8], device=device)), shape=(10000,))
+        )
+        assert abs(draws.mean() - 0.8) < 0.02
+
+
+KEYS = "[[1832780943, 270669613], [64467757, 2916123636], [2465931498, 255383827]]"
+UNIFORM = "[0.48870956897735596, 0.6797971725463867]"

@@ -1,0 +1,261 @@
+"""The functions of the array API standard against NumPy's of the same names, on both devices."""
+
+import numpy as np
+from common import COMPLEX, DEVICES, FLOATS, INTEGERS, on, raises, random, same
+
+import lazyxla as lx
+
+UNARY = (
+    "acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor log log10 log1p log2 negative round sign".split()
+)
+UNARY += "sin sinh sqrt square tan tanh trunc isfinite isinf isnan positive reciprocal signbit abs".split()
+BINARY = (
+    "add atan2 copysign divide floor_divide hypot logaddexp maximum minimum multiply nextafter pow remainder".split()
+)
+BINARY += "subtract equal not_equal less less_equal greater greater_equal".split()
+
+
+def domain(name, a):
+    if name in ("acos", "asin", "atanh"):
+        return np.tanh(a)
+    if name == "acosh":
+        return 1 + np.abs(a)
+    return np.abs(a) if name in ("log", "log10", "log2", "log1p", "sqrt") else a
+
+
+def test_functions_of_one_array():
+    for device in DEVICES:
+        for dtype in FLOATS:
+            a = random(1, (40,), dtype)
+            for name in UNARY:
+                given = domain(name, a)
+                same(
+                    getattr(lx, name)(on(given, device)),
+                    getattr(np, name)(given),
+                    4e-6 if dtype == "float32" else 1e-13,
+                )
+        for name in ("exp", "sin", "log", "sqrt", "tanh", "conj", "abs", "square", "sign"):
+            a = random(2, (20,), "complex128")
+            same(getattr(lx, name)(on(a, device)), getattr(np, name)(a), 1e-12)
+        for dtype in INTEGERS:
+            a = random(3, (20,), dtype)
+            for name in ("bitwise_invert", "ceil", "trunc", "sign", "square"):
+                same(getattr(lx, name)(on(a, device)), getattr(np, name)(a).astype(dtype))
+        a = random(4, (9,), "bool")
+        same(lx.logical_not(on(a, device)), ~a)
+        raises(TypeError, lambda: lx.sin(on(np.ones(2, "int32"), device)), "int32")
+        raises(TypeError, lambda: lx.imag(on(np.ones(2), device)))
+        c = random(5, (4,), "complex64")
+        same(lx.real(on(c, device)), c.real)
+        same(lx.imag(on(c, device)), c.imag)
+
+
+def test_functions_of_two_arrays_and_scalars():
+    for device in DEVICES:
+        for dtype in FLOATS:
+            a, b = np.abs(random(6, (3, 5), dtype)) + 0.5, random(7, (5,), dtype)
+            for name in BINARY:
+                tolerance = 4e-6 if dtype == "float32" else 1e-13
+                same(getattr(lx, name)(on(a, device), on(b, device)), getattr(np, name)(a, b), tolerance)
+                same(getattr(lx, name)(on(a, device), 1.5), getattr(np, name)(a, 1.5), tolerance)
+                same(getattr(lx, name)(1.5, on(b, device)), getattr(np, name)(1.5, b), tolerance)
+        x, y = np.int32([12, -12, 7]), np.int32([3, 2, 1])
+        for name in "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split():
+            same(getattr(lx, name)(on(x, device), on(y, device)), getattr(np, name)(x, y))
+        u = np.uint8([200, 255])
+        same(lx.bitwise_right_shift(on(u, device), 1), u >> 1)
+        p, q = np.bool_([0, 0, 1, 1]), np.bool_([0, 1, 0, 1])
+        for name in ("logical_and", "logical_or", "logical_xor"):
+            same(getattr(lx, name)(on(p, device), on(q, device)), getattr(np, name)(p, q))
+        raises(TypeError, lambda: lx.add(1, 2))
+        a = random(8, (4, 3))
+        same(lx.clip(on(a, device), -0.5, 0.5), np.clip(a, np.float32(-0.5), np.float32(0.5)))
+        same(lx.clip(on(a, device), max=on(a[0], device)), np.minimum(a, a[0]))
+        same(lx.where(on(a > 0, device), on(a, device), 0.0), np.where(a > 0, a, np.float32(0)))
+
+
+def test_dtypes_promote_by_the_standard():
+    for a in (*INTEGERS, *FLOATS, *COMPLEX, "bool"):
+        for b in (*INTEGERS, *FLOATS, *COMPLEX, "bool"):
+            x, y = getattr(lx, a), getattr(lx, b)
+            groups = [g for g in (INTEGERS, FLOATS + COMPLEX, ("bool",)) if a in g and b in g]
+            if not groups or ({a[0], b[0]} == {"u", "i"} and "uint64" in (a, b)):
+                raises(TypeError, lambda: lx.result_type(x, y))
+                raises(TypeError, lambda: lx.ones(2, dtype=x, device="cpu") + lx.ones(2, dtype=y, device="cpu"))
+                continue
+            wanted = np.result_type(a, b).name
+            assert lx.result_type(x, y).name == wanted
+            if a != "bool":
+                assert (lx.ones(2, dtype=x, device="cpu") + lx.ones(2, dtype=y, device="cpu")).dtype.name == wanted
+            assert lx.can_cast(x, y) == (wanted == b)
+    assert lx.finfo(lx.float32).eps == np.finfo("float32").eps and lx.iinfo(lx.int8).min == -128
+    assert lx.iinfo(lx.uint64).max == 2**64 - 1 and lx.finfo(lx.complex128).dtype == lx.float64
+    assert (
+        lx.isdtype(lx.int8, "integral")
+        and not lx.isdtype(lx.bool, "numeric")
+        and lx.isdtype(lx.int8, (lx.bool, lx.int8))
+    )
+    assert set(lx.__array_namespace_info__().dtypes(kind="bool")) == {"bool"}
+
+
+def test_creation():
+    for device in DEVICES:
+        same(lx.arange(5, device=device), np.arange(5))
+        same(lx.arange(1, 8, 3, device=device), np.arange(1, 8, 3))
+        same(lx.arange(3, -1, -0.5, device=device), np.arange(3, -1, -0.5, "float32"))
+        same(lx.linspace(0, 1, 7, dtype=lx.float64, device=device), np.linspace(0, 1, 7), 1e-15)
+        same(lx.linspace(0, 1, 4, endpoint=False, dtype=lx.float64, device=device), np.linspace(0, 1, 4, False), 1e-15)
+        same(lx.eye(3, 4, k=1, device=device), np.eye(3, 4, 1, "float32"))
+        same(lx.full((2, 2), 7, device=device), np.full((2, 2), 7))
+        same(lx.full(3, True, device=device), np.full(3, True))
+        same(lx.zeros((2, 0), dtype=lx.int8, device=device), np.zeros((2, 0), "int8"))
+        a = random(9, (4, 5))
+        same(lx.tril(on(a, device), k=-1), np.tril(a, -1))
+        same(lx.triu(on(a, device)), np.triu(a))
+        for indexing in ("xy", "ij"):
+            found = lx.meshgrid(on(a[0], device), on(a[:, 0], device), on(a[1, :2], device), indexing=indexing)
+            for x, y in zip(found, np.meshgrid(a[0], a[:, 0], a[1, :2], indexing=indexing), strict=True):
+                same(x, y)
+        same(lx.ones_like(on(a, device), dtype=lx.int16), np.ones_like(a, "int16"))
+        same(lx.full_like(on(a, device), 2), np.full_like(a, 2))
+
+
+def test_shapes():
+    a = random(10, (2, 3, 4))
+    for device in DEVICES:
+        x = on(a, device)
+        same(lx.reshape(x, (4, -1)), a.reshape(4, -1))
+        same(lx.permute_dims(x, (2, 0, 1)), a.transpose(2, 0, 1))
+        same(lx.moveaxis(x, (0, 1), (-1, 0)), np.moveaxis(a, (0, 1), (-1, 0)))
+        same(lx.concat([x, x[:1]], axis=0), np.concatenate([a, a[:1]]))
+        same(lx.concat([x, x], axis=None), np.concatenate([a, a], axis=None))
+        same(lx.stack([x, x], axis=-1), np.stack([a, a], -1))
+        same(lx.squeeze(lx.expand_dims(x, axis=1), 1), a)
+        same(lx.flip(x, axis=(0, 2)), np.flip(a, (0, 2)))
+        same(lx.roll(x, (1, -2), axis=(0, 2)), np.roll(a, (1, -2), (0, 2)))
+        same(lx.roll(x, 5), np.roll(a, 5))
+        same(lx.tile(x, (2, 1, 1, 3)), np.tile(a, (2, 1, 1, 3)))
+        same(lx.repeat(x, 2, axis=1), np.repeat(a, 2, 1))
+        same(lx.repeat(x, on(np.int64([1, 0, 2]), device), axis=1), np.repeat(a, [1, 0, 2], 1))
+        same(x.mT, np.swapaxes(a, 1, 2))
+        same(x[0].T, a[0].T)
+        for row, wanted in zip(lx.unstack(x, axis=1), np.moveaxis(a, 1, 0), strict=True):
+            same(row, wanted)
+        for part, wanted in zip(lx.broadcast_arrays(x, x[0, 0]), np.broadcast_arrays(a, a[0, 0]), strict=True):
+            same(part, wanted)
+        raises(ValueError, lambda: lx.reshape(x, (5, -1)))
+        raises(ValueError, lambda: x.T)
+        assert lx.broadcast_shapes((3, 1), (4,), ()) == (3, 4)
+
+
+def test_searching_sorting_and_sets():
+    a, i = random(11, (4, 6), "float64"), np.int64([[0, 1], [2, 0]])
+    n = np.int32([3, 1, 3, 0, 1, 3])
+    for device in DEVICES:
+        x, m = on(a, device), on(n, device)
+        same(lx.argmax(x, axis=1), a.argmax(1))
+        same(lx.argmin(x), np.int64(a.argmin()))
+        same(lx.argmax(x, keepdims=True), a.argmax(keepdims=True))
+        same(lx.sort(x, axis=0, descending=True), -np.sort(-a, 0))
+        same(lx.argsort(m, stable=True), np.argsort(n, kind="stable"))
+        for found, wanted in zip(lx.nonzero(x > 0), np.nonzero(a > 0), strict=True):
+            same(found, wanted)
+        same(lx.count_nonzero(x > 0, axis=0), np.count_nonzero(a > 0, 0))
+        same(lx.take(x, on(i[0], device), axis=1), np.take(a, i[0], 1))
+        same(lx.take_along_axis(x, on(np.argsort(a, 1), device), axis=1), np.sort(a, 1))
+        s = np.sort(a[0])
+        same(lx.searchsorted(on(s, device), x, side="right"), np.searchsorted(s, a, "right"))
+        found = lx.unique_all(m)
+        for part, wanted in zip(found, np.unique(n, True, True, True), strict=True):
+            same(part, wanted)
+        b = np.float64([2, np.nan, 1, np.nan, 2])
+        found = lx.unique_all(on(b, device))
+        assert found.counts.tolist() == [1, 2, 1, 1] and found.indices.tolist() == [2, 0, 1, 3]
+        same(found.values[found.inverse_indices], b)
+
+
+def test_reductions():
+    a = random(12, (3, 4, 5), "float64")
+    for device in DEVICES:
+        x = on(a, device)
+        for name in ("sum", "prod", "max", "min", "mean", "var", "std"):
+            for axis in (None, 1, (0, -1), ()):
+                for keepdims in (False, True):
+                    wanted = getattr(np, name)(a, axis=axis, keepdims=keepdims)
+                    same(getattr(lx, name)(x, axis=axis, keepdims=keepdims), wanted, 1e-12)
+        same(lx.var(x, correction=1), a.var(ddof=1), 1e-12)
+        same(lx.sum(x[0] > 0), (a[0] > 0).sum())
+        same(lx.sum(on(np.full(9, 100, "int8"), device)), np.int64(900))
+        same(lx.sum(on(np.full(9, 100, "uint8"), device), dtype=lx.uint8), np.uint8(132))
+        same(lx.any(x > 2, axis=0), (a > 2).any(0))
+        same(lx.all(x > -9), np.bool_(True))
+        same(lx.cumulative_sum(x, axis=1), a.cumsum(1), 1e-12)
+        same(
+            lx.cumulative_prod(x, axis=2, include_initial=True),
+            np.concatenate([np.ones((3, 4, 1)), a.cumprod(2)], 2),
+            1e-12,
+        )
+        same(lx.diff(x, axis=0, n=2), np.diff(a, 2, 0), 1e-12)
+        raises(ValueError, lambda: lx.max(x[:0]))
+        raises(TypeError, lambda: lx.mean(on(np.ones(3, "int32"), device)))
+
+
+def test_linear_algebra():
+    a, b = random(13, (2, 4, 4), "float64"), random(14, (2, 4, 3), "float64")
+    spd = a @ np.swapaxes(a, 1, 2) + np.eye(4)
+    for device in DEVICES:
+        x, y, s = on(a, device), on(b, device), on(spd, device)
+        same(x @ y, a @ b, 1e-12)
+        same(lx.tensordot(x, y, axes=([0, 2], [0, 1])), np.tensordot(a, b, ([0, 2], [0, 1])), 1e-12)
+        same(lx.vecdot(x, x, axis=-2), (a * a).sum(-2), 1e-12)
+        same(lx.einsum("bij,bjk->ik", x, y), np.einsum("bij,bjk->ik", a, b), 1e-12)
+        same(lx.linalg.det(x), np.linalg.det(a), 1e-12)
+        same(lx.linalg.inv(x) @ x, np.broadcast_to(np.eye(4), (2, 4, 4)), 1e-9)
+        same(lx.linalg.solve(x, y), np.linalg.solve(a, b), 1e-9)
+        same(lx.linalg.cholesky(s, upper=True), np.swapaxes(np.linalg.cholesky(spd), 1, 2), 1e-10)
+        u, sv, vh = lx.linalg.svd(y, full_matrices=False)
+        same((u * sv[..., None, :]) @ vh, b, 1e-10)
+        same(lx.linalg.svdvals(y), np.linalg.svd(b, compute_uv=False), 1e-10)
+        w, v = lx.linalg.eigh(s)
+        same(s @ v, np.asarray(v) * np.asarray(w)[:, None, :], 1e-9)
+        q, r = lx.linalg.qr(y)
+        same(q @ r, b, 1e-10)
+        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+            same(lx.linalg.matrix_norm(x, ord=order), np.linalg.norm(a, order, (1, 2)), 1e-9)
+        same(lx.linalg.vector_norm(x, axis=(0, 1), ord=3), (np.abs(a) ** 3).sum((0, 1)) ** (1 / 3), 1e-10)
+        same(lx.linalg.trace(x, offset=1), np.trace(a, 1, 1, 2), 1e-12)
+        same(lx.linalg.diagonal(x, offset=-2), np.diagonal(a, -2, 1, 2))
+        same(lx.linalg.cross(x[..., :3], y), np.cross(a[..., :3], b), 1e-12)
+        same(lx.linalg.outer(x[0, 0], y[0, 0]), np.outer(a[0, 0], b[0, 0]), 1e-12)
+        same(lx.linalg.matrix_power(x, -2), np.linalg.matrix_power(a, -2), 1e-6)
+        same(lx.linalg.matrix_rank(s), np.linalg.matrix_rank(spd))
+        same(lx.linalg.pinv(y), np.linalg.pinv(b), 1e-9)
+        sign, log = lx.linalg.slogdet(x)
+        same(sign * lx.exp(log), np.linalg.det(a), 1e-10)
+
+
+def test_fourier_transforms():
+    a, c = random(15, (3, 8), "float64"), random(16, (3, 6), "complex128")
+    for device in DEVICES:
+        x, z = on(a, device), on(c, device)
+        for norm in ("backward", "ortho", "forward"):
+            for name in ("fft", "ifft", "hfft", "irfft"):
+                for n in (None, 5, 9):
+                    same(getattr(lx.fft, name)(z, n=n, norm=norm), getattr(np.fft, name)(c, n, norm=norm), 1e-10)
+            for name in ("rfft", "ihfft"):
+                for n in (None, 7):
+                    same(getattr(lx.fft, name)(x, n=n, norm=norm), getattr(np.fft, name)(a, n, norm=norm), 1e-10)
+            same(lx.fft.fft(x, axis=0, norm=norm), np.fft.fft(a, axis=0, norm=norm), 1e-10)
+            for name in ("fftn", "ifftn", "irfftn"):
+                same(getattr(lx.fft, name)(z, norm=norm), getattr(np.fft, name)(c, norm=norm), 1e-10)
+                same(
+                    getattr(lx.fft, name)(z, s=(2, 8), axes=(0, 1), norm=norm),
+                    getattr(np.fft, name)(c, (2, 8), (0, 1), norm),
+                    1e-10,
+                )
+            same(lx.fft.rfftn(x, norm=norm), np.fft.rfftn(a, norm=norm), 1e-10)
+        same(lx.fft.fftshift(x, axes=1), np.fft.fftshift(a, 1))
+        same(lx.fft.ifftshift(x[:, :7]), np.fft.ifftshift(a[:, :7]))
+        same(lx.fft.fftfreq(7, d=0.5, device=device), np.fft.fftfreq(7, 0.5).astype("float32"))
+        same(lx.fft.rfftfreq(6, device=device), np.fft.rfftfreq(6).astype("float32"))
+        raises(ValueError, lambda: lx.fft.fft(z, norm="other"))

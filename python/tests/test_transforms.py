@@ -1,0 +1,223 @@
+"""Transformations of functions: against finite differences, formulas and NumPy, on both devices."""
+
+import numpy as np
+from common import DEVICES, on, raises, random, same
+
+import lazyxla as lx
+
+
+def numeric(function, a, epsilon=1e-5):
+    """Returns the gradient of a function of an f64 array by central differences."""
+    result = np.zeros_like(a)
+    for place in np.ndindex(a.shape):
+        high, low = a.copy(), a.copy()
+        high[place] += epsilon
+        low[place] -= epsilon
+        result[place] = (function(high) - function(low)) / (2 * epsilon)
+    return result
+
+
+def test_gradients_agree_with_finite_differences():
+    functions = [
+        lambda m, x: m.sum(m.tanh(x) * x),
+        lambda m, x: m.mean(m.exp(x[1:] - x[:-1])),
+        lambda m, x: m.sum(x[0] @ x.T),
+        lambda m, x: m.sum(m.where(x > 0, x * x, -x)),
+        lambda m, x: m.max(m.cumulative_sum(x * x, axis=0)),
+    ]
+    for device in DEVICES:
+        a = random(1, (3, 4), "float64")
+        for function in functions:
+            found = lx.grad(lambda x: function(lx, x))(on(a, device))
+            same(found, numeric(lambda b: function(np, b), a), 1e-6)
+
+
+def test_gradients_come_in_the_tree_of_the_arguments():
+    for device in DEVICES:
+        w, b, x = random(2, (4, 3), "float64"), random(3, (3,), "float64"), random(4, (5, 4), "float64")
+        params = {"w": on(w, device), "b": [on(b, device)]}
+
+        def loss(params, x, scale, power=2):
+            residual = (x @ params["w"] + params["b"][0]) * scale
+            return lx.sum(residual**power), {"residual": residual, "count": 3}
+
+        (value, aux), (gradients, slope) = lx.value_and_grad(loss, (0, 2), has_aux=True)(params, on(x, device), 0.5)
+        r = x @ w + b
+        same(value, np.sum((0.5 * r) ** 2), 1e-12)
+        same(aux["residual"], 0.5 * r, 1e-12)
+        same(gradients["w"], 0.5 * x.T @ r, 1e-10)
+        same(gradients["b"][0], 0.5 * r.sum(0), 1e-10)
+        assert np.isclose(float(slope), np.sum(r * r), rtol=1e-5)
+        gradients, aux = lx.grad(loss, has_aux=True)(params, on(x, device), 0.5, power=2)
+        same(gradients["w"], 0.5 * x.T @ r, 1e-10)
+
+
+def test_derivatives_of_any_order():
+    assert float(lx.grad(lx.grad(lx.grad(lambda x: x**4)))(2.0)) == 48
+    for device in DEVICES:
+        a = random(5, (3,), "float64")
+        hessian = lx.vmap(lambda v: lx.jvp(lx.grad(lambda x: lx.sum(lx.sin(x) * x**2)), (on(a, device),), (v,))[1])
+        second = 2 * np.sin(a) + 4 * a * np.cos(a) - a * a * np.sin(a)
+        same(hessian(lx.eye(3, dtype=lx.float64, device=device)), np.diag(second), 1e-12)
+
+
+def test_captured_arrays_have_their_present_values():
+    w = lx.asarray(2.0)
+    gradient = lx.grad(lambda x: x * x * w)
+    assert float(gradient(3.0)) == 12
+    w += 1
+    assert float(gradient(3.0)) == 18
+
+
+def test_arguments_changed_in_place_stay_with_the_caller():
+    def f(x):
+        x *= x
+        return lx.sum(x)
+
+    x = lx.asarray([1.0, 2.0])
+    assert lx.grad(f)(x).tolist() == [2, 4] and x.tolist() == [1, 2]
+
+
+def test_vjp_and_jvp_are_transposes():
+    for device in DEVICES:
+        a, b = random(6, (3, 4), "float64"), random(7, (4, 2), "float64")
+        x, y = on(a, device), on(b, device)
+
+        def f(x, y):
+            return {"product": x @ y, "sine": lx.sin(x), "sign": x > 0}
+
+        tangents = on(random(8, (3, 4), "float64"), device), on(random(9, (4, 2), "float64"), device)
+        out, slopes = lx.jvp(f, (x, y), tangents)
+        same(out["product"], a @ b, 1e-12)
+        same(slopes["product"], np.asarray(tangents[0]) @ b + a @ np.asarray(tangents[1]), 1e-12)
+        same(slopes["sign"], np.zeros((3, 4), bool))
+        again, pullback = lx.vjp(f, x, y)
+        ct = {"product": on(random(10, (3, 2), "float64"), device), "sine": on(random(11, (3, 4), "float64"), device)}
+        gx, gy = pullback({**ct, "sign": None})
+        forward = sum(np.sum(np.asarray(ct[k]) * np.asarray(slopes[k])) for k in ct)
+        back = np.sum(np.asarray(gx) * np.asarray(tangents[0])) + np.sum(np.asarray(gy) * np.asarray(tangents[1]))
+        assert np.isclose(forward, back, rtol=1e-10)
+        raises(ValueError, lambda: pullback({"product": ct["product"]}))
+
+
+def test_batches_are_stacks_of_single_results():
+    for device in DEVICES:
+        a, b = random(12, (5, 3, 4), "float64"), random(13, (4, 5), "float64")
+        x, y = on(a, device), on(b, device)
+        same(lx.vmap(lambda m, v: m @ v, (0, 1))(x, y), np.stack([a[i] @ b[:, i] for i in range(5)]), 1e-12)
+        same(lx.vmap(lambda m, v: m @ v, (0, None), 1)(x, y[:, 0]), np.stack([m @ b[:, 0] for m in a], 1), 1e-12)
+        tree = lx.vmap(lambda t: (t["m"] * 2, lx.sum(t["v"])), ({"m": 0, "v": -1},), (2, 0))({"m": x, "v": y})
+        same(tree[0], np.moveaxis(a * 2, 0, 2), 1e-12)
+        same(tree[1], b.sum(0), 1e-12)
+        nested = lx.vmap(lx.vmap(lambda u, v: lx.sum(u * v), (None, 0)), (0, None))(x[0], x[1])
+        same(nested, a[0] @ a[1].T, 1e-12)
+        raises(ValueError, lambda: lx.vmap(lambda u, v: u)(x, y), "one size")
+        raises(ValueError, lambda: lx.vmap(lambda u: u, 7)(x))
+
+
+def test_scans_loops_and_branches_compute_what_python_does():
+    for device in DEVICES:
+        a, h = random(14, (6, 3), "float64"), random(15, (3,), "float64")
+
+        def step(carry, x):
+            carry = lx.tanh(carry + x["in"])
+            return carry, {"out": carry * 2, "none": None}
+
+        last, ys = lx.scan(step, on(h, device), {"in": on(a, device)})
+        state, wanted = h, []
+        for row in a:
+            state = np.tanh(state + row)
+            wanted.append(2 * state)
+        same(last, state, 1e-12)
+        same(ys["out"], np.stack(wanted), 1e-12)
+        assert ys["none"] is None
+        gradient = lx.grad(lambda h: lx.sum(lx.scan(step, h, {"in": on(a, device)})[0]))(on(h, device))
+
+        def plain(h):
+            for row in a:
+                h = np.tanh(h + row)
+            return h.sum()
+
+        same(gradient, numeric(plain, h), 1e-8)
+        doubled = lx.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 2), (0, on(h, device)))
+        assert int(doubled[0]) == 5
+        same(doubled[1], h * 32)
+        for flag in (True, False):
+            choice = lx.cond(on(np.bool_(flag), device), lambda x: x + 1, lambda x: x * 2, on(h, device))
+            same(choice, h + 1 if flag else h * 2)
+        raises(TypeError, lambda: lx.scan(lambda c, x: (c.astype(lx.float32), None), on(h, device), on(a, device)))
+        raises(ValueError, lambda: lx.scan(step, on(h, device)))
+
+
+def test_checkpoints_have_the_same_gradients():
+    for device in DEVICES:
+        a = on(random(16, (4, 4), "float64"), device)
+        f = lambda x: lx.sum(lx.sin(x @ x))
+        for save in ("none", "dots", "all"):
+            same(lx.grad(lx.checkpoint(f, save=save))(a), np.asarray(lx.grad(f)(a)), 1e-12)
+        raises(ValueError, lambda: lx.checkpoint(f, save="some"))
+        same(lx.grad(lambda x: lx.sum(lx.stop_gradient(x) * x))(a), np.asarray(a))
+
+
+def test_what_cannot_be_transformed_says_why():
+    x = lx.ones(3)
+    raises(TypeError, lambda: lx.grad(lambda x: x)(x), "scalar")
+    raises(TypeError, lambda: lx.grad(lambda x: 1.0)(x), "scalar")
+    raises(TypeError, lambda: lx.grad(lx.sum)(lx.arange(3)), "int64")
+    raises(ValueError, lambda: lx.grad(lx.sum, 3)(x))
+    raises(RuntimeError, lambda: lx.grad(lambda x: lx.sum(x) if float(lx.sum(x)) > 0 else x)(x), "placeholder")
+    raises(TypeError, lambda: lx.vmap(lambda x: "text")(x), "str")
+    raises(ZeroDivisionError, lambda: lx.grad(lambda x: 1 / 0)(x))
+    raises(NotImplementedError, lambda: lx.grad(lambda x: lx.while_loop(lambda v: v < 9, lambda v: v * 2, x))(1.0))
+
+
+def test_optimizers_follow_their_formulas():
+    for device in DEVICES:
+        a, g = random(17, (3,), "float64"), random(18, (3,), "float64")
+        for optimizer in (lx.optim.sgd(0.1, momentum=0.9), lx.optim.adamw(0.1), lx.optim.adam(lambda n: 0.1 / (n + 1))):
+            params, grads = {"w": on(a, device)}, {"w": on(g, device)}
+            state = optimizer.init(params)
+            for _ in range(3):
+                params, state = optimizer.update(grads, state, params)
+            same(params["w"], reference(optimizer, a, g), 1e-9)
+        clipped = lx.optim.clip_by_global_norm({"w": on(g, device)}, 0.1)
+        same(clipped["w"], g * 0.1 / np.linalg.norm(g), 1e-9)
+        same(lx.optim.clip_by_global_norm({"w": on(g, device)}, 1e9)["w"], g, 1e-9)
+    rate = lx.optim.cosine_schedule(1.0, 10, warmup=2)
+    assert np.allclose([rate(0), rate(1), rate(2), rate(6), rate(10)], [0.5, 1, 1, 0.5, 0])
+
+
+def reference(optimizer, p, g):
+    """Three steps in NumPy with a constant gradient; the optimizer is known by the order in the test."""
+    kind = optimizer.update.__qualname__.split(".")[0]
+    speed, mean, square = np.zeros_like(p), np.zeros_like(p), np.zeros_like(p)
+    cells = dict(zip(optimizer.update.__code__.co_freevars, (c.cell_contents for c in optimizer.update.__closure__)))
+    for n in range(3):
+        rate = cells["rate"](n) if callable(cells["rate"]) else cells["rate"]
+        if kind == "sgd":
+            speed = 0.9 * speed + g
+            p = p - rate * speed
+        else:
+            mean, square = 0.9 * mean + 0.1 * g, 0.999 * square + 0.001 * g * g
+            step = mean / (1 - 0.9 ** (n + 1)) / (np.sqrt(square / (1 - 0.999 ** (n + 1))) + 1e-8)
+            p = p - rate * (step + cells["weight_decay"] * p)
+    return p
+
+
+def test_training_learns_a_line_and_compiles_little():
+    key = lx.random.key(0)
+    x = lx.random.normal(key, (64, 3), dtype=lx.float32)
+    y = x @ lx.asarray([1.0, -2.0, 0.5]) + 3.0
+    params = {"w": lx.asarray(np.zeros(3, "float32")), "b": lx.asarray(np.float32(0))}
+    optimizer = lx.optim.adam(0.1)
+    state = optimizer.init(params)
+    loss = lx.value_and_grad(lambda p: lx.mean((x @ p["w"] + p["b"] - y) ** 2))
+    lx.step(wait=True)
+    before = lx.counter("UncachedCompile")
+    for _ in range(200):
+        value, gradients = loss(params)
+        params, state = optimizer.update(gradients, state, params)
+        lx.step()
+    assert float(value) < 1e-3
+    assert np.allclose(np.asarray(params["w"]), [1, -2, 0.5], atol=0.05), params
+    assert lx.counter("UncachedCompile") - before <= 3
