@@ -182,7 +182,7 @@ format: $(FORMAT_STAMP)
 	$(TOOLS)/bin/ruff format --no-cache $(PYTHON_FOLDERS)
 
 # Writes include/lazyxla.h, the list of symbols and docs/operations.md.
-header: | $(TOOLS)/bin/python
+header: $(FORMAT_STAMP)
 	LXLA_WRITE_HEADER=1 cargo test --test header
 	LXLA_WRITE_HEADER=1 cargo test --test operations
 	$(TOOLS)/bin/python tools/python_binding.py

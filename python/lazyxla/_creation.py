@@ -180,7 +180,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     return _core.triangle(x, k, True)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
@@ -198,4 +198,4 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
         column[place] = array.shape[0]
         return _core.broadcast_to(_core.reshape(array, column), shape)
 
-    return tuple(spread(array, place) for array, place in zip(arrays, places, strict=True))
+    return [spread(array, place) for array, place in zip(arrays, places, strict=True)]

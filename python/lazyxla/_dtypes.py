@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import _core
 from ._core import Array, DType
 from ._device import default_device
 from ._elementwise import isdtype
 
-NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-NAMES += ("float32", "float64", "complex64", "complex128")
+NAMES = tuple("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split())
 
 
 def _dtype(of: Any) -> DType:
@@ -59,8 +57,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return result
 
 
-@dataclass(frozen=True)
-class finfo_object:
+class finfo_object(NamedTuple):
     bits: int
     eps: float
     max: float
@@ -69,8 +66,7 @@ class finfo_object:
     dtype: DType
 
 
-@dataclass(frozen=True)
-class iinfo_object:
+class iinfo_object(NamedTuple):
     bits: int
     max: int
     min: int
@@ -84,8 +80,8 @@ def finfo(type: DType | Array, /) -> finfo_object:
         raise TypeError(f"finfo() takes floating dtypes, not {dtype.name}")
     limits = dtype.limits
     part = {_core.complex64: _core.float32, _core.complex128: _core.float64}.get(dtype, dtype)
-    values = [limits[name] for name in ("eps", "max", "min", "smallest_normal")]
-    return finfo_object(int(limits["bits"]), *values, part)
+    eps, most, least, normal = (limits[name] for name in ("eps", "max", "min", "smallest_normal"))
+    return finfo_object(int(limits["bits"]), eps, most, least, normal, part)
 
 
 def iinfo(type: DType | Array, /) -> iinfo_object:

@@ -57,7 +57,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return _core.join(list(arrays), axis, True)
 
 
-def expand_dims(x: Array, /, *, axis: int = 0) -> Array:
+def expand_dims(x: Array, /, axis: int = 0) -> Array:
     """Returns x with a new axis of size 1 at ``axis``."""
     if not -x.ndim - 1 <= axis <= x.ndim:
         raise IndexError(f"axis {axis} is out of bounds for a result of rank {x.ndim + 1}")

@@ -115,7 +115,8 @@ def value_and_grad(
         chosen = {number % len(args) if -len(args) <= number < len(args) else number for number in numbers}
         if not chosen or max(chosen) >= len(args):
             raise ValueError(f"argnums {argnums} for {len(args)} positional arguments")
-        arguments, wrt, specs = list(args), [], {}
+        arguments, specs = list(args), {}
+        wrt: list[int] = []
         for i in range(len(args)):
             if i in chosen:
                 leaves, spec = flatten(args[i])
@@ -255,7 +256,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
         prefix = in_axes if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
         given = _axes_of(prefix, args, "in_axes")
         given += [None] * (len(leaves) - len(given))
-        axes, sizes, likes = [], {}, []
+        axes, likes = [], []
+        sizes: dict[int, None] = {}
         for leaf, axis in zip(leaves, given, strict=True):
             if not isinstance(leaf, Array):
                 continue

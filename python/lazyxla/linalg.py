@@ -110,8 +110,16 @@ def matrix_power(x: Array, n: int, /) -> Array:
     return _core.matrix_power(x, n)
 
 
-def matrix_rank(x: Array, /, *, rtol: float | None = None) -> Array:
-    """Returns numbers of singular values above ``rtol`` times the largest one."""
+def _above(values: Array, rtol: Array) -> Array:
+    """Returns which singular values are greater than ``rtol``, an array with one number for each matrix."""
+    largest = _core.reduce(c.REDUCE_MAX, values, [-1], True)
+    return values > largest * _core.expand_dims(rtol.astype(values.dtype, copy=False), [-1])
+
+
+def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Returns numbers of singular values above ``rtol`` times the largest one; an array has a number per matrix."""
+    if isinstance(rtol, Array):
+        return _core.reduce(c.REDUCE_SUM, _above(_core.singular_values(x), rtol), [-1], False)
     return _core.matrix_rank(x, -1.0 if rtol is None else float(rtol)).astype(_core.int64)
 
 
@@ -122,8 +130,17 @@ def outer(x1: Array, x2: Array, /) -> Array:
     return x1[:, None] * x2[None, :]
 
 
-def pinv(x: Array, /, *, rtol: float | None = None) -> Array:
-    """Returns pseudoinverses; singular values up to ``rtol`` times the largest one count as 0."""
+def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Returns pseudoinverses; singular values up to ``rtol`` times the largest one count as 0.
+
+    An array has a number for each matrix.
+    """
+    if isinstance(rtol, Array):
+        u, s, vh = svd(x, full_matrices=False)
+        used = _above(s, rtol)
+        one, zero = (_core.full((), value, s.dtype, s.device) for value in (1, 0))
+        inverse = _core.select(used, 1 / _core.select(used, s, one), zero).astype(x.dtype, copy=False)
+        return _core.unary(c.UNARY_CONJ, vh).mT * inverse[..., None, :] @ _core.unary(c.UNARY_CONJ, u).mT
     return _core.pinv(x, -1.0 if rtol is None else float(rtol))
 
 

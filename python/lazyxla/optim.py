@@ -28,12 +28,12 @@ class Optimizer(NamedTuple):
 
 
 class SgdState(NamedTuple):
-    count: int
+    steps: int
     momentum: Any
 
 
 class AdamState(NamedTuple):
-    count: int
+    steps: int
     mean: Any
     square: Any
 
@@ -54,12 +54,12 @@ def sgd(rate: Rate, *, momentum: float = 0.0, nesterov: bool = False) -> Optimiz
         return SgdState(0, _ready_zeros(params) if momentum else None)
 
     def update(grads: Any, state: SgdState, params: Any) -> tuple[Any, SgdState]:
-        now = _rate(rate, state.count)
+        now = _rate(rate, state.steps)
         if not momentum:
-            return tree_map(lambda p, g: p - g * now, params, grads), SgdState(state.count + 1, None)
+            return tree_map(lambda p, g: p - g * now, params, grads), SgdState(state.steps + 1, None)
         speed = tree_map(lambda v, g: v * momentum + g, state.momentum, grads)
         used = tree_map(lambda v, g: g + v * momentum, speed, grads) if nesterov else speed
-        return tree_map(lambda p, v: p - v * now, params, used), SgdState(state.count + 1, speed)
+        return tree_map(lambda p, v: p - v * now, params, used), SgdState(state.steps + 1, speed)
 
     return Optimizer(init, update)
 
@@ -73,10 +73,10 @@ def adamw(
         return AdamState(0, _ready_zeros(params), _ready_zeros(params))
 
     def update(grads: Any, state: AdamState, params: Any) -> tuple[Any, AdamState]:
-        count = state.count + 1
+        count = state.steps + 1
         mean = tree_map(lambda m, g: m * b1 + g * (1 - b1), state.mean, grads)
         square = tree_map(lambda v, g: v * b2 + g * g * (1 - b2), state.square, grads)
-        now, of_mean, of_square = _rate(rate, state.count), 1 / (1 - b1**count), 1 / (1 - b2**count)
+        now, of_mean, of_square = _rate(rate, state.steps), 1 / (1 - b1**count), 1 / (1 - b2**count)
 
         def moved(p: Array, m: Array, v: Array) -> Array:
             step = (m * of_mean) / ((v * of_square) ** 0.5 + eps)

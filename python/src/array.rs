@@ -11,7 +11,7 @@ use crate::{dlpack, host, index, index_set};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// From this number of elements on, the interpreter's lock is released while an eager operation computes.
@@ -378,6 +378,11 @@ impl Array {
         // SAFETY: a list of its length, and a writable output.
         Array::detached(py, move |out| unsafe { lxla_transpose(handle, axes.as_ptr(), axes.len(), out) })
     }
+    /// The library's handle, for ``lazyxla.c``; it stays the array's.
+    #[getter]
+    fn handle(&self) -> u64 {
+        self.handle.id
+    }
     /// ``"pending"``, ``"ready"``, ``"placeholder"``, ``"native"`` or ``"failed"``. Does not wait, and runs nothing.
     #[getter]
     fn state(&self) -> PyResult<&'static str> {
@@ -432,7 +437,7 @@ impl Array {
         Ok(PyBytes::new(py, &host::read(py, self)?))
     }
     /// Returns a new array with the current value; operations in place on either do not affect the other.
-    fn copy(&self) -> PyResult<Array> {
+    pub fn copy(&self) -> PyResult<Array> {
         let mut out = lxla_tensor { id: 0 };
         // SAFETY: a writable output.
         check(unsafe { lxla_tensor_snapshot(self.handle, &mut out) })?;
@@ -478,9 +483,15 @@ impl Array {
     fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
         py.None()
     }
-    #[pyo3(signature = (**options))]
-    fn __dlpack__<'py>(slf: &Bound<'py, Self>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
-        dlpack::export(slf, options)
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        dlpack::export(slf, stream.is_some(), max_version, dl_device, copy)
     }
     fn __dlpack_device__(&self) -> (i32, i32) {
         dlpack::CPU

@@ -7,7 +7,6 @@ use crate::sys::*;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
 
@@ -62,26 +61,22 @@ unsafe extern "C" fn drop_old(capsule: *mut ffi::PyObject) {
 }
 
 /// `__dlpack__(*, stream, max_version, dl_device, copy)`.
-pub fn export<'py>(array: &Bound<'py, Array>, options: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, PyAny>> {
+pub fn export<'py>(
+    array: &Bound<'py, Array>,
+    has_stream: bool,
+    max_version: Option<(u32, u32)>,
+    dl_device: Option<(i32, i32)>,
+    copy: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = array.py();
-    let option = |name: &str| options.map_or(Ok(None), |all| all.get_item(name));
-    for name in options.iter().flat_map(|all| all.keys().iter().map(|key| key.to_string()).collect::<Vec<_>>()) {
-        if !["stream", "max_version", "dl_device", "copy"].contains(&name.as_str()) {
-            return Err(PyTypeError::new_err(format!("__dlpack__() has no argument {name:?}")));
-        }
-    }
-    if option("stream")?.is_some_and(|stream| !stream.is_none()) {
+    if has_stream {
         return Err(PyBufferError::new_err("memory of the host has no streams: stream has to be None"));
     }
-    if let Some(wanted) = option("dl_device")?.filter(|wanted| !wanted.is_none())
-        && wanted.extract::<(i32, i32)>()? != CPU
-    {
+    if dl_device.is_some_and(|wanted| wanted != CPU) {
         return Err(PyBufferError::new_err("arrays are exported to host memory only: dl_device (1, 0)"));
     }
-    let copy = option("copy")?.filter(|copy| !copy.is_none()).map(|copy| copy.is_truthy()).transpose()?;
-    let version = option("max_version")?.filter(|version| !version.is_none());
-    let is_versioned = version.map(|version| version.extract::<(u32, u32)>()).transpose()?.is_some_and(|v| v.0 >= 1);
-    // A copy of its own: the memory of a new tensor, that nothing else holds, is still shared with the library.
+    let is_versioned = max_version.is_some_and(|version| version.0 >= 1);
+    // The versioned struct says that its memory is read-only; a consumer that asks for a copy may write to it.
     if is_versioned && copy != Some(true) {
         capsule(py, array, VERSIONED, drop_versioned, |handle, out| {
             // SAFETY: a writable output.

@@ -153,6 +153,15 @@ pub fn numpy_scalar(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<
     made.copy_handle().map(Some)
 }
 
+/// Returns an array that takes over a reference to a handle.
+#[pyfunction]
+fn from_handle(id: u64) -> PyResult<Array> {
+    let (handle, mut dtype) = (lxla_tensor { id }, 0);
+    // SAFETY: a writable output; a handle that is none is an error.
+    check(unsafe { lxla_tensor_dtype(handle, &mut dtype) })?;
+    Ok(Array::sized(handle))
+}
+
 impl Array {
     fn copy_handle(&self) -> PyResult<Array> {
         // SAFETY: handles are values.
@@ -294,5 +303,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(from_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(from_address, module)?)?;
     module.add_function(wrap_pyfunction!(read_to_address, module)?)?;
+    module.add_function(wrap_pyfunction!(from_handle, module)?)?;
     module.add_function(wrap_pyfunction!(from_nested, module)?)
 }

@@ -177,7 +177,23 @@ pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
     }
 }
 
+/// `x[mask]` with a mask of rank 0: a new first axis, of size 1 if it is true, else 0.
+fn by_flag(py: Python<'_>, array: &Array, mask: &Array) -> PyResult<Array> {
+    let mut dims = array.dims()?;
+    dims.insert(0, 1);
+    let (count, wide) = (count(py, mask)?, reshape(py, array.copy()?, &dims)?);
+    let handle = wide.handle;
+    // SAFETY: a writable output.
+    Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
+}
+
 pub fn get(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> {
+    if let Ok(mask) = key.cast::<Array>()
+        && mask.get().dtype()? == LXLA_DTYPE_PRED
+        && mask.get().dims()?.is_empty()
+    {
+        return by_flag(py, array, mask.get());
+    }
     let key = parse(py, array, key)?;
     let part = slice(py, array, &key.axes)?;
     if !key.has_arrays() {

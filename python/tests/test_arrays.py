@@ -159,6 +159,8 @@ def test_arrays_of_indices_and_masks_are_those_of_numpy():
             same(x[as_arrays], a[key])
             same(x[key], a[key])
         raises(IndexError, lambda: x[on(np.ones((3, 5), bool), device)], "mask")
+        for flag in (True, False):
+            same(x[on(np.bool_(flag), device)], a[np.bool_(flag)])
 
 
 def test_assignment_is_that_of_numpy():

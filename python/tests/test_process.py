@@ -137,6 +137,25 @@ def test_doctor_and_config_describe_the_package():
         assert subprocess.run([program], capture_output=True, text=True).stdout.strip() == lx.__version__
 
 
+def test_every_function_is_there_by_ctypes():
+    import ctypes
+
+    import lazyxla.c as c
+
+    x = on(np.float32([1, 4, 9]), "cpu")
+    out = c.lxla_tensor()
+    c.lxla_unary(c.constants.UNARY_SQRT, c.handle_of(x), ctypes.byref(out))
+    same(c.array_of(out), np.float32([1, 2, 3]))
+    device = c.lxla_device()
+    c.lxla_device_parse(b"xla:3", device)
+    assert (device.kind, device.ordinal) == (c.constants.DEVICE_XLA, 3)
+    error = raises(c.Error, lambda: c.lxla_unary(999, c.handle_of(x), ctypes.byref(out)), "INVALID_ARGUMENT", "999")
+    assert error.status == c.constants.INVALID_ARGUMENT
+    raises(TypeError, lambda: c.lxla_device_parse(b"xla:3"))
+    raises(ValueError, lambda: c.array_of(c.lxla_tensor(12345)))
+    assert c.lxla_version().decode() == lx.__version__
+
+
 def test_random_numbers_are_those_of_their_keys():
     for device in DEVICES:
         keys = lx.random.split(lx.random.key(42, device=device), 3)

@@ -230,6 +230,9 @@ def test_linear_algebra():
         same(lx.linalg.matrix_power(x, -2), np.linalg.matrix_power(a, -2), 1e-6)
         same(lx.linalg.matrix_rank(s), np.linalg.matrix_rank(spd))
         same(lx.linalg.pinv(y), np.linalg.pinv(b), 1e-9)
+        rtol = np.float64([0.3, 1e-9])
+        same(lx.linalg.pinv(y, rtol=on(rtol, device)), np.linalg.pinv(b, rtol), 1e-9)
+        same(lx.linalg.matrix_rank(y, rtol=on(rtol, device)), np.linalg.matrix_rank(b, rtol=rtol))
         sign, log = lx.linalg.slogdet(x)
         same(sign * lx.exp(log), np.linalg.det(a), 1e-10)
 
