@@ -1,15 +1,16 @@
-"""Writes the declarations of include/lazyxla.h for the Python package: python/src/sys.rs for its extension module,
-python/lazyxla/_constants.py, and python/lazyxla/c.py, all functions by ctypes. With --check, fails if a file is not the
-one that would be written."""
+"""Writes the declarations of the C API for the Python package, from include/lazyxla.json: python/src/sys.rs for its
+extension module, python/lazyxla/_constants.py, and python/lazyxla/c.py, all functions by ctypes. With --check, fails if a
+file is not the one that would be written."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "c_tests/abi"))
-import header  # noqa: E402
-
+API = json.loads((ROOT / "include/lazyxla.json").read_text())
+TYPES = {each["name"]: each for each in API["types"]}
+CONSTANTS = [each for family in API["families"] for each in family["constants"]]
 RUST = {
     "double": "f64",
     "int32_t": "i32",
@@ -21,7 +22,16 @@ RUST = {
     "char": "c_char",
     "void": "c_void",
 }
-HEAD = """//! Declarations of include/lazyxla.h. Written by tools/python_binding.py; do not edit.
+CTYPES = {
+    "double": "c_double",
+    "int32_t": "c_int32",
+    "int64_t": "c_int64",
+    "size_t": "c_size_t",
+    "uint8_t": "c_uint8",
+    "uint32_t": "c_uint32",
+    "uint64_t": "c_uint64",
+}
+HEAD = """//! Declarations of the C API. Written by tools/python_binding.py from include/lazyxla.json; do not edit.
 #![allow(missing_docs, non_camel_case_types, dead_code)]
 
 use std::ffi::{c_char, c_void};
@@ -31,7 +41,7 @@ use std::ffi::{c_char, c_void};
 
 def rust(text):
     """Returns the type in Rust of a type in C, such as `const lxla_tensor *`."""
-    words = text.split()
+    words = text.replace("*", " * ").split()
     base = next(word for word in words if word not in ("const", "*"))
     result = RUST.get(base, base)
     # `const char *const *`: the qualifier of a pointer stands before the star that it applies to.
@@ -43,53 +53,51 @@ def rust(text):
     return result
 
 
-def fields(text):
+def rust_result(text):
+    return "" if text == "void" else f" -> {rust(text)}"
+
+
+def rust_parameter(each):
+    return f"{each['name']}: {rust(each['type'])}"
+
+
+def rust_type(each):
+    name = each["name"]
+    if each["kind"] == "alias":
+        return f"pub type {name} = {rust(each['type'])};"
+    if each["kind"] == "function":
+        kinds = ", ".join(rust(one["type"]) for one in each["parameters"])
+        return f'pub type {name} = Option<unsafe extern "C" fn({kinds}){rust_result(each["result"])}>;'
     rows = []
-    for each in header.variables(text, ";"):
-        kind = rust(each.type)
-        rows.append(f"    pub {each.name}: {f'[{kind}; {each.length}]' if each.length else kind},")
-    return "\n".join(rows)
+    for field in each["fields"]:
+        kind, length = rust(field["type"]), field.get("array")
+        rows.append(f"    pub {field['name']}: {f'[{kind}; {length}]' if length else kind},")
+    return f"#[repr(C)]\n#[derive(Clone, Copy)]\npub {each['kind']} {name} {{\n" + "\n".join(rows) + "\n}"
 
 
-def types():
-    for text in header.statements():
-        if match := header.FUNCTION_POINTER.fullmatch(text):
-            kinds = ", ".join(rust(each.type) for each in header.variables(match["parameters"], ","))
-            result = "" if match["result"] == "void" else f" -> {rust(match['result'])}"
-            yield f'pub type {match["name"]} = Option<unsafe extern "C" fn({kinds}){result}>;'
-        elif match := header.STRUCT.fullmatch(text):
-            yield f"#[repr(C)]\n#[derive(Clone, Copy)]\npub {match['kind']} {match['name']} {{\n{fields(match['fields'])}\n}}"
-        elif match := header.ALIAS.fullmatch(text):
-            yield f"pub type {match['name']} = {rust(match['type'])};"
+def rust_function(each):
+    parameters = ", ".join(map(rust_parameter, each["parameters"]))
+    return f"    pub fn {each['name']}({parameters}){rust_result(each['result'])};"
 
 
-def functions():
-    for name, function in header.functions.items():
-        # `fn_` and the like avoid words of Rust.
-        parameters = ", ".join(f"{each.name}: {rust(each.type)}" for each in function.parameters)
-        result = "" if function.result == "void" else f" -> {rust(function.result)}"
-        yield f"    pub fn {name}({parameters}){result};"
+def formatted(command, text):
+    return subprocess.run(command, input=text, text=True, capture_output=True, check=True).stdout
 
 
-def binding():
-    constants = [f"pub const LXLA_{name}: i32 = {value};" for name, value in vars(header.constants).items()]
-    body = "\n".join(constants) + "\n\n" + "\n\n".join(types())
-    text = f'{HEAD}{body}\n\nunsafe extern "C" {{\n' + "\n".join(functions()) + "\n}\n"
-    done = subprocess.run(["rustfmt", "--edition", "2024", "--config-path", str(ROOT)], input=text, text=True,
-                          capture_output=True, check=True)  # fmt: skip
-    return done.stdout
+def rust_module():
+    constants = [f"pub const {each['name']}: i32 = {each['value']};" for each in CONSTANTS]
+    body = "\n".join(constants) + "\n\n" + "\n\n".join(map(rust_type, API["types"]))
+    functions = "\n".join(map(rust_function, API["functions"]))
+    text = f'{HEAD}{body}\n\nunsafe extern "C" {{\n{functions}\n}}\n'
+    return formatted(["rustfmt", "--edition", "2024", "--config-path", str(ROOT)], text)
 
 
 def python_constants():
-    rows = [f"{name} = {value}" for name, value in vars(header.constants).items()]
-    return (
-        '"""Constants of include/lazyxla.h. Written by tools/python_binding.py; do not edit."""\n\n'
-        + "\n".join(rows)
-        + "\n"
-    )
+    rows = "\n".join(f"{each['name'].removeprefix('LXLA_')} = {each['value']}" for each in CONSTANTS)
+    return f'"""Constants of the C API. Written by tools/python_binding.py from include/lazyxla.json; do not edit."""\n\n{rows}\n'
 
 
-C_HEAD = '''"""Every function of lazyxla.h by ctypes. Written by tools/python_binding.py; do not edit.
+C_HEAD = '''"""Every function of lazyxla.h by ctypes. Written by tools/python_binding.py from lazyxla.json; do not edit.
 
 >>> import lazyxla.c as c
 >>> device = c.lxla_device()
@@ -149,77 +157,76 @@ def array_of(handle):
 '''
 
 
-def ctypes_text(text):
-    """Returns the class of ctypes of a type in C, as Python: as `ctype` of header.py."""
-    words = [word for word in text.split() if word != "const"]
-    base, stars = words[0], len(words) - 1
+def in_ctypes(each):
+    """Returns the class of ctypes of a parameter or field, as Python."""
+    base, pointers = each["base"], each["pointers"]
     if base in ("char", "void"):
-        kind = "c_char_p" if base == "char" and text.startswith("const") else "c_void_p"
-        stars -= 1
-        if stars < 0:
-            return "None"
+        # Bytes with a length need not end in NUL, and a text to be freed must not be copied: they are pointers.
+        is_text = base == "char" and each["type"].startswith("const") and each["role"] != "bytes"
+        kind, pointers = "c_char_p" if is_text else "c_void_p", pointers - 1
     else:
-        kind = C_NAMES.get(base, base)
-    return "POINTER(" * stars + kind + ")" * stars
+        kind = CTYPES.get(base, base)
+    return "POINTER(" * pointers + kind + ")" * pointers + (f" * {each['array']}" if each.get("array") else "")
 
 
-# Classes of ctypes are called by their width here; on this platform some are other names of long.
-C_NAMES = {
-    "double": "c_double",
-    "int32_t": "c_int32",
-    "int64_t": "c_int64",
-    "size_t": "c_size_t",
-    "uint8_t": "c_uint8",
-    "uint32_t": "c_uint32",
-    "uint64_t": "c_uint64",
-}
+def ctypes_result(text):
+    return {"void": "None", "const char *": "c_char_p"}.get(text) or CTYPES.get(text, text)
 
 
-def ctypes_types():
-    for text in header.statements():
-        if match := header.FUNCTION_POINTER.fullmatch(text):
-            variables = header.variables(match["parameters"], ",")
-            names = [each.name for each in variables]
-            # Bytes with a length need not end in NUL: they are pointers.
-            kinds = ["c_void_p" if each.name + "_size" in names else ctypes_text(each.type) for each in variables]
-            yield f"{match['name']} = CFUNCTYPE({', '.join([ctypes_text(match['result']), *kinds])})"
-        elif match := header.STRUCT.fullmatch(text):
-            rows = []
-            for each in header.variables(match["fields"], ";"):
-                length = f" * {each.length}" if each.length else ""
-                rows.append(f'("{each.name}", {ctypes_text(each.type)}{length})')
-            base = "Structure" if match["kind"] == "struct" else "Union"
-            yield f"class {match['name']}({base}):\n    _fields_ = [{', '.join(rows)}]"
-        elif match := header.ALIAS.fullmatch(text):
-            yield f"{match['name']} = {ctypes_text(match['type'])}"
+def ctypes_type(each):
+    name = each["name"]
+    if each["kind"] == "alias":
+        return f"{name} = {ctypes_result(each['type'])}"
+    if each["kind"] == "function":
+        kinds = ", ".join([ctypes_result(each["result"]), *map(in_ctypes, each["parameters"])])
+        return f"{name} = CFUNCTYPE({kinds})"
+    rows = ", ".join(f'("{field["name"]}", {in_ctypes(field)})' for field in each["fields"])
+    base = "Structure" if each["kind"] == "struct" else "Union"
+    return f"class {name}({base}):\n    _fields_ = [{rows}]"
 
 
-def ctypes_functions():
-    for name, function in header.functions.items():
-        rows = [f'("{each.name}", {ctypes_text(each.type)})' for each in function.parameters]
-        yield f'{name} = _function("{name}", {ctypes_text(function.result)}, [{", ".join(rows)}])'
+def in_order():
+    """Returns the types, each after those that it uses."""
+    found = []
+
+    def add(each):
+        if each in found:
+            return
+        for part in each.get("fields", each.get("parameters", [])):
+            if part["base"] in TYPES:
+                add(TYPES[part["base"]])
+        found.append(each)
+
+    for each in API["types"]:
+        add(each)
+    return found
+
+
+def ctypes_function(each):
+    name = each["name"]
+    rows = ", ".join(f'("{one["name"]}", {in_ctypes(one)})' for one in each["parameters"])
+    return f'{name} = _function("{name}", {ctypes_result(each["result"])}, [{rows}])'
 
 
 def ctypes_module():
-    head = C_HEAD.replace("LIBRARY", f"liblazyxla.so.{header.constants.VERSION_MAJOR}")
-    text = head + "\n\n".join(ctypes_types()) + "\n\n" + "\n".join(ctypes_functions()) + "\n"
-    command = [str(ROOT / "build/tools/bin/ruff"), "format", "--no-cache", "--config", str(ROOT / "ruff.toml"), "-"]
-    return subprocess.run(command, input=text, text=True, capture_output=True, check=True).stdout
+    head = C_HEAD.replace("LIBRARY", f"liblazyxla.so.{API['version'].split('.')[0]}")
+    functions = "\n".join(map(ctypes_function, API["functions"]))
+    text = head + "\n\n".join(map(ctypes_type, in_order())) + f"\n\n{functions}\n"
+    ruff = str(ROOT / "build/tools/bin/ruff")
+    return formatted([ruff, "format", "--no-cache", "--config", str(ROOT / "ruff.toml"), "-"], text)
 
 
 def main():
     wrong = []
-    for path, text in {
-        "python/src/sys.rs": binding(),
-        "python/lazyxla/_constants.py": python_constants(),
-        "python/lazyxla/c.py": ctypes_module(),
-    }.items():
+    files = {"src/sys.rs": rust_module, "lazyxla/_constants.py": python_constants, "lazyxla/c.py": ctypes_module}
+    for name, write in files.items():
+        path, text = ROOT / "python" / name, write()
         if "--check" not in sys.argv:
-            (ROOT / path).write_text(text)
-        elif not (ROOT / path).exists() or (ROOT / path).read_text() != text:
-            wrong.append(path)
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            wrong.append(name)
     if wrong:
-        sys.exit(f"{', '.join(wrong)}: not what include/lazyxla.h says; run tools/python_binding.py")
+        sys.exit(f"{', '.join(wrong)} in python: not what lazyxla.json says; run tools/python_binding.py")
 
 
 main()

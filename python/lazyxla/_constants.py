@@ -1,8 +1,5 @@
-"""Constants of include/lazyxla.h. Written by tools/python_binding.py; do not edit."""
+"""Constants of the C API. Written by tools/python_binding.py from include/lazyxla.json; do not edit."""
 
-VERSION_MAJOR = 0
-VERSION_MINOR = 1
-VERSION_PATCH = 0
 OK = 0
 CANCELLED = 1
 UNKNOWN = 2
@@ -24,7 +21,6 @@ INVALID_HANDLE = 64
 NULL_ARGUMENT = 65
 PANIC = 66
 FORKED = 67
-ABI_VERSION = 1
 DTYPE_PRED = 1
 DTYPE_S8 = 2
 DTYPE_S16 = 3

@@ -1,4 +1,4 @@
-"""Every function of lazyxla.h by ctypes. Written by tools/python_binding.py; do not edit.
+"""Every function of lazyxla.h by ctypes. Written by tools/python_binding.py from lazyxla.json; do not edit.
 
 >>> import lazyxla.c as c
 >>> device = c.lxla_device()
@@ -57,36 +57,29 @@ def array_of(handle):
 
 lxla_status = c_int32
 
-lxla_log_fn = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+
+class lxla_tensor(Structure):
+    _fields_ = [("id", c_uint64)]
 
 
-class lxla_dtype_limits(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("kind", c_int32),
-        ("bits", c_int32),
-        ("mantissa_bits", c_int32),
-        ("exponent_bits", c_int32),
-        ("digits", c_int32),
-        ("has_infinity", c_int32),
-        ("has_nan", c_int32),
-        ("has_negative_zero", c_int32),
-        ("eps", c_double),
-        ("min", c_double),
-        ("max", c_double),
-        ("smallest_normal", c_double),
-        ("smallest_subnormal", c_double),
-        ("integer_min", c_int64),
-        ("integer_max", c_uint64),
-    ]
+class lxla_env(Structure):
+    _fields_ = [("id", c_uint64)]
 
 
-class lxla_scalar_value(Union):
-    _fields_ = [("f", c_double), ("i", c_int64), ("u", c_uint64), ("c", c_double * 2)]
+class lxla_save_ticket(Structure):
+    _fields_ = [("id", c_uint64)]
 
 
-class lxla_scalar(Structure):
-    _fields_ = [("dtype", c_int32), ("reserved", c_int32), ("value", lxla_scalar_value)]
+class lxla_computation(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+class lxla_mesh(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
+class lxla_device(Structure):
+    _fields_ = [("kind", c_int32), ("ordinal", c_int32)]
 
 
 lxla_key_value_reply_fn = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
@@ -129,19 +122,90 @@ class lxla_env_options(Structure):
     ]
 
 
-class lxla_env(Structure):
-    _fields_ = [("id", c_uint64)]
+class lxla_convolution_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("spatial_rank", c_size_t),
+        ("window_strides", POINTER(c_int64)),
+        ("padding_low", POINTER(c_int64)),
+        ("padding_high", POINTER(c_int64)),
+        ("lhs_dilation", POINTER(c_int64)),
+        ("rhs_dilation", POINTER(c_int64)),
+        ("window_reversal", POINTER(c_int32)),
+        ("lhs_dimensions", POINTER(c_int64)),
+        ("rhs_dimensions", POINTER(c_int64)),
+        ("out_dimensions", POINTER(c_int64)),
+        ("feature_group_count", c_int64),
+        ("batch_group_count", c_int64),
+        ("dtype", c_int32),
+        ("reserved", c_int32),
+    ]
 
 
-class lxla_device(Structure):
-    _fields_ = [("kind", c_int32), ("ordinal", c_int32)]
+class lxla_memory_stats(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("argument_bytes", c_uint64),
+        ("output_bytes", c_uint64),
+        ("alias_bytes", c_uint64),
+        ("temp_bytes", c_uint64),
+        ("code_bytes", c_uint64),
+    ]
 
 
-class lxla_tensor(Structure):
-    _fields_ = [("id", c_uint64)]
+class lxla_custom_call_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("backend_config", c_char_p),
+        ("api_version", c_int32),
+        ("has_side_effect", c_int32),
+    ]
 
 
-lxla_release_fn = CFUNCTYPE(None, c_void_p)
+class lxla_save_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("metadata_keys", POINTER(c_char_p)),
+        ("metadata_values", POINTER(c_char_p)),
+        ("n_metadata", c_size_t),
+        ("keep_metadata", c_int32),
+    ]
+
+
+class lxla_import_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("function", c_char_p),
+        ("ranks", POINTER(c_size_t)),
+        ("dims", POINTER(c_int64)),
+        ("n_parameters", c_size_t),
+        ("mesh", lxla_mesh),
+    ]
+
+
+class lxla_export_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("format", c_int32),
+        ("vjp_order", c_int32),
+        ("stablehlo_version", c_char_p),
+        ("parameter_names", POINTER(c_char_p)),
+        ("n_parameter_names", c_size_t),
+        ("result_names", POINTER(c_char_p)),
+        ("n_result_names", c_size_t),
+    ]
+
+
+class lxla_vjp_options(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("wrt", POINTER(c_size_t)),
+        ("n_wrt", c_size_t),
+        ("captured", c_int32),
+        ("checkpoint", c_int32),
+        ("saved_names", POINTER(c_char_p)),
+        ("n_saved_names", c_size_t),
+    ]
 
 
 class lxla_gather_options(Structure):
@@ -183,10 +247,6 @@ class lxla_scatter_options(Structure):
     ]
 
 
-class lxla_computation(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
 class lxla_window_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -200,37 +260,38 @@ class lxla_window_options(Structure):
     ]
 
 
-class lxla_convolution_options(Structure):
+class lxla_dtype_limits(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
-        ("spatial_rank", c_size_t),
-        ("window_strides", POINTER(c_int64)),
-        ("padding_low", POINTER(c_int64)),
-        ("padding_high", POINTER(c_int64)),
-        ("lhs_dilation", POINTER(c_int64)),
-        ("rhs_dilation", POINTER(c_int64)),
-        ("window_reversal", POINTER(c_int32)),
-        ("lhs_dimensions", POINTER(c_int64)),
-        ("rhs_dimensions", POINTER(c_int64)),
-        ("out_dimensions", POINTER(c_int64)),
-        ("feature_group_count", c_int64),
-        ("batch_group_count", c_int64),
-        ("dtype", c_int32),
-        ("reserved", c_int32),
+        ("kind", c_int32),
+        ("bits", c_int32),
+        ("mantissa_bits", c_int32),
+        ("exponent_bits", c_int32),
+        ("digits", c_int32),
+        ("has_infinity", c_int32),
+        ("has_nan", c_int32),
+        ("has_negative_zero", c_int32),
+        ("eps", c_double),
+        ("min", c_double),
+        ("max", c_double),
+        ("smallest_normal", c_double),
+        ("smallest_subnormal", c_double),
+        ("integer_min", c_int64),
+        ("integer_max", c_uint64),
     ]
 
 
-class lxla_custom_call_options(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("backend_config", c_char_p),
-        ("api_version", c_int32),
-        ("has_side_effect", c_int32),
-    ]
+class lxla_scalar_value(Union):
+    _fields_ = [("f", c_double), ("i", c_int64), ("u", c_uint64), ("c", c_double * 2)]
 
 
-class lxla_kernel_options(Structure):
-    _fields_ = [("struct_size", c_size_t), ("ordered", c_int32), ("pure", c_int32), ("destroy", lxla_release_fn)]
+class lxla_scalar(Structure):
+    _fields_ = [("dtype", c_int32), ("reserved", c_int32), ("value", lxla_scalar_value)]
+
+
+lxla_release_fn = CFUNCTYPE(None, c_void_p)
+
+lxla_log_fn = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 
 
 class lxla_buffer_view(Structure):
@@ -260,69 +321,8 @@ class lxla_kernel_call(Structure):
 lxla_kernel_fn = CFUNCTYPE(c_int32, POINTER(lxla_kernel_call), c_void_p)
 
 
-class lxla_vjp_options(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("wrt", POINTER(c_size_t)),
-        ("n_wrt", c_size_t),
-        ("captured", c_int32),
-        ("checkpoint", c_int32),
-        ("saved_names", POINTER(c_char_p)),
-        ("n_saved_names", c_size_t),
-    ]
-
-
-class lxla_mesh(Structure):
-    _fields_ = [("id", c_uint64)]
-
-
-class lxla_import_options(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("function", c_char_p),
-        ("ranks", POINTER(c_size_t)),
-        ("dims", POINTER(c_int64)),
-        ("n_parameters", c_size_t),
-        ("mesh", lxla_mesh),
-    ]
-
-
-class lxla_export_options(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("format", c_int32),
-        ("vjp_order", c_int32),
-        ("stablehlo_version", c_char_p),
-        ("parameter_names", POINTER(c_char_p)),
-        ("n_parameter_names", c_size_t),
-        ("result_names", POINTER(c_char_p)),
-        ("n_result_names", c_size_t),
-    ]
-
-
-class lxla_memory_stats(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("argument_bytes", c_uint64),
-        ("output_bytes", c_uint64),
-        ("alias_bytes", c_uint64),
-        ("temp_bytes", c_uint64),
-        ("code_bytes", c_uint64),
-    ]
-
-
-class lxla_save_options(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("metadata_keys", POINTER(c_char_p)),
-        ("metadata_values", POINTER(c_char_p)),
-        ("n_metadata", c_size_t),
-        ("keep_metadata", c_int32),
-    ]
-
-
-class lxla_save_ticket(Structure):
-    _fields_ = [("id", c_uint64)]
+class lxla_kernel_options(Structure):
+    _fields_ = [("struct_size", c_size_t), ("ordered", c_int32), ("pure", c_int32), ("destroy", lxla_release_fn)]
 
 
 lxla_abi_version = _function("lxla_abi_version", c_uint32, [])

@@ -1,11 +1,8 @@
-//! Declarations of include/lazyxla.h. Written by tools/python_binding.py; do not edit.
+//! Declarations of the C API. Written by tools/python_binding.py from include/lazyxla.json; do not edit.
 #![allow(missing_docs, non_camel_case_types, dead_code)]
 
 use std::ffi::{c_char, c_void};
 
-pub const LXLA_VERSION_MAJOR: i32 = 0;
-pub const LXLA_VERSION_MINOR: i32 = 1;
-pub const LXLA_VERSION_PATCH: i32 = 0;
 pub const LXLA_OK: i32 = 0;
 pub const LXLA_CANCELLED: i32 = 1;
 pub const LXLA_UNKNOWN: i32 = 2;
@@ -27,7 +24,6 @@ pub const LXLA_INVALID_HANDLE: i32 = 64;
 pub const LXLA_NULL_ARGUMENT: i32 = 65;
 pub const LXLA_PANIC: i32 = 66;
 pub const LXLA_FORKED: i32 = 67;
-pub const LXLA_ABI_VERSION: i32 = 1;
 pub const LXLA_DTYPE_PRED: i32 = 1;
 pub const LXLA_DTYPE_S8: i32 = 2;
 pub const LXLA_DTYPE_S16: i32 = 3;
@@ -187,44 +183,70 @@ pub const LXLA_EXPORT_JAX: i32 = 3;
 
 pub type lxla_status = i32;
 
-pub type lxla_log_fn = Option<unsafe extern "C" fn(i32, *const c_char, *mut c_void)>;
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_tensor {
+    pub id: u64,
+}
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_dtype_limits {
-    pub struct_size: usize,
+pub struct lxla_env {
+    pub id: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_save_ticket {
+    pub id: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_computation {
+    pub id: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_mesh {
+    pub id: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_device {
     pub kind: i32,
-    pub bits: i32,
-    pub mantissa_bits: i32,
-    pub exponent_bits: i32,
-    pub digits: i32,
-    pub has_infinity: i32,
-    pub has_nan: i32,
-    pub has_negative_zero: i32,
-    pub eps: f64,
-    pub min: f64,
-    pub max: f64,
-    pub smallest_normal: f64,
-    pub smallest_subnormal: f64,
-    pub integer_min: i64,
-    pub integer_max: u64,
+    pub ordinal: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub union lxla_scalar_value {
-    pub f: f64,
-    pub i: i64,
-    pub u: u64,
-    pub c: [f64; 2],
+pub struct lxla_env_options {
+    pub struct_size: usize,
+    pub plugin_path: *const c_char,
+    pub cache_dir: *const c_char,
+    pub cache_capacity: usize,
+    pub max_program_ops: usize,
+    pub device_count: i32,
+    pub use_native_for_cpu_tensor: i32,
+    pub mixed_device_policy: i32,
+    pub donation: i32,
+    pub process_id: i32,
+    pub process_count: i32,
+    pub key_value_store: *const lxla_key_value_store,
+    pub plugin_options: *const c_char,
+    pub engine: *const c_char,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_scalar {
-    pub dtype: i32,
-    pub reserved: i32,
-    pub value: lxla_scalar_value,
+pub struct lxla_key_value_store {
+    pub struct_size: usize,
+    pub user: *mut c_void,
+    pub get: lxla_key_value_get_fn,
+    pub put: lxla_key_value_put_fn,
+    pub try_get: lxla_key_value_try_get_fn,
 }
 
 pub type lxla_key_value_reply_fn = Option<unsafe extern "C" fn(*mut c_void, *const c_void, usize)>;
@@ -251,53 +273,89 @@ pub type lxla_key_value_try_get_fn = Option<
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_key_value_store {
+pub struct lxla_convolution_options {
     pub struct_size: usize,
-    pub user: *mut c_void,
-    pub get: lxla_key_value_get_fn,
-    pub put: lxla_key_value_put_fn,
-    pub try_get: lxla_key_value_try_get_fn,
+    pub spatial_rank: usize,
+    pub window_strides: *const i64,
+    pub padding_low: *const i64,
+    pub padding_high: *const i64,
+    pub lhs_dilation: *const i64,
+    pub rhs_dilation: *const i64,
+    pub window_reversal: *const i32,
+    pub lhs_dimensions: *const i64,
+    pub rhs_dimensions: *const i64,
+    pub out_dimensions: *const i64,
+    pub feature_group_count: i64,
+    pub batch_group_count: i64,
+    pub dtype: i32,
+    pub reserved: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_env_options {
+pub struct lxla_memory_stats {
     pub struct_size: usize,
-    pub plugin_path: *const c_char,
-    pub cache_dir: *const c_char,
-    pub cache_capacity: usize,
-    pub max_program_ops: usize,
-    pub device_count: i32,
-    pub use_native_for_cpu_tensor: i32,
-    pub mixed_device_policy: i32,
-    pub donation: i32,
-    pub process_id: i32,
-    pub process_count: i32,
-    pub key_value_store: *const lxla_key_value_store,
-    pub plugin_options: *const c_char,
-    pub engine: *const c_char,
+    pub argument_bytes: u64,
+    pub output_bytes: u64,
+    pub alias_bytes: u64,
+    pub temp_bytes: u64,
+    pub code_bytes: u64,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_env {
-    pub id: u64,
+pub struct lxla_custom_call_options {
+    pub struct_size: usize,
+    pub backend_config: *const c_char,
+    pub api_version: i32,
+    pub has_side_effect: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_device {
-    pub kind: i32,
-    pub ordinal: i32,
+pub struct lxla_save_options {
+    pub struct_size: usize,
+    pub metadata_keys: *const *const c_char,
+    pub metadata_values: *const *const c_char,
+    pub n_metadata: usize,
+    pub keep_metadata: i32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_tensor {
-    pub id: u64,
+pub struct lxla_import_options {
+    pub struct_size: usize,
+    pub function: *const c_char,
+    pub ranks: *const usize,
+    pub dims: *const i64,
+    pub n_parameters: usize,
+    pub mesh: lxla_mesh,
 }
 
-pub type lxla_release_fn = Option<unsafe extern "C" fn(*mut c_void)>;
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_export_options {
+    pub struct_size: usize,
+    pub format: i32,
+    pub vjp_order: i32,
+    pub stablehlo_version: *const c_char,
+    pub parameter_names: *const *const c_char,
+    pub n_parameter_names: usize,
+    pub result_names: *const *const c_char,
+    pub n_result_names: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_vjp_options {
+    pub struct_size: usize,
+    pub wrt: *const usize,
+    pub n_wrt: usize,
+    pub captured: i32,
+    pub checkpoint: i32,
+    pub saved_names: *const *const c_char,
+    pub n_saved_names: usize,
+}
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -340,12 +398,6 @@ pub struct lxla_scatter_options {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_computation {
-    pub id: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
 pub struct lxla_window_options {
     pub struct_size: usize,
     pub rank: usize,
@@ -359,41 +411,45 @@ pub struct lxla_window_options {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_convolution_options {
+pub struct lxla_dtype_limits {
     pub struct_size: usize,
-    pub spatial_rank: usize,
-    pub window_strides: *const i64,
-    pub padding_low: *const i64,
-    pub padding_high: *const i64,
-    pub lhs_dilation: *const i64,
-    pub rhs_dilation: *const i64,
-    pub window_reversal: *const i32,
-    pub lhs_dimensions: *const i64,
-    pub rhs_dimensions: *const i64,
-    pub out_dimensions: *const i64,
-    pub feature_group_count: i64,
-    pub batch_group_count: i64,
+    pub kind: i32,
+    pub bits: i32,
+    pub mantissa_bits: i32,
+    pub exponent_bits: i32,
+    pub digits: i32,
+    pub has_infinity: i32,
+    pub has_nan: i32,
+    pub has_negative_zero: i32,
+    pub eps: f64,
+    pub min: f64,
+    pub max: f64,
+    pub smallest_normal: f64,
+    pub smallest_subnormal: f64,
+    pub integer_min: i64,
+    pub integer_max: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union lxla_scalar_value {
+    pub f: f64,
+    pub i: i64,
+    pub u: u64,
+    pub c: [f64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_scalar {
     pub dtype: i32,
     pub reserved: i32,
+    pub value: lxla_scalar_value,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_custom_call_options {
-    pub struct_size: usize,
-    pub backend_config: *const c_char,
-    pub api_version: i32,
-    pub has_side_effect: i32,
-}
+pub type lxla_release_fn = Option<unsafe extern "C" fn(*mut c_void)>;
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_kernel_options {
-    pub struct_size: usize,
-    pub ordered: i32,
-    pub pure: i32,
-    pub destroy: lxla_release_fn,
-}
+pub type lxla_log_fn = Option<unsafe extern "C" fn(i32, *const c_char, *mut c_void)>;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -423,71 +479,11 @@ pub type lxla_kernel_fn = Option<unsafe extern "C" fn(*const lxla_kernel_call, *
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct lxla_vjp_options {
+pub struct lxla_kernel_options {
     pub struct_size: usize,
-    pub wrt: *const usize,
-    pub n_wrt: usize,
-    pub captured: i32,
-    pub checkpoint: i32,
-    pub saved_names: *const *const c_char,
-    pub n_saved_names: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_mesh {
-    pub id: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_import_options {
-    pub struct_size: usize,
-    pub function: *const c_char,
-    pub ranks: *const usize,
-    pub dims: *const i64,
-    pub n_parameters: usize,
-    pub mesh: lxla_mesh,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_export_options {
-    pub struct_size: usize,
-    pub format: i32,
-    pub vjp_order: i32,
-    pub stablehlo_version: *const c_char,
-    pub parameter_names: *const *const c_char,
-    pub n_parameter_names: usize,
-    pub result_names: *const *const c_char,
-    pub n_result_names: usize,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_memory_stats {
-    pub struct_size: usize,
-    pub argument_bytes: u64,
-    pub output_bytes: u64,
-    pub alias_bytes: u64,
-    pub temp_bytes: u64,
-    pub code_bytes: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_save_options {
-    pub struct_size: usize,
-    pub metadata_keys: *const *const c_char,
-    pub metadata_values: *const *const c_char,
-    pub n_metadata: usize,
-    pub keep_metadata: i32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct lxla_save_ticket {
-    pub id: u64,
+    pub ordered: i32,
+    pub pure: i32,
+    pub destroy: lxla_release_fn,
 }
 
 unsafe extern "C" {
