@@ -185,7 +185,19 @@ from ._shapes import (
     var,
     vecdot,
 )
-from ._transform import checkpoint, cond, grad, jvp, scan, stop_gradient, value_and_grad, vjp, vmap, while_loop
+from ._transform import (
+    checkpoint,
+    cond,
+    custom_vjp,
+    grad,
+    jvp,
+    scan,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
 
 find_plugin()
 
@@ -255,6 +267,7 @@ __all__ = [
     "counter",
     "cumulative_prod",
     "cumulative_sum",
+    "custom_vjp",
     "default_device",
     "device",
     "diff",

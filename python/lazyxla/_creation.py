@@ -66,7 +66,7 @@ _FORMATS |= {"l": "int64", "L": "uint64", "q": "int64", "Q": "uint64", "e": "flo
 
 def _from_buffer(view: memoryview, dtype: DType | None, device: Any) -> Array:
     name = _FORMATS.get(view.format.lstrip("@="))
-    if name is None:
+    if name is None or getattr(_core, name).itemsize != view.itemsize:
         raise TypeError(f"a buffer of format {view.format!r} has no dtype here")
     made = _core.from_bytes(view.tobytes(), name, view.shape or (), device)
     return made if dtype is None else made.astype(dtype, copy=False)

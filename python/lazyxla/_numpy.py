@@ -13,7 +13,7 @@ def _dtype_name(array: Any) -> str:
     """Returns the name of an ndarray's dtype in this package; TypeError for text, objects, dates, records."""
     name = getattr(array.dtype, "name", "")
     typestr = array.__array_interface__["typestr"]
-    if typestr[1] in _KINDS and typestr[0] in "<|":
+    if typestr[1] in _KINDS:
         bits = "" if typestr[1] == "b" else str(8 * int(typestr[2:]))
         name = _KINDS[typestr[1]] + bits
     if not hasattr(_core, name) or not isinstance(getattr(_core, name), _core.DType):
@@ -26,7 +26,9 @@ def from_numpy(array: Any, dtype: Any, device: Any) -> _core.Array:
     import numpy
 
     name = _dtype_name(array)
-    dense = numpy.ascontiguousarray(array)  # a scalar becomes an array of rank 1, of the same memory order
+    # Row-major, in the byte order of this machine. A scalar becomes an array of rank 1.
+    dense = numpy.ascontiguousarray(array)
+    dense = dense if dense.dtype.isnative else dense.astype(dense.dtype.newbyteorder("="))
     shape = tuple(int(size) for size in array.shape)
     made = _core.from_address(dense.ctypes.data, dense.nbytes, name, shape, device)
     return made if dtype is None or made.dtype == dtype else made.astype(dtype)

@@ -120,13 +120,14 @@ def value_and_grad(
         for i in range(len(args)):
             if i in chosen:
                 leaves, spec = flatten(args[i])
-                arguments[i] = unflatten(spec, [_differentiable(leaf, "grad()", device) for leaf in leaves])
+                leaves = [leaf if leaf is None else _differentiable(leaf, "grad()", device) for leaf in leaves]
+                arguments[i] = unflatten(spec, leaves)
         count = 0
         for i, argument in enumerate(arguments):
             leaves, spec = flatten(argument)
             arrays = sum(isinstance(leaf, Array) for leaf in leaves)
             if i in chosen:
-                specs[i] = (spec, len(wrt), arrays)
+                specs[i] = (spec, len(wrt), [leaf is None for leaf in leaves])
                 wrt += range(count, count + arrays)
             count += arrays
         leaves, spec = flatten((tuple(arguments), kwargs))
@@ -137,8 +138,9 @@ def value_and_grad(
         value = (value[0], value[1]) if has_aux else value[0]
         gradients = []
         for number in numbers:
-            of, start, size = specs[number % len(args)]
-            gradients.append(unflatten(of, outputs[n + start : n + start + size]))
+            of, start, absent = specs[number % len(args)]
+            found = iter(outputs[n + start :])
+            gradients.append(unflatten(of, [None if none else next(found) for none in absent]))
         return value, gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return value_and_gradient
@@ -381,6 +383,74 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
         return unflatten(traced.out_spec, _call(leaves, traced.computation.checkpoint(_POLICIES[save])))
 
     return checkpointed
+
+
+class custom_vjp:
+    """A function with a reverse-mode derivative of its own, which ``defvjp`` gives.
+
+    ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
+    and the cotangents of the result, and returns a tuple of the gradients by each argument. Arguments are trees of
+    arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken.
+
+    >>> import lazyxla as lx
+    >>> @lx.custom_vjp
+    ... def clipped(x):
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, ()), lambda residuals, ct: (lx.clip(ct, -1, 1),))
+    >>> float(lx.grad(lambda x: 5 * clipped(x))(2.0))
+    1.0
+    """
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self._fun = fun
+        self._rule: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+        functools.update_wrapper(self, fun)
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Gives the derivative."""
+        self._rule = (forward, backward)
+
+    def __call__(self, *args: Any) -> Any:
+        if self._rule is None:
+            raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defvjp(forward, backward)")
+        forward, backward = self._rule
+        device = _device_of(args)
+        leaves, spec = flatten(args)
+        leaves = [_differentiable(leaf, "custom_vjp()", device) for leaf in leaves]
+        call, call_spec = flatten((unflatten(spec, leaves), {}))
+        primal = _Traced(self._fun, call, call_spec)
+        structure: list[Any] = []
+
+        def with_residuals(*args: Any) -> Any:
+            pair = forward(*args)
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError("the forward function of custom_vjp returns a pair: the result and residuals")
+            results, result_spec = flatten(pair[0])
+            residuals, residual_spec = flatten(pair[1])
+            if result_spec != primal.out_spec:
+                raise TypeError(f"the forward function returns {result_spec}, and the function {primal.out_spec}")
+            structure[:] = [len(results), residual_spec]
+            return [*results, *residuals]
+
+        ahead = _Traced(with_residuals, call, call_spec)
+        n, residual_spec = structure
+        differentiable = [y for y in primal.results if y.dtype.kind in _FLOATS]
+
+        def gradients(*given: Array) -> Any:
+            residuals = unflatten(residual_spec, given[: len(given) - len(differentiable)])
+            cotangents = iter(given[len(given) - len(differentiable) :])
+            tree = [next(cotangents) if y.dtype.kind in _FLOATS else None for y in primal.results]
+            found = backward(residuals, unflatten(primal.out_spec, tree))
+            flat, found_spec = flatten(found)
+            if found_spec != spec:
+                raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
+            return [_like(gradient, leaf) for gradient, leaf in zip(flat, leaves, strict=True)]
+
+        likes = [*ahead.results[n:], *differentiable]
+        behind_leaves, behind_spec = flatten((tuple(likes), {}))
+        behind = _Traced(gradients, behind_leaves, behind_spec)
+        computation = primal.computation.with_vjp(ahead.computation, behind.computation)
+        return unflatten(primal.out_spec, _call(leaves, computation))
 
 
 def stop_gradient(tree: Any) -> Any:

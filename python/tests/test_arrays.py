@@ -231,6 +231,7 @@ def test_values_come_from_lists_numpy_and_buffers():
             same(on(a, device), a)
             same(on(a.T, device), a.T)
             same(on(a[::-1, 1], device), a[::-1, 1])
+            same(on(a.astype(a.dtype.newbyteorder(">")), device), a)
             same(lx.asarray(a.tolist(), dtype=getattr(lx, dtype), device=device), a)
             assert on(a, device).tolist() == a.tolist()
         same(lx.asarray([[1, 2], [3, 4]], device=device), np.array([[1, 2], [3, 4]]))

@@ -48,7 +48,8 @@ def test_gradients_come_in_the_tree_of_the_arguments():
         same(gradients["w"], 0.5 * x.T @ r, 1e-10)
         same(gradients["b"][0], 0.5 * r.sum(0), 1e-10)
         assert np.isclose(float(slope), np.sum(r * r), rtol=1e-5)
-        gradients, aux = lx.grad(loss, has_aux=True)(params, on(x, device), 0.5, power=2)
+        gradients, aux = lx.grad(loss, has_aux=True)({**params, "none": None}, on(x, device), 0.5, power=2)
+        assert gradients["none"] is None
         same(gradients["w"], 0.5 * x.T @ r, 1e-10)
 
 
@@ -157,6 +158,50 @@ def test_checkpoints_have_the_same_gradients():
             same(lx.grad(lx.checkpoint(f, save=save))(a), np.asarray(lx.grad(f)(a)), 1e-12)
         raises(ValueError, lambda: lx.checkpoint(f, save="some"))
         same(lx.grad(lambda x: lx.sum(lx.stop_gradient(x) * x))(a), np.asarray(a))
+
+
+def test_a_function_may_bring_its_derivative():
+    calls = []
+
+    @lx.custom_vjp
+    def scaled(tree, s):
+        return {"y": tree["x"] * s, "positive": tree["x"] > 0}
+
+    def forward(tree, s):
+        return scaled._fun(tree, s), (tree["x"], {"s": s})
+
+    def backward(residuals, ct):
+        calls.append(ct["positive"])
+        x, s = residuals[0], residuals[1]["s"]
+        return {"x": ct["y"] * s * 10}, lx.sum(ct["y"] * x) * 100
+
+    raises(TypeError, lambda: scaled(1.0, 2.0), "defvjp")
+    scaled.defvjp(forward, backward)
+    for device in DEVICES:
+        a = random(19, (4,), "float64")
+        x, s = on(a, device), on(np.float64(3), device)
+        same(scaled({"x": x}, s)["y"], a * 3)
+        gx, gs = lx.grad(lambda x, s: lx.sum(scaled({"x": x}, s)["y"] ** 2), (0, 1))(x, s)
+        same(gx, 2 * a * 3 * 3 * 10, 1e-12)
+        same(gs, np.float64(100 * np.sum(2 * a * 3 * a)), 1e-12)
+        batched = lx.vmap(lx.grad(lambda x: scaled({"x": x}, on(np.float64(3), device))["y"]))(x)
+        same(batched, np.full(4, 30.0))
+    assert calls and all(each is None for each in calls)
+    scaled.defvjp(forward, lambda residuals, ct: (ct["y"],))
+    raises(TypeError, lambda: scaled({"x": x}, s), "backward")
+
+
+def test_examples_in_the_documentation_hold():
+    import doctest
+    import importlib
+
+    count = 0
+    for name in ("", ".c", "._transform", "._device", "._creation"):
+        module = importlib.import_module("lazyxla" + name)
+        found = doctest.testmod(module, extraglobs={"ctypes": __import__("ctypes")})
+        assert found.failed == 0, name
+        count += found.attempted
+    assert count > 10
 
 
 def test_what_cannot_be_transformed_says_why():
