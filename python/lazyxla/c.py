@@ -2060,6 +2060,19 @@ lxla_find_nonfinite = _function(
     lxla_status,
     [("tensors", POINTER(lxla_tensor)), ("n", c_size_t), ("out_json", POINTER(c_void_p))],
 )
+lxla_computation_compare = _function(
+    "lxla_computation_compare",
+    lxla_status,
+    [
+        ("env", lxla_env),
+        ("device", lxla_device),
+        ("computation", lxla_computation),
+        ("args", POINTER(lxla_tensor)),
+        ("n_args", c_size_t),
+        ("tolerance", c_double),
+        ("out_json", POINTER(c_void_p)),
+    ],
+)
 lxla_save_options_init = _function("lxla_save_options_init", lxla_status, [("options", POINTER(lxla_save_options))])
 lxla_save = _function(
     "lxla_save",

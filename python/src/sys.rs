@@ -1583,6 +1583,15 @@ unsafe extern "C" {
     pub fn lxla_graph_dot(tensors: *const lxla_tensor, n: usize, out_text: *mut *mut c_char) -> lxla_status;
     pub fn lxla_live_tensors_json(env: lxla_env, out_json: *mut *mut c_char) -> lxla_status;
     pub fn lxla_find_nonfinite(tensors: *const lxla_tensor, n: usize, out_json: *mut *mut c_char) -> lxla_status;
+    pub fn lxla_computation_compare(
+        env: lxla_env,
+        device: lxla_device,
+        computation: lxla_computation,
+        args: *const lxla_tensor,
+        n_args: usize,
+        tolerance: f64,
+        out_json: *mut *mut c_char,
+    ) -> lxla_status;
     pub fn lxla_save_options_init(options: *mut lxla_save_options) -> lxla_status;
     pub fn lxla_save(
         path: *const c_char,
