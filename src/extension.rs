@@ -5,8 +5,8 @@
 pub use crate::allocation::zeroed_bytes;
 pub use crate::engine::{
     Buffer, Engine, EngineKind, EngineOptions, Executable, Execution, HostCopy, KeyValueStore, Memory,
-    MemoryStatistics, OptionValue, Partitions, PluginOptions, Processes, ProgramMemory, ShardedBuffer, Signature,
-    Start, register,
+    MemoryStatistics, OptionValue, Partitions, PluginOptions, Processes, Profile, Profiler, ProgramMemory,
+    ShardedBuffer, Signature, Start, register,
 };
 pub use crate::error::{Code, Error, Result};
 pub use crate::log::{Level, log};

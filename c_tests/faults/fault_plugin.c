@@ -4,6 +4,7 @@
 #include "fault_plugin.h"
 #include "fault_options.h"
 #include "fault_processes.h"
+#include "fault_profiler.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -503,5 +504,6 @@ EXPORT const PJRT_Api *GetPjrtApi(void) {
   table.PJRT_Error_GetCode = error_code;
   table.PJRT_Event_Error = event_error;
   table.PJRT_Client_ProcessIndex = process_index;
+  table.extension_start = extensions_before(real->extension_start);
   return &table;
 }

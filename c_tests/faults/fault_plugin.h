@@ -79,4 +79,31 @@ typedef struct {
 // Orders memory statistics; with negative `bytes_in_use`, those of the real plugin, as at first.
 typedef void fault_memory_is_fn(fault_memory memory);
 
+// --- The profiler extension ---
+
+// A profiler, and what it does.
+typedef struct {
+  const unsigned char *bytes;  // the XSpace that it collects; copied
+  size_t size;
+  size_t claims;                      // size that it says instead; 0: the true one
+  int copies;                         // collect_data fills the caller's buffer in a second call; 0: it returns its own
+  int holds;                          // collect_data waits for fault_profile_let_go
+  int code;                           // of the error of `fails`
+  const char *fails;                  // name of the function that fails, such as "start"; "": none
+  size_t extension_size, table_size;  // struct_size of the extension and of its table; 0: the true ones
+  int no_table;                       // the extension has no functions
+} fault_profile;
+
+// Gives the plugin a profiler, and forgets the calls; NULL: it has none, as at first. Not while a profile is recorded.
+typedef void fault_profile_is_fn(const fault_profile *profile);
+// Returns the functions that were called, in order: "create start ". Wrong arguments are noted after a function:
+// "WRONG_SIZE_OF create ", "WRONG_OPTIONS ", "WRONG_PROFILER ".
+typedef const char *fault_profile_calls_fn(void);
+// Returns the number of profilers and errors that the library must free.
+typedef int fault_profile_alive_fn(void);
+// Returns the number of calls that are held.
+typedef int fault_profile_held_fn(void);
+// Lets held calls continue.
+typedef void fault_profile_let_go_fn(void);
+
 #endif

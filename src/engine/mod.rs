@@ -9,6 +9,7 @@ mod pjrt;
 mod plugin_info;
 mod plugin_options;
 mod processes;
+mod profiler;
 mod registry;
 pub mod sharded;
 
@@ -17,6 +18,7 @@ pub use pjrt::{exit, settings};
 pub use plugin_info::PluginInfo;
 pub use plugin_options::{DEVICE_COUNT, OptionValue, PluginOptions};
 pub use processes::{KeyValueStore, Processes};
+pub use profiler::{Profile, Profiler};
 pub use registry::{EngineKind, Start, register, start};
 pub use sharded::ShardedBuffer;
 
@@ -77,6 +79,11 @@ pub trait Engine: Send + Sync {
     /// Whether programs can call functions of this process, by the custom call of [`host_calls`].
     fn calls_host(&self) -> bool {
         false
+    }
+
+    /// The profiler of the runtime, if it has one.
+    fn profiler(&self) -> Option<Arc<dyn Profiler>> {
+        None
     }
 
     /// Bytes that differ whenever executables compiled by this engine might differ: platform, versions, the plugin's

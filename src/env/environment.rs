@@ -1,5 +1,6 @@
 //! An environment: its devices, options, caches and counters.
 
+use super::profile::TraceProfile;
 use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{
     CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Peaks, Place, Ran, RanLog, Runtime, Shared,
@@ -70,6 +71,8 @@ pub struct Environment {
     processes: Option<Processes>,
     /// Arguments for starting the engine. Locked while it is being started.
     start: Mutex<Start>,
+    /// The plugin's profile of the trace that is being written.
+    profile: TraceProfile,
 }
 
 /// Meshes of an environment.
@@ -124,7 +127,15 @@ impl Environment {
         // Events in the buffer are written when the process ends without a stop.
         static AT_EXIT: Once = Once::new();
         AT_EXIT.call_once(|| engine::register_ending(timeline::write_all));
-        self.shared.timeline().start(path)
+        self.shared.timeline().start(path)?;
+        self.start_profile();
+        Ok(())
+    }
+
+    /// Starts the plugin's profile of a trace, when both run.
+    fn start_profile(&self) {
+        let engine = || self.shared.runtime.get().map(|runtime| runtime.engine.clone());
+        self.profile.start(self.shared.timeline(), engine);
     }
 
     /// The last events, which the option `timeline` keeps, as objects of a Chrome trace.
@@ -134,7 +145,8 @@ impl Environment {
 
     /// Ends the file of [`Environment::start_trace`].
     pub fn stop_trace(&self) -> Result<()> {
-        self.shared.timeline().stop()
+        let timeline = self.shared.timeline();
+        timeline.stop(|path| self.profile.end(timeline, path))
     }
 
     /// Compiled programs in memory, the one used last first.
@@ -181,6 +193,7 @@ impl Environment {
                 device_count: options.device_count,
                 plugin_options: options.plugin_options,
             }),
+            profile: TraceProfile::default(),
         };
         if at_once {
             environment.devices()?;
@@ -243,7 +256,10 @@ impl Environment {
                 }
             }
         }
-        Ok(self.xla.get_or_init(|| devices))
+        let devices = self.xla.get_or_init(|| devices);
+        drop(start);
+        self.start_profile();
+        Ok(devices)
     }
 
     /// XLA devices that are already open. A device that was never used has nothing pending.
@@ -452,6 +468,7 @@ impl Drop for Environment {
     /// Tensors remain readable; the engine is dropped with the last of them.
     fn drop(&mut self) {
         close(&self.all_devices().collect::<Vec<_>>());
-        self.shared.timeline().close();
+        let timeline = self.shared.timeline();
+        timeline.close(|path| self.profile.end(timeline, path));
     }
 }

@@ -2,6 +2,7 @@
 //! environments.
 
 mod environment;
+mod profile;
 mod registry;
 mod scope;
 

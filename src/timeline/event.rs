@@ -1,5 +1,6 @@
 //! One event of a timeline, and its text.
 
+use super::threads::thread_id;
 use crate::label::Label;
 use serde_json::json;
 use std::borrow::Cow;
@@ -50,12 +51,12 @@ pub struct Event {
 }
 
 /// Appends a time in microseconds.
-fn write_time(out: &mut String, nanoseconds: u64) {
+pub(super) fn write_time(out: &mut String, nanoseconds: u64) {
     let _ = write!(out, "{}.{:03}", nanoseconds / 1000, nanoseconds % 1000);
 }
 
 /// Appends a string of JSON.
-fn write_text(out: &mut String, text: &str) {
+pub(super) fn write_text(out: &mut String, text: &str) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
         out.extend(["\"", text, "\""]);
@@ -85,6 +86,16 @@ impl Row {
         };
         format!("{},\n{},\n", of("process_name", process), of("thread_name", name))
     }
+}
+
+/// Appends a line with a note of the calling thread, which viewers show at a time.
+pub fn write_note(out: &mut String, text: &str, at: u64) {
+    let (pid, tid) = Row::Thread(thread_id()).ids();
+    out.push_str("{\"name\":");
+    write_text(out, text);
+    out.push_str(",\"cat\":\"note\",\"ph\":\"i\",\"s\":\"p\",\"ts\":");
+    write_time(out, at);
+    let _ = writeln!(out, ",\"pid\":{pid},\"tid\":{tid}}},");
 }
 
 impl Event {

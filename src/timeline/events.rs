@@ -21,6 +21,8 @@ pub struct Events {
     /// The last events, the oldest first.
     pub kept: VecDeque<Event>,
     pub file: Option<TraceFile>,
+    /// Whether a thread is ending the file.
+    pub is_ending: bool,
     pub threads: Threads,
     /// For each device, the end of its last run; 0 for none.
     pub devices: Vec<Option<u64>>,

@@ -84,6 +84,15 @@ impl TraceFile {
         }
     }
 
+    /// Appends whole lines.
+    pub fn add_lines(&mut self, lines: &str) {
+        if self.failure.is_some() {
+            self.lost += lines.lines().count() as u64;
+        } else {
+            self.add(|out| out.push_str(lines));
+        }
+    }
+
     /// Writes what is buffered. If that fails, the file ends with the last line that was written as a whole.
     pub fn write(&mut self) {
         if self.failure.is_some() {

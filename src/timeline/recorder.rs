@@ -1,13 +1,14 @@
 //! The recorder of one environment's events: which events are wanted, and where they go.
 
-use super::event::{Event, Flow, Row};
+use super::event::{Event, Flow, Row, write_note};
 use super::events::{Events, KEPT, WRITTEN, write_name};
 use super::file::TraceFile;
+use super::profile::{self, Clock, MOST_TEXT, Written};
 use crate::error;
 use crate::error::Result;
 use crate::label::{self, Label};
 use crate::log::{Level, log};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -146,32 +147,66 @@ impl Timeline {
         Ok(())
     }
 
-    /// Waits for the runs of devices that have begun, and ends the file. Labels and recording under way end now.
-    pub fn stop(self: &Arc<Timeline>) -> Result<()> {
+    /// Waits for the runs of devices that have begun, calls `last` with the path of the file, and ends the file. Labels
+    /// and recording under way end now. `last` is called without locks, and may add to the file.
+    pub fn stop(self: &Arc<Timeline>, last: impl FnOnce(&Path)) -> Result<()> {
         let mut events = self.events.lock();
         let none = || error!(FailedPrecondition, "env: no trace is being written; call lxla_trace_start first");
-        if events.file.is_none() {
-            return Err(none());
+        let path = events.file.as_ref().ok_or_else(none)?.path().to_path_buf();
+        if events.is_ending {
+            return Err(error!(FailedPrecondition, "env: another thread is ending the trace"));
         }
+        events.is_ending = true;
         let begun = events.runs;
         let is_running = |events: &mut Events| events.running.first().is_some_and(|&first| first < begun);
         self.ran.wait_while_for(&mut events, is_running, MOST_WAITED);
+        MutexGuard::unlocked(&mut events, || last(&path));
         let now = self.now();
         events.end_file(now);
-        // Another thread may have stopped it during the wait. Ended under the lock, so that a start on the same path does
-        // not find it half written.
+        // Ended under the lock, so that a start on the same path does not find it half written.
         let ended = events.file.take().map(TraceFile::end);
+        events.is_ending = false;
         self.set(&mut events, WRITTEN, false);
         drop(events);
         self.announce();
         ended.ok_or_else(none)?
     }
 
+    /// Whether a trace is being written that no thread is ending.
+    pub fn is_written(&self) -> bool {
+        let events = self.events.lock();
+        events.file.is_some() && !events.is_ending
+    }
+
+    /// The present on the clock of the timeline, and on that of profiles.
+    pub fn clock(&self) -> Clock {
+        Clock::now(|| self.now())
+    }
+
+    /// Adds a profile that a plugin has recorded to the file: an `XSpace`, of which `clock` is the begin.
+    pub fn add_profile(&self, space: &[u8], clock: Clock) -> Written {
+        profile::convert(space, clock, MOST_TEXT, &mut |lines| {
+            if let Some(file) = &mut self.events.lock().file {
+                file.add_lines(lines);
+            }
+        })
+    }
+
+    /// Adds a note to the file, which viewers show at the present time.
+    pub fn note(&self, text: &str) {
+        let mut events = self.events.lock();
+        let now = self.now();
+        let Events { threads, file, .. } = &mut *events;
+        threads.this(|id, name| write_name(file, Row::Thread(id), name));
+        if let Some(file) = file {
+            file.add(|out| write_note(out, text, now));
+        }
+    }
+
     /// Ends the trace and forgets the events of an environment that is destroyed.
-    pub fn close(self: &Arc<Timeline>) {
-        if self.events.lock().file.is_some()
-            && let Err(e) = self.stop()
-        {
+    pub fn close(self: &Arc<Timeline>, last: impl FnOnce(&Path)) {
+        let is_written = self.events.lock().file.is_some();
+        if is_written && let Err(e) = self.stop(last) {
             log(Level::Error, || format!("the trace of a destroyed environment: {e}"));
         }
         self.keep(false);

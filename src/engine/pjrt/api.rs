@@ -93,6 +93,22 @@ impl Api {
         self.table_size
     }
 
+    /// Finds the plugin's extension of this type, if it has at least `least` bytes.
+    pub(super) fn extension(&self, type_: u32, least: usize) -> Option<*const sys::PJRT_Extension_Base> {
+        // SAFETY: every table has the start of the list of extensions after its size; the plugin owns both for the rest
+        // of the process.
+        let mut next: *const sys::PJRT_Extension_Base = unsafe { (*self.table).extension_start };
+        while !next.is_null() {
+            // SAFETY: elements of the list start with these fields.
+            let base = unsafe { &*next };
+            if base.type_ == type_ && base.struct_size >= least {
+                return Some(next);
+            }
+            next = base.next;
+        }
+        None
+    }
+
     pub(super) fn lacks(&self, function: &str) -> Error {
         error!(Unimplemented, "the plugin (PJRT API 0.{}) has no {function}", self.minor)
     }

@@ -8,8 +8,10 @@ use super::event::Event;
 use super::executable::PjrtExecutable;
 use super::plugin::Plugin;
 use super::settings::{self, Settings};
-use super::{check, compile_options, exit, host_memory, sys};
-use crate::engine::{Buffer, Engine, EngineOptions, Executable, Memory, MemoryStatistics, Partitions, Signature};
+use super::{check, compile_options, exit, host_memory, profiler, sys};
+use crate::engine::{
+    Buffer, Engine, EngineOptions, Executable, Memory, MemoryStatistics, Partitions, Profiler, Signature,
+};
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
@@ -172,6 +174,11 @@ impl Engine for PjrtEngine {
 
     fn calls_host(&self) -> bool {
         self.calls_host
+    }
+
+    fn profiler(&self) -> Option<Arc<dyn Profiler>> {
+        let found = profiler::find(self.plugin)?;
+        Some(Arc::new(found))
     }
 
     fn process_index(&self) -> i32 {

@@ -38,19 +38,9 @@ type Register = unsafe extern "C" fn(*mut ffi::PJRT_FFI_Register_Handler_Args) -
 
 /// Finds the function that registers a handler among the plugin's extensions.
 fn find(api: &'static Api) -> Option<Register> {
-    // SAFETY: every table has the start of the list of extensions after its size; the plugin owns both for the rest of
-    // the process.
-    let mut next = unsafe { (*api.table()).extension_start };
-    while !next.is_null() {
-        // SAFETY: elements of the list start with these fields.
-        let base = unsafe { &*next };
-        if base.type_ == ffi::PJRT_EXTENSION_TYPE_FFI && base.struct_size >= size_of::<ffi::PJRT_FFI_Extension>() {
-            // SAFETY: the type and the size say that it is this struct.
-            return unsafe { (*next.cast::<ffi::PJRT_FFI_Extension>()).register_handler };
-        }
-        next = base.next;
-    }
-    None
+    let found = api.extension(ffi::PJRT_EXTENSION_TYPE_FFI, size_of::<ffi::PJRT_FFI_Extension>())?;
+    // SAFETY: the type and the size say that it is this struct.
+    unsafe { (*found.cast::<ffi::PJRT_FFI_Extension>()).register_handler }
 }
 
 /// The handler. Returns null, or an error for the plugin.

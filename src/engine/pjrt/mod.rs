@@ -4,8 +4,9 @@
 //! and `plugin` locate and load it; `plugin_file` hashes its file, once per machine (`remembered`); `loaded`, `buffer`,
 //! `client` and `event` own the plugin's objects; `executable` runs programs on one device, `partitioned` on a mesh,
 //! and `output_pieces` reads how their outputs are divided; `create` makes a client, and `key_value` connects its
-//! processes; `ffi` is called by compiled programs, with the structs of `ffi_sys`; `exit` handles process exit; `api`
-//! calls functions; `sys` is the binding. `listing` finds all plugins of a machine, and loads each in another process.
+//! processes; `ffi` is called by compiled programs, with the structs of `ffi_sys`; `profiler` records the plugin's own
+//! profile, with those of `profiler_sys`; `exit` handles process exit; `api` calls functions; `sys` is the binding.
+//! `listing` finds all plugins of a machine, and loads each in another process.
 
 mod api;
 #[cfg(test)]
@@ -34,6 +35,9 @@ mod partitioned;
 mod partitioned_test;
 mod plugin;
 mod plugin_file;
+mod profiler;
+#[allow(missing_docs)]
+mod profiler_sys;
 mod remembered;
 #[cfg(test)]
 mod scratch;

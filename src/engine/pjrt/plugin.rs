@@ -11,6 +11,7 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
 use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `RTLD_NODELETE`: the plugin is never unmapped, because unmapping one crashes the process at exit.
 const RTLD_NODELETE: i32 = libc::RTLD_NODELETE;
@@ -25,6 +26,8 @@ pub struct Plugin {
     finding: Mutex<()>,
     /// Whether compiled programs can call functions of this process.
     calls_host: OnceLock<bool>,
+    /// Whether a profile is being recorded.
+    is_profiled: AtomicBool,
 }
 
 static LOADED: Mutex<Vec<&'static Plugin>> = Mutex::new(Vec::new());
@@ -42,8 +45,15 @@ impl Plugin {
         let file = PluginFile::open(&path).map_err(named)?;
         let api = open(&path).map_err(named)?;
         file.check_is_at(&path).map_err(named)?;
-        let plugin =
-            Plugin { path, file, api, settings: OnceLock::new(), finding: Mutex::new(()), calls_host: OnceLock::new() };
+        let plugin = Plugin {
+            path,
+            file,
+            api,
+            settings: OnceLock::new(),
+            finding: Mutex::new(()),
+            calls_host: OnceLock::new(),
+            is_profiled: AtomicBool::new(false),
+        };
         let plugin: &'static Plugin = Box::leak(Box::new(plugin));
         let mut args = Args::<sys::PJRT_Plugin_Initialize_Args>::new(&plugin.api);
         call!(&plugin.api, PJRT_Plugin_Initialize, args)?;
@@ -70,6 +80,16 @@ impl Plugin {
     /// plugin, which must be for CPUs.
     pub fn calls_host(&'static self) -> bool {
         *self.calls_host.get_or_init(|| ffi::register(&self.api).is_ok())
+    }
+
+    /// Claims the plugin for a profile. False if there is one already.
+    pub fn claim_profile(&self) -> bool {
+        !self.is_profiled.swap(true, Ordering::SeqCst)
+    }
+
+    /// Says that the profile has ended.
+    pub fn release_profile(&self) {
+        self.is_profiled.store(false, Ordering::SeqCst);
     }
 
     /// Settings of this plugin. The first caller determines them with `find`; after a failure, the next caller tries
