@@ -4037,6 +4037,14 @@ lxla_status lxla_compile_log_json(lxla_env env,
  * `args` has the `label` that the labelled operations of the program have in common, else that of the thread, and
  * the `program`, by its `number` in `lxla_compile_log_json`.
  *
+ * If the plugin has a profiler (PJRT's profiler extension: CUDA, ROCm, TPUs; not CPUs), its profile is recorded from
+ * here on, or from the start of the engine, with the options that JAX uses. `lxla_trace_stop` adds its events as
+ * `plugin`: a process for each plane (`plugin /device:GPU:0`), a row for each of its lines, further rows where events
+ * overlap, and in `args` the statistics that XLA has noted, such as `hlo_op` and `hlo_module`. The whole profile is
+ * written to the file `path` + `.xplane.pb`, which XProf and TensorBoard read. A plugin records one profile at a time,
+ * of all environments of the process that use it: a trace that is started while another records the profile has none.
+ * Until the stop, the plugin holds the profile in memory, as much as it limits itself to.
+ *
  * `path` names a file that is created or replaced; NOT_FOUND if its folder is missing, INVALID_ARGUMENT if it is not a
  * regular file. ALREADY_EXISTS if the environment is writing a trace, or another environment writes one to this file.
  * The file is written in pieces of 64 KiB, at least once a second while there are events, and at the end of the
@@ -4051,7 +4059,13 @@ lxla_status lxla_trace_start(lxla_env env,
  * Ends the trace of the environment. Waits, for at most 60 seconds, until the runs on its devices have ended. Spans of
  * threads that have not ended are left out, except for labels and recording, which end now. Returns the first error
  * of a write, such as RESOURCE_EXHAUSTED for a full disk; the file then has the whole events before it.
- * FAILED_PRECONDITION if no trace is written. The last release of the environment ends its trace, too.
+ * FAILED_PRECONDITION if no trace is written, or another thread is ending it. The last release of the environment ends
+ * its trace, too.
+ *
+ * Then collects the plugin's profile, if one is recorded, while other threads go on. If the profiler fails, or does not
+ * answer within 60 seconds, the trace is written without the profile: a warning in the log and a note in the trace
+ * (`note`) say why, and the call returns LXLA_OK. The trace has at most 256 MiB of the profile, texts of up to 400
+ * bytes, and none of the statistics that begin with `_`; a warning says how many events are left out.
  */
 lxla_status lxla_trace_stop(lxla_env env);
 
