@@ -579,13 +579,8 @@ class Fuzzer(Transformations, Kernels, Programs):
             abi.release(*self.kept.pop(self.rng.randrange(len(self.kept))))
 
     def run(self, calls):
-        others = (
-            4 * [self.read_program]
-            + 3 * [self.export]
-            + 2 * [self.compare]
-            + 2 * [self.label, self.show]
-            + [self.register, self.fail]
-        )
+        others = 8 * [self.read_program] + 6 * [self.export] + 4 * [self.label, self.show]
+        others += 2 * [self.register, self.fail] + [self.compare]  # which compiles several programs
         for i in range(calls):
             kind = self.rng.random()
             made = self.transform if kind < 0.15 else self.rng.choice(others) if kind < 0.3 else self.call
