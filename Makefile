@@ -214,7 +214,6 @@ PREFIX ?= /usr/local
 INSTALL_PLUGIN ?= 1
 install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
 	tools/install.sh --check $(CMAKE) $(TREE) "$(PREFIX)"
-	$(CMAKE) -DLAZYXLA_INSTALL=ON $(TREE) > /dev/null
 	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
 	tools/install.sh $(CMAKE) $(TREE) "$(PREFIX)" $(INSTALL_PLUGIN)
 
