@@ -1,8 +1,8 @@
 """Licences of the crates in the library, and a list of them: python licenses.py OUTPUT_FOLDER | --check
 
 Writes THIRD_PARTY_LICENSES.txt, with the texts of the licences as the crates have them, and lazyxla.cdx.json, a software
-bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the sources that cargo has downloaded: nothing is
-fetched. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that."""
+bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the sources that cargo downloads, if it has not
+yet. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that."""
 
 import json
 import os
@@ -28,10 +28,10 @@ TEXTS = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)", re.I)
 
 
 def metadata():
-    command = ["cargo", "metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", TARGET]
+    command = ["cargo", "metadata", "--format-version=1", "--locked", "--filter-platform", TARGET]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if answer.returncode:
-        sys.exit(f"licenses: cargo metadata fails; `cargo fetch` downloads what it needs\n{answer.stderr}")
+        sys.exit(f"licenses: cargo metadata fails\n{answer.stderr}")
     return json.loads(answer.stdout)
 
 
