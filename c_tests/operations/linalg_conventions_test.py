@@ -180,13 +180,72 @@ def triangular(checks):
         checks.has(f"eig of a permuted triangle of {dtype}: {columns:.3g} units", columns < UNITS)
 
 
+def graded(checks):
+    """Triangular matrices with a block far below the rest, and nilpotent ones: eigenvectors in closed form."""
+    for dtype in DTYPES:
+        small = 1e-25 if np.finfo(dtype).nmant == 23 else 1e-200
+        # Eigenvalues 1, small and 2 small, with the vectors (1, 0, 0), (0, 1, 0) and (0, 1, 1) / sqrt(2).
+        a = np.array([[1, 0, 0], [0, small, small], [0, 0, 2 * small]], dtype)
+        w, v = eigenpairs(checks, a)
+        what = f"eig of a graded triangle of {dtype}: "
+        order = np.argsort(-np.abs(w))
+        checks.near(what + "w", w[order] / np.array([1, small, small], dtype), np.array([1, 2, 1], w.dtype))
+        wanted = np.array([[1, 0, 0], [0, 0.5**0.5, 1], [0, 0.5**0.5, 0]], v.dtype)
+        checks.near(what + "v", signed(v[:, order], wanted), wanted)
+        zero = np.zeros((3, 3), dtype)
+        w, v = eigenpairs(checks, zero)
+        checks.has(f"eig of zeros of {dtype}", np.all(w == 0) and np.array_equal(np.abs(v), np.eye(3)))
+
+
+def defective(checks):
+    """Matrices of few small integers, many without a basis of eigenvectors: all results are finite, or none is."""
+    for dtype in DTYPES:
+        for n in (2, 3, 4, 6):
+            draws = np.random.default_rng([7, n])
+            batch = draws.integers(-1, 2, (200, n, n)).astype(dtype)
+            if dtype.kind == "c":
+                batch = batch + 1j * draws.integers(-1, 2, (200, n, n)).astype(dtype)
+            batch = np.concatenate([batch, batch * np.where(draws.random(batch.shape) < 0.4, 1, 0)]).astype(dtype)
+            c = np.result_type(dtype, np.complex64)
+            w, v = checks.call("lxla_eig", batch, shapes=[(batch.shape[:2], c), (batch.shape, c)])
+            for i, a in enumerate(batch):
+                what = f"eig of the {dtype} matrix {i} of {n} x {n} small integers: "
+                finite = bool(np.all(np.isfinite(w[i])) and np.all(np.isfinite(v[i])))
+                checks.has(what + "finite", finite)
+                if finite:
+                    norms = np.linalg.norm(v[i], axis=0)
+                    _, columns = backward_errors(a, w[i], v[i]) if np.any(a) else (0, 0)
+                    checks.has(what + f"{columns:.3g} units", columns < UNITS and np.allclose(norms, 1))
+
+
+def tiny_corners(checks):
+    """A subnormal element where a phase is taken: the factors are finite and unitary."""
+    for dtype in DTYPES[2:]:
+        info = np.finfo(dtype)
+        for tiny in (3 + 4j) * info.smallest_subnormal, (3 - 4j) * info.smallest_normal / 2**10:
+            a = np.array([[1, 0], [0, tiny]], dtype)
+            for matrix in a, np.vstack([a, [[0, 0]]]), np.array([[tiny, 1], [1, tiny]], dtype):
+                m, n = matrix.shape
+                q, r = checks.call("lxla_qr", matrix.astype(dtype), 0, shapes=[((m, n), dtype), ((n, n), dtype)])
+                what = f"qr of {dtype} {m} x {n} with {tiny:.3g}: "
+                checks.near(what + "q is unitary", q.conj().T @ q, np.eye(n))
+                checks.near(what + "the product", q @ r, matrix)
+                checks.has(what + "a real diagonal", np.all(np.imag(np.diagonal(r)) == 0))
+            hermitian = np.array([[2, 0, 1], [0, 1, tiny], [1, np.conj(tiny), 3]], dtype)
+            for lower in (0, 1):
+                w, v = checks.call("lxla_eigh", hermitian, lower, shapes=[((3,), real_of(dtype)), ((3, 3), dtype)])
+                what = f"eigh of {dtype} with {tiny:.3g}, lower {lower}: "
+                checks.near(what + "v is unitary", v.conj().T @ v, np.eye(3))
+                checks.near(what + "the product", (v * w) @ v.conj().T, hermitian)
+
+
 def main():
     lxla.load(sys.argv[1])
     env = lxla.new_env()
     count, failures = 0, []
     for device in (lxla.cpu(), lxla.xla()):
         checks = Checks(env, device)
-        for check in (qr, eigh, svd, eig, badly_scaled, triangular):
+        for check in (qr, eigh, svd, eig, badly_scaled, triangular, graded, defective, tiny_corners):
             check(checks)
         count += checks.count
         failures += checks.failures

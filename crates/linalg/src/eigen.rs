@@ -3,7 +3,7 @@
 use crate::balance::balance;
 use crate::faer_field::Field;
 use crate::triangular::{eigenvectors, is_upper};
-use crate::{Scaled, all_finite, put, taken};
+use crate::{Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
@@ -21,24 +21,20 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
     }
     let scaled = Scaled::of(a);
     let a = &*scaled.elements;
-    let mut hermitian = Mat::<T>::zeros(n, n);
-    for i in 0..n {
-        for j in 0..i {
-            let x = if lower { a[i * n + j] } else { a[j * n + i].conjugate() };
-            hermitian[(i, j)] = x;
-            hermitian[(j, i)] = x.conjugate();
-        }
-        hermitian[(i, i)] = T::of_real(a[i * n + i].real_part());
-    }
-    let finite = (0..n).all(|j| (0..n).all(|i| hermitian[(i, j)].is_finite()));
     let mut values = Diag::<T>::zeros(n);
     let mut vectors = Mat::<T>::zeros(n, n);
-    let done = finite && {
-        let with = ComputeEigenvectors::Yes;
-        let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default()));
-        let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-        self_adjoint_evd(hermitian.as_ref(), values.as_mut(), to, Par::Seq, stack, Default::default()).is_ok()
-    };
+    let done = dust::<T>().into_iter().any(|least| {
+        let hermitian = hermitian(a, n, lower, least);
+        is_finite(hermitian.as_ref()) && {
+            let with = ComputeEigenvectors::Yes;
+            let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default()));
+            let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
+            let (from, options) = (hermitian.as_ref(), Default::default());
+            self_adjoint_evd(from, values.as_mut(), to, Par::Seq, stack, options).is_ok()
+                && is_finite(vectors.as_ref())
+                && values.column_vector().iter().all(|x| x.is_finite())
+        }
+    });
     if !done {
         w.fill(T::NAN.real_part());
         return v.fill(T::NAN);
@@ -48,6 +44,20 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
         (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
     }
     put(vectors.as_ref(), v);
+}
+
+/// The Hermitian matrix with one triangle of `a`; elements beside the diagonal are without parts smaller than `least`.
+fn hermitian<T: Field>(a: &[T], n: usize, lower: bool, least: T::Real) -> Mat<T> {
+    let mut made = Mat::<T>::zeros(n, n);
+    for i in 0..n {
+        for j in 0..i {
+            let x = without_dust(if lower { a[i * n + j] } else { a[j * n + i].conjugate() }, least);
+            made[(i, j)] = x;
+            made[(j, i)] = x.conjugate();
+        }
+        made[(i, i)] = T::of_real(a[i * n + i].real_part());
+    }
+    made
 }
 
 /// Eigenvalues, and eigenvectors of any length as columns.
@@ -65,9 +75,11 @@ impl<C: Field> Pairs<C> {
         let (mut not_finite, mut most) = (0, zero::<C::Real>());
         for (j, &value) in self.values.iter().enumerate() {
             let (vector, product) = (self.vectors.col(j), self.products.col(j));
-            let scale = norm * vector.norm_l2() * eps::<C::Real>();
-            let apart = (product - vector * Scale(value)).norm_l2() * recip(&scale);
-            if C::of_real(apart).is_finite() { most = max(&most, &apart) } else { not_finite += 1 }
+            let length = vector.norm_l2();
+            let apart = (product - vector * Scale(value)).norm_l2() * recip(&length) * recip(&eps::<C::Real>());
+            // Of zeros, the products are 0.
+            let apart = if norm == zero() { apart } else { apart * recip(&norm) };
+            if C::of_real(apart).is_finite() && length > zero() { most = max(&most, &apart) } else { not_finite += 1 }
         }
         (not_finite, most)
     }
@@ -104,7 +116,7 @@ where
 
 /// Writes the eigenvalues and eigenvectors that `pairs` finds of the balanced matrix. An iteration that does not
 /// converge is found by its residual.
-fn eig<T, C>(a: &[T], n: usize, w: &mut [C], v: &mut [C], pairs: impl FnOnce(&Mat<T>) -> Option<Pairs<C>>)
+fn eig<T, C>(a: &[T], n: usize, w: &mut [C], v: &mut [C], pairs: impl Fn(&Mat<T>) -> Option<Pairs<C>>)
 where
     T: Field,
     C: Field<Real = T::Real>,
@@ -116,8 +128,17 @@ where
     let mut a = taken(&scaled.elements, n, n);
     let made = all_finite(&scaled.elements).then(|| {
         let balance = balance(&mut a);
-        let made = if is_upper(&a) { Some(pairs_of_triangular(&a)) } else { pairs(&a) };
-        (balance, made.filter(|made| made.residual(a.norm_l2()).1 * sqrt(&eps::<T::Real>()) < one()))
+        let norm = a.norm_l2();
+        let is_near = |made: &Pairs<C>| {
+            let (not_finite, most) = made.residual(norm);
+            not_finite == 0 && most < recip(&sqrt(&eps::<T::Real>()))
+        };
+        let made = dust::<T>().into_iter().find_map(|least| {
+            let a = beside_diagonal(&a, least);
+            let made = if is_upper(&a) { Some(pairs_of_triangular(&a)) } else { pairs(&a) };
+            made.filter(is_near)
+        });
+        (balance, made)
     });
     let Some((balance, Some(mut made))) = made else {
         w.fill(C::NAN);
@@ -130,6 +151,11 @@ where
         normalize(column, !T::IS_REAL);
     }
     put(made.vectors.as_ref(), v);
+}
+
+/// A matrix in which the elements beside the diagonal are without parts smaller than `least`.
+fn beside_diagonal<T: Field>(a: &Mat<T>, least: T::Real) -> Mat<T> {
+    Mat::from_fn(a.nrows(), a.ncols(), |i, j| if i == j { a[(i, j)] } else { without_dust(a[(i, j)], least) })
 }
 
 fn pairs_of_triangular<T: Field, C: Field<Real = T::Real>>(a: &Mat<T>) -> Pairs<C> {
@@ -270,7 +296,7 @@ fn turn<C: Field>(vectors: &mut Mat<C>, column: usize, row: usize) {
         return;
     }
     let size = abs(&element);
-    let phase = element.conjugate() * C::of_real(recip(&size));
+    let phase = phase(element).conjugate();
     for i in 0..vectors.nrows() {
         vectors[(i, column)] *= phase;
     }

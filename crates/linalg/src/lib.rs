@@ -14,7 +14,7 @@ mod reflectors;
 mod svd;
 mod triangular;
 
-use faer::traits::math_utils::{abs1, from_f64, zero};
+use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, recip, zero};
 use faer::{Mat, MatMut, MatRef};
 use faer_field::Field;
 use num_complex::Complex;
@@ -237,6 +237,32 @@ impl<'a, T: Field> Scaled<'a, T> {
     fn restored_inverse(&self, result: T) -> T {
         (0..self.times).fold(result, |result, _| result * T::of_real(self.by))
     }
+}
+
+/// `x / |x|`, also of subnormal numbers, of which the reciprocal overflows. `x` is not 0.
+fn phase<T: Field>(x: T) -> T {
+    let x = Scaled::of(&[x]).elements[0];
+    x * T::of_real(recip(&abs(&x)))
+}
+
+/// Sizes below which parts of elements count as 0, for a matrix with a largest element near 1: the next one is tried if
+/// results are not finite with the one before, since faer's iterations divide by products of small elements, which
+/// underflow. None of them changes a matrix by more than a fraction of a rounding error of its norm.
+fn dust<T: Field>() -> [T::Real; 3] {
+    let of = from_f64::<T::Real>;
+    let below_products = min_positive::<T::Real>() * of(2f64.powi(26));
+    [zero(), below_products, eps::<T::Real>() * eps::<T::Real>() * of(2f64.powi(-20))]
+}
+
+/// An element without the parts that are smaller than `least`.
+fn without_dust<T: Field>(x: T, least: T::Real) -> T {
+    let part = |x: T::Real| if abs(&x) < least { zero() } else { x };
+    T::of_parts(part(x.real_part()), part(x.imaginary_part()))
+}
+
+/// Whether all elements of a matrix are finite.
+fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
+    a.col_iter().all(|column| column.iter().all(|x| x.is_finite()))
 }
 
 /// A column-major copy, as faer wants it.

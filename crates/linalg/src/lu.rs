@@ -1,74 +1,147 @@
 //! LU with partial pivoting. faer's own divides by a pivot of 0; LAPACK's, and this one, pass over the column.
 
 use crate::faer_field::Field;
-use crate::{put, taken};
 use faer::linalg::matmul::matmul;
-use faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use faer::prelude::*;
+use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs1, from_f64, one, recip, zero};
-use faer::{Accum, MatMut, Par};
+use faer::{Accum, MatMut, MatRef, Par};
 
-/// Columns that are factored one by one.
+/// Columns that are factored one by one, in a column-major copy.
 const FEW: usize = 16;
 
+/// Elements whose sizes are compared at the same time.
+const LANES: usize = 16;
+
 pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
-    // Copies column by column, of which an empty matrix may have any number.
     if a.is_empty() {
         return;
     }
-    let mut factored = taken(a, rows, columns);
     let mut exchanged = vec![0; rows.min(columns)];
-    factor(factored.as_mut(), &mut exchanged);
-    put(factored.as_ref(), a);
+    // A panel's columns are an odd number of cache lines apart, so that they do not compete for the same ones.
+    let step = rows.next_multiple_of(LANES) | LANES;
+    let mut panel = vec![zero::<T>(); step * FEW.min(columns)];
+    factor(MatMut::from_row_major_slice_mut(a, rows, columns), &mut exchanged, &mut panel, step);
     pivots.iter_mut().zip(exchanged).for_each(|(pivot, row)| *pivot = row as i32);
 }
 
 /// Factors the left half of the columns, updates the right half, and factors what is left of it.
-fn factor<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize]) {
+fn factor<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize], panel: &mut [T], step: usize) {
     let least = pivots.len();
     if least <= FEW {
-        return factor_few(a, pivots);
+        return factor_few(a, pivots, panel, step);
     }
     let half = (least / 2).next_multiple_of(FEW).min(least - 1);
     let (of_left, of_right) = pivots.split_at_mut(half);
     let (mut left, mut right) = a.rb_mut().split_at_col_mut(half);
-    factor(left.rb_mut(), of_left);
+    factor(left.rb_mut(), of_left, panel, step);
     exchange(right.rb_mut(), of_left);
     let (top, mut bottom) = left.split_at_row_mut(half);
     let (mut right_top, mut rest) = right.split_at_row_mut(half);
-    solve_unit_lower_triangular_in_place(top.rb(), right_top.rb_mut(), Par::Seq);
+    substitute(top.rb(), right_top.rb_mut());
     matmul(rest.rb_mut(), Accum::Add, bottom.rb(), right_top.rb(), -one::<T>(), Par::Seq);
-    factor(rest, of_right);
+    factor(rest, of_right, panel, step);
     exchange(bottom.rb_mut(), of_right);
     of_right.iter_mut().for_each(|pivot| *pivot += half);
 }
 
+fn row<'a, T: Field>(a: &'a mut MatMut<'_, T>, i: usize) -> &'a mut [T] {
+    a.rb_mut().row_mut(i).try_as_row_major_mut().expect("row-major").as_slice_mut()
+}
+
 /// Exchanges rows in order: row `i` with row `pivots[i]`.
 fn exchange<T: Field>(mut a: MatMut<'_, T>, pivots: &[usize]) {
-    for j in 0..a.ncols() {
-        let column = a.rb_mut().col_mut(j).try_as_col_major_mut().expect("column-major").as_slice_mut();
-        pivots.iter().enumerate().for_each(|(i, &pivot)| column.swap(i, pivot));
+    for (i, &pivot) in pivots.iter().enumerate().filter(|(i, pivot)| i < *pivot) {
+        let (mut above, mut below) = a.rb_mut().split_at_row_mut(pivot);
+        row(&mut above, i).swap_with_slice(row(&mut below, 0));
     }
 }
 
-fn factor_few<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize]) {
-    for (i, place) in pivots.iter_mut().enumerate() {
-        let column = |j: usize| a.rb().col(j).try_as_col_major().expect("column-major").as_slice();
-        let pivot = largest(&column(i)[i..]) + i;
-        *place = pivot;
-        for j in 0..a.ncols() {
-            a.rb_mut().col_mut(j).try_as_col_major_mut().expect("column-major").as_slice_mut().swap(i, pivot);
+/// Solves `l x = b` for a unit lower triangular `l`, half by half.
+fn substitute<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
+    let n = l.nrows();
+    if n <= FEW {
+        return substitute_few(l, x);
+    }
+    let half = (n / 2).next_multiple_of(FEW).min(n - 1);
+    let (mut top, mut bottom) = x.rb_mut().split_at_row_mut(half);
+    substitute(l.submatrix(0, 0, half, half), top.rb_mut());
+    matmul(bottom.rb_mut(), Accum::Add, l.submatrix(half, 0, n - half, half), top.rb(), -one::<T>(), Par::Seq);
+    substitute(l.submatrix(half, half, n - half, n - half), bottom);
+}
+
+fn substitute_few<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
+    for i in 1..l.nrows() {
+        let (known, mut rest) = x.rb_mut().split_at_row_mut(i);
+        let known = known.rb();
+        let known: Vec<&[T]> = (0..i).map(|k| known.row(k).try_as_row_major().expect("row-major").as_slice()).collect();
+        let factors: Vec<T> = (0..i).map(|k| l[(i, k)]).collect();
+        subtract(row(&mut rest, 0), &known, &factors);
+    }
+}
+
+/// Subtracts multiples of vectors.
+fn subtract<T: Field>(x: &mut [T], vectors: &[&[T]], factors: &[T]) {
+    T::Arch::default().dispatch(
+        #[inline(always)]
+        || {
+            let (fours, of_fours) = (vectors.chunks_exact(4), factors.chunks_exact(4));
+            let rest = (fours.remainder(), of_fours.remainder());
+            for (v, f) in fours.zip(of_fours) {
+                let [a, b, c, d] = [v[0], v[1], v[2], v[3]].map(|v| &v[..x.len()]);
+                for (i, x) in x.iter_mut().enumerate() {
+                    *x = *x - f[0] * a[i] - f[1] * b[i] - f[2] * c[i] - f[3] * d[i];
+                }
+            }
+            for (v, &f) in rest.0.iter().zip(rest.1) {
+                x.iter_mut().zip(*v).for_each(|(x, &v)| *x -= f * v);
+            }
+        },
+    );
+}
+
+/// Factors as many columns as there are pivots in a column-major copy, and updates the columns behind them.
+fn factor_few<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize], panel: &mut [T], step: usize) {
+    let (rows, width) = (a.nrows(), pivots.len());
+    for i in 0..rows {
+        row(&mut a, i)[..width].iter().enumerate().for_each(|(j, &x)| panel[j * step + i] = x);
+    }
+    factor_panel(&mut panel[..width * step], rows, pivots, step);
+    for i in 0..rows {
+        row(&mut a, i)[..width].iter_mut().enumerate().for_each(|(j, x)| *x = panel[j * step + i]);
+    }
+    let (left, mut right) = a.split_at_col_mut(width);
+    if right.ncols() > 0 {
+        exchange(right.rb_mut(), pivots);
+        substitute_few(left.rb().subrows(0, width), right.subrows_mut(0, width));
+    }
+}
+
+/// Factors a column-major panel with at least as many rows as columns, column by column: each is updated by those
+/// before it when its turn comes.
+fn factor_panel<T: Field>(panel: &mut [T], rows: usize, pivots: &mut [usize], step: usize) {
+    for j in 0..pivots.len() {
+        let (done, rest) = panel.split_at_mut(j * step);
+        let column = &mut rest[..rows];
+        let mut factors = Vec::with_capacity(FEW);
+        for k in 0..j {
+            let factor = column[k];
+            factors.push(factor);
+            for i in k + 1..j {
+                column[i] -= done[k * step + i] * factor;
+            }
         }
-        let corner = a[(i, i)];
-        let (mut done, mut rest) = a.rb_mut().split_at_col_mut(i + 1);
-        let column = done.rb_mut().col_mut(i).try_as_col_major_mut().expect("column-major").as_slice_mut();
+        let vectors: Vec<&[T]> = done.chunks_exact(step).map(|vector| &vector[j..rows]).collect();
+        subtract(&mut column[j..], &vectors, &factors);
+        let pivot = largest(&column[j..]) + j;
+        pivots[j] = pivot;
+        if pivot != j {
+            panel.chunks_exact_mut(step).for_each(|column| column.swap(j, pivot));
+        }
+        let column = &mut panel[j * step..][..rows];
+        let corner = column[j];
         if corner != zero::<T>() {
-            divide(&mut column[i + 1..], corner);
-        }
-        for j in 0..rest.ncols() {
-            let other = rest.rb_mut().col_mut(j).try_as_col_major_mut().expect("column-major").as_slice_mut();
-            let factor = other[i];
-            other[i + 1..].iter_mut().zip(&column[i + 1..]).for_each(|(x, &l)| *x -= l * factor);
+            divide(&mut column[j + 1..], corner);
         }
     }
 }
@@ -80,22 +153,35 @@ fn divide<T: Field>(column: &mut [T], by: T) {
     let size = abs1(&by);
     if size >= low && size <= high {
         let reciprocal = recip(&by);
-        return column.iter_mut().for_each(|x| *x *= reciprocal);
+        return T::Arch::default().dispatch(
+            #[inline(always)]
+            || column.iter_mut().for_each(|x| *x *= reciprocal),
+        );
     }
     let scale = T::of_real(if size < low { high } else { low });
     let reciprocal = recip(&(by * scale));
     column.iter_mut().for_each(|x| *x = (*x * scale) * reciprocal);
 }
 
-/// Position of the element with the largest sum of absolute parts, as LAPACK chooses it.
+/// Position of the first element with the largest sum of absolute parts, as LAPACK chooses it; NaN is not larger than
+/// other elements, and nothing is larger than NaN in the first place.
 fn largest<T: Field>(column: &[T]) -> usize {
-    let mut found = 0;
-    let mut most = abs1(&column[0]);
-    for (i, x) in column.iter().enumerate().skip(1) {
-        let size = abs1(x);
-        if size > most {
-            (found, most) = (i, size);
-        }
-    }
-    found
+    let first = abs1(&column[0]);
+    let most = T::Arch::default().dispatch(
+        #[inline(always)]
+        || {
+            let larger = |most: T::Real, x: &T| {
+                let size = abs1(x);
+                if size > most { size } else { most }
+            };
+            let (lanes, rest) = column.as_chunks::<LANES>();
+            let mut most = [first; LANES];
+            for lane in lanes {
+                most.iter_mut().zip(lane).for_each(|(most, x)| *most = larger(*most, x));
+            }
+            let most = most.into_iter().fold(first, |most, size| if size > most { size } else { most });
+            rest.iter().fold(most, larger)
+        },
+    );
+    column.iter().position(|x| abs1(x) == most).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! QR by Householder reflections.
 
 use crate::faer_field::Field;
-use crate::{Scaled, put, taken};
+use crate::{Scaled, phase, put, taken};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
@@ -58,7 +58,7 @@ fn make_positive<T: Field>(r: &mut Mat<T>, q: &mut Mat<T>, i: usize) {
     if corner == T::of_real(size) {
         return;
     }
-    let phase = corner * T::of_real(recip(&size));
+    let phase = phase(corner);
     for j in i..r.ncols() {
         r[(i, j)] *= phase.conjugate();
     }

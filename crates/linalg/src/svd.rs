@@ -1,7 +1,7 @@
 //! Singular values and vectors.
 
 use crate::faer_field::Field;
-use crate::{Scaled, all_finite, put, taken};
+use crate::{Scaled, all_finite, dust, is_finite, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -30,17 +30,24 @@ pub fn svd<T: Field>(
     let mut v = Mat::<T>::identity(columns, of_v);
     let mut values = Diag::<T>::zeros(least);
     let done = least == 0
-        || all_finite(a) && {
-            let scratch = svd_scratch::<T>(rows, columns, which, which, Par::Seq, Default::default());
-            let mut memory = MemBuffer::new(scratch);
-            let (to_u, to_v) = match vectors {
-                Some(_) => (Some(u.as_mut()), Some(v.as_mut())),
-                None => (None, None),
-            };
-            let a = taken(a, rows, columns);
-            let stack = MemStack::new(&mut memory);
-            decompose(a.as_ref(), values.as_mut(), to_u, to_v, Par::Seq, stack, Default::default()).is_ok()
-        };
+        || all_finite(a)
+            && dust::<T>().into_iter().any(|least| {
+                let scratch = svd_scratch::<T>(rows, columns, which, which, Par::Seq, Default::default());
+                let mut memory = MemBuffer::new(scratch);
+                let (to_u, to_v) = match vectors {
+                    Some(_) => (Some(u.as_mut()), Some(v.as_mut())),
+                    None => (None, None),
+                };
+                let mut a = taken(a, rows, columns);
+                if least > zero() {
+                    a = Mat::from_fn(rows, columns, |i, j| without_dust(a[(i, j)], least));
+                }
+                let stack = MemStack::new(&mut memory);
+                decompose(a.as_ref(), values.as_mut(), to_u, to_v, Par::Seq, stack, Default::default()).is_ok()
+                    && values.column_vector().iter().all(|x| x.is_finite())
+                    && is_finite(u.as_ref())
+                    && is_finite(v.as_ref())
+            });
     if !done {
         s.fill(T::NAN.real_part());
         return vectors.into_iter().flatten().for_each(|all| all.fill(T::NAN));

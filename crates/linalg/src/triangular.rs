@@ -2,7 +2,7 @@
 
 use crate::faer_field::Field;
 use faer::Mat;
-use faer::traits::math_utils::{abs, abs1, eps, from_f64, max, one, recip, sqrt_min_positive, zero};
+use faer::traits::math_utils::{abs, abs1, eps, from_f64, max, min_positive, one, recip, zero};
 
 /// Whether all elements below the diagonal are 0.
 pub fn is_upper<T: Field>(a: &Mat<T>) -> bool {
@@ -13,10 +13,11 @@ pub fn is_upper<T: Field>(a: &Mat<T>) -> bool {
 /// eigenvalues below their rounding error counts as that, and vectors are scaled down before they overflow.
 pub fn eigenvectors<T: Field>(a: &Mat<T>) -> Mat<T> {
     let n = a.nrows();
+    let floor = min_positive::<T::Real>() * from_f64::<T::Real>(n as f64) * recip(&eps::<T::Real>());
     let large = from_f64::<T::Real>(2f64.powi(40));
     let mut made = Mat::<T>::zeros(n, n);
     for k in 0..n {
-        let least = max(&(abs(&a[(k, k)]) * eps::<T::Real>()), &sqrt_min_positive());
+        let least = max(&(abs(&a[(k, k)]) * eps::<T::Real>()), &floor);
         let mut x: Vec<T> = (0..k).map(|i| -a[(i, k)]).collect();
         x.push(one());
         for i in (0..k).rev() {
