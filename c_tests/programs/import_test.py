@@ -24,6 +24,7 @@ import numpy as np
 from ctypes_test import Computation, give
 from header import types
 from jax import export
+from jax._src.lax.linalg import geqrf
 from programs import call, compare, imported
 
 jax.config.update("jax_enable_x64", True)
@@ -116,6 +117,21 @@ def check_symbolic(env, device, name, function, shapes, arguments):
     compare(name, call(env, device, computation, arguments, wanted), wanted)
 
 
+def check_reflections(env, device):
+    """Forward mode of q beside the factors of its reflections as a plain result: their tangents are NaN."""
+
+    def function(a):
+        packed, tau = geqrf(a)
+        return jax.lax.linalg.householder_product(packed, tau), tau
+
+    a, t = np.random.default_rng(3).normal(size=(2, 5, 3))
+    computation = imported(env, exported(function, [a]))
+    forward = give(lxla.lib.lxla_computation_jvp, Computation, computation, None, 0)
+    (q, tau), (change, _) = function(a), jax.jvp(lambda a: jax.numpy.linalg.qr(a), (a,), (t,))[1]
+    wanted = [np.asarray(q), np.asarray(tau), np.asarray(change), np.full(3, np.nan)]
+    compare("tangents of reflections", call(env, device, forward, [a, t], wanted), wanted)
+
+
 def main():
     lxla.load(sys.argv[1])
     chosen = sys.argv[2:]
@@ -158,6 +174,12 @@ def main():
                 check_platform(env, device, name, function, arguments, platform)
             except Exception as failure:
                 failures.append(f"{name} of {platform} on {place}: {type(failure).__name__}: {failure}")
+    for place, device in devices if not names or "reflections" in names else []:
+        count += 1
+        try:
+            check_reflections(env, device)
+        except Exception as failure:
+            failures.append(f"reflections on {place}: {type(failure).__name__}: {failure}")
     for failure in failures:
         print(failure)
     print(f"{count} checks of {len(names) or 'all'} functions, {len(failures)} failed")

@@ -80,14 +80,14 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
     transforms.vjp(site.trace, &outputs, &[start])
 }
 
-/// The cotangents of a site, NaN for the factor of matrices in which one of the reflections below it is not 0: these have
-/// no derivative.
+/// The cotangents of a site, NaN for the factor of matrices of which a reflection has a cotangent that is not 0: these
+/// have no derivative.
 fn of_reflectors(site: &mut Site, cotangents: &[Tangent]) -> Result<Vec<Tangent>> {
     let mut made = cotangents.to_vec();
-    if site.op == Op::Qr
-        && site.attributes::<QrAttributes>().reflectors
-        && let Some(Some(packed)) = made.get(1).copied()
-    {
+    if site.op != Op::Qr || !site.attributes::<QrAttributes>().reflectors {
+        return Ok(made);
+    }
+    if let Some(Some(packed)) = made.get(1).copied() {
         made[1] = Some(record(site.trace, [packed], |[packed]| {
             let rank = packed.ty().dims.len() as i64;
             let on_reflections = packed.ne(0.0) & !packed.on_upper();
@@ -95,7 +95,25 @@ fn of_reflectors(site: &mut Site, cotangents: &[Tangent]) -> Result<Vec<Tangent>
             is_used.select(f64::NAN, packed)
         })?);
     }
+    if let Some(factors) = made.get_mut(2).and_then(Option::take) {
+        let packed = match made[1] {
+            Some(packed) => packed,
+            None => {
+                let ty = site.operand_ty(0);
+                zeros(site.trace, &ty)?
+            }
+        };
+        made[1] = Some(record(site.trace, [packed, factors], |[packed, factors]| {
+            let last = factors.ty().dims.len() as i64 - 1;
+            let is_used = factors.as_column().ne(0.0).reduce(ReduceOp::Any, &[last, last + 1], true);
+            is_used.select(f64::NAN, packed)
+        })?);
+    }
     Ok(made)
+}
+
+fn nan(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
+    full(trace, ty, ScalarValue::Float(f64::NAN))
 }
 
 /// Results of the decomposition of a site, recorded again if one of them is not used, and its tangent, all in the dtype
@@ -143,12 +161,6 @@ pub fn qr_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     }
     let least = of.least();
     let ([q, r], tangent) = match reflectors {
-        true if site.results.get(2).copied().flatten().is_some() => {
-            return Err(error!(
-                Unimplemented,
-                "the reflections of a QR factorization (LAPACK's geqrf) have no derivative; q and r have one"
-            ));
-        }
         true => {
             let ([q, packed, _], tangent) = given::<3>(site, tangent)?;
             let r = record(site.trace, [packed], |[packed]| packed.rows(0, least).triu(0))?;
@@ -170,10 +182,15 @@ pub fn qr_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     let of_q = q.at(turn - inner) + scaled;
     let of_r = q.adjoint().at(change - of_q.at(r)).triu(0);
     if reflectors {
-        // The reflections below r have no derivative.
+        // The reflections below r, and their factors, have no derivative.
         let of_packed = of_r.padded(of.rows - least, 0);
         let made = f.finish_all([of_q, of_packed.on_upper().select(of_packed, f64::NAN)])?;
-        return finished(site, [Some(made[0]), Some(made[1]), None]);
+        let is_used = site.results.get(2).copied().flatten().is_some();
+        let of_factors = match is_used {
+            true => Some(nan(site.trace, &of.ty(sum_dtype(of.dtype), &[least]))?),
+            false => None,
+        };
+        return finished(site, [Some(made[0]), Some(made[1]), of_factors]);
     }
     let made = f.finish_all([of_q, of_r])?;
     finished(site, made.map(Some))
