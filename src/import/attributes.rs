@@ -63,6 +63,9 @@ impl<'m> Attributes<'m> {
         let Some(attribute) = self.get(name) else { return Ok(None) };
         match attribute {
             Attribute::Integers(list) => Ok(Some(list.to_vec())),
+            Attribute::Numbers(list) => {
+                integers_of_dense(&Dense::of_numbers(list)).map(Some).map_err(|e| e.context(name))
+            }
             Attribute::Dense(dense) => integers_of_dense(dense).map(Some).map_err(|e| e.context(name)),
             Attribute::Array(list) => list
                 .iter()

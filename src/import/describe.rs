@@ -70,6 +70,9 @@ fn describe_value(module: &Module, value: Value, attributes: Option<&Dictionary>
         Type::Tensor(shape) => {
             described.insert("dtype".into(), dtype_of(&shape.element).map(|dtype| dtype.to_string()).ok().into());
             described.insert("dims".into(), shape.dims.to_vec().into());
+            if let Some(bounds) = &shape.bounds {
+                described.insert("bounds".into(), bounds.to_vec().into());
+            }
         }
         other => {
             described.insert("type".into(), limited(other).into());

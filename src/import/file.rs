@@ -74,5 +74,5 @@ fn shape(value: &jax_file::Value) -> TensorShape {
         // The tangent of an integer: a value without content.
         None => crate::mlir::Element::DType(DType::Pred),
     };
-    TensorShape { element, dims }
+    TensorShape::new(element, dims)
 }

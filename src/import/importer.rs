@@ -304,7 +304,8 @@ impl<'m> Importer<'m> {
         let (shape, ty) = (self.shape(value)?, self.trace.ty(node));
         let fits = dtype_of(&shape.element)? == ty.dtype
             && shape.dims.len() == ty.dims.len()
-            && shape.dims.iter().zip(&ty.dims).all(|(&stated, &size)| stated == FREE || stated == size);
+            && shape.dims.iter().zip(&ty.dims).all(|(&stated, &size)| stated == FREE || stated == size)
+            && shape.exceeded(&ty.dims).is_none();
         if !fits {
             return Err(error!(InvalidArgument, "the module states the type {shape} for a value of type {ty}"));
         }

@@ -37,6 +37,13 @@ pub fn resolved(shape: &TensorShape, given: Option<&Dims>) -> Result<Option<Tens
     if !fits {
         return Err(error!(InvalidArgument, "dims: {:?} given; the module has {shape}", dims.as_slice()));
     }
+    if let Some((axis, bound)) = shape.exceeded(dims) {
+        return Err(error!(
+            InvalidArgument,
+            "dims: {:?} given; the module has {shape}, want at most {bound} along axis {axis}",
+            dims.as_slice()
+        ));
+    }
     if given.is_none() && dims.contains(&FREE) {
         return Ok(None);
     }

@@ -4,7 +4,8 @@
 //! `offset_dims`, ...; `convolution` has `input_batch_dimension`, ... Names are those of `VhloOps.td`.
 
 use super::location::Location;
-use super::types::{Element, Type};
+use super::types::{Element, TensorShape, Type};
+use crate::types::DType;
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,8 +37,10 @@ pub enum Attribute {
     Symbol(Arc<[Arc<str>]>),
     /// A list.
     Array(Arc<[Attribute]>),
-    /// `array<i64: 1, 2>` of any integer type or of i1.
+    /// `array<i64: 1, 2>`.
     Integers(Arc<[i64]>),
+    /// `array<f32: 1.5, 2.0>` of any other element type.
+    Numbers(Numbers),
     /// `{a = 1}`.
     Dictionary(Dictionary),
     /// A type.
@@ -52,6 +55,15 @@ pub enum Attribute {
     Location(Location),
     /// Any other attribute of a dialect, as its text without the `#`: `mhlo.something<...>`.
     Other(Arc<str>),
+}
+
+/// Elements of an array of numbers that are not i64.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    /// Type of the elements: integers, floating-point numbers or preds.
+    pub dtype: DType,
+    /// The elements, packed, little-endian, one byte for a pred (0 or 1).
+    pub bytes: Arc<[u8]>,
 }
 
 /// An attribute with named fields.
@@ -70,6 +82,16 @@ pub struct Dense {
     pub ty: Arc<Type>,
     /// Its elements.
     pub data: Data,
+}
+
+impl Dense {
+    /// Returns the tensor of rank 1 with these elements.
+    pub fn of_numbers(numbers: &Numbers) -> Dense {
+        let Numbers { dtype, bytes } = numbers;
+        let count = (bytes.len() / dtype.size_bytes()) as i64;
+        let ty = Type::Tensor(TensorShape::new(Element::DType(*dtype), [count].into_iter().collect()));
+        Dense { ty: Arc::new(ty), data: Data::Whole { bytes: 0..bytes.len(), owner: Arc::new(bytes.clone()) } }
+    }
 }
 
 /// Elements of a constant tensor, packed, little-endian, one byte for a pred (0 or 1).

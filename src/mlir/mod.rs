@@ -9,7 +9,7 @@ mod module;
 pub mod text;
 mod types;
 
-pub use attribute::{Attribute, Data, Dense, Dictionary, Record};
+pub use attribute::{Attribute, Data, Dense, Dictionary, Numbers, Record};
 pub use location::Location;
 pub use module::{Block, Module, Operation, Region, Value, Version};
 pub use types::{Element, FREE, TensorShape, Type};

@@ -26,12 +26,40 @@ pub struct TensorShape {
     pub element: Element,
     /// Sizes; [`FREE`] for `?`.
     pub dims: SmallVec<[i64; 4]>,
+    /// Largest sizes of the free axes, one for each axis; [`FREE`] for an axis without one. None if the type has none.
+    pub bounds: Option<Arc<[i64]>>,
+}
+
+impl TensorShape {
+    /// Returns the type with these sizes, without bounds.
+    pub fn new(element: Element, dims: SmallVec<[i64; 4]>) -> TensorShape {
+        TensorShape { element, dims, bounds: None }
+    }
+
+    /// Returns the type with bounds; the reason if they do not fit.
+    pub fn with_bounds(self, bounds: Arc<[i64]>) -> Result<TensorShape, String> {
+        if bounds.len() != self.dims.len() {
+            return Err(format!("{} bounds of a tensor of {} axes", bounds.len(), self.dims.len()));
+        }
+        if let Some(axis) = (0..bounds.len()).find(|&axis| bounds[axis] != FREE && self.dims[axis] != FREE) {
+            let (bound, size) = (bounds[axis], self.dims[axis]);
+            return Err(format!("the bound {bound} of axis {axis}, whose size is {size}; want a free size"));
+        }
+        Ok(TensorShape { bounds: Some(bounds), ..self })
+    }
+
+    /// Returns the first axis whose size is larger than its bound, and the bound.
+    pub fn exceeded(&self, sizes: &[i64]) -> Option<(usize, i64)> {
+        let bounds = self.bounds.as_deref().unwrap_or(&[]);
+        let over = sizes.iter().zip(bounds).position(|(&size, &bound)| bound != FREE && size > bound);
+        over.map(|axis| (axis, bounds[axis]))
+    }
 }
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// A ranked tensor. Bounds of free sizes (`#stablehlo.bounds`) are dropped.
+    /// A ranked tensor.
     Tensor(TensorShape),
     /// An element type outside of a tensor: the type of an attribute.
     Scalar(Element),
@@ -109,7 +137,12 @@ impl fmt::Display for TensorShape {
         for &dim in &self.dims {
             if dim == FREE { f.write_str("?x")? } else { write!(f, "{dim}x")? }
         }
-        write!(f, "{}>", self.element)
+        write!(f, "{}", self.element)?;
+        if let Some(bounds) = &self.bounds {
+            let texts = bounds.iter().map(|&bound| if bound == FREE { "?".into() } else { bound.to_string() });
+            write!(f, ", #stablehlo.bounds<{}>", texts.collect::<Vec<String>>().join(", "))?;
+        }
+        f.write_str(">")
     }
 }
 

@@ -112,6 +112,7 @@ fn json(attribute: &Attribute, left: &mut usize) -> Result<Value> {
             spend(left, list.len())?;
             list.to_vec().into()
         }
+        Attribute::Numbers(list) => elements(&Dense::of_numbers(list), left)?,
         Attribute::Dictionary(dictionary) => object(dictionary, left)?,
         Attribute::Dense(dense) => elements(dense, left)?,
         Attribute::Enum(keyword) => Value::String(keyword.to_string()),

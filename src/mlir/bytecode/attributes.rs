@@ -6,7 +6,7 @@ use super::numbers;
 use super::reader::{Reader, integer, record};
 use super::upgrade;
 use crate::error::Result;
-use crate::mlir::{Attribute, Dictionary, Element, Location};
+use crate::mlir::{Attribute, Dictionary, Element, FREE, Location, Numbers};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -101,6 +101,10 @@ fn field(reader: &mut Reader, field: Field) -> Result<Option<Attribute>> {
         Field::Type => reader.type_attribute()?,
         Field::Integer => reader.integer_attribute()?,
         Field::Integers => reader.integers_attribute()?,
+        Field::Bounds => {
+            let bounds = reader.integers()?;
+            Attribute::Integers(bounds.into_iter().map(|bound| bound.max(FREE)).collect())
+        }
         Field::Double => Attribute::Float(reader.double()?, Element::DType(DType::F64)),
         Field::Bool => Attribute::Bool(reader.bool()?),
         Field::Priority => match reader.cursor().flagged()? {
@@ -162,14 +166,18 @@ fn numbers_of(reader: &mut Reader) -> Result<Attribute> {
         let bytes = content.remaining();
         return Err(reader.error(format_args!("an array of {count} elements of type {element} in {bytes} bytes")));
     };
-    let elements = content.rest().chunks_exact(size.max(1));
-    match &element {
-        Element::DType(dtype) if dtype.is_float() => Ok(Attribute::Array(
-            elements.map(|bytes| Attribute::Float(numbers::float(*dtype, bytes), element.clone())).collect(),
-        )),
-        Element::DType(dtype) if dtype.is_integer() || *dtype == DType::Pred => {
-            Ok(Attribute::Integers(elements.map(|bytes| numbers::integer(*dtype, bytes)).collect()))
+    let bytes = content.rest();
+    Ok(match element {
+        Element::DType(dtype @ DType::S64) => {
+            Attribute::Integers(bytes.chunks_exact(size).map(|bytes| numbers::integer(dtype, bytes)).collect())
         }
-        _ => Err(reader.unimplemented(format_args!("an array of elements of type {element}"))),
-    }
+        Element::DType(dtype @ DType::Pred) => {
+            let bytes = bytes.iter().map(|&byte| u8::from(byte != 0)).collect();
+            Attribute::Numbers(Numbers { dtype, bytes })
+        }
+        Element::DType(dtype) if dtype.is_integer() || dtype.is_float() => {
+            Attribute::Numbers(Numbers { dtype, bytes: bytes.into() })
+        }
+        _ => return Err(reader.unimplemented(format_args!("an array of elements of type {element}"))),
+    })
 }

@@ -120,6 +120,8 @@ pub enum Field {
     Integer,
     /// Signed integers.
     Integers,
+    /// Signed integers, the smallest one for `?`.
+    Bounds,
     /// The bits of an f64.
     Double,
     /// One byte.
@@ -152,7 +154,7 @@ pub enum TypeForm {
     Function,
     /// Sizes and element type.
     Tensor,
-    /// The same after bounds of free sizes, which are dropped.
+    /// The same after an encoding: bounds of free sizes.
     BoundedTensor,
     /// A type with sizes and an element type, which is kept as text.
     Shaped(&'static str),
@@ -215,6 +217,9 @@ pub fn types(dialect: Dialect) -> &'static [Code<TypeForm>] {
     }
 }
 
+/// Name of the record of the bounds of free sizes.
+pub const BOUNDS: &str = "stablehlo.bounds";
+
 /// The oldest VHLO.
 const FIRST: Version = Version(0, 9, 0);
 
@@ -268,7 +273,7 @@ const VHLO: &[Code<Form>] = &[
     code(15, Form::Dense),
     code(16, Form::Case(keywords::TRANSPOSE)),
     code(17, Form::Type),
-    code(18, BOUNDS),
+    code(18, TYPE_EXTENSIONS),
     since(1, 9, 19, Form::Case(keywords::RESULT_ACCURACY_MODE)),
     since(1, 9, 20, RESULT_ACCURACY),
     since(1, 16, 21, SUB_AXIS_INFO),
@@ -366,7 +371,7 @@ const STABLEHLO: &[Code<Form>] = &[
         ),
     ),
     code(12, Form::Case(keywords::TRANSPOSE)),
-    code(13, BOUNDS),
+    code(13, TYPE_EXTENSIONS),
     code(14, OUTPUT_OPERAND_ALIAS),
     code(
         15,
@@ -409,7 +414,7 @@ const OUTPUT_OPERAND_ALIAS: Form = Form::Record(
         ("operand_tuple_indices", Field::Integers),
     ],
 );
-const BOUNDS: Form = Form::Record("stablehlo.bounds", &[("bounds", Field::Integers)]);
+const TYPE_EXTENSIONS: Form = Form::Record(BOUNDS, &[("bounds", Field::Bounds)]);
 const RESULT_ACCURACY: Form = Form::Record(
     "stablehlo.result_accuracy",
     &[("atol", Field::Double), ("rtol", Field::Double), ("ulps", Field::Integer), ("mode", Field::Attribute)],

@@ -282,7 +282,7 @@ pub fn integer(value: i64) -> Attribute {
 fn kind(attribute: &Attribute) -> &'static str {
     match attribute {
         Attribute::Integer(..) | Attribute::Float(..) | Attribute::Bool(_) => "a number",
-        Attribute::Array(_) | Attribute::Integers(_) => "a list",
+        Attribute::Array(_) | Attribute::Integers(_) | Attribute::Numbers(_) => "a list",
         Attribute::Location(_) => "a location",
         Attribute::Type(_) => "a type",
         _ => "another attribute",

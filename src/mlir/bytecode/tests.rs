@@ -178,6 +178,7 @@ fn same(a: &Attribute, b: &Attribute) -> bool {
     match (a, b) {
         (Attribute::Unit, Attribute::Bool(true)) => true,
         (Attribute::Integers(a), Attribute::Dense(dense)) => **a == elements(dense),
+        (Attribute::Numbers(a), Attribute::Dense(dense)) => elements(&Dense::of_numbers(a)) == elements(dense),
         _ => a == b,
     }
 }

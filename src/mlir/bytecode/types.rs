@@ -1,11 +1,11 @@
 //! Reads types, by the tables of their encodings.
 
-use super::forms::{self, Dialect, TypeForm};
+use super::forms::{self, BOUNDS, Dialect, TypeForm};
 use super::quant;
 use super::reader::Reader;
 use super::upgrade;
 use crate::error::Result;
-use crate::mlir::{Element, FREE, TensorShape, Type};
+use crate::mlir::{Attribute, Element, FREE, TensorShape, Type};
 use crate::types::MAX_RANK;
 use smallvec::SmallVec;
 
@@ -32,10 +32,7 @@ fn of_form(reader: &mut Reader, form: TypeForm) -> Result<Type> {
         TypeForm::Complex => complex(reader),
         TypeForm::Function => Ok(Type::Function { inputs: reader.types()?, results: reader.types()? }),
         TypeForm::Tensor => tensor(reader),
-        TypeForm::BoundedTensor => {
-            reader.attribute()?;
-            tensor(reader)
-        }
+        TypeForm::BoundedTensor => bounded_tensor(reader),
         TypeForm::Shaped(name) => shaped(reader, name),
         TypeForm::Memref(has_space) => {
             if has_space {
@@ -69,7 +66,24 @@ fn complex(reader: &mut Reader) -> Result<Type> {
 
 fn tensor(reader: &mut Reader) -> Result<Type> {
     let dims = dims(reader)?;
-    Ok(Type::Tensor(TensorShape { element: reader.element()?, dims }))
+    Ok(Type::Tensor(TensorShape::new(reader.element()?, dims)))
+}
+
+/// Reads an encoding and a tensor. Encodings other than bounds are dropped.
+fn bounded_tensor(reader: &mut Reader) -> Result<Type> {
+    let encoding = reader.attribute()?;
+    let dims = dims(reader)?;
+    let shape = TensorShape::new(reader.element()?, dims);
+    let bounds = match &encoding {
+        Attribute::Record(record) if &*record.name == BOUNDS => record.fields.get("bounds"),
+        _ => None,
+    };
+    match bounds {
+        Some(Attribute::Integers(bounds)) => {
+            shape.with_bounds(bounds.clone()).map(Type::Tensor).map_err(|reason| reader.error(reason))
+        }
+        _ => Ok(Type::Tensor(shape)),
+    }
 }
 
 /// Reads the sizes of a tensor: a negative one stands for `?`.
@@ -83,7 +97,7 @@ fn dims(reader: &mut Reader) -> Result<SmallVec<[i64; 4]>> {
 
 fn shaped(reader: &mut Reader, name: &str) -> Result<Type> {
     let dims = dims(reader)?;
-    let tensor = TensorShape { element: reader.element()?, dims }.to_string();
+    let tensor = TensorShape::new(reader.element()?, dims).to_string();
     reader.other_type(tensor.replacen("tensor", name, 1))
 }
 

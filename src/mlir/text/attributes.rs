@@ -1,12 +1,12 @@
 //! Reads attributes of the builtin dialect, and aliases.
 
-use super::super::{Attribute, Dictionary, Element};
+use super::super::{Attribute, Dictionary, Element, Numbers};
 use super::aliases::{Known, Meaning};
 use super::lexer::Token;
-use super::numbers::{decimal, float_from_bits, rounded, whole};
+use super::numbers::{bits_of_float, decimal, float_from_bits, rounded, whole};
 use super::parser::{Named, Parser};
 use super::types::joined;
-use crate::error::{Result, quoted};
+use crate::error::{Error, Result, quoted};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -153,24 +153,34 @@ impl<'t> Parser<'t> {
         value.ok_or_else(|| self.refuse_at(start, "this number does not fit its type"))
     }
 
-    /// Reads `array<i64: 1, 2>`.
+    /// Reads `array<i64: 1, 2>`, or `array<f32>` without numbers.
     fn array(&mut self) -> Result<Attribute> {
         self.bump()?;
         self.expect('<')?;
         let start = self.start;
         let element = self.scalar_type()?;
-        let is_float = matches!(&element, Element::DType(dtype) if dtype.is_float());
-        if is_float {
-            let values = if self.take(':')? { self.items(|p| p.array_float(&element))? } else { Vec::new() };
+        let Element::DType(dtype) = element else { return Err(self.no_number(start, &element)) };
+        if !(dtype.is_integer() || dtype.is_float() || dtype == DType::Pred) {
+            return Err(self.no_number(start, &element));
+        }
+        let given = self.take(':')?;
+        if dtype == DType::S64 {
+            let values = if given { self.items(|p| p.array_integer(&element))? } else { Vec::new() };
             self.expect('>')?;
-            return Ok(Attribute::Array(values.into()));
+            return Ok(Attribute::Integers(values.into()));
         }
-        if !matches!(&element, Element::DType(dtype) if dtype.is_integer() || *dtype == DType::Pred) {
-            return Err(self.refuse_at(start, format!("{element} is no type of the numbers of an array")));
-        }
-        let values = if self.take(':')? { self.items(|p| p.array_integer(&element))? } else { Vec::new() };
+        let bits = |p: &mut Self| match dtype.is_float() {
+            true => p.array_float(dtype),
+            false => p.array_integer(&element).map(|value| value as u64),
+        };
+        let values = if given { self.items(bits)? } else { Vec::new() };
         self.expect('>')?;
-        Ok(Attribute::Integers(values.into()))
+        let bytes = values.iter().flat_map(|bits| bits.to_le_bytes().into_iter().take(dtype.size_bytes())).collect();
+        Ok(Attribute::Numbers(Numbers { dtype, bytes }))
+    }
+
+    fn no_number(&self, start: usize, element: &Element) -> Error {
+        self.refuse_at(start, format!("{element} is no type of the numbers of an array"))
     }
 
     fn array_integer(&mut self, element: &Element) -> Result<i64> {
@@ -185,17 +195,18 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    fn array_float(&mut self, element: &Element) -> Result<Attribute> {
+    /// Reads a floating-point number of an array; returns its bits.
+    fn array_float(&mut self, dtype: DType) -> Result<u64> {
         let start = self.start;
         let negative = self.take('-')?;
-        let value = match self.token {
-            Token::Float(text) => decimal(text, negative).map(|value| rounded(value, element)),
-            Token::Integer(text) => float_of_integer(text, negative, element),
+        let bits = match self.token {
+            Token::Float(text) => decimal(text, negative).and_then(|value| bits_of_float(dtype, value)),
+            Token::Integer(text) if !negative => bits_of_hexadecimal(text, dtype),
+            Token::Integer(_) => None,
             _ => return Err(self.expected("a number")),
         };
         self.bump()?;
-        let value = value.ok_or_else(|| self.refuse_at(start, "this number does not fit its type"))?;
-        Ok(Attribute::Float(value, element.clone()))
+        bits.ok_or_else(|| self.refuse_at(start, "this number does not fit its type"))
     }
 
     /// Reads what starts with `#`: an alias or an attribute of a dialect.
@@ -298,6 +309,11 @@ fn integer_attribute(text: &str, negative: bool, ty: Element) -> Option<Attribut
 /// Returns the floating-point number whose bits a hexadecimal integer gives.
 fn float_of_integer(text: &str, negative: bool, element: &Element) -> Option<f64> {
     let Element::DType(dtype) = element else { return None };
+    if negative { None } else { float_from_bits(*dtype, bits_of_hexadecimal(text, *dtype)?) }
+}
+
+/// Returns the bits that a hexadecimal integer gives; None if they are more than those of a type.
+fn bits_of_hexadecimal(text: &str, dtype: DType) -> Option<u64> {
     let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
-    if negative { None } else { float_from_bits(*dtype, bits) }
+    (dtype.size_bytes() >= 8 || bits >> (8 * dtype.size_bytes()) == 0).then_some(bits)
 }

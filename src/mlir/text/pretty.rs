@@ -133,10 +133,14 @@ impl<'t> Parser<'t> {
             Types::Complex => {
                 let ty = self.ty()?;
                 let part = match &*ty {
-                    Type::Tensor(TensorShape { element: Element::DType(dtype), dims })
+                    Type::Tensor(TensorShape { element: Element::DType(dtype), dims, bounds })
                         if dtype.kind() == crate::types::Kind::Complex =>
                     {
-                        TensorShape { element: Element::DType(dtype.real()), dims: dims.clone() }
+                        TensorShape {
+                            element: Element::DType(dtype.real()),
+                            dims: dims.clone(),
+                            bounds: bounds.clone(),
+                        }
                     }
                     _ => return Err(self.expected("a complex type before this")),
                 };

@@ -1,6 +1,6 @@
 //! Reads the pretty forms that products, convolutions, slices, reductions and loops have.
 
-use super::super::{Attribute, Data, Dense, Element, Location, Region, TensorShape, Type};
+use super::super::{Attribute, Data, Dense, Element, Location, Numbers, Region, TensorShape, Type};
 use super::draft::Draft;
 use super::lexer::Token;
 use super::operations::Argument;
@@ -111,10 +111,11 @@ impl<'t> Parser<'t> {
                 }
                 "reverse" => {
                     let values = self.list('[', ']', |p| match p.token {
-                        Token::Word(_) => Ok(i64::from(p.boolean()?)),
-                        _ => Ok(i64::from(p.integer("\"true\" or \"false\"")? != 0)),
+                        Token::Word(_) => Ok(u8::from(p.boolean()?)),
+                        _ => Ok(u8::from(p.integer("\"true\" or \"false\"")? != 0)),
                     })?;
-                    self.set_integers(draft, "window_reversal", values);
+                    let values = Attribute::Numbers(Numbers { dtype: DType::Pred, bytes: values.into() });
+                    draft.set(self.name("window_reversal"), values);
                 }
                 _ => return Err(self.refuse_at(start, format!("a window has no property {}", quoted(field)))),
             }
@@ -133,7 +134,7 @@ impl<'t> Parser<'t> {
             return Err(self.refuse_at(start, "expected two numbers for each dimension"));
         }
         let dims = SmallVec::from_slice(&[pairs.len() as i64, 2]);
-        let ty = self.shared(Type::Tensor(TensorShape { element: Element::DType(DType::S64), dims }));
+        let ty = self.shared(Type::Tensor(TensorShape::new(Element::DType(DType::S64), dims)));
         let values = pairs.concat();
         let data = match values.first() {
             Some(first) if values.iter().all(|value| value == first) => Data::Splat(first.to_le_bytes().into()),
@@ -204,7 +205,7 @@ impl<'t> Parser<'t> {
             Some(Type::Tensor(shape)) => shape.element.clone(),
             _ => return Err(self.refuse_at(reducer.at, "the operand of a reduction is no tensor")),
         };
-        let ty = self.shared(Type::Tensor(TensorShape { element, dims: SmallVec::new() }));
+        let ty = self.shared(Type::Tensor(TensorShape::new(element, SmallVec::new())));
         self.block_of(reducer.name, ty, location)
     }
 

@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
         Ok(ty)
     }
 
-    /// Reads `<2x?xf32>` or `<2x?xf32, encoding>`. Bounds of free sizes are dropped.
+    /// Reads `<2x?xf32>` or `<2x?xf32, encoding>`, of which bounds of free sizes are known.
     fn tensor_body(&mut self, start: usize) -> Result<Arc<Type>> {
         if !self.is('<') {
             return Err(self.expected("\"<\""));
@@ -122,13 +122,20 @@ impl<'t> Parser<'t> {
         }
         let dims = self.dims()?;
         let element = self.element()?;
-        let mut known = true;
-        if self.take(',')? {
-            let encoding = self.attribute()?;
-            known = matches!(&encoding, Attribute::Record(record) if &*record.name == "stablehlo.bounds");
+        let shape = TensorShape::new(element, dims);
+        if !self.take(',')? {
+            self.expect('>')?;
+            return Ok(self.shared(Type::Tensor(shape)));
         }
+        let encoding = self.attribute()?;
         self.expect('>')?;
-        if known { Ok(self.shared(Type::Tensor(TensorShape { element, dims }))) } else { Ok(self.other_type(start)) }
+        let bounds = match &encoding {
+            Attribute::Record(record) if &*record.name == "stablehlo.bounds" => record.fields.get("bounds"),
+            _ => None,
+        };
+        let Some(Attribute::Integers(bounds)) = bounds else { return Ok(self.other_type(start)) };
+        let shape = shape.with_bounds(bounds.clone()).map_err(|reason| self.refuse_at(start, reason))?;
+        Ok(self.shared(Type::Tensor(shape)))
     }
 
     /// Reads sizes, `2x?x`. Words of the text would be `2` and `x`, or the hexadecimal `0x2`.

@@ -9,7 +9,7 @@ use super::side::Side;
 use super::words::{Elements, Table, Word, signed};
 use crate::error;
 use crate::error::Result;
-use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, Location, Record, TensorShape, Type, Version};
+use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, FREE, Location, Numbers, Record, Type, Version};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -27,7 +27,11 @@ impl Entries {
             Attribute::String(text) => return Ok(self.string(side, text)),
             Attribute::Symbol(parts) => return Ok(self.symbol(side, parts)),
             Attribute::Array(list) => (Form::Array, self.list(side, key, list)?),
-            Attribute::Integers(list) => return self.integers(side, key, list),
+            Attribute::Integers(list) => {
+                let bytes = list.iter().flat_map(|value| value.to_le_bytes()).collect();
+                return self.numbers(side, &Numbers { dtype: DType::S64, bytes });
+            }
+            Attribute::Numbers(numbers) => return self.numbers(side, numbers),
             Attribute::Dictionary(entries) => {
                 let mut words = vec![Word::Number(entries.0.len() as u64)];
                 for (key, value) in &*entries.0 {
@@ -83,6 +87,14 @@ impl Entries {
             }
             _ => Ok(self.text(dialect, &format!("#{text}"))),
         }
+    }
+
+    /// Returns the number of the encoding of a tensor whose free sizes have bounds.
+    pub fn encoding(&mut self, side: Side, list: &[i64]) -> u32 {
+        let dialect = if side == Side::Vhlo { Dialect::Vhlo } else { Dialect::StableHlo };
+        let is_bounds = |known: &&Code<Form>| matches!(known.form, Form::Record(forms::BOUNDS, _));
+        let known = forms::attributes(dialect).iter().find(is_bounds).expect("the dialect has bounds");
+        self.entry_of(dialect, known, bounds(list).collect())
     }
 
     fn type_word(&mut self, side: Side, ty: &Type) -> Result<Word> {
@@ -147,23 +159,18 @@ impl Entries {
         std::iter::once(Ok(count)).chain(elements).collect()
     }
 
-    /// Returns the number of a list of integers or of truth values: a constant in VHLO.
-    fn integers(&mut self, side: Side, key: &str, list: &[i64]) -> Result<u32> {
-        let dtype = if key == "window_reversal" { DType::Pred } else { DType::S64 };
-        let bytes: Vec<u8> = match dtype {
-            DType::Pred => list.iter().map(|&value| u8::from(value != 0)).collect(),
-            _ => list.iter().flat_map(|value| value.to_le_bytes()).collect(),
-        };
-        let element = Element::DType(dtype);
-        if side == Side::Builtin {
-            let ty = self.type_word(side, &Type::Scalar(element))?;
-            let words =
-                vec![ty, Word::Number(list.len() as u64), Word::Number(bytes.len() as u64), Word::Bytes(bytes.into())];
-            return Ok(self.entry(Dialect::Builtin, Form::Numbers, words));
+    /// Returns the number of an array of numbers: a constant in VHLO if they are i64 or i1. VHLO has no form of its own
+    /// for others.
+    fn numbers(&mut self, side: Side, numbers: &Numbers) -> Result<u32> {
+        let Numbers { dtype, bytes } = numbers;
+        if side == Side::Vhlo && matches!(dtype, DType::S64 | DType::Pred) {
+            return self.dense(side, &Arc::new(Dense::of_numbers(numbers)));
         }
-        let ty = Arc::new(Type::Tensor(TensorShape { element, dims: [list.len() as i64].into_iter().collect() }));
-        let data = Data::Whole { bytes: 0..bytes.len(), owner: Arc::new(bytes) };
-        self.dense(side, &Arc::new(Dense { ty, data }))
+        let ty = self.type_word(Side::Builtin, &Type::Scalar(Element::DType(*dtype)))?;
+        let count = bytes.len() / dtype.size_bytes();
+        let words =
+            vec![ty, Word::Number(count as u64), Word::Number(bytes.len() as u64), Word::Bytes(bytes.to_vec().into())];
+        Ok(self.entry(Dialect::Builtin, Form::Numbers, words))
     }
 
     /// Returns the number of a constant. The elements of a large one are not copied. Truth values are bits, and one
@@ -265,6 +272,7 @@ impl Entries {
                 out.push(Word::Number(list.len() as u64));
                 out.extend(list.iter().map(|&value| signed(value)));
             }
+            (Field::Bounds, Some(Attribute::Integers(list))) => out.extend(bounds(list)),
             (Field::Double, Some(Attribute::Float(value, _))) => out.push(double_word(*value)),
             _ => return Ok(false),
         }
@@ -306,6 +314,12 @@ impl Entries {
         };
         self.entry(Dialect::Builtin, Form::Location(place), words)
     }
+}
+
+/// Returns the words of bounds of free sizes. MLIR has the smallest integer for `?`.
+fn bounds(list: &[i64]) -> impl Iterator<Item = Word> {
+    let words = list.iter().map(|&bound| signed(if bound == FREE { i64::MIN } else { bound }));
+    std::iter::once(Word::Number(list.len() as u64)).chain(words)
 }
 
 fn attribute(number: u32) -> Word {

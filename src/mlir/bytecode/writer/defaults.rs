@@ -1,6 +1,6 @@
 //! Values of attributes that operations leave out. VHLO has no attributes that may be absent.
 
-use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, Operation, Record, TensorShape, Type};
+use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, Numbers, Operation, Record, TensorShape, Type};
 use crate::types::{DType, MAX_RANK};
 use std::sync::Arc;
 
@@ -41,7 +41,9 @@ pub fn of(attribute: &str, operation: &Operation) -> Option<Attribute> {
         "window_strides" | "lhs_dilation" | "rhs_dilation" | "base_dilations" | "window_dilations" => {
             Attribute::Integers(vec![1; window_rank(operation)?].into())
         }
-        "window_reversal" => Attribute::Integers(vec![0; window_rank(operation)?].into()),
+        "window_reversal" => {
+            Attribute::Numbers(Numbers { dtype: DType::Pred, bytes: vec![0; window_rank(operation)?].into() })
+        }
         "padding" => no_padding(window_rank(operation)?),
         "known_expanding_dimensions"
         | "known_nonexpanding_dimensions"
@@ -86,7 +88,7 @@ fn stated_window_rank(operation: &Operation) -> Option<usize> {
 
 fn no_padding(rank: usize) -> Attribute {
     let dims = [rank as i64, 2].into_iter().collect();
-    let ty = Arc::new(Type::Tensor(TensorShape { element: Element::DType(DType::S64), dims }));
+    let ty = Arc::new(Type::Tensor(TensorShape::new(Element::DType(DType::S64), dims)));
     let data = match rank {
         0 => Data::Whole { owner: Arc::new([]), bytes: 0..0 },
         _ => Data::Splat([0; 8].into()),

@@ -4,6 +4,7 @@ use super::super::read;
 use super::*;
 use crate::error::Code;
 use crate::mlir::{Attribute, Data, Dense, Operation, Type, Value, text};
+use crate::types::DType;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ fn artifacts_are_written_as_they_were_read() {
 fn elements(value: &Attribute) -> Option<Vec<u8>> {
     match value {
         Attribute::Integers(list) => Some(list.iter().flat_map(|value| value.to_le_bytes()).collect()),
+        Attribute::Numbers(list) => elements(&Attribute::Dense(Arc::new(Dense::of_numbers(list)))),
         Attribute::Dense(dense) => {
             let Dense { ty, data } = &**dense;
             let Type::Tensor(shape) = &**ty else { return None };
@@ -134,6 +136,30 @@ fn text_and_stablehlo_become_artifacts() {
         assert!(same.values.iter().all(|(&a, &b)| before.ty(a) == after.ty(b)));
         assert_equal(&after, &again(&after, after.version), name);
     }
+}
+
+/// The artifact is that of StableHLO's own writer.
+#[test]
+fn arrays_keep_their_element_types_and_free_sizes_their_bounds() {
+    let (text, artifact) = (module("arrays.mlir"), module("arrays.mlirbc"));
+    let written = again(&text, artifact.version);
+    assert_eq!(artifact.operations.len(), written.operations.len());
+    let mut both = Same { what: "arrays", values: FxHashMap::default() };
+    artifact.operations.iter().zip(&written.operations).for_each(|(a, b)| both.operation(a, b));
+    assert!(both.values.iter().all(|(&a, &b)| artifact.ty(a) == written.ty(b)));
+    assert_equal(&artifact, &again(&artifact, artifact.version), "arrays");
+    let Attribute::Dictionary(config) = call(&written).attributes.get("backend_config").unwrap() else { panic!() };
+    let Attribute::Numbers(numbers) = config.get("i32").unwrap() else { panic!("{config:?}") };
+    assert_eq!((numbers.dtype, &*numbers.bytes), (DType::S32, &[1, 0, 0, 0, 254, 255, 255, 255][..]));
+    let of_artifact = call(&artifact).attributes.get("backend_config");
+    assert_eq!(of_artifact, call(&written).attributes.get("backend_config"));
+    assert_eq!(text.ty(call(&text).results[0]).to_string(), "tensor<?x4xf32, #stablehlo.bounds<8, ?>>");
+}
+
+/// The first operation of the function of a module.
+fn call(module: &Module) -> &Operation {
+    let function = module.operations.iter().find(|operation| &*operation.name == "func.func").unwrap();
+    &function.regions[0].blocks[0].operations[0]
 }
 
 /// Returns a function of one operation on tensors of 4x4.

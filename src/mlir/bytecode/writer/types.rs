@@ -17,7 +17,14 @@ impl Entries {
     /// Returns the number of a type.
     pub fn ty(&mut self, side: Side, ty: &Type) -> Result<u32> {
         let (form, words) = match ty {
-            Type::Tensor(shape) => (TypeForm::Tensor, self.shape(side, shape)?),
+            Type::Tensor(shape) => match &shape.bounds {
+                None => (TypeForm::Tensor, self.shape(side, shape)?),
+                Some(bounds) => {
+                    let encoding = Word::Reference(Table::Attributes, self.encoding(side, bounds));
+                    let words = std::iter::once(encoding).chain(self.shape(side, shape)?);
+                    (TypeForm::BoundedTensor, words.collect())
+                }
+            },
             Type::Scalar(element) => return self.element_type(side, element),
             Type::Function { inputs, results } => {
                 (TypeForm::Function, [self.types(side, inputs)?, self.types(side, results)?].concat())

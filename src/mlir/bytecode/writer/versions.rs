@@ -93,6 +93,7 @@ fn expresses(version: &KnownOperation, versions: &[&KnownOperation], operation: 
 fn is_default(name: &str, value: &Attribute, operation: &Operation) -> bool {
     let is_empty = |value: &Attribute| match value {
         Attribute::Integers(list) => list.is_empty(),
+        Attribute::Numbers(list) => list.bytes.is_empty(),
         Attribute::Dense(dense) => matches!(&**dense, Dense { data, .. } if data.bytes().is_empty()),
         _ => false,
     };

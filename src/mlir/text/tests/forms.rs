@@ -2,7 +2,7 @@
 
 use super::{MODEL, SHARDED, assert_same, attribute, body, shown, string};
 use crate::mlir::text::{attribute as read_attribute, read};
-use crate::mlir::{Attribute, Element, Location, Type};
+use crate::mlir::{Attribute, Element, Location, Numbers, Type};
 use crate::types::DType;
 
 /// Values that the operations below use.
@@ -328,7 +328,13 @@ fn attributes_are_read_alone() {
         ("unit", Attribute::Unit),
         (r#""a\22\n\00""#, string("a\"\n\0")),
         ("@f::@\"g h\"", Attribute::Symbol(["f".into(), "g h".into()].into())),
-        ("array<i32: 1, -2>", Attribute::Integers([1, -2].into())),
+        ("array<i64: 1, -2>", Attribute::Integers([1, -2].into())),
+        ("array<i32: 1, -2>", numbers(DType::S32, &[1, 0, 0, 0, 254, 255, 255, 255])),
+        ("array<ui8: 200>", numbers(DType::U8, &[200])),
+        ("array<i1: true, false, 1>", numbers(DType::Pred, &[1, 0, 1])),
+        ("array<f32: 1.5, 0x7FC00001>", numbers(DType::F32, &[0, 0, 192, 63, 1, 0, 192, 127])),
+        ("array<bf16: -1.0>", numbers(DType::BF16, &[128, 191])),
+        ("array<f64>", numbers(DType::F64, &[])),
         ("tensor<2x?xi1>", Attribute::Type(read_type("tensor<2x?xi1>"))),
         ("#mhlo.x<a = [1], b = \"> }\">", Attribute::Other("mhlo.x<a = [1], b = \"> }\">".into())),
         ("#stablehlo<precision HIGH>", Attribute::Enum("HIGH".into())),
@@ -338,6 +344,10 @@ fn attributes_are_read_alone() {
         assert_eq!(read_attribute(text).unwrap(), expected, "{text}");
     }
     assert!(read_attribute("1 2").is_err());
+}
+
+fn numbers(dtype: DType, bytes: &[u8]) -> Attribute {
+    Attribute::Numbers(Numbers { dtype, bytes: bytes.into() })
 }
 
 fn read_type(text: &str) -> std::sync::Arc<Type> {
@@ -360,12 +370,21 @@ fn types_are_read_as_they_are_written() {
         "none",
         "memref<2xf32>",
         "tensor<*xf32>",
+        "tensor<2x?xf32, #stablehlo.bounds<?, 3>>",
         "!stablehlo.future<tensor<f32>>",
     ] {
         assert_eq!(read_type(text).to_string(), text);
     }
-    assert_eq!(read_type("tensor<2x?xf32, #stablehlo.bounds<?, 3>>").to_string(), "tensor<2x?xf32>");
-    assert_eq!(read_type("tensor<?xf32, #stablehlo.type_extensions<bounds = [3]>>").to_string(), "tensor<?xf32>");
+    let extensions = read_type("tensor<?xf32, #stablehlo.type_extensions<bounds = [3]>>");
+    assert_eq!(extensions, read_type("tensor<?xf32, #stablehlo.bounds<3>>"));
+    assert_ne!(extensions, read_type("tensor<?xf32>"));
+    for (text, reason) in [
+        ("tensor<2x?xf32, #stablehlo.bounds<3>>", "1 bounds of a tensor of 2 axes"),
+        ("tensor<2x?xf32, #stablehlo.bounds<2, 3>>", "the bound 2 of axis 0, whose size is 2; want a free size"),
+    ] {
+        let message = read_attribute(text).unwrap_err().to_string();
+        assert!(message.contains(reason), "{message}");
+    }
 }
 
 #[test]
