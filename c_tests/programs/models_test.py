@@ -1,7 +1,9 @@
 """Whole models that JAX exports, imported: python models_test.py /path/to/liblazyxla.so, with JAX.
 
-A residual network in training, a recurrent network, and a transformer whose layers are scanned, with dropout and a step
-of Adam. Their values are compared with JAX's, and so are gradients and batches that this library derives."""
+Convolutional networks (residual, dense, ConvNeXt), windows of attention that are shifted (Swin), recurrent networks, a
+transformer whose layers are scanned with dropout, one that decodes with a cache of keys and values, and training steps
+of Adam and of momentum with running statistics. Their values are compared with JAX's, and so are gradients and batches
+that this library derives."""
 
 import os
 import sys
@@ -87,11 +89,135 @@ def adam(count, first, second, *given):
     return loss, count, first, second, *made
 
 
+def dense_network(x, first, *layers):
+    """A network whose layers see the outputs of all layers before them, with pooling between blocks."""
+    x = jax.nn.relu(convolution(x, first, 2))
+    for i, w in enumerate(layers):
+        x = jnp.concatenate([x, jax.nn.relu(normalized(convolution(x, w), (0, 1, 2)))], axis=-1)
+        if i == 1:
+            x = jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") / 4
+    return jax.nn.log_softmax(x.mean((1, 2)))
+
+
+def convnext(x, stem, depthwise, wide, narrow, scale):
+    """A stem of patches and blocks of a depthwise convolution, a normalization and a network on each pixel."""
+    x = normalized(
+        jax.lax.conv_general_dilated(x, stem, (4, 4), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")), -1
+    )
+    for d, w, n, s in zip(depthwise, wide, narrow, scale):
+        y = jax.lax.conv_general_dilated(
+            x, d, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=x.shape[-1]
+        )
+        x = x + s * (jax.nn.gelu(normalized(y, -1) @ w, approximate=False) @ n)
+    return x.mean((1, 2))
+
+
+def windows_of(x, size):
+    batch, height, width, channels = x.shape
+    x = x.reshape(batch, height // size, size, width // size, size, channels)
+    return x.transpose(0, 1, 3, 2, 4, 5).reshape(batch, -1, size * size, channels)
+
+
+def shifted_windows(x, qkv, out, table):
+    """Attention in windows, then in windows that are shifted by half of their size, with a bias by the distance."""
+    batch, height, width, channels = x.shape
+    size, heads = 4, 2
+    axis = np.arange(size)
+    places = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, -1)
+    distance = places[:, :, None] - places[:, None] + size - 1
+    for layer, shift in enumerate((0, size // 2)):
+        parts = np.zeros((1, height, width, 1), np.int32)
+        parts[:, -size:], parts[:, -shift or height :] = 1, 2
+        parts[:, :, -size:] += 3
+        parts[:, :, -shift or width :] += 3
+        regions = windows_of(parts, size)[0, :, :, 0] if shift else np.zeros((height * width // size**2, size**2))
+        mask = np.where(regions[:, :, None] == regions[:, None], 0, -100).astype(np.float32)
+        y = windows_of(jnp.roll(normalized(x, -1), (-shift, -shift), (1, 2)), size)
+        q, k, v = jnp.split((y @ qkv[layer]).reshape(*y.shape[:3], heads, -1), 3, axis=-1)
+        scores = jnp.einsum("bwihd,bwjhd->bwhij", q, k) / (channels / heads) ** 0.5
+        scores = scores + table[layer][distance[0] * (2 * size - 1) + distance[1]].transpose(2, 0, 1)
+        mixed = jnp.einsum("bwhij,bwjhd->bwihd", jax.nn.softmax(scores + mask[:, None]), v).reshape(y.shape)
+        y = (mixed @ out[layer]).reshape(batch, height // size, width // size, size, size, channels)
+        y = y.transpose(0, 1, 3, 2, 4, 5).reshape(x.shape)
+        x = x + jnp.roll(y, (shift, shift), (1, 2))
+    return x
+
+
+def lstm(x, w, u, b):
+    """A layer of LSTM in both directions."""
+
+    def run(x, w, u, b):
+        def step(carry, slice_):
+            h, c = carry
+            i, f, g, o = jnp.split(slice_ @ w + h @ u + b, 4, axis=-1)
+            c = jax.nn.sigmoid(f + 1) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        zero = jnp.zeros((x.shape[1], u.shape[0]), x.dtype)
+        return jax.lax.scan(step, (zero, zero), x)[1]
+
+    return jnp.concatenate([run(x, w[0], u[0], b[0]), run(x[::-1], w[1], u[1], b[1])[::-1]], axis=-1)
+
+
+def decode(prompt, embedding, q, k, v, count):
+    """Tokens that a layer of attention appends to a prompt, with a cache of keys and values, and their scores."""
+    size, most = embedding.shape[1], 12
+
+    def step(i, state):
+        token, keys, values, tokens, scores = state
+        x = embedding[token]
+        keys = jax.lax.dynamic_update_slice(keys, (x @ k)[None], (i, 0))
+        values = jax.lax.dynamic_update_slice(values, (x @ v)[None], (i, 0))
+        weights = jax.nn.softmax(jnp.where(jnp.arange(most) <= i, keys @ (x @ q) / size**0.5, -jnp.inf))
+        of_next = (x + weights @ values) @ embedding.T
+        given = jnp.where(i + 1 < len(prompt), prompt[jnp.minimum(i + 1, len(prompt) - 1)], jnp.argmax(of_next))
+        token = given.astype(jnp.int32)
+        return token, keys, values, tokens.at[i].set(token), scores.at[i].set(of_next.max())
+
+    cache = jnp.zeros((most, size), embedding.dtype)
+    state = (prompt[0], cache, cache, jnp.zeros(most, jnp.int32), jnp.zeros(most, embedding.dtype))
+    return jax.lax.fori_loop(0, jnp.minimum(count, most), step, state)[1:]
+
+
+def momentum(x, labels, key, mean, variance, velocity, first, last):
+    """A training step of a convolution with batch normalization, running statistics, dropout and Nesterov's momentum."""
+
+    def loss(first, last):
+        y = convolution(x, first, 2)
+        axes = (0, 1, 2)
+        of_batch = y.mean(axes), y.var(axes)
+        y = jax.nn.relu((y - of_batch[0]) * jax.lax.rsqrt(of_batch[1] + 1e-3)).mean((1, 2))
+        y = jnp.where(jax.random.bernoulli(key, 0.8, y.shape), y / 0.8, 0)
+        scores = jax.nn.log_softmax(y @ last)
+        smooth = jax.nn.one_hot(labels, last.shape[1]) * 0.9 + 0.1 / last.shape[1]
+        return -(smooth * scores).sum(-1).mean(), of_batch
+
+    (value, of_batch), gradients = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(first, last)
+    statistics = [0.9 * old + 0.1 * new for old, new in zip((mean, variance), of_batch)]
+    decayed = jnp.concatenate([(g + 1e-4 * w).ravel() for g, w in zip(gradients, (first, last))])
+    velocity = 0.9 * velocity + decayed
+    change = 0.1 * (decayed + 0.9 * velocity)
+    made = first - change[: first.size].reshape(first.shape), last - change[first.size :].reshape(last.shape)
+    return value, *statistics, velocity, *made
+
+
 def models():
     """Returns each model: its name, its function, its arguments, and the checks that it is left out of."""
     blocks = [normal(3, 3, 4, 8), normal(3, 3, 8, 8), normal(1, 1, 4, 8)]
     blocks += [normal(3, 3, 8, 16), normal(3, 3, 16, 16), normal(1, 1, 8, 16)]
     yield "residual", residual, [normal(2, 32, 32, 3), normal(7, 7, 3, 4), *blocks], ()
+    layers = [normal(3, 3, 4, 4), normal(3, 3, 8, 4), normal(3, 3, 12, 4), normal(3, 3, 16, 4)]
+    yield "dense", dense_network, [normal(2, 16, 16, 3), normal(3, 3, 3, 4), *layers], ()
+    blocks = [normal(2, 7, 7, 1, 8), normal(2, 8, 32), normal(2, 32, 8), normal(2, 8)]
+    yield "convnext", convnext, [normal(2, 32, 32, 3), normal(4, 4, 3, 8), *blocks], ()
+    yield "windows", shifted_windows, [normal(2, 8, 8, 8), normal(2, 8, 24), normal(2, 8, 8), normal(2, 49, 2)], ()
+    yield "lstm", lstm, [normal(5, 3, 4), normal(2, 4, 24), normal(2, 6, 24), normal(2, 24)], ()
+    attention = [normal(20, 8), normal(8, 8), normal(8, 8), normal(8, 8)]
+    yield "decode", decode, [np.int32([3, 7, 1]), *attention, np.int32(9)], ("gradient", "batch")
+    statistics = [normal(4, scale=0.1), np.abs(normal(4)), normal(3 * 3 * 3 * 4 + 4 * 5, scale=0.01)]
+    given = [normal(4, 8, 8, 3), np.int32([0, 3, 1, 4]), jax.random.PRNGKey(5), *statistics]
+    yield "momentum", momentum, [*given, normal(3, 3, 3, 4), normal(4, 5)], ("gradient",)
     yield "recurrent", recurrent, [normal(6, 2, 5), normal(5, 10), normal(5, 10)], ()
     layers = [normal(2, 16, 48), normal(2, 16, 16), normal(2, 16, 32), normal(2, 32, 16)]
     weights = [normal(20, 16), normal(9, 16), *layers]
@@ -109,6 +235,8 @@ def main():
         "values": import_test.check_values, "gradient": import_test.check_gradient, "batch": import_test.check_batch,
     }  # fmt: skip
     for name, function, arguments, without in models():
+        if sys.argv[2:] and name not in sys.argv[2:]:
+            continue
         for place, device in (("cpu", lxla.cpu()), ("xla:0", lxla.xla())):
             for kind, check in checks.items():
                 if kind not in without:

@@ -1,5 +1,6 @@
 //! Elementwise operations.
 
+use super::formulas::recognized;
 use super::{Call, Results};
 use crate::error;
 use crate::error::Result;
@@ -33,7 +34,10 @@ pub fn binary(call: Call, op: BinaryOp) -> Result<Results> {
         BinaryOp::Multiply if ty.dtype == DType::Pred => BinaryOp::And,
         op => op,
     };
-    call.one(|trace, [lhs, rhs]| ops::elementwise::binary(trace, op, lhs, rhs))
+    call.one(|trace, [lhs, rhs]| {
+        let made = ops::elementwise::binary(trace, op, lhs, rhs)?;
+        recognized(trace, made)
+    })
 }
 
 /// UNIMPLEMENTED for complex operands of an operation that the library has for real ones only.
@@ -70,7 +74,10 @@ pub fn select(call: Call) -> Result<Results> {
     if !pred.dims.is_empty() && pred.dims != ty.dims {
         return Err(error!(InvalidArgument, "pred is {pred}; want a scalar, or the shape of {ty}"));
     }
-    call.one(|trace, [pred, on_true, on_false]| ops::elementwise::select(trace, pred, on_true, on_false))
+    call.one(|trace, [pred, on_true, on_false]| {
+        let made = ops::elementwise::select(trace, pred, on_true, on_false)?;
+        recognized(trace, made)
+    })
 }
 
 /// `stablehlo.clamp`, whose bounds may be scalars.

@@ -13,6 +13,7 @@ mod custom_calls;
 mod dynamic;
 mod elementwise;
 mod factorizations;
+mod formulas;
 mod indexing;
 mod kernels;
 mod linalg;

@@ -4,7 +4,7 @@ use super::super::functions::name_of;
 use crate::error::{Code, Error, Result};
 use crate::import::{Wanted, import};
 use crate::interpret;
-use crate::ir::Op;
+use crate::ir::{Op, UnaryOp};
 use crate::mlir::{Module, text};
 use crate::native::Array;
 
@@ -33,6 +33,54 @@ fn values_are_those_that_the_programs_say() {
             assert_eq!(pair[0].bytes(), pair[1].bytes(), "@{name}: pair {i}, of {}", pair[0].ty());
         }
     }
+}
+
+#[test]
+fn sizes_beyond_a_bound_are_refused() {
+    let imported = |inner: &str, size: i64| {
+        let program = format!(
+            "func.func @main(%x: tensor<?x2xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x2xf32, {inner}> {{
+               %r = func.call @f(%x) : (tensor<?x2xf32, #stablehlo.bounds<8, ?>>) -> tensor<?x2xf32, {inner}>
+               return %r : tensor<?x2xf32, {inner}>
+             }}
+             func.func private @f(%x: tensor<?x2xf32, {inner}>) -> tensor<?x2xf32, {inner}> {{
+               %r = stablehlo.sine %x : tensor<?x2xf32, {inner}>
+               return %r : tensor<?x2xf32, {inner}>
+             }}"
+        );
+        let shapes = Some(vec![[size, 2].into_iter().collect()]);
+        import(&text::read(&program).unwrap(), &Wanted { shapes, ..Wanted::default() }).map(|imported| imported.body)
+    };
+    let same = "#stablehlo.bounds<8, ?>";
+    assert_eq!(*imported(same, 8).unwrap().results()[0].dims, [8, 2]);
+    let Err(e) = imported(same, 9) else { panic!() };
+    assert_eq!(e.code, Code::InvalidArgument);
+    let message = e.to_string();
+    let reason = "parameter 0: dims: [9, 2] given; the module has tensor<?x2xf32, #stablehlo.bounds<8, ?>>, want at \
+                  most 8 along axis 0";
+    assert!(message.contains(reason), "{message}");
+    let Err(e) = imported("#stablehlo.bounds<4, ?>", 8) else { panic!() };
+    assert!(e.to_string().contains("tensor<?x2xf32, #stablehlo.bounds<4, ?>> for a value of type f32[8,2]"), "{e}");
+}
+
+#[test]
+fn the_formula_of_the_logistic_function_is_recognized() {
+    let formula = |numerator: &str| {
+        let program = format!(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+             %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+             %n = stablehlo.constant dense<{numerator}> : tensor<4xf32>
+             %0 = stablehlo.negate %x : tensor<4xf32>
+             %1 = stablehlo.exponential %0 : tensor<4xf32>
+             %2 = stablehlo.add %1, %one : tensor<4xf32>
+             %r = stablehlo.divide %n, %2 : tensor<4xf32>
+             return %r : tensor<4xf32>
+             }}"
+        );
+        operations_of(&program, &[4])
+    };
+    assert_eq!(formula("1.0"), [Op::Leaf, Op::Unary(UnaryOp::Logistic)]);
+    assert!(!formula("2.0").contains(&Op::Unary(UnaryOp::Logistic)));
 }
 
 #[test]
