@@ -3,12 +3,14 @@
 Each function has shardings, or is a shard_map with collectives, for 8 devices. Its export is imported for meshes with
 the axes of JAX's mesh, in their order or not and with a further axis, and called there. Values, gradients and batches,
 which this library derives from the imported body, are compared with JAX's. What the library writes of an imported
-program reads back to the same values.
+program reads back to the same values; as a file for JAX, JAX calls and differentiates it on 8 devices.
 """
 
 import ctypes
+import json
 import os
 import sys
+import tempfile
 from ctypes import byref, c_int32, c_int64, c_size_t, c_void_p
 from pathlib import Path
 
@@ -24,6 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from ctypes_test import Computation, Device, Mesh, give, ok, texts
+from export_cases import JAX
+from export_cases import exported as written
 from header import constants, types
 from jax import export, lax
 from jax.sharding import NamedSharding
@@ -185,6 +189,49 @@ def check_values(env, mesh, place, function, arguments, of):
         compare("values of the text", call(env, place, again, arguments, wanted), wanted)
 
 
+def check_jax(env, mesh, place, function, arguments, of):
+    """JAX calls the export of the import, and differentiates it."""
+    computation = imported(env, exported(function, arguments, of), mesh=mesh)
+    differentiates = function not in WITHOUT_GRADIENT
+    path = os.path.join(tempfile.gettempdir(), f"lxla_{os.getpid()}.jax")
+    try:
+        ok(written(computation, path, format=JAX, vjp_order=int(differentiates)))
+        with open(path, "rb") as file:
+            data = file.read()
+    finally:
+        Path(path).unlink(missing_ok=True)
+    file = export.deserialize(bytearray(data))
+    assert file.nr_devices == 8, file.nr_devices
+    wanted = jax.tree.leaves(jax.jit(function)(*arguments))
+    compare("values of the export", call(env, place, imported(env, data, mesh=mesh), arguments, wanted), wanted)
+    try:
+        file.call(*arguments)
+        raise AssertionError("JAX called a function of 8 devices on one")
+    except ValueError as refusal:
+        assert "exported for 8 devices" in str(refusal), refusal
+    if list(mesh_axes(data)) != list(of.axis_names):
+        return  # JAX does not place results of a mesh whose axes are in another order than its caller's.
+    whole, split = NamedSharding(of, P()), NamedSharding(of, P("data"))
+    for placed in (whole, split):
+        given = [jax.device_put(x, placed) for x in arguments]
+        got = jax.tree.leaves(jax.jit(file.call, out_shardings=whole)(*given))
+        compare("values in JAX", [np.asarray(x).tobytes() for x in got], wanted)
+        if differentiates:
+            places = tuple(range(len(arguments)))
+            wanted_gradients = jax.jit(jax.grad(loss(function), argnums=places))(*arguments)
+            got = jax.jit(jax.grad(loss(file.call), argnums=places), out_shardings=whole)(*given)
+            compare("gradients in JAX", [np.asarray(x).tobytes() for x in got], wanted_gradients)
+
+
+def mesh_axes(data):
+    """Names of the axes of the mesh of a program."""
+    out = c_void_p()
+    ok(lxla.lib.lxla_module_describe(data, len(data), byref(out)))
+    (mesh,) = json.loads(ctypes.string_at(out))["meshes"]
+    lxla.lib.lxla_string_free(out)
+    return [axis["name"] for axis in mesh["axes"]]
+
+
 def check_gradient(env, mesh, place, function, arguments, of):
     computation = imported(env, exported(loss(function), arguments, of), mesh=mesh)
     options = types.lxla_vjp_options(struct_size=ctypes.sizeof(types.lxla_vjp_options))
@@ -316,7 +363,7 @@ def main():
             if names and function.__name__ not in names:
                 continue
             of = TURNED if function is turned else MESH
-            for check in (check_values, check_gradient, check_batch):
+            for check in (check_values, check_gradient, check_batch, check_jax):
                 if check is check_gradient and function in WITHOUT_GRADIENT:
                     continue
                 tried(f"{function.__name__}, {check.__name__}, {how}", check, mesh, place, function, arguments, of)

@@ -4,7 +4,7 @@ use super::program::Exported;
 use crate::error;
 use crate::error::Result;
 use crate::mlir::jax_file::{self, Part, Tree, Value};
-use crate::mlir::{Version, bytecode};
+use crate::mlir::{Attribute, Module, Version, bytecode};
 use crate::ops::rules::is_differentiable;
 use crate::transform::{self, Transformer};
 use crate::types::TensorType;
@@ -17,24 +17,31 @@ const NAME: &str = "lazyxla";
 
 /// Returns the bytes of the file.
 pub fn file(exported: &Exported, version: Option<Version>, has_vjp: bool) -> Result<Vec<u8>> {
-    if exported.body.has_collectives() || exported.body.has_shardings() {
-        return Err(error!(
-            Unimplemented,
-            "options.format: the computation is of a mesh; a file of jax.export is written for one device only, want \
-             LXLA_EXPORT_FOLDER or LXLA_EXPORT_TEXT"
-        ));
-    }
     let values = |types: &[TensorType]| types.iter().map(value).collect();
-    let artifact = Part::new(bytecode::write(&exported.closed_module()?, version)?);
+    let module = exported.closed_module()?;
+    let devices = devices(&module)?;
+    let artifact = Part::new(bytecode::write(&module, version)?);
     let body = &exported.body;
     let mut function = described(NAME, artifact, values(body.parameters()), values(body.results()));
+    function.devices = devices;
     if let [_] = body.results() {
         function.result_tree = Tree::Leaf;
     }
     if has_vjp {
-        function.vjp = Some(Box::new(backward_pass(exported, version)?));
+        let backward = backward_pass(exported, version)?;
+        function.vjp = Some(Box::new(jax_file::Exported { devices, ..backward }));
     }
     jax_file::write(&function)
+}
+
+/// Returns the number of devices of a module: those of its mesh. Its constraints and manual computations are in the
+/// module; JAX places parameters and results as its caller says.
+fn devices(module: &Module) -> Result<u32> {
+    match module.attributes.get("mhlo.num_partitions") {
+        Some(Attribute::Integer(count, _)) => u32::try_from(*count).ok(),
+        _ => None,
+    }
+    .ok_or_else(|| error!(Internal, "the module does not state its number of devices"))
 }
 
 fn value(ty: &TensorType) -> Value {
