@@ -45,3 +45,5 @@ echo
 "$programs/bench_cut"
 echo
 "$programs/bench_kernels"
+echo
+"$programs/bench_import" "$programs"

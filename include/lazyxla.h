@@ -3474,8 +3474,9 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * lists in lists), a text as it is. Kernels come before the library's own operations. Calls with effects, and arrays
  * that are not row-major, are UNIMPLEMENTED.
  *
- * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
- * the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
+ * With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters, within the
+ * bounds that a type states. Sizes that the program computes from them are evaluated, and the body is that of these
+ * static shapes. `options` may be NULL.
  *
  * With `options.mesh`, shardings in the program become constraints on that mesh, and manual computations (`shard_map`
  * of JAX) a `lxla_shard_map`: the computation is called with tensors on a mesh with these axes. The mesh has the axes
@@ -3484,11 +3485,11 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * have the product 1 are computed by the one device.
  *
  * INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
- * if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
- * program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
- * supported: quantized types, tokens, tuples, sizes that depend on data, custom calls that are neither known nor
- * kernels, versions newer than 1.20.0; for manual computations on several devices without a mesh, and collectives
- * whose groups of devices are not those of axes of the mesh.
+ * if a size is free and no shapes are given (the message lists the parameters), or a size that is given exceeds its
+ * bound; if an assertion on shapes in the program does not hold (its message). UNIMPLEMENTED, with the operation, its
+ * location and the reason, for what is not supported: quantized types, tokens, tuples, sizes that depend on data,
+ * custom calls that are neither known nor kernels, versions newer than 1.20.0; for manual computations on several
+ * devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
  */
 lxla_status lxla_computation_import(lxla_env env,
                                     const void *module,
@@ -3501,6 +3502,10 @@ lxla_status lxla_computation_import(lxla_env env,
  * folder, `options.function` is the name of a file in `functions/`; NULL: the only one. Its parameters and constants
  * (`data/`, `constants/`) become captured values, the inputs of the model parameters in their order.
  * INVALID_ARGUMENT if a NumPy file does not fit the program.
+ *
+ * A large file is mapped into memory during the call, so that its constants are copied once. No process may truncate
+ * or overwrite it in this time: the calling process could be killed (SIGBUS), or values be mixed. Replacing the file
+ * by renaming another one, as exports of this library do, is safe.
  */
 lxla_status lxla_computation_import_file(lxla_env env,
                                          const char *path,
@@ -3513,7 +3518,8 @@ lxla_status lxla_computation_import_file(lxla_env env,
  * - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
  *   null.
  * - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
- *   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
+ *   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `bounds`, if the type has
+ *   bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`, if
  *   the file names it or says its place in the caller's structure.
  * - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
  *   `options.mesh` has to have.
@@ -3605,7 +3611,8 @@ lxla_status lxla_export_options_init(lxla_export_options *options);
  * - `LXLA_EXPORT_TEXT`: StableHLO text, in which the captured values are constants.
  * - `LXLA_EXPORT_JAX`: a file that `jax.export.deserialize` reads, in which the captured values are constants. Its
  *   function takes the parameters as positional arguments and returns one array, or a tuple. With `vjp_order` 1, JAX
- *   differentiates it by the parameters, by the derivatives of this library.
+ *   differentiates it by the parameters, by the derivatives of this library. The function of a computation of a mesh
+ *   has its shardings and collectives, and is called for as many devices; JAX's caller places parameters and results.
  *
  * `lxla_computation_import_file` reads each of them again. Pending captured values are computed, and copied to the
  * host. The names of parameters and results are attributes of `main` (`jax.arg_info`, `jax.result_info`), which
@@ -3613,7 +3620,7 @@ lxla_status lxla_export_options_init(lxla_export_options *options);
  *
  * INVALID_ARGUMENT, with the operation, if the version lacks one; if names have the wrong number or one is given
  * twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the
- * reason, for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
+ * reason, for a computation that calls kernels, which no file holds. RESOURCE_EXHAUSTED if the disk is full.
  */
 lxla_status lxla_computation_export(lxla_computation computation,
                                     const lxla_export_options *options,

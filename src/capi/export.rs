@@ -79,7 +79,8 @@ fn names(argument: &str, list: List<Text>, n: usize) -> Result<Option<Vec<String
 /// - `LXLA_EXPORT_TEXT`: StableHLO text, in which the captured values are constants.
 /// - `LXLA_EXPORT_JAX`: a file that `jax.export.deserialize` reads, in which the captured values are constants. Its
 ///   function takes the parameters as positional arguments and returns one array, or a tuple. With `vjp_order` 1, JAX
-///   differentiates it by the parameters, by the derivatives of this library.
+///   differentiates it by the parameters, by the derivatives of this library. The function of a computation of a mesh
+///   has its shardings and collectives, and is called for as many devices; JAX's caller places parameters and results.
 ///
 /// `lxla_computation_import_file` reads each of them again. Pending captured values are computed, and copied to the
 /// host. The names of parameters and results are attributes of `main` (`jax.arg_info`, `jax.result_info`), which
@@ -87,7 +88,7 @@ fn names(argument: &str, list: List<Text>, n: usize) -> Result<Option<Vec<String
 ///
 /// INVALID_ARGUMENT, with the operation, if the version lacks one; if names have the wrong number or one is given
 /// twice; if `path` ends with no name. NOT_FOUND if the folder around `path` is missing. UNIMPLEMENTED, with the
-/// reason, for JAX exports of a computation on a mesh. RESOURCE_EXHAUSTED if the disk is full.
+/// reason, for a computation that calls kernels, which no file holds. RESOURCE_EXHAUSTED if the disk is full.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_export(
     computation: lxla_computation,

@@ -4,6 +4,7 @@ use super::abi::arguments::{check_rank, optional_text};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{Bytes, In, Out, OwnedText, Text};
+use super::abi::program::{program_file, with_bytes};
 use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_import_options, lxla_status};
 use super::computation::{computation_of, new_computation};
 use super::constants::LXLA_DEVICE_UNSPECIFIED;
@@ -13,10 +14,9 @@ use crate::computation;
 use crate::env;
 use crate::error;
 use crate::error::Result;
-use crate::import::{Memory, Wanted};
+use crate::import::Wanted;
 use crate::types::Dims;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Sets all fields after `struct_size` to their defaults.
 #[unsafe(no_mangle)]
@@ -54,15 +54,6 @@ fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
     Ok(Wanted { function, shapes: Some(shapes), mesh, ..Wanted::default() })
 }
 
-/// Copies the bytes of a program.
-fn copied(module: Bytes, size: usize) -> Result<Memory> {
-    let bytes = module.get("module", size)?;
-    let mut copy = Vec::new();
-    copy.try_reserve_exact(size).map_err(|_| error!(ResourceExhausted, "module: no memory for {size} bytes"))?;
-    copy.extend_from_slice(bytes);
-    Ok(Arc::new(copy))
-}
-
 /// Imports a function of a program as a computation. `module` has `size` bytes, which are not read after the call and
 /// are recognized by their content: StableHLO text (MLIR's pretty or generic form), MLIR bytecode (StableHLO, or VHLO,
 /// the portable artifacts of StableHLO 0.9.0 to 1.20.0), or the file of `jax.export(...).serialize()`.
@@ -80,8 +71,9 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// lists in lists), a text as it is. Kernels come before the library's own operations. Calls with effects, and arrays
 /// that are not row-major, are UNIMPLEMENTED.
 ///
-/// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters. Sizes that
-/// the program computes from them are evaluated, and the body is that of these static shapes. `options` may be NULL.
+/// With free sizes (`?`) in the types of the module, `options` has to give the shapes of all parameters, within the
+/// bounds that a type states. Sizes that the program computes from them are evaluated, and the body is that of these
+/// static shapes. `options` may be NULL.
 ///
 /// With `options.mesh`, shardings in the program become constraints on that mesh, and manual computations (`shard_map`
 /// of JAX) a `lxla_shard_map`: the computation is called with tensors on a mesh with these axes. The mesh has the axes
@@ -90,11 +82,11 @@ fn copied(module: Bytes, size: usize) -> Result<Memory> {
 /// have the product 1 are computed by the one device.
 ///
 /// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
-/// if a size is free and no shapes are given (the message lists the parameters); if an assertion on shapes in the
-/// program does not hold (its message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not
-/// supported: quantized types, tokens, tuples, sizes that depend on data, custom calls that are neither known nor
-/// kernels, versions newer than 1.20.0; for manual computations on several devices without a mesh, and collectives
-/// whose groups of devices are not those of axes of the mesh.
+/// if a size is free and no shapes are given (the message lists the parameters), or a size that is given exceeds its
+/// bound; if an assertion on shapes in the program does not hold (its message). UNIMPLEMENTED, with the operation, its
+/// location and the reason, for what is not supported: quantized types, tokens, tuples, sizes that depend on data,
+/// custom calls that are neither known nor kernels, versions newer than 1.20.0; for manual computations on several
+/// devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import(
     env: lxla_env,
@@ -106,7 +98,8 @@ pub extern "C" fn lxla_computation_import(
     guard_into("lxla_computation_import", out_computation.named("out_computation"), || {
         let wanted = Wanted { kernels: env::resolve(env.id)?.kernels(), ..wanted(options)? };
         let cpu = cpu_of(env)?;
-        computation::import(cpu.device, copied(module, size)?, wanted).map(new_computation)
+        let made = with_bytes(module, size, |memory| computation::import(cpu.device, memory, wanted));
+        made.map(new_computation)
     })
 }
 
@@ -114,6 +107,10 @@ pub extern "C" fn lxla_computation_import(
 /// folder, `options.function` is the name of a file in `functions/`; NULL: the only one. Its parameters and constants
 /// (`data/`, `constants/`) become captured values, the inputs of the model parameters in their order.
 /// INVALID_ARGUMENT if a NumPy file does not fit the program.
+///
+/// A large file is mapped into memory during the call, so that its constants are copied once. No process may truncate
+/// or overwrite it in this time: the calling process could be killed (SIGBUS), or values be mixed. Replacing the file
+/// by renaming another one, as exports of this library do, is safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import_file(
     env: lxla_env,
@@ -124,7 +121,7 @@ pub extern "C" fn lxla_computation_import_file(
     guard_into("lxla_computation_import_file", out_computation.named("out_computation"), || {
         let path = path.get("path")?;
         let wanted = Wanted { kernels: env::resolve(env.id)?.kernels(), ..wanted(options)? };
-        computation::import_file(cpu_of(env)?.device, Path::new(path), wanted).map(new_computation)
+        computation::import_file(cpu_of(env)?.device, Path::new(path), wanted, program_file).map(new_computation)
     })
 }
 
@@ -138,7 +135,8 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 /// - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
 ///   null.
 /// - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
-///   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `donated`; and `name`, if
+///   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `bounds`, if the type has
+///   bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`, if
 ///   the file names it or says its place in the caller's structure.
 /// - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
 ///   `options.mesh` has to have.
@@ -153,7 +151,7 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_module_describe(module: Bytes, size: usize, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_module_describe", out_json.named("out_json"), || {
-        OwnedText::new(computation::describe(copied(module, size)?)?)
+        OwnedText::new(with_bytes(module, size, computation::describe)?)
     })
 }
 
@@ -162,7 +160,7 @@ pub extern "C" fn lxla_module_describe(module: Bytes, size: usize, out_json: Out
 pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_module_describe_file", out_json.named("out_json"), || {
         let path = path.get("path")?;
-        OwnedText::new(computation::describe_file(Path::new(path))?)
+        OwnedText::new(computation::describe_file(Path::new(path), program_file)?)
     })
 }
 

@@ -2,21 +2,20 @@
 
 use super::Computation;
 use crate::device::Device;
-use crate::error;
-use crate::error::{Result, quoted};
+use crate::error::Result;
 use crate::import::{self, Memory, Wanted};
-use crate::io::{io_error, open_regular};
 use crate::ir::Op;
 use crate::ops;
 use crate::types::TensorType;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+
+/// Returns the bytes of a file.
+pub type ReadFile = fn(&Path) -> Result<Memory>;
 
 /// Imports the program in a file, or in a folder of PyTorch/XLA.
-pub fn import_file(device: &'static Device, path: &Path, wanted: Wanted) -> Result<Computation> {
+pub fn import_file(device: &'static Device, path: &Path, wanted: Wanted, read_file: ReadFile) -> Result<Computation> {
     if !path.is_dir() {
         return import(device, read_file(path)?, wanted);
     }
@@ -26,7 +25,7 @@ pub fn import_file(device: &'static Device, path: &Path, wanted: Wanted) -> Resu
 }
 
 /// Describes the program in a file, or in a folder of PyTorch/XLA, as JSON.
-pub fn describe_file(path: &Path) -> Result<String> {
+pub fn describe_file(path: &Path, read_file: ReadFile) -> Result<String> {
     match path.is_dir() {
         true => import::describe(&import::read_folder(path, Wanted::default(), read_file)?.0),
         false => describe(read_file(path)?),
@@ -47,18 +46,6 @@ pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result
 /// Describes a program as JSON.
 pub fn describe(memory: Memory) -> Result<String> {
     import::describe(&import::read(memory)?)
-}
-
-/// Reads the file of a program.
-fn read_file(path: &Path) -> Result<Memory> {
-    let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
-    let mut bytes = Vec::new();
-    let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(size).map_err(|_| {
-        error!(ResourceExhausted, "path: no memory for the {size} bytes of {}", quoted(&path.to_string_lossy()))
-    })?;
-    file.read_to_end(&mut bytes).map_err(|e| io_error(path, &e))?;
-    Ok(Arc::new(bytes))
 }
 
 impl Computation {

@@ -25,6 +25,7 @@ pub mod key_value;
 pub mod log;
 pub mod options;
 pub mod pointers;
+pub mod program;
 pub mod references;
 pub mod results;
 pub mod types;
