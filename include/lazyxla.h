@@ -1333,7 +1333,8 @@ lxla_status lxla_imag(lxla_tensor x, lxla_tensor *out_tensor);
 /**
  * Records the bits of x as elements of another dtype. A narrower dtype adds a last axis with the parts of each
  * element, low bits first. A wider dtype removes x's last axis, whose elements make up one element of the result.
- * For integers and floats; INVALID_ARGUMENT for pred and complex numbers, unless the dtype is x's own.
+ * A complex number is a pair of its real and imaginary part. For integers, floats and complex numbers;
+ * INVALID_ARGUMENT for pred, unless the dtype is x's own.
  */
 lxla_status lxla_bitcast_convert(lxla_tensor x,
                                  int32_t dtype,
@@ -1795,8 +1796,7 @@ lxla_status lxla_nonzero(lxla_tensor x,
  * Records `x[mask]` of NumPy with a given size: the slices of x where `mask` is true, in row-major order, with shape
  * `[size, other axes of x]`. `mask` is pred, with the shape of the leading axes of x (at least one). If there are
  * fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype; if there are more, the first `size` are
- * returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. For `x[mask] = y` with a
- * y that broadcasts, use `lxla_select`. All dtypes.
+ * returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. All dtypes.
  */
 lxla_status lxla_mask_select(lxla_tensor x,
                              lxla_tensor mask,
@@ -1805,6 +1805,18 @@ lxla_status lxla_mask_select(lxla_tensor x,
                              int32_t index_dtype,
                              lxla_tensor *out_tensor,
                              lxla_tensor *out_count);
+
+/**
+ * Records x with `x[mask] = values` of NumPy: new slices where `mask` is true. `mask` is pred, with the shape of the
+ * leading axes of x; a slice has the other axes. `values` have x's dtype. If they broadcast to a slice, each slice is
+ * replaced by them. If they have one axis more than a slice, they are the new slices in row-major order, as
+ * `masked_scatter_` of PyTorch: there may be more of them than the mask has true elements; if there are fewer, x stays
+ * as it is at the true elements after the last one. All dtypes.
+ */
+lxla_status lxla_mask_assign(lxla_tensor x,
+                             lxla_tensor mask,
+                             lxla_tensor values,
+                             lxla_tensor *out_tensor);
 
 /**
  * Sets all fields after `struct_size` to their defaults: empty lists, `index_vector_dim` 0.
@@ -1947,10 +1959,11 @@ lxla_status lxla_unique(lxla_tensor x,
 
 /**
  * Records, for each of `values` (any shape), the position at which it would be inserted into `sorted`, which has
- * rank 1 and is ascending, as `searchsorted` of NumPy: before equal elements with `right` 0, after them with 1. NaN
- * is greater than every number and equal to itself, -0 and 0 are equal, and complex numbers are ordered as in
+ * rank 1 and is ascending, as `searchsorted` of NumPy: before equal elements with `right` 0, after them with 1. With
+ * more axes, `sorted` has ascending rows along its last axis, and each is searched for the row of `values` at the same
+ * position of the other axes, which are equal, as `torch.searchsorted`. NaN is greater than every number and equal to itself, -0 and 0 are equal, and complex numbers are ordered as in
  * `lxla_sort_along`. Dtypes promote as in `lxla_binary`. The result has the shape of `values` and dtype
- * `index_dtype`, which must represent the size of `sorted`. Unspecified if `sorted` is not ascending. All dtypes.
+ * `index_dtype`, which must represent the size of a row. Unspecified if `sorted` is not ascending. All dtypes.
  */
 lxla_status lxla_searchsorted(lxla_tensor sorted,
                               lxla_tensor values,
@@ -2049,7 +2062,8 @@ lxla_status lxla_standard_deviation(lxla_tensor x,
                                     lxla_tensor *out_tensor);
 
 /**
- * Records log(sum(e^x)) of floats over axes, without intermediate overflow. -infinity for no elements.
+ * Records log(sum(e^x)) of floats or complex numbers over axes, without intermediate overflow. -infinity for no
+ * elements. The imaginary part of a complex result is between -pi and pi.
  */
 lxla_status lxla_logsumexp(lxla_tensor x,
                            const int64_t *axes,
@@ -2088,6 +2102,17 @@ lxla_status lxla_cumulative(int32_t op,
                             int64_t axis,
                             int32_t reverse,
                             lxla_tensor *out_tensor);
+
+/**
+ * Records log(e^x[0] + ... + e^x[i]) for each element i along `axis`, as `jax.lax.cumlogsumexp`, without intermediate
+ * overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank 1 or more; the
+ * result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work is proportional to
+ * the length of the axis times its logarithm.
+ */
+lxla_status lxla_cumulative_logaddexp(lxla_tensor x,
+                                      int64_t axis,
+                                      int32_t reverse,
+                                      lxla_tensor *out_tensor);
 
 /**
  * Records a joint reduction of `n` inputs of one shape over axes by a computation. `body` takes `n` accumulators,
@@ -2158,6 +2183,18 @@ lxla_status lxla_select_and_scatter(lxla_computation select,
 lxla_status lxla_matmul(lxla_tensor lhs,
                         lxla_tensor rhs,
                         lxla_tensor *out_tensor);
+
+/**
+ * Records the products of groups of rows with a matrix for each group, as `jax.lax.ragged_dot`: lhs is `[m, k]`, rhs
+ * `[g, k, n]`, and `group_sizes` are g integers, at least 0. The first `group_sizes[0]` rows of lhs are multiplied by
+ * `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is `[m, n]`, of the
+ * common dtype (not pred), and as accurate as `lxla_matmul`. All rows are multiplied by each matrix, so that the time is
+ * proportional to g; the memory is not.
+ */
+lxla_status lxla_ragged_dot(lxla_tensor lhs,
+                            lxla_tensor rhs,
+                            lxla_tensor group_sizes,
+                            lxla_tensor *out_tensor);
 
 /**
  * Records the dot_general of StableHLO. `n_batching` axes of each operand are batch axes, `n_contracting` axes of
@@ -2562,6 +2599,20 @@ lxla_status lxla_layer_norm(lxla_tensor x,
                             lxla_tensor *out_tensor);
 
 /**
+ * Records `lxla_layer_norm`, and returns the mean and 1 / sqrt(variance + epsilon), too. These have the dims of x, with
+ * size 1 for each axis that is normalized, and x's dtype, or f32 for floats of 8 and 16 bits.
+ */
+lxla_status lxla_layer_norm_with_statistics(lxla_tensor x,
+                                            const int64_t *axes,
+                                            size_t n_axes,
+                                            lxla_tensor scale,
+                                            lxla_tensor offset,
+                                            double epsilon,
+                                            lxla_tensor *out_tensor,
+                                            lxla_tensor *out_mean,
+                                            lxla_tensor *out_inverse_deviation);
+
+/**
  * Records the batch normalization of x: (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and
  * variance over all axes but `feature_axis`, and returns the mean and the variance, too. scale, offset, mean and
  * variance have shape `[features]`. The variance is that of a population: divided by the number of elements. Mean
@@ -2790,6 +2841,93 @@ lxla_status lxla_random_categorical(int32_t algorithm,
                                     size_t rank,
                                     int32_t index_dtype,
                                     lxla_tensor *out_tensor);
+
+/**
+ * Records random integers in [`low`, `high`), all of which must be numbers of the dtype (s8 to u64): twice the bits of
+ * the dtype, or of 32-bit integers for narrower ones, modulo high - low. Equal on every device, as `lxla_random_bits`;
+ * with THREE_FRY, the integers of `jax.random.randint`. All are almost equally likely: they differ by at most
+ * (high - low) / 2^64.
+ */
+lxla_status lxla_random_integers(int32_t algorithm,
+                                 lxla_tensor key,
+                                 int32_t dtype,
+                                 const int64_t *dims,
+                                 size_t rank,
+                                 int64_t low,
+                                 int64_t high,
+                                 lxla_tensor *out_tensor);
+
+/**
+ * Records the elements, or slices, of x at random indices of `axis`. The result has x's dims, with `dims` in the place
+ * of the axis. With `replace` 1 the draws are independent; with 0 no index is drawn twice, and the dims have at most as
+ * many elements as the axis. `probabilities` are floats of shape [size of the axis], proportional to the probability of
+ * each index; without them (id 0) all are equally likely. Without replacement, the draws with probability 0 come last.
+ *
+ * With THREE_FRY, the draws of `jax.random.choice` without jax_enable_x64 (probabilities of f32 or f64). With
+ * probabilities they may differ where rounding decides. INVALID_ARGUMENT if the axis has too few elements.
+ */
+lxla_status lxla_random_choice(int32_t algorithm,
+                               lxla_tensor key,
+                               lxla_tensor x,
+                               int64_t axis,
+                               const int64_t *dims,
+                               size_t rank,
+                               int32_t replace,
+                               lxla_tensor probabilities,
+                               lxla_tensor *out_tensor);
+
+/**
+ * Records random integers of the Poisson distribution. `rate` (floats, at least 0) is the mean; it broadcasts to
+ * `dims`. The numbers are drawn in f32, below a rate of 10 by Knuth's algorithm, else by transformed rejection. A rate
+ * of NaN gives -1. The random bits are equal on every device; rarely, rounding decides otherwise. With THREE_FRY, the
+ * numbers of `jax.random.poisson`. Each element takes as many iterations as the slowest one.
+ */
+lxla_status lxla_random_poisson(int32_t algorithm,
+                                lxla_tensor key,
+                                lxla_tensor rate,
+                                int32_t dtype,
+                                const int64_t *dims,
+                                size_t rank,
+                                lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the gamma distribution of scale 1. `alpha` (floats, more than 0) is the shape parameter; it
+ * broadcasts to `dims`, and its dtype is the result's. Floats of 8 and 16 bits are drawn in f32 and rounded. A negative
+ * or NaN parameter gives NaN. The random bits are equal on every device; the results may differ in the last places, and
+ * rarely rounding decides otherwise. With THREE_FRY, f32 and f64 are close to `jax.random.gamma`; with PHILOX, the keys
+ * of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. A derivative by alpha is UNIMPLEMENTED.
+ */
+lxla_status lxla_random_gamma(int32_t algorithm,
+                              lxla_tensor key,
+                              lxla_tensor alpha,
+                              const int64_t *dims,
+                              size_t rank,
+                              lxla_tensor *out_tensor);
+
+/**
+ * Records the logarithms of the numbers of `lxla_random_gamma`, which are finite where these underflow, for small
+ * alpha. With THREE_FRY, close to `jax.random.loggamma`. Their `lxla_softmax` over an axis has the Dirichlet
+ * distribution, as in `jax.random.dirichlet`.
+ */
+lxla_status lxla_random_log_gamma(int32_t algorithm,
+                                  lxla_tensor key,
+                                  lxla_tensor alpha,
+                                  const int64_t *dims,
+                                  size_t rank,
+                                  lxla_tensor *out_tensor);
+
+/**
+ * Records random floats of the beta distribution. The parameters `a` and `b` (more than 0) are of one dtype, the
+ * result's, and broadcast to `dims`. The numbers are quotients of gamma numbers, and otherwise as those of
+ * `lxla_random_gamma`; with THREE_FRY, f32 and f64 are close to `jax.random.beta`.
+ */
+lxla_status lxla_random_beta(int32_t algorithm,
+                             lxla_tensor key,
+                             lxla_tensor a,
+                             lxla_tensor b,
+                             const int64_t *dims,
+                             size_t rank,
+                             lxla_tensor *out_tensor);
 
 /* ---- Computations: traced computations, their types and their text. ---- */
 

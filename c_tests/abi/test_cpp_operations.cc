@@ -160,6 +160,9 @@ TEST(random_numbers_of_keys) {
           near(lazyxla::random_truncated_normal(LXLA_RNG_THREE_FRY, key, {2}, -1, 2), {0.14770006f, 0.5684449f}));
     const Tensor logits = matrix({0, 1, 2, 0}, {4}, at);
     CHECK(has<int32_t>(lazyxla::random_categorical(LXLA_RNG_THREE_FRY, key, logits, 0, {8}), {2, 1, 1, 1, 1, 3, 1, 1}));
+    CHECK(has<int32_t>(lazyxla::random_integers(LXLA_RNG_THREE_FRY, key, {4}, 0, 10), {4, 4, 1, 9}));
+    CHECK(has<int32_t>(lazyxla::random_poisson(LXLA_RNG_THREE_FRY, key, matrix({3, 30}, {2}, at), {2}), {6, 35}));
+    CHECK(near(lazyxla::random_choice(LXLA_RNG_THREE_FRY, key, logits, {4}, 0, false), {2, 0, 0, 1}));
     const Tensor keys = lazyxla::random_split(LXLA_RNG_PHILOX, key, 3);
     CHECK(keys.dims() == (Dims{3, 2}));
     for (const Tensor &u : {lazyxla::random_uniform(LXLA_RNG_PHILOX, key, {100}, 2, 3),
@@ -201,6 +204,7 @@ TEST(selections) {
     CHECK(has<int32_t>(places[0], {0, 1, 1, 9}) && has<int32_t>(places[1], {0, 0, 1, 9}) &&
           has<int32_t>(places[2], {3}));
     CHECK(near(lazyxla::mask_select(x, lazyxla::gt(x, zero + 2), 3, zero)[0], {3, 3, 0}));
+    CHECK(near(lazyxla::mask_assign(x, lazyxla::gt(x, zero + 2), zero + 5), {5, 0, 2, 5}));
     const auto all = lazyxla::unique(x, 4, zero - 1, LXLA_DTYPE_S32);
     CHECK(near(all.values, {0, 2, 3, -1}) && has<int32_t>(all.indices, {1, 2, 0, 1}) &&
           has<int32_t>(all.counts, {1, 1, 2, 0}));

@@ -213,6 +213,19 @@ def layer_norm(x, *rest, axes, epsilon, given="so"):
     return made if offset is None else made + offset
 
 
+def layer_norm_with_statistics(x, *rest, result, axes, epsilon, given="so"):
+    mean = jnp.mean(x, tuple(axes), keepdims=True)
+    inverse = lax.rsqrt(jnp.mean((x - mean) ** 2, tuple(axes), keepdims=True) + epsilon)
+    return (layer_norm(x, *rest, axes=axes, epsilon=epsilon, given=given), mean, inverse)[result]
+
+
+def ragged_dot(a, b, sizes):
+    ends = jnp.cumsum(sizes)
+    starts, rows = ends - sizes, jnp.arange(len(a))[None]
+    own = (rows >= starts[:, None]) & (rows < ends[:, None])
+    return jnp.einsum("gm,mk,gkn->mn", own.astype(a.dtype), a, b)
+
+
 def batch_norm(function):
     """Makes a function whose arrays of the shape of x have the features last."""
 
@@ -261,6 +274,8 @@ REDUCTIONS = {
     "softmax": lambda x, axis: nn.softmax(x, axis),
     "log_softmax": lambda x, axis: nn.log_softmax(x, axis),
     "layer_norm": layer_norm,
+    "layer_norm_with_statistics": layer_norm_with_statistics,
+    "cumulative_logaddexp": lambda x, axis, reverse: lax.cumlogsumexp(x, axis % x.ndim, bool(reverse)),
     "batch_norm_training": batch_norm(batch_norm_training),
     "batch_norm_inference": batch_norm(batch_norm_inference),
     "batch_norm_grad": batch_norm(batch_norm_grad),
@@ -369,6 +384,7 @@ PRODUCTS = {
     "dot_general": lambda a, b, batching, contracting, dtype: lax.dot_general(
         a, b, [[[axis % x.ndim for axis in axes] for x, axes in zip((a, b), pair)] for pair in (contracting, batching)]
     ),
+    "ragged_dot": ragged_dot,
     "einsum": lambda *arrays, equation: jnp.einsum(equation.replace(" ", ""), *arrays),
     "cholesky": cholesky,
     "triangular_solve": triangular_solve,

@@ -86,6 +86,17 @@ def index_put(how):
     return lambda values, x, *at, pattern: getattr(x.at[index_of(at, pattern)], how)(values, mode="drop")
 
 
+def mask_assign(x, mask, values):
+    if values.ndim <= x.ndim - mask.ndim:
+        return jnp.where(mask.reshape(*mask.shape, *[1] * (x.ndim - mask.ndim)), values, x)
+    if 0 in (x.size, len(values)):
+        return x
+    rows = x.reshape(mask.size, *x.shape[mask.ndim :])
+    at = jnp.cumsum(mask.ravel()) - 1
+    there = (mask.ravel() & (at < len(values))).reshape(-1, *[1] * (rows.ndim - 1))
+    return jnp.where(there, values[jnp.clip(at, 0, len(values) - 1)], rows).reshape(x.shape)
+
+
 def mask_select(x, mask, fill, size, result):
     if x.size == 0:
         return jnp.broadcast_to(fill, (size, *x.shape[mask.ndim :]))
@@ -112,6 +123,7 @@ INDEXING = {
     **{f"segment_reduce {name}": segment(name) for name in ("sum", "max", "min")},
     "index": index,
     "mask_select": mask_select,
+    "mask_assign": mask_assign,
 }
 for ours, theirs in {"copy": "set", "sum": "add", "max": "max", "min": "min"}.items():
     INDEXING |= {f"scatter_along {ours}": scatter_along(theirs), f"index_put {ours}": index_put(theirs)}

@@ -102,6 +102,23 @@ PROMOTIONS += [
 ]
 
 
+def logaddexp(a, b):
+    """Returns NumPy's logaddexp; of complex numbers, with the imaginary part between -pi and pi."""
+    if np.result_type(a, b).kind != "c":
+        return np.logaddexp(a, b)
+    less = np.real(a) < np.real(b)
+    large, small = np.where(less, b, a), np.where(less, a, b)
+    made = large + reference.log1p(np.exp(small - large))
+    turn = 8 * np.arctan(np.ones((), made.real.dtype))
+    return reference.joined(made.real, made.imag - turn * np.round(made.imag / turn))
+
+
+def logaddexp_cases(name):
+    if kind(name) != "complex":
+        return binary_cases(name)
+    return [Case([3 * plain(name, (999,), 13), 3 * plain(name, (999,), 14)])]
+
+
 def binary_cases(name):
     return [Case(list(two_samples(name)))]
 
@@ -147,7 +164,7 @@ def binaries():
         ("modulo", "integer float", np.remainder),
         ("copysign", "float", np.copysign),
         ("hypot", "float", np.hypot),
-        ("logaddexp", "float", np.logaddexp),
+        ("logaddexp", "float complex", logaddexp),
     ]
     for name, takes, function in rows:
         yield binary(name, takes, in_common(function) if name in ("add", "modulo") else function)
@@ -179,9 +196,13 @@ def binary(name, takes, function):
     def call(world, a, b):
         return world.make("lxla_binary", BINARY[name], a, b)
 
-    cases = {"add": shaped_cases, "hypot": shaped_cases, "modulo": modulo_cases, "power": power_cases}.get(
-        name, binary_cases
-    )
+    cases = {
+        "add": shaped_cases,
+        "hypot": shaped_cases,
+        "modulo": modulo_cases,
+        "power": power_cases,
+        "logaddexp": logaddexp_cases,
+    }.get(name, binary_cases)
     scale = {"logaddexp": larger, "power": reference.power_scale}.get(name)
     made = Operation(name, takes, call, function, cases, scale=scale)
     if name in ("maximum", "minimum"):
@@ -221,6 +242,8 @@ def scalars_on(name, takes, function):
             return function(value, x) if left else function(x, value)
 
         def cases(dtype):
+            if name == "logaddexp" and kind(dtype) == "complex":
+                return []
             if dtype not in ("f32", "s32", "pred", ("u64", "bf16")[left], ("f64", "c64")[left]):
                 return []
             chosen = SCALARS.get(name, [3]) if dtype == "f32" else [1] if dtype == "pred" else [3]

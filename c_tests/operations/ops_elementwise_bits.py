@@ -71,10 +71,10 @@ def bitcast():
         return (x[..., None] if x.itemsize == to.itemsize else x).view(to)[..., 0]
 
     def cases(name):
-        if name in ("pred", "c64"):
+        if name == "pred":
             return [Case([samples(name)], {"of": name, "to": name})]
         made = []
-        for to in KINDS["integer"] + KINDS["float"]:
+        for to in KINDS["number"]:
             count = max(DTYPES[to][1].itemsize // DTYPES[name][1].itemsize, 1)
             x = samples(name)[: len(samples(name)) // count * count]
             made.append(Case([x.reshape(-1, count) if count > 1 else x], {"of": name, "to": to}, to))
@@ -84,8 +84,8 @@ def bitcast():
             ]
         return made
 
-    yield Operation("bitcast_convert", "integer float", call, bits, cases)
-    yield Operation("bitcast_convert itself", "pred c64", call, bits, cases, refuses=False)
+    yield Operation("bitcast_convert", "number", call, bits, cases)
+    yield Operation("bitcast_convert itself", "pred", call, bits, cases, refuses=False)
 
 
 # Bits of the exponent and of the mantissa of each dtype.

@@ -88,6 +88,45 @@ def mask_select():
     return Operation("mask_select", "all", call, of, cases, refuses=False)
 
 
+def mask_assign():
+    def call(world, x, mask, values):
+        return world.make("lxla_mask_assign", x, mask, values)
+
+    def of(x, mask, values):
+        out, there = np.array(x), np.array(mask)
+        if values.ndim == x.ndim - mask.ndim:
+            out[there] = values
+            return out
+        if values.ndim < x.ndim - mask.ndim:
+            out[there] = np.broadcast_to(values, x.shape[mask.ndim :])
+            return out
+        there.ravel()[np.flatnonzero(there)[len(values) :]] = False
+        out[there] = values[: there.sum()]
+        return out
+
+    def cases(name):
+        rows = [((6, 5), (6, 5), (30,)), ((6, 5), (6,), ())]
+        if name in ("f32", "s8", "c64"):
+            rows += [
+                ((6, 5), (6,), (5,)),
+                ((6, 5), (6,), (2, 5)),
+                ((6, 5), (6,), (7, 5)),
+                ((6, 5), (6, 5), (3,)),
+                ((2, 3, 4), (2,), (3, 1)),
+                ((2, 3, 4), (2, 3), (9, 4)),
+                ((3, 2), (), (2,)),
+                ((3, 2), (3,), (0, 2)),
+                ((0, 2), (0,), (3, 2)),
+                ((), (), ()),
+            ]
+        return [
+            Case([counted(name, shape), plain("pred", mask, 113), plain(name, values, 114)], {}, name)
+            for shape, mask, values in rows
+        ]
+
+    return Operation("mask_assign", "all", call, of, cases, refuses=False)
+
+
 # Advanced indexing.
 
 # The shape of x, a letter for each indexed axis and : for whole ones, the shapes of the indices.
@@ -246,4 +285,4 @@ def slice_assign():
 
 
 def selected():
-    return [nonzero(), mask_select(), index(), *index_puts(), slice_assign()]
+    return [nonzero(), mask_select(), mask_assign(), index(), *index_puts(), slice_assign()]

@@ -171,5 +171,39 @@ def einsum():
     return Operation("einsum", "number", call, total, cases, scale=size)
 
 
+def ragged_dot():
+    def call(world, a, b, sizes):
+        return world.make("lxla_ragged_dot", a, b, sizes)
+
+    def product(a, b, sizes):
+        out = np.zeros((len(a), b.shape[2]), np.result_type(a, b))
+        start = 0
+        for matrix, size in zip(b, sizes):
+            out[start : start + size] = np.matmul(a[start : start + size], matrix)
+            start += size
+        return out
+
+    def size(a, b, sizes):
+        return product(np.abs(a), np.abs(b), sizes)
+
+    def cases(name):
+        rows = [(7, 5, 3, [2, 0, 4])]
+        if name in ("f32", "s32", "c64"):
+            rows += [
+                (7, 5, 3, [3, 4]),
+                (7, 5, 3, [0, 9, 1]),
+                (4, 0, 3, [1, 2]),
+                (0, 2, 3, [0]),
+                (4, 2, 3, []),
+                (1, 1, 1, [1]),
+            ]
+        return [
+            Case([plain(name, (m, k), 51), plain(name, (len(of), k, n), 52), np.array(of, "i4")], {}, name)
+            for m, k, n, of in rows
+        ]
+
+    return Operation("ragged_dot", "number", call, product, cases, scale=size, again=False)
+
+
 def products():
-    return [matmul(), dot_general(), einsum()]
+    return [matmul(), dot_general(), einsum(), ragged_dot()]

@@ -40,12 +40,16 @@ def hard_sigmoid(x):
     return np.clip(x + 3, 0, 6) / 6
 
 
+def silu(x):
+    return x * reference.logistic(x) if x.dtype.kind == "c" else at_least(x, -1000) * share(at_least(x, -1000))
+
+
 def activations():
     rows = [
         ("relu", lambda x: reference.maximum(x, x.dtype.type(0))),
         ("gelu", lambda x: at_least(x, -1000) * exact.normal_below(at_least(x, -1000))),
         ("gelu_tanh", lambda x: gelu_tanh(at_least(x, -1000))),
-        ("silu", lambda x: at_least(x, -1000) * share(at_least(x, -1000))),
+        ("silu", silu),
         ("relu6", lambda x: np.minimum(reference.maximum(x, x.dtype.type(0)), 6)),
         ("elu", lambda x: elu(x, 1)),
         ("selu", lambda x: 1.0507009873554805 * elu(x, 1.6732632423543773)),
@@ -56,7 +60,7 @@ def activations():
         ("hard_swish", lambda x: at_least(x, -4) * hard_sigmoid(at_least(x, -4))),
     ]
     for name, function in rows:
-        takes = "integer float" if name.startswith("relu") else "float"
+        takes = {"relu": "integer float", "relu6": "integer float", "silu": "float complex"}.get(name, "float")
         yield function_of_one("ACTIVATION", name, takes, function)
 
 
@@ -121,8 +125,32 @@ def layer_norm():
             made.append(Case([plain(dtype, (3, 1), 1)], {"axes": [1], "epsilon": 1e-5, "given": ""}))
         return made
 
-    return Operation("layer_norm", "float", call, normalised, cases, scale=size)
+    yield Operation("layer_norm", "float", call, normalised, cases, scale=size)
+
+    def call_with(world, x, *rest, result, axes, epsilon, given="so"):
+        rest = iter(rest)
+        scale, offset = (next(rest) if which in given else Tensor(0) for which in "so")
+        inputs = [x, ints(axes), len(axes), scale, offset, epsilon]
+        return world.one_of("lxla_layer_norm_with_statistics", 3, result, *inputs)
+
+    def statistics_of(x, *rest, result, **given):
+        mean, inverse, *_ = pieces(x, rest, given["axes"], given["epsilon"], given.get("given", "so"))
+        return (normalised(x, *rest, **given), mean, inverse)[result]
+
+    def size_of(x, *rest, result, **given):
+        mean, inverse, *_ = pieces(x, rest, given["axes"], given["epsilon"], given.get("given", "so"))
+        axes, far = tuple(given["axes"]), np.abs(x) + np.abs(mean)
+        near = inverse * (1 + inverse**2 * np.mean(np.abs(x - mean) * far, axis=axes, keepdims=True))
+        return (size(x, *rest, **given), np.mean(np.abs(x), axis=axes, keepdims=True), near)[result]
+
+    def cases_with(dtype):
+        wide = "f32" if dtype in ("f16", "bf16") else dtype
+        full = [case for case in cases(dtype) if case.arrays[0].size]
+        return [Case(case.arrays, {"result": i, **case.given}, wide if i else dtype) for case in full for i in range(3)]
+
+    name = "layer_norm_with_statistics"
+    yield Operation(name, "float", call_with, statistics_of, cases_with, scale=size_of)
 
 
 def nn():
-    return [*activations(), *softmaxes(), layer_norm()]
+    return [*activations(), *softmaxes(), *layer_norm()]

@@ -4,10 +4,12 @@ The generators are those of Salmon et al., "Parallel random numbers: as easy as 
 JAX's; the state and the order of elements of rng_bit_generator are XLA's."""
 
 import functools
+import math
 from statistics import NormalDist
 
 import numpy as np
 import ops_reference_erf as exact
+from ctypes_test import Tensor
 from header import constants
 from ops_cases import Case, Operation, counted, ints, plain
 from ops_values import DTYPES, NAMES, kind
@@ -276,6 +278,235 @@ def of_key(name, takes, function, more, shapes, scale=None):
     return Operation(name, takes, call, drawn, cases, scale)
 
 
+def keys_of(key, algorithm, n):
+    drawn = bits((n,), "u64", algorithm, key)
+    return [(int(word) >> 32, int(word) & 2**32 - 1) for word in drawn]
+
+
+def integers(shape, name, algorithm, key, low, high):
+    """Returns twice as many bits as the dtype has (or a dtype of 32 bits), modulo the number of integers."""
+    wide = 64 if DTYPES[name][1].itemsize == 8 else 32
+    first, second = (bits(shape, f"u{wide}", algorithm, k).astype(object) for k in keys_of(key, algorithm, 2))
+    span = high - low
+    if span == 2**wide:
+        return np.asarray(low + second, object).astype(DTYPES[name][1])
+    times = (2 ** (wide // 2) % span) ** 2 % 2**wide % span
+    sums = (first % span * times + second % span) % 2**wide % span
+    return np.asarray(low + sums, object).astype(DTYPES[name][1])
+
+
+def ranges(name):
+    info = np.iinfo(DTYPES[name][1])
+    least, most = int(info.min), min(int(info.max), 2**63 - 2)
+    return [(0, 10), (least, most + 1), (most // 3, most), (0, 1)]
+
+
+def random_integers():
+    def call(world, like, of, algorithm, key, low, high):
+        key = world.put(numbers_of(key, "u4"))
+        return world.make("lxla_random_integers", algorithm, key, *described(world, like), low, high)
+
+    def drawn(like, of, algorithm, key, low, high):
+        return integers(like.shape, of, algorithm, key, low, high)
+
+    def cases(dtype):
+        shapes = [(2, 50), (), (0, 3)] if dtype in ("s32", "u64") else [(2, 50)]
+        return [
+            Case([counted(dtype, shape)], {"of": dtype, "algorithm": algorithm, "key": key, "low": low, "high": high})
+            for shape in shapes
+            for low, high in ranges(dtype)
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ]
+
+    return Operation("random_integers", "integer", call, drawn, cases)
+
+
+def random_choice():
+    def call(world, x, *chances, algorithm, key, axis, dims, replace):
+        key, p = world.put(numbers_of(key, "u4")), chances[0] if chances else Tensor(0)
+        return world.make("lxla_random_choice", algorithm, key, x, axis, ints(dims), len(dims), replace, p)
+
+    def drawn(x, *chances, algorithm, key, axis, dims, replace):
+        n, count = x.shape[axis], int(np.prod(dims))
+        if chances and replace:
+            sums = np.cumsum(chances[0].astype(np.float32), dtype=np.float32)
+            places = sums[-1] * (1 - unit_interval(dims, "f32", algorithm, key))
+            at = np.searchsorted(sums, places)
+        elif chances:
+            noise = gumbel((n,), "f32", algorithm, key) + np.log(chances[0].astype(np.longdouble))
+            at = np.argsort(-noise, kind="stable")[:count]
+        elif replace:
+            at = integers(dims, "s32", algorithm, key, 0, n)
+        else:
+            at = np.arange(n)
+            for _ in range(int(np.ceil(3 * np.log(n) / np.log(2**32 - 1)))):
+                key, own = keys_of(key, algorithm, 2)
+                at = at[np.argsort(bits((n,), "u32", algorithm, own), kind="stable")]
+        return np.take(x, np.ravel(at)[:count].reshape(dims), axis)
+
+    def cases(name):
+        rows = [((9, 5), 0, (4,), 1), ((9, 5), -1, (2, 2), 0)]
+        if name in ("f32", "pred"):
+            rows += [((3, 7), 1, (), 1), ((2000,), 0, (2000,), 0), ((3, 4), 0, (0, 2), 1), ((3, 4), 0, (300,), 1)]
+        chances = [(), (plain("f32", (9,), 122) ** 2,)]
+        return [
+            Case(
+                [counted(name, shape), *p],
+                {"algorithm": algorithm, "key": key, "axis": axis, "dims": dims, "replace": replace},
+                name,
+            )
+            for shape, axis, dims, replace in rows
+            for p in (chances if shape[axis] == 9 else chances[:1])
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ] + [
+            Case(
+                [counted(name, (9,)), chances[1][0]],
+                {"algorithm": THREE_FRY, "key": key, "axis": 0, "dims": (9,), "replace": 0},
+                name,
+            )
+            for key in KEYS
+        ]
+
+    return Operation("random_choice", "all", call, drawn, cases, refuses=False, again=False)
+
+
+def poisson(rate, shape, algorithm, key):
+    """Returns Poisson numbers: by Knuth's algorithm for rates below 10, others by Hoermann's transformed rejection."""
+    rate = np.broadcast_to(rate.astype(np.float32), shape)
+    draw = lambda key: unit_interval(shape, "f32", algorithm, key)
+    count, total, rng = np.zeros(shape, int), np.zeros(shape, np.float32), key
+    small = np.where(rate < 10, rate, np.float32(0))
+    while (total > -small).any():
+        rng, own = keys_of(rng, algorithm, 2)
+        count += total > -small
+        total = total + np.log(draw(own))
+    large = np.where(rate < 10, np.float32(1e5), rate)
+    found, done, rng = np.full(shape, -1.0), np.zeros(shape, bool), key
+    b = np.float32(0.931) + np.float32(2.53) * np.sqrt(large)
+    a = np.float32(-0.059) + np.float32(0.02483) * b
+    while not done.all():
+        rng, *own = keys_of(rng, algorithm, 3)
+        u, v = draw(own[0]) - np.float32(0.5), draw(own[1])
+        shifted = np.float32(0.5) - np.abs(u)
+        k = np.floor((2 * a / shifted + b) * u + large + np.float32(0.43))
+        s = np.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (shifted * shifted) + b))
+        t = -large + k * np.log(large) - np.vectorize(math.lgamma, otypes=["f8"])(np.maximum(k, 0) + 1)
+        accept = (shifted >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))
+        accept |= ~((k < 0) | ((shifted < 0.013) & (v > shifted))) & (s <= t)
+        found, done = np.where(accept, k, found), done | accept
+    return np.where(rate == 0, 0, np.where(rate < 10, count - 1, found))
+
+
+def random_poisson():
+    def call(world, rate, algorithm, key, dims, result):
+        key, number = world.put(numbers_of(key, "u4")), DTYPES[result][0]
+        return world.make("lxla_random_poisson", algorithm, key, rate, number, ints(dims), len(dims))
+
+    def drawn(rate, algorithm, key, dims, result):
+        return poisson(rate, dims, algorithm, key).astype(DTYPES[result][1])
+
+    def cases(name):
+        rates = np.array([0, 0.5, 3, 9.5, 10, 40, 1000], DTYPES[name][1])
+        rows = [((20, 7), "s32")] + ([((7,), "s64"), ((0, 7), "s32"), ((3, 7), "u16")] if name == "f32" else [])
+        return [
+            Case([rates], {"algorithm": algorithm, "key": key, "dims": dims, "result": result}, result)
+            for dims, result in rows
+            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+        ]
+
+    return Operation("random_poisson", "float", call, drawn, cases, again=False)
+
+
+def words_at(keys, i):
+    return threefry((keys[0], keys[1]), np.uint64(0), np.uint64(i))
+
+
+def unit_of(keys, dtype):
+    """Returns a uniform number for each key."""
+    a, b = words_at(keys, 0)
+    one = dtype.type(1)
+    if dtype.itemsize == 8:
+        return (joined(b, a) >> np.uint64(12) | one.view("u8")).view("f8") - one
+    return ((a ^ b).astype("u4") >> np.uint32(9) | one.view("u4")).view("f4") - one
+
+
+def gamma(alpha, shape, name, algorithm, key):
+    """Returns gamma numbers by rejection, their logarithms, and the sizes of the errors of these."""
+    dtype = DTYPES[drawn_in(name)][1]
+    alpha = np.broadcast_to(alpha.astype(dtype), shape).ravel()
+    keys = np.array(keys_of(key, algorithm, alpha.size), "u8").reshape(-1, 2).T
+    d = np.where(alpha >= 1, alpha, alpha + dtype.type(1)) - dtype.type(1 / 3)
+    c = dtype.type(1 / 3) / np.sqrt(d)
+    keys, last = words_at(keys, 0), words_at(keys, 1)
+    v, draws = np.ones(alpha.shape, np.longdouble), np.ones(alpha.shape, bool)
+    near = np.ones(alpha.shape, np.longdouble)
+    while draws.any():
+        following, own, other = (words_at(keys, i) for i in range(3))
+        x, root = np.zeros(alpha.shape, np.longdouble), np.full(alpha.shape, -1.0, np.longdouble)
+        while (root <= 0).any():
+            again = root <= 0
+            u, least = unit_of(words_at(own, 1), dtype), np.nextafter(dtype.type(-1), dtype.type(0))
+            u = np.minimum(u * (dtype.type(1) - least) + least, np.nextafter(dtype.type(1), dtype.type(0)))
+            drawn = inverse_erf(u) * np.sqrt(np.longdouble(2))
+            x, root = np.where(again, drawn, x), np.where(again, drawn * c + 1, root)
+            own = [np.where(again, new, old) for new, old in zip(words_at(own, 0), own)]
+        u, square, cube = unit_of(other, dtype), x * x, root**3
+        refused = (u >= 1 - 0.0331 * square**2) & (np.log(u) >= square / 2 + d * (1 - cube + np.log(cube)))
+        v, near = np.where(draws, cube, v), np.where(draws, (1 + np.abs(x * c)) / root, near)
+        keys = [np.where(draws, new, old) for new, old in zip(following, keys)]
+        draws = draws & refused
+    u = unit_of(last, dtype).astype(np.longdouble)
+    boost = np.where((alpha >= 1) | (u == 0), 0, np.log1p(-u) / alpha)
+    log = np.log(d.astype(np.longdouble)) + np.log(v) + boost
+    size = np.abs(np.log(d)) + np.abs(np.log(v)) + np.abs(boost) + near + 1
+    return np.exp(log).reshape(shape), log.reshape(shape), size.reshape(shape)
+
+
+def gamma_numbers():
+    parameters = [1e-2, 0.5, 0.99, 1, 1.5, 3, 30, 3000]
+
+    def arguments(world, algorithm, key, *tensors, dims):
+        return [algorithm, world.put(numbers_of(key, "u4")), *tensors, ints(dims), len(dims)]
+
+    def operation(name, count, drawn, size):
+        def call(world, *tensors, of, algorithm, key, dims):
+            return world.make(f"lxla_{name}", *arguments(world, algorithm, key, *tensors, dims=dims))
+
+        def cases(dtype):
+            arrays = [np.array(parameters, DTYPES[dtype][1]), np.array([[0.3], [2], [9]], DTYPES[dtype][1])][:count]
+            shape = (3, len(parameters))
+            rows = [(arrays, shape)]
+            if dtype == "f32":
+                rows += [([x[:1] for x in arrays], (5, 1)), (arrays, (0, *shape)), (arrays, (4, *shape))]
+                rows += [([np.array(0.7, "f4")] * count, ())]
+            return [
+                Case(list(given), {"of": dtype, "algorithm": algorithm, "key": key, "dims": dims}, dtype)
+                for given, dims in rows
+                for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+            ]
+
+        return Operation(name, "float", call, drawn, cases, size, again=False)
+
+    def beta(a, b, of, algorithm, key, dims):
+        keys = keys_of(key, algorithm, 2)
+        (_, log_a, size_a), (_, log_b, size_b) = (gamma(x, dims, of, algorithm, k) for x, k in zip((a, b), keys))
+        share = 1 / (1 + np.exp(log_b - log_a))
+        return share, share * (size_a + size_b)
+
+    def of(index, factor):
+        return lambda alpha, of, algorithm, key, dims: factor(gamma(alpha, dims, of, algorithm, key), index)
+
+    item = lambda made, index: made[index]
+    yield operation("random_gamma", 1, of(0, item), of(0, lambda made, _: made[0] * made[2]))
+    yield operation("random_log_gamma", 1, of(1, item), of(2, item))
+    yield operation(
+        "random_beta",
+        2,
+        lambda *arrays, **given: beta(*arrays, **given)[0],
+        lambda *arrays, **given: beta(*arrays, **given)[1],
+    )
+
+
 def splits():
     def split(world, key, algorithm, n):
         return world.make("lxla_random_split", algorithm, key, n)
@@ -320,5 +551,9 @@ def randoms():
         of_key("random_laplace", "float", laplace, [{}], some),
         of_key("random_truncated_normal", "float", truncated_normal, cuts, some, beside_1),
         categorical(),
+        random_integers(),
+        random_choice(),
+        random_poisson(),
+        *gamma_numbers(),
         *splits(),
     ]

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 from ops_cases import Case, Operation, ints, plain
-from ops_values import DTYPES
+from ops_values import DTYPES, kind
 
 REDUCED = [
     ((5, 33), [1]),
@@ -74,24 +74,30 @@ def statistics():
         return size(x, axes, correction, keep) / np.sqrt(variance(x, axes, correction, keep))
 
     def logsumexp(x, axes, keep):
-        top = np.max(x, axis=tuple(axes), keepdims=True, initial=-np.inf)
+        top = np.max(x.real, axis=tuple(axes), keepdims=True, initial=-np.inf)
         top = np.where(np.isfinite(top), top, 0)
         result = np.log(np.exp(x - top).sum(axis=tuple(axes), keepdims=True)) + top
         return result if keep else result.sum(axis=tuple(axes))
 
     def top_size(x, axes, keep):
-        return np.abs(np.max(x, axis=tuple(axes), keepdims=bool(keep), initial=-np.inf))
+        top = np.abs(np.max(x.real, axis=tuple(axes), keepdims=bool(keep), initial=-np.inf))
+        return top + 3 if x.dtype.kind == "c" else top
 
     plain_rows = [(shape, {"axes": axes, "keep": i % 2}) for i, (shape, axes) in enumerate(REDUCED)]
     corrected = [
         (shape, {"axes": axes, "correction": correction, "keep": 0})
         for (shape, axes), correction in zip(REDUCED, [1, 0, 0, 1, 0.5, 1, 0])
     ]
-    with_edges = lambda dtype: along(plain_rows)(dtype) + [Case([steep(dtype)[1:]], {"axes": [1], "keep": 0})]
+
+    def with_edges(dtype):
+        return along(plain_rows)(dtype) + (
+            [] if kind(dtype) == "complex" else [Case([steep(dtype)[1:]], {"axes": [1], "keep": 0})]
+        )
+
     yield Operation(
         "mean", "float", over("lxla_mean"), mean, with_edges, scale=lambda x, axes, keep: mean(x, axes, keep, True)
     )
-    yield Operation("logsumexp", "float", over("lxla_logsumexp"), logsumexp, with_edges, scale=top_size)
+    yield Operation("logsumexp", "float complex", over("lxla_logsumexp"), logsumexp, with_edges, scale=top_size)
     yield Operation("variance", "float", over("lxla_variance"), variance, along(corrected), scale=size)
     deviation = lambda *x, **given: np.sqrt(variance(*x, **given))
     yield Operation(

@@ -7,6 +7,7 @@ import numpy as np
 import ops_reference as reference
 from header import constants, family
 from ops_cases import Case, Operation, array_of, counted, ints, options_of, plain, release
+from ops_elementwise import logaddexp
 from ops_combiners import COMBINERS, combiner, extremes, folded, numbered, scalars, start_array
 from ops_shape import padded
 from ops_sorting import SHAPES, rows_of
@@ -238,6 +239,30 @@ def cumulative(name, takes, function):
     return Operation(f"cumulative {name}", takes, call, passed, cases, size if name in ("sum", "product") else None)
 
 
+def cumulative_logaddexp():
+    def call(world, x, axis, reverse):
+        return world.make("lxla_cumulative_logaddexp", x, axis, reverse)
+
+    def passed(x, axis, reverse):
+        out = np.array(np.moveaxis(x, axis, 0)[:: -1 if reverse else 1])
+        for i in range(len(out)):
+            out[i] = logaddexp(out[i - 1] if i else out.dtype.type(-np.inf), out[i])
+        return np.moveaxis(out[:: -1 if reverse else 1], 0, axis)
+
+    def size(x, axis, reverse):
+        out = np.array(np.moveaxis(np.abs(x), axis, 0)[:: -1 if reverse else 1])
+        return np.moveaxis(np.maximum.accumulate(out, 0)[:: -1 if reverse else 1], 0, axis) + 1
+
+    def cases(dtype):
+        rows = [(3 * plain(dtype, (3, 17), 108), 1, 0)]
+        if dtype in ("f32", "c64"):
+            shapes = [((9,), 0), ((4, 1), 1), ((0, 3), 1), ((3, 0), 1), ((5, 8), -2), ((2, 33), 1)]
+            rows += [(3 * plain(dtype, shape, 109), axis, i % 2) for i, (shape, axis) in enumerate(shapes)]
+        return [Case([x.astype(DTYPES[dtype][1])], {"axis": axis, "reverse": r}, dtype) for x, axis, r in rows]
+
+    return Operation("cumulative_logaddexp", "float complex", call, passed, cases, size)
+
+
 @functools.cache
 def spoilt(name):
     rows = [[1, np.inf, 2, 3], [np.inf, 1, -np.inf, 1], [1, 2, np.nan, 1]]
@@ -247,4 +272,4 @@ def spoilt(name):
 def windowed():
     reduced = [reduce_window(name) for name in ("add", "multiply", "max", "min")]
     selections = [select_and_scatter("GE", lambda a, b: a >= b), select_and_scatter("GT", lambda a, b: a > b)]
-    return [*reduces_with(), reduce_pairs(), *reduced, *selections, *cumulatives()]
+    return [*reduces_with(), reduce_pairs(), *reduced, *selections, *cumulatives(), cumulative_logaddexp()]

@@ -65,7 +65,13 @@ def searchsorted():
         return world.make("lxla_searchsorted", row, values, right, DTYPES[dtype][0])
 
     def of(row, values, right, dtype):
-        return np.searchsorted(row, values, ("left", "right")[right]).astype(DTYPES[dtype][1])
+        side = ("left", "right")[right]
+        if row.ndim == 1:
+            return np.searchsorted(row, values, side).astype(DTYPES[dtype][1])
+        made = np.empty(values.shape, DTYPES[dtype][1])
+        for at in np.ndindex(row.shape[:-1]):
+            made[at] = np.searchsorted(row[at], values[at], side)
+        return made
 
     @functools.cache
     def ascending(name):
@@ -80,6 +86,12 @@ def searchsorted():
         pairs.append((ascending(name), plain(other, (3, 2), 117)))
         pairs.append((ascending(name), plain(name, (), 118)))
         pairs.append((ascending(name), plain(name, (0, 2), 118)))
+        if name in ("f32", "s64", "c128", "pred"):
+            line = ascending(name)
+            pairs.append((np.stack([line[:5], line[2:7], line[-5:]]), rows_of(name, False)[0, :9].reshape(3, 3)))
+            pairs.append((np.stack([line[-7:], line[:7]])[:, None], plain(name, (2, 1, 4), 119)))
+            pairs.append((np.stack([line[:3], line[1:4]]), plain(name, (2, 0), 119)))
+            pairs.append((np.stack([line[:0], line[:0]]), plain(name, (2, 3), 119)))
         return [Case([*pair], {"right": right, "dtype": "s32"}, "s32") for pair in pairs for right in (0, 1)]
 
     return Operation("searchsorted", "all", call, of, cases, refuses=False, again=False)

@@ -121,6 +121,7 @@ ULPS = {
     "modulo": 1,
     "hypot": 2,
     "logaddexp": 3,
+    "logaddexp complex": 6,
     "sum": 2,
     "product": 5,
     "matmul": 4,
@@ -148,6 +149,7 @@ ULPS = {
     "gelu": 6,
     "gelu_tanh": 1700,
     "silu": 4,
+    "silu complex": 8,
     "elu": 6,
     "selu": 7,
     "softplus": 5,
@@ -161,11 +163,19 @@ ULPS = {
     "log_softmax": 6,
     "mean": 1,
     "logsumexp": 2,
+    "logsumexp complex": 6,
+    "cumulative_logaddexp": 6,
+    "cumulative_logaddexp complex": 10,
     "variance": 2,
     "standard_deviation": 2,
     "layer_norm": 6,
+    "ragged_dot": 4,
+    "layer_norm_with_statistics": 6,
     "random_normal": 5,
     "random_exponential": 4,
+    "random_gamma": 8,
+    "random_log_gamma": 8,
+    "random_beta": 8,
     "random_gumbel": 4,
     "random_laplace": 4,
     "random_truncated_normal": 6,
@@ -206,9 +216,9 @@ full_with_scalar arange_with_scalars select_with_scalars clamp_with_scalars pad_
 reshape broadcast_to transpose slice concatenate dynamic_slice dynamic_update_slice take pad
 clamp complex real imag bitcast_convert reduce_precision optimization_barrier
 sort sort_along argsort top_k top_k_total_order argmax argmin cumulative
-rng_bit_generator random_bits random_uniform random_split random_bernoulli random_categorical
+rng_bit_generator random_bits random_uniform random_split random_bernoulli random_categorical random_integers random_choice random_poisson
 gather scatter scatter_along segment_reduce take_along_axis index_add index_copy
-index index_put slice_assign nonzero mask_select unique searchsorted
+index index_put slice_assign nonzero mask_select mask_assign unique searchsorted
 reduce_with reduce_window select_and_scatter call cond case while scan
 sharding_constraint all_gather all_to_all collective_permute axis_index
 squeeze expand_dims flip reverse stack split slice_axis roll tile repeat tril triu one_hot eye relu relu6

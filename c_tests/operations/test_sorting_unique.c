@@ -7,7 +7,8 @@ static void refusals(void) {
   lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
   REFUSED(lxla_unique(x, 2, word, S32, out, NULL, NULL, NULL, NULL), BAD, "fill: it is s32[]");
   REFUSED(lxla_unique(x, 2, none, S32, NULL, NULL, NULL, NULL, NULL), LXLA_NULL_ARGUMENT, "out_values");
-  REFUSED(lxla_searchsorted(x, x, 0, S32, out), BAD, "sorted: it is f32[2,3]; want one axis");
+  REFUSED(lxla_searchsorted(x, i, 0, S32, out), BAD, "values: they are s32[2], and sorted is f32[2,3]; want the same");
+  REFUSED(lxla_searchsorted(word, i, 0, S32, out), BAD, "sorted: it is s32[]; want at least one axis");
   REFUSED(lxla_searchsorted(i, i, 2, S32, out), BAD, "right: 2 given");
   REFUSED(lxla_unique(empty, 1, none, S32, out, NULL, NULL, NULL, NULL), BAD, "fill: none given; x is f32[0]");
   RELEASE(x, i, word, empty);

@@ -78,6 +78,10 @@ inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, in
                                          int32_t index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_mask_select, 2>(x.handle(), mask.handle(), size, fill.handle(), index_dtype);
 }
+/// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order.
+inline Tensor mask_assign(const Tensor &x, const Tensor &mask, const Tensor &values) {
+  return Tensor::make<lxla_mask_assign>(x.handle(), mask.handle(), values.handle());
+}
 
 /// Dimension numbers of gather, named as in lxla_gather_options.
 struct GatherDimensions {

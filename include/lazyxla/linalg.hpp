@@ -9,6 +9,10 @@ namespace lazyxla {
 
 /// Computes the matrix product, by NumPy's rules.
 inline Tensor matmul(const Tensor &l, const Tensor &r) { return Tensor::make<lxla_matmul>(l.handle(), r.handle()); }
+/// Computes the products of groups of rows with a matrix for each group.
+inline Tensor ragged_dot(const Tensor &lhs, const Tensor &rhs, const Tensor &group_sizes) {
+  return Tensor::make<lxla_ragged_dot>(lhs.handle(), rhs.handle(), group_sizes.handle());
+}
 
 /// Paired axes of a product.
 struct DotDimensions {

@@ -22,6 +22,12 @@ inline Tensor layer_norm(const Tensor &x, const Dims &axes, const Tensor &scale 
   return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(),
                                        epsilon);
 }
+/// Computes layer_norm; returns it, the mean, and 1 / sqrt(variance + epsilon).
+inline std::array<Tensor, 3> layer_norm_with_statistics(const Tensor &x, const Dims &axes, const Tensor &scale = {},
+                                                        const Tensor &offset = {}, double epsilon = 1e-5) {
+  return detail::these<lxla_layer_norm_with_statistics, 3>(x.handle(), detail::axes_of(axes), axes.size(),
+                                                           scale.handle(), offset.handle(), epsilon);
+}
 /// Normalizes a batch. Returns the result, and mean and variance of each feature.
 inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset,
                                                  double epsilon, int64_t feature_axis) {

@@ -54,6 +54,34 @@ inline Tensor random_categorical(int32_t algorithm, const Tensor &key, const Ten
   return Tensor::make<lxla_random_categorical>(algorithm, key.handle(), logits.handle(), axis, dims.data(), dims.size(),
                                                index_dtype);
 }
+/// Returns random integers in [low, high).
+inline Tensor random_integers(int32_t algorithm, const Tensor &key, const Dims &dims, int64_t low, int64_t high,
+                              int32_t dtype = LXLA_DTYPE_S32) {
+  return Tensor::make<lxla_random_integers>(algorithm, key.handle(), dtype, dims.data(), dims.size(), low, high);
+}
+/// Returns elements or slices of x at random indices of an axis, with equal or given probabilities.
+inline Tensor random_choice(int32_t algorithm, const Tensor &key, const Tensor &x, const Dims &dims, int64_t axis = 0,
+                            bool replace = true, const Tensor &probabilities = {}) {
+  return Tensor::make<lxla_random_choice>(algorithm, key.handle(), x.handle(), axis, dims.data(), dims.size(),
+                                          replace ? 1 : 0, probabilities.handle());
+}
+/// Returns random integers of the Poisson distribution.
+inline Tensor random_poisson(int32_t algorithm, const Tensor &key, const Tensor &rate, const Dims &dims,
+                             int32_t dtype = LXLA_DTYPE_S32) {
+  return Tensor::make<lxla_random_poisson>(algorithm, key.handle(), rate.handle(), dtype, dims.data(), dims.size());
+}
+/// Returns random floats of the gamma distribution of scale 1.
+inline Tensor random_gamma(int32_t algorithm, const Tensor &key, const Tensor &alpha, const Dims &dims) {
+  return Tensor::make<lxla_random_gamma>(algorithm, key.handle(), alpha.handle(), dims.data(), dims.size());
+}
+/// Returns the logarithms of random floats of the gamma distribution of scale 1.
+inline Tensor random_log_gamma(int32_t algorithm, const Tensor &key, const Tensor &alpha, const Dims &dims) {
+  return Tensor::make<lxla_random_log_gamma>(algorithm, key.handle(), alpha.handle(), dims.data(), dims.size());
+}
+/// Returns random floats of the beta distribution.
+inline Tensor random_beta(int32_t algorithm, const Tensor &key, const Tensor &a, const Tensor &b, const Dims &dims) {
+  return Tensor::make<lxla_random_beta>(algorithm, key.handle(), a.handle(), b.handle(), dims.data(), dims.size());
+}
 /// Returns pred elements that are true with probability p.
 inline Tensor random_bernoulli(int32_t algorithm, const Tensor &key, double p, const Dims &dims) {
   return Tensor::make<lxla_random_bernoulli>(algorithm, key.handle(), p, dims.data(), dims.size());

@@ -52,6 +52,10 @@ inline Tensor argmin(const Tensor &x, int64_t axis, bool keep = false, int32_t i
 inline Tensor cumulative(int32_t op, const Tensor &x, int64_t axis, bool reverse = false) {
   return Tensor::make<lxla_cumulative>(op, x.handle(), axis, reverse ? 1 : 0);
 }
+/// Computes the logarithms of cumulative sums of e^x along an axis.
+inline Tensor cumulative_logaddexp(const Tensor &x, int64_t axis, bool reverse = false) {
+  return Tensor::make<lxla_cumulative_logaddexp>(x.handle(), axis, reverse ? 1 : 0);
+}
 /// Computes cumulative sums.
 inline Tensor cumsum(const Tensor &x, int64_t axis) { return cumulative(LXLA_REDUCE_SUM, x, axis); }
 /// Computes cumulative products.

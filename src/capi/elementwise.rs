@@ -310,12 +310,13 @@ pub extern "C" fn lxla_imag(x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxl
 
 /// Records the bits of x as elements of another dtype. A narrower dtype adds a last axis with the parts of each
 /// element, low bits first. A wider dtype removes x's last axis, whose elements make up one element of the result.
-/// For integers and floats; INVALID_ARGUMENT for pred and complex numbers, unless the dtype is x's own.
+/// A complex number is a pair of its real and imaginary part. For integers, floats and complex numbers;
+/// INVALID_ARGUMENT for pred, unless the dtype is x's own.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_bitcast_convert(x: lxla_tensor, dtype: i32, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_bitcast_convert", out_tensor.named("out_tensor"), || {
         let dtype = DType::from_number(dtype)?;
-        record([("x", x.into())], |trace, [x]| elementwise::bitcast_convert(trace, x, dtype))
+        record([("x", x.into())], |trace, [x]| elementwise::bitcast(trace, x, dtype))
     })
 }
 

@@ -265,8 +265,7 @@ pub extern "C" fn lxla_nonzero(
 /// Records `x[mask]` of NumPy with a given size: the slices of x where `mask` is true, in row-major order, with shape
 /// `[size, other axes of x]`. `mask` is pred, with the shape of the leading axes of x (at least one). If there are
 /// fewer than `size`, the rest is `fill`, a scalar tensor of x's dtype; if there are more, the first `size` are
-/// returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. For `x[mask] = y` with a
-/// y that broadcasts, use `lxla_select`. All dtypes.
+/// returned. `out_count`, a scalar of `index_dtype`, is their total number; it may be NULL. All dtypes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_mask_select(
     x: lxla_tensor,
@@ -284,6 +283,24 @@ pub extern "C" fn lxla_mask_select(
         let [selected, count] =
             record(operands, |trace, [x, mask, fill]| indexing::mask_select(trace, x, mask, size, fill, index_dtype))?;
         Ok((selected, Some(count)))
+    })
+}
+
+/// Records x with `x[mask] = values` of NumPy: new slices where `mask` is true. `mask` is pred, with the shape of the
+/// leading axes of x; a slice has the other axes. `values` have x's dtype. If they broadcast to a slice, each slice is
+/// replaced by them. If they have one axis more than a slice, they are the new slices in row-major order, as
+/// `masked_scatter_` of PyTorch: there may be more of them than the mask has true elements; if there are fewer, x stays
+/// as it is at the true elements after the last one. All dtypes.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_mask_assign(
+    x: lxla_tensor,
+    mask: lxla_tensor,
+    values: lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_mask_assign", out_tensor.named("out_tensor"), || {
+        let operands = [("x", x.into()), ("mask", mask.into()), ("values", values.into())];
+        record(operands, |trace, [x, mask, values]| indexing::mask_assign(trace, x, mask, values))
     })
 }
 

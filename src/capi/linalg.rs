@@ -20,6 +20,24 @@ pub extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: Ou
     })
 }
 
+/// Records the products of groups of rows with a matrix for each group, as `jax.lax.ragged_dot`: lhs is `[m, k]`, rhs
+/// `[g, k, n]`, and `group_sizes` are g integers, at least 0. The first `group_sizes[0]` rows of lhs are multiplied by
+/// `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is `[m, n]`, of the
+/// common dtype (not pred), and as accurate as `lxla_matmul`. All rows are multiplied by each matrix, so that the time is
+/// proportional to g; the memory is not.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_ragged_dot(
+    lhs: lxla_tensor,
+    rhs: lxla_tensor,
+    group_sizes: lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_ragged_dot", out_tensor.named("out_tensor"), || {
+        let operands = [("lhs", lhs.into()), ("rhs", rhs.into()), ("group_sizes", group_sizes.into())];
+        record(operands, |trace, [lhs, rhs, group_sizes]| linalg::ragged_dot(trace, lhs, rhs, group_sizes))
+    })
+}
+
 /// Records the dot_general of StableHLO. `n_batching` axes of each operand are batch axes, `n_contracting` axes of
 /// each are summed over; axes at the same position of two lists are paired and must have one size. The result has the
 /// batch axes, then the remaining axes of lhs, then those of rhs.

@@ -59,6 +59,34 @@ pub extern "C" fn lxla_layer_norm(
     })
 }
 
+/// Records `lxla_layer_norm`, and returns the mean and 1 / sqrt(variance + epsilon), too. These have the dims of x, with
+/// size 1 for each axis that is normalized, and x's dtype, or f32 for floats of 8 and 16 bits.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_layer_norm_with_statistics(
+    x: lxla_tensor,
+    axes: List<i64>,
+    n_axes: usize,
+    scale: lxla_tensor,
+    offset: lxla_tensor,
+    epsilon: f64,
+    out_tensor: Out<lxla_tensor>,
+    out_mean: Out<lxla_tensor>,
+    out_inverse_deviation: Out<lxla_tensor>,
+) -> lxla_status {
+    let outputs = [
+        out_tensor.named("out_tensor"),
+        out_mean.named("out_mean"),
+        out_inverse_deviation.named("out_inverse_deviation"),
+    ];
+    guard_into("lxla_layer_norm_with_statistics", outputs, || {
+        let axes = axes_of(x, axes, n_axes)?;
+        let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
+        record_optional([("x", x.into())], optional, |trace, [x], given| {
+            nn::layer_norm_with_statistics(trace, x, &axes, given[0], given[1], epsilon)
+        })
+    })
+}
+
 /// Records the batch normalization of x: (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and
 /// variance over all axes but `feature_axis`, and returns the mean and the variance, too. scale, offset, mean and
 /// variance have shape `[features]`. The variance is that of a population: divided by the number of elements. Mean

@@ -1,12 +1,13 @@
 //! Chapter Random numbers.
 
-use super::abi::arguments::{index_dtype_of, ranked, tensor_type};
+use super::abi::arguments::{flag, index_dtype_of, ranked, tensor_type};
 use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out};
 use super::abi::types::{lxla_status, lxla_tensor};
+use super::tensor::optional_handle;
 use crate::error;
-use crate::ops::random::{self, RngAlgorithm};
-use crate::tensor::record;
+use crate::ops::random::{self, GammaScale, RngAlgorithm};
+use crate::tensor::{record, record_optional};
 
 /// Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
 /// bits of the given shape and dtype (integers, or floats with random bits, NaN included). The state is `u64[2]`
@@ -236,6 +237,143 @@ pub extern "C" fn lxla_random_categorical(
         let algorithm = RngAlgorithm::from_number(algorithm)?;
         record([("key", key.into()), ("logits", logits.into())], |trace, [key, logits]| {
             random::random_categorical(trace, algorithm, key, logits, axis, dims, index_dtype)
+        })
+    })
+}
+
+/// Records random integers in [`low`, `high`), all of which must be numbers of the dtype (s8 to u64): twice the bits of
+/// the dtype, or of 32-bit integers for narrower ones, modulo high - low. Equal on every device, as `lxla_random_bits`;
+/// with THREE_FRY, the integers of `jax.random.randint`. All are almost equally likely: they differ by at most
+/// (high - low) / 2^64.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_integers(
+    algorithm: i32,
+    key: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    low: i64,
+    high: i64,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_integers", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into())], |trace, [key]| random::random_integers(trace, algorithm, key, &ty, [low, high]))
+    })
+}
+
+/// Records the elements, or slices, of x at random indices of `axis`. The result has x's dims, with `dims` in the place
+/// of the axis. With `replace` 1 the draws are independent; with 0 no index is drawn twice, and the dims have at most as
+/// many elements as the axis. `probabilities` are floats of shape [size of the axis], proportional to the probability of
+/// each index; without them (id 0) all are equally likely. Without replacement, the draws with probability 0 come last.
+///
+/// With THREE_FRY, the draws of `jax.random.choice` without jax_enable_x64 (probabilities of f32 or f64). With
+/// probabilities they may differ where rounding decides. INVALID_ARGUMENT if the axis has too few elements.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_choice(
+    algorithm: i32,
+    key: lxla_tensor,
+    x: lxla_tensor,
+    axis: i64,
+    dims: List<i64>,
+    rank: usize,
+    replace: i32,
+    probabilities: lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_choice", out_tensor.named("out_tensor"), || {
+        let (dims, replace) = (ranked("dims", dims, rank)?, flag("replace", replace)?);
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        let optional = [("probabilities", optional_handle(probabilities))];
+        record_optional([("key", key.into()), ("x", x.into())], optional, |trace, [key, x], given| {
+            random::random_choice(trace, (algorithm, key), x, axis, dims, replace, given[0])
+        })
+    })
+}
+
+/// Records random integers of the Poisson distribution. `rate` (floats, at least 0) is the mean; it broadcasts to
+/// `dims`. The numbers are drawn in f32, below a rate of 10 by Knuth's algorithm, else by transformed rejection. A rate
+/// of NaN gives -1. The random bits are equal on every device; rarely, rounding decides otherwise. With THREE_FRY, the
+/// numbers of `jax.random.poisson`. Each element takes as many iterations as the slowest one.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_poisson(
+    algorithm: i32,
+    key: lxla_tensor,
+    rate: lxla_tensor,
+    dtype: i32,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_poisson", out_tensor.named("out_tensor"), || {
+        let ty = tensor_type(dtype, dims, rank)?;
+        let algorithm = RngAlgorithm::from_number(algorithm)?;
+        record([("key", key.into()), ("rate", rate.into())], |trace, [key, rate]| {
+            random::random_poisson(trace, algorithm, key, rate, &ty)
+        })
+    })
+}
+
+/// Records random floats of the gamma distribution of scale 1. `alpha` (floats, more than 0) is the shape parameter; it
+/// broadcasts to `dims`, and its dtype is the result's. Floats of 8 and 16 bits are drawn in f32 and rounded. A negative
+/// or NaN parameter gives NaN. The random bits are equal on every device; the results may differ in the last places, and
+/// rarely rounding decides otherwise. With THREE_FRY, f32 and f64 are close to `jax.random.gamma`; with PHILOX, the keys
+/// of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. A derivative by alpha is UNIMPLEMENTED.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_gamma(
+    algorithm: i32,
+    key: lxla_tensor,
+    alpha: lxla_tensor,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_gamma", out_tensor.named("out_tensor"), || {
+        let (dims, algorithm) = (ranked("dims", dims, rank)?, RngAlgorithm::from_number(algorithm)?);
+        record([("key", key.into()), ("alpha", alpha.into())], |trace, [key, alpha]| {
+            random::random_gamma(trace, (algorithm, key), alpha, dims, GammaScale::Number)
+        })
+    })
+}
+
+/// Records the logarithms of the numbers of `lxla_random_gamma`, which are finite where these underflow, for small
+/// alpha. With THREE_FRY, close to `jax.random.loggamma`. Their `lxla_softmax` over an axis has the Dirichlet
+/// distribution, as in `jax.random.dirichlet`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_log_gamma(
+    algorithm: i32,
+    key: lxla_tensor,
+    alpha: lxla_tensor,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_log_gamma", out_tensor.named("out_tensor"), || {
+        let (dims, algorithm) = (ranked("dims", dims, rank)?, RngAlgorithm::from_number(algorithm)?);
+        record([("key", key.into()), ("alpha", alpha.into())], |trace, [key, alpha]| {
+            random::random_gamma(trace, (algorithm, key), alpha, dims, GammaScale::Logarithm)
+        })
+    })
+}
+
+/// Records random floats of the beta distribution. The parameters `a` and `b` (more than 0) are of one dtype, the
+/// result's, and broadcast to `dims`. The numbers are quotients of gamma numbers, and otherwise as those of
+/// `lxla_random_gamma`; with THREE_FRY, f32 and f64 are close to `jax.random.beta`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_random_beta(
+    algorithm: i32,
+    key: lxla_tensor,
+    a: lxla_tensor,
+    b: lxla_tensor,
+    dims: List<i64>,
+    rank: usize,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_random_beta", out_tensor.named("out_tensor"), || {
+        let (dims, algorithm) = (ranked("dims", dims, rank)?, RngAlgorithm::from_number(algorithm)?);
+        record([("key", key.into()), ("a", a.into()), ("b", b.into())], |trace, [key, a, b]| {
+            random::random_beta(trace, (algorithm, key), [a, b], dims)
         })
     })
 }

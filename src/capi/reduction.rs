@@ -88,7 +88,8 @@ pub extern "C" fn lxla_standard_deviation(
     })
 }
 
-/// Records log(sum(e^x)) of floats over axes, without intermediate overflow. -infinity for no elements.
+/// Records log(sum(e^x)) of floats or complex numbers over axes, without intermediate overflow. -infinity for no
+/// elements. The imaginary part of a complex result is between -pi and pi.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_logsumexp(
     x: lxla_tensor,
@@ -151,6 +152,23 @@ pub extern "C" fn lxla_cumulative(
     guard_into("lxla_cumulative", out_tensor.named("out_tensor"), || {
         let (op, reverse) = (ReduceOp::from_number(op)?, flag("reverse", reverse)?);
         record([("x", x.into())], |trace, [x]| reduction::cumulative(trace, op, x, axis, reverse))
+    })
+}
+
+/// Records log(e^x[0] + ... + e^x[i]) for each element i along `axis`, as `jax.lax.cumlogsumexp`, without intermediate
+/// overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank 1 or more; the
+/// result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work is proportional to
+/// the length of the axis times its logarithm.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_cumulative_logaddexp(
+    x: lxla_tensor,
+    axis: i64,
+    reverse: i32,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_cumulative_logaddexp", out_tensor.named("out_tensor"), || {
+        let reverse = flag("reverse", reverse)?;
+        record([("x", x.into())], |trace, [x]| reduction::cumulative_logaddexp(trace, x, axis, reverse))
     })
 }
 

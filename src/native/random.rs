@@ -56,11 +56,15 @@ pub fn philox(state: &Array, ty: &TensorType) -> Result<[Array; 2]> {
     Ok([numbers(state.ty(), &all[..state.ty().elements()])?, bits])
 }
 
-/// The random bits that JAX derives from a `threefry2x32` key. Each element depends only on the key and on its index,
-/// whatever the shape.
-pub fn random_bits(ty: &TensorType, key: &Array) -> Result<Array> {
-    let [first, second] = *key.elements::<u32>() else { unreachable!("inference saw two numbers") };
-    let block = move |i: usize| threefry2x32([first, second], [(i as u64 >> 32) as u32, i as u32]);
+/// The random bits that JAX derives from `threefry2x32` keys, which are rows of two words. Each element depends only on
+/// its key and on its index among the elements of the key, whatever the shape.
+pub fn random_bits(ty: &TensorType, keys: &Array) -> Result<Array> {
+    let keys = keys.elements::<u32>();
+    let each = ty.elements() / (keys.len() / 2).max(1);
+    let block = move |i: usize| {
+        let (row, i) = if keys.len() == 2 { (0, i) } else { (i / each, i % each) };
+        threefry2x32([keys[2 * row], keys[2 * row + 1]], [(i as u64 >> 32) as u32, i as u32])
+    };
     if ty.dtype.size_bytes() == 8 {
         return generated(ty, || {
             |i| {

@@ -16,6 +16,7 @@ pub(super) mod derivative;
 pub(super) mod evaluate;
 pub(super) mod kernel;
 pub(super) mod loop_derivative;
+pub(super) mod loops;
 pub(super) mod lower;
 pub(super) mod memo;
 pub(super) mod regions;

@@ -194,7 +194,7 @@ pub const BITCAST_CONVERT: Definition = Definition {
     name: "bitcast_convert",
     stablehlo: "bitcast_convert",
     function: "lxla_bitcast_convert",
-    dtypes: "integers and floats",
+    dtypes: "integers, floats, complex numbers",
     lower: |e, at| e.one_operand(at, "bitcast_convert", ""),
     native: Native::One(|cx| cx.operands[0].bitcast(cx.ty)),
     derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },

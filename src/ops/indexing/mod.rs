@@ -20,4 +20,4 @@ pub use dynamic::{TakeAttributes, dynamic_slice, dynamic_update_slice, take};
 pub use gather::{GatherAttributes, gather};
 pub use scatter::{IndexHints, ScatterAttributes, scatter};
 pub use segment::segment_reduce;
-pub use selection::{mask_select, nonzero};
+pub use selection::{mask_assign, mask_select, nonzero};

@@ -1,12 +1,13 @@
-//! Selection of elements by a mask or by value, with a static size as in JAX: nonzero and mask_select.
+//! Selection of elements by a mask or by value, with a static size as in JAX: nonzero, mask_select and
+//! mask_assign.
 
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace};
 use crate::ops::creation::constants::full;
 use crate::ops::definition::Composed;
-use crate::ops::elementwise::binary::binary_scalar;
-use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::binary::{binary, binary_scalar};
+use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::indexing::dynamic::take;
 use crate::ops::infer::{check_index_dtype, places_dtype, refuse};
@@ -14,12 +15,13 @@ use crate::ops::reduction::windows::cumulative;
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::slicing::slice;
 use crate::ops::sorting::ordered_bits::{counted, is_nonzero, search};
-use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, element_count};
+use crate::types::{DType, Dims, Scalar, ScalarValue, TensorType, broadcast, element_count};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "nonzero", function: "lxla_nonzero", dtypes: "all; gives integers" },
     Composed { name: "mask_select", function: "lxla_mask_select", dtypes: "all; mask pred" },
+    Composed { name: "mask_assign", function: "lxla_mask_assign", dtypes: "all; mask pred" },
 ];
 
 /// Records the first `size` positions at which a row of preds is true, padded with the row's length, and the number of
@@ -137,6 +139,50 @@ pub fn mask_select(
     let column: Dims = std::iter::once(size).chain(rest.iter().map(|_| 1)).collect();
     let there = reshape(trace, there, &column)?;
     Ok([select(trace, there, taken, fill)?, counted])
+}
+
+/// Records `x` with other elements where `mask` is true, which covers the first axes of `x`. `values` with fewer axes
+/// broadcast to each slice; with an axis more than a slice has, they are the slices in row-major order, and slices of
+/// the mask after the last one stay.
+pub fn mask_assign(trace: &mut Trace, x: NodeId, mask: NodeId, values: NodeId) -> Result<NodeId> {
+    let (ty, mask_ty, of) = (trace.ty(x), trace.ty(mask), trace.ty(values));
+    if mask_ty.dtype != DType::Pred {
+        return Err(refuse("mask_assign", "mask", &mask_ty, "pred"));
+    }
+    if !ty.dims.starts_with(&mask_ty.dims) {
+        return Err(error!(InvalidArgument, "mask: it is {mask_ty}; x is {ty}, want the first of its axes"));
+    }
+    let rest = &ty.dims[mask_ty.dims.len()..];
+    let is_in_order = of.dims.len() == rest.len() + 1 && of.dims[1..] == *rest;
+    let is_spread = of.dims.len() <= rest.len() && broadcast(&of.dims, rest).is_some_and(|dims| dims[..] == *rest);
+    if of.dtype != ty.dtype || !(is_in_order || is_spread) {
+        let slice = TensorType::new(ty.dtype, rest);
+        return Err(error!(
+            InvalidArgument,
+            "values: they are {of}; x is {ty} and the mask {mask_ty}: want what broadcasts to {slice}, or a row of these"
+        ));
+    }
+    let (n, count) = (mask_ty.elements() as i64, of.dims.first().copied().unwrap_or(0));
+    if n == 0 || ty.elements() == 0 || (is_in_order && count == 0) {
+        return Ok(x);
+    }
+    let column: Dims = std::iter::once(n).chain(rest.iter().map(|_| 1)).collect();
+    let all: Dims = std::iter::once(n).chain(rest.iter().copied()).collect();
+    let rows = reshape(trace, x, &all)?;
+    let (row, _) = flat(trace, mask)?;
+    let (chosen, new) = if is_in_order {
+        let ones = convert(trace, row, places_dtype(n.max(count)));
+        let counts = cumulative(trace, ReduceOp::Sum, ones, 0, false)?;
+        let places = binary_scalar(trace, BinaryOp::Subtract, counts, ScalarValue::Signed(1), false)?;
+        let places = binary_scalar(trace, BinaryOp::Maximum, places, ScalarValue::Signed(0), false)?;
+        let is_there = compare_scalar(trace, CompareOp::Le, counts, ScalarValue::Signed(count), false)?;
+        (binary(trace, BinaryOp::And, row, is_there)?, take(trace, values, places, 0)?)
+    } else {
+        (row, values)
+    };
+    let chosen = reshape(trace, chosen, &column)?;
+    let made = select(trace, chosen, new, rows)?;
+    reshape(trace, made, &ty.dims)
 }
 
 pub(in crate::ops) fn check_fill(fill: &TensorType, x: &TensorType) -> Result<()> {

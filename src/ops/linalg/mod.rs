@@ -16,6 +16,7 @@ pub(super) mod matmul;
 pub(super) mod matrices;
 pub(super) mod narrow;
 pub(super) mod norm;
+pub(super) mod ragged;
 pub(super) mod systems;
 
 pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
@@ -25,4 +26,5 @@ pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};
 pub use fourier::{FftAttributes, fft, fft_lengths};
 pub use matmul::matmul;
 pub use norm::norm;
+pub use ragged::ragged_dot;
 pub use systems::{determinant, inverse, lstsq, matrix_exponential, matrix_power, matrix_rank, slogdet, solve};

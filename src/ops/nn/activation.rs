@@ -60,7 +60,9 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     let ty = trace.ty(x);
     match (op, ty.dtype.kind()) {
         (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return record(trace, [x], |[x]| clipped(op, x)),
+        (Silu, Kind::Complex) => return record(trace, [x], |[x]| x * x.logistic()),
         (_, Kind::Float | Kind::Float8) => {}
+        (Silu, _) => return Err(refuse(op.name(), "x", &ty, "floats and complex numbers")),
         (Relu | Relu6, _) => return Err(refuse(op.name(), "x", &ty, "integers and floats")),
         _ => return Err(refuse(op.name(), "x", &ty, "floats")),
     }

@@ -10,4 +10,4 @@ pub(super) mod normalize;
 pub use activation::{ActivationOp, activation};
 pub use batch_norm::{batch_norm_grad, batch_norm_inference, batch_norm_training};
 pub use convolution::{ConvolutionAttributes, ConvolutionOptions, convolution};
-pub use normalize::{layer_norm, log_softmax, softmax};
+pub use normalize::{layer_norm, layer_norm_with_statistics, log_softmax, softmax};

@@ -6,8 +6,8 @@ use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::convert::convert;
-use crate::ops::elementwise::formula::{Expr, check_wide, in_wide, widened};
-use crate::ops::reduction::statistics::{axes_of_floats, count, deviations};
+use crate::ops::elementwise::formula::{Expr, Formula, check_wide, in_wide, widened};
+use crate::ops::reduction::statistics::{axes_of_floats, count, mean_of};
 use crate::types::{DType, broadcast};
 
 /// Table entries of the composed operations.
@@ -15,6 +15,11 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "softmax", function: "lxla_softmax", dtypes: "floats, 8-bit floats" },
     Composed { name: "log_softmax", function: "lxla_log_softmax", dtypes: "floats, 8-bit floats" },
     Composed { name: "layer_norm", function: "lxla_layer_norm", dtypes: "floats, 8-bit floats" },
+    Composed {
+        name: "layer_norm_with_statistics",
+        function: "lxla_layer_norm_with_statistics",
+        dtypes: "floats, 8-bit floats",
+    },
 ];
 
 /// Records `e^x`, divided by its sum over an axis.
@@ -50,6 +55,19 @@ pub fn layer_norm(
     offset: Option<NodeId>,
     epsilon: f64,
 ) -> Result<NodeId> {
+    layer_norm_with_statistics(trace, x, axes, scale, offset, epsilon).map(|[result, _, _]| result)
+}
+
+/// Records a layer normalization, the mean, and `1 / sqrt(variance + epsilon)`. The axes of the statistics have size 1;
+/// their dtype is that of the computation.
+pub fn layer_norm_with_statistics(
+    trace: &mut Trace,
+    x: NodeId,
+    axes: &[i64],
+    scale: Option<NodeId>,
+    offset: Option<NodeId>,
+    epsilon: f64,
+) -> Result<[NodeId; 3]> {
     let axes = axes_of_floats(trace, "layer_norm", x, axes)?;
     if axes.is_empty() {
         return Err(error!(InvalidArgument, "axes: none given; want at least 1"));
@@ -60,18 +78,22 @@ pub fn layer_norm(
     check_wide("epsilon", trace, x, epsilon)?;
     let mut fitting = |name: &str, operand: Option<NodeId>| operand.map(|id| fitted(trace, name, id, x)).transpose();
     let (scale, offset) = (fitting("scale", scale)?, fitting("offset", offset)?);
-    in_wide(trace, x, |x| {
-        let difference = deviations(x, &axes);
-        let variance = (difference * difference).reduce(ReduceOp::Sum, &axes, true) / count(&x.ty(), &axes);
-        let mut result = difference * (variance + epsilon).rsqrt();
-        if let Some(scale) = scale {
-            result = result * x.formula.operand(scale);
-        }
-        if let Some(offset) = offset {
-            result = result + x.formula.operand(offset);
-        }
-        result
-    })
+    let f = Formula::new(trace);
+    let given = f.operand(x);
+    let dtype = given.dtype();
+    let x = given.convert(widened(dtype));
+    let mean = mean_of(x, &axes);
+    let difference = x - mean;
+    let variance = (difference * difference).reduce(ReduceOp::Sum, &axes, true) / count(&x.ty(), &axes);
+    let inverse = (variance + epsilon).rsqrt();
+    let mut result = difference * inverse;
+    if let Some(scale) = scale {
+        result = result * f.operand(scale);
+    }
+    if let Some(offset) = offset {
+        result = result + f.operand(offset);
+    }
+    f.finish_all([result.convert(dtype), mean, inverse])
 }
 
 /// Checks a scale or an offset, and converts it to the dtype of the computation.

@@ -3,7 +3,7 @@
 use super::{random_bits, rng};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
-use crate::ops::rules::{Derivative, no_cotangents, no_tangents};
+use crate::ops::rules::{Batching, Derivative, no_cotangents, no_tangents};
 
 /// Definition of `rng_bit_generator`.
 pub const RNG_BIT_GENERATOR: Definition = Definition {
@@ -17,7 +17,7 @@ pub const RNG_BIT_GENERATOR: Definition = Definition {
     ..Definition::DEFAULT
 };
 
-/// Definition of `random_bits`: unsigned integers from a key `u32[2]`.
+/// Definition of `random_bits`: unsigned integers from a key `u32[2]`, or from each row of keys `u32[...,2]`.
 pub const RANDOM_BITS: Definition = Definition {
     name: "random_bits",
     stablehlo: "xor",
@@ -26,5 +26,6 @@ pub const RANDOM_BITS: Definition = Definition {
     lower: random_bits::lower,
     native: Native::One(|cx| native::random_bits(cx.ty, cx.operands[0])),
     derivative: Derivative::Zero,
+    batching: Batching::Rule(random_bits::batched),
     ..Definition::DEFAULT
 };

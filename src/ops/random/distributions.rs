@@ -17,7 +17,7 @@ use crate::ops::elementwise::functions::erf_inv::erf_inv_inside;
 use crate::ops::infer::typed;
 use crate::ops::random::rng::{RngAlgorithm, rng_bit_generator, unsigned};
 use crate::ops::shape::axes::{reshape, reverse};
-use crate::ops::shape::slicing::pad;
+use crate::ops::shape::slicing::{pad, slice};
 use crate::types::{DType, Kind, ScalarValue, TensorType, element_count};
 use half::{bf16, f16};
 use std::f64::consts::SQRT_2;
@@ -59,6 +59,16 @@ pub fn random_split(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, n: 
     reverse(trace, words, &[1])
 }
 
+/// Records `n` new keys, a node for each.
+pub(super) fn keys_of(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, n: i64) -> Result<Vec<NodeId>> {
+    let keys = random_split(trace, algorithm, key, n)?;
+    let mut row = |i| {
+        let row = slice(trace, keys, &[i, 0], &[i + 1, 2], &[1, 1])?;
+        reshape(trace, row, &[2])
+    };
+    (0..n).map(&mut row).collect()
+}
+
 /// Records uniform random floats in [`low`, `high`).
 pub fn random_uniform(
     trace: &mut Trace,
@@ -83,9 +93,20 @@ pub fn random_normal(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty
     // With fewer bits there would be few distinct values, and none in the tails.
     let dtype = if ty.dtype == DType::F64 { DType::F64 } else { DType::F32 };
     let wide = TensorType { dtype, dims: ty.dims.clone() };
-    let above = if dtype == DType::F64 { (-1f64).next_up() } else { (-1f32).next_up().into() };
-    let uniform = random_uniform(trace, algorithm, key, &wide, above, 1.0)?;
+    let uniform = random_uniform(trace, algorithm, key, &wide, above_minus_one(dtype), 1.0)?;
     record(trace, [uniform], |[x]| (erf_inv_inside(x) * SQRT_2).convert(ty.dtype))
+}
+
+/// Records normal floats, f32 or f64, of random bits of their width.
+pub(super) fn normal_of_bits(trace: &mut Trace, bits: NodeId, dtype: DType) -> Result<NodeId> {
+    let unit = unit_of_bits(trace, bits, dtype)?;
+    let uniform = Interval::new(dtype, above_minus_one(dtype), 1.0)?.stretch(trace, unit)?;
+    record(trace, [uniform], |[x]| erf_inv_inside(x) * SQRT_2)
+}
+
+/// The next f32 or f64 above -1.
+fn above_minus_one(dtype: DType) -> f64 {
+    if dtype == DType::F64 { (-1f64).next_up() } else { (-1f32).next_up().into() }
 }
 
 /// Records random preds that are true with a given probability.
@@ -105,7 +126,8 @@ pub fn random_bernoulli(
     compare(trace, CompareOp::Lt, uniform, probability)
 }
 
-fn check_key(trace: &Trace, key: NodeId) -> Result<()> {
+/// Returns an error unless `key` is a key.
+pub(super) fn check_key(trace: &Trace, key: NodeId) -> Result<()> {
     let ty = trace.ty(key);
     if ty != TensorType::new(DType::U32, &[2]) {
         return Err(error!(InvalidArgument, "key: it is {ty}; want u32[2]"));
@@ -132,18 +154,24 @@ fn philox_state(trace: &mut Trace, key: NodeId) -> Result<NodeId> {
 /// Records uniform multiples of the ulp of 1 in [0, 1): random bits become the mantissa of a float in [1, 2), from
 /// which 1 is subtracted, which is exact.
 fn unit_interval(trace: &mut Trace, algorithm: RngAlgorithm, key: NodeId, ty: &TensorType) -> Result<NodeId> {
-    // Dtype of the random integers, the number of their bits that are discarded, and the bits of 1.
-    let (drawn, unused, one) = match ty.dtype {
-        DType::F16 => (DType::U16, 6, u64::from(f16::ONE.to_bits())),
-        DType::BF16 => (DType::U8, 1, u64::from(bf16::ONE.to_bits())),
-        DType::F32 => (DType::U32, 9, u64::from(1f32.to_bits())),
-        _ => (DType::U64, 12, 1f64.to_bits()),
-    };
+    let drawn = if ty.dtype == DType::BF16 { DType::U8 } else { ty.dtype.bits() };
     let bits = random_bits(trace, algorithm, key, &TensorType { dtype: drawn, dims: ty.dims.clone() })?;
-    let bits = convert(trace, bits, unsigned(ty.dtype)?);
+    unit_of_bits(trace, bits, ty.dtype)
+}
+
+/// Records the uniform floats in [0, 1) of random bits.
+pub(super) fn unit_of_bits(trace: &mut Trace, bits: NodeId, dtype: DType) -> Result<NodeId> {
+    // Number of bits that are discarded, and the bits of 1.
+    let (unused, one) = match dtype {
+        DType::F16 => (6, u64::from(f16::ONE.to_bits())),
+        DType::BF16 => (1, u64::from(bf16::ONE.to_bits())),
+        DType::F32 => (9, u64::from(1f32.to_bits())),
+        _ => (12, 1f64.to_bits()),
+    };
+    let bits = convert(trace, bits, unsigned(dtype)?);
     let mantissa = binary_scalar(trace, BinaryOp::ShiftRightLogical, bits, ScalarValue::Unsigned(unused), false)?;
     let number = binary_scalar(trace, BinaryOp::Or, mantissa, ScalarValue::Unsigned(one), false)?;
-    let float = bitcast_convert(trace, number, ty.dtype)?;
+    let float = bitcast_convert(trace, number, dtype)?;
     scalar(trace, BinaryOp::Subtract, float, 1.0)
 }
 

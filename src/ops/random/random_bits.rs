@@ -1,12 +1,19 @@
 //! Random bits from a key: those of `jax.random.bits` with a `threefry2x32` key and `jax_threefry_partitionable`.
 //! Element i depends on the key and i alone. From the two words of Threefry for the counter (i >> 32, i), a 32-bit
 //! element is their exclusive or, a narrower element its low bits, and a 64-bit element both words, the first one high.
+//! Keys of several rows (of batches, or of elements that draw numbers of their own) give a row of elements each, whose
+//! positions are counted from 0.
 
 use crate::emit::{Emitter, emit, mlir};
 
+use crate::error::Result;
+use crate::ir::{NodeId, Op};
+use crate::ops::creation::constants::nothing;
 use crate::ops::elementwise::fold_barrier::{with_zero, zero_of_all};
+use crate::ops::infer::typed;
+use crate::ops::rules::Site;
 
-use crate::types::{DType, TensorType};
+use crate::types::{DType, Dims, TensorType};
 
 /// Writes StableHLO operations on values of one type.
 struct Writer<'a, 'b> {
@@ -39,25 +46,37 @@ impl Writer<'_, '_> {
 pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let (name, key) = (e.name_of(at), e.name(value.operands[0]));
-    let narrow = TensorType::new(value.ty.dtype, &[value.ty.elements() as i64]);
-    let bits = if e.platform == "cpu" { in_loop(e, &name, &key, &narrow) } else { bits(e, &key, &narrow) };
+    let key_ty = e.values[value.operands[0]].ty.clone();
+    let (keys, elements) = (key_ty.elements() as i64 / 2, value.ty.elements() as i64);
+    // One row for each key; a single key gives a flat vector.
+    let (key, key_ty, narrow) = if key_ty.dims.len() == 1 {
+        (key, key_ty, TensorType::new(value.ty.dtype, &[elements]))
+    } else {
+        let (rows, ty) = (e.temporary(), TensorType::new(DType::U32, &[keys, 2]));
+        emit!(e, "    {rows} = stablehlo.reshape {key} : ({}) -> {}", mlir(&key_ty), mlir(&ty));
+        (rows, ty, TensorType::new(value.ty.dtype, &[keys, elements / keys]))
+    };
+    let bits =
+        if e.platform == "cpu" { in_loop(e, &name, &key, &key_ty, &narrow) } else { bits(e, &key, &key_ty, &narrow) };
     emit!(e, "    {name} = stablehlo.reshape {bits} : ({}) -> {}", mlir(&narrow), mlir(&value.ty));
 }
 
-/// Type of a key.
-fn key_ty() -> TensorType {
-    TensorType::new(DType::U32, &[2])
+/// Records the bits of a batch of keys.
+pub(super) fn batched(site: &mut Site, _: &[bool], size: i64) -> Result<NodeId> {
+    let mut dims = Dims::from_slice(&[size]);
+    dims.extend_from_slice(&site.ty.dims);
+    let (ty, key) = (TensorType { dtype: site.ty.dtype, dims }, site.operands[0]);
+    if size == 0 { nothing(site.trace, &ty) } else { Ok(typed(site.trace, Op::RandomBits, &ty, &[key])) }
 }
 
 /// Writes the generator as the body of a loop that runs once. The body depends on the loop's counter, and XLA cannot
 /// prove that the counter starts at 0: otherwise it would unroll the loop, or move the rounds out of it.
-fn in_loop(e: &mut Emitter, name: &str, key: &str, ty: &TensorType) -> String {
-    let key_ty = key_ty();
+fn in_loop(e: &mut Emitter, name: &str, key: &str, key_ty: &TensorType, ty: &TensorType) -> String {
     let own = name.replace(['%', '#'], "_");
     let (counter, made) = (format!("%counter{own}"), format!("%made{own}"));
-    let (counter_ty, key_text) = (mlir(&TensorType::new(DType::U32, &[])), mlir(&key_ty));
+    let (counter_ty, key_text) = (mlir(&TensorType::new(DType::U32, &[])), mlir(key_ty));
     let types = format!("{counter_ty}, {key_text}, {}", mlir(ty));
-    let start = zero_of_all(e, &[(key.to_string(), &key_ty)], 0);
+    let start = zero_of_all(e, &[(key.to_string(), key_ty)], 0);
     let (nothing, end, loops, goes_on) = (e.constant(ty, 0), e.temporary(), e.temporary(), e.temporary());
     let given = format!("%key{own}");
     emit!(
@@ -70,24 +89,23 @@ fn in_loop(e: &mut Emitter, name: &str, key: &str, ty: &TensorType) -> String {
         "    {goes_on} = stablehlo.compare LT, {counter}, {end}, UNSIGNED : ({counter_ty}, {counter_ty}) -> tensor<i1>"
     );
     emit!(e, "    stablehlo.return {goes_on} : tensor<i1>\n    }} do {{");
-    let same = with_zero(e, &given, &key_ty, &counter);
-    let bits = bits(e, &same, ty);
+    let same = with_zero(e, &given, key_ty, &counter);
+    let bits = bits(e, &same, key_ty, ty);
     let (one, next) = (e.constant(&TensorType::new(DType::U32, &[]), 1), e.temporary());
     emit!(e, "    {next} = stablehlo.add {counter}, {one} : {counter_ty}");
     emit!(e, "    stablehlo.return {next}, {given}, {bits} : {types}\n    }}");
     format!("{loops}#2")
 }
 
-/// Writes bits of a flat type.
-fn bits(e: &mut Emitter, key: &str, narrow: &TensorType) -> String {
-    let count = narrow.elements() as i64;
-    let ty = TensorType::new(DType::U32, &[count]);
-    let keys = [word(e, key, 0, &ty), word(e, key, 1, &ty)];
-    let counter = counter(e, count, &ty);
+/// Writes bits of a flat type, or of a row for each key.
+fn bits(e: &mut Emitter, key: &str, key_ty: &TensorType, narrow: &TensorType) -> String {
+    let ty = TensorType { dtype: DType::U32, dims: narrow.dims.clone() };
+    let keys = [word(e, (key, key_ty), 0, &ty), word(e, (key, key_ty), 1, &ty)];
+    let counter = counter(e, &ty);
     let mut w = Writer { e, text: mlir(&ty), ty };
     let words = threefry(&mut w, keys, counter);
     let (made, made_ty) = match narrow.dtype {
-        DType::U64 => joined(w.e, &words, count),
+        DType::U64 => joined(w.e, &words, &w.ty),
         _ => (w.binary("xor", &words[0], &words[1]), w.ty),
     };
     if *narrow == made_ty {
@@ -98,27 +116,36 @@ fn bits(e: &mut Emitter, key: &str, narrow: &TensorType) -> String {
     converted
 }
 
-/// Writes one word of the key, broadcast to all elements.
-fn word(e: &mut Emitter, key: &str, word: usize, ty: &TensorType) -> String {
+/// Writes one word of each key, broadcast to its elements.
+fn word(e: &mut Emitter, (key, key_ty): (&str, &TensorType), word: usize, ty: &TensorType) -> String {
     let (cell, wide) = (e.temporary(), e.temporary());
-    let cell_ty = TensorType::new(DType::U32, &[1]);
-    emit!(e, "    {cell} = stablehlo.slice {key} [{word}:{}] : ({}) -> {}", word + 1, mlir(&key_ty()), mlir(&cell_ty));
+    let mut cell_ty = key_ty.clone();
+    *cell_ty.dims.last_mut().expect("a key has an axis") = 1;
+    let rows = if key_ty.dims.len() == 1 { String::new() } else { format!("0:{}, ", key_ty.dims[0]) };
+    emit!(
+        e,
+        "    {cell} = stablehlo.slice {key} [{rows}{word}:{}] : ({}) -> {}",
+        word + 1,
+        mlir(key_ty),
+        mlir(&cell_ty)
+    );
     e.broadcast(&wide, &cell, &cell_ty, ty);
     wide
 }
 
 /// Writes the high and the low word of each element's position.
-fn counter(e: &mut Emitter, count: i64, ty: &TensorType) -> [String; 2] {
+fn counter(e: &mut Emitter, ty: &TensorType) -> [String; 2] {
     let low = e.temporary();
+    let (axis, count) = (ty.dims.len() - 1, ty.dims[ty.dims.len() - 1]);
     if count <= 1 << 32 {
-        emit!(e, "    {low} = stablehlo.iota dim = 0 : {}", mlir(ty));
+        emit!(e, "    {low} = stablehlo.iota dim = {axis} : {}", mlir(ty));
         return [e.constant(ty, 0), low];
     }
-    let wide_ty = TensorType::new(DType::U64, &[count]);
+    let wide_ty = TensorType { dtype: DType::U64, dims: ty.dims.clone() };
     let (wide, shifted, high) = (e.temporary(), e.temporary(), e.temporary());
     let (wide_text, text) = (mlir(&wide_ty), mlir(ty));
     let by = e.constant(&wide_ty, 32);
-    emit!(e, "    {wide} = stablehlo.iota dim = 0 : {wide_text}");
+    emit!(e, "    {wide} = stablehlo.iota dim = {axis} : {wide_text}");
     emit!(e, "    {shifted} = stablehlo.shift_right_logical {wide}, {by} : {wide_text}");
     emit!(e, "    {high} = stablehlo.convert {shifted} : ({wide_text}) -> {text}");
     emit!(e, "    {low} = stablehlo.convert {wide} : ({wide_text}) -> {text}");
@@ -149,9 +176,9 @@ fn threefry(w: &mut Writer, [k0, k1]: [String; 2], [high, low]: [String; 2]) -> 
 }
 
 /// Writes the two words as one 64-bit number.
-fn joined(e: &mut Emitter, words: &[String; 2], count: i64) -> (String, TensorType) {
-    let (narrow, ty) = (TensorType::new(DType::U32, &[count]), TensorType::new(DType::U64, &[count]));
-    let (from, to) = (mlir(&narrow), mlir(&ty));
+fn joined(e: &mut Emitter, words: &[String; 2], narrow: &TensorType) -> (String, TensorType) {
+    let ty = TensorType { dtype: DType::U64, dims: narrow.dims.clone() };
+    let (from, to) = (mlir(narrow), mlir(&ty));
     let (high, low, shifted, all) = (e.temporary(), e.temporary(), e.temporary(), e.temporary());
     let by = e.constant(&ty, 32);
     emit!(e, "    {high} = stablehlo.convert {} : ({from}) -> {to}", words[0]);

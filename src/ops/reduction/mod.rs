@@ -1,6 +1,7 @@
 //! Reductions over axes and windows, statistics, cumulative operations.
 
 pub(super) mod batch;
+pub(super) mod cumulative;
 pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod reduce;
@@ -10,6 +11,7 @@ pub(super) mod statistics;
 pub(super) mod window_derivative;
 pub(super) mod windows;
 
+pub use cumulative::cumulative_logaddexp;
 pub use reduce::{ReduceAttributes, reduce};
 pub use reduce_with::{ReduceWithAttributes, arg_extreme, reduce_with};
 pub use select_and_scatter::{SelectAndScatterAttributes, select_and_scatter};

@@ -7,14 +7,14 @@ use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::formula::{Expr, check_wide, in_wide};
 use crate::ops::infer::{distinct_axes, refuse};
-use crate::types::{Axes, TensorType};
+use crate::types::{Axes, Kind, TensorType};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "mean", function: "lxla_mean", dtypes: "floats, 8-bit floats" },
     Composed { name: "variance", function: "lxla_variance", dtypes: "floats, 8-bit floats" },
     Composed { name: "standard_deviation", function: "lxla_standard_deviation", dtypes: "floats, 8-bit floats" },
-    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats" },
+    Composed { name: "logsumexp", function: "lxla_logsumexp", dtypes: "floats, 8-bit floats, complex numbers" },
 ];
 
 /// Records the mean over axes.
@@ -45,12 +45,23 @@ pub fn standard_deviation(
     in_wide(trace, x, |x| spread(x, &axes, correction, keep_dims).sqrt())
 }
 
-/// Records `log(sum(e^x))` over axes. The maximum is subtracted first, so nothing overflows.
+/// Records `log(sum(e^x))` over axes. The maximum is subtracted first, so nothing overflows; of complex numbers, the
+/// maximum of the real parts.
 pub fn logsumexp(trace: &mut Trace, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
-    let axes = axes_of_floats(trace, "logsumexp", x, axes)?;
+    let ty = trace.ty(x);
+    if !ty.dtype.is_float() && ty.dtype.kind() != Kind::Complex {
+        return Err(refuse("logsumexp", "x", &ty, "floats and complex numbers"));
+    }
+    let axes = distinct_axes("axes", axes, ty.dims.len())?;
     in_wide(trace, x, |x| {
-        let top = top(x, &axes);
-        let result = (x - top).exp().reduce(ReduceOp::Sum, &axes, true).log() + top;
+        let result = if x.dtype().kind() == Kind::Complex {
+            let top = top(x.real(), &axes);
+            let sum = (x.real() - top).complex(x.imag()).exp().reduce(ReduceOp::Sum, &axes, true).log();
+            (sum.real() + top).complex(sum.imag())
+        } else {
+            let top = top(x, &axes);
+            (x - top).exp().reduce(ReduceOp::Sum, &axes, true).log() + top
+        };
         // Reduced axes have size 1 here, so this sum only removes them.
         if keep_dims { result } else { result.reduce(ReduceOp::Sum, &axes, false) }
     })
@@ -63,9 +74,14 @@ fn top<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
     largest.is_finite().select(largest, 0.0).apply(stop_gradient)
 }
 
+/// The mean over axes, which are kept.
+pub(in crate::ops) fn mean_of<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+    x.reduce(ReduceOp::Sum, axes, true) / count(&x.ty(), axes)
+}
+
 /// The differences from the mean over axes.
-pub(in crate::ops) fn deviations<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
-    x - x.reduce(ReduceOp::Sum, axes, true) / count(&x.ty(), axes)
+fn deviations<'f>(x: Expr<'f>, axes: &[i64]) -> Expr<'f> {
+    x - mean_of(x, axes)
 }
 
 /// The variance over normalized axes.

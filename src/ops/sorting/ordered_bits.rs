@@ -10,6 +10,7 @@ use crate::ops::elementwise::compare_select::{compare, compare_scalar, select};
 use crate::ops::elementwise::complex::{imag, real};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::fold_barrier::unsigned;
+use crate::ops::indexing::along::take_along_axis;
 use crate::ops::indexing::dynamic::take;
 use crate::ops::infer::places_dtype;
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
@@ -142,7 +143,8 @@ fn precedes(trace: &mut Trace, a: &[NodeId], b: &[NodeId], or_equal: bool) -> Re
 
 /// Records a binary search: the positions at which to insert `values` into a sorted row of `n` elements. A position is
 /// the number of elements before the value, or with `right` of those that are not after it. Row and values are given by
-/// their keys. Each of as many steps as `n` has bits reads one element.
+/// their keys. Each of as many steps as `n` has bits reads one element. Rows of more axes are searched for the values
+/// along their last axis, with the same other axes.
 pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], right: bool) -> Result<NodeId> {
     let dtype = places_dtype(n);
     let dims = trace.ty(values[0]).dims;
@@ -156,12 +158,17 @@ pub fn search(trace: &mut Trace, row: &[NodeId], n: i64, values: &[NodeId], righ
         let is_within = compare_scalar(trace, CompareOp::Le, next, ScalarValue::Signed(n), false)?;
         // Take clamps indices out of bounds and reads the last element; the result is discarded.
         let at = binary_scalar(trace, BinaryOp::Subtract, next, ScalarValue::Signed(1), false)?;
-        let seen = row.iter().map(|&row| take(trace, row, at, 0)).collect::<Result<Vec<NodeId>>>()?;
+        let seen = row.iter().map(|&row| read(trace, row, at)).collect::<Result<Vec<NodeId>>>()?;
         let goes_on = precedes(trace, &seen, values, right)?;
         let goes_on = binary(trace, BinaryOp::And, goes_on, is_within)?;
         found = select(trace, goes_on, next, found)?;
     }
     Ok(found)
+}
+
+/// Records elements of a row, or of rows along the last axis.
+fn read(trace: &mut Trace, row: NodeId, at: NodeId) -> Result<NodeId> {
+    if trace.ty(row).dims.len() == 1 { take(trace, row, at, 0) } else { take_along_axis(trace, row, at, -1) }
 }
 
 /// Records 0, 1, 2, ... as a vector, in the dtype of positions in a row of `n` elements.

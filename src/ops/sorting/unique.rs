@@ -118,7 +118,8 @@ fn unique_of_nothing(
     Ok([values, zeros, inverse, zeros, count])
 }
 
-/// Records NumPy's searchsorted: the positions at which to insert `values` into a sorted row.
+/// Records NumPy's searchsorted: the positions at which to insert `values` into a sorted row. Rows of more axes are
+/// searched along their last axis for values with the same other axes.
 pub fn searchsorted(
     trace: &mut Trace,
     sorted: NodeId,
@@ -127,9 +128,15 @@ pub fn searchsorted(
     index_dtype: DType,
 ) -> Result<NodeId> {
     let (ty, of) = (trace.ty(sorted), trace.ty(values));
-    let [n] = ty.dims[..] else {
-        return Err(error!(InvalidArgument, "sorted: it is {ty}; want one axis"));
+    let Some((&n, rows)) = ty.dims.split_last() else {
+        return Err(error!(InvalidArgument, "sorted: it is {ty}; want at least one axis"));
     };
+    if !rows.is_empty() && of.dims.split_last().is_none_or(|(_, others)| others != rows) {
+        return Err(error!(
+            InvalidArgument,
+            "values: they are {of}, and sorted is {ty}; want the same axes before the last one, or one sorted row"
+        ));
+    }
     check_index_dtype(index_dtype, n.saturating_add(1))?;
     let dtype = common_dtype(&ty, &of)
         .map_err(|_| error!(InvalidArgument, "sorted is {ty} and values are {of}: there is no dtype for both"))?;

@@ -100,6 +100,12 @@ pub(in crate::ops) fn binary_factor(site: &mut Site, operand: usize) -> Result<F
             let is_zero = y.eq(0.0);
             is_zero.select(0.0, own / is_zero.select(1.0, y))
         }
+        (BinaryFunction::Logaddexp, _) if y.dtype().kind() == Kind::Complex => {
+            let is_infinite = y.real().is_infinite();
+            let is_largest = (is_infinite & own.real().eq(y.real())).select(y.real().sign().abs(), 0.0);
+            let power = (is_infinite.select(0.0, own.real() - y.real())).complex(own.imag() - y.imag()).exp();
+            is_infinite.select(is_largest.complex(is_largest * 0.0), power)
+        }
         // e^(a - y); where y is infinite, the derivative of the maximum by the operand.
         (BinaryFunction::Logaddexp, _) => {
             y.function(UnaryFunction::IsInf).select(extreme(own, other, y), (own - y).exp())

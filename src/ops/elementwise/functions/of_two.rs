@@ -11,8 +11,8 @@ use crate::ops::elementwise::formula::{Expr, Term, record, widened};
 use crate::ops::elementwise::functions::{division, next_after, zeta};
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::{common_dims, common_dtype, typed};
-use crate::types::{DType, ScalarValue, TensorType};
-use std::f64::consts::LN_2;
+use crate::types::{DType, Kind, ScalarValue, TensorType};
+use std::f64::consts::{LN_2, PI};
 
 /// Records a function of two tensors, with broadcasting and type promotion. 8-bit and 16-bit floats are computed in f32
 /// and rounded once.
@@ -55,6 +55,7 @@ pub(in crate::ops) fn formula<'f>(function: BinaryFunction, a: Expr<'f>, b: Expr
         BinaryFunction::Modulo => division::modulo(a, b),
         BinaryFunction::Copysign => a.with_sign_of(b),
         BinaryFunction::Hypot => a.complex(b).abs(),
+        BinaryFunction::Logaddexp if a.dtype().kind() == Kind::Complex => complex_logaddexp(a, b),
         BinaryFunction::Logaddexp => logaddexp(a, b),
         BinaryFunction::NextAfter => next_after::next_after(a, b),
         BinaryFunction::Polygamma => zeta::polygamma(a, b),
@@ -82,6 +83,8 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
     let (takes_integers, wanted) = match function {
         BinaryFunction::FloorDivide | BinaryFunction::Modulo => (true, "integers and floats"),
         BinaryFunction::NextAfter => (false, "floats of 16 bits or more"),
+        BinaryFunction::Logaddexp if dtype.kind() == Kind::Complex => return Ok(()),
+        BinaryFunction::Logaddexp => (false, "floats and complex numbers"),
         _ => (false, "floats"),
     };
     let is_unknown = function == BinaryFunction::NextAfter && dtype.is_float8();
@@ -95,6 +98,21 @@ fn check(function: BinaryFunction, dtype: DType) -> Result<()> {
 fn logaddexp<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
     let sum = a.max(b) + (-(a - b).abs()).exp().log_plus_one();
     a.eq(b).select(a + LN_2, sum)
+}
+
+/// `a + log(1 + e^(b - a))`, where `a` has the larger real part; its imaginary part is between -pi and pi. Where both
+/// real parts are the same infinity, `a`.
+fn complex_logaddexp<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let is_less = a.real().lt(b.real());
+    let (large, small) = (is_less.select(b, a), is_less.select(a, b));
+    let (re, im) = (large.real(), large.imag());
+    let is_same = re.is_infinite() & re.eq(small.real());
+    let difference = is_same.select(0.0, small.real() - re).complex(small.imag() - im);
+    let more = difference.exp().log_plus_one();
+    let angle = im + more.imag();
+    let turns = (angle * (0.5 / PI)).round();
+    let angle = angle.abs().le(PI).select(angle, angle - turns * (2.0 * PI));
+    is_same.select(re, re + more.real()).complex(is_same.select(im, angle))
 }
 
 /// Records copysign of 8-bit floats by negation in f32 rather than by bits: in some of these dtypes, the code of -0 is

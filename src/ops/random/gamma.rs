@@ -1,0 +1,198 @@
+//! Random numbers of the gamma and beta distributions, by the algorithms of `jax.random`, from the same bits: rejection
+//! (G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", 2000). Each element has a key of its
+//! own, split from the given one, and draws until its number is accepted; the loop goes on while any element draws.
+//! 8-bit and 16-bit floats are drawn in f32 and rounded once.
+//!
+//! The numbers have no derivative by the parameters: that of the loop's operations would ignore that the parameters
+//! decide what is accepted. So the loop gets them by an identity that both modes refuse.
+
+use crate::error;
+use crate::error::Result;
+use crate::ir::{BinaryFunction, NodeId, Op, ReduceOp, Trace};
+use crate::ops::control::loops::repeat_while;
+use crate::ops::creation::constants::{full, nothing};
+use crate::ops::definition::Composed;
+use crate::ops::elementwise::bits::bitcast_convert;
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::{Expr, Formula, record, widened};
+use crate::ops::infer::{refuse, typed};
+use crate::ops::random::distributions::{check_key, keys_of, normal_of_bits, random_split, unit_of_bits};
+use crate::ops::random::rng::RngAlgorithm;
+use crate::ops::shape::axes::{broadcast_to, reshape, reverse};
+use crate::ops::shape::slicing::slice;
+use crate::types::{DType, ScalarValue, TensorType, broadcast, element_count};
+
+/// Table entries of the composed operations.
+pub(in crate::ops) const COMPOSED: &[Composed] = &[
+    Composed { name: "random_gamma", function: "lxla_random_gamma", dtypes: "floats, 8-bit floats" },
+    Composed { name: "random_log_gamma", function: "lxla_random_log_gamma", dtypes: "floats, 8-bit floats" },
+    Composed { name: "random_beta", function: "lxla_random_beta", dtypes: "floats, 8-bit floats" },
+];
+
+/// What is drawn: the number, or its logarithm, which keeps digits where the number underflows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum GammaScale {
+    /// The number.
+    Number,
+    /// Its logarithm.
+    Logarithm,
+}
+
+/// Records random floats of the gamma distribution with shape parameters `alpha`, which broadcast to `dims`.
+pub fn random_gamma(
+    trace: &mut Trace,
+    (algorithm, key): (RngAlgorithm, NodeId),
+    alpha: NodeId,
+    dims: &[i64],
+    scale: GammaScale,
+) -> Result<NodeId> {
+    check_key(trace, key)?;
+    let ty = trace.ty(alpha);
+    if !ty.dtype.is_float() {
+        return Err(refuse("random_gamma", "alpha", &ty, "floats"));
+    }
+    let alpha = broadcast_to(trace, alpha, dims).map_err(|e| e.context("alpha"))?;
+    let count = element_count(dims)? as i64;
+    if count == 0 {
+        return nothing(trace, &TensorType::new(ty.dtype, dims));
+    }
+    let row = reshape(trace, alpha, &[count])?;
+    let row = convert(trace, row, widened(ty.dtype));
+    let keys = random_split(trace, algorithm, key, count)?;
+    let drawn = drawn(trace, keys, row, scale)?;
+    let made = reshape(trace, drawn, dims)?;
+    Ok(convert(trace, made, ty.dtype))
+}
+
+/// Records random floats of the beta distribution with parameters `a` and `b`, which broadcast to `dims`: the share of
+/// a gamma number in the sum of two.
+pub fn random_beta(
+    trace: &mut Trace,
+    (algorithm, key): (RngAlgorithm, NodeId),
+    [a, b]: [NodeId; 2],
+    dims: &[i64],
+) -> Result<NodeId> {
+    check_key(trace, key)?;
+    let (of_a, of_b) = (trace.ty(a), trace.ty(b));
+    if !of_a.dtype.is_float() || of_a.dtype != of_b.dtype {
+        return Err(error!(InvalidArgument, "a is {of_a} and b is {of_b}; want floats of one dtype"));
+    }
+    for (name, ty) in [("a", &of_a), ("b", &of_b)] {
+        if broadcast(&ty.dims, dims).as_deref() != Some(dims) {
+            return Err(error!(InvalidArgument, "{name}: it is {ty}, which does not broadcast to {dims:?}"));
+        }
+    }
+    let keys = keys_of(trace, algorithm, key, 2)?;
+    let wide = widened(of_a.dtype);
+    let (a, b) = (convert(trace, a, wide), convert(trace, b, wide));
+    let a = random_gamma(trace, (algorithm, keys[0]), a, dims, GammaScale::Logarithm)?;
+    let b = random_gamma(trace, (algorithm, keys[1]), b, dims, GammaScale::Logarithm)?;
+    record(trace, [a, b], |[a, b]| {
+        let top = a.max(b);
+        let (a, b) = ((a - top).exp(), (b - top).exp());
+        (a / (a + b)).convert(of_a.dtype)
+    })
+}
+
+/// Records `n` new keys of each row of keys, a node for each.
+fn split_each(trace: &mut Trace, keys: NodeId, n: i64) -> Result<Vec<NodeId>> {
+    let rows = trace.ty(keys).dims[0];
+    let bits = typed(trace, Op::RandomBits, &TensorType::new(DType::U64, &[rows, n]), &[keys]);
+    let words = bitcast_convert(trace, bits, DType::U32)?;
+    let words = reverse(trace, words, &[2])?;
+    let mut of = |i| {
+        let part = slice(trace, words, &[0, i, 0], &[rows, i + 1, 2], &[1, 1, 1])?;
+        reshape(trace, part, &[rows, 2])
+    };
+    (0..n).map(&mut of).collect()
+}
+
+/// Records random bits for a float of each key.
+fn bits_of_each(trace: &mut Trace, keys: NodeId, dtype: DType) -> NodeId {
+    let rows = trace.ty(keys).dims[0];
+    typed(trace, Op::RandomBits, &TensorType::new(dtype.bits(), &[rows]), &[keys])
+}
+
+/// Records a uniform float in [0, 1) for each key.
+fn uniform_of_each(trace: &mut Trace, keys: NodeId, dtype: DType) -> Result<NodeId> {
+    let bits = bits_of_each(trace, keys, dtype);
+    unit_of_bits(trace, bits, dtype)
+}
+
+/// Whether an element of a row is true.
+fn any(x: Expr) -> Expr {
+    x.reduce(ReduceOp::Any, &[0], false)
+}
+
+/// `alpha`, or `alpha + 1` below 1, minus 1/3.
+fn shifted(alpha: Expr) -> Expr {
+    alpha.ge(1.0).select(alpha, alpha + 1.0) - 1.0 / 3.0
+}
+
+/// Records a number for each key and parameter. Below 1, it is drawn with the parameter increased by 1, and multiplied
+/// by a power of a uniform number.
+fn drawn(trace: &mut Trace, keys: NodeId, alpha: NodeId, scale: GammaScale) -> Result<NodeId> {
+    let ty = trace.ty(alpha);
+    // The next number in the direction of itself is the number, and has no derivative.
+    let alpha = record(trace, [alpha], |[alpha]| alpha.function_with(BinaryFunction::NextAfter, alpha))?;
+    let split = split_each(trace, keys, 2)?;
+    let one = full(trace, &ty, ScalarValue::Float(1.0))?;
+    let draws = full(trace, &TensorType { dtype: DType::Pred, dims: ty.dims.clone() }, ScalarValue::Unsigned(1))?;
+    let goes_on =
+        |trace: &mut Trace, carried: &[NodeId], _: &[NodeId]| record(trace, [carried[2]], |[draws]| any(draws));
+    let step = |trace: &mut Trace, carried: &[NodeId], given: &[NodeId]| proposal(trace, carried, given[0]);
+    let made = repeat_while(trace, &[split[0], one, draws], &[alpha], goes_on, step)?;
+    let uniform = uniform_of_each(trace, split[1], ty.dtype)?;
+    record(trace, [alpha, made[1], uniform], |[alpha, v, u]| {
+        let (is_whole, d, inverse) = (alpha.ge(1.0), shifted(alpha), 1.0 / alpha);
+        match scale {
+            GammaScale::Number => d * v * is_whole.select(1.0, (1.0 - u).power(inverse)),
+            GammaScale::Logarithm => {
+                let log = (-u).log_plus_one();
+                d.log() + v.log() + (is_whole | log.eq(0.0)).select(0.0, log * inverse)
+            }
+        }
+    })
+}
+
+/// Records one iteration: new keys; cubes `v` for the elements that draw; and those that draw again.
+fn proposal(trace: &mut Trace, carried: &[NodeId], alpha: NodeId) -> Result<Vec<NodeId>> {
+    let dtype = trace.node(alpha).dtype;
+    let split = split_each(trace, carried[0], 3)?;
+    let (x, root) = normal_above(trace, split[1], alpha)?;
+    let uniform = uniform_of_each(trace, split[2], dtype)?;
+    let rows = trace.ty(alpha).dims[0];
+    let f = Formula::new(trace);
+    let [keys, next, v, draws, alpha, x, root, u] =
+        [carried[0], split[0], carried[1], carried[2], alpha, x, root, uniform].map(|node| f.operand(node));
+    let d = shifted(alpha);
+    let (square, cube) = (x * x, root * root * root);
+    let is_outside = u.ge(1.0 - square * square * 0.0331);
+    let is_refused = is_outside & u.log().ge(square * 0.5 + d * (1.0 - cube + cube.log()));
+    let column = draws.apply(|trace, draws| reshape(trace, draws, &[rows, 1]));
+    let results = [column.select(next, keys), draws.select(cube, v), draws & is_refused];
+    f.finish_all(results).map(Vec::from)
+}
+
+/// Records normal numbers `x` for which `1 + c x` is positive, and this sum, for keys of their own.
+fn normal_above(trace: &mut Trace, keys: NodeId, alpha: NodeId) -> Result<(NodeId, NodeId)> {
+    let ty = trace.ty(alpha);
+    let nothing = full(trace, &ty, ScalarValue::Float(0.0))?;
+    let below = full(trace, &ty, ScalarValue::Float(-1.0))?;
+    let goes_on =
+        |trace: &mut Trace, carried: &[NodeId], _: &[NodeId]| record(trace, [carried[2]], |[v]| any(v.le(0.0)));
+    let step = |trace: &mut Trace, carried: &[NodeId], given: &[NodeId]| {
+        let split = split_each(trace, carried[0], 2)?;
+        let bits = bits_of_each(trace, split[1], ty.dtype);
+        let normal = normal_of_bits(trace, bits, ty.dtype)?;
+        let f = Formula::new(trace);
+        let [keys, next, x, v, alpha, normal] =
+            [carried[0], split[0], carried[1], carried[2], given[0], normal].map(|node| f.operand(node));
+        let (draws, c) = (v.le(0.0), 1.0 / 3.0 / shifted(alpha).sqrt());
+        let column = draws.apply(|trace, draws| reshape(trace, draws, &[ty.dims[0], 1]));
+        let results = [column.select(next, keys), draws.select(normal, x), draws.select(normal * c + 1.0, v)];
+        f.finish_all(results).map(Vec::from)
+    };
+    let made = repeat_while(trace, &[keys, nothing, below], &[alpha], goes_on, step)?;
+    Ok((made[1], made[2]))
+}
