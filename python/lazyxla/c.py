@@ -991,6 +991,11 @@ lxla_mask_select = _function(
         ("out_count", POINTER(lxla_tensor)),
     ],
 )
+lxla_mask_assign = _function(
+    "lxla_mask_assign",
+    lxla_status,
+    [("x", lxla_tensor), ("mask", lxla_tensor), ("values", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))],
+)
 lxla_gather_options_init = _function(
     "lxla_gather_options_init", lxla_status, [("options", POINTER(lxla_gather_options))]
 )
@@ -1198,6 +1203,11 @@ lxla_cumulative = _function(
         ("out_tensor", POINTER(lxla_tensor)),
     ],
 )
+lxla_cumulative_logaddexp = _function(
+    "lxla_cumulative_logaddexp",
+    lxla_status,
+    [("x", lxla_tensor), ("axis", c_int64), ("reverse", c_int32), ("out_tensor", POINTER(lxla_tensor))],
+)
 lxla_reduce_with = _function(
     "lxla_reduce_with",
     lxla_status,
@@ -1241,6 +1251,11 @@ lxla_select_and_scatter = _function(
 )
 lxla_matmul = _function(
     "lxla_matmul", lxla_status, [("lhs", lxla_tensor), ("rhs", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))]
+)
+lxla_ragged_dot = _function(
+    "lxla_ragged_dot",
+    lxla_status,
+    [("lhs", lxla_tensor), ("rhs", lxla_tensor), ("group_sizes", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))],
 )
 lxla_dot_general = _function(
     "lxla_dot_general",
@@ -1395,6 +1410,21 @@ lxla_layer_norm = _function(
         ("offset", lxla_tensor),
         ("epsilon", c_double),
         ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_layer_norm_with_statistics = _function(
+    "lxla_layer_norm_with_statistics",
+    lxla_status,
+    [
+        ("x", lxla_tensor),
+        ("axes", POINTER(c_int64)),
+        ("n_axes", c_size_t),
+        ("scale", lxla_tensor),
+        ("offset", lxla_tensor),
+        ("epsilon", c_double),
+        ("out_tensor", POINTER(lxla_tensor)),
+        ("out_mean", POINTER(lxla_tensor)),
+        ("out_inverse_deviation", POINTER(lxla_tensor)),
     ],
 )
 lxla_batch_norm_training = _function(
@@ -1583,6 +1613,85 @@ lxla_random_categorical = _function(
         ("dims", POINTER(c_int64)),
         ("rank", c_size_t),
         ("index_dtype", c_int32),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_integers = _function(
+    "lxla_random_integers",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("dtype", c_int32),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("low", c_int64),
+        ("high", c_int64),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_choice = _function(
+    "lxla_random_choice",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("x", lxla_tensor),
+        ("axis", c_int64),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("replace", c_int32),
+        ("probabilities", lxla_tensor),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_poisson = _function(
+    "lxla_random_poisson",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("rate", lxla_tensor),
+        ("dtype", c_int32),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_gamma = _function(
+    "lxla_random_gamma",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("alpha", lxla_tensor),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_log_gamma = _function(
+    "lxla_random_log_gamma",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("alpha", lxla_tensor),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_random_beta = _function(
+    "lxla_random_beta",
+    lxla_status,
+    [
+        ("algorithm", c_int32),
+        ("key", lxla_tensor),
+        ("a", lxla_tensor),
+        ("b", lxla_tensor),
+        ("dims", POINTER(c_int64)),
+        ("rank", c_size_t),
         ("out_tensor", POINTER(lxla_tensor)),
     ],
 )

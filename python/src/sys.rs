@@ -892,6 +892,12 @@ unsafe extern "C" {
         out_tensor: *mut lxla_tensor,
         out_count: *mut lxla_tensor,
     ) -> lxla_status;
+    pub fn lxla_mask_assign(
+        x: lxla_tensor,
+        mask: lxla_tensor,
+        values: lxla_tensor,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_gather_options_init(options: *mut lxla_gather_options) -> lxla_status;
     pub fn lxla_gather(
         x: lxla_tensor,
@@ -1027,6 +1033,12 @@ unsafe extern "C" {
         reverse: i32,
         out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
+    pub fn lxla_cumulative_logaddexp(
+        x: lxla_tensor,
+        axis: i64,
+        reverse: i32,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_reduce_with(
         body: lxla_computation,
         inputs: *const lxla_tensor,
@@ -1055,6 +1067,12 @@ unsafe extern "C" {
         out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
+    pub fn lxla_ragged_dot(
+        lhs: lxla_tensor,
+        rhs: lxla_tensor,
+        group_sizes: lxla_tensor,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_dot_general(
         lhs: lxla_tensor,
         rhs: lxla_tensor,
@@ -1140,6 +1158,17 @@ unsafe extern "C" {
         offset: lxla_tensor,
         epsilon: f64,
         out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_layer_norm_with_statistics(
+        x: lxla_tensor,
+        axes: *const i64,
+        n_axes: usize,
+        scale: lxla_tensor,
+        offset: lxla_tensor,
+        epsilon: f64,
+        out_tensor: *mut lxla_tensor,
+        out_mean: *mut lxla_tensor,
+        out_inverse_deviation: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_batch_norm_training(
         x: lxla_tensor,
@@ -1266,6 +1295,61 @@ unsafe extern "C" {
         dims: *const i64,
         rank: usize,
         index_dtype: i32,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_integers(
+        algorithm: i32,
+        key: lxla_tensor,
+        dtype: i32,
+        dims: *const i64,
+        rank: usize,
+        low: i64,
+        high: i64,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_choice(
+        algorithm: i32,
+        key: lxla_tensor,
+        x: lxla_tensor,
+        axis: i64,
+        dims: *const i64,
+        rank: usize,
+        replace: i32,
+        probabilities: lxla_tensor,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_poisson(
+        algorithm: i32,
+        key: lxla_tensor,
+        rate: lxla_tensor,
+        dtype: i32,
+        dims: *const i64,
+        rank: usize,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_gamma(
+        algorithm: i32,
+        key: lxla_tensor,
+        alpha: lxla_tensor,
+        dims: *const i64,
+        rank: usize,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_log_gamma(
+        algorithm: i32,
+        key: lxla_tensor,
+        alpha: lxla_tensor,
+        dims: *const i64,
+        rank: usize,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_random_beta(
+        algorithm: i32,
+        key: lxla_tensor,
+        a: lxla_tensor,
+        b: lxla_tensor,
+        dims: *const i64,
+        rank: usize,
         out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_computation_trace(
