@@ -1,6 +1,7 @@
 """Runs the functions `test_*` of the files here: run.py [NAME ...]. Also pytest does: pytest python/tests."""
 
 import importlib
+import os
 import sys
 import time
 import traceback
@@ -8,6 +9,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
+# As the C tests: the default plugin of the build folder, unless a variable names another.
+PLUGIN = FOLDER.parents[1] / "build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so"
+if PLUGIN.exists():
+    os.environ.setdefault("LXLA_PJRT_PLUGIN", str(PLUGIN))
 
 
 def main():
