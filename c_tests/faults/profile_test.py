@@ -78,7 +78,7 @@ def message(field, *parts):
 
 
 def plane(name, events):
-    """An XPlane of one line with events (name, begin in ns since 1970, duration in ns), each with the statistic hlo_op."""
+    """An XPlane of one line of events (name, begin in ns since 1970, duration in ns), each with an hlo_op."""
     since = min(begin for _, begin, _ in events)
     ids = {event: index + 1 for index, event in enumerate(dict.fromkeys(event for event, _, _ in events))}
     line = number(1, 1) + message(2, "Stream #1") + number(3, since)
