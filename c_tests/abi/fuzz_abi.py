@@ -143,7 +143,7 @@ RIGHT = {
     },
     "lxla_mask_select": {"x": (F32, (2, 3)), "mask": (PRED, (2,)), "size": 3, "fill": ONE, "index_dtype": S32},
     "lxla_mask_assign": {"x": (F32, (2, 3)), "mask": (PRED, (2,)), "values": (F32, (1, 3))},
-    "lxla_ragged_dot": {"lhs": (F32, (2, 3)), "rhs": (F32, (2, 3, 2)), "group_sizes": (S32, (2,))},
+    "lxla_ragged_dot": {"lhs": (F32, (2, 3)), "rhs": (F32, (2, 3, 3)), "group_sizes": (S32, (2,))},
     "lxla_nonzero": {"x": (F32, (2, 3)), "size": 3, "fill": 1, "index_dtype": S32, "n_indices": 2},
     "lxla_searchsorted": {"sorted": ROW, "values": (F32, (2, 3)), "right": 1, "index_dtype": S32},
     "lxla_slice_assign": {
