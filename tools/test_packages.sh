@@ -4,6 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages=$1 plugin=$2
+unset LXLA_PJRT_PLUGIN PJRT_NAMES_AND_LIBRARY_PATHS
 
 fail() {
   echo "test_packages: $*" >&2
