@@ -319,7 +319,14 @@ impl<T: Number> System<T> {
             } else {
                 (&behind[..], &line[i + 1..rows.end])
             };
-            for (known, &factor) in known.chunks_exact(columns).zip(factors) {
+            for (known, factors) in known.chunks_exact(4 * columns).zip(factors.chunks_exact(4)) {
+                wide(
+                    #[inline(always)]
+                    || subtract_four(row, known, factors),
+                );
+            }
+            let fours = factors.len() / 4 * 4;
+            for (known, &factor) in known[fours * columns..].chunks_exact(columns).zip(&factors[fours..]) {
                 wide(
                     #[inline(always)]
                     || row.iter_mut().zip(known.iter()).for_each(|(x, &known)| *x = *x - factor * known),
@@ -327,6 +334,16 @@ impl<T: Number> System<T> {
             }
             row.iter_mut().for_each(|x| *x = x.over(line[i]));
         }
+    }
+}
+
+/// Subtracts multiples of four rows, one after another, with one pass over `x`.
+#[inline(always)]
+fn subtract_four<T: Number>(x: &mut [T], rows: &[T], factors: &[T]) {
+    let n = x.len();
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| &rows[i * n..][..n]);
+    for (i, x) in x.iter_mut().enumerate() {
+        *x = *x - factors[0] * a[i] - factors[1] * b[i] - factors[2] * c[i] - factors[3] * d[i];
     }
 }
 

@@ -2,12 +2,10 @@
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes};
+use crate::ir::{DimensionNumbers, NodeId, Op, Trace, attributes};
 use crate::ops::elementwise::convert::convert;
-use crate::ops::indexing::along::take_along_axis;
+use crate::ops::indexing::gather::gather;
 use crate::ops::infer::refuse;
-use crate::ops::shape::axes::broadcast_to;
-use crate::ops::shape::rearrange::expand_dims;
 use crate::types::{DType, Dims, Kind, TensorType};
 
 attributes! {
@@ -197,10 +195,23 @@ pub(super) fn tolerance(of: &Matrices, rtol: f64) -> Result<f64> {
     Ok(tolerance.min(1.0))
 }
 
-/// Records the rows of matrices in the order of a permutation.
+/// Records the rows of matrices in the order of a permutation, by a gather of whole rows.
 pub(super) fn permuted(trace: &mut Trace, x: NodeId, permutation: NodeId) -> Result<NodeId> {
     let dims = trace.ty(x).dims;
-    let places = expand_dims(trace, permutation, &[-1])?;
-    let places = broadcast_to(trace, places, &dims)?;
-    take_along_axis(trace, x, places, -2)
+    if dims.contains(&0) {
+        return Ok(x);
+    }
+    let rows = dims.len() as i64 - 2;
+    let batch: Vec<i64> = (0..rows).collect();
+    let numbers = DimensionNumbers {
+        window_dims: vec![rows + 1],
+        collapsed_dims: vec![rows],
+        batching_dims: batch.clone(),
+        indices_batching_dims: batch,
+        index_map: vec![rows],
+        index_vector_dim: rows + 1,
+    };
+    let mut sizes = vec![1; dims.len()];
+    sizes[dims.len() - 1] = dims[dims.len() - 1];
+    gather(trace, x, permutation, &numbers, &sizes, false)
 }
