@@ -253,6 +253,134 @@ static void forward_on(void) {
 }
 TEST(calls_without_floating_results_have_no_tangents) { on_both(forward_on); }
 
+// Reads of results of a called computation make its calls, and leave nothing for a step to do.
+static void settled_on(void) {
+  enum { N = 1000 };
+  int64_t n = N;
+  lxla_tensor p = parameter(&n, 1), doubled = scalar(MUL, p, 2), tripled = scalar(MUL, p, 3), x;
+  noted(p);
+  lxla_computation f = traced(&p, 1, (lxla_tensor[]){doubled, tripled}, 2);
+  OK(lxla_tensor_full(env, device, F32, &n, 1, 3, &x));
+  OK(lxla_sync(&x, 1));
+  uint64_t before = counter(env, "LiveBytes");
+  for (int i = 0; i < 6; i++) {
+    float values[N];
+    lxla_tensor out[2];
+    OK(lxla_computation_call(f, &x, 1, out, 2));
+    OK(lxla_tensor_read(out[i % 2], values, sizeof values));
+    CHECK(values[N - 1] == (i % 2 ? 9 : 6));
+    RELEASE(out[0], out[1]);
+    NOTED("3");
+    EQUAL(counter(env, "LiveBytes"), before);
+  }
+  run_step();
+  NOTED("");
+  OK(lxla_computation_release(f));
+  RELEASE(p, doubled, tripled, x);
+}
+TEST(a_read_settles_the_calls_of_a_computation) { on_both(settled_on); }
+
+// y = x, with a call in the forward and in the backward pass.
+enum { CALLS = 5 };
+static lxla_computation with_calls(void) {
+  lxla_tensor p = parameter(SCALAR), y = scalar(MUL, p, 1), q = parameter(SCALAR), back = scalar(MUL, q, 1);
+  noted(p);
+  noted(q);
+  lxla_computation primal = traced(&p, 1, &y, 1), backward = traced(&q, 1, &back, 1), made;
+  OK(lxla_computation_with_vjp(primal, primal, backward, &made));
+  OK(lxla_computation_release(primal));
+  OK(lxla_computation_release(backward));
+  RELEASE(p, y, q, back);
+  return made;
+}
+
+// The sum of (5 + i) f(x[i]).
+static lxla_tensor weighted(lxla_computation f, const lxla_tensor *x) {
+  lxla_tensor sum = F32S(SCALAR, 0);
+  for (int i = 0; i < CALLS; i++) {
+    lxla_tensor y = called(f, &x[i], 1), scaled = scalar(MUL, y, 5 + i);
+    OK(lxla_binary_inplace(ADD, sum, scaled));
+    RELEASE(y, scaled);
+  }
+  return sum;
+}
+
+// Releases the gradients.
+static void has_weights(const lxla_tensor *gradients) {
+  for (int i = 0; i < CALLS; i++) HAS_F32(gradients[i], SCALAR, (float)(5 + i));
+}
+
+static void reversed_on(void) {
+  lxla_computation f = with_calls(), value_and_grad, forward, backward;
+  lxla_tensor p[CALLS], x[CALLS], made[1 + CALLS + 16];
+  for (int i = 0; i < CALLS; i++) p[i] = parameter(SCALAR), x[i] = F32S(SCALAR, (float)(1 + i));
+  lxla_tensor sum = weighted(f, p), one = F32S(SCALAR, 1);
+  lxla_computation loss = traced(p, CALLS, &sum, 1);
+  OK(lxla_computation_value_and_grad(loss, NULL, &value_and_grad));
+  OK(lxla_computation_call(value_and_grad, x, CALLS, made, 1 + CALLS));
+  run_step();
+  NOTED("1234598765");
+  HAS_F32(made[0], SCALAR, 115);
+  has_weights(made + 1);
+
+  size_t residuals;
+  OK(lxla_computation_vjp(loss, NULL, &forward, &backward, &residuals));
+  CHECK(residuals < 16);
+  OK(lxla_computation_call(forward, x, CALLS, made, 1 + residuals));
+  lxla_tensor given[17];
+  for (size_t i = 0; i < residuals; i++) given[i] = made[1 + i];
+  given[residuals] = one;
+  lxla_tensor gradients[CALLS];
+  OK(lxla_computation_call(backward, given, residuals + 1, gradients, CALLS));
+  run_step();
+  NOTED("1234598765");
+  has_weights(gradients);
+  OK(lxla_tensor_release_many(made, 1 + residuals));
+
+  // Gradients of a traced value, in the computation itself.
+  OK(lxla_gradients(&sum, 1, NULL, p, CALLS, gradients));
+  lxla_computation inside = traced(p, CALLS, gradients, CALLS);
+  OK(lxla_tensor_release_many(gradients, CALLS));
+  OK(lxla_computation_call(inside, x, CALLS, gradients, CALLS));
+  run_step();
+  NOTED("1234598765");
+  has_weights(gradients);
+  OK(lxla_computation_release(f));
+  OK(lxla_computation_release(value_and_grad));
+  OK(lxla_computation_release(loss));
+  OK(lxla_computation_release(forward));
+  OK(lxla_computation_release(backward));
+  OK(lxla_computation_release(inside));
+  OK(lxla_tensor_release_many(p, CALLS));
+  OK(lxla_tensor_release_many(x, CALLS));
+  RELEASE(sum, one);
+}
+TEST(calls_of_a_backward_pass_are_made_in_reverse_order) { on_both(reversed_on); }
+
+// Gradients of pending values: after the calls before, and before those behind.
+TEST(calls_of_gradients_are_made_in_order_with_the_others) {
+  env = new_env();
+  device = (lxla_device){LXLA_DEVICE_XLA, 0};
+  lxla_computation f = with_calls();
+  lxla_tensor x[CALLS], gradients[CALLS], zero = F32S(SCALAR, 0);
+  for (int repeat = 0; repeat < 3; repeat++) {
+    for (int i = 0; i < CALLS; i++) x[i] = F32S(SCALAR, (float)(1 + i));
+    noted(zero);
+    lxla_tensor sum = weighted(f, x);
+    noted(zero);
+    OK(lxla_gradients(&sum, 1, NULL, x, CALLS, gradients));
+    noted(zero);
+    run_step();
+    NOTED("0123450987650");
+    has_weights(gradients);
+    OK(lxla_tensor_release_many(x, CALLS));
+    RELEASE(sum);
+  }
+  OK(lxla_computation_release(f));
+  RELEASE(zero);
+  OK(lxla_env_release(env));
+}
+
 static int32_t out_of_room(const lxla_kernel_call *call, void *user) {
   (void)user;
   snprintf(call->error, call->error_size, "the queue is full");

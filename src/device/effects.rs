@@ -40,6 +40,13 @@ impl DeviceState {
         { ordered }.find_map(|effect| self.pending_effect(effect.done))
     }
 
+    /// The calls that steps make, and have not made: the node of each, and that of its last result.
+    pub fn effects_of_steps(&self) -> Vec<(NodeId, NodeId)> {
+        let of_steps = self.effects.iter().filter(|effect| effect.parameters.is_empty());
+        let pending = of_steps.filter_map(|effect| self.pending_effect(effect.done));
+        pending.filter_map(|done| Some((self.trace.effect_before(done)?, done))).collect()
+    }
+
     /// Parameters of computations on which nodes depend. Visits all nodes on which they depend, if there may be any.
     pub fn parameters_of(&self, nodes: &[NodeId]) -> Parameters {
         let mut found = Parameters::default();

@@ -135,6 +135,15 @@ impl Trace {
         node.op.has_results() && (node.op == Op::Kernel && self.words(node)[0] == 1 || in_body())
     }
 
+    /// Node of the call with effects that has this last result; None if it was made.
+    pub fn effect_before(&self, done: NodeId) -> Option<NodeId> {
+        let mut id = done;
+        while !self.has_effects(self.node(id)) {
+            id = *self.operands(self.node(id)).first()?;
+        }
+        Some(id)
+    }
+
     /// Whether a node may call a kernel, itself or in a body that it applies.
     pub fn has_kernels(&self) -> bool {
         self.bodies.iter().any(|body| body.kernels().any)

@@ -11,6 +11,7 @@ use crate::device::{Device, DeviceState, Kind, Owner, TensorHandle, Value, devic
 use crate::error::{Code, Error, Result};
 use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
 use crate::timeline::Span;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
@@ -91,7 +92,7 @@ pub(super) fn plan_partial(
     roots: &[NodeId],
 ) -> (Plan, Vec<NodeId>) {
     let trace = &state.trace;
-    let (all, passed) = closure(trace, workspace, roots);
+    let (all, passed) = closure(state, workspace, roots);
     let linear = workspace.linearize(trace, &all);
     let scheme = Scheme::of(trace, linear, owner.shared.options.max_program_ops(), |_| false);
     (Plan::new(trace, Arc::new(scheme)), passed)
@@ -99,8 +100,18 @@ pub(super) fn plan_partial(
 
 /// Returns these nodes and the pending values on which they depend, in recording order, as in a step, so that both make
 /// the same program of the same work; and the other operations on which they depend.
-pub(super) fn closure(trace: &Trace, workspace: &mut Workspace, roots: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
-    let closure = workspace.linearize(trace, roots);
+pub(super) fn closure(state: &DeviceState, workspace: &mut Workspace, roots: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
+    let trace = &state.trace;
+    let mut closure = workspace.linearize(trace, roots);
+    let mut effects = state.effects_of_steps();
+    if !effects.is_empty() {
+        // What says that an applied computation made its calls depends on a result, and nothing depends on it.
+        let needed: FxHashSet<u32> = closure.order().iter().map(|id| id.0).collect();
+        effects.retain(|(call, _)| needed.contains(&call.0));
+        let done = effects.into_iter().map(|(_, done)| done);
+        let roots: Vec<NodeId> = roots.iter().copied().chain(done).collect();
+        closure = workspace.linearize(trace, &roots);
+    }
     let (mut all, mut passed): (Vec<NodeId>, Vec<NodeId>) =
         closure.order().iter().copied().partition(|&id| is_pending(trace, id));
     if trace.has_kernels() {

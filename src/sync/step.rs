@@ -81,14 +81,17 @@ fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Resul
             return Ok(());
         }
         let mut span = owner.shared.timeline().span("plan", "plan");
-        let (roots, passed) = closure(&state.trace, &mut planner.workspace, &nodes);
+        let (roots, passed) = closure(&state, &mut planner.workspace, &nodes);
         let plan = plan_some(&state, &mut planner, &owner, &roots);
         span.number("results", plan.scheme.roots.len() as u64);
         Transaction::start(device, &mut state, owner, "step", plan, passed)
     };
-    finish(device, &mut planner, transaction, |state, workspace| {
-        Ok(closure(&state.trace, workspace, &listed(state, group)?).0)
-    })
+    finish(
+        device,
+        &mut planner,
+        transaction,
+        |state, workspace| Ok(closure(state, workspace, &listed(state, group)?).0),
+    )
 }
 
 /// Compiles and runs a step. If it does not compile, does without what cannot be compiled of its `values`.

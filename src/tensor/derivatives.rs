@@ -2,12 +2,13 @@
 
 use super::operands::{numbered, operand_list};
 use super::recording::{State, finish_all};
-use crate::device::{DeviceState, OperandName, TensorHandle, common_device_of_list};
+use crate::device::{DeviceState, OperandName, Parameters, TensorHandle, common_device_of_list, device_of};
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Request, Trace};
 use crate::metrics::Counter;
+use crate::ops::control;
 use crate::ops::rules::is_differentiable;
 use crate::transform::gradients_of;
 use std::sync::Arc;
@@ -34,11 +35,33 @@ pub fn gradients(
     let request = Request { ys, cotangents: given, xs };
     let check_path = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
     let DeviceState { trace, gradients, .. } = &mut *state;
+    let recorded = trace.len();
     let (results, is_repeated) = gradients_of(trace, gradients, request, check_path)?;
     if is_repeated {
         state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
     }
-    finish_all(state, &results)
+    let calls = control::ordered_calls(&state.trace, recorded, &results)?;
+    if calls.is_empty() {
+        return finish_all(state, &results);
+    }
+    finish_ordered(state, results, calls)
+}
+
+/// Creates tensors for gradients with ordered calls, each of which is given by a result. The calls follow one another,
+/// and those that were recorded before; steps make them, as all ordered calls.
+fn finish_ordered(mut state: State, mut results: Vec<NodeId>, calls: Vec<NodeId>) -> Result<Vec<TensorHandle>> {
+    let before = if state.parameters_of(&calls).is_empty() { state.last_effect() } else { None };
+    let mut calls: Vec<NodeId> = before.into_iter().chain(calls).collect();
+    let listed = calls.clone();
+    control::one_after_another(&mut state.trace, &listed, &mut [&mut results, &mut calls])?;
+    // A result stands for its call: it is recorded before the next call, which waits for it.
+    let calls = &calls[before.iter().len()..];
+    let parameters: Vec<Parameters> = calls.iter().map(|&call| state.parameters_of(&[call])).collect();
+    let mut tensors = finish_all(state, &[&results[..], calls].concat())?;
+    for (done, parameters) in tensors.split_off(results.len()).into_iter().zip(parameters) {
+        device_of("out_gradients", done)?.keep_effect(done, true, parameters);
+    }
+    Ok(tensors)
 }
 
 /// Returns an error unless the tensors are on one device. The option `mixed_device_policy` would make a copy of one of

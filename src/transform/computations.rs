@@ -119,7 +119,9 @@ impl Joint {
             }
         }
         let inputs = leaves.wanted(&trace, wanted);
-        let gradients = gradients(transformer, &mut trace, &outputs, &inputs)?;
+        let first = trace.len();
+        let mut gradients = gradients(transformer, &mut trace, &outputs, &inputs)?;
+        control::in_recording_order(&mut trace, first, &mut gradients)?;
         Ok(Joint { trace, leaves, results, cotangents, gradients })
     }
 }
@@ -210,6 +212,7 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
         arguments.extend_from_slice(&leaves.captures);
         results.extend(trace.replay(&made.backward, &arguments)?);
     }
+    control::in_recording_order(&mut trace, 0, &mut results)?;
     take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results)
 }
 

@@ -37,6 +37,13 @@ pub fn done() -> TensorType {
     TensorType::new(DType::S32, &[])
 }
 
+/// Whether a node makes calls that keep the order of recording. Those in bodies count as such.
+pub fn is_ordered(trace: &Trace, id: NodeId) -> bool {
+    let node = trace.node(id);
+    let kernel = || trace.bodies(node).next().and_then(|body| body.held()).cloned().and_then(Kernel::of_held);
+    trace.has_effects(node) && (node.op != Op::Kernel || kernel().is_none_or(|kernel| kernel.ordered))
+}
+
 /// Records a call of a kernel. `after` is the last result of a call that must come before.
 pub fn kernel(
     trace: &mut Trace,

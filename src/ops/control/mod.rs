@@ -19,6 +19,7 @@ pub(super) mod loop_derivative;
 pub(super) mod loops;
 pub(super) mod lower;
 pub(super) mod memo;
+pub(super) mod ordered;
 pub(super) mod regions;
 
 pub use apply::{
@@ -34,3 +35,4 @@ pub use custom_call::{ApiVersion, CustomCall, custom_call};
 pub use debug_print::{check_format, debug_print};
 pub use kernel::{done, kernel};
 pub use memo::Memo;
+pub use ordered::{done_after, in_recording_order, one_after_another, ordered_calls, wait_for};
