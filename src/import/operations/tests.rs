@@ -4,9 +4,10 @@ use super::super::functions::name_of;
 use crate::error::{Code, Error, Result};
 use crate::import::{Wanted, import};
 use crate::interpret;
-use crate::ir::{Op, UnaryOp};
-use crate::mlir::{Module, text};
+use crate::ir::{Op, SpecialOp, UnaryFunction, UnaryOp};
+use crate::mlir::{Module, bytecode, text};
 use crate::native::Array;
+use std::sync::Arc;
 
 /// Imports a function of a module and evaluates it.
 fn run(module: &Module, function: &str) -> Result<Vec<Array>> {
@@ -81,6 +82,25 @@ fn the_formula_of_the_logistic_function_is_recognized() {
     };
     assert_eq!(formula("1.0"), [Op::Leaf, Op::Unary(UnaryOp::Logistic)]);
     assert!(!formula("2.0").contains(&Op::Unary(UnaryOp::Logistic)));
+}
+
+#[test]
+fn formulas_of_special_functions_are_recognized() {
+    let file = include_bytes!("../../../tests/data/mlir/formulas.mlirbc");
+    let module = bytecode::read(Arc::new(file)).unwrap();
+    let operations = import(&module, &Wanted::default()).unwrap().body.decode().0;
+    let functions = [
+        Op::Special(SpecialOp::Erfc),
+        Op::UnaryFunction(UnaryFunction::ErfInv),
+        Op::UnaryFunction(UnaryFunction::Lgamma),
+        Op::UnaryFunction(UnaryFunction::Digamma),
+        Op::UnaryFunction(UnaryFunction::BesselI0e),
+        Op::UnaryFunction(UnaryFunction::BesselI1e),
+    ];
+    for function in functions {
+        let count = operations.iter().filter(|value| value.op == function).count();
+        assert_eq!(count, 2, "{function:?}");
+    }
 }
 
 #[test]
