@@ -36,6 +36,7 @@ static void leave_25_times(const char *mode) {
 TEST(h5_return_from_main) { leave_25_times("return"); }
 TEST(h5_exit) { leave_25_times("exit"); }
 TEST(h5_nobody_holds_what_is_in_flight) { leave_25_times("released"); }
+TEST(h5_first_run) { leave_25_times("first"); }
 TEST(h5_transfers) { leave_25_times("transfer"); }
 TEST(h5_another_thread_compiles) { leave_25_times("compile"); }
 TEST(h5_other_threads_go_on) { leave_25_times("threads"); }

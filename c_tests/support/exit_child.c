@@ -123,8 +123,22 @@ static void leave_while_saving(const char *mode, char *path, int microseconds) {
   usleep((useconds_t)microseconds);
 }
 
+// Leaves while the first products run, for which some plugins create static objects in threads of their own.
+static int leave_during_the_first_run(int microseconds) {
+  lxla_tensor x, y;
+  if (lxla_tensor_full(env, device, LXLA_DTYPE_F32, (int64_t[]){500, 500}, 2, 0.001, &x)) abort();
+  for (int i = 0; i < 20; i++) {
+    if (lxla_matmul(x, x, &y) || lxla_tensor_release(x)) abort();
+    x = y;
+  }
+  if (lxla_mark_step(env, device, 0)) abort();
+  usleep((useconds_t)microseconds);
+  return 7;
+}
+
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
+  if (strcmp(mode, "first") == 0 && argc > 2) return leave_during_the_first_run(atoi(argv[2]));
   if (strcmp(mode, "compile") == 0 && argc > 2) return leave_while_compiling(atoi(argv[2]));
   if (strcmp(mode, "endless") == 0) return leave_a_step_that_never_ends();
   if (strncmp(mode, "save", 4) == 0 && argc > 3) {

@@ -1,6 +1,8 @@
 //! Process exit. A plugin's static destructors run while its worker threads may still be computing, which crashes. An
 //! exit handler that is registered after the plugin was loaded, and therefore runs before those destructors, blocks new
-//! calls of the plugin and waits for work in flight.
+//! calls of the plugin and waits for work in flight. Plugins create some static objects when a program first runs, in
+//! threads of their own: `exit` destroys the thread-local objects of the calling thread before it calls handlers, so one
+//! of the main thread registers the handler once more.
 //!
 //! The wait is limited, because a step may never end. After [`DEFAULT_LIMIT`], or the number of seconds in
 //! [`LIMIT_VARIABLE`], without progress of a save, the process ends by `_exit` with its exit status. Handlers that were
@@ -56,6 +58,21 @@ struct LastWork {
 thread_local! {
     /// Number of [`Inside`] of this thread. Only the first one is counted in [`INSIDE`].
     static DEPTH: Cell<usize> = const { Cell::new(0) };
+    /// Registers the handler when the main thread calls `exit`, or returns from `main`.
+    static MAIN_THREAD: MainThread = const { MainThread };
+}
+
+/// Its destructor is the first thing that `exit` runs, if the main thread has entered the plugin.
+struct MainThread;
+
+impl Drop for MainThread {
+    fn drop(&mut self) {
+        // Other threads' ends are not the process's, and each call would take memory.
+        // SAFETY: takes no arguments, and cannot fail.
+        if std::process::id() as i32 == unsafe { libc::gettid() } && PROCESS.load(Ordering::SeqCst) != 0 {
+            register_again();
+        }
+    }
 }
 
 /// Marks that a thread is inside the plugin, until it is dropped by the same thread.
@@ -66,6 +83,8 @@ pub struct Inside(PhantomData<*const ()>);
 pub fn enter() -> Result<Inside> {
     let depth = DEPTH.get();
     if depth == 0 {
+        // Fails in exit handlers, where it has been destroyed.
+        let _ = MAIN_THREAD.try_with(|_| ());
         INSIDE.fetch_add(1, Ordering::SeqCst);
         if is_exiting() {
             INSIDE.fetch_sub(1, Ordering::SeqCst);
