@@ -246,15 +246,16 @@ $(TOOLS_STAMP): | $(TOOLS)/bin/python
 	$(call pip,$(TOOLS)/bin/python,tools.txt)
 	touch $@
 
-$(PYTHON_STAMP): | $(TOOLS)/bin/python
+# One after the other: pip reads what is installed while another one would write it.
+$(PYTHON_STAMP): | $(TOOLS_STAMP)
 	$(call pip,$(TOOLS)/bin/python,python.txt)
 	touch $@
 
-$(WHEEL_STAMP): | $(TOOLS)/bin/python
+$(WHEEL_STAMP): | $(PYTHON_STAMP)
 	$(call pip,$(TOOLS)/bin/python,wheel.txt)
 	touch $@
 
-$(FORMAT_STAMP): | $(TOOLS)/bin/python
+$(FORMAT_STAMP): | $(PYTHON_STAMP)
 	$(call pip,$(TOOLS)/bin/python,format.txt)
 	touch $@
 

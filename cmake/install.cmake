@@ -12,13 +12,15 @@ install(TARGETS lazyxla_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxl
 set(LAZYXLA_PLUGIN_FOLDER "${PROJECT_SOURCE_DIR}/build/plugins" CACHE PATH "Folder in which pip installed the plugin")
 install(FILES "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu/libpjrt_cpu.so"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla/fastatomstruct_xla_cpu COMPONENT plugin EXCLUDE_FROM_ALL)
-file(GLOB lazyxla_plugin_metadata "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/METADATA"
-     "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/RECORD")
-foreach(file ${lazyxla_plugin_metadata})
-  cmake_path(GET file PARENT_PATH folder)
-  cmake_path(GET folder FILENAME folder)
-  install(FILES "${file}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla/${folder} COMPONENT plugin EXCLUDE_FROM_ALL)
-endforeach()
+# Looked for at the installation: pip may fill the folder after the build tree is configured.
+install(CODE "
+  file(GLOB described \"${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/METADATA\"
+       \"${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu-*.dist-info/RECORD\")
+  foreach(file IN LISTS described)
+    cmake_path(GET file PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    file(INSTALL \"\${file}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lazyxla/\${folder}\")
+  endforeach()" COMPONENT plugin EXCLUDE_FROM_ALL)
 install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMPONENT debug)
 install(FILES include/lazyxla.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)

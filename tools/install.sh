@@ -34,8 +34,7 @@ fi
 if [ "$with_plugin" = 1 ]; then
   "$cmake" --install "$tree" --prefix "$prefix" --component plugin > /dev/null
 fi
-pc=$(find "${DESTDIR:-}$prefix" -path '*/pkgconfig/lazyxla.pc' | head -1)
-lib=$(cd "$(dirname "$pc")/.." && pwd)
+lib=${DESTDIR:-}$prefix/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$tree/CMakeCache.txt")
 # So that programs find a library in a folder of the system, which is a root's business.
 [ -n "${DESTDIR:-}" ] || [ "$(id -u)" != 0 ] || ldconfig || true
 
@@ -43,6 +42,6 @@ echo "installed to $lib$([ "$with_plugin" = 1 ] && echo ", with the CPU plugin")
 if ! pkg-config --exists lazyxla 2> /dev/null; then
   echo "pkg-config finds it with: export PKG_CONFIG_PATH='$lib/pkgconfig'"
 fi
-if ! ldconfig -p 2> /dev/null | grep -qF "$lib/liblazyxla.so.0"; then
+if ! ldconfig -p 2> /dev/null | grep -F "$lib/liblazyxla.so.0" > /dev/null; then
   echo "programs find it when they are linked with: -Wl,-rpath,'$lib'"
 fi

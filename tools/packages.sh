@@ -37,7 +37,8 @@ umask 022
 git archive --format=tar --prefix="lazyxla-$version/" HEAD | gzip --no-name --best > "$output/lazyxla-$version.tar.gz"
 
 "$cmake" -S . -B "$tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=Release \
-  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF "-DLAZYXLA_CARGO_TARGET=$tree/target" "$@" > /dev/null
+  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=OFF \
+  "-DLAZYXLA_CARGO_TARGET=$tree/target" "$@" > /dev/null
 "$cmake" --build "$tree"
 python3 tools/licenses.py "$tree/package"
 cp "$tree/package/lazyxla.cdx.json" "$output/lazyxla-$version.cdx.json"
