@@ -241,6 +241,18 @@ def cumulative(more):
     return of
 
 
+def cumulative_logaddexp(x, axis, reverse):
+    """By doubling, where JAX's pairs are others; elements without others before them stay."""
+    if jnp.iscomplexobj(x):
+        return FUNCTIONS["cumulative_logaddexp"](x, axis, reverse)
+    made = jnp.moveaxis(x, axis, 0)[:: -1 if reverse else 1]
+    step = 1
+    while step < len(made):
+        made = jnp.concatenate([made[:step], PAIRS["logaddexp"][0](made[step:], made[:-step])])
+        step *= 2
+    return jnp.moveaxis(made[:: -1 if reverse else 1], 0, axis)
+
+
 def select_and_scatter(stays):
     def of(x, source, start, options):
         best = selected(x, windows_of(x.shape, *window_options(x, options)), stays)
@@ -382,6 +394,7 @@ CONVENTIONS = {
     "reduce_window min": (reduce_window(jnp.less), "as reduce_window max"),
     "cumulative max": (cumulative(jnp.greater), "ties: the first, JAX's share; NaN: the first"),
     "cumulative min": (cumulative(jnp.less), "as cumulative max"),
+    "cumulative_logaddexp": (cumulative_logaddexp, "infinite results: as logaddexp, of other pairs than JAX's"),
     "select_and_scatter GE": (select_and_scatter(jnp.greater_equal), "windows with NaN: by the comparison alone"),
     "select_and_scatter GT": (select_and_scatter(jnp.greater), "as select_and_scatter GE"),
     "sort_along": (sort_along, "ties: in their order, JAX reverses it if descending; complex NaN: as NumPy sorts them"),
