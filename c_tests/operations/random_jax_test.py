@@ -117,7 +117,7 @@ def test_beta(draw, words, key):
     for dtype in FLOATS:
         a, b = np.array([0.01, 0.5, 1, 3, 40], dtype), np.array([[0.02], [1], [70]], dtype)
         close(draw("beta", words, a, b, *shaped((3, 5))), jax.random.beta(key, a, b, (3, 5), dtype))
-        close(draw("beta", words, a, a[1], *shaped((40, 5))), jax.random.beta(key, a, a[1], (40, 5), dtype))
+        close(draw("beta", words, a, np.array(a[1]), *shaped((40, 5))), jax.random.beta(key, a, a[1], (40, 5), dtype))
 
 
 TESTS = [test_integers, test_choice, test_poisson, test_gamma, test_beta]
