@@ -14,7 +14,9 @@ that or ``PJRT_NAMES_AND_LIBRARY_PATHS`` is set.
 
 The dtypes of the standard, and ``float16``, ``bfloat16`` and 8-bit floats. Dtypes of different kinds do not promote:
 an integer array times a float is a TypeError, as the standard leaves it undefined; convert by ``x.astype(lx.float32)``.
-Arrays of indices that are out of range are clamped, since their values are not known when the operation is recorded.
+Indices that are known on the host (integers, lists, NumPy's arrays) are an IndexError if they are out of range. In an
+index that is an array of this package, integers out of range are clamped by reads, and dropped by writes: its values
+are not known when the operation is recorded.
 """
 
 from . import _core, fft, linalg, nn, optim, random

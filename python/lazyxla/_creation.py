@@ -8,12 +8,18 @@ from typing import Any
 from . import _core
 from ._core import Array, DType
 from ._device import on
+from ._sizes import integers
 
 Shape = int | Sequence[int]
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple(integers(shape, "sizes"))
+
+
+def _plain(value: Any) -> Any:
+    """Returns a scalar of NumPy as Python's."""
+    return value.item() if hasattr(value, "dtype") and not isinstance(value, Array) else value
 
 
 def _default_dtype(*values: Any) -> DType:
@@ -55,8 +61,13 @@ def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy
         return made if dtype is None else made.astype(dtype, copy=False)
     if isinstance(obj, (bytes, bytearray, memoryview)) or type(obj).__module__ == "array":
         return _from_buffer(memoryview(obj), dtype, target)
-    if _holds_array(obj):
+    if holds_lazy(obj):
         return _stacked(obj, dtype, target)
+    if _holds_numpy(obj):
+        # One array on the host, by NumPy's rules for the dtype.
+        from ._numpy import from_list
+
+        return from_list(obj, dtype, target)
     return _core.from_nested(obj, dtype, target)
 
 
@@ -72,10 +83,15 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Any) -> Array:
     return made if dtype is None else made.astype(dtype, copy=False)
 
 
-def _holds_array(obj: Any) -> bool:
+def holds_lazy(obj: Any) -> bool:
+    """Returns whether nested lists hold an array of this package."""
+    return isinstance(obj, (list, tuple)) and any(isinstance(each, Array) or holds_lazy(each) for each in obj)
+
+
+def _holds_numpy(obj: Any) -> bool:
     if not isinstance(obj, (list, tuple)):
         return False
-    return any(isinstance(each, Array) or _holds_array(each) or hasattr(each, "__array_interface__") for each in obj)
+    return any(_holds_numpy(each) or hasattr(each, "__array_interface__") for each in obj)
 
 
 def _stacked(obj: Any, dtype: DType | None, device: Any) -> Array:
@@ -89,6 +105,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """Returns an array with the values of an object that has ``__dlpack__``, in host memory.
 
     Memory is shared where its alignment permits, unless ``copy=True``: its owner must not change it then.
+    ``copy=False`` is a BufferError where a copy is needed: on an XLA device, and for memory that is not row-major or
+    not aligned to the size of an element.
     """
     if isinstance(x, Array):
         return asarray(x, device=device, copy=copy)
@@ -97,12 +115,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     except TypeError:
         # A producer before DLPack 1.0.
         capsule = x.__dlpack__()
-    return _core.from_capsule(capsule, _core.Device("cpu") if device is None else on(device), bool(copy))
+    return _core.from_capsule(capsule, _core.Device("cpu") if device is None else on(device), bool(copy), copy is False)
 
 
 def full(shape: Shape, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
     """Returns an array of ``fill_value``."""
-    if isinstance(fill_value, Array):
+    if isinstance(fill_value, Array) or hasattr(fill_value, "__array_interface__"):
         return _core.broadcast_to(asarray(fill_value, dtype=dtype, device=device), _shape(shape))
     return _core.full(_shape(shape), fill_value, dtype or _default_dtype(fill_value), on(device))
 
@@ -152,6 +170,7 @@ def arange(
     """Returns start, start + step, ... up to but excluding stop; with one argument, from 0."""
     if stop is None:
         start, stop = 0, start
+    start, stop, step = _plain(start), _plain(stop), _plain(step)
     return _core.arange(start, stop, step, dtype or _default_dtype(start, stop, step), on(device))
 
 
@@ -159,6 +178,7 @@ def linspace(
     start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Any = None, endpoint: bool = True
 ) -> Array:
     """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``."""
+    start, stop = _plain(start), _plain(stop)
     kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
     return _core.linspace(start, stop, num, endpoint, kind, on(device))
 

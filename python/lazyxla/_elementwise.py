@@ -66,7 +66,6 @@ log2 = _unary("log2", c.UNARY_LOG2, "Returns logarithms to base 2.", kinds=_FLOA
 log10 = _unary("log10", c.UNARY_LOG10, "Returns logarithms to base 10.", kinds=_FLOATS)
 logical_not = _unary("logical_not", c.UNARY_NOT, "Returns where x is false.", kinds=("bool",))
 negative = _unary("negative", c.UNARY_NEGATE, "Returns -x.", kinds=_NUMBERS)
-round = _unary("round", c.UNARY_ROUND_NEAREST_EVEN, "Returns the nearest integers; ties to even.", kinds=_NUMBERS)
 signbit = _unary("signbit", c.UNARY_SIGNBIT, "Returns where the sign bit is set: negative, -0, -NaN.", kinds=_REAL)
 sin = _unary("sin", c.UNARY_SINE, "Returns sines of x in radians.", kinds=_FLOATS)
 sinh = _unary("sinh", c.UNARY_SINH, "Returns hyperbolic sines.", kinds=_FLOATS)
@@ -114,6 +113,15 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
     return _core.binary(0, x1, x2, False, True)
 
 
+def round(x: Array, /) -> Array:
+    """Returns the nearest integers, ties to even; of complex numbers both parts are rounded."""
+    if x.dtype.kind == "complex floating":
+        return _core.complex_of(round(_core.part(x, False)), round(_core.part(x, True)))
+    if x.dtype.kind not in _NUMBERS:
+        raise TypeError(f"round() takes {' and '.join(_NUMBERS)} dtypes, not {x.dtype.name}")
+    return _core.unary(c.UNARY_ROUND_NEAREST_EVEN, x)
+
+
 def conj(x: Array, /) -> Array:
     """Returns complex conjugates; real numbers as they are."""
     return _core.unary(c.UNARY_CONJ, x)
@@ -147,20 +155,27 @@ def reciprocal(x: Array, /) -> Array:
 
 
 def _bound(value: Any, x: Array) -> Array:
-    return value if isinstance(value, Array) else _core.full((), value, x.dtype, x.device)
+    bound = value if isinstance(value, Array) else _core.scalar_like(value, x)
+    if bound.dtype != x.dtype:
+        raise TypeError(
+            f"clip() of {x.dtype.name} takes bounds of this dtype, or Python scalars, not {bound.dtype.name}; convert "
+            f"x or the bound by astype"
+        )
+    return bound
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
-    """Returns min(max(x, min), max), with x's dtype. A bound that is None is absent; NaN in any of them gives NaN."""
+    """Returns min(max(x, min), max). Bounds have x's dtype, or are Python scalars that it has, or None: absent.
+
+    NaN in any of them gives NaN.
+    """
     if x.dtype.kind not in _REALS:
         raise TypeError(f"clip() takes real dtypes, not {x.dtype.name}")
     result = x
     for bound, op in ((min, c.BINARY_MAXIMUM), (max, c.BINARY_MINIMUM)):
         if bound is not None:
             result = _core.binary(op, result, _bound(bound, x), False, False)
-    if result is x:
-        return x.copy()
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    return x.copy() if result is x else result
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:
@@ -168,14 +183,8 @@ def where(condition: Array, x1: Any, x2: Any, /) -> Array:
     if not isinstance(x1, Array) and not isinstance(x2, Array):
         raise TypeError("one of x1 and x2 has to be an array")
     like = x1 if isinstance(x1, Array) else x2
-    x1, x2 = (x if isinstance(x, Array) else _scalar_like(x, like) for x in (x1, x2))
+    x1, x2 = (x if isinstance(x, Array) else _core.scalar_like(x, like) for x in (x1, x2))
     return _core.select(condition, x1, x2)
-
-
-def _scalar_like(value: Any, x: Array) -> Array:
-    """Returns a scalar in x's dtype, or in the complex one for a complex number beside floats."""
-    zero = _core.full((), 0, x.dtype, x.device)
-    return value + zero if x.dtype.kind != "bool" else zero | value
 
 
 def isdtype(dtype: DType, kind: Any) -> bool:

@@ -21,10 +21,31 @@ def _dtype_name(array: Any) -> str:
     return name
 
 
+def _refuse_masked(values: Any) -> None:
+    """Raises a TypeError for masked arrays, also in lists: their masks would be lost."""
+    import numpy
+
+    if isinstance(values, numpy.ma.MaskedArray):
+        raise TypeError("masked arrays are not supported; take their filled(value), or .data and .mask")
+    if isinstance(values, (list, tuple)):
+        for each in values:
+            _refuse_masked(each)
+
+
+def from_list(values: Any, dtype: Any, device: Any) -> _core.Array:
+    """Returns an array of nested lists with scalars or arrays of NumPy; its dtype is that of ``numpy.asarray``."""
+    import numpy
+
+    _refuse_masked(values)
+    return from_numpy(numpy.asarray(values), dtype, device)
+
+
 def from_numpy(array: Any, dtype: Any, device: Any) -> _core.Array:
     """Returns an array with a copy of the values of an ndarray or of a scalar of NumPy."""
     import numpy
 
+    _refuse_masked(array)
+    array = numpy.asarray(array)
     name = _dtype_name(array)
     # Row-major, in the byte order of this machine. A scalar becomes an array of rank 1.
     dense = numpy.ascontiguousarray(array)

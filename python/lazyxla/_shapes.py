@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import _constants as c
 from . import _core
 from ._core import Array, DType
+from ._sizes import integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
 
 
 def axes_of(axis: Axis) -> list[int] | None:
     """Returns a list of axes, or None for all."""
-    return None if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    return None if axis is None else integers(axis, "axes")
 
 
 # Shapes.
@@ -24,7 +26,7 @@ def axes_of(axis: Axis) -> list[int] | None:
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
     """Returns x broadcast to a shape by NumPy's rules."""
-    return _core.broadcast_to(x, shape)
+    return _core.broadcast_to(x, integers(shape, "sizes"))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -79,18 +81,11 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
     sources, places = axes_of(source), axes_of(destination)
     if len(sources) != len(places):
         raise ValueError("source and destination have the same number of axes")
-    sources, places = _normalized(sources, x.ndim), _normalized(places, x.ndim)
+    sources, places = normalized(sources, x.ndim), normalized(places, x.ndim)
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for place, axis in sorted(zip(places, sources, strict=True)):
         order.insert(place, axis)
     return _core.transpose(x, order)
-
-
-def _normalized(axes: Sequence[int], rank: int) -> list[int]:
-    for axis in axes:
-        if not -rank <= axis < rank:
-            raise IndexError(f"axis {axis} is out of bounds for rank {rank}")
-    return [axis % rank for axis in axes]
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
@@ -103,16 +98,20 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Sequence[int] | Array, /, *, axis: int | None = None) -> Array:
     """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it."""
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
-    if isinstance(repeats, int):
-        return _core.repeat(x, repeats, axis)
-    counts = repeats.tolist()
-    counts = (
-        [counts] * x.shape[axis] if isinstance(counts, int) else counts * (x.shape[axis] if len(counts) == 1 else 1)
-    )
+    (axis,) = normalized([axis], x.ndim)
+    if isinstance(repeats, Array):
+        if repeats.dtype.kind not in ("signed integer", "unsigned integer"):
+            raise TypeError(f"numbers of repeats are integers, not {repeats.dtype.name}")
+        repeats = repeats.tolist()
+    counts = integers(repeats, "numbers of repeats")
+    if builtins.min(counts, default=0) < 0:
+        raise ValueError(f"a number of repeats is not negative: {builtins.min(counts)}")
+    if len(counts) == 1:
+        return _core.repeat(x, counts[0], axis)
     if len(counts) != x.shape[axis]:
         raise ValueError(f"{len(counts)} numbers of repeats for an axis of size {x.shape[axis]}")
     places = [i for i, count in enumerate(counts) for _ in range(count)]
@@ -123,7 +122,7 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
     """Returns x with another shape of the same number of elements; one size may be -1. The result is a new array."""
     if copy is False:
         raise ValueError("reshape() returns a new array: copy=False is impossible")
-    sizes = [int(size) for size in ((shape,) if isinstance(shape, int) else shape)]
+    sizes = integers(shape, "sizes")
     if sizes.count(-1) == 1:
         known = -math.prod(sizes)
         if known == 0 or x.size % known:
@@ -135,11 +134,11 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array:
     """Returns x with elements shifted along axes; those beyond one end reenter at the other."""
     if axis is None:
-        if not isinstance(shift, int):
+        if not is_integer(shift):
             raise ValueError("several shifts need an axis for each")
         return _core.reshape(_core.roll(reshape(x, (-1,)), [shift], [0]), x.shape)
     axes = axes_of(axis)
-    return _core.roll(x, [shift] * len(axes) if isinstance(shift, int) else list(shift), axes)
+    return _core.roll(x, integers(shift, "shifts") * (len(axes) if is_integer(shift) else 1), axes)
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
@@ -149,7 +148,7 @@ def tile(x: Array, repetitions: Sequence[int], /) -> Array:
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Returns the parts of x along an axis, without that axis."""
-    (at,) = _normalized([axis], x.ndim)
+    (at,) = normalized([axis], x.ndim)
     return tuple(x[(slice(None),) * at + (i,)] for i in range(x.shape[at]))
 
 
@@ -332,7 +331,7 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
     _real_only(name, x)
-    axes = range(x.ndim) if axis is None else axes_of(axis)
+    axes = range(x.ndim) if axis is None else normalized(axes_of(axis), x.ndim)
     if builtins.any(x.shape[axis] == 0 for axis in axes):
         raise ValueError(f"{name}() of no elements has no value")
     return _core.reduce(op, x, axes_of(axis), keepdims)
@@ -357,7 +356,7 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Returns the mean of floats over axes."""
     if x.dtype.kind == "complex floating":
         axes = axes_of(axis)
-        over = range(x.ndim) if axes is None else axes
+        over = range(x.ndim) if axes is None else normalized(axes, x.ndim)
         return _core.reduce(c.REDUCE_SUM, x, axes, keepdims) / math.prod(x.shape[axis] for axis in over)
     _floats("mean", x)
     return _core.mean(x, axes_of(axis), keepdims)
@@ -383,7 +382,7 @@ def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, includ
         axis = 0
     if x.ndim == 0:
         x = _core.reshape(x, (1,))
-    (at,) = _normalized([axis], x.ndim)
+    (at,) = normalized([axis], x.ndim)
     found = _core.cumulative(op, _widened(x, dtype), at)
     if not include_initial:
         return found
@@ -410,14 +409,16 @@ def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
     """Returns differences of neighbours along an axis, ``n`` times."""
-    (at,) = _normalized([axis], x.ndim)
+    (at,) = normalized([axis], x.ndim)
+    if n < 0:
+        raise ValueError(f"n is the number of differences, not {n}")
     parts = [part for part in (prepend, x, append) if part is not None]
     x = _core.join(parts, at, False) if len(parts) > 1 else x
     whole = (slice(None),) * at
     for _ in range(n):
         later, earlier = x[(*whole, slice(1, None))], x[(*whole, slice(None, -1))]
         x = later ^ earlier if x.dtype == _core.bool else later - earlier
-    return x
+    return x if n else x.copy()
 
 
 # Products.
@@ -430,10 +431,13 @@ def matmul(x1: Array, x2: Array, /) -> Array:
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them."""
-    if isinstance(axes, int):
-        pairs = (list(range(x1.ndim - axes, x1.ndim)), list(range(axes)))
+    if isinstance(axes, (tuple, list)):
+        pairs = (normalized(integers(axes[0]), x1.ndim), normalized(integers(axes[1]), x2.ndim))
     else:
-        pairs = (_normalized(axes[0], x1.ndim), _normalized(axes[1], x2.ndim))
+        count = operator.index(axes)
+        if not 0 <= count <= builtins.min(x1.ndim, x2.ndim):
+            raise ValueError(f"{count} axes for arrays of rank {x1.ndim} and {x2.ndim}")
+        pairs = (list(range(x1.ndim - count, x1.ndim)), list(range(count)))
     return _core.dot_general(x1, x2, ([], []), pairs)
 
 

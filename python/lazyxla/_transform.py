@@ -3,7 +3,8 @@
 A transformed function is called with placeholders, which have a shape and a dtype but no value, each time that the
 result is called; what it records is then differentiated, batched or repeated. Arrays that the function takes from
 elsewhere (closures, globals) are constants of it. Reading a value inside of it, by ``float(x)`` or ``if x:``, is a
-RuntimeError: the value is not known then.
+RuntimeError: the value is not known then. An operation in place on an array from elsewhere is a RuntimeError too, and
+leaves the array as it was: its new value would be that of the placeholders.
 
 Trees are those of ``optree``: dictionaries, lists, tuples, named tuples and what is registered there. Their leaves are
 arrays; Python's scalars, texts and None are passed on as they are.
@@ -18,39 +19,21 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array, Computation
+from ._creation import asarray
 from ._device import default_device
+from ._sizes import integers, is_integer, normalized
+from ._tree import Leaves, array_of, flatten, optree, tree_map, unflatten
 
 _FLOATS = ("real floating", "complex floating")
 
 
-def _optree() -> Any:
-    # Imported at the first transformation: it takes a third of the time of importing this package.
-    import optree
-
-    return optree
-
-
-def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """Returns the leaves of a tree, None among them, and its structure."""
-    leaves, spec = _optree().tree_flatten(tree, none_is_leaf=True)
-    return leaves, spec
-
-
-def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
-    return _optree().tree_unflatten(spec, leaves)
-
-
-def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Returns a tree of the results of a function on each leaf of trees of one structure."""
-    return _optree().tree_map(function, tree, *others)
-
-
-def _array(leaf: Any, device: _core.Device) -> Array:
-    if isinstance(leaf, Array):
-        return leaf
-    if isinstance(leaf, (bool, int, float, complex)):
-        return _core.from_nested(leaf, None, device)
-    raise TypeError(f"a traced function returns arrays in trees, not a {type(leaf).__name__}")
+def _changed(arrays: Sequence[Array]) -> RuntimeError:
+    types = ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in arrays)
+    return RuntimeError(
+        f"a function that is traced (by grad, vmap, scan, ...) changes arrays from outside of it in place: {types}; "
+        f"they have their values from before again. Return the new value as an auxiliary result (has_aux=True, or one "
+        f"more result), and assign it after the call"
+    )
 
 
 class _Traced:
@@ -65,14 +48,21 @@ class _Traced:
         parameters = [_core.placeholder_like(like) for like in (arrays if likes is None else likes)]
         self.device = parameters[0].device if parameters else default_device()
         inner = list(leaves)
-        for place, parameter in zip(self.places, parameters, strict=True):
-            # A copy: an operation in place on an argument must not replace the parameter.
-            inner[place] = parameter.copy()
-        args, kwargs = unflatten(spec, inner)
-        outputs, self.out_spec = flatten(function(*args, **kwargs))
-        self.results = [_array(leaf, self.device) for leaf in outputs]
+        _core.begin_trace()
+        try:
+            for place, parameter in zip(self.places, parameters, strict=True):
+                # A copy: an operation in place on an argument must not replace the parameter.
+                inner[place] = parameter.copy()
+            args, kwargs = unflatten(spec, inner)
+            self.tree = Leaves(function(*args, **kwargs), self.device)
+        finally:
+            changed = _core.end_trace()
+        if changed:
+            raise _changed(changed)
+        self.results = self.tree.arrays
         if not self.results:
-            raise ValueError("a traced function returns at least one array")
+            kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()})) or "an empty tree"
+            raise TypeError(f"a traced function returns at least one array, not {kinds}")
         self.computation = _core.trace(parameters, self.results)
 
 
@@ -81,12 +71,23 @@ def _call(leaves: Sequence[Any], computation: Computation) -> list[Array]:
 
 
 def _differentiable(leaf: Any, of: str, device: _core.Device) -> Array:
-    if isinstance(leaf, (float, complex)):
-        leaf = _core.from_nested(leaf, None, device)
+    if isinstance(leaf, (float, complex)) or (not isinstance(leaf, Array) and hasattr(leaf, "__array_interface__")):
+        leaf = asarray(leaf, device=device)
     if not isinstance(leaf, Array) or leaf.dtype.kind not in _FLOATS:
         found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
         raise TypeError(f"{of} takes arrays of float and complex dtypes to differentiate by, not {found}")
     return leaf
+
+
+def _differentiables(leaves: Sequence[Any], of: str, device: _core.Device) -> list[Any]:
+    """Returns leaves as arrays, None among them."""
+    return [None if leaf is None else _differentiable(leaf, of, device) for leaf in leaves]
+
+
+def _spread(like: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Returns values for the arrays among some leaves, and None for the others."""
+    found = iter(values)
+    return [None if leaf is None else next(found) for leaf in like]
 
 
 def _device_of(tree: Any) -> _core.Device:
@@ -107,7 +108,7 @@ def value_and_grad(
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers = tuple(integers(argnums, "argnums"))
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -120,8 +121,7 @@ def value_and_grad(
         for i in range(len(args)):
             if i in chosen:
                 leaves, spec = flatten(args[i])
-                leaves = [leaf if leaf is None else _differentiable(leaf, "grad()", device) for leaf in leaves]
-                arguments[i] = unflatten(spec, leaves)
+                arguments[i] = unflatten(spec, _differentiables(leaves, "grad()", device))
         count = 0
         for i, argument in enumerate(arguments):
             leaves, spec = flatten(argument)
@@ -134,14 +134,14 @@ def value_and_grad(
         traced = _Traced(_scalar_first(fun, has_aux), leaves, spec)
         outputs = _call(leaves, traced.computation.value_and_grad(wrt))
         n = len(traced.results)
-        value = unflatten(traced.out_spec, outputs[:n])
+        value = traced.tree.rebuild(outputs[:n])
         value = (value[0], value[1]) if has_aux else value[0]
         gradients = []
         for number in numbers:
             of, start, absent = specs[number % len(args)]
             found = iter(outputs[n + start :])
             gradients.append(unflatten(of, [None if none else next(found) for none in absent]))
-        return value, gradients[0] if isinstance(argnums, int) else tuple(gradients)
+        return value, gradients[0] if is_integer(argnums) else tuple(gradients)
 
     return value_and_gradient
 
@@ -185,25 +185,28 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
     of the gradients by each of ``primals``."""
     device = _device_of(primals)
     leaves, spec = flatten(primals)
-    leaves = [_differentiable(leaf, "vjp()", device) for leaf in leaves]
+    leaves = _differentiables(leaves, "vjp()", device)
     call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
     traced = _Traced(fun, call_leaves, call_spec)
-    forward, backward, _ = traced.computation.vjp(list(range(len(leaves))))
+    forward, backward, _ = traced.computation.vjp(list(range(sum(leaf is not None for leaf in leaves))))
     outputs = _call(leaves, forward)
     results, residuals = outputs[: len(traced.results)], outputs[len(traced.results) :]
 
     def pullback(cotangents: Any) -> Any:
         given, given_spec = flatten(cotangents)
-        if given_spec != traced.out_spec:
-            raise ValueError(f"cotangents {given_spec} for results {traced.out_spec}")
+        if given_spec != traced.tree.spec:
+            raise ValueError(f"cotangents {given_spec} for results {traced.tree.spec}")
+        given = [ct for i, ct in enumerate(given) if i not in traced.tree.statics]
         used = [_like(ct, y) for ct, y in zip(given, results, strict=True) if y.dtype.kind in _FLOATS]
-        return unflatten(spec, backward.call([*residuals, *used]))
+        return unflatten(spec, _spread(leaves, backward.call([*residuals, *used])))
 
-    return unflatten(traced.out_spec, results), pullback
+    return traced.tree.rebuild(results), pullback
 
 
 def _like(value: Any, like: Array) -> Array:
     """Returns a tangent or cotangent as an array of the type of its value."""
+    if not isinstance(value, Array) and hasattr(value, "__array_interface__"):
+        value = asarray(value, device=like.device)
     if not isinstance(value, Array):
         return _core.full(like.shape, value, like.dtype, like.device)
     if value.shape != like.shape or value.dtype != like.dtype:
@@ -223,15 +226,17 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     directions, direction_spec = flatten(tuple(tangents))
     if spec != direction_spec:
         raise ValueError(f"tangents {direction_spec} for values {spec}")
-    leaves = [_differentiable(leaf, "jvp()", device) for leaf in leaves]
-    directions = [_like(tangent, leaf) for tangent, leaf in zip(directions, leaves, strict=True)]
+    leaves = _differentiables(leaves, "jvp()", device)
+    pairs = zip(directions, leaves, strict=True)
+    directions = [_like(tangent, leaf) for tangent, leaf in pairs if leaf is not None]
     call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
     traced = _Traced(fun, call_leaves, call_spec)
-    outputs = traced.computation.jvp(list(range(len(leaves)))).call([*leaves, *directions])
+    arrays = [leaf for leaf in leaves if leaf is not None]
+    outputs = traced.computation.jvp(list(range(len(arrays)))).call([*arrays, *directions])
     n = len(traced.results)
     found = iter(outputs[n:])
     slopes = [next(found) if y.dtype.kind in _FLOATS else _zero(y) for y in outputs[:n]]
-    return unflatten(traced.out_spec, outputs[:n]), unflatten(traced.out_spec, slopes)
+    return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
 
 
 def _zero(y: Array) -> Array:
@@ -240,7 +245,7 @@ def _zero(y: Array) -> Array:
 
 def _axes_of(prefix: Any, tree: Any, what: str) -> list[Any]:
     try:
-        return _optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
+        return optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
     except ValueError as error:
         raise ValueError(f"{what} {prefix!r} does not fit the tree: {error}") from None
 
@@ -255,7 +260,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
     @functools.wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
-        prefix = in_axes if in_axes is None or isinstance(in_axes, int) else tuple(in_axes)
+        prefix = in_axes if in_axes is None or is_integer(in_axes) else tuple(in_axes)
         given = _axes_of(prefix, args, "in_axes")
         given += [None] * (len(leaves) - len(given))
         axes, likes = [], []
@@ -277,12 +282,14 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
         if len(sizes) != 1:
             raise ValueError(f"vmap() takes arrays with one size of the batch, not {list(sizes) or 'none'}")
         traced = _Traced(fun, leaves, spec, likes)
-        tree = unflatten(traced.out_spec, traced.results)
-        wanted = []
-        for axis, result in zip(_axes_of(out_axes, tree, "out_axes"), traced.results, strict=True):
-            wanted.append(-1 if axis is None else axis % (result.ndim + 1))
+        results, wanted = iter(traced.results), []
+        for i, axis in enumerate(_axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
+            if i in traced.tree.statics:
+                continue
+            rank = next(results).ndim + 1
+            wanted.append(-1 if axis is None else normalized([axis], rank, ValueError)[0])
         (size,) = sizes
-        return unflatten(traced.out_spec, _call(leaves, traced.computation.vmap(axes, wanted, size)))
+        return traced.tree.rebuild(_call(leaves, traced.computation.vmap(axes, wanted, size)))
 
     return batched
 
@@ -300,36 +307,34 @@ def scan(
     Returns the last carry and the stacked ``y``. Without ``xs``, ``fun`` gets None, and ``length`` is the number of
     repetitions. The carry keeps its structure, shapes and dtypes.
     """
-    carry, carry_spec = flatten(init)
-    carry = [_array(leaf, _device_of((init, xs))) for leaf in carry]
+    first = Leaves(init, _device_of((init, xs)))
+    carry = first.arrays
     slices, _ = flatten(xs)
     arrays = [leaf for leaf in slices if isinstance(leaf, Array)]
     lengths = {x.shape[0] if x.ndim else None for x in arrays} | ({length} if length is not None else set())
     if len(lengths) != 1 or None in lengths:
         raise ValueError(f"scan() takes arrays with one size of the first axis, or a length, not {lengths or 'none'}")
-    (count,) = lengths
-    leaves, spec = flatten(((unflatten(carry_spec, carry), xs), {}))
+    (count,) = integers(lengths, "the length")
+    leaves, spec = flatten(((first.rebuild(carry), xs), {}))
     likes = carry + [_core.placeholder(x.shape[1:], x.dtype, x.device) for x in arrays]
-    structure: list[Any] = []
+    structure: list[Leaves] = []
 
     def body(state: Any, x: Any) -> Any:
         pair = fun(state, x)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError("the function of scan() returns a pair: the carry, and a result to stack or None")
-        after, after_spec = flatten(pair[0])
-        after = [_array(leaf, carry[0].device if carry else default_device()) for leaf in after]
-        types = [(x.dtype.name, x.shape) for x in carry]
-        if after_spec != carry_spec or [(x.dtype.name, x.shape) for x in after] != types:
-            raise TypeError(f"the carry changed from {types} to {[(x.dtype.name, x.shape) for x in after]}")
-        ys, ys_spec = flatten(pair[1])
-        structure[:] = [ys_spec, [y is None for y in ys]]
-        return [*after, *(y for y in ys if y is not None)]
+        device = carry[0].device if carry else default_device()
+        after = Leaves(pair[0], device)
+        types, found = ([(x.dtype.name, x.shape) for x in of.arrays] for of in (first, after))
+        if not first.same_places(after) or found != types:
+            raise TypeError(f"the carry changed from {types} in {first.spec} to {found} in {after.spec}")
+        ys = Leaves(pair[1], device)
+        structure[:] = [ys]
+        return [*after.arrays, *ys.arrays]
 
     traced = _Traced(body, leaves, spec, likes)
     outputs = _core.scan(traced.computation, carry, arrays, count, reverse)
-    stacks = iter(outputs[len(carry) :])
-    ys = [None if is_none else next(stacks) for is_none in structure[1]]
-    return unflatten(carry_spec, outputs[: len(carry)]), unflatten(structure[0], ys)
+    return first.rebuild(outputs[: len(carry)]), structure[0].rebuild(outputs[len(carry) :])
 
 
 def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any], init: Any) -> Any:
@@ -337,13 +342,12 @@ def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any],
 
     The value keeps its structure, shapes and dtypes. Forward mode only: ``grad`` of it is an error; see ``scan``.
     """
-    leaves, spec = flatten(init)
-    leaves = [_array(leaf, _device_of(init)) for leaf in leaves]
-    call, call_spec = flatten(((unflatten(spec, leaves),), {}))
+    first = Leaves(init, _device_of(init))
+    call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
     condition, body = _Traced(cond_fun, call, call_spec), _Traced(body_fun, call, call_spec)
-    if body.out_spec != spec:
-        raise TypeError(f"the value changed its structure from {spec} to {body.out_spec}")
-    return unflatten(spec, _core.while_loop(condition.computation, body.computation, leaves))
+    if not first.same_places(body.tree):
+        raise TypeError(f"the value changed its structure from {first.spec} to {body.tree.spec}")
+    return first.rebuild(_core.while_loop(condition.computation, body.computation, first.arrays))
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
@@ -353,12 +357,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     leaves, spec = flatten((operands, {}))
     branches = [_Traced(function, leaves, spec) for function in (true_fun, false_fun)]
-    if branches[0].out_spec != branches[1].out_spec:
-        raise TypeError(f"the branches return {branches[0].out_spec} and {branches[1].out_spec}")
+    if not branches[0].tree.same_places(branches[1].tree):
+        raise TypeError(f"the branches return {branches[0].tree.spec} and {branches[1].tree.spec}")
     arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
-    choice = _array(pred, _device_of(operands))
+    choice = array_of(pred, _device_of(operands))
     outputs = _core.cond(choice, branches[0].computation, branches[1].computation, arrays)
-    return unflatten(branches[0].out_spec, outputs)
+    return branches[0].tree.rebuild(outputs)
 
 
 _POLICIES = {
@@ -380,7 +384,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         traced = _Traced(fun, leaves, spec)
-        return unflatten(traced.out_spec, _call(leaves, traced.computation.checkpoint(_POLICIES[save])))
+        return traced.tree.rebuild(_call(leaves, traced.computation.checkpoint(_POLICIES[save])))
 
     return checkpointed
 
@@ -416,7 +420,7 @@ class custom_vjp:
         forward, backward = self._rule
         device = _device_of(args)
         leaves, spec = flatten(args)
-        leaves = [_differentiable(leaf, "custom_vjp()", device) for leaf in leaves]
+        leaves = _differentiables(leaves, "custom_vjp()", device)
         call, call_spec = flatten((unflatten(spec, leaves), {}))
         primal = _Traced(self._fun, call, call_spec)
         structure: list[Any] = []
@@ -425,32 +429,33 @@ class custom_vjp:
             pair = forward(*args)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError("the forward function of custom_vjp returns a pair: the result and residuals")
-            results, result_spec = flatten(pair[0])
-            residuals, residual_spec = flatten(pair[1])
-            if result_spec != primal.out_spec:
-                raise TypeError(f"the forward function returns {result_spec}, and the function {primal.out_spec}")
-            structure[:] = [len(results), residual_spec]
-            return [*results, *residuals]
+            device = primal.device
+            results, residuals = Leaves(pair[0], device), Leaves(pair[1], device)
+            if not results.same_places(primal.tree):
+                raise TypeError(f"the forward function returns {results.spec}, and the function {primal.tree.spec}")
+            structure[:] = [len(results.arrays), residuals]
+            return [*results.arrays, *residuals.arrays]
 
         ahead = _Traced(with_residuals, call, call_spec)
-        n, residual_spec = structure
+        n, kept = structure
         differentiable = [y for y in primal.results if y.dtype.kind in _FLOATS]
 
         def gradients(*given: Array) -> Any:
-            residuals = unflatten(residual_spec, given[: len(given) - len(differentiable)])
+            residuals = kept.rebuild(given[: len(given) - len(differentiable)])
             cotangents = iter(given[len(given) - len(differentiable) :])
             tree = [next(cotangents) if y.dtype.kind in _FLOATS else None for y in primal.results]
-            found = backward(residuals, unflatten(primal.out_spec, tree))
+            found = backward(residuals, primal.tree.rebuild(tree))
             flat, found_spec = flatten(found)
             if found_spec != spec:
                 raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
-            return [_like(gradient, leaf) for gradient, leaf in zip(flat, leaves, strict=True)]
+            pairs = zip(flat, leaves, strict=True)
+            return [_like(gradient, leaf) for gradient, leaf in pairs if leaf is not None]
 
         likes = [*ahead.results[n:], *differentiable]
         behind_leaves, behind_spec = flatten((tuple(likes), {}))
         behind = _Traced(gradients, behind_leaves, behind_spec)
         computation = primal.computation.with_vjp(ahead.computation, behind.computation)
-        return unflatten(primal.out_spec, _call(leaves, computation))
+        return primal.tree.rebuild(_call(leaves, computation))
 
 
 def stop_gradient(tree: Any) -> Any:

@@ -11,6 +11,7 @@ from . import _core
 from ._core import Array, DType
 from ._device import on
 from ._shapes import moveaxis, roll
+from ._sizes import integers, normalized
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -104,9 +105,12 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 
 
 def _axes(x: Array, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple[list[int], list[int | None]]:
-    over = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
+    over = list(range(x.ndim)) if axes is None else normalized(integers(axes, "axes"), x.ndim, ValueError)
+    s = None if s is None else integers(s, "sizes")
+    if s is not None and axes is None and len(s) > x.ndim:
+        raise ValueError(f"{len(s)} sizes for an array of rank {x.ndim}")
     if s is not None and axes is None:
-        over = over[-len(s) :]
+        over = over[len(over) - len(s) :]
     sizes: list[int | None] = [None] * len(over) if s is None else [None if n == -1 else n for n in s]
     if len(sizes) != len(over):
         raise ValueError(f"{len(sizes)} sizes for {len(over)} axes")
@@ -130,6 +134,8 @@ def ifftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward
 def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns Fourier transforms of real numbers over axes; the last of them has n/2 + 1 elements."""
     over, sizes = _axes(x, s, axes)
+    if not over:
+        raise ValueError("rfftn() takes at least one axis")
     x = rfft(x, n=sizes[-1], axis=over[-1], norm=norm)
     for axis, n in zip(over[:-1], sizes[:-1], strict=True):
         x = fft(x, n=n, axis=axis, norm=norm)
@@ -139,6 +145,8 @@ def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward
 def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns the real numbers of which ``rfftn`` is x."""
     over, sizes = _axes(x, s, axes)
+    if not over:
+        raise ValueError("irfftn() takes at least one axis")
     for axis, n in zip(over[:-1], sizes[:-1], strict=True):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return irfft(x, n=sizes[-1], axis=over[-1], norm=norm)
@@ -157,7 +165,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: A
 
 
 def _shifted(x: Array, axes: Any, sign: int) -> Array:
-    over = list(range(x.ndim)) if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    over = list(range(x.ndim)) if axes is None else normalized(integers(axes, "axes"), x.ndim)
     shifts = [x.shape[axis] // 2 if sign > 0 else -(x.shape[axis] // 2) for axis in over]
     return roll(x, shifts, axis=over)
 

@@ -10,6 +10,7 @@ from . import _core
 from ._core import Array, DType
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
 from ._shapes import sum as _sum
+from ._sizes import integers, normalized
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
@@ -46,6 +47,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Returns cross products along an axis of size 3."""
+    normalized([axis], min(x1.ndim, x2.ndim))
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(f"cross() takes sizes of 3 along axis {axis}, not {x1.shape[axis]} and {x2.shape[axis]}")
     a, b = (moveaxis(x, axis, -1) for x in (x1, x2))
@@ -180,5 +182,5 @@ def vector_norm(
     x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """Returns norms over axes: sum(abs(x)^ord)^(1/ord), the largest for inf, the number of nonzeros for 0."""
-    axes = None if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    axes = None if axis is None else integers(axis, "axes")
     return _core.norm(x, float(ord), axes, keepdims)

@@ -8,6 +8,7 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array, DType
+from ._sizes import integers
 
 __all__ = [
     "elu", "gelu", "hard_sigmoid", "hard_swish", "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "mish",
@@ -58,7 +59,7 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
 
 def logsumexp(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
     """Returns log(sum(e^x)) over axes, without overflow in between."""
-    axes = None if axis is None else [axis] if isinstance(axis, int) else list(axis)
+    axes = None if axis is None else integers(axis, "axes")
     return _core.logsumexp(x, axes, keepdims)
 
 
@@ -72,7 +73,7 @@ def layer_norm(
     epsilon: float = 1e-5,
 ) -> Array:
     """Returns (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over axes."""
-    return _core.layer_norm(x, [axis] if isinstance(axis, int) else list(axis), scale, offset, epsilon)
+    return _core.layer_norm(x, integers(axis, "axes"), scale, offset, epsilon)
 
 
 def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DType = _core.float32) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from . import _core
 from ._core import Array
 from ._shapes import sum as _sum
-from ._transform import tree_map
+from ._tree import flatten, tree_map
 
 __all__ = ["Optimizer", "adam", "adamw", "clip_by_global_norm", "cosine_schedule", "global_norm", "sgd"]
 
@@ -104,9 +104,7 @@ def global_norm(tree: Any) -> Array:
 
 
 def leaves(tree: Any) -> list[Array]:
-    from ._transform import flatten
-
-    return flatten(tree)[0]
+    return [leaf for leaf in flatten(tree)[0] if leaf is not None]
 
 
 def clip_by_global_norm(tree: Any, limit: float) -> Any:
@@ -118,7 +116,11 @@ def clip_by_global_norm(tree: Any, limit: float) -> Any:
 
 
 def cosine_schedule(peak: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Callable[[int], float]:
-    """Returns a rate by the step: linear from 0 to ``peak`` over ``warmup`` steps, then half a cosine to ``end``."""
+    """Returns a rate by the step, which counts from 0.
+
+    In the first ``warmup`` steps the rate is ``peak * (step + 1) / warmup``: linear, from ``peak / warmup`` to
+    ``peak``. Then it is half a cosine, from ``peak`` in step ``warmup`` to ``end`` in step ``steps`` and after it.
+    """
 
     def rate(count: int) -> float:
         if count < warmup:

@@ -11,6 +11,7 @@ from typing import Any
 from . import _core
 from ._core import Array, DType
 from ._device import on
+from ._sizes import integers
 
 __all__ = [
     "bernoulli", "bits", "categorical", "exponential", "gumbel", "key", "laplace", "normal", "split",
@@ -21,7 +22,7 @@ Shape = int | Sequence[int]
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    return tuple(integers(shape, "sizes"))
 
 
 def key(seed: int, *, device: Any = None) -> Array:

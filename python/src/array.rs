@@ -7,15 +7,23 @@ use crate::operators::Operation::{Binary, Compare};
 use crate::operators::{Operation, apply, apply_in_place, shift_right};
 use crate::scalar::Scalar;
 use crate::sys::*;
-use crate::{dlpack, host, index, index_set};
+use crate::{dlpack, host, index, index_set, trace};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use std::sync::atomic::{AtomicI32, Ordering};
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 /// From this number of elements on, the interpreter's lock is released while an eager operation computes.
 const LARGE: i64 = 1 << 15;
+
+/// Number of arrays made so far: arrays of smaller numbers are older.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of arrays made so far by all threads.
+pub fn made() -> u64 {
+    MADE.load(Ordering::Relaxed)
+}
 
 /// Largest rank of the library.
 pub const MAX_RANK: usize = 64;
@@ -32,6 +40,8 @@ pub struct Array {
     pub is_large: bool,
     /// The dtype, or 0 before it was asked for: it never changes.
     dtype: AtomicI32,
+    /// Number of arrays made before this one.
+    pub age: u64,
 }
 
 impl Drop for Array {
@@ -44,7 +54,7 @@ impl Drop for Array {
 impl Array {
     /// Takes over a reference.
     pub fn new(handle: lxla_tensor, is_large: bool) -> Array {
-        Array { handle, is_large, dtype: AtomicI32::new(0) }
+        Array { handle, is_large, dtype: AtomicI32::new(0), age: MADE.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Takes over a reference, and asks for the size.
@@ -104,6 +114,13 @@ impl Array {
 
     /// Replaces the value by that of another array of the same type.
     pub fn assign(&self, value: &Array) -> PyResult<()> {
+        trace::before_change(self)?;
+        // SAFETY: handles are values.
+        check(unsafe { lxla_tensor_assign(self.handle, value.handle) })
+    }
+
+    /// As `assign`, at the end of a trace.
+    pub fn restore(&self, value: &Array) -> PyResult<()> {
         // SAFETY: handles are values.
         check(unsafe { lxla_tensor_assign(self.handle, value.handle) })
     }
@@ -111,7 +128,8 @@ impl Array {
     fn unary(&self, py: Python<'_>, op: i32) -> PyResult<Array> {
         let handle = self.handle;
         // SAFETY: a writable output.
-        Array::detached(py, move |out| unsafe { lxla_unary(op, handle, out) })
+        let found = Array::detached(py, move |out| unsafe { lxla_unary(op, handle, out) });
+        found.map_err(|error| if error.is_instance_of::<PyValueError>(py) { type_error(py, &error) } else { error })
     }
 
     fn operator(&self, op: Operation, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Py<PyAny>> {
@@ -121,6 +139,17 @@ impl Array {
             None => Ok(py.NotImplemented()),
         }
     }
+}
+
+/// An operation of one array fails by its dtype alone.
+fn type_error(py: Python<'_>, error: &PyErr) -> PyErr {
+    PyTypeError::new_err(error.value(py).to_string())
+}
+
+/// Whether Python would compare the object with an array by identity, which is false whatever the values.
+fn has_values(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_sequence = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    Ok(is_sequence || object.hasattr("__array_interface__")? || object.hasattr("__dlpack__")?)
 }
 
 /// `__add__` and `__radd__`, and so on for other names.
@@ -259,13 +288,18 @@ impl Array {
             CompareOp::Gt => LXLA_COMPARE_GT,
             CompareOp::Ge => LXLA_COMPARE_GE,
         };
-        self.operator(Compare(op), other, false)
+        let found = self.operator(Compare(op), other, false)?;
+        if found.is(other.py().NotImplemented()) && has_values(other)? {
+            let kind = other.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("an array is not compared with a {kind}; take lx.asarray of it")));
+        }
+        Ok(found)
     }
     fn __neg__(&self, py: Python<'_>) -> PyResult<Array> {
         self.unary(py, LXLA_UNARY_NEGATE)
     }
-    fn __pos__(slf: Py<Self>) -> Py<Self> {
-        slf
+    fn __pos__(&self) -> PyResult<Array> {
+        self.copy()
     }
     fn __abs__(&self, py: Python<'_>) -> PyResult<Array> {
         self.unary(py, LXLA_UNARY_ABS)
@@ -320,13 +354,6 @@ impl Array {
         let rows = (0..n).map(|i| slf.get_item(i)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(slf.py(), rows)?.try_iter()?.into_any())
     }
-    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Array> {
-        index::get(py, self, key)
-    }
-    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        index_set::set(py, self, key, value)
-    }
-
     /// The data type, such as ``lx.float32``.
     #[getter(dtype)]
     fn dtype_object(&self, py: Python<'_>) -> PyResult<Py<DType>> {
@@ -435,6 +462,16 @@ impl Array {
     /// Returns the values as bytes, row-major. Computes pending values.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &host::read(py, self)?))
+    }
+    /// Returns the elements at ``key``. Integers out of range, also those of lists and of NumPy's arrays, are an
+    /// IndexError; an array of this package is clamped, since its values are not known when the read is recorded.
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Array> {
+        index::get(py, self, key)
+    }
+    /// Replaces the elements at ``key``. Integers out of range, also those of lists and of NumPy's arrays, are an
+    /// IndexError; elements at places out of range that an array of this package gives are dropped.
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        index_set::set(py, self, key, value)
     }
     /// Returns a new array with the current value; operations in place on either do not affect the other.
     pub fn copy(&self) -> PyResult<Array> {

@@ -34,6 +34,48 @@ struct Old {
     deleter: Option<unsafe extern "C" fn(*mut Old)>,
 }
 
+/// All fields of DLManagedTensorVersioned.
+#[repr(C)]
+struct Copied {
+    head: Versioned,
+    flags: u64,
+    tensor: [u64; 6],
+}
+
+/// DLPACK_FLAG_BITMASK_IS_COPIED
+const IS_COPIED: u64 = 2;
+
+/// Frees a copy that `copied` made.
+unsafe extern "C" fn drop_copied(managed: *mut Versioned) {
+    // SAFETY: the pointer is that of a box of `copied`, and a consumer calls its deleter once.
+    unsafe {
+        let copied = Box::from_raw(managed.cast::<Copied>());
+        let old = copied.head.context.cast::<Old>();
+        if let Some(deleter) = (*old).deleter {
+            deleter(old);
+        }
+    }
+}
+
+/// Returns a copy of the values in a struct of version 1.0, without the flag READ_ONLY.
+///
+/// # Safety
+/// `out` is writable.
+unsafe fn copied(handle: lxla_tensor, out: *mut *mut c_void) -> lxla_status {
+    let mut managed = null_mut();
+    // SAFETY: a writable output.
+    let status = unsafe { lxla_tensor_to_dlpack_unversioned(handle, 1, &mut managed) };
+    if status == LXLA_OK {
+        // SAFETY: the library returned a DLManagedTensor, and `out` is writable.
+        unsafe {
+            let tensor = (*managed.cast::<Old>()).tensor;
+            let head = Versioned { version: [1, 0], context: managed.cast(), deleter: Some(drop_copied) };
+            *out = Box::into_raw(Box::new(Copied { head, flags: IS_COPIED, tensor })).cast();
+        }
+    }
+    status
+}
+
 /// Frees an export that no consumer took.
 unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
     // SAFETY: Python calls this with the capsule; the name says that the struct is still ours.
@@ -76,8 +118,14 @@ pub fn export<'py>(
         return Err(PyBufferError::new_err("arrays are exported to host memory only: dl_device (1, 0)"));
     }
     let is_versioned = max_version.is_some_and(|version| version.0 >= 1);
-    // The versioned struct says that its memory is read-only; a consumer that asks for a copy may write to it.
-    if is_versioned && copy != Some(true) {
+    if is_versioned && copy == Some(true) {
+        // The consumer may write to a copy.
+        capsule(py, array, VERSIONED, drop_versioned, |handle, out| {
+            // SAFETY: a writable output.
+            unsafe { copied(handle, out) }
+        })
+    } else if is_versioned {
+        // The struct says that its memory is read-only.
         capsule(py, array, VERSIONED, drop_versioned, |handle, out| {
             // SAFETY: a writable output.
             unsafe { lxla_tensor_to_dlpack(handle, out) }
@@ -111,9 +159,37 @@ fn capsule<'py>(
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyCapsule_New(managed, name.as_ptr(), Some(destructor))) }
 }
 
-/// Takes over a capsule. With `copy`, the values are copied at once.
+/// Returns why the memory of a tensor cannot be shared with an eager array; None if it can.
+fn obstacle(tensor: &[u64; 6]) -> Option<&'static str> {
+    // data; device type and ordinal; rank, code, bits, lanes; shape; strides; byte offset
+    let rank = tensor[2] as u32 as usize;
+    let bytes = (u64::from((tensor[2] >> 40) as u8)).div_ceil(8).max(1);
+    let list = |address: u64| {
+        // SAFETY: the producer promises lists of the rank.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<i64>(address as usize), rank) }
+    };
+    let is_row_major = rank == 0 || tensor[4] == 0 || {
+        let (dims, strides) = (list(tensor[3]), list(tensor[4]));
+        let mut wanted = 1;
+        dims.contains(&0)
+            || dims.iter().zip(strides).rev().all(|(&dim, &stride)| {
+                let fits = dim == 1 || stride == wanted;
+                wanted *= dim;
+                fits
+            })
+    };
+    if !is_row_major {
+        Some("it is not row-major")
+    } else if !(tensor[0].wrapping_add(tensor[5])).is_multiple_of(bytes) {
+        Some("it is not aligned to the size of an element")
+    } else {
+        None
+    }
+}
+
+/// Takes over a capsule. The values are copied at once with `copy`; a copy is an error with `share`.
 #[pyfunction]
-fn from_capsule(py: Python<'_>, capsule: &Bound<'_, PyAny>, device: On, copy: bool) -> PyResult<Array> {
+fn from_capsule(py: Python<'_>, capsule: &Bound<'_, PyAny>, device: On, copy: bool, share: bool) -> PyResult<Array> {
     let raw = capsule.as_ptr();
     // SAFETY: IsValid takes any object; the name says what the pointer is.
     let (address, is_versioned) = unsafe {
@@ -125,9 +201,23 @@ fn from_capsule(py: Python<'_>, capsule: &Bound<'_, PyAny>, device: On, copy: bo
             return Err(PyTypeError::new_err("__dlpack__() did not return a capsule that can be taken"));
         }
     };
+    if share {
+        let managed = std::ptr::with_exposed_provenance::<c_void>(address);
+        // SAFETY: the struct of the capsule, by its name.
+        let tensor =
+            unsafe { if is_versioned { (*managed.cast::<Copied>()).tensor } else { (*managed.cast::<Old>()).tensor } };
+        let reason = if device.0.kind == LXLA_DEVICE_CPU { obstacle(&tensor) } else { Some("the device is not cpu") };
+        if let Some(reason) = reason {
+            return Err(PyBufferError::new_err(format!("copy=False, but the memory cannot be shared: {reason}")));
+        }
+    }
     let (device, copy) = (device.0, i32::from(copy));
     let mut out = lxla_tensor { id: 0 };
-    check_detached(py, || {
+    let (name, used) = if is_versioned { (VERSIONED, USED_VERSIONED) } else { (OLD, USED_OLD) };
+    // Before other threads run: they must not take the capsule too.
+    // SAFETY: a valid capsule, and a static name.
+    unsafe { ffi::PyCapsule_SetName(raw, used.as_ptr()) };
+    let taken = check_detached(py, || {
         let managed = std::ptr::with_exposed_provenance_mut(address);
         // SAFETY: the struct of the capsule, which the caller holds.
         unsafe {
@@ -137,9 +227,12 @@ fn from_capsule(py: Python<'_>, capsule: &Bound<'_, PyAny>, device: On, copy: bo
                 lxla_tensor_from_dlpack_unversioned(ENV, device, managed, copy, &mut out)
             }
         }
-    })?;
-    // SAFETY: the library owns the struct now; a used capsule does not free it.
-    unsafe { ffi::PyCapsule_SetName(raw, if is_versioned { USED_VERSIONED } else { USED_OLD }.as_ptr()) };
+    });
+    if taken.is_err() {
+        // SAFETY: as above; the library did not take the struct, which stays the capsule's.
+        unsafe { ffi::PyCapsule_SetName(raw, name.as_ptr()) };
+    }
+    taken?;
     Ok(Array::sized(out))
 }
 

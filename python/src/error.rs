@@ -8,7 +8,7 @@ use std::ffi::CStr;
 /// Returns the exception for a status other than OK, with the message of the calling thread's last failed call.
 #[cold]
 pub fn error(status: lxla_status) -> PyErr {
-    let message = message();
+    let message = in_terms_of_python(message());
     match status {
         LXLA_INVALID_ARGUMENT | LXLA_INVALID_HANDLE | LXLA_NULL_ARGUMENT => PyValueError::new_err(message),
         LXLA_RESOURCE_EXHAUSTED => PyMemoryError::new_err(message),
@@ -20,6 +20,22 @@ pub fn error(status: lxla_status) -> PyErr {
         LXLA_OUT_OF_RANGE => PyFloatingPointError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }
+}
+
+const TRACED: &str = "a function that is traced (by grad, vmap, scan, ...) reads the value of an array, as by \
+                      float(x), bool(x), if x: or x.tolist(), but its arguments are placeholders without values \
+                      then; compute with arrays instead, such as lx.where or lx.cond, or return the array as an \
+                      auxiliary result and read it afterwards";
+
+/// Says of some messages what a program in Python can do.
+fn in_terms_of_python(message: String) -> String {
+    if message.contains("the process was forked") {
+        return format!("{message}; start processes by multiprocessing's method 'spawn' or 'forkserver'");
+    }
+    if message.contains("has no value: trace a computation over it") {
+        return TRACED.to_string();
+    }
+    message
 }
 
 /// Returns the message of the calling thread's last failed call.

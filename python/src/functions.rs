@@ -29,8 +29,7 @@ pub fn list(axes: &Axes) -> (*const i64, usize) {
 }
 
 pub fn scalar(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    let kind = object.get_type().name()?;
-    Scalar::of(object)?.ok_or_else(|| PyTypeError::new_err(format!("a Python scalar is wanted, not a {kind}")))
+    crate::host::leaf(object)
 }
 
 #[pyfunction]
@@ -134,6 +133,27 @@ fn binary(
 fn select(py: Python<'_>, condition: &Array, x1: &Array, x2: &Array) -> PyResult<Array> {
     let (p, a, b) = (condition.handle, x1.handle, x2.handle);
     one!(py, |out| lxla_select(p, a, b, out))
+}
+
+/// Returns a scalar as an array of rank 0 for an operation with x: in x's dtype, or in the complex one for a complex
+/// number beside floats. A scalar of NumPy keeps its dtype.
+#[pyfunction]
+fn scalar_like(py: Python<'_>, value: &Bound<'_, PyAny>, x: &Array) -> PyResult<Array> {
+    let (dtype, device) = (x.dtype()?, x.device()?);
+    let Some(given) = Scalar::of(value)? else {
+        let kind = value.get_type().name()?;
+        let made = crate::host::numpy_scalar(value, device)?;
+        return made.ok_or_else(|| PyTypeError::new_err(format!("an array or a scalar is wanted, not a {kind}")));
+    };
+    let given = given.beside(dtype)?;
+    let dtype = match (given, crate::dtype::kind(dtype)) {
+        (Scalar::Complex(..), LXLA_KIND_FLOAT) if dtype == LXLA_DTYPE_F64 => LXLA_DTYPE_C128,
+        (Scalar::Complex(..), LXLA_KIND_FLOAT) => LXLA_DTYPE_C64,
+        _ => dtype,
+    };
+    crate::host::refuse_lossy(given, dtype)?;
+    let given = given.cast(dtype)?;
+    one!(py, |out| lxla_tensor_full_with_scalar(ENV, device, dtype, null(), 0, &given, out))
 }
 
 #[pyfunction]
@@ -414,7 +434,20 @@ pub(crate) use add;
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, full, arange, linspace, eye, placeholder, placeholder_like, triangle, one_hot, unary, special, binary);
-    add!(module, select, clamp, convert, complex_of, part, bitcast, stop_gradient, reshape, broadcast_to, transpose);
+    add!(
+        module,
+        select,
+        scalar_like,
+        clamp,
+        convert,
+        complex_of,
+        part,
+        bitcast,
+        stop_gradient,
+        reshape,
+        broadcast_to,
+        transpose
+    );
     add!(module, flip, roll, squeeze, expand_dims, join, tile, repeat, slice_axis, pad, take, take_along_axis, nonzero);
     add!(module, mask_count, unique, searchsorted, sort, argsort, topk, reduce, mean, variance, logsumexp);
     add!(module, arg_extreme, cumulative, promote);

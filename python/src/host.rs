@@ -61,6 +61,16 @@ fn element(dtype: i32, bytes: &[u8], i: usize) -> Scalar {
     }
 }
 
+/// Returns the smallest and the largest of some integers; None if there are none.
+pub fn extremes(dtype: i32, bytes: &[u8], count: usize) -> Option<(i128, i128)> {
+    let numbers = (0..count).map(|i| match element(dtype, bytes, i) {
+        Scalar::Int(value) => i128::from(value),
+        Scalar::Large(value) => i128::from(value),
+        _ => 0,
+    });
+    numbers.fold(None, |found, n| Some(found.map_or((n, n), |(low, high): (i128, i128)| (low.min(n), high.max(n)))))
+}
+
 pub fn scalar_object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match value {
         Scalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
@@ -103,6 +113,12 @@ fn nested<'py>(
     };
     let rows = (0..size).map(|_| nested(py, dtype, bytes, inner, place)).collect::<PyResult<Vec<_>>>()?;
     Ok(PyList::new(py, rows)?.into_any())
+}
+
+/// Returns an array of integers or bools with a copy of bytes.
+pub fn from_slice(device: lxla_device, dtype: i32, dims: &[i64], bytes: &[u8]) -> PyResult<Array> {
+    // SAFETY: a slice.
+    unsafe { from_memory(device, dtype, dims, bytes.as_ptr(), bytes.len()) }
 }
 
 /// Returns an array with a copy of `size` bytes at `data`.
@@ -163,7 +179,7 @@ fn from_handle(id: u64) -> PyResult<Array> {
 }
 
 impl Array {
-    fn copy_handle(&self) -> PyResult<Array> {
+    pub fn copy_handle(&self) -> PyResult<Array> {
         // SAFETY: handles are values.
         check(unsafe { lxla_tensor_retain(self.handle) })?;
         Ok(Array::new(self.handle, self.is_large))
@@ -195,7 +211,7 @@ fn collect(object: &Bound<'_, PyAny>, depth: usize, dims: &mut Vec<i64>, found: 
     items.iter().try_for_each(|item| collect(item, depth + 1, dims, found))
 }
 
-fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+pub fn leaf(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Some(scalar) = Scalar::of(object)? {
         return Ok(scalar);
     }

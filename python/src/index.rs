@@ -23,6 +23,8 @@ pub struct Key {
     pub axes: Vec<Axis>,
     /// Before which axis a new one stands, once for each None.
     pub new_axes: Vec<usize>,
+    /// Before which axis a `...` of no axes stands that separates index arrays: the axes of the arrays come first then.
+    pub gap: Option<usize>,
 }
 
 enum Item {
@@ -30,9 +32,19 @@ enum Item {
     Slice(Py<PySlice>),
     New,
     Ellipsis,
-    By(Array),
+    By(Array, Bounds),
     Mask(Array),
 }
+
+impl Item {
+    /// Whether NumPy counts it among the index arrays of a key that has one.
+    fn is_advanced(&self) -> bool {
+        matches!(self, Item::Int(_) | Item::By(..) | Item::Mask(_))
+    }
+}
+
+/// The smallest and the largest index of an array; None if the array is empty or on a device.
+type Bounds = Option<(i128, i128)>;
 
 fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
     let py = object.py();
@@ -51,19 +63,22 @@ fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
     if let Ok(array) = object.cast::<Array>() {
         return of_array(py, array.get());
     }
-    if object.is_instance_of::<PyList>() || object.hasattr("__array_interface__")? {
-        let device = Py::new(py, crate::device::Device { device })?;
-        let options = pyo3::types::PyDict::new(py);
-        options.set_item("device", device)?;
-        let array = py.import("lazyxla")?.getattr("asarray")?.call((object,), Some(&options))?;
-        let array = array.cast::<Array>()?.get();
-        if array.dims()? == [0] && object.is_instance_of::<PyList>() {
-            return Ok(Item::By(array.convert(py, LXLA_DTYPE_S64)?));
+    let is_array = object.hasattr("__array_interface__")?;
+    // An integer of NumPy is one, and so is an array of rank 0; bools refuse.
+    if object.hasattr("__index__")?
+        && !object.is_instance_of::<PyBool>()
+        && (!is_array || object.getattr("shape")?.eq(PyTuple::empty(py))?)
+    {
+        match object.call_method0("__index__") {
+            Ok(found) => {
+                return found.extract().map(Item::Int).map_err(|_| PyIndexError::new_err("an index beyond 64 bits"));
+            }
+            Err(error) if !is_array => return Err(error),
+            Err(_) => {}
         }
-        return of_array(py, array);
     }
-    if object.hasattr("__index__")? && !object.is_instance_of::<PyBool>() {
-        return Ok(Item::Int(object.call_method0("__index__")?.extract()?));
+    if object.is_instance_of::<PyList>() || is_array {
+        return of_host(object, device);
     }
     let name = object.get_type().name()?;
     Err(PyIndexError::new_err(format!(
@@ -71,11 +86,39 @@ fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
     )))
 }
 
+/// An index of a list or of an array of another library: its values are known.
+fn of_host(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
+    let py = object.py();
+    let holds_arrays: bool = py.import("lazyxla._creation")?.getattr("holds_lazy")?.call1((object,))?.extract()?;
+    let on = if holds_arrays { device } else { lxla_device { kind: LXLA_DEVICE_CPU, ordinal: 0 } };
+    let options = pyo3::types::PyDict::new(py);
+    options.set_item("device", Py::new(py, crate::device::Device { device: on })?)?;
+    let array = py.import("lazyxla")?.getattr("asarray")?.call((object,), Some(&options))?;
+    let array = array.cast::<Array>()?.get();
+    let dims = array.dims()?;
+    if dims == [0] && object.is_instance_of::<PyList>() {
+        return Ok(Item::By(host::from_slice(device, LXLA_DTYPE_S64, &dims, &[])?, None));
+    }
+    if holds_arrays {
+        return of_array(py, array);
+    }
+    let (dtype, count) = (array.dtype()?, dims.iter().product::<i64>() as usize);
+    let bytes = host::read(py, array)?;
+    let bounds = match kind(dtype) {
+        LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => host::extremes(dtype, &bytes, count),
+        _ => None,
+    };
+    match of_array(py, &host::from_slice(device, dtype, &dims, &bytes)?)? {
+        Item::By(array, _) => Ok(Item::By(array, bounds)),
+        other => Ok(other),
+    }
+}
+
 fn of_array(py: Python<'_>, array: &Array) -> PyResult<Item> {
     let dtype = array.dtype()?;
     match kind(dtype) {
         LXLA_KIND_PRED => Ok(Item::Mask(array.convert(py, dtype)?)),
-        LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => Ok(Item::By(array.convert(py, dtype)?)),
+        LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => Ok(Item::By(array.convert(py, dtype)?, None)),
         _ => Err(PyIndexError::new_err(format!("an array of {} is no index", crate::dtype::name(dtype)))),
     }
 }
@@ -104,15 +147,20 @@ pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<
     if items.iter().filter(|item| matches!(item, Item::Ellipsis)).count() > 1 {
         return Err(PyIndexError::new_err("a key has at most one ..."));
     }
-    let mut key = Key { axes: Vec::new(), new_axes: Vec::new() };
-    for item in items {
+    let mut key = Key { axes: Vec::new(), new_axes: Vec::new(), gap: None };
+    let gap = gap(&items, dims.len() - used);
+    check_bounds(&items, &dims, used)?;
+    for (i, item) in items.into_iter().enumerate() {
         let at = key.axes.len();
+        if gap == Some(i) {
+            key.gap = Some(at);
+        }
         match item {
             Item::New => key.new_axes.push(at),
             Item::Ellipsis => key.whole(&dims[at..at + dims.len() - used]),
-            Item::Int(i) => key.axes.push(one(i, dims[at], at)?),
+            Item::Int(i) => key.axes.push(one(i, dims[at])),
             Item::Slice(slice) => key.axes.push(range(slice.bind(py), dims[at])?),
-            Item::By(indices) => key.axes.push(Axis::By(indices)),
+            Item::By(indices, _) => key.axes.push(Axis::By(indices)),
             Item::Mask(mask) => mask_axes(py, &mut key, &mask, &dims[at..])?,
         }
     }
@@ -121,7 +169,39 @@ pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<
     Ok(key)
 }
 
+/// Returns the place of a `...` of no axes that alone separates the index arrays of a key.
+fn gap(items: &[Item], size: usize) -> Option<usize> {
+    let first = items.iter().position(Item::is_advanced)?;
+    let last = items.iter().rposition(Item::is_advanced)?;
+    let mut between = (first..last).filter(|&i| !items[i].is_advanced());
+    let found = between.next().filter(|&i| size == 0 && matches!(items[i], Item::Ellipsis));
+    found.filter(|_| between.next().is_none())
+}
+
 impl Key {
+    /// Returns the places of the new axes, an axis for the gap among them.
+    fn places(&self) -> Vec<usize> {
+        self.new_axes.iter().copied().chain(self.gap).collect()
+    }
+
+    /// The number of axes of the result behind that of the gap.
+    pub fn behind(&self, gap: usize) -> usize {
+        let whole = self.axes[gap..].iter().filter(|axis| matches!(axis, Axis::Range { drop: false, .. })).count();
+        whole + self.new_axes.iter().filter(|&&place| place >= gap).count()
+    }
+
+    /// The rank of the elements that a key with index arrays selects.
+    pub fn rank(&self) -> PyResult<usize> {
+        let (mut of_arrays, mut others) = (0, self.new_axes.len());
+        for axis in &self.axes {
+            match axis {
+                Axis::By(indices) => of_arrays = of_arrays.max(indices.dims()?.len()),
+                Axis::Range { drop, .. } => others += usize::from(!drop),
+            }
+        }
+        Ok(of_arrays + others)
+    }
+
     fn whole(&mut self, sizes: &[i64]) {
         self.axes.extend(sizes.iter().map(|&size| Axis::Range { start: 0, size, step: 1, drop: false }));
     }
@@ -131,11 +211,35 @@ impl Key {
     }
 }
 
-fn one(i: i64, size: i64, axis: usize) -> PyResult<Axis> {
-    if i < -size || i >= size {
+fn within(i: i128, size: i64, axis: usize) -> PyResult<()> {
+    if i < -i128::from(size) || i >= i128::from(size) {
         return Err(PyIndexError::new_err(format!("index {i} is out of bounds for axis {axis} of size {size}")));
     }
-    Ok(Axis::Range { start: if i < 0 { i + size } else { i }, size: 1, step: 1, drop: true })
+    Ok(())
+}
+
+/// Checks the indices that are known on the host, before a mask is read.
+fn check_bounds(items: &[Item], dims: &[i64], used: usize) -> PyResult<()> {
+    let mut at = 0;
+    for item in items {
+        at += match item {
+            Item::New => 0,
+            Item::Ellipsis => dims.len() - used,
+            Item::Mask(mask) => mask.dims()?.len(),
+            Item::Int(i) => within((*i).into(), dims[at], at).map(|()| 1)?,
+            Item::By(_, Some((low, high))) => {
+                within(*low, dims[at], at)?;
+                within(*high, dims[at], at).map(|()| 1)?
+            }
+            Item::By(_, None) | Item::Slice(_) => 1,
+        };
+    }
+    Ok(())
+}
+
+/// An integer that is within the axis.
+fn one(i: i64, size: i64) -> Axis {
+    Axis::Range { start: if i < 0 { i + size } else { i }, size: 1, step: 1, drop: true }
 }
 
 fn range(slice: &Bound<'_, PySlice>, size: i64) -> PyResult<Axis> {
@@ -309,9 +413,9 @@ fn integer(py: Python<'_>, value: i64, device: lxla_device) -> PyResult<Array> {
 /// The index arrays of a key for an array with the new axes; 0 for whole axes. Integers are arrays of rank 0: zeros,
 /// since the slice has one element there.
 pub fn operands(py: Python<'_>, key: &Key, device: lxla_device) -> PyResult<(Vec<Array>, Vec<lxla_tensor>)> {
-    let (mut kept, mut handles) = (Vec::new(), Vec::new());
+    let (mut kept, mut handles, places) = (Vec::new(), Vec::new(), key.places());
     for (i, axis) in key.axes.iter().enumerate() {
-        handles.extend(key.new_axes.iter().filter(|&&place| place == i).map(|_| lxla_tensor { id: 0 }));
+        handles.extend(places.iter().filter(|&&place| place == i).map(|_| lxla_tensor { id: 0 }));
         handles.push(match axis {
             Axis::By(indices) => indices.handle,
             Axis::Range { drop: true, .. } => {
@@ -326,12 +430,12 @@ pub fn operands(py: Python<'_>, key: &Key, device: lxla_device) -> PyResult<(Vec
 
 /// The shape of a slice with all its axes and the new ones.
 pub fn expanded(key: &Key, dims: &[i64]) -> Vec<i64> {
-    let mut result = Vec::new();
+    let (mut result, places) = (Vec::new(), key.places());
     for (i, &size) in dims.iter().enumerate() {
-        result.extend(key.new_axes.iter().filter(|&&place| place == i).map(|_| 1));
+        result.extend(places.iter().filter(|&&place| place == i).map(|_| 1));
         result.push(size);
     }
-    result.extend(key.new_axes.iter().filter(|&&place| place == dims.len()).map(|_| 1));
+    result.extend(places.iter().filter(|&&place| place == dims.len()).map(|_| 1));
     result
 }
 
@@ -342,5 +446,9 @@ fn by_arrays(py: Python<'_>, part: Array, key: &Key) -> PyResult<Array> {
     let handle = wide.handle;
     let (list, n) = (&handles, handles.len());
     // SAFETY: a list of its length, with handles that `key` and `_kept` hold, and a writable output.
-    Array::detached(py, move |out| unsafe { lxla_index(handle, list.as_ptr(), n, out) })
+    let found = Array::detached(py, move |out| unsafe { lxla_index(handle, list.as_ptr(), n, out) })?;
+    let Some(gap) = key.gap else { return Ok(found) };
+    let mut dims = found.dims()?;
+    dims.remove(dims.len() - 1 - key.behind(gap));
+    reshape(py, found, &dims)
 }

@@ -8,14 +8,15 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 pub fn set(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let value = value_of(py, array, value)?;
-    if let Ok(mask) = key.cast::<Array>()
-        && mask.get().dtype()? == LXLA_DTYPE_PRED
-        && let Some(result) = by_mask(py, array, mask.get(), &value)?
+    let mask = key.cast::<Array>().ok().map(|mask| mask.get());
+    if let Some(mask) = mask
+        && mask.dtype()? == LXLA_DTYPE_PRED
+        && let Some(result) = by_mask(py, array, mask, &value_of(py, array, value)?)?
     {
         return array.assign(&result);
     }
     let key = parse(py, array, key)?;
+    let value = value_of(py, array, value)?;
     let result = if key.has_arrays() { by_arrays(py, array, &key, value)? } else { by_ranges(py, array, &key, value)? };
     array.assign(&result)
 }
@@ -57,8 +58,12 @@ fn order(dtype: i32) -> i32 {
 
 /// `x[mask] = value` by a selection, if the value broadcasts to the rows of x. Reads nothing.
 fn by_mask(py: Python<'_>, array: &Array, mask: &Array, value: &Array) -> PyResult<Option<Array>> {
-    let (dims, mut shape, values) = (array.dims()?, mask.dims()?, value.dims()?);
-    if shape.len() > dims.len() || dims[..shape.len()] != shape || values.len() > dims.len() - shape.len() {
+    let (dims, mut shape, mut values) = (array.dims()?, mask.dims()?, value.dims()?);
+    if shape.len() > dims.len() || dims[..shape.len()] != shape {
+        return Ok(None);
+    }
+    let surplus = values.len().saturating_sub(dims.len() - shape.len());
+    if values.drain(..surplus).any(|size| size != 1) {
         return Ok(None);
     }
     // Values that do not fit the rows are an error of the general way.
@@ -68,6 +73,7 @@ fn by_mask(py: Python<'_>, array: &Array, mask: &Array, value: &Array) -> PyResu
     }
     shape.resize(dims.len(), 1);
     let mask = reshape(py, mask.convert(py, LXLA_DTYPE_PRED)?, &shape)?;
+    let value = reshape(py, value.copy()?, &values)?;
     let (chosen, value, handle) = (mask.handle, value.handle, array.handle);
     // SAFETY: a writable output.
     Array::detached(py, move |out| unsafe { lxla_select(chosen, value, handle, out) }).map(Some)
@@ -117,8 +123,22 @@ fn assign_box(py: Python<'_>, array: &Array, part: &Region, value: Array) -> PyR
     })
 }
 
+/// Inserts the axis of a gap, which has some axes behind it, into a value.
+fn with_gap(py: Python<'_>, value: Array, behind: usize) -> PyResult<Array> {
+    let mut dims = value.dims()?;
+    if dims.len() > behind {
+        dims.insert(dims.len() - behind, 1);
+    }
+    reshape(py, value, &dims)
+}
+
 /// `x[key] = value` with index arrays: within the part of x that the ranges select, which is then written back.
 fn by_arrays(py: Python<'_>, array: &Array, key: &Key, value: Array) -> PyResult<Array> {
+    let value = without_leading_ones(py, value, key.rank()?)?;
+    let value = match key.gap {
+        Some(gap) => with_gap(py, value, key.behind(gap))?,
+        None => value,
+    };
     let part = slice(py, array, &key.axes)?;
     let sizes = part.dims()?;
     let wide = reshape(py, part, &expanded(key, &sizes))?;

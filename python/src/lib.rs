@@ -15,6 +15,7 @@ mod linear;
 mod operators;
 mod scalar;
 mod sys;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -32,5 +33,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dlpack::register(module)?;
     functions::register(module)?;
     linear::register(module)?;
+    trace::register(module)?;
     computation::register(module)
 }

@@ -19,6 +19,22 @@ pub enum Operation {
 use Operation::*;
 
 impl Operation {
+    /// Whether arrays of a dtype have the operation.
+    fn takes(self, dtype: i32) -> bool {
+        let kind = kind(dtype);
+        let is_integer = matches!(kind, LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED);
+        match self {
+            Compare(LXLA_COMPARE_EQ | LXLA_COMPARE_NE) => true,
+            Compare(_) => kind != LXLA_KIND_COMPLEX,
+            Binary(LXLA_BINARY_AND | LXLA_BINARY_OR | LXLA_BINARY_XOR) => is_integer || kind == LXLA_KIND_PRED,
+            Binary(LXLA_BINARY_SHIFT_LEFT | LXLA_BINARY_SHIFT_RIGHT_ARITHMETIC | LXLA_BINARY_SHIFT_RIGHT_LOGICAL) => {
+                is_integer
+            }
+            Binary(LXLA_BINARY_FLOOR_DIVIDE | LXLA_BINARY_MODULO) => is_integer || kind == LXLA_KIND_FLOAT,
+            Binary(_) => kind != LXLA_KIND_PRED,
+        }
+    }
+
     /// # Safety
     /// `out` is writable.
     unsafe fn on_arrays(self, lhs: lxla_tensor, rhs: lxla_tensor, out: *mut lxla_tensor) -> lxla_status {
@@ -82,7 +98,7 @@ fn on_arrays(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResul
         // SAFETY: a writable output.
         unsafe { op.on_arrays(a, b, &mut out) }
     };
-    if status == LXLA_OK { Ok(Array::new(out, is_large)) } else { Err(mismatch(lhs, rhs, status)) }
+    if status == LXLA_OK { Ok(Array::new(out, is_large)) } else { Err(mismatch(op, lhs, rhs, status)) }
 }
 
 /// Division of integers has no result in the standard, and that of the library truncates.
@@ -98,10 +114,10 @@ fn require_float(dtype: i32) -> PyResult<()> {
 
 /// Returns a TypeError for dtypes of different kinds, which the standard does not promote, else the library's error.
 #[cold]
-fn mismatch(lhs: &Array, rhs: &Array, status: lxla_status) -> PyErr {
+fn mismatch(op: Operation, lhs: &Array, rhs: &Array, status: lxla_status) -> PyErr {
     let found = error(status);
     match (lhs.dtype(), rhs.dtype()) {
-        (Ok(a), Ok(b)) if a != b && status == LXLA_INVALID_ARGUMENT && has_no_result(a, b) => {
+        (Ok(a), Ok(b)) if status == LXLA_INVALID_ARGUMENT && (!op.takes(a) || a != b && has_no_result(a, b)) => {
             PyTypeError::new_err(crate::error::message())
         }
         _ => found,
@@ -120,6 +136,9 @@ fn has_no_result(a: i32, b: i32) -> bool {
 fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped: bool) -> PyResult<Array> {
     let dtype = lhs.dtype()?;
     let scalar = scalar.beside(dtype)?;
+    if matches!(kind(dtype), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) {
+        host::refuse_lossy(scalar, dtype)?;
+    }
     if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
         require_float(dtype)?;
     }
@@ -148,7 +167,11 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
             return Err(found);
         }
     }
-    if status == LXLA_OK { Ok(Array::new(out, lhs.is_large)) } else { Err(error(status)) }
+    match status {
+        LXLA_OK => Ok(Array::new(out, lhs.is_large)),
+        LXLA_INVALID_ARGUMENT if !op.takes(dtype) => Err(PyTypeError::new_err(crate::error::message())),
+        _ => Err(error(status)),
+    }
 }
 
 /// Replaces the value of lhs by lhs (op) rhs.
@@ -160,9 +183,10 @@ pub fn apply_in_place(py: Python<'_>, op: i32, lhs: &Array, rhs: &Bound<'_, PyAn
     if let Ok(rhs) = rhs.cast::<Array>() {
         let rhs = rhs.get();
         let other = rhs.handle;
+        crate::trace::before_change(lhs)?;
         // SAFETY: handles are values.
         let status = py.detach(|| unsafe { lxla_binary_inplace(op, handle, other) });
-        return if status == LXLA_OK { Ok(()) } else { Err(mismatch(lhs, rhs, status)) };
+        return if status == LXLA_OK { Ok(()) } else { Err(mismatch(Binary(op), lhs, rhs, status)) };
     }
     // Refuses what has no result, and converts what overflows.
     let result = apply(py, Binary(op), lhs, rhs, false)?;

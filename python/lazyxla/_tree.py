@@ -1,0 +1,64 @@
+"""Trees of arrays: those of ``optree``, with None as a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core
+from ._core import Array
+from ._creation import asarray
+
+
+def optree() -> Any:
+    """Imports the package at the first transformation: it takes a third of the time of importing this one."""
+    import optree
+
+    return optree
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Returns the leaves of a tree, None among them, and its structure."""
+    leaves, spec = optree().tree_flatten(tree, none_is_leaf=True)
+    return leaves, spec
+
+
+def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
+    return optree().tree_unflatten(spec, leaves)
+
+
+def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """Returns a tree of the results of a function on each leaf of trees of one structure."""
+    return optree().tree_map(function, tree, *others)
+
+
+def is_static(leaf: Any) -> bool:
+    """Returns whether a leaf has no values of an array: None or a text."""
+    return leaf is None or isinstance(leaf, (str, bytes))
+
+
+def array_of(leaf: Any, device: _core.Device) -> Array:
+    if isinstance(leaf, Array):
+        return leaf
+    if isinstance(leaf, (bool, int, float, complex)) or hasattr(leaf, "__array_interface__"):
+        return asarray(leaf, device=device)
+    raise TypeError(f"a traced function returns arrays in trees, not a {type(leaf).__name__}")
+
+
+class Leaves:
+    """The leaves of a tree: arrays, and None and texts, which keep their places."""
+
+    def __init__(self, tree: Any, device: _core.Device) -> None:
+        leaves, self.spec = flatten(tree)
+        self.statics = {i: leaf for i, leaf in enumerate(leaves) if is_static(leaf)}
+        self.count = len(leaves)
+        self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
+
+    def rebuild(self, arrays: Sequence[Any]) -> Any:
+        """Returns the tree with other values in place of the arrays."""
+        found = iter(arrays)
+        return unflatten(self.spec, [self.statics[i] if i in self.statics else next(found) for i in range(self.count)])
+
+    def same_places(self, other: Leaves) -> bool:
+        """Returns whether two trees have one structure, and arrays at the same places."""
+        return self.spec == other.spec and self.statics.keys() == other.statics.keys()
