@@ -167,7 +167,7 @@ check: $(FORMAT_STAMP)
 	$(TOOLS)/bin/python tools/check_links.py
 	$(TOOLS)/bin/python tools/licenses.py --check
 	cargo clippy --all-targets -- -D warnings
-	cargo clippy --package lazyxla-python -- -D warnings
+	PYO3_NO_PYTHON=1 cargo clippy --package lazyxla-python -- -D warnings
 	$(TOOLS)/bin/python tools/python_binding.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo build --release --lib
@@ -231,7 +231,7 @@ build: plugin plugins configure
 
 configure: $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) \
-	  -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
+	  -DLAZYXLA_PYTHON=ON -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
 $(PLUGIN_STAMP): | $(TOOLS)/bin/python
 	rm -rf $(PLUGINS)
