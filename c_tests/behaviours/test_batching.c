@@ -122,7 +122,7 @@ BOTH_TEST(t6_vmap_of_a_branch_by_a_common_choice) {
   CHECK(occurrences_in(vmap(of_cond, LIST(int64_t, 0, 0), LIST(int64_t, 0), 3), "stablehlo.select") > 0);
 }
 
-// Random numbers of several keys, and calls of the plugin's: once for each element, in a loop.
+// Random numbers of several keys are drawn at once; calls of the plugin's once for each element, in a loop.
 BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
   const lxla_tensor key = hole_of(U32, DIMS(2)), keys = own(ARRAY(U32, uint32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6));
   lxla_tensor numbers, v, rows[3], pair[2];
@@ -132,7 +132,7 @@ BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
   apply(of_keys, &keys, 1, &v, 1);
   for (int i = 0; i < 3; i++) apply(of_key, (lxla_tensor[]){row(keys, i)}, 1, rows + i, 1);
   ARE_NEAR(v, stacked(rows, 3));
-  EQUAL(occurrences_in(of_keys, "stablehlo.while"), 1);
+  EQUAL(occurrences_in(of_keys, "stablehlo.while"), 0);
   if (is_native()) return;
   // Eigenvalues.
   const lxla_tensor matrix = HOLE(DIMS(2, 2));

@@ -71,7 +71,7 @@ static void logsumexps(void) {
   OK(lxla_logsumexp(nothing, DIMS(1), 0, &out));
   NEAR_F32(out, DIMS(2), -INFINITY, -INFINITY);
   lxla_tensor whole = ARRAY(LXLA_DTYPE_S32, int32_t, DIMS(2), 1, 2);
-  REFUSED(lxla_logsumexp(whole, DIMS(0), 0, &out), BAD, "x: logsumexp takes floats, not s32[2]");
+  REFUSED(lxla_logsumexp(whole, DIMS(0), 0, &out), BAD, "x: logsumexp takes floats and complex numbers, not s32[2]");
   RELEASE(x, edges, nothing, whole);
 }
 
