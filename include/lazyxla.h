@@ -3675,9 +3675,12 @@ lxla_status lxla_module_describe(const void *module,
                                  char **out_json);
 
 /**
- * Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function.
+ * Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function. As with
+ * `lxla_computation_import_file`, a large file is mapped into memory during the call, and no process may truncate or
+ * overwrite it in this time: the calling process could be killed (SIGBUS).
  */
-lxla_status lxla_module_describe_file(const char *path, char **out_json);
+lxla_status lxla_module_describe_file(const char *path,
+                                      char **out_json);
 
 /**
  * Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
@@ -4188,7 +4191,9 @@ lxla_status lxla_compile_log_json(lxla_env env,
  * overlap, and in `args` the statistics that XLA has noted, such as `hlo_op` and `hlo_module`. The whole profile is
  * written to the file `path` + `.xplane.pb`, which XProf and TensorBoard read. A plugin records one profile at a time,
  * of all environments of the process that use it: a trace that is started while another records the profile has none.
- * Until the stop, the plugin holds the profile in memory, as much as it limits itself to.
+ * Until the stop, the plugin holds the profile in memory, as much as it limits itself to. This function, and the first
+ * use of a device while a trace is written, wait up to 60 s for the plugin's profiler to start; if it does not, the
+ * trace has no profile. The profile of an earlier trace with this `path` is removed when one starts.
  *
  * `path` names a file that is created or replaced; NOT_FOUND if its folder is missing, INVALID_ARGUMENT if it is not a
  * regular file. ALREADY_EXISTS if the environment is writing a trace, or another environment writes one to this file.
@@ -4304,15 +4309,16 @@ lxla_status lxla_find_nonfinite(const lxla_tensor *tensors,
  *   of `differing` elements and the `largest` difference: rounding accumulates in it. null if an operation cannot be
  *   evaluated natively.
  * - `compared`: how many operations were compared. `largest_within`: the largest difference within the tolerance, in
- *   units of the scale. `not_compared`: names of operations that only XLA has.
+ *   units of the scale. `not_compared`: names of operations that only XLA has, and of decompositions with other
+ *   vectors than natively, which may be as right: eigenvectors and singular vectors are not unique.
  * - `accumulated`: loops and scans with other results than natively in whose bodies no operation differs by itself.
  *
  * The scale of an element is the error that one rounding of the result and of each operand makes. That of a sum, also
  * in products of matrices and convolutions, is an ulp of the sum of the magnitudes of its terms, times the square root
- * of their number, because devices add in another order; that of transforms and factorizations an ulp of the largest
- * element. Integers, indices and moved elements have the scale 0, apart from what rounded operands change. Differences
- * below the smallest normal number are none. `tolerance` is in units of the scale, greater than 0; 0: 32, and 4 for
- * 8-bit and 16-bit floats.
+ * of their number, because devices add in another order; that of transforms, factorizations and solutions is the
+ * largest of a matrix, times the square root of its size, so that it grows with the condition. Integers, indices and
+ * moved elements have the scale 0, apart from what rounded operands change. Differences below the smallest normal
+ * number are none. `tolerance` is in units of the scale, greater than 0; 0: 32, and 4 for 8-bit and 16-bit floats.
  *
  * `device` is an XLA device of `env`; UNSPECIFIED is xla:0. `args` (one for each parameter, of its dtype and shape)
  * may be on any device and pending; they are computed and copied, as are captured values, and stay as they are. The

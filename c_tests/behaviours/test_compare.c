@@ -151,6 +151,42 @@ TEST(rounding_is_not_found_and_captured_values_are_arguments) {
   OK(lxla_env_release(env));
 }
 
+// Compares a computation of `p` that the device computes correctly. Returns the answer.
+static char *right_answer(lxla_env env, lxla_tensor p, lxla_tensor y, lxla_tensor x) {
+  lxla_computation c = traced(TENSORS(p), TENSORS(y));
+  char *text = compared(env, c, &x, 1);
+  if (!strstr(text, "\"found\":null")) FAIL("%s", text);
+  OK(lxla_computation_release(c));
+  return text;
+}
+
+TEST(long_products_and_solutions_of_bad_condition_are_right) {
+  enum { COUNT = 20000, SIZE = 8 };
+  lxla_env env = new_env();
+  float *factors = malloc(COUNT * sizeof *factors), hilbert[SIZE * SIZE], ones[SIZE * SIZE] = {0};
+  for (int i = 0; i < COUNT; i++) factors[i] = 1 + (float)sin(i * 1.7) * 0.01f;
+  lxla_tensor p = f32_placeholder(env, COUNT), x = from_f32(env, DIMS(COUNT), factors), y;
+  OK(lxla_reduce(LXLA_REDUCE_PRODUCT, p, (int64_t[]){0}, 1, 0, &y));
+  lxla_string_free(right_answer(env, p, y, x));
+  free(factors);
+  RELEASE(p, x, y);
+  // Hilbert's matrix has the condition 1.5e10, more than f32 resolves.
+  for (int i = 0; i < SIZE; i++)
+    for (int j = 0; j < SIZE; j++) hilbert[i * SIZE + j] = 1.0f / (float)(i + j + 1);
+  lxla_tensor q = placeholder(env, LXLA_DTYPE_F32, DIMS(SIZE, SIZE)), h = from_f32(env, DIMS(SIZE, SIZE), hilbert);
+  lxla_tensor inverse;
+  OK(lxla_inverse(q, &inverse));
+  lxla_string_free(right_answer(env, q, inverse, h));
+  // Each vector is an eigenvector of the matrix of ones in a space of 7 dimensions.
+  for (int i = 0; i < SIZE * SIZE; i++) ones[i] = 1;
+  lxla_tensor all = from_f32(env, DIMS(SIZE, SIZE), ones), values, vectors;
+  OK(lxla_eigh(q, 1, &values, &vectors));
+  lxla_string_free(right_answer(env, q, vectors, all));
+  RELEASE(q, h, inverse, all, values, vectors);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
 // A kernel that is wrong in every other call. Each comparison of one call runs it twice on the device, each time before
 // the native evaluation.
 static int calls;

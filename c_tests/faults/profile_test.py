@@ -205,6 +205,8 @@ def a_profiler_that_fails_costs_its_profile_only(folder):
         ("collect_data", ALL),
     ):
         path = f"{folder}/fails_{name}.json"
+        with open(path + ".xplane.pb", "wb") as file:
+            file.write(b"of an earlier trace")
         events, found = traced(env, path, space, fails=name.encode(), code=8)
         assert found == called, found
         text = f"the trace has no profile of the plugin: the plugin's profiler: {name}: planted by the fault profiler"
@@ -242,6 +244,7 @@ def plugins_without_a_profiler_have_none(folder):
         assert called == "" and notes(events)[0].endswith(f"has no function {lacks}"), notes(events)
     events, called = traced(env, path)
     assert called == ALL and not notes(events) and not of_plugin(events), "a profile without content"
+    assert not os.path.exists(path + ".xplane.pb"), "the profile of the trace before"
     abi.ok(abi.lib.lxla_env_release(env))
 
 

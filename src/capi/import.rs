@@ -155,7 +155,9 @@ pub extern "C" fn lxla_module_describe(module: Bytes, size: usize, out_json: Out
     })
 }
 
-/// Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function.
+/// Like `lxla_module_describe`, of a file, or of a folder of PyTorch/XLA with one function. As with
+/// `lxla_computation_import_file`, a large file is mapped into memory during the call, and no process may truncate or
+/// overwrite it in this time: the calling process could be killed (SIGBUS).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_module_describe_file", out_json.named("out_json"), || {

@@ -7,14 +7,16 @@
 use crate::engine::{Engine, Profile};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::io::write_durably;
+use crate::io::{io_error, write_durably};
 use crate::log::{Level, log};
 use crate::timeline::{Clock, Timeline};
 use parking_lot::{Condvar, Mutex};
+use std::fs;
+use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -47,12 +49,15 @@ impl TraceProfile {
     pub fn start(&self, timeline: &Timeline, engine: impl FnOnce() -> Option<Arc<dyn Engine>>) {
         let mut slot = self.slot.lock();
         // Asked under the lock, so that of a trace and an engine that start at the same time one sees the other.
-        if !matches!(*slot, Slot::Empty) || !timeline.is_written() {
+        if !matches!(*slot, Slot::Empty) {
             return;
         }
+        let Some(trace) = timeline.written_to() else { return };
         let Some(profiler) = engine().and_then(|engine| engine.profiler()) else { return };
         *slot = Slot::Starting;
         drop(slot);
+        // The profile of an earlier trace with this path. Where it cannot be removed, writing the new one fails.
+        let _ = remove(&whole_path(&trace));
         let clock = timeline.clock();
         let started = limited(self.most_waited, "start", move || profiler.start());
         let next = match started.and_then(|result| result) {
@@ -81,12 +86,12 @@ impl TraceProfile {
             Ok((profile, outcome)) => {
                 match outcome {
                     Ok(()) => write(timeline, trace, profile.space(), clock),
-                    Err(e) => is_missing(timeline, &e),
+                    Err(e) => is_missing_beside(trace, timeline, &e),
                 }
                 profile
             }
             // Its thread frees it when the profiler returns.
-            Err(e) => return is_missing(timeline, &e),
+            Err(e) => return is_missing_beside(trace, timeline, &e),
         };
         if let Err(e) = limited(self.most_waited, "free the profile", move || drop(profile)) {
             log(Level::Warning, || e.to_string());
@@ -101,6 +106,28 @@ fn is_missing(timeline: &Timeline, e: &Error) {
     log(Level::Warning, || text);
 }
 
+/// Says that a trace has no profile, and removes the file with that of an earlier trace.
+fn is_missing_beside(trace: &Path, timeline: &Timeline, e: &Error) {
+    is_missing(timeline, e);
+    remove_old(trace);
+}
+
+/// Removes the profile of an earlier trace with the same path.
+fn remove_old(trace: &Path) {
+    let path = whole_path(trace);
+    if let Err(e) = remove(&path) {
+        log(Level::Warning, || format!("the profile of an earlier trace: {}", io_error(&path, &e)));
+    }
+}
+
+/// Removes a file, if there is one.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Path of the file with the whole profile.
 fn whole_path(trace: &Path) -> PathBuf {
     let mut path = trace.as_os_str().to_os_string();
@@ -110,7 +137,7 @@ fn whole_path(trace: &Path) -> PathBuf {
 
 fn write(timeline: &Timeline, trace: &Path, space: &[u8], clock: Clock) {
     if space.is_empty() {
-        return;
+        return remove_old(trace);
     }
     let path = whole_path(trace);
     let warn = |text: &str| {
@@ -141,14 +168,20 @@ fn limited<T: Send + 'static>(limit: Duration, what: &str, work: impl FnOnce() -
         let _ = sender.send(work());
     });
     spawned.map_err(|e| error!(ResourceExhausted, "no thread for the plugin's profiler: {e}"))?;
-    receiver
-        .recv_timeout(limit)
-        .map_err(|_| error!(DeadlineExceeded, "the plugin's profiler did not {what} within {} s", limit.as_secs_f64()))
+    receiver.recv_timeout(limit).map_err(|e| match e {
+        RecvTimeoutError::Timeout => {
+            error!(DeadlineExceeded, "the plugin's profiler did not {what} within {} s", limit.as_secs_f64())
+        }
+        // The thread has panicked.
+        RecvTimeoutError::Disconnected => error!(Internal, "the plugin's profiler failed to {what}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A profile, of which the end waits until the test lets it go.
@@ -183,6 +216,7 @@ mod tests {
         let freed = Arc::new(AtomicUsize::new(0));
         let profile = TraceProfile { most_waited: Duration::from_millis(20), ..TraceProfile::default() };
         timeline.start(&path).unwrap();
+        std::fs::write(whole_path(&path), "of an earlier trace").unwrap();
         *profile.slot.lock() = Slot::Running(Box::new(Held { go, freed: freed.clone() }), timeline.clock());
         timeline.stop(|path| profile.end(&timeline, path)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -196,5 +230,27 @@ mod tests {
         }
         assert!(!whole_path(&path).exists(), "what comes late is not written");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_profiler_that_fails_has_not_timed_out() {
+        let e = limited::<()>(MOST_WAITED, "start", || panic!("in a profiler")).unwrap_err();
+        assert_eq!((e.code, &*e.message), (Code::Internal, "the plugin's profiler failed to start"));
+        let (_kept, never) = mpsc::channel::<()>();
+        let e = limited(Duration::from_millis(5), "end", move || never.recv()).unwrap_err();
+        assert_eq!(e.code, Code::DeadlineExceeded);
+    }
+
+    #[test]
+    fn a_trace_goes_on_if_its_end_panics() {
+        let path = std::env::temp_dir().join(format!("lazyxla-panics-{}.json", std::process::id()));
+        let timeline = Arc::new(Timeline::default());
+        timeline.start(&path).unwrap();
+        let ended = catch_unwind(AssertUnwindSafe(|| timeline.stop(|_| panic!("at the end"))));
+        assert!(ended.is_err());
+        assert_eq!(timeline.written_to().as_ref(), Some(&path));
+        timeline.stop(|_| ()).unwrap();
+        assert_eq!(timeline.written_to(), None);
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -28,8 +28,7 @@ pub fn read(memory: Memory) -> Result<Program> {
     if bytes.is_empty() {
         return Err(error!(InvalidArgument, "it is empty; want StableHLO text, MLIR bytecode or a file of jax.export"));
     }
-    // Text has no zeros; the offsets at the start of a flatbuffers file do.
-    if bytes[..bytes.len().min(64)].contains(&0) {
+    if !is_text(bytes) {
         let exported = jax_file::read(memory.clone()).map_err(unrecognized)?;
         let module = bytecode::read(Arc::new(exported.artifact.clone()))?;
         return Ok(Program { module, exported: Some(exported) });
@@ -37,6 +36,12 @@ pub fn read(memory: Memory) -> Result<Program> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| unrecognized(error!(InvalidArgument, "no UTF-8 at byte {}", e.valid_up_to())))?;
     Ok(Program { module: text::read(text)?, exported: None })
+}
+
+/// Whether a program is StableHLO text, by its first bytes.
+pub fn is_text(bytes: &[u8]) -> bool {
+    // Text has no zeros; the offsets at the start of a flatbuffers file do.
+    !bytecode::is_bytecode(bytes) && !bytes[..bytes.len().min(64)].contains(&0)
 }
 
 fn unrecognized(e: Error) -> Error {

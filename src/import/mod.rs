@@ -20,6 +20,6 @@ mod sizes;
 mod types;
 
 pub use describe::describe;
-pub use file::{Memory, Program, read};
+pub use file::{Memory, Program, is_text, read};
 pub use folder::read_folder;
 pub use program::{Wanted, import};

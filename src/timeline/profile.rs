@@ -217,7 +217,7 @@ impl Converter<'_> {
     fn statistics(&mut self, plane: &Plane<'_>, timed: &Timed<'_>, described: &Described<'_>) {
         let out = &mut self.line;
         let mut names: Vec<&[u8]> = Vec::new();
-        if described.long_name != described.name {
+        if !described.long_name.is_empty() && described.long_name != described.name {
             names.push(b"long_name");
             out.push_str("\"long_name\":");
             write_text(out, &shown(described.long_name));

@@ -62,6 +62,7 @@ fn device(start: u64, events: Vec<u8>) -> Vec<u8> {
     let names = [
         entry(4, 1, [text(2, "%fusion.3 = f32[8] fusion(...)"), text(4, "fusion.3")].concat()),
         entry(4, 2, [text(2, "copy"), bytes(5, &[number(1, 11), number(7, 13)].concat())].concat()),
+        entry(4, 3, text(4, "shown")),
         entry(5, 10, text(2, "flops")),
         entry(5, 11, text(2, "hlo_module")),
         entry(5, 12, text(2, "_r")),
@@ -136,6 +137,14 @@ fn names_times_and_statistics_are_those_of_the_tables() {
     let found: Vec<_> = timed(&shown).iter().map(|event| (event.2, event.3)).collect();
     assert_eq!(found, [(0, 1000), (1500, 0), (3500, 1)], "the second is cut, and the first left out");
     assert_eq!((written.events, written.left_out), (3, 1));
+}
+
+#[test]
+fn a_name_for_display_is_the_only_name_where_the_other_is_missing() {
+    let events = [event(3, 0, 1000, &[]), event(3, 2000, 1000, &[[number(1, 10), number(3, 5)].concat()])].concat();
+    let (shown, _) = converted(&device(0, events), usize::MAX);
+    let found: Vec<_> = timed(&shown).into_iter().map(|event| (event.1, event.4)).collect();
+    assert_eq!(found, [("shown".to_string(), json!({})), ("shown".to_string(), json!({"flops": 5}))]);
 }
 
 #[test]

@@ -12,7 +12,8 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::path::Path;
+use std::mem;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -157,6 +158,10 @@ impl Timeline {
             return Err(error!(FailedPrecondition, "env: another thread is ending the trace"));
         }
         events.is_ending = true;
+        drop(events);
+        // Before the lock, so that it is dropped after it.
+        let ending = Ending(self);
+        let mut events = self.events.lock();
         let begun = events.runs;
         let is_running = |events: &mut Events| events.running.first().is_some_and(|&first| first < begun);
         self.ran.wait_while_for(&mut events, is_running, MOST_WAITED);
@@ -166,16 +171,17 @@ impl Timeline {
         // Ended under the lock, so that a start on the same path does not find it half written.
         let ended = events.file.take().map(TraceFile::end);
         events.is_ending = false;
+        mem::forget(ending);
         self.set(&mut events, WRITTEN, false);
         drop(events);
         self.announce();
         ended.ok_or_else(none)?
     }
 
-    /// Whether a trace is being written that no thread is ending.
-    pub fn is_written(&self) -> bool {
+    /// Path of the trace that is being written and that no thread is ending.
+    pub fn written_to(&self) -> Option<PathBuf> {
         let events = self.events.lock();
-        events.file.is_some() && !events.is_ending
+        events.file.as_ref().filter(|_| !events.is_ending).map(|file| file.path().to_path_buf())
     }
 
     /// The present on the clock of the timeline, and on that of profiles.
@@ -311,6 +317,15 @@ impl Timeline {
         };
         let event = Event { name, category: "run", row: Row::Device(ordinal), flow, ..of.clone() };
         Some(DeviceRun { timeline: self.clone(), number, ordinal, event: Some(event) })
+    }
+}
+
+/// The end of a trace under way. If it panics, the trace goes on, and may be ended again.
+struct Ending<'a>(&'a Timeline);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.events.lock().is_ending = false;
     }
 }
 
