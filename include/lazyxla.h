@@ -2186,9 +2186,10 @@ lxla_status lxla_matmul(lxla_tensor lhs,
 
 /**
  * Records the products of groups of rows with a matrix for each group, as `jax.lax.ragged_dot`: lhs is `[m, k]`, rhs
- * `[g, k, n]`, and `group_sizes` are g integers, at least 0. The first `group_sizes[0]` rows of lhs are multiplied by
- * `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is `[m, n]`, of the
- * common dtype (not pred), and as accurate as `lxla_matmul`. All rows are multiplied by each matrix, so that the time is
+ * `[g, k, n]`, and `group_sizes` are g integers (below 0 they count as 0). The first `group_sizes[0]` rows of lhs are
+ * multiplied by `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is
+ * `[m, n]`, of the common dtype (not pred), and as accurate as `lxla_matmul`. Infinities and NaN of one group do not
+ * reach the results and the derivatives of other groups. All rows are multiplied by each matrix, so that the time is
  * proportional to g; the memory is not.
  */
 lxla_status lxla_ragged_dot(lxla_tensor lhs,
@@ -2845,8 +2846,9 @@ lxla_status lxla_random_categorical(int32_t algorithm,
 /**
  * Records random integers in [`low`, `high`), all of which must be numbers of the dtype (s8 to u64): twice the bits of
  * the dtype, or of 32-bit integers for narrower ones, modulo high - low. Equal on every device, as `lxla_random_bits`;
- * with THREE_FRY, the integers of `jax.random.randint`. All are almost equally likely: they differ by at most
- * (high - low) / 2^64.
+ * with THREE_FRY, the integers of `jax.random.randint`. All are almost equally likely. For dtypes of at most 32 bits
+ * their probabilities differ by at most (high - low) / 2^64 of their mean if high - low is at most 2^16, else by
+ * (high - low) / 2^32; for dtypes of 64 bits by at most (high - low) / 2^64.
  */
 lxla_status lxla_random_integers(int32_t algorithm,
                                  lxla_tensor key,
@@ -2861,7 +2863,8 @@ lxla_status lxla_random_integers(int32_t algorithm,
  * Records the elements, or slices, of x at random indices of `axis`. The result has x's dims, with `dims` in the place
  * of the axis. With `replace` 1 the draws are independent; with 0 no index is drawn twice, and the dims have at most as
  * many elements as the axis. `probabilities` are floats of shape [size of the axis], proportional to the probability of
- * each index; without them (id 0) all are equally likely. Without replacement, the draws with probability 0 come last.
+ * each index; without them (id 0) all are equally likely, as integers of `lxla_random_integers` of s32 (of s64 if the
+ * axis is longer). An index of probability 0 is not drawn with replacement; without it, such indices come last.
  *
  * With THREE_FRY, the draws of `jax.random.choice` without jax_enable_x64 (probabilities of f32 or f64). With
  * probabilities they may differ where rounding decides. INVALID_ARGUMENT if the axis has too few elements.
@@ -2878,9 +2881,10 @@ lxla_status lxla_random_choice(int32_t algorithm,
 
 /**
  * Records random integers of the Poisson distribution. `rate` (floats, at least 0) is the mean; it broadcasts to
- * `dims`. The numbers are drawn in f32, below a rate of 10 by Knuth's algorithm, else by transformed rejection. A rate
- * of NaN gives -1. The random bits are equal on every device; rarely, rounding decides otherwise. With THREE_FRY, the
- * numbers of `jax.random.poisson`. Each element takes as many iterations as the slowest one.
+ * `dims`. The numbers are drawn in f32, below a rate of 10 by Knuth's algorithm, else by transformed rejection. Numbers
+ * beyond the dtype's largest are the largest. A negative rate or NaN gives -1, as unsigned integer the largest. The
+ * random bits are equal on every device; rarely, rounding decides otherwise. With THREE_FRY, the numbers of
+ * `jax.random.poisson`. Each element takes as many iterations as the slowest one.
  */
 lxla_status lxla_random_poisson(int32_t algorithm,
                                 lxla_tensor key,
@@ -2919,7 +2923,8 @@ lxla_status lxla_random_log_gamma(int32_t algorithm,
 /**
  * Records random floats of the beta distribution. The parameters `a` and `b` (more than 0) are of one dtype, the
  * result's, and broadcast to `dims`. The numbers are quotients of gamma numbers, and otherwise as those of
- * `lxla_random_gamma`; with THREE_FRY, f32 and f64 are close to `jax.random.beta`.
+ * `lxla_random_gamma`; with THREE_FRY, f32 and f64 are close to `jax.random.beta`. An infinite parameter gives NaN, and
+ * so may two parameters that are both below 1e-37 (f64: 1e-306): the logarithms of both gamma numbers overflow.
  */
 lxla_status lxla_random_beta(int32_t algorithm,
                              lxla_tensor key,

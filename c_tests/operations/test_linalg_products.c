@@ -228,6 +228,48 @@ static void einsum_refusals(void) {
   RELEASE(a, pred, whole, four);
 }
 
+static void ragged_sizes(void) {
+  lxla_tensor lhs = F32S(DIMS(3, 1), 1, 2, 3), rhs = F32S(DIMS(3, 1, 1), 10, 100, 1000), out;
+  const int64_t sizes[][3] = {
+      {1ll << 32, 1, 1}, {INT32_MAX, INT32_MAX, 1}, {INT64_MAX, INT64_MAX, 1}, {-1, 1, INT64_MAX}};
+  const float want[][3] = {{10, 20, 30}, {10, 20, 30}, {10, 20, 30}, {100, 2000, 3000}};
+  for (int i = 0; i < 4; i++) {
+    lxla_tensor given = array(S64, DIMS(3), sizes[i], sizeof sizes[i]);
+    OK(lxla_ragged_dot(lhs, rhs, given, &out));
+    HAS_ARRAY(out, F32, DIMS(3, 1), want[i]);
+    RELEASE(given);
+  }
+  lxla_tensor wide = ARRAY(U64, uint64_t, DIMS(3), 1, UINT64_MAX, 1);
+  OK(lxla_ragged_dot(lhs, rhs, wide, &out));
+  HAS_F32(out, DIMS(3, 1), 10, 200, 300);
+  // More rows than sizes of 8 bits count.
+  lxla_tensor many, narrow = ARRAY(S8, int8_t, DIMS(3), 127, 127, 100);
+  OK(lxla_tensor_full(env, device, F32, DIMS(300, 1), 1, &many));
+  OK(lxla_ragged_dot(many, rhs, narrow, &out));
+  float got[300];
+  for (int i = 0; i < 300; i++) got[i] = i < 127 ? 10 : i < 254 ? 100 : 1000;
+  HAS_ARRAY(out, F32, DIMS(300, 1), got);
+  RELEASE(lhs, rhs, wide, many, narrow);
+}
+
+// Infinities of one group reach neither the results nor the gradients of the other.
+TEST(groups_of_ragged_products_are_separate) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor x[2], out, cotangent, gradients[2], sizes = ARRAY(S32, int32_t, DIMS(2), 2, 2);
+  x[0] = F32S(DIMS(4, 2), 1, 2, 3, 4, INFINITY, 5, 6, 7);
+  x[1] = F32S(DIMS(2, 2, 1), 10, 20, INFINITY, 1);
+  OK(lxla_ragged_dot(x[0], x[1], sizes, &out));
+  OK(lxla_tensor_full(env, device, F32, DIMS(4, 1), 1, &cotangent));
+  OK(lxla_gradients(&out, 1, &cotangent, x, 2, gradients));
+  HAS_F32(gradients[0], DIMS(4, 2), 10, 20, 10, 20, INFINITY, 1, INFINITY, 1);
+  HAS_F32(gradients[1], DIMS(2, 2, 1), 4, 6, INFINITY, 12);
+  HAS_F32(out, DIMS(4, 1), 50, 110, INFINITY, INFINITY);
+  RELEASE(x[0], x[1], cotangent, sizes);
+  OK(lxla_env_release(env));
+}
+
+TEST(sizes_of_ragged_products_do_not_overflow) { on_both(ragged_sizes); }
 TEST(matmul_follows_numpy) { on_both(matmuls); }
 TEST(dot_general_of_any_axes) { on_both(dot_axes); }
 TEST(dot_general_of_all_kinds_of_numbers) { on_both(dot_dtypes); }

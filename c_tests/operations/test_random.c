@@ -281,6 +281,59 @@ TEST(normal_numbers_agree_and_are_normal) {
   OK(lxla_env_release(env));
 }
 
+// XLA's cumulative sums of many numbers are not sorted; shares of a small sum underflow.
+TEST(no_element_of_probability_0_is_chosen) {
+  enum { N = 100000, DRAWS = 2000000 };
+  static float p[N], got[DRAWS];
+  env = new_env();
+  device = XLA(0);
+  uint64_t state = 1;
+  for (int i = 0; i < N; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    p[i] = state >> 63 ? (float)(state >> 24 & 0xffffff) / 0x1000000 : 0;
+  }
+  lxla_tensor key = key_of(1, 2), chances = array(F32, DIMS(N), p, sizeof p), out;
+  OK(lxla_random_choice(THREE_FRY, key, chances, 0, DIMS(DRAWS), 1, chances, &out));
+  read_f32(out, got, DRAWS);
+  double sum = 0, sums[2] = {0, 0};
+  for (int i = 0; i < DRAWS; i++) {
+    CHECK(got[i] > 0);
+    sum += got[i];
+  }
+  for (int i = 0; i < N; i++) sums[0] += p[i], sums[1] += (double)p[i] * p[i];
+  // The mean of the chosen numbers, within 8 standard errors (their deviation is below 0.25).
+  CHECK(fabs(sum / DRAWS - sums[1] / sums[0]) < 8 * 0.25 / sqrt(DRAWS));
+  lxla_tensor few = F32S(DIMS(3), 0, 2e-38f, 0), chosen;
+  OK(lxla_random_choice(THREE_FRY, key, few, 0, DIMS(200), 1, few, &chosen));
+  read_f32(chosen, got, 200);
+  for (int i = 0; i < 200; i++) CHECK(got[i] == 2e-38f);
+  RELEASE(key, chances, out, few, chosen);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+// Parameters for which the distributions are not defined.
+TEST(negative_and_infinite_parameters) {
+  env = new_env();
+  device = (lxla_device){LXLA_DEVICE_CPU, 0};
+  lxla_tensor key = key_of(1, 2), out;
+  lxla_tensor alpha = F32S(DIMS(6), -1e-30f, -0.5f, -3, NAN, -INFINITY, -0.0f), one = at(F32, 1);
+  OK(lxla_random_gamma(THREE_FRY, key, alpha, DIMS(6), &out));
+  HAS_F32(out, DIMS(6), NAN, NAN, NAN, NAN, NAN, 0);
+  OK(lxla_random_log_gamma(THREE_FRY, key, alpha, DIMS(6), &out));
+  HAS_F32(out, DIMS(6), NAN, NAN, NAN, NAN, NAN, -INFINITY);
+  lxla_tensor a = F32S(DIMS(3), INFINITY, -0.5f, NAN);
+  OK(lxla_random_beta(THREE_FRY, key, a, one, DIMS(3), &out));
+  HAS_F32(out, DIMS(3), NAN, NAN, NAN);
+  lxla_tensor rate = F32S(DIMS(4), -1, NAN, 1000, INFINITY);
+  OK(lxla_random_poisson(THREE_FRY, key, rate, U8, DIMS(4), &out));
+  HAS(out, U8, uint8_t, DIMS(4), 255, 255, 255, 255);
+  OK(lxla_random_poisson(THREE_FRY, key, rate, S8, DIMS(4), &out));
+  HAS(out, S8, int8_t, DIMS(4), -1, -1, 127, 127);
+  RELEASE(key, alpha, one, a, rate);
+  OK(lxla_env_release(env));
+}
+
 // LLVM took minutes to compile the rounds of several generators in one kernel. Against the native values.
 static void numbers_of_several_keys_in_one_expression(void) {
   lxla_tensor parts[4], a, b, zero, padded, out;

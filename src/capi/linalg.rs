@@ -21,9 +21,10 @@ pub extern "C" fn lxla_matmul(lhs: lxla_tensor, rhs: lxla_tensor, out_tensor: Ou
 }
 
 /// Records the products of groups of rows with a matrix for each group, as `jax.lax.ragged_dot`: lhs is `[m, k]`, rhs
-/// `[g, k, n]`, and `group_sizes` are g integers, at least 0. The first `group_sizes[0]` rows of lhs are multiplied by
-/// `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is `[m, n]`, of the
-/// common dtype (not pred), and as accurate as `lxla_matmul`. All rows are multiplied by each matrix, so that the time is
+/// `[g, k, n]`, and `group_sizes` are g integers (below 0 they count as 0). The first `group_sizes[0]` rows of lhs are
+/// multiplied by `rhs[0]`, those after them by `rhs[1]`, and so on; rows after the last group give 0. The result is
+/// `[m, n]`, of the common dtype (not pred), and as accurate as `lxla_matmul`. Infinities and NaN of one group do not
+/// reach the results and the derivatives of other groups. All rows are multiplied by each matrix, so that the time is
 /// proportional to g; the memory is not.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_ragged_dot(

@@ -1,5 +1,6 @@
 //! Products of consecutive rows with a matrix for each group of them, as `jax.lax.ragged_dot`: one product of all rows for
-//! each group, of which the group's rows are selected. Infinities in the matrix of one group do not reach the others.
+//! each group, of which the group's rows are selected. The rows of other groups are multiplied as 0, so that infinities
+//! of one group do not reach the results or the derivatives of the others.
 
 use crate::error;
 use crate::error::Result;
@@ -9,12 +10,13 @@ use crate::ops::creation::constants::{full, iota};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::record;
 use crate::ops::infer::{common_dtype, places_dtype};
 use crate::ops::linalg::matmul::matmul;
 use crate::ops::reduction::windows::cumulative;
 use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::unique::searchsorted;
-use crate::types::{DType, ScalarValue, TensorType};
+use crate::types::{DType, ScalarValue, TensorType, integer_limits};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed {
@@ -49,17 +51,22 @@ pub fn ragged_dot(trace: &mut Trace, lhs: NodeId, rhs: NodeId, group_sizes: Node
     let numbers = iota(trace, &TensorType::new(trace.node(of_row).dtype, &[groups]), 0)?;
     let made =
         scan_over(trace, &[nothing], &[rhs, numbers], &[lhs, of_row], groups, |trace, carried, slices, given| {
-            let product = matmul(trace, given[0], slices[0])?;
             let is_own = compare(trace, CompareOp::Eq, given[1], slices[1])?;
+            let zero = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Unsigned(0))?;
+            let own = select(trace, is_own, given[0], zero)?;
+            let product = matmul(trace, own, slices[0])?;
             Ok(vec![select(trace, is_own, product, carried[0])?])
         })?;
     Ok(made[0])
 }
 
-/// Records the number of the group of each row, as a column; the number of groups for rows after the last one.
+/// Records the number of the group of each row, as a column; the number of groups for rows after the last one. Sizes
+/// are limited to [0, `rows`] in their own dtype, so that neither they nor their sums overflow.
 fn group_of_rows(trace: &mut Trace, group_sizes: NodeId, rows: i64, groups: i64) -> Result<NodeId> {
-    let dtype = places_dtype(rows.max(groups));
-    let sizes = convert(trace, group_sizes, dtype);
+    let dtype = places_dtype(rows.saturating_mul(groups));
+    let largest = integer_limits(trace.node(group_sizes).dtype).map_or(rows as u64, |limits| limits.max);
+    let most = largest.min(rows as u64) as i64;
+    let sizes = record(trace, [group_sizes], |[sizes]| sizes.max(0_i64).min(most).convert(dtype))?;
     let ends = cumulative(trace, ReduceOp::Sum, sizes, 0, false)?;
     let places = iota(trace, &TensorType::new(dtype, &[rows]), 0)?;
     let found = searchsorted(trace, ends, places, true, dtype)?;

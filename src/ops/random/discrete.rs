@@ -88,6 +88,26 @@ fn shuffled(trace: &mut Trace, algorithm: RngAlgorithm, mut key: NodeId, n: i64,
     Ok(order)
 }
 
+/// Records the indices at which the cumulative sums of a row of probabilities reach the share `1 - uniform` of the
+/// whole sum. XLA adds in blocks, so that its sums may decrease where a probability is 0; the search takes their cumulative
+/// maxima. It finds the first of equal ones, so that the maximum increases at each found index, and its probability is
+/// more than 0.
+fn indices_at(trace: &mut Trace, probabilities: NodeId, uniform: NodeId, index_dtype: DType) -> Result<NodeId> {
+    let (n, dtype) = (trace.ty(probabilities).dims[0], trace.node(uniform).dtype);
+    let p = convert(trace, probabilities, dtype);
+    let sums = cumulative(trace, ReduceOp::Sum, p, 0, false)?;
+    let sums = record(trace, [p, sums], |[p, sums]| p.gt(0.0).select(sums, 0.0))?;
+    let sums = cumulative(trace, ReduceOp::Max, sums, 0, false)?;
+    let all = slice_axis(trace, sums, 0, n - 1, n, 1)?;
+    let all = reshape(trace, all, &[])?;
+    let at = record(trace, [sums, all, uniform], |[sums, all, u]| {
+        // A share that underflows to 0 would be found at a first probability of 0.
+        let least = sums.gt(0.0).select(sums, all).reduce(ReduceOp::Min, &[0], false);
+        (all * (1.0 - u)).max(least)
+    })?;
+    searchsorted(trace, sums, at, false, index_dtype)
+}
+
 /// Records random elements of an axis of `x`, or slices at its indices: `dims` take the place of the axis.
 /// `probabilities` is a row of floats, one for each index; without it all are equal.
 pub fn random_choice(
@@ -131,13 +151,8 @@ pub fn random_choice(
         }
         (Some(p), true) => {
             let dtype = widened(trace.node(p).dtype);
-            let p = convert(trace, p, dtype);
-            let sums = cumulative(trace, ReduceOp::Sum, p, 0, false)?;
             let uniform = random_uniform(trace, algorithm, key, &TensorType::new(dtype, dims), 0.0, 1.0)?;
-            let all = slice_axis(trace, sums, 0, n - 1, n, 1)?;
-            let all = reshape(trace, all, &[])?;
-            let at = record(trace, [all, uniform], |[all, u]| all * (1.0 - u))?;
-            searchsorted(trace, sums, at, false, index_dtype)?
+            indices_at(trace, p, uniform, index_dtype)?
         }
         (Some(p), false) => {
             let dtype = widened(trace.node(p).dtype);

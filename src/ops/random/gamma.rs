@@ -130,7 +130,7 @@ fn shifted(alpha: Expr) -> Expr {
 }
 
 /// Records a number for each key and parameter. Below 1, it is drawn with the parameter increased by 1, and multiplied
-/// by a power of a uniform number.
+/// by a power of a uniform number. Parameters below 0 give NaN, also those that stay positive when they are increased.
 fn drawn(trace: &mut Trace, keys: NodeId, alpha: NodeId, scale: GammaScale) -> Result<NodeId> {
     let ty = trace.ty(alpha);
     // The next number in the direction of itself is the number, and has no derivative.
@@ -144,14 +144,15 @@ fn drawn(trace: &mut Trace, keys: NodeId, alpha: NodeId, scale: GammaScale) -> R
     let made = repeat_while(trace, &[split[0], one, draws], &[alpha], goes_on, step)?;
     let uniform = uniform_of_each(trace, split[1], ty.dtype)?;
     record(trace, [alpha, made[1], uniform], |[alpha, v, u]| {
-        let (is_whole, d, inverse) = (alpha.ge(1.0), shifted(alpha), 1.0 / alpha);
-        match scale {
+        let (is_whole, d, inverse) = (alpha.ge(1.0), shifted(alpha), 1.0 / alpha.abs());
+        let made = match scale {
             GammaScale::Number => d * v * is_whole.select(1.0, (1.0 - u).power(inverse)),
             GammaScale::Logarithm => {
                 let log = (-u).log_plus_one();
                 d.log() + v.log() + (is_whole | log.eq(0.0)).select(0.0, log * inverse)
             }
-        }
+        };
+        alpha.lt(0.0).select(f64::NAN, made)
     })
 }
 
