@@ -348,7 +348,9 @@ def random_choice():
         rows = [((9, 5), 0, (4,), 1), ((9, 5), -1, (2, 2), 0)]
         if name in ("f32", "pred"):
             rows += [((3, 7), 1, (), 1), ((2000,), 0, (2000,), 0), ((3, 4), 0, (0, 2), 1), ((3, 4), 0, (300,), 1)]
-        chances = [(), (plain("f32", (9,), 122) ** 2,)]
+        chances, generators = [(), (plain("f32", (9,), 122) ** 2,)], [*zip((THREE_FRY, PHILOX), KEYS)]
+        # Few of other dtypes: the indices do not depend on them.
+        used = len(generators) if name in ("f32", "pred") else 1
         return [
             Case(
                 [counted(name, shape), *p],
@@ -357,14 +359,14 @@ def random_choice():
             )
             for shape, axis, dims, replace in rows
             for p in (chances if shape[axis] == 9 else chances[:1])
-            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+            for algorithm, key in generators[:used]
         ] + [
             Case(
                 [counted(name, (9,)), chances[1][0]],
                 {"algorithm": THREE_FRY, "key": key, "axis": 0, "dims": (9,), "replace": 0},
                 name,
             )
-            for key in KEYS
+            for key in KEYS[1:used]
         ]
 
     return Operation("random_choice", "all", call, drawn, cases, refuses=False, again=False)
@@ -407,11 +409,11 @@ def random_poisson():
 
     def cases(name):
         rates = np.array([0, 0.5, 3, 9.5, 10, 40, 1000], DTYPES[name][1])
-        rows = [((20, 7), "s32")] + ([((7,), "s64"), ((0, 7), "s32"), ((3, 7), "u16")] if name == "f32" else [])
+        # Few, since loops take XLA seconds to compile; random_jax_test.py has more.
+        rows = {"f32": [(THREE_FRY, (20, 7), "s32"), (PHILOX, (0, 7), "s32")], "bf16": [(PHILOX, (7,), "u16")]}
         return [
             Case([rates], {"algorithm": algorithm, "key": key, "dims": dims, "result": result}, result)
-            for dims, result in rows
-            for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+            for (algorithm, dims, result), key in zip(rows.get(name, []), KEYS)
         ]
 
     return Operation("random_poisson", "float", call, drawn, cases, again=False)
@@ -457,13 +459,13 @@ def gamma(alpha, shape, name, algorithm, key):
         draws = draws & refused
     u = unit_of(last, dtype).astype(np.longdouble)
     boost = np.where((alpha >= 1) | (u == 0), 0, np.log1p(-u) / alpha)
-    log = np.log(d.astype(np.longdouble)) + np.log(v) + boost
+    log = np.where(alpha < 0, np.nan, np.log(d.astype(np.longdouble)) + np.log(v) + boost)
     size = np.abs(np.log(d)) + np.abs(np.log(v)) + np.abs(boost) + near + 1
     return np.exp(log).reshape(shape), log.reshape(shape), size.reshape(shape)
 
 
 def gamma_numbers():
-    parameters = [1e-2, 0.5, 0.99, 1, 1.5, 3, 30, 3000]
+    parameters = [1e-2, 0.5, 0.99, 1, 1.5, 3, 30, 3000, -0.5]
 
     def arguments(world, algorithm, key, *tensors, dims):
         return [algorithm, world.put(numbers_of(key, "u4")), *tensors, ints(dims), len(dims)]
@@ -473,16 +475,14 @@ def gamma_numbers():
             return world.make(f"lxla_{name}", *arguments(world, algorithm, key, *tensors, dims=dims))
 
         def cases(dtype):
+            # Few, since loops take XLA seconds to compile; random_jax_test.py has more.
             arrays = [np.array(parameters, DTYPES[dtype][1]), np.array([[0.3], [2], [9]], DTYPES[dtype][1])][:count]
             shape = (3, len(parameters))
-            rows = [(arrays, shape)]
-            if dtype == "f32":
-                rows += [([x[:1] for x in arrays], (5, 1)), (arrays, (0, *shape)), (arrays, (4, *shape))]
-                rows += [([np.array(0.7, "f4")] * count, ())]
+            rows = {"f32": [(THREE_FRY, arrays, shape), (PHILOX, arrays, (0, *shape))]}
+            rows |= {of: [(PHILOX, [np.array(0.7, DTYPES[of][1])] * count, ())] for of in ("f16", "f64")}
             return [
                 Case(list(given), {"of": dtype, "algorithm": algorithm, "key": key, "dims": dims}, dtype)
-                for given, dims in rows
-                for algorithm, key in zip((THREE_FRY, PHILOX), KEYS)
+                for (algorithm, given, dims), key in zip(rows.get(dtype, []), KEYS)
             ]
 
         return Operation(name, "float", call, drawn, cases, size, again=False)
