@@ -119,9 +119,7 @@ impl Joint {
             }
         }
         let inputs = leaves.wanted(&trace, wanted);
-        let first = trace.len();
-        let mut gradients = gradients(transformer, &mut trace, &outputs, &inputs)?;
-        control::in_recording_order(&mut trace, first, &mut gradients)?;
+        let gradients = gradients(transformer, &mut trace, &outputs, &inputs)?;
         Ok(Joint { trace, leaves, results, cotangents, gradients })
     }
 }
@@ -167,17 +165,19 @@ pub fn pulled_back(transformer: &Transformer, body: &Body) -> Result<Arc<Body>> 
         let gradient = if is_wanted(ty) { gradients.next() } else { None };
         results.push(gradient.map_or_else(|| zeros(&mut trace, &pred(ty)), Ok)?);
     }
+    control::in_recording_order(&mut trace, &[], &mut results)?;
     take_closed_body(&trace, &parameters, &leaves.captures, &results)
 }
 
 /// Returns the forward and the backward pass of a body whose first `count` results are differentiated.
 fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Differentiated> {
-    let joint = Joint::of(transformer, body, wanted, count)?;
+    let mut joint = Joint::of(transformer, body, wanted, count)?;
     let policy = &transformer.checkpoint;
     let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &[], &joint.cotangents, &joint.gradients);
     let results = [&joint.results[..], &saved].concat();
     let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results)?;
     let parameters = [&saved[..], &joint.cotangents].concat();
+    control::in_recording_order(&mut joint.trace, &saved, &mut joint.gradients)?;
     let backward = take_closed_body(&joint.trace, &parameters, &joint.leaves.captures, &joint.gradients)?;
     let backward = if *policy == Checkpoint::SaveAll {
         backward
@@ -212,7 +212,7 @@ pub fn value_and_grad(transformer: &Transformer, body: &Body, wanted: &Wanted) -
         arguments.extend_from_slice(&leaves.captures);
         results.extend(trace.replay(&made.backward, &arguments)?);
     }
-    control::in_recording_order(&mut trace, 0, &mut results)?;
+    control::in_recording_order(&mut trace, &[], &mut results)?;
     take_closed_body(&trace, &leaves.parameters, &leaves.captures, &results)
 }
 

@@ -6,6 +6,7 @@ use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::label::{GRADIENT, Label};
+use crate::ops::control;
 use crate::ops::elementwise;
 use crate::ops::rules::{Nodes, Tangent, is_differentiable};
 use crate::ops::tangents::{add_tangents, sum_dtype};
@@ -52,6 +53,9 @@ pub fn pull_back_since(
         let wanted: SmallVec<[bool; 4]> = operands.iter().map(|&operand| pass.reaches(operand)).collect();
         if !wanted.contains(&true) {
             continue;
+        }
+        for operand in site.operands.iter_mut() {
+            *operand = control::before_waiting(site.trace, *operand);
         }
         let gradients = backward(&mut site, &cotangents, &wanted)?;
         for (&operand, gradient) in operands.iter().zip(gradients) {

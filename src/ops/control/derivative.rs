@@ -8,6 +8,7 @@ use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::apply::{branch, call, case};
 use crate::ops::control::barrier::{held_back, optimization_barrier};
 use crate::ops::control::checkpoint::Checkpoint;
+use crate::ops::control::ordered::in_recording_order;
 use crate::ops::rules::{Forward, Site, Transforms};
 use crate::ops::tangents::zeros;
 use crate::types::TensorType;
@@ -278,6 +279,7 @@ fn branches_back(
             });
         }
         let parameters = [&primals[..arguments], &flat(&arrived)].concat();
+        in_recording_order(&mut trace, &[], &mut gradients)?;
         bodies.push(take_closed_body(&trace, &parameters, &primals[arguments..], &gradients)?);
         start = end;
     }
@@ -332,7 +334,7 @@ fn call_passes(
     let results = trace.replay(body, &primals)?;
     let arrived = leaves_where(&mut trace, &results, arriving);
     let found = transforms.vjp(&mut trace, &with_cotangents(&results, &arrived), &chosen(&primals, wanted))?;
-    let gradients = flat(&found);
+    let mut gradients = flat(&found);
     if gradients.is_empty() {
         return Ok(None);
     }
@@ -341,6 +343,7 @@ fn call_passes(
     let (residuals, all) = Residuals::among(&trace, &results, 0, &saved);
     let explicit = body.parameters().len();
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all)?;
+    in_recording_order(&mut trace, &saved, &mut gradients)?;
     let mut backward = take_closed_body(&trace, &[&primals[..], &saved, &late].concat(), &[], &gradients)?;
     if is_held {
         let mut held = transforms.held(&trace, &[&primals[..], &saved].concat(), &late, &gradients);

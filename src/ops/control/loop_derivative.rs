@@ -9,6 +9,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::apply::{scan, while_loop};
+use crate::ops::control::ordered::in_recording_order;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Forward, Site, Transforms};
@@ -183,7 +184,7 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
         });
     }
     let slices: Vec<usize> = (carried..explicit).filter(|&i| gradients[i].is_some()).collect();
-    let all = [&next[..], &next_sums, &flat(&gradients[carried..explicit])].concat();
+    let mut all = [&next[..], &next_sums, &flat(&gradients[carried..explicit])].concat();
     let late = [&flat(&cotangents)[..], &of_sums].concat();
     let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &all);
     let stacks: Vec<usize> = (carried..cotangents.len()).filter(|&i| cotangents[i].is_some()).collect();
@@ -193,6 +194,7 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &extended)?;
     let (of_carried, of_stacks) = (flat(&cotangents[..carried]), flat(&cotangents[carried..]));
     let parameters = [&of_carried[..], &of_sums, &saved, &primals[carried..explicit], &of_stacks].concat();
+    in_recording_order(&mut trace, &saved, &mut all)?;
     let backward = take_closed_body(&trace, &parameters, &primals[explicit..], &all)?;
     Ok(ScanPasses { forward, backward, residuals, carries, sums, slices, stacks })
 }

@@ -35,4 +35,4 @@ pub use custom_call::{ApiVersion, CustomCall, custom_call};
 pub use debug_print::{check_format, debug_print};
 pub use kernel::{done, kernel};
 pub use memo::Memo;
-pub use ordered::{done_after, in_recording_order, one_after_another, ordered_calls, wait_for};
+pub use ordered::{before_waiting, done_after, in_recording_order, one_after_another, ordered_calls, wait_for};

@@ -11,6 +11,7 @@ use crate::ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, take_closed_body};
 use crate::mesh::{MeshAxes, Sharding, Split};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::derivative::{chosen, flat, leaves, leaves_where, present, split};
+use crate::ops::control::ordered::in_recording_order;
 use crate::ops::elementwise::binary::binary_scalar;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Forward, Mapped, Site, Tangent, Transforms};
@@ -164,11 +165,12 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
     let (operands, body, transforms) = (site.operands.clone(), site.bodies[0].clone(), site.transforms);
     let (mesh, explicit) = (&attributes.mesh, attributes.inputs.len());
     let mut local = Local::of(transforms, &body, &attributes, &present(cotangents), wanted)?;
-    let gradients = flat(&local.gradients);
+    let mut gradients = flat(&local.gradients);
     if gradients.is_empty() {
         return Ok(vec![None; wanted.len()]);
     }
     let saved = transforms.residuals(&local.trace, &local.primals, &[], &local.arrived, &gradients);
+    in_recording_order(&mut local.trace, &saved, &mut gradients)?;
     let backward = Backward::of(&local, explicit, &saved, &gradients)?;
     let (residuals, by_device) = extended(site, &mut local, &attributes, &saved)?;
 
