@@ -69,6 +69,13 @@ struct Pairs<C: Field> {
 }
 
 impl<C: Field> Pairs<C> {
+    /// The pairs with the products of another matrix, of which they are to be pairs too.
+    fn with_products_of<T: Field<Real = C::Real>>(mut self, a: &Mat<T>) -> Pairs<C> {
+        let wide = Mat::from_fn(a.nrows(), a.ncols(), |i, j| wide::<T, C>(a[(i, j)]));
+        matmul(self.products.as_mut(), Accum::Replace, wide.as_ref(), self.vectors.as_ref(), one::<C>(), Par::Seq);
+        self
+    }
+
     /// The number of vectors that are not finite, and the largest norm of `a v - w v` of the others, in rounding errors
     /// of the norm of `a` times that of `v`.
     fn residual(&self, norm: C::Real) -> (usize, C::Real) {
@@ -133,10 +140,12 @@ where
             let (not_finite, most) = made.residual(norm);
             not_finite == 0 && most < recip(&sqrt(&eps::<T::Real>()))
         };
+        // Balancing may have made all elements smaller.
+        let largest = a.norm_max();
         let made = dust::<T>().into_iter().find_map(|least| {
-            let a = beside_diagonal(&a, least);
-            let made = if is_upper(&a) { Some(pairs_of_triangular(&a)) } else { pairs(&a) };
-            made.filter(is_near)
+            let clean = beside_diagonal(&a, least * largest);
+            let made = if is_upper(&clean) { pairs_of_triangular(&clean) } else { pairs(&clean)? };
+            Some(if least > zero() { made.with_products_of(&a) } else { made }).filter(is_near)
         });
         (balance, made)
     });
@@ -158,10 +167,13 @@ fn beside_diagonal<T: Field>(a: &Mat<T>, least: T::Real) -> Mat<T> {
     Mat::from_fn(a.nrows(), a.ncols(), |i, j| if i == j { a[(i, j)] } else { without_dust(a[(i, j)], least) })
 }
 
+fn wide<T: Field, C: Field<Real = T::Real>>(x: T) -> C {
+    C::of_parts(x.real_part(), x.imaginary_part())
+}
+
 fn pairs_of_triangular<T: Field, C: Field<Real = T::Real>>(a: &Mat<T>) -> Pairs<C> {
     let n = a.nrows();
     let vectors = eigenvectors(a);
-    let wide = |x: T| C::of_parts(x.real_part(), x.imaginary_part());
     let vectors = Mat::from_fn(n, n, |i, j| wide(vectors[(i, j)]));
     let values: Vec<C> = (0..n).map(|i| wide(a[(i, i)])).collect();
     // Back substitution leaves no residual to check.

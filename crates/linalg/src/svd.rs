@@ -34,6 +34,9 @@ pub fn svd<T: Field>(
             && dust::<T>().into_iter().any(|least| {
                 let scratch = svd_scratch::<T>(rows, columns, which, which, Par::Seq, Default::default());
                 let mut memory = MemBuffer::new(scratch);
+                // Parts that the decomposition does not write stay identities; a try that failed has changed them.
+                u = Mat::identity(rows, of_u);
+                v = Mat::identity(columns, of_v);
                 let (to_u, to_v) = match vectors {
                     Some(_) => (Some(u.as_mut()), Some(v.as_mut())),
                     None => (None, None),
