@@ -2104,10 +2104,10 @@ lxla_status lxla_cumulative(int32_t op,
                             lxla_tensor *out_tensor);
 
 /**
- * Records log(e^x[0] + ... + e^x[i]) for each element i along `axis`, as `jax.lax.cumlogsumexp`, without intermediate
- * overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank 1 or more; the
- * result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work is proportional to
- * the length of the axis times its logarithm.
+ * Records `log(e^x[0] + ... + e^x[i])` for each element i along `axis`, as `jax.lax.cumlogsumexp`, without
+ * intermediate overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank
+ * 1 or more; the result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work
+ * is proportional to the length of the axis times its logarithm.
  */
 lxla_status lxla_cumulative_logaddexp(lxla_tensor x,
                                       int64_t axis,

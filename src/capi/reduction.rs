@@ -155,10 +155,10 @@ pub extern "C" fn lxla_cumulative(
     })
 }
 
-/// Records log(e^x[0] + ... + e^x[i]) for each element i along `axis`, as `jax.lax.cumlogsumexp`, without intermediate
-/// overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank 1 or more; the
-/// result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work is proportional to
-/// the length of the axis times its logarithm.
+/// Records `log(e^x[0] + ... + e^x[i])` for each element i along `axis`, as `jax.lax.cumlogsumexp`, without
+/// intermediate overflow; with `reverse` 1, of the elements from i on. x is of floats or complex numbers, and of rank
+/// 1 or more; the result has x's dtype and shape. The imaginary parts of complex results are between -pi and pi. Work
+/// is proportional to the length of the axis times its logarithm.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_cumulative_logaddexp(
     x: lxla_tensor,
