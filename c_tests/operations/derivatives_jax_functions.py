@@ -223,7 +223,11 @@ def ragged_dot(a, b, sizes):
     ends = jnp.cumsum(sizes)
     starts, rows = ends - sizes, jnp.arange(len(a))[None]
     own = (rows >= starts[:, None]) & (rows < ends[:, None])
-    return jnp.einsum("gm,mk,gkn->mn", own.astype(a.dtype), a, b)
+    made = jnp.zeros((len(a), b.shape[2]), jnp.result_type(a, b))
+    for is_own, matrix in zip(own[:, :, None], b):
+        # What is not finite stays in its group, in derivatives, too.
+        made = jnp.where(is_own, jnp.where(is_own, a, 0) @ matrix, made)
+    return made
 
 
 def batch_norm(function):

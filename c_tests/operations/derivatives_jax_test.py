@@ -65,7 +65,7 @@ UNITS = 64
 # Slopes that cancel against 1, as (1 - y) (1 + y): the size is at least 1.
 AROUND_1 = """tanh tan logistic lgamma digamma bessel_i0e bessel_i1e exponential_minus_one power logaddexp cholesky
 softmax log_softmax gelu gelu_tanh silu elu selu mish hard_swish batch_norm_training batch_norm_grad layer_norm norm
-atan2""".split()
+layer_norm_with_statistics atan2""".split()
 # Multiples of UNITS in f64 and c128, where JAX's own errors count, as those of exponentials of large numbers.
 MORE = {"sinh": 100, "cosh": 100, "normal_cdf": 8, "gelu_tanh": 8, "mish": 2, "tan": 2, "power": 2}
 # The 1 / x of the slope cancels in the second derivative, at worst to half of the digits.
@@ -80,7 +80,9 @@ WITHOUT_NAN = ["select_and_scatter GE", "select_and_scatter GT"]
 FIXED = {f"reduce_{of} {name}": (1,) for of in ("with", "window") for name in ("add", "multiply", "max", "min")}
 # Sums of products whose order is left open: infinity or NaN, if an operand or the value is not finite. Matrices without
 # a factor or a solution, and sums of no elements.
-UNORDERED = ["einsum", "convolution", "cumulative product", "cholesky", "triangular_solve", "batch_norm_grad"]
+UNORDERED = "einsum, convolution, cumulative product, cholesky, triangular_solve, batch_norm_grad, ragged_dot".split(
+    ", "
+)
 # Operations whose operands are matrices with factors, away from singular ones and from equal values.
 FACTORED = SYSTEMS.keys() | FURTHER.keys()
 # Multiples of UNITS for these: errors are those of the matrix times its size, relative to the distance of its values.
