@@ -202,7 +202,7 @@ def ragged_dot():
             for m, k, n, of in rows
         ]
 
-    return Operation("ragged_dot", "number", call, product, cases, scale=size, again=False)
+    return Operation("ragged_dot", "number", call, product, cases, scale=size)
 
 
 def products():
