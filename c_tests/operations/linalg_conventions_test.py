@@ -197,6 +197,14 @@ def graded(checks):
         checks.has(f"eig of zeros of {dtype}", np.all(w == 0) and np.array_equal(np.abs(v), np.eye(3)))
 
 
+def small_after_balancing(checks):
+    """Balancing makes all elements of [[0, 1], [x, 0]] small. The eigenvalues are the square roots of x."""
+    for dtype in DTYPES:
+        for x in (1e-20, 1e-30, 1e-36) if np.finfo(dtype).nmant == 23 else (1e-150, 1e-300):
+            w, _ = eigenpairs(checks, np.array([[0, 1], [x, 0]], dtype))
+            checks.near(f"eig of {dtype} with {x:g}: w", np.sort(w.real) / x**0.5, np.array([-1, 1], w.real.dtype))
+
+
 def defective(checks):
     """Matrices of few small integers, many without a basis of eigenvectors: all results are finite, or none is."""
     for dtype in DTYPES:
@@ -245,7 +253,18 @@ def main():
     count, failures = 0, []
     for device in (lxla.cpu(), lxla.xla()):
         checks = Checks(env, device)
-        for check in (qr, eigh, svd, eig, badly_scaled, triangular, graded, defective, tiny_corners):
+        for check in (
+            qr,
+            eigh,
+            svd,
+            eig,
+            badly_scaled,
+            triangular,
+            graded,
+            small_after_balancing,
+            defective,
+            tiny_corners,
+        ):
             check(checks)
         count += checks.count
         failures += checks.failures
