@@ -10,17 +10,9 @@
 
 #include "both.h"
 #include "computation.h"
+#include "noted_calls.h"
 
-// Writes the calls: a digit for each, the first element of its input.
-static char order[256];
 static atomic_int destroyed;
-static int32_t note(const lxla_kernel_call *call, void *user) {
-  (void)user;
-  size_t length = strlen(order);
-  order[length] = (char)('0' + (int)*(const float *)call->inputs[0].data);
-  order[length + 1] = 0;
-  return 0;
-}
 static void count_destroyed(void *user) {
   (void)user;
   destroyed++;
@@ -42,13 +34,6 @@ static lxla_tensor parameter(const int64_t *dims, size_t rank) {
 }
 
 static void run_step(void) { OK(lxla_mark_step(env, device, 1)); }
-
-// Fails unless the calls since the last check were these.
-#define NOTED(want)                                                            \
-  do {                                                                         \
-    if (strcmp(order, want) != 0) FAIL("noted \"%s\", want %s", order, #want); \
-    order[0] = 0;                                                              \
-  } while (0)
 
 static void abandoned_on(void) {
   lxla_tensor p = parameter(SCALAR), nine = F32S(SCALAR, 9), y = scalar(ADD, p, 1), q = parameter(SCALAR);

@@ -3,16 +3,7 @@
 
 #include "both.h"
 #include "computation.h"
-
-// Writes the calls: a digit for each, its input.
-static char order[256];
-static int32_t note(const lxla_kernel_call *call, void *user) {
-  (void)user;
-  size_t length = strlen(order);
-  order[length] = (char)('0' + (int)*(const float *)call->inputs[0].data);
-  order[length + 1] = 0;
-  return 0;
-}
+#include "noted_calls.h"
 
 static void noted(lxla_tensor x) {
   lxla_kernel_options options = {.struct_size = sizeof options, .ordered = 1};
@@ -26,13 +17,6 @@ static lxla_tensor parameter(const int64_t *dims, size_t rank) {
 }
 
 static void run_step(void) { OK(lxla_mark_step(env, device, 1)); }
-
-// Fails unless the calls since the last check were these.
-#define NOTED(want)                                                           \
-  do {                                                                        \
-    if (strcmp(order, want) != 0) FAIL("noted \"%s\", want %s", order, want); \
-    order[0] = 0;                                                             \
-  } while (0)
 
 // y = x, with a call in the forward and in the backward pass, which may read a residual.
 enum { CALLS = 5 };

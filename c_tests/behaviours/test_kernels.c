@@ -8,6 +8,7 @@
 
 #include "both.h"
 #include "computation.h"
+#include "noted_calls.h"
 
 // y = x * 2 + 1 for f32; fails if an element is negative.
 static atomic_int calls, destroyed;
@@ -117,15 +118,6 @@ static void failure_on(void) {
 }
 TEST(a_kernel_that_fails_fails_the_step_and_loses_nothing) { on_both(failure_on); }
 
-// Writes the order of calls.
-static char order[64];
-static int32_t note(const lxla_kernel_call *call, void *user) {
-  (void)user;
-  size_t length = strlen(order);
-  order[length] = (char)('0' + (int)*(const float *)call->inputs[0].data);
-  order[length + 1] = 0;
-  return 0;
-}
 static void noted(lxla_tensor x) {
   lxla_kernel_options options = {.struct_size = sizeof options};
   options.ordered = 1;
