@@ -13,7 +13,7 @@ REQUIREMENTS := tools/requirements
 TOOLS_STAMP := $(TOOLS)/packages-3
 # Formatters and linters, only for `make check` and `make format`.
 FORMAT_STAMP := $(TOOLS)/format-1
-# What the Python package needs to be tested, and to be made a wheel.
+# Packages that the tests of the Python package need, and those that check its wheel.
 PYTHON_STAMP := $(TOOLS)/python-1
 WHEEL_STAMP := $(TOOLS)/wheel-1
 # All but those that `make header` writes.

@@ -1,4 +1,4 @@
-"""What header.py makes of include/lazyxla.json is complete and is what C compilers and the library have:
+"""The declarations of header.py are complete, and agree with C compilers and the library:
 python header_test.py /path/to/liblazyxla.so SOURCE_TREE"""
 
 import ctypes

@@ -225,7 +225,7 @@ def ragged_dot(a, b, sizes):
     own = (rows >= starts[:, None]) & (rows < ends[:, None])
     made = jnp.zeros((len(a), b.shape[2]), jnp.result_type(a, b))
     for is_own, matrix in zip(own[:, :, None], b):
-        # What is not finite stays in its group, in derivatives, too.
+        # Masks the rows, so that infinities and NaN stay in their group, also in derivatives.
         made = jnp.where(is_own, jnp.where(is_own, a, 0) @ matrix, made)
     return made
 

@@ -94,7 +94,7 @@ def iinfo(type: DType | Array, /) -> iinfo_object:
 
 
 class Info:
-    """What the namespace has: ``lx.__array_namespace_info__()``."""
+    """Capabilities, devices and dtypes of the namespace, as ``lx.__array_namespace_info__()`` returns them."""
 
     def capabilities(self) -> dict[str, Any]:
         """Boolean masks are indices, and shapes may depend on values (which are read); the rank is at most 64."""

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PySlice, PyTuple};
 
-/// How one axis of the array is read.
+/// Elements that are read from one axis of the array.
 pub enum Axis {
     /// `start`, then `size` elements at a distance of `step`; removed from the result with `drop`.
     Range { start: i64, size: i64, step: i64, drop: bool },

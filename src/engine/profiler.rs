@@ -13,6 +13,6 @@ pub trait Profile: Send {
     /// Ends the profile, and collects what was recorded. Called once.
     fn end(&mut self) -> Result<()>;
 
-    /// What was recorded, after the end: an `XSpace` as a protocol buffer. Empty if there is nothing.
+    /// Returns the recorded `XSpace` as a protocol buffer, after [`Profile::end`]. Empty if nothing was recorded.
     fn space(&self) -> &[u8];
 }

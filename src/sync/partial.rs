@@ -105,7 +105,8 @@ pub(super) fn closure(state: &DeviceState, workspace: &mut Workspace, roots: &[N
     let mut closure = workspace.linearize(trace, roots);
     let mut effects = state.effects_of_steps();
     if !effects.is_empty() {
-        // What says that an applied computation made its calls depends on a result, and nothing depends on it.
+        // The value that marks an applied computation's calls as made depends on a result, but no result depends on it:
+        // it is added to the roots.
         let needed: FxHashSet<u32> = closure.order().iter().map(|id| id.0).collect();
         effects.retain(|(call, _)| needed.contains(&call.0));
         let done = effects.into_iter().map(|(_, done)| done);

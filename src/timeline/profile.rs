@@ -59,7 +59,7 @@ impl Clock {
     }
 }
 
-/// What a profile added to a trace.
+/// Result of adding a profile to a trace.
 #[derive(Default)]
 pub struct Written {
     pub events: u64,

@@ -32,7 +32,7 @@ pub struct Timeline {
     /// Time 0.
     epoch: Instant,
     wanted: AtomicU8,
-    /// How often it was turned on.
+    /// Number of times that the timeline was turned on.
     periods: AtomicU64,
     events: Mutex<Events>,
     /// Notified when a run of a device has ended.

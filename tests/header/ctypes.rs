@@ -13,8 +13,8 @@ pub struct Shape {
     pub pointers: usize,
     /// Number of elements of an array.
     pub array: Option<usize>,
-    /// What a variable of this type is for: see `role` in docs/bindings.md. `raw` for a pointer of which the type does
-    /// not tell it.
+    /// Role of a variable of this type: see `role` in docs/bindings.md. `raw` for a pointer whose type determines no
+    /// role.
     pub role: &'static str,
 }
 

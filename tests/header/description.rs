@@ -90,7 +90,7 @@ fn has(table: &[(&str, &str)], owner: &str, name: &str) -> bool {
 }
 
 impl Variable<'_> {
-    /// What the variable is for. Of a raw pointer, its length and its type tell it.
+    /// Returns the role of the variable. The role of a raw pointer follows from its length and its type.
     fn role(&self) -> &'static str {
         let (shape, has_length) = (self.shape, self.stated_length().is_some());
         let is_const = shape.c.starts_with("const ");

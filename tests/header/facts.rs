@@ -120,7 +120,7 @@ pub const ENUMS: &[(&str, &str, &str)] = &[
 ];
 
 /// Integers of type `int32_t` that are numbers: neither constants nor flags, by function ("" for all) and parameter.
-/// Those of structs, and outputs named otherwise than `out_flag`, need no row.
+/// Fields of structs, and outputs with names other than `out_flag`, need no row.
 pub const NUMBERS: &[(&str, &str)] = &[
     ("lxla_reduce_precision", "exponent_bits"),
     ("lxla_reduce_precision", "mantissa_bits"),

@@ -97,7 +97,7 @@ for how in sub fetched; do
   consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how "-DLAZYXLA_CARGO_TARGET=$target" "-DCARGO=$cargo"
 done
 
-# What cannot be installed is told before anything is built.
+# Wrong prefixes are refused before anything is built.
 echo text > "$work/file"
 refuses "is a file; want a folder" "${check[@]}" "$work/file/below"
 refuses "PREFIX is empty" "${check[@]}" ""

@@ -196,7 +196,8 @@ struct PjrtProfile {
     functions: Functions,
     raw: *mut ffi::PLUGIN_Profiler,
     is_running: bool,
-    /// What was collected: memory of the profiler, valid until it is destroyed, or `owned`.
+    /// Address and size of the collected `XSpace`. Points into memory of the profiler, which is valid until the profiler
+    /// is destroyed, or into `owned`.
     space: (*const u8, usize),
     owned: Vec<u8>,
 }

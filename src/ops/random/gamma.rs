@@ -3,8 +3,8 @@
 //! own, split from the given one, and draws until its number is accepted; the loop goes on while any element draws.
 //! 8-bit and 16-bit floats are drawn in f32 and rounded once.
 //!
-//! The numbers have no derivative by the parameters: that of the loop's operations would ignore that the parameters
-//! decide what is accepted. So the loop gets them by an identity that both modes refuse.
+//! Derivatives by the parameters are refused: differentiating the operations of the loop would ignore that the parameters
+//! decide which draws are accepted. The parameters enter the loop through an identity that both modes refuse.
 
 use crate::error;
 use crate::error::Result;
@@ -29,12 +29,12 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "random_beta", function: "lxla_random_beta", dtypes: "floats, 8-bit floats" },
 ];
 
-/// What is drawn: the number, or its logarithm, which keeps digits where the number underflows.
+/// Scale on which gamma numbers are drawn. The logarithm keeps its digits where the number underflows to 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum GammaScale {
-    /// The number.
+    /// Draws the number itself.
     Number,
-    /// Its logarithm.
+    /// Draws the natural logarithm of the number.
     Logarithm,
 }
 

@@ -24,7 +24,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[Composed {
     dtypes: "floats, 8-bit floats; gives integers",
 }];
 
-/// What both algorithms need.
+/// Key, types and limit of a draw, for both algorithms.
 struct Draw<'a> {
     algorithm: RngAlgorithm,
     key: NodeId,
