@@ -60,7 +60,7 @@ pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId) -> Result<Node
     let ty = trace.ty(x);
     match (op, ty.dtype.kind()) {
         (Relu | Relu6, Kind::Signed | Kind::Unsigned) => return record(trace, [x], |[x]| clipped(op, x)),
-        (Silu, Kind::Complex) => return record(trace, [x], |[x]| x * x.logistic()),
+        (Silu, Kind::Complex) => return record(trace, [x], |[x]| complex_silu(x)),
         (_, Kind::Float | Kind::Float8) => {}
         (Silu, _) => return Err(refuse(op.name(), "x", &ty, "floats and complex numbers")),
         (Relu | Relu6, _) => return Err(refuse(op.name(), "x", &ty, "integers and floats")),
@@ -107,6 +107,17 @@ fn gelu_tanh(x: Expr) -> Expr {
     let limited = x.min(-LOWEST);
     let slope = (limited * limited * 0.044715 + 1.0) * (2.0 * (2.0 / PI).sqrt());
     x * (limited * slope).logistic()
+}
+
+/// silu of complex numbers. For a real part `a` below -40, the logistic function of `a + ib` rounds to its exponential,
+/// which can be too small for the dtype although its product with a large `b` is not: `e^(a/2)` multiplies twice.
+fn complex_silu(x: Expr) -> Expr {
+    let is_far = x.real().lt(-40.0);
+    let far = is_far.select(x, 0.0);
+    let (root, sine, cosine) = ((far.real() * 0.5).exp(), far.imag().sin(), far.imag().cos());
+    let (re, im) = (far.real() * root, far.imag() * root);
+    let product = ((re * cosine - im * sine) * root).complex((re * sine + im * cosine) * root);
+    is_far.select(product, x * x.logistic())
 }
 
 fn elu(x: Expr, alpha: f64) -> Expr {
