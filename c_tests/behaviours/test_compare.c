@@ -187,6 +187,91 @@ TEST(long_products_and_solutions_of_bad_condition_are_right) {
   OK(lxla_env_release(env));
 }
 
+// A computation of two scalars.
+static lxla_computation of_scalars(lxla_env env, int32_t op) {
+  lxla_tensor a = placeholder(env, LXLA_DTYPE_F32, NULL, 0), b = placeholder(env, LXLA_DTYPE_F32, NULL, 0);
+  lxla_tensor both = binary(op, a, b);
+  lxla_computation c = traced(TENSORS(a, b), TENSORS(both));
+  RELEASE(a, b, both);
+  return c;
+}
+
+static lxla_computation at_least_of_scalars(lxla_env env) {
+  lxla_tensor a = placeholder(env, LXLA_DTYPE_F32, NULL, 0), b = placeholder(env, LXLA_DTYPE_F32, NULL, 0), keeps;
+  OK(lxla_compare(LXLA_COMPARE_GE, a, b, &keeps));
+  lxla_computation c = traced(TENSORS(a, b), TENSORS(keeps));
+  RELEASE(a, b, keeps);
+  return c;
+}
+
+enum { MANY = 4096, WINDOW = 1024, WINDOWS = MANY - WINDOW + 1 };
+
+// Combines the elements of p in windows, in scatters to one of 4 places, all at once, and where a window is largest.
+static void combined(lxla_env env, int32_t op, lxla_tensor p, lxla_tensor start, lxla_tensor places,
+                     lxla_tensor out[4]) {
+  lxla_computation body = of_scalars(env, op), select = at_least_of_scalars(env);
+  lxla_window_options options = {sizeof options};
+  OK(lxla_window_options_init(&options));
+  options.rank = 1, options.window_dimensions = (int64_t[]){WINDOW};
+  OK(lxla_reduce_window(body, &p, &start, 1, &options, &out[0]));
+  lxla_scatter_options scatter = {sizeof scatter};
+  OK(lxla_scatter_options_init(&scatter));
+  lxla_tensor four, part;
+  OK(lxla_broadcast_to(start, (int64_t[]){4}, 1, &four));
+  scatter.inserted_window_dims = scatter.scatter_dims_to_operand_dims = (int64_t[]){0};
+  scatter.n_inserted_window_dims = scatter.n_scatter_dims_to_operand_dims = 1, scatter.index_vector_dim = 1;
+  OK(lxla_scatter(body, &four, places, &p, 1, &scatter, &out[1]));
+  OK(lxla_reduce_with(body, &p, &start, 1, (int64_t[]){0}, 1, &out[2]));
+  OK(lxla_slice(p, (int64_t[]){0}, (int64_t[]){WINDOWS}, NULL, 1, &part));
+  OK(lxla_select_and_scatter(select, body, p, part, start, &options, &out[3]));
+  RELEASE(four, part);
+  OK(lxla_computation_release(body));
+  OK(lxla_computation_release(select));
+}
+
+// The device combines in an order of its own, and adds products before they are rounded.
+TEST(orders_of_combination_are_rounding) {
+  lxla_env env = new_env();
+  float *values = malloc(MANY * sizeof *values);
+  int32_t *to = malloc(MANY * sizeof *to);
+  for (int i = 0; i < MANY; i++) to[i] = (int32_t)(i * 2654435761u >> 30);
+  lxla_tensor p = f32_placeholder(env, MANY), places;
+  OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_S32, DIMS(MANY, 1), to, MANY * sizeof *to, &places));
+  for (int32_t op = ADD; op != -1; op = op == ADD ? MUL : -1) {
+    // Sums of about 0, of terms up to 1000; products of about 1.
+    for (int i = 0; i < MANY; i++) values[i] = op == ADD ? (float)sin(i * 1.7) * 1000 : 1 + (float)sin(i * 1.7) * 0.01f;
+    lxla_tensor x = from_f32(env, DIMS(MANY), values), out[4];
+    lxla_tensor start = from_f32(env, NULL, 0, (float[]){op == ADD ? 0 : 1});
+    lxla_tensor scaled = scalar(MUL, p, op == ADD ? 1.1 : 1.001);
+    combined(env, op, scaled, start, places, out);
+    for (int i = 0; i < 4; i++) lxla_string_free(right_answer(env, p, out[i], x));
+    RELEASE(x, start, scaled, out[0], out[1], out[2], out[3]);
+  }
+  RELEASE(p, places);
+  free(values);
+  free(to);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+}
+
+TEST(wrong_combinations_are_found) {
+  static const char *const found[] = {"\"operation\":\"reduce_window\"", "\"operation\":\"scatter\"",
+                                      "\"operation\":\"reduce_with\"", "\"operation\":\"select_and_scatter\""};
+  lxla_env env = wrong_env();
+  float *values = malloc(MANY * sizeof *values);
+  int32_t *to = malloc(MANY * sizeof *to);
+  for (int i = 0; i < MANY; i++) values[i] = (float)sin(i * 1.7), to[i] = (int32_t)(i * 2654435761u >> 30);
+  lxla_tensor p = f32_placeholder(env, MANY), x = from_f32(env, DIMS(MANY), values), places, out[4];
+  lxla_tensor start = from_f32(env, NULL, 0, (float[]){0.5f});
+  OK(lxla_tensor_from_host(env, XLA(0), LXLA_DTYPE_S32, DIMS(MANY, 1), to, MANY * sizeof *to, &places));
+  combined(env, MAX, p, start, places, out);
+  for (int i = 0; i < 4; i++) SAYS(env, traced(TENSORS(p), TENSORS(out[i])), &x, 1, found[i]);
+  RELEASE(p, x, places, start, out[0], out[1], out[2], out[3]);
+  free(values);
+  free(to);
+  end(env);
+}
+
 // A kernel that is wrong in every other call. Each comparison of one call runs it twice on the device, each time before
 // the native evaluation.
 static int calls;
