@@ -2313,9 +2313,13 @@ lxla_status lxla_fft(int32_t op,
  * arbitrary.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. Each matrix with NaN or an infinity
- * has factors with NaN. As all functions of this chapter: on `cpu`, and on XLA's CPU plugins, which call the same
- * code; other plugins refuse the step with UNIMPLEMENTED. On a mesh, every device computes whole arrays. Errors of
- * q r and of q^H q are mostly below n units in the last place, relative to the norm of a.
+ * has factors with NaN. On a mesh, every device computes whole arrays. Errors of q r and of q^H q are mostly below n
+ * units in the last place, relative to the norm of a.
+ *
+ * As all functions of this chapter but `lxla_eig`: on `cpu` and on XLA's CPU plugins, whose programs call the same
+ * code, and on other plugins as programs of StableHLO operations, which `lxla_computation_stablehlo` and
+ * `lxla_computation_export` write too: Householder reflections and eliminations in panels of columns, and one-sided
+ * Jacobi rotations for singular values and eigenvalues. Their errors are of the same size.
  *
  * The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
  */
@@ -2391,7 +2395,9 @@ lxla_status lxla_eigh(lxla_tensor a,
  * the norm of the balanced matrix.
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, with c64 results. All results of a
- * matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED).
+ * matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED). On `cpu`
+ * and on XLA's CPU plugins; others refuse the step, and `lxla_computation_stablehlo` and `lxla_computation_export` the
+ * computation (UNIMPLEMENTED).
  */
 lxla_status lxla_eig(lxla_tensor a,
                      lxla_tensor *out_values,

@@ -15,6 +15,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
 import ctypes_test as lxla
 import import_cases
+import import_linalg_cases
 import jax
 import numpy as np
 from ctypes_test import ok
@@ -26,6 +27,29 @@ from programs import compare, imported
 
 # Every fifth function: JAX compiles each three times.
 STRIDE = 5
+# Factorizations, which are exported as programs of other operations.
+FACTORIZATIONS = [
+    "qr (5, 3) float64",
+    "qr (2, 4, 3) complex128",
+    "det (4, 4) float64",
+    "solve (2, 3, 3) complex128",
+    "lu (5, 3)",
+    "eigh (2, 3, 3) float64",
+    "eigh (4, 4) complex128",
+    "svd (3, 5) float64",
+    "svd (4, 4) complex128",
+    "pinv",
+]
+
+
+def cases():
+    """Names, functions, arguments, and what is left out."""
+    for i, case in enumerate(import_cases.cases()):
+        if case[0] in sys.argv[2:] or not (sys.argv[2:] or i % STRIDE):
+            yield case
+    for case in import_linalg_cases.cases():
+        if case[0] in (sys.argv[2:] or FACTORIZATIONS):
+            yield case
 
 
 def called(env, function, arguments, path, vjp_order):
@@ -64,9 +88,7 @@ def main():
     env = lxla.new_env()
     failures, count = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for i, (name, function, arguments, without) in enumerate(import_cases.cases()):
-            if name not in sys.argv[2:] and (sys.argv[2:] or i % STRIDE):
-                continue
+        for name, function, arguments, without in cases():
             try:
                 count += check(env, name, function, arguments, without, os.path.join(folder, "function.jax"))
             except Exception as failure:  # also those of JAX, which name no case

@@ -15,9 +15,13 @@ use crate::tensor::record;
 /// arbitrary.
 ///
 /// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. Each matrix with NaN or an infinity
-/// has factors with NaN. As all functions of this chapter: on `cpu`, and on XLA's CPU plugins, which call the same
-/// code; other plugins refuse the step with UNIMPLEMENTED. On a mesh, every device computes whole arrays. Errors of
-/// q r and of q^H q are mostly below n units in the last place, relative to the norm of a.
+/// has factors with NaN. On a mesh, every device computes whole arrays. Errors of q r and of q^H q are mostly below n
+/// units in the last place, relative to the norm of a.
+///
+/// As all functions of this chapter but `lxla_eig`: on `cpu` and on XLA's CPU plugins, whose programs call the same
+/// code, and on other plugins as programs of StableHLO operations, which `lxla_computation_stablehlo` and
+/// `lxla_computation_export` write too: Householder reflections and eliminations in panels of columns, and one-sided
+/// Jacobi rotations for singular values and eigenvalues. Their errors are of the same size.
 ///
 /// The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
 #[unsafe(no_mangle)]
@@ -112,7 +116,9 @@ pub extern "C" fn lxla_eigh(
 /// the norm of the balanced matrix.
 ///
 /// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, with c64 results. All results of a
-/// matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED).
+/// matrix with NaN or an infinity are NaN. The values have a derivative, the vectors have none (UNIMPLEMENTED). On `cpu`
+/// and on XLA's CPU plugins; others refuse the step, and `lxla_computation_stablehlo` and `lxla_computation_export` the
+/// computation (UNIMPLEMENTED).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_eig(a: lxla_tensor, out_values: Out<lxla_tensor>, out_vectors: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_eig", [out_values.named("out_values"), out_vectors.named("out_vectors")], || {

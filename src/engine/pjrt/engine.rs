@@ -15,6 +15,7 @@ use crate::engine::{
 use crate::error;
 use crate::error::Result;
 use crate::types::{DType, SharedBytes, TensorType};
+use crate::variables;
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +44,12 @@ pub struct PjrtEngine {
 const WARM_UP: &str = "module @warm_up { func.func public @main(%x: tensor<f32>) -> tensor<f32> { \
     %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> } }";
 
+/// Whether programs may call functions of this process. With `LXLA_HOST_CALLS=0` they are those of a plugin without
+/// PJRT's FFI extension.
+fn host_calls_are_wanted() -> bool {
+    variables::text("LXLA_HOST_CALLS").is_none_or(|text| text.trim() != "0")
+}
+
 impl PjrtEngine {
     /// Creates a client of `plugin`. FAILED_PRECONDITION if the plugin computes wrong numbers, see [`check`].
     pub fn new(plugin: &'static Plugin, options: EngineOptions) -> Result<PjrtEngine> {
@@ -52,7 +59,7 @@ impl PjrtEngine {
         let EngineOptions { cache_folder, plugin_options, .. } = options;
         let (options, settings) = (plugin_options.fingerprint(), Settings::default());
         let compile_options = Vec::new();
-        let calls_host = platform == "cpu" && plugin.calls_host();
+        let calls_host = platform == "cpu" && host_calls_are_wanted() && plugin.calls_host();
         let mut engine = PjrtEngine {
             client,
             plugin,
@@ -202,6 +209,9 @@ impl Engine for PjrtEngine {
         field(&self.compile_options);
         if !self.options.is_empty() {
             field(&self.options);
+        }
+        if self.platform == "cpu" && !self.calls_host {
+            field(b"no calls of functions of the process");
         }
         Ok(out)
     }

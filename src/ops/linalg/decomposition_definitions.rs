@@ -13,7 +13,6 @@ const MATRICES: Definition = Definition {
     stablehlo: "custom_call",
     dtypes: DTYPES,
     lower: decomposition_lower::lower,
-    needs_host: true,
     whole: |_, _| true,
     batching: Batching::Several(rules::batch),
     ..Definition::DEFAULT
@@ -65,6 +64,7 @@ pub const EIGH: Definition = Definition {
 pub const EIG: Definition = Definition {
     name: "eig",
     function: "lxla_eig",
+    needs_host: true,
     native: Native::Several(|cx| native::eig(cx.operands[0])),
     derivative: Derivative::Several { jvp: rules::eig_jvp, vjp: rules::vjp },
     ..MATRICES

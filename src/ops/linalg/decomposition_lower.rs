@@ -1,15 +1,24 @@
-//! StableHLO of the decompositions of matrices: calls of their native evaluation, on engines that can call it.
+//! StableHLO of the decompositions of matrices: calls of their native evaluation on engines that can call it, programs
+//! of other operations elsewhere.
 
 use super::decomposition::{Matrices, QrAttributes, SvdAttributes};
+use super::portable;
 use crate::emit::Emitter;
 use crate::ir::Op;
+use crate::ops::control::lower::apply;
 use crate::ops::host_call::lower_native;
 use crate::types::{DType, TensorType};
 
-/// Writes a decomposition. `needs_host` of the definitions refuses it on other engines before.
+/// Writes a decomposition.
 pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let a = &e.values[value.operands[0]].ty;
+    if !e.calls_host {
+        let body = portable::body(value, a).expect("it was recorded for matrices of this type");
+        let (name, (operands, _)) = (e.name_of(at), e.listed(&value.operands));
+        apply(e, &name, &body, &operands);
+        return;
+    }
     let of = Matrices::of("", "a", a).expect("it was recorded");
     let (rows, columns, least, dtype) = (of.rows, of.columns, of.least(), a.dtype);
     let results: Vec<TensorType> = match value.op {

@@ -16,6 +16,7 @@ pub(super) mod matmul;
 pub(super) mod matrices;
 pub(super) mod narrow;
 pub(super) mod norm;
+mod portable;
 pub(super) mod ragged;
 pub(super) mod systems;
 

@@ -1,0 +1,56 @@
+//! Decompositions of matrices as programs of other operations, for devices whose programs cannot call the functions of
+//! this process: GPUs, TPUs, and files that other systems run. All matrices of a batch are decomposed together.
+//!
+//! Loops go over columns or pairs of columns; what is left is matrix products. Their results satisfy the same
+//! statements as those of the native kernels, but signs of vectors, and pivots among equal candidates, may differ.
+
+mod blocks;
+mod jacobi;
+mod lu;
+mod qr;
+
+use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
+use crate::error::Result;
+use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
+use crate::ops::elementwise::convert::convert;
+use crate::ops::elementwise::formula::widened;
+use crate::types::TensorType;
+use std::sync::Arc;
+
+/// Returns the program of a decomposition of matrices of a type: a body with the operand as its parameter, and the
+/// results of the operation. f16 and bf16 are computed in f32 and rounded once.
+pub fn body(decomposition: &Instruction, a: &TensorType) -> Result<Arc<Body>> {
+    let mut trace = Trace::new();
+    let parameter = trace.parameter(a.clone());
+    let wide = convert(&mut trace, parameter, widened(a.dtype));
+    let results = results(&mut trace, decomposition, wide)?;
+    let computed = widened(a.dtype);
+    let narrowed: Vec<NodeId> = results
+        .into_iter()
+        .map(|node| if trace.node(node).dtype == computed { convert(&mut trace, node, a.dtype) } else { node })
+        .collect();
+    take_closed_body(&trace, &[parameter], &[], &narrowed)
+}
+
+fn results(trace: &mut Trace, decomposition: &Instruction, a: NodeId) -> Result<Vec<NodeId>> {
+    Ok(match decomposition.op {
+        Op::Qr => match decomposition.attributes() {
+            QrAttributes { reflectors: true, .. } => qr::reflectors(trace, a)?.to_vec(),
+            QrAttributes { full, .. } => qr::qr(trace, a, full)?.to_vec(),
+        },
+        Op::Lu => lu::lu(trace, a)?.to_vec(),
+        Op::Svd => match decomposition.attributes() {
+            SvdAttributes { vectors: false, .. } => vec![jacobi::singular_values(trace, a)?],
+            SvdAttributes { full, .. } => jacobi::svd(trace, a, full)?.to_vec(),
+        },
+        Op::Eigh => {
+            let EighAttributes { lower } = decomposition.attributes();
+            jacobi::eigh(trace, a, lower)?.to_vec()
+        }
+        Op::Pinv => {
+            let PinvAttributes { tolerance } = decomposition.attributes();
+            vec![jacobi::pinv(trace, a, f64::from_bits(tolerance as u64))?]
+        }
+        op => unreachable!("asked for {op:?}"),
+    })
+}
