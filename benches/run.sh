@@ -47,3 +47,5 @@ echo
 "$programs/bench_kernels"
 echo
 "$programs/bench_import" "$programs"
+echo
+"$programs/bench_seeing" "$programs"
