@@ -6,6 +6,7 @@ use crate::ops::creation::constants::{full, iota};
 use crate::ops::creation::masks::eye;
 use crate::ops::elementwise::formula::Expr;
 use crate::ops::indexing::dynamic::{dynamic_slice, dynamic_update_slice};
+use crate::ops::infer::places_dtype;
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::rearrange::slice_axis;
 use crate::types::{DType, ScalarValue, TensorType};
@@ -68,10 +69,10 @@ pub fn column_at<'f>(a: Expr<'f>, number: Expr<'f>) -> Expr<'f> {
     })
 }
 
-/// Numbers of the rows, as a column of s32.
+/// Numbers of the rows, as a column.
 pub fn row_numbers(a: Expr<'_>) -> Expr<'_> {
     let rows = a.size_from_last(1);
-    a.apply(|trace, _| iota(trace, &TensorType::new(DType::S32, &[rows, 1]), 0))
+    a.apply(|trace, _| iota(trace, &TensorType::new(places_dtype(rows), &[rows, 1]), 0))
 }
 
 /// Numbers of the columns, as a vector of s32.
