@@ -3,7 +3,7 @@
 use crate::emit::{Emitter, identity, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, ReduceOp, Trace, Window, attributes};
+use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
@@ -16,7 +16,7 @@ use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
 
 use crate::ops::shape::slicing::pad;
-use crate::types::{Dims, Scalar, TensorType, element_count, normalize_axis};
+use crate::types::{DType, Dims, Scalar, TensorType, element_count, normalize_axis};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] =
@@ -166,10 +166,37 @@ pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse
     Ok(convert(trace, made, ty.dtype))
 }
 
+/// The axis and the direction of windows that reach from one end of the axis to each of its elements.
+fn cumulative_axis(windows: &[Window], x: &TensorType) -> Option<(usize, bool)> {
+    let mut wide = (0..windows.len()).filter(|&axis| windows[axis] != Window::ONE);
+    let (axis, None) = (wide.next()?, wide.next()) else { return None };
+    let size = x.dims[axis];
+    let up_to = Window { size, low: size - 1, ..Window::ONE };
+    let from = Window { size, high: size - 1, ..Window::ONE };
+    if windows[axis] == up_to { Some((axis, false)) } else { (windows[axis] == from).then_some((axis, true)) }
+}
+
+/// The operation of a body that combines two elements by a reduction's.
+fn combining_op(body: &Body, dtype: DType) -> Result<Option<BinaryOp>> {
+    for op in [ReduceOp::Sum, ReduceOp::Product, ReduceOp::Max, ReduceOp::Min, ReduceOp::All, ReduceOp::Any] {
+        if reduce::check(op, &TensorType::new(dtype, &[])).is_ok() && *body == *bodies::combine(op.binary(), dtype)? {
+            return Ok(Some(op.binary()));
+        }
+    }
+    Ok(None)
+}
+
 pub(super) fn native_reduce_window(cx: &EvalContext) -> Result<Vec<Array>> {
     let count = cx.bodies[0].results().len();
     let captures = cx.arrays(2 * count..cx.operands.len());
     let ReduceWindowAttributes { windows } = cx.attributes();
+    if let [x, init] = cx.operands
+        && let Some((axis, reverse)) = cumulative_axis(&windows, x.ty())
+        && let Some(op) = combining_op(&cx.bodies[0], x.ty().dtype)?
+        && let Some(made) = native::cumulative(op, axis, reverse, x, init)?
+    {
+        return Ok(vec![made]);
+    }
     native::reduce_window(
         &counts(cx.operands[0].ty(), &windows),
         &windows,
