@@ -35,6 +35,10 @@ ACCELERATORS_STAMP := $(ACCELERATORS)/packages-1
 XLA_RS := $(BUILD)/xla_rs
 XLA_RS_STAMP := $(XLA_RS)/packages-1
 LIBCLANG_STAMP := $(XLA_RS)/libclang-1
+# Sphinx for the documentation site, and mermaid, which draws diagrams in the reader's browser.
+DOCS := $(BUILD)/docs
+DOCS_STAMP := $(DOCS)/packages-1
+MERMAID_STAMP := $(DOCS)/mermaid-1
 TREE := $(BUILD)/cmake
 DEMO := $(BUILD)/demo
 JOBS ?= $(shell nproc)
@@ -51,7 +55,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
-  test-xla-rs test-report abi packages test-packages soak sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
+  test-xla-rs test-report abi docs packages test-packages soak sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
 
 all: build
 
@@ -217,6 +221,10 @@ install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
 	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
 	tools/install.sh $(CMAKE) $(TREE) "$(PREFIX)" $(INSTALL_PLUGIN)
 
+# The documentation as a site, in build/site; needs npm and gcc. Fails if a link leads nowhere.
+docs: $(DOCS_STAMP) $(MERMAID_STAMP)
+	$(DOCS)/venv/bin/python tools/docs/build.py $(DOCS)/mermaid $(DOCS) $(BUILD)/site
+
 # Everything of a release, in build/packages: source, library, Debian packages, licences, a bill of materials, checksums.
 packages: configure
 	tools/packages.sh $(abspath $(CMAKE)) $(abspath $(NINJA)) $(BUILD)/packages
@@ -279,6 +287,17 @@ $(XLA_RS_STAMP): | $(TOOLS)/bin/python
 $(LIBCLANG_STAMP): | $(TOOLS)/bin/python
 	$(call pip,$(TOOLS)/bin/python,libclang.txt,--no-deps --upgrade --target $(XLA_RS)/libclang)
 	touch $@
+
+$(DOCS_STAMP): | $(DOCS)/venv/bin/python
+	$(call pip,$(DOCS)/venv/bin/python,docs.txt)
+	touch $@
+
+$(MERMAID_STAMP):
+	tools/docs/mermaid.sh $(DOCS)/mermaid
+	touch $@
+
+$(DOCS)/venv/bin/python:
+	$(PYTHON) -m venv $(DOCS)/venv
 
 $(TORCH)/bin/python:
 	$(PYTHON) -m venv $(TORCH)

@@ -1,0 +1,90 @@
+"""The pages of the documentation site, before Sphinx: python docs_test.py SOURCE_TREE
+
+The chapters that pages are made of exist, each chapter is on one page, links lead to pages that are written, and each
+function, type and constant has its entry. The checker of links finds links that lead nowhere."""
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+TREE = Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(TREE / "tools/docs"))
+
+import c_reference  # noqa: E402
+import links  # noqa: E402
+import pages  # noqa: E402
+
+API = json.loads((TREE / "include/lazyxla.json").read_text())
+
+
+def pages_are_whole(folder):
+    pages.arrange(folder)
+    written = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")}
+    for file in ("README.md", "docs/frontends.md"):
+        for chapter in pages.chapters_of((TREE / file).read_text())[1]:
+            of = [page for page in pages.all_pages() if page.file == file]
+            found = [
+                page.name for page in of if re.search(rf"^##? {re.escape(chapter)}$", written[f"{page.name}.md"], re.M)
+            ]
+            want = 0 if chapter in pages.LEFT_OUT.get(file, []) else 1
+            assert len(found) == want, f"{file}: the chapter {chapter} is on the pages {found}"
+    for name, text in written.items():
+        for target in re.findall(r"\]\((/[^)#]+)", pages.CODE.sub("", text)):
+            known = target[1:] in written or (TREE / target[1:]).is_file() or target.startswith("/reference/")
+            assert known, f"{name}: {target}"
+    assert "/guide/gradients.md" in written["frontend/index.md"], "links to chapters lead to their pages"
+    return {file: name[:-3] for name, file in ((page.name + ".md", page.file) for page in pages.all_pages())}
+
+
+def everything_has_an_entry(folder, documents):
+    c_reference.reference(folder, documents)
+    text = "".join(path.read_text() for path in sorted((folder / "reference/c").glob("*.md")))
+    for function in API["functions"]:
+        assert len(re.findall(rf"\{{c:function\}} .*\b{function['name']}\(", text)) == 1, function["name"]
+    for of in API["types"]:
+        assert len(re.findall(rf"\{{c:(?:type|struct|union)\}} .*\b{of['name']}\b", text)) >= 1, of["name"]
+    for family in API["families"]:
+        for constant in family["constants"]:
+            entry = f"{{c:macro}} {constant['name']}\n\n`{constant['value']}`"
+            assert text.count(entry) == 1, constant["name"]
+    # What is said of one function, against its declaration in the header.
+    entry = text[text.index("c:function} lxla_status lxla_tensor_from_host_borrowed") :].split(":::::")[0]
+    for want in (
+        "| `dtype` | `int32_t` | in | one of [`LXLA_DTYPE_*`](#constants-lxla-dtype) |",
+        "| `dims` | `const int64_t *` | in | `rank` elements; not NULL |",
+        "| `data` | `const void *` | in | `size_bytes` bytes; not NULL; used until the callback is called |",
+        "| `out_tensor` | `lxla_tensor *` | out | not NULL; freed by `lxla_tensor_release` |",
+        "(`dims`, `data` or `out_tensor` is NULL)",
+    ):
+        assert want in entry, f"{want} is not in {entry}"
+
+
+def dead_links_are_found(folder):
+    (folder / "there.html").write_text('<p id="part">text</p>')
+    (folder / "page.html").write_text(
+        '<a href="there.html#part">right</a> <a href="https://example.org/">elsewhere</a>'
+        '<a href="there.html#gone">1</a> <a href="gone.html">2</a> <a href="#gone">3</a> <a href="../x.html">4</a>'
+        '<img src="gone.png"> <script src="https://example.org/a.js"></script>'
+    )
+    (folder / "site.css").write_text("@import 'https://example.org/a.css'; a { background: url(//example.org/b.png) }")
+    want = [
+        "page.html: #gone: there is no such anchor",
+        "page.html: ../x.html: there is no such page",
+        "page.html: gone.html: there is no such page",
+        "page.html: gone.png: there is no such page",
+        "page.html: loads https://example.org/a.js from the network",
+        "page.html: there.html#gone: there is no such anchor",
+        "site.css: loads //example.org/b.png from the network",
+        "site.css: loads https://example.org/a.css from the network",
+    ]
+    assert sorted(links.problems(folder)) == sorted(want), list(links.problems(folder))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    documents = pages_are_whole(Path(folder))
+    everything_has_an_entry(Path(folder), documents)
+with tempfile.TemporaryDirectory() as folder:
+    dead_links_are_found(Path(folder))
+print("pages of the documentation")

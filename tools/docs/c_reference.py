@@ -1,0 +1,261 @@
+"""Writes the reference of the C API from include/lazyxla.json and the comment at the top of include/lazyxla.h."""
+
+import json
+import re
+
+from common import ROOT, files_of, write
+
+API = json.loads((ROOT / "include/lazyxla.json").read_text())
+STATUSES = {each["name"][5:] for each in API["families"][0]["constants"] if "_" in each["name"][5:] or
+            each["name"][5:] in ("CANCELLED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "FORKED")}  # fmt: skip
+HANDLES = {each["name"] for each in API["types"] if each.get("handle")}
+FUNCTIONS = [each for each in API["types"] if each["kind"] == "function"]
+OWNERSHIP = {
+    "call": "read during the call only",
+    "until_release": "used until the callback is called",
+    "library": "the library takes it over",
+    "opaque": "never read",
+    "caller": "the caller frees it",
+    "borrowed": "must not be released",
+}
+DIRECTIONS = {"in": "in", "out": "out", "inout": "in, out"}
+
+
+def title_of(chapter):
+    """Returns the title of a chapter, and the rest of the header's line."""
+    title, _, rest = chapter["title"].rstrip(".").partition(": ")
+    return title, rest[:1].upper() + rest[1:] + "." if rest else ""
+
+
+def prose(text, documents):
+    """Returns documentation of the header as Markdown: names of statuses and of documents are links."""
+
+    def outside(part):
+        part = re.sub(r"\bdocs/(\w[\w-]*\.md)\b", lambda m: document(m[0], documents), part)
+        statuses = r"\b(" + "|".join(sorted(STATUSES, key=len, reverse=True)) + r")\b"
+        part = re.sub(statuses, r"{c:macro}`\1 <LXLA_\1>`", part)
+        part = re.sub(r"(?<!\\)([*_<$])", r"\\\1", part) if not part.startswith("{c:macro}") else part
+        return re.sub(r"\{c:macro\}`[^`]*`", lambda m: m[0].replace("\\", ""), part)
+
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if i % 2 else outside(part) for i, part in enumerate(parts))
+
+
+def document(path, documents):
+    return f"[{path}](/{documents[path]}.md)" if path in documents else path
+
+
+def length(of):
+    """Returns the words for the length of a list."""
+    if "fixed" in of:
+        return str(of["fixed"])
+    if "sum" in of:
+        return f"sum of `{of['sum']}`"
+    if "product" in of:
+        return f"product of `{of['product']}`"
+    text = f"`{of['of']}`"
+    if "times" in of:
+        text = f"{of['times']} · {text}"
+    return f"{text} + {of['plus']}" if "plus" in of else text
+
+
+def facts(of):
+    """Returns what lazyxla.json knows of a parameter or field besides its type, as Markdown."""
+    made = []
+    if of["role"] in ("list", "output_list") and "length" in of:
+        made.append(f"{length(of['length'])} elements")
+    if of["role"] in ("bytes", "output_bytes") and "length" in of:
+        made.append(f"{length(of['length'])} bytes")
+    if of["role"] in ("string", "owned_string"):
+        made.append("NUL-terminated UTF-8")
+    if "enum" in of:
+        made.append(f"one of [`{of['enum']}*`](#{anchor(of['enum'])})")
+    if of.get("flag"):
+        made.append("0 or 1")
+    if of.get("switch"):
+        made.append("0 default, 1 on, 2 off")
+    if of["role"] == "user":
+        made.append("passed to the callback")
+    if "nullable" in of:
+        made.append("may be NULL" if of["nullable"] else "not NULL")
+    if of.get("ownership") == "caller" and "release" in of:
+        made.append(f"freed by `{of['release']}`")
+    elif "ownership" in of and not (of["ownership"] == "call" or of["role"] == "user"):
+        made.append(OWNERSHIP[of["ownership"]])
+    return "; ".join(made)
+
+
+def anchor(prefix):
+    return "constants-" + prefix.lower().strip("_").replace("_", "-")
+
+
+def declared(of):
+    array = f"[{of['array']}]" if "array" in of else ""
+    space = "" if of["type"].endswith("*") else " "
+    return f"{of['type']}{space}{of['name']}{array}"
+
+
+def errors(function):
+    """Returns the statuses that follow from the parameters by the conventions, then those that the text names."""
+    parameters = function["parameters"]
+    found = {}
+    if any(each["base"] in HANDLES and each["direction"] == "in" for each in parameters):
+        found["INVALID_HANDLE"] = "a handle is stale, foreign or null"
+    required = [f"`{each['name']}`" for each in parameters if each.get("nullable") is False]
+    if required:
+        found["NULL_ARGUMENT"] = (
+            f"{' or '.join([', '.join(required[:-1])] * (len(required) > 1) + required[-1:])} is NULL"
+        )
+    wrong = [f"`{each['name']}`" for each in parameters if "enum" in each or each.get("flag") or each.get("switch")]
+    if wrong:
+        found["INVALID_ARGUMENT"] = f"{', '.join(wrong)}: another value"
+    for name in re.findall(r"[A-Z][A-Z_]+", re.sub(r"`LXLA_\w+`", "", function["doc"])):
+        if name in STATUSES:
+            found.setdefault(name, "above")
+    return found
+
+
+def function_part(function, uses, operations, documents):
+    name, parameters = function["name"], function["parameters"]
+    signature = ", ".join(declared(each) for each in parameters) or "void"
+    space = "" if function["result"].endswith("*") else " "
+    made = (
+        f":::::{{c:function}} {function['result']}{space}{name}({signature})\n\n{prose(function['doc'], documents)}\n\n"
+    )
+    if parameters:
+        rows = "".join(
+            f"| `{each['name']}` | `{each['type']}` | {DIRECTIONS[each['direction']]} | {facts(each)} |\n"
+            for each in parameters
+        )
+        made += f"| parameter | type | direction | |\n|---|---|---|---|\n{rows}\n"
+    lines = []
+    if function["result"] == "lxla_status":
+        found = errors(function)
+        told = [
+            f"{{c:macro}}`{each} <LXLA_{each}>`" + ("" if why == "above" else f" ({why})")
+            for each, why in found.items()
+        ]
+        lines.append(f"**Errors:** {', '.join(told)}." if told else "")
+    if name in operations:
+        dtypes, accuracies = operations[name]
+        lines.append(f"**Dtypes:** {dtypes}. **Accuracy:** {accuracies} ([table](/reference/operations.md)).")
+    if name in uses:
+        lines.append("**Examples:** " + ", ".join(f"[`{each[9:]}`](/source/{each}.md)" for each in uses[name]) + ".")
+    return made + "\n\n".join(line for line in lines if line) + "\n:::::\n\n"
+
+
+def constants_part(family, documents):
+    title = family["prefix"] + "\\*" if family["prefix"] != "LXLA_" else "Status codes"
+    made = f"({anchor(family['prefix'])})=\n### {title}\n\n{prose(family['doc'], documents)}\n\n"
+    for each in family["constants"]:
+        made += f":::::{{c:macro}} {each['name']}\n\n`{each['value']}`: {prose(each['doc'], documents)}\n:::::\n\n"
+    return made
+
+
+def type_part(of, documents):
+    doc = prose(of["doc"], documents)
+    if of["kind"] == "alias":
+        return f":::::{{c:type}} {of['type']} {of['name']}\n\n{doc}\n:::::\n\n"
+    if of["kind"] == "function":
+        arguments = ", ".join(declared(each) for each in of["parameters"]) or "void"
+        return f":::::{{c:type}} {of['result']} (*{of['name']})({arguments})\n\n{doc}\n:::::\n\n"
+    fields = ""
+    for each in of["fields"]:
+        told = "; ".join(part for part in (facts(each),) if part)
+        text = prose(each.get("doc", ""), documents)
+        fields += f"::::{{c:member}} {declared(each)}\n\n{text}{f' *({told})*' if told else ''}\n::::\n\n"
+    note = ""
+    if of.get("handle"):
+        note = f"\n\nA handle: `{of['name']}_retain` and `{of['name']}_release` count its references."
+    return f"::::::{{c:{of['kind']}}} {of['name']}\n\n{doc}{note}\n\n{fields}::::::\n\n"
+
+
+def summary(functions, documents):
+    rows = ""
+    for each in functions:
+        first = re.split(r"(?<=\.)\s", each["doc"].replace("\n", " "))[0]
+        first = first.replace("|", "\\|")
+        rows += f"| `{each['name']}` | {prose(first, documents)} |\n"
+    return f"| function | |\n|---|---|\n{rows}\n"
+
+
+def chapter_of_types():
+    """Returns the chapter of each type: that of the first function that takes it, or of a type that has it."""
+    found = {}
+    users = [(each["name"], each["chapter"], each["parameters"]) for each in API["functions"]]
+    for _, chapter, parameters in users:
+        for each in parameters:
+            found.setdefault(each["base"], chapter)
+    for _ in range(3):
+        for of in API["types"]:
+            for each in of.get("fields", []) + of.get("parameters", []):
+                if of["name"] in found:
+                    found.setdefault(each["base"], found[of["name"]])
+    return {of["name"]: found.get(of["name"], "library") for of in API["types"]} | {"lxla_status": "library"}
+
+
+def used_in_examples():
+    """Returns the examples that call a function: the smallest ones first, at most four."""
+    files = [file for file in files_of("examples/**/*") if file.endswith((".c", ".h", ".cc"))]
+    texts = sorted(((ROOT / file).read_text(encoding="utf-8"), file) for file in files)
+    texts.sort(key=lambda pair: (not pair[1].endswith(".c"), len(pair[0])))
+    found = {}
+    for text, file in texts:
+        for name in set(re.findall(r"\b(lxla_\w+)\(", text)):
+            found.setdefault(name, []).append(file)
+    return {name: files[:4] for name, files in found.items()}
+
+
+def operation_table():
+    """Returns the dtypes and accuracies of functions that have one row in docs/operations.md."""
+    rows = {}
+    for line in (ROOT / "docs/operations.md").read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        match = len(cells) == 5 and re.fullmatch(r"`(lxla_\w+)`", cells[1])
+        if match:
+            rows.setdefault(match[1], []).append((cells[3], cells[4].rstrip("| ")))
+    return {name: of[0] for name, of in rows.items() if len(of) == 1}
+
+
+def conventions(documents):
+    """Returns the conventions at the top of the header: a name, and text that is indented."""
+    head = (ROOT / "include/lazyxla.h").read_text().split("*/")[0]
+    lines = [line[3:] for line in head.split("CONVENTIONS", 1)[1].splitlines()[1:]]
+    parts = re.findall(r"^([A-Z][a-z]+)  +(.*(?:\n(?: .*|))*)", "\n".join(lines), re.M)
+    made = "# Conventions\n\nThey hold for every function unless its documentation says otherwise.\n\n"
+    for name, text in parts:
+        words = " ".join(text.split())
+        words = re.sub(r"(?<![\w`])(\w*lxla_\w+|LXLA_\w+)(\(\))?(?!\w*\*)", r"`\1`", words)
+        made += f"## {name}\n\n{prose(words, documents)}\n\n"
+    return made
+
+
+def reference(to, documents):
+    uses, operations, chapters = used_in_examples(), operation_table(), chapter_of_types()
+    names = []
+    for chapter in API["chapters"]:
+        name = chapter["name"]
+        functions = [each for each in API["functions"] if each["chapter"] == name]
+        families = [each for each in API["families"] if each["chapter"] == name]
+        types = [each for each in API["types"] if chapters[each["name"]] == name]
+        title, rest = title_of(chapter)
+        page = f"# {title}\n\n{rest}\n\n{summary(functions, documents)}"
+        page += "## Functions\n\n" + "".join(function_part(each, uses, operations, documents) for each in functions)
+        if types:
+            page += "## Types\n\n" + "".join(type_part(each, documents) for each in types)
+        if families:
+            page += "## Constants\n\n" + "".join(constants_part(each, documents) for each in families)
+        write(to / f"reference/c/{name}.md", page)
+        names.append((name, title, rest, len(functions)))
+    write(to / "reference/c/conventions.md", conventions(documents))
+    rows = "".join(f"| [{title}]({name}.md) | {rest} | {n} |\n" for name, title, rest, n in names)
+    tree = "\n".join(["conventions", *(name for name, *_ in names)])
+    head = (
+        f"# C API\n\n`lazyxla.h`, version {API['version']}, ABI version {API['abi_version']}:"
+        f" {len(API['functions'])} functions. Read the [conventions](conventions.md) first. The index"
+        " ([genindex](/genindex.html)) lists all names, and the search finds them.\n\n"
+        "`lazyxla.json` is the same as data, for [bindings](/frontend/bindings.md).\n\n"
+    )
+    head = head.replace("The index ([genindex](/genindex.html))", "The {ref}`index <genindex>`")
+    write(to / "reference/c/index.md", f"{head}| chapter | | functions |\n|---|---|---|\n{rows}\n"
+          f"```{{toctree}}\n:hidden:\n\n{tree}\n```\n")  # fmt: skip

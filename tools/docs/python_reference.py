@@ -1,0 +1,135 @@
+"""Writes the reference of the Python package. Griffe reads the sources, so that nothing has to be built; the texts of the
+classes of the extension module are the comments of its Rust source."""
+
+import re
+import textwrap
+
+import griffe
+from common import ROOT, write
+
+MODULES = {
+    "lazyxla": "Arrays and functions",
+    "lazyxla.linalg": "Linear algebra",
+    "lazyxla.fft": "Fourier transforms",
+    "lazyxla.random": "Random numbers",
+    "lazyxla.nn": "Neural networks",
+    "lazyxla.optim": "Optimizers",
+}
+# Functions of the first page, by the file that defines them.
+PARTS = {
+    "_core": "Arrays, dtypes and devices",
+    "_creation": "Creation",
+    "_device": "Devices and steps",
+    "_dtypes": "Dtypes",
+    "_elementwise": "Elementwise functions",
+    "_shapes": "Shapes, indexing, reductions, products",
+    "_transform": "Derivatives, batches, loops",
+    "_files": "Files",
+}
+
+
+def rust_docs():
+    """Returns the documentation of classes and of their methods, by name, from the comments of python/src."""
+    found = {}
+    item = r"((?:^ *///[^\n]*\n)*)((?:^ *#\[[^\n]*\]\n)*)^ *(?:pub(?:\([a-z]+\))? )?(impl|struct|fn) (\w+)"
+    for path in sorted((ROOT / "python/src").glob("*.rs")):
+        owner = None
+        for comment, attributes, kind, name in re.findall(item, path.read_text(encoding="utf-8"), re.M):
+            doc = "\n".join(line.strip()[3:].removeprefix(" ") for line in comment.splitlines())
+            if kind == "impl":
+                owner = name if "#[pymethods]" in attributes else None
+            elif kind == "struct":
+                found[name] = doc
+            elif owner and doc:
+                found[f"{owner}.{name}"] = doc
+    return found
+
+
+def indented(text, by=3):
+    return textwrap.indent(text, " " * by)
+
+
+def doc_of(of, rust):
+    if of.docstring:
+        return textwrap.dedent(of.docstring.value)
+    path = of.path.removeprefix("lazyxla._core.")
+    return rust.get(path, "")
+
+
+def function(of, name, rust, kind="function"):
+    signature = of.signature(name=name)
+    lines = [f".. py:{kind}:: {signature}", ""]
+    return "\n".join(lines) + "\n" + indented(doc_of(of, rust)) + "\n\n"
+
+
+def attribute(of, name, rust, kind="attribute"):
+    annotation = f"   :type: {of.annotation}\n" if of.annotation else ""
+    return f".. py:{kind}:: {name}\n{annotation}\n{indented(doc_of(of, rust))}\n\n"
+
+
+def class_part(of, name, rust):
+    bases = f"\n\nA {of.bases[0]}." if of.bases and str(of.bases[0]) == "NamedTuple" else ""
+    made = f".. py:class:: {name}\n\n{indented(doc_of(of, rust) + bases)}\n\n"
+    members, operators = "", []
+    for member, each in of.members.items():
+        each = each.final_target if each.is_alias else each
+        if member.startswith("_"):
+            operators += [member] if each.is_function and doc_of(each, rust) == "" else []
+            if not (each.is_function and doc_of(each, rust)):
+                continue
+        if each.is_function:
+            members += function(each, member, rust, "method")
+        elif each.is_attribute:
+            members += attribute(each, member, rust, "property" if "property" in each.labels else "attribute")
+    if operators:
+        names = ", ".join(f"``{each}``" for each in operators)
+        members += f"Operators and protocols: {names}.\n\n"
+    return made + indented(members) + "\n"
+
+
+def object_part(of, name, rust):
+    target = of.final_target if of.is_alias else of
+    if target.is_class:
+        return class_part(target, name, rust)
+    return function(target, name, rust) if target.is_function else attribute(target, name, rust, "data")
+
+
+def heading(text, mark):
+    return f"{text}\n{mark * len(text)}\n\n"
+
+
+def part_of(of, module):
+    """Returns the heading below which an object is."""
+    path = (of.target_path if of.is_alias else of.path).split(".")
+    return PARTS.get(path[1], "Constants") if module == "lazyxla" else None
+
+
+def page(module, loaded, rust):
+    of = loaded if module == "lazyxla" else loaded[module.split(".")[1]]
+    made = heading(MODULES[module], "=") + f".. py:module:: {module}\n\n{of.docstring.value}\n\n"
+    names = of.exports or [name for name in of.members if not name.startswith("_")]
+    names = [str(name) for name in names]
+    parts = {}
+    for name in names:
+        if not of[name].is_module and not name.startswith("__"):
+            parts.setdefault(part_of(of[name], module), []).append(name)
+    order = [*PARTS.values(), "Constants", None]
+    for part in sorted(parts, key=order.index):
+        made += heading(part, "-") if part else ""
+        # Classes first: they are what the functions take.
+        found = sorted(parts[part], key=lambda name: (not of[name].is_class, name.lower()))
+        made += "".join(object_part(of[name], name, rust) for name in found)
+    return made
+
+
+def reference(to, _documents):
+    loaded, rust = griffe.load("lazyxla", search_paths=[str(ROOT / "python")]), rust_docs()
+    rows = ""
+    for module in MODULES:
+        write(to / f"reference/python/{module.replace('.', '_')}.rst", page(module, loaded, rust))
+        rows += f"| [`{module}`]({module.replace('.', '_')}.rst) | {MODULES[module]} |\n"
+    tree = "\n".join(module.replace(".", "_") for module in MODULES)
+    write(to / "reference/python/index.md",
+          f"# Python API\n\nThe package `lazyxla`: [how to start](/python.md). `lazyxla.c` has the functions of the"
+          f" [C API](/reference/c/index.md).\n\n| module | |\n|---|---|\n{rows}\n"
+          f"```{{toctree}}\n:hidden:\n\n{tree}\n```\n")  # fmt: skip
