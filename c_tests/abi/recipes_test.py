@@ -1,6 +1,6 @@
 """The documents show code that is compiled, and cite tests that exist: python recipes_test.py SOURCE_TREE
 
-Each block of C, C++ or Python in README.md and docs/frontends.md stands below a line that links to its file in
+Each block of C, C++ or Python in DOCUMENTS stands below a line that links to its file in
 examples/, and equals a part of that file between `[recipe]` and `[recipe end]`, less common indentation. Each such part
 is shown.
 Each test that docs/behaviours.md names is defined in c_tests/, tests/ or src/."""
@@ -10,7 +10,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-DOCUMENTS = ("README.md", "docs/frontends.md")
+DOCUMENTS = ("README.md", "docs/frontends.md", "docs/meshes.md", "docs/debugging.md", "docs/abi.md")
 MARKED = re.compile(r"^ *(?://|#) \[recipe\]\n(.*?)^ *(?://|#) \[recipe end\]$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"([^\n]*)\n*^```(c|cpp|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBERED = re.compile(r"`([a-z][0-9]+_[a-z0-9_]+)`")

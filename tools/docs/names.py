@@ -5,6 +5,8 @@ import re
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from sphinx.domains.c import CDomain
+from sphinx.domains.cpp import CPPDomain
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
@@ -27,8 +29,8 @@ class Names(SphinxPostTransform):
         if not hasattr(self.app, "lazyxla_places"):
             found = {}
             for domain, prefix in (("cpp", "lazyxla::"), ("c", ""), ("py", "lazyxla.")):
-                for name, _, kind, page, anchor, _ in self.env.get_domain(domain).get_objects():
-                    if kind == "functionParam" or not page.startswith("reference/"):
+                for name, _, _, page, anchor, _ in self.env.get_domain(domain).get_objects():
+                    if not page.startswith("reference/"):
                         continue
                     if domain == "c" and not name.lower().startswith("lxla_"):
                         continue
@@ -50,6 +52,18 @@ class Names(SphinxPostTransform):
             literal.replace_self(link)
 
 
+def without_parameters(domain):
+    """Returns a domain of Sphinx that gives no entries to the search for parameters of functions and templates."""
+
+    class Domain(domain):
+        def get_objects(self):
+            return (each for each in super().get_objects() if each[2] not in ("functionParam", "templateParam"))
+
+    return Domain
+
+
 def setup(app):
+    for domain in (CDomain, CPPDomain):
+        app.add_domain(without_parameters(domain), override=True)
     app.add_directive("mermaid", Mermaid)
     app.add_post_transform(Names)

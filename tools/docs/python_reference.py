@@ -41,7 +41,8 @@ def rust_docs():
             elif kind == "struct":
                 found[name] = doc
             elif owner and doc:
-                found[f"{owner}.{name}"] = doc
+                named = re.search(r"#\[(?:getter\(|pyo3\(name = \")(\w+)", attributes)
+                found[f"{owner}.{named[1] if named else name}"] = doc
     return found
 
 
@@ -57,7 +58,7 @@ def doc_of(of, rust):
 
 
 def function(of, name, rust, kind="function"):
-    signature = of.signature(name=name)
+    signature = of.signature(name=name).replace("builtins.", "")
     lines = [f".. py:{kind}:: {signature}", ""]
     return "\n".join(lines) + "\n" + indented(doc_of(of, rust)) + "\n\n"
 
