@@ -1,8 +1,9 @@
-"""Licences of the crates in the library, and a list of them: python licenses.py OUTPUT_FOLDER | --check
+"""Licences of the crates in the library and in the Python extension: python licenses.py OUTPUT_FOLDER | --check
 
 Writes THIRD_PARTY_LICENSES.txt, with the texts of the licences as the crates have them, and lazyxla.cdx.json, a software
 bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the sources that cargo downloads, if it has not
-yet. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that."""
+yet. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that, also for the crates of the
+Python extension, whose texts tools/wheel.py puts into the wheel."""
 
 import json
 import os
@@ -35,14 +36,18 @@ def metadata():
     return json.loads(answer.stdout)
 
 
-def linked(graph):
-    """Returns the packages whose code is in the library, by name: normal dependencies, without procedural macros, which
-    run in the compiler, and what only these need."""
+LIBRARY = "lazyxla"
+EXTENSION = "lazyxla-python"
+
+
+def linked(graph, *names):
+    """Returns the packages whose code is in some packages of the workspace, by name: normal dependencies, without
+    procedural macros, which run in the compiler, and what only these need."""
     packages = {each["id"]: each for each in graph["packages"]}
     nodes = {each["id"]: each for each in graph["resolve"]["nodes"]}
     is_macro = lambda id: any("proc-macro" in target["kind"] for target in packages[id]["targets"])
-    start = next(each["id"] for each in graph["packages"] if each["name"] == "lazyxla" and each["source"] is None)
-    found, todo = set(), [start]
+    start = [each["id"] for each in graph["packages"] if each["name"] in names and each["source"] is None]
+    found, todo = set(), start
     while todo:
         id = todo.pop()
         if id not in found and not is_macro(id):
@@ -91,7 +96,7 @@ def component(package, kind="library"):
 
 
 def bill(rows):
-    root = next(package for package, _ in rows if package["name"] == "lazyxla")
+    root = next(package for package, _ in rows if package["name"] == LIBRARY)
     parts = [component(package) for package, _ in rows if package is not root]
     from_registry = {purl(package) for package, _ in rows if package["source"]}
     for part in parts:
@@ -113,7 +118,7 @@ def checksum(part):
     return re.search(r'checksum = "(\w+)"', entry)[1]
 
 
-def collected(rows):
+def collected(rows, what="The shared library"):
     """Returns all texts. Those that several crates have in common are there once."""
     by_text = {}
     for package, found in texts_of_all(rows):
@@ -122,7 +127,7 @@ def collected(rows):
                 by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({name})")
     names = [f"{p['name']} {p['version']}: {p['license']}" for p, _ in rows if p["source"] is not None]
     head = (
-        "The shared library of lazyxla contains these crates, whose sources are at https://crates.io:\n\n"
+        f"{what} of lazyxla contains these crates, whose sources are at https://crates.io:\n\n"
         + "\n".join(names)
         + "\n"
     )
@@ -142,15 +147,17 @@ def problems(rows):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    rows = linked(metadata())
-    wrong = list(problems(rows))
+    graph = metadata()
+    rows = linked(graph, LIBRARY)
+    everything = linked(graph, LIBRARY, EXTENSION)
+    wrong = list(problems(everything))
     if wrong:
         sys.exit("licenses: " + "\nlicenses: ".join(wrong))
     if sys.argv[1] != "--check":
         folder = Path(sys.argv[1])
         (folder / "THIRD_PARTY_LICENSES.txt").write_text(collected(rows))
         (folder / "lazyxla.cdx.json").write_text(json.dumps(bill(rows), indent=1) + "\n")
-    print(f"licences of {len(rows)} crates are allowed")
+    print(f"licences of {len(everything)} crates are allowed, {len(rows)} of them in the library")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import licenses
+
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.M)[1]
 SONAME = "liblazyxla.so." + VERSION.split(".")[0]
@@ -54,6 +56,8 @@ def stage(tree, module, folder):
     shutil.copy(installed / "lazyxla/lazyxla-probe", lib / "lazyxla")
     shutil.copytree(tree / "include", package / "include")
     shutil.copytree(tree / "share/licenses/lazyxla", package / "licenses")
+    crates = licenses.linked(licenses.metadata(), licenses.LIBRARY, licenses.EXTENSION)
+    (package / "licenses/THIRD_PARTY_LICENSES.txt").write_text(licenses.collected(crates, "The Python package"))
     shutil.copytree(installed / "cmake", lib / "cmake")
     shutil.copytree(installed / "pkgconfig", lib / "pkgconfig")
     for path, changes in {
