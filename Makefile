@@ -225,8 +225,9 @@ install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
 docs: $(DOCS_STAMP) $(MERMAID_STAMP)
 	$(DOCS)/venv/bin/python tools/docs/build.py $(DOCS)/mermaid $(DOCS) $(BUILD)/site
 
-# Everything of a release, in build/packages: source, library, Debian packages, licences, a bill of materials, checksums.
-packages: configure
+# Everything of a release, in build/packages: source, library, Debian packages, wheel, licences, a bill of materials,
+# checksums.
+packages: configure $(WHEEL_STAMP)
 	tools/packages.sh $(abspath $(CMAKE)) $(abspath $(NINJA)) $(BUILD)/packages
 
 # The Debian packages in a clean Debian: installed, linked with, run, removed. Needs root and mmdebstrap.

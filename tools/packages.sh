@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # packages.sh CMAKE NINJA OUTPUT [CMAKE_OPTION ...]: makes all files of a release in OUTPUT: the source as an archive, the
-# installed library as an archive and as two Debian packages, with the licences of what is in it, a bill of materials and
-# checksums. The same commit gives the same bytes: see docs/packages.md.
+# installed library as an archive and as two Debian packages, the Python package as a wheel, with the licences of what is
+# in them, a bill of materials and checksums. The Python beside CMAKE has auditwheel. The same commit gives the same bytes: see docs/packages.md.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -12,6 +12,7 @@ fail() {
 }
 
 cmake=$1 ninja=$2 output=$3
+python=$(dirname "$cmake")/python
 shift 3
 for tool in dpkg-shlibdeps git gzip tar; do
   command -v $tool > /dev/null || fail "$tool was not found; Debian: apt-get install dpkg-dev git gzip tar"
@@ -37,10 +38,12 @@ umask 022
 git archive --format=tar --prefix="lazyxla-$version/" HEAD | gzip --no-name --best > "$output/lazyxla-$version.tar.gz"
 
 "$cmake" -S . -B "$tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=Release \
-  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=OFF \
+  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=ON \
+  "-DPython3_EXECUTABLE=$python" \
   "-DLAZYXLA_CARGO_TARGET=$tree/target" "$@" > /dev/null
 "$cmake" --build "$tree"
-python3 tools/licenses.py "$tree/package"
+"$python" tools/licenses.py "$tree/package"
+"$python" tools/wheel.py wheel --stage "$tree/python" --to "$output"
 cp "$tree/package/lazyxla.cdx.json" "$output/lazyxla-$version.cdx.json"
 (cd "$tree" && "$(dirname "$cmake")/cpack" -G DEB > /dev/null)
 mv "$tree"/lazyxla*.deb "$output"

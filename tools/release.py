@@ -1,0 +1,108 @@
+"""The parts of a release that are texts; tools/release.sh runs them.
+
+    release.py check VERSION            everything in the tree has this version, and the changelog a dated section
+    release.py prepare VERSION DATE     gives the tree the version, and the changelog's next section the date
+    release.py notes VERSION            prints the section of the changelog
+
+Cargo.toml has the version. `make header` takes the header's from there, and CMake, the packages and the wheel theirs."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+VERSION = re.compile(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}")
+UNRELEASED = "not yet released"
+
+
+class Refused(Exception):
+    """The tree is not ready: what is wrong, and what to do."""
+
+
+def found(pattern, path):
+    match = re.search(pattern, path.read_text(encoding="utf-8"), re.M)
+    if not match:
+        raise Refused(f"{path} has no version")
+    return match[1]
+
+
+def versions(tree):
+    """Returns the version of each file that has one."""
+    header = tree / "include/lazyxla.h"
+    parts = [found(rf"^#define LXLA_VERSION_{part} (\d+)$", header) for part in ("MAJOR", "MINOR", "PATCH")]
+    made = {
+        "Cargo.toml": found(r'^version = "(.*)"$', tree / "Cargo.toml"),
+        "include/lazyxla.h": ".".join(parts),
+        "include/lazyxla.json": json.loads((tree / "include/lazyxla.json").read_text(encoding="utf-8"))["version"],
+    }
+    for name, version in re.findall(
+        r'^name = "(lazyxla[\w-]*)"\nversion = "(.*)"$', (tree / "Cargo.lock").read_text(encoding="utf-8"), re.M
+    ):
+        made[f"Cargo.lock: {name}"] = version
+    return made
+
+
+def sections(text):
+    """Returns the sections of the changelog: the version, what follows it in the heading, and the text."""
+    parts = re.split(r"^## (.*)$", text, flags=re.M)
+    headings = [re.fullmatch(r"(\S+?)(?:, (.*))?", heading) for heading in parts[1::2]]
+    return [(match[1], match[2] or "", body.strip()) for match, body in zip(headings, parts[2::2], strict=True)]
+
+
+def section(tree, version):
+    for name, rest, text in sections((tree / "CHANGELOG.md").read_text(encoding="utf-8")):
+        if name == version:
+            return rest, text
+    raise Refused(f"CHANGELOG.md has no section `## {version}, DATE`: write what changes for users")
+
+
+def check(tree, version):
+    for name, has in versions(tree).items():
+        if has != version:
+            raise Refused(
+                f"{name} has version {has}, not {version}: run tools/release.sh --prepare {version}, and commit"
+            )
+    date, text = section(tree, version)
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        raise Refused(f"CHANGELOG.md: the section {version} has {date!r} for a date, want YYYY-MM-DD")
+    if not re.search(r"^- ", text, re.M):
+        raise Refused(f"CHANGELOG.md: the section {version} lists nothing")
+    if f"Version {version} is not released yet" in (tree / "docs/abi.md").read_text(encoding="utf-8"):
+        raise Refused(f"docs/abi.md says that version {version} is not released yet")
+    others = [name for name, rest, _ in sections((tree / "CHANGELOG.md").read_text()) if rest == UNRELEASED]
+    if others:
+        raise Refused(f"CHANGELOG.md: the section {others[0]} is not released, but {version} is to be")
+
+
+def prepare(tree, version, date):
+    """Writes the version to Cargo.toml, and the date to the changelog. The caller makes the other files from these."""
+    text = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
+    name, rest, _ = sections(text)[0]
+    if rest != UNRELEASED:
+        section(tree, version)
+    else:
+        text = text.replace(f"## {name}, {rest}", f"## {version}, {date}", 1)
+    manifest = (tree / "Cargo.toml").read_text(encoding="utf-8")
+    manifest = re.sub(r'^version = ".*"$', f'version = "{version}"', manifest, count=1, flags=re.M)
+    (tree / "CHANGELOG.md").write_text(text, encoding="utf-8")
+    (tree / "Cargo.toml").write_text(manifest, encoding="utf-8")
+
+
+def main(arguments, tree):
+    commands = {("check", 2): check, ("prepare", 3): prepare, ("notes", 2): None}
+    key = (arguments[0] if arguments else "", len(arguments))
+    if key not in commands:
+        sys.exit(__doc__)
+    try:
+        if not VERSION.fullmatch(arguments[1]):
+            raise Refused(f"{arguments[1]!r} is no version; want three numbers, such as 0.1.0")
+        if key[0] == "notes":
+            print(section(tree, arguments[1])[1])
+        else:
+            commands[key](tree, *arguments[1:])
+    except Refused as refused:
+        sys.exit(f"release: {refused}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:], Path(__file__).resolve().parents[1])
