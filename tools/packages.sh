@@ -38,24 +38,24 @@ umask 022
 git archive --format=tar --prefix="lazyxla-$version/" HEAD | gzip --no-name --best > "$output/lazyxla-$version.tar.gz"
 
 "$cmake" -S . -B "$tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=Release \
-  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=ON \
-  "-DPython3_EXECUTABLE=$python" \
+  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=OFF \
   "-DLAZYXLA_CARGO_TARGET=$tree/target" "$@" > /dev/null
 "$cmake" --build "$tree"
 "$python" tools/licenses.py "$tree/package"
-"$python" tools/wheel.py wheel --stage "$tree/python" --to "$output"
 cp "$tree/package/lazyxla.cdx.json" "$output/lazyxla-$version.cdx.json"
 (cd "$tree" && "$(dirname "$cmake")/cpack" -G DEB > /dev/null)
 mv "$tree"/lazyxla*.deb "$output"
 
-# The archive unpacks to one folder, from anywhere: lib/ in place of Debian's folder.
+# The wheel, and the archive, which unpacks to one folder, from anywhere: lib/ in place of Debian's folder.
 name=lazyxla-$version-$(uname -m)-linux
-"$cmake" -B "$tree" -DCMAKE_INSTALL_LIBDIR=lib > /dev/null
+"$cmake" -B "$tree" -DCMAKE_INSTALL_LIBDIR=lib -DLAZYXLA_PYTHON=ON "-DPython3_EXECUTABLE=$python" > /dev/null
+"$cmake" --build "$tree" --target lazyxla_python
+"$python" tools/wheel.py wheel --stage "$tree/python" --to "$output"
 rm -rf "${tree:?}/$name"
 for component in library development; do
   "$cmake" --install "$tree" --prefix "$tree/$name" --component $component > /dev/null
 done
-"$cmake" -B "$tree" -UCMAKE_INSTALL_LIBDIR > /dev/null
+"$cmake" -B "$tree" -UCMAKE_INSTALL_LIBDIR -DLAZYXLA_PYTHON=OFF > /dev/null
 tar --create --directory "$tree" --sort=name "--mtime=@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
   --format=gnu "$name" | gzip --no-name --best > "$output/$name.tar.gz"
 
