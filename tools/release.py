@@ -32,6 +32,7 @@ def versions(tree):
     parts = [found(rf"^#define LXLA_VERSION_{part} (\d+)$", header) for part in ("MAJOR", "MINOR", "PATCH")]
     made = {
         "Cargo.toml": found(r'^version = "(.*)"$', tree / "Cargo.toml"),
+        "conda/recipe.yaml": found(r"^  version: (.*)$", tree / "conda/recipe.yaml"),
         "include/lazyxla.h": ".".join(parts),
         "include/lazyxla.json": json.loads((tree / "include/lazyxla.json").read_text(encoding="utf-8"))["version"],
     }
@@ -75,7 +76,8 @@ def check(tree, version):
 
 
 def prepare(tree, version, date):
-    """Writes the version to Cargo.toml, and the date to the changelog. The caller makes the other files from these."""
+    """Writes the version to Cargo.toml and the conda recipe, and the date to the changelog. The caller makes the other
+    files from these."""
     text = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
     name, rest, _ = sections(text)[0]
     if rest != UNRELEASED:
@@ -84,6 +86,9 @@ def prepare(tree, version, date):
         text = text.replace(f"## {name}, {rest}", f"## {version}, {date}", 1)
     manifest = (tree / "Cargo.toml").read_text(encoding="utf-8")
     manifest = re.sub(r'^version = ".*"$', f'version = "{version}"', manifest, count=1, flags=re.M)
+    recipe = (tree / "conda/recipe.yaml").read_text(encoding="utf-8")
+    recipe = re.sub(r"^  version: .*$", f"  version: {version}", recipe, count=1, flags=re.M)
+    (tree / "conda/recipe.yaml").write_text(recipe, encoding="utf-8")
     (tree / "CHANGELOG.md").write_text(text, encoding="utf-8")
     (tree / "Cargo.toml").write_text(manifest, encoding="utf-8")
 

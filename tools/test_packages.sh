@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_packages.sh PACKAGES PLUGIN: installs the Debian packages in a clean Debian (mmdebstrap), links README.md's first
-# program with them by pkg-config, runs it with the plugin, and removes them. As root; Debian's mirror is used.
+# program with them by pkg-config, runs it with the plugin, and removes them; the same with the archive, unpacked in a
+# folder with a space in its name. As root; Debian's mirror is used.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages=$1 plugin=$2
@@ -38,4 +39,14 @@ rm -r "$clean$folder"
 in_root 'dpkg -r lazyxla-dev lazyxla > /dev/null'
 left=$(in_root 'find /usr -name "*lazyxla*"')
 [ -z "$left" ] || fail "the packages leave $left"
-echo "packages: installed, linked, run and removed in a clean Debian"
+
+folder="$clean/opt/some folder"
+mkdir "$folder"
+tar --extract --directory "$folder" --file "$(ls "$packages"/lazyxla-*-x86_64-linux.tar.gz)" --strip-components=1
+mkdir "$folder/lib/lazyxla/fastatomstruct_xla_cpu"
+cp "$plugin" "$folder/lib/lazyxla/fastatomstruct_xla_cpu"
+said=$(in_root 'cd /tmp && export PKG_CONFIG_PATH="/opt/some folder/lib/pkgconfig" && rm -f first
+  eval gcc first.c $(pkg-config --cflags --libs lazyxla) "\"-Wl,-rpath,/opt/some folder/lib\"" -o first
+  TF_CPP_MIN_LOG_LEVEL=1 ./first 2> /tmp/errors || cat /tmp/errors')
+[ "$said" = "198 198 198" ] || fail "with the archive, the first program prints '$said', want 198 198 198"
+echo "packages and archive: installed, linked, run and removed in a clean Debian"

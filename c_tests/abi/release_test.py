@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 TREE = Path(sys.argv[1]).resolve()
-FILES = ("Cargo.toml", "Cargo.lock", "CHANGELOG.md", "include/lazyxla.h", "include/lazyxla.json", "docs/abi.md",
+FILES = ("Cargo.toml", "Cargo.lock", "CHANGELOG.md", "include/lazyxla.h", "include/lazyxla.json", "docs/abi.md", "conda/recipe.yaml",
          "tools/release.py")  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def main(folder):
     assert said(folder, "prepare", later, "2031-05-06") == (0, "")
     assert changelog.read_text().splitlines()[2] == f"## {later}, 2031-05-06"
     assert f'version = "{later}"' in (folder / "Cargo.toml").read_text()
+    assert f"\n  version: {later}\n" in (folder / "conda/recipe.yaml").read_text()
     assert (folder / "Cargo.toml").read_text().replace(later, version) == manifest, "nothing else changes"
     refused(folder, later, f"include/lazyxla.h has version {version}, not {later}")
     assert said(folder, "notes", later) == (0, "- One.")
