@@ -83,7 +83,7 @@ def write_wheel(folder, to, tag):
     head = f"Wheel-Version: 1.0\nGenerator: lazyxla\nRoot-Is-Purelib: false\nTag: {tag}\n"
     files = {
         str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode & 0o777)
-        for path in sorted(folder.rglob("*"))
+        for path in sorted((folder / "lazyxla").rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
     files[f"{info}/METADATA"] = (METADATA.encode(), 0o644)
