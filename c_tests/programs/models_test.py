@@ -166,9 +166,9 @@ def decode(prompt, embedding, q, k, v, count):
 
     def step(i, state):
         token, keys, values, tokens, scores = state
-        x = embedding[token]
-        keys = jax.lax.dynamic_update_slice(keys, (x @ k)[None], (i, 0))
-        values = jax.lax.dynamic_update_slice(values, (x @ v)[None], (i, 0))
+        x, at = embedding[token], (i, jnp.zeros_like(i))
+        keys = jax.lax.dynamic_update_slice(keys, (x @ k)[None], at)
+        values = jax.lax.dynamic_update_slice(values, (x @ v)[None], at)
         weights = jax.nn.softmax(jnp.where(jnp.arange(most) <= i, keys @ (x @ q) / size**0.5, -jnp.inf))
         of_next = (x + weights @ values) @ embedding.T
         given = jnp.where(i + 1 < len(prompt), prompt[jnp.minimum(i + 1, len(prompt) - 1)], jnp.argmax(of_next))
@@ -190,7 +190,7 @@ def momentum(x, labels, key, mean, variance, velocity, first, last):
         y = jax.nn.relu((y - of_batch[0]) * jax.lax.rsqrt(of_batch[1] + 1e-3)).mean((1, 2))
         y = jnp.where(jax.random.bernoulli(key, 0.8, y.shape), y / 0.8, 0)
         scores = jax.nn.log_softmax(y @ last)
-        smooth = jax.nn.one_hot(labels, last.shape[1]) * 0.9 + 0.1 / last.shape[1]
+        smooth = jax.nn.one_hot(labels, last.shape[1], dtype=last.dtype) * 0.9 + 0.1 / last.shape[1]
         return -(smooth * scores).sum(-1).mean(), of_batch
 
     (value, of_batch), gradients = jax.value_and_grad(loss, argnums=(0, 1), has_aux=True)(first, last)
