@@ -187,19 +187,10 @@ from ._shapes import (
     var,
     vecdot,
 )
-from ._transform import (
-    checkpoint,
-    cond,
-    custom_vjp,
-    grad,
-    jvp,
-    scan,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-    vmap,
-    while_loop,
-)
+from ._jit import jit
+from ._loops import cond, scan, switch, while_loop
+from ._rules import checkpoint, custom_jvp, custom_vjp, stop_gradient
+from ._transform import grad, jvp, value_and_grad, vjp, vmap
 
 find_plugin()
 
@@ -269,6 +260,7 @@ __all__ = [
     "counter",
     "cumulative_prod",
     "cumulative_sum",
+    "custom_jvp",
     "custom_vjp",
     "default_device",
     "device",
@@ -317,6 +309,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "jit",
     "jvp",
     "less",
     "less_equal",
@@ -384,6 +377,7 @@ __all__ = [
     "stop_gradient",
     "subtract",
     "sum",
+    "switch",
     "take",
     "take_along_axis",
     "tan",

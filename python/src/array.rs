@@ -107,7 +107,7 @@ impl Array {
     }
 
     pub fn convert(&self, py: Python<'_>, dtype: i32) -> PyResult<Array> {
-        let handle = self.handle;
+        let handle = self.operand();
         // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_convert(handle, dtype, out) })
     }
@@ -115,8 +115,22 @@ impl Array {
     /// Replaces the value by that of another array of the same type.
     pub fn assign(&self, value: &Array) -> PyResult<()> {
         trace::before_change(self)?;
+        let value = value.operand();
         // SAFETY: handles are values.
-        check(unsafe { lxla_tensor_assign(self.handle, value.handle) })
+        check(unsafe { lxla_tensor_assign(self.handle, value) })
+    }
+
+    /// Returns a snapshot of a tensor of this type.
+    pub fn copy_of(&self, tensor: lxla_tensor) -> PyResult<Array> {
+        let mut out = lxla_tensor { id: 0 };
+        // SAFETY: a writable output.
+        check(unsafe { lxla_tensor_snapshot(tensor, &mut out) })?;
+        Ok(Array::new(out, self.is_large))
+    }
+
+    /// The tensor to record operations with: the array's own, or what stands for it in a function that is traced.
+    pub fn operand(&self) -> lxla_tensor {
+        trace::operand(self)
     }
 
     /// As `assign`, at the end of a trace.
@@ -126,7 +140,7 @@ impl Array {
     }
 
     fn unary(&self, py: Python<'_>, op: i32) -> PyResult<Array> {
-        let handle = self.handle;
+        let handle = self.operand();
         // SAFETY: a writable output.
         let found = Array::detached(py, move |out| unsafe { lxla_unary(op, handle, out) });
         found.map_err(|error| if error.is_instance_of::<PyValueError>(py) { type_error(py, &error) } else { error })
@@ -269,13 +283,13 @@ impl Array {
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = other.py();
         let Ok(rhs) = other.cast::<Array>() else { return Ok(py.NotImplemented()) };
-        let (a, b) = (self.handle, rhs.get().handle);
+        let (a, b) = (self.operand(), rhs.get().operand());
         // SAFETY: a writable output.
         let out = Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) })?;
         Ok(Py::new(py, out)?.into_any())
     }
     fn __imatmul__(&self, py: Python<'_>, other: &Bound<'_, Array>) -> PyResult<()> {
-        let (a, b) = (self.handle, other.get().handle);
+        let (a, b) = (self.operand(), other.get().operand());
         // SAFETY: a writable output.
         self.assign(&Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) })?)
     }
@@ -401,13 +415,14 @@ impl Array {
         }
         let mut axes: Vec<i64> = (0..rank as i64).collect();
         axes.swap(rank - 1, rank - 2);
-        let handle = self.handle;
+        let handle = self.operand();
         // SAFETY: a list of its length, and a writable output.
         Array::detached(py, move |out| unsafe { lxla_transpose(handle, axes.as_ptr(), axes.len(), out) })
     }
     /// The library's handle, for ``lazyxla.c``; it stays the array's.
     #[getter]
     fn handle(&self) -> u64 {
+        trace::before_read(self);
         self.handle.id
     }
     /// ``"pending"``, ``"ready"``, ``"placeholder"``, ``"native"`` or ``"failed"``. Does not wait, and runs nothing.
@@ -475,10 +490,7 @@ impl Array {
     }
     /// Returns a new array with the current value; operations in place on either do not affect the other.
     pub fn copy(&self) -> PyResult<Array> {
-        let mut out = lxla_tensor { id: 0 };
-        // SAFETY: a writable output.
-        check(unsafe { lxla_tensor_snapshot(self.handle, &mut out) })?;
-        Ok(Array::new(out, self.is_large))
+        self.copy_of(self.operand())
     }
     fn __copy__(&self) -> PyResult<Array> {
         self.copy()
@@ -537,6 +549,7 @@ impl Array {
 
 impl Array {
     pub fn moved(&self, py: Python<'_>, device: lxla_device) -> PyResult<Array> {
+        trace::before_read(self);
         let handle = self.handle;
         // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_tensor_to_device(handle, device, out) })

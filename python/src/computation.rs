@@ -1,12 +1,13 @@
 //! Traced computations: their derivatives, batches, calls and loops.
 
 use crate::array::Array;
-use crate::device::{check_detached, text};
+use crate::device::{check_detached, env, text};
 use crate::error::check;
 use crate::functions::{add, handles};
 use crate::sys::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::ptr::null;
 
 /// A computation that was traced of a function.
@@ -25,6 +26,10 @@ impl Drop for Computation {
 const NONE: lxla_computation = lxla_computation { id: 0 };
 
 impl Computation {
+    pub fn handle(&self) -> lxla_computation {
+        self.handle
+    }
+
     fn detached(
         py: Python<'_>,
         call: impl FnOnce(*mut lxla_computation) -> lxla_status + Send,
@@ -36,7 +41,7 @@ impl Computation {
 }
 
 /// Calls with `n` results in a list.
-fn results(
+pub fn results(
     py: Python<'_>,
     n: usize,
     call: impl FnOnce(*mut lxla_tensor) -> lxla_status + Send,
@@ -50,7 +55,7 @@ fn results(
 #[pymethods]
 impl Computation {
     /// Numbers of parameters, results and captured values.
-    fn info(&self) -> PyResult<(usize, usize, usize)> {
+    pub fn info(&self) -> PyResult<(usize, usize, usize)> {
         let (mut params, mut results, mut captured) = (0, 0, 0);
         // SAFETY: writable outputs.
         check(unsafe { lxla_computation_info(self.handle, &mut params, &mut results, &mut captured) })?;
@@ -115,6 +120,45 @@ impl Computation {
         Computation::detached(py, move |out| unsafe { lxla_computation_checkpoint(handle, policy, null(), 0, out) })
     }
 
+    fn with_jvp(&self, py: Python<'_>, jvp: &Computation) -> PyResult<Computation> {
+        let (handle, jvp) = (self.handle, jvp.handle);
+        // SAFETY: a writable output.
+        Computation::detached(py, move |out| unsafe { lxla_computation_with_jvp(handle, jvp, out) })
+    }
+
+    /// The computation with its captured values as further parameters.
+    fn lift(&self, py: Python<'_>) -> PyResult<Computation> {
+        let handle = self.handle;
+        // SAFETY: a writable output.
+        Computation::detached(py, move |out| unsafe { lxla_computation_lift(handle, out) })
+    }
+
+    /// The captured values.
+    fn captured(&self, py: Python<'_>) -> PyResult<Vec<Array>> {
+        let (handle, n) = (self.handle, self.info()?.2);
+        // SAFETY: a writable output.
+        (0..n).map(|i| Array::detached(py, move |out| unsafe { lxla_computation_captured(handle, i, out) })).collect()
+    }
+
+    fn describe_json(&self, py: Python<'_>) -> PyResult<String> {
+        let handle = self.handle;
+        // SAFETY: a writable output.
+        py.detach(|| text(|out| unsafe { lxla_computation_describe(handle, out) }))
+    }
+
+    /// `format` is one of the constants EXPORT_*.
+    fn export(&self, py: Python<'_>, path: String, format: i32, vjp_order: i32) -> PyResult<()> {
+        let (handle, path) = (self.handle, CString::new(path)?);
+        check_detached(py, || {
+            // SAFETY: zeros are valid fields.
+            let mut options: lxla_export_options = unsafe { std::mem::zeroed() };
+            options.struct_size = size_of::<lxla_export_options>();
+            (options.format, options.vjp_order) = (format, vjp_order);
+            // SAFETY: a string that ends in NUL; options that live until the call has returned.
+            unsafe { lxla_computation_export(handle, &options, path.as_ptr()) }
+        })
+    }
+
     fn with_vjp(&self, py: Python<'_>, forward: &Computation, backward: &Computation) -> PyResult<Computation> {
         let (handle, forward, backward) = (self.handle, forward.handle, backward.handle);
         // SAFETY: a writable output.
@@ -164,9 +208,60 @@ fn cond(
     arguments: Vec<PyRef<'_, Array>>,
 ) -> PyResult<Vec<Array>> {
     let n = on_true.info()?.1;
-    let (choice, on_true, on_false, of) = (choice.handle, on_true.handle, on_false.handle, handles(&arguments));
+    let (choice, on_true, on_false, of) = (choice.operand(), on_true.handle, on_false.handle, handles(&arguments));
     // SAFETY: lists with their lengths.
     results(py, n, move |out| unsafe { lxla_cond(choice, on_true, on_false, of.as_ptr(), of.len(), out, n) })
+}
+
+/// The results of the branch at an index; one out of range selects the last.
+#[pyfunction]
+fn switch(
+    py: Python<'_>,
+    index: &Array,
+    branches: Vec<PyRef<'_, Computation>>,
+    arguments: Vec<PyRef<'_, Array>>,
+) -> PyResult<Vec<Array>> {
+    let Some(first) = branches.first() else { return Err(PyValueError::new_err("at least one branch is wanted")) };
+    let n = first.info()?.1;
+    let list: Vec<lxla_computation> = branches.iter().map(|branch| branch.handle).collect();
+    let (index, of) = (index.operand(), handles(&arguments));
+    // SAFETY: lists with their lengths.
+    results(py, n, move |out| unsafe { lxla_case(index, list.as_ptr(), list.len(), of.as_ptr(), of.len(), out, n) })
+}
+
+/// Imports a program from a file. `shapes` has one for each parameter, or is None.
+#[pyfunction]
+fn import_file(
+    py: Python<'_>,
+    path: String,
+    function: Option<String>,
+    shapes: Option<Vec<Vec<i64>>>,
+    mesh: Option<&crate::mesh::Mesh>,
+) -> PyResult<Computation> {
+    let (path, function) = (CString::new(path)?, function.map(CString::new).transpose()?);
+    let mesh = mesh.map_or(lxla_mesh { id: 0 }, |mesh| mesh.handle());
+    Computation::detached(py, move |out| {
+        let shapes = shapes.unwrap_or_default();
+        let ranks: Vec<usize> = shapes.iter().map(Vec::len).collect();
+        let dims = shapes.concat();
+        let options = lxla_import_options {
+            struct_size: size_of::<lxla_import_options>(),
+            function: function.as_ref().map_or(null(), |name| name.as_ptr()),
+            ranks: ranks.as_ptr(),
+            dims: dims.as_ptr(),
+            n_parameters: ranks.len(),
+            mesh,
+        };
+        // SAFETY: strings and lists live until the call has returned; a writable output.
+        unsafe { lxla_computation_import_file(env(), path.as_ptr(), &options, out) }
+    })
+}
+
+#[pyfunction]
+fn describe_file_json(py: Python<'_>, path: String) -> PyResult<String> {
+    let path = CString::new(path)?;
+    // SAFETY: a string that ends in NUL, and a writable output.
+    py.detach(|| text(|out| unsafe { lxla_module_describe_file(path.as_ptr(), out) }))
 }
 
 /// The final carry, then the stacked results.
@@ -195,6 +290,6 @@ fn scan(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, trace, while_loop, cond, scan);
+    add!(module, trace, while_loop, cond, switch, scan, import_file, describe_file_json);
     Ok(())
 }

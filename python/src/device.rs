@@ -3,14 +3,61 @@
 use crate::array::Array;
 use crate::error::{check, error};
 use crate::sys::*;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The current environment, else the default one.
-pub const ENV: lxla_env = lxla_env { id: 0 };
+/// The environment that `initialize` made; 0 is the current one, else the default one.
+static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
+
+/// The environment of all calls.
+pub fn env() -> lxla_env {
+    lxla_env { id: ENVIRONMENT.load(Ordering::Relaxed) }
+}
+
+/// Makes an environment for all further calls, which the process keeps. Options that are None have their defaults.
+#[pyfunction]
+#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir))]
+fn initialize(
+    py: Python<'_>,
+    device_count: i32,
+    plugin: Option<String>,
+    plugin_options: Option<String>,
+    cache_dir: Option<String>,
+) -> PyResult<()> {
+    if crate::array::made() > 0 || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
+        return Err(PyRuntimeError::new_err(
+            "initialize() is called once, before the first array: arrays have been made, or it was called before",
+        ));
+    }
+    let texts = [plugin, plugin_options, cache_dir].map(|text| text.map(CString::new).transpose());
+    let [plugin, plugin_options, cache_dir] = texts;
+    let (plugin, plugin_options, cache_dir) = (plugin?, plugin_options?, cache_dir?);
+    let mut made = lxla_env { id: 0 };
+    check_detached(py, || {
+        // SAFETY: zeros are valid fields.
+        let mut options: lxla_env_options = unsafe { std::mem::zeroed() };
+        options.struct_size = size_of::<lxla_env_options>();
+        let text = |text: &Option<CString>| text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
+        // SAFETY: writable; the texts live until the call has returned.
+        unsafe {
+            let status = lxla_env_options_init(&mut options);
+            if status != LXLA_OK {
+                return status;
+            }
+            options.device_count = device_count;
+            options.plugin_path = text(&plugin);
+            options.plugin_options = text(&plugin_options);
+            options.cache_dir = text(&cache_dir);
+            lxla_env_create(&options, &mut made)
+        }
+    })?;
+    ENVIRONMENT.store(made.id, Ordering::Relaxed);
+    Ok(())
+}
 
 /// A device: ``lx.device("cpu")``, whose arrays are eager, or ``lx.device("xla:0")``, whose arrays are lazy.
 #[pyclass(frozen, module = "lazyxla")]
@@ -78,6 +125,9 @@ impl<'py> FromPyObject<'_, 'py> for On {
         if let Ok(device) = object.cast::<Device>() {
             return Ok(On(device.get().device));
         }
+        if let Ok(mesh) = object.cast::<crate::mesh::Mesh>() {
+            return Ok(On(mesh.get().device));
+        }
         let text: String = object
             .extract()
             .map_err(|_| PyTypeError::new_err("a device such as lx.device('cpu'), or its name, is wanted"))?;
@@ -97,26 +147,32 @@ pub fn text(call: impl FnOnce(*mut *mut c_char) -> lxla_status) -> PyResult<Stri
     }
 }
 
+/// The tensor of an array whose value is needed.
+pub fn read_of(array: &Array) -> lxla_tensor {
+    crate::trace::before_read(array);
+    array.handle
+}
+
 /// Runs all pending operations of a device, or of every device without one.
 #[pyfunction]
 #[pyo3(signature = (device, wait))]
 fn mark_step(py: Python<'_>, device: Option<On>, wait: bool) -> PyResult<()> {
     let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
     // SAFETY: values only.
-    check_detached(py, move || unsafe { lxla_mark_step(ENV, device, i32::from(wait)) })
+    check_detached(py, move || unsafe { lxla_mark_step(env(), device, i32::from(wait)) })
 }
 
 #[pyfunction]
 fn wait(py: Python<'_>, device: Option<On>) -> PyResult<()> {
     let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
     // SAFETY: values only.
-    check_detached(py, move || unsafe { lxla_wait(ENV, device) })
+    check_detached(py, move || unsafe { lxla_wait(env(), device) })
 }
 
 /// Computes some arrays and what they need; donates as a step does if `donate`.
 #[pyfunction]
 fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bool) -> PyResult<()> {
-    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
+    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| read_of(array)).collect();
     // SAFETY: the handles belong to `arrays`, which live until the call has returned.
     check_detached(py, || unsafe {
         if donate {
@@ -138,7 +194,7 @@ pub fn check_detached(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send)
 fn device_count(py: Python<'_>) -> PyResult<i32> {
     let mut count = 0;
     // SAFETY: a writable output.
-    check_detached(py, || unsafe { lxla_env_device_count(ENV, &mut count) })?;
+    check_detached(py, || unsafe { lxla_env_device_count(env(), &mut count) })?;
     Ok(count)
 }
 
@@ -146,14 +202,14 @@ fn device_count(py: Python<'_>) -> PyResult<i32> {
 fn counter(name: &str) -> PyResult<u64> {
     let (name, mut value) = (CString::new(name)?, 0);
     // SAFETY: a string that ends in NUL, and a writable output.
-    check(unsafe { lxla_env_counter(ENV, name.as_ptr(), &mut value) })?;
+    check(unsafe { lxla_env_counter(env(), name.as_ptr(), &mut value) })?;
     Ok(value)
 }
 
 #[pyfunction]
 fn metrics_json(py: Python<'_>) -> PyResult<String> {
     // SAFETY: a writable output.
-    py.detach(|| text(|out| unsafe { lxla_env_metrics_json(ENV, out) }))
+    py.detach(|| text(|out| unsafe { lxla_env_metrics_json(env(), out) }))
 }
 
 #[pyfunction]
@@ -171,73 +227,9 @@ fn version() -> String {
 /// Returns the StableHLO text of the program that computes the arrays.
 #[pyfunction]
 fn stablehlo(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>) -> PyResult<String> {
-    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
+    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| read_of(array)).collect();
     // SAFETY: the handles belong to `arrays`, which live until the call has returned.
     py.detach(|| text(|out| unsafe { lxla_stablehlo(handles.as_ptr(), handles.len(), out) }))
-}
-
-struct Names {
-    texts: Vec<CString>,
-}
-
-impl Names {
-    fn new(names: Vec<String>) -> PyResult<Names> {
-        Ok(Names { texts: names.into_iter().map(CString::new).collect::<Result<_, _>>()? })
-    }
-
-    fn pointers(&self) -> Vec<*const c_char> {
-        self.texts.iter().map(|text| text.as_ptr()).collect()
-    }
-}
-
-/// Writes a safetensors file.
-#[pyfunction]
-fn save(
-    py: Python<'_>,
-    path: String,
-    names: Vec<String>,
-    arrays: Vec<PyRef<'_, Array>>,
-    metadata: Option<Vec<(String, String)>>,
-) -> PyResult<()> {
-    let path = CString::new(path)?;
-    let names = Names::new(names)?;
-    let handles: Vec<lxla_tensor> = arrays.iter().map(|array| array.handle).collect();
-    let keep = metadata.is_none();
-    let (keys, values): (Vec<String>, Vec<String>) = metadata.unwrap_or_default().into_iter().unzip();
-    let (keys, values) = (Names::new(keys)?, Names::new(values)?);
-    check_detached(py, || {
-        let (names, keys, values) = (names.pointers(), keys.pointers(), values.pointers());
-        let options = lxla_save_options {
-            struct_size: size_of::<lxla_save_options>(),
-            metadata_keys: keys.as_ptr(),
-            metadata_values: values.as_ptr(),
-            n_metadata: keys.len(),
-            keep_metadata: if keep { 1 } else { 2 },
-        };
-        // SAFETY: all lists and strings live until the call has returned.
-        unsafe { lxla_save_with_options(path.as_ptr(), names.as_ptr(), handles.as_ptr(), handles.len(), &options) }
-    })
-}
-
-#[pyfunction]
-fn load(py: Python<'_>, path: String, name: String, device: On) -> PyResult<Array> {
-    let (path, name) = (CString::new(path)?, CString::new(name)?);
-    // SAFETY: strings that end in NUL, and a writable output.
-    Array::detached(py, move |out| unsafe { lxla_load(ENV, device.0, path.as_ptr(), name.as_ptr(), out) })
-}
-
-#[pyfunction]
-fn file_names_json(path: String) -> PyResult<String> {
-    let path = CString::new(path)?;
-    // SAFETY: a string that ends in NUL, and a writable output.
-    text(|out| unsafe { lxla_file_names(path.as_ptr(), out) })
-}
-
-#[pyfunction]
-fn file_metadata_json(path: String) -> PyResult<String> {
-    let path = CString::new(path)?;
-    // SAFETY: a string that ends in NUL, and a writable output.
-    text(|out| unsafe { lxla_file_metadata(path.as_ptr(), out) })
 }
 
 #[pyfunction]
@@ -253,12 +245,13 @@ fn set_options(options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     for (name, value) in options.iter() {
         let (name, value) = (CString::new(name.to_string())?, CString::new(value.str()?.to_string().to_lowercase())?);
         // SAFETY: strings that end in NUL.
-        check(unsafe { lxla_env_set_option(ENV, name.as_ptr(), value.as_ptr()) })?;
+        check(unsafe { lxla_env_set_option(env(), name.as_ptr(), value.as_ptr()) })?;
     }
     Ok(())
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(initialize, module)?)?;
     module.add_function(wrap_pyfunction!(mark_step, module)?)?;
     module.add_function(wrap_pyfunction!(wait, module)?)?;
     module.add_function(wrap_pyfunction!(compute, module)?)?;
@@ -268,10 +261,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plugin_list_json, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(stablehlo, module)?)?;
-    module.add_function(wrap_pyfunction!(save, module)?)?;
-    module.add_function(wrap_pyfunction!(load, module)?)?;
-    module.add_function(wrap_pyfunction!(file_names_json, module)?)?;
-    module.add_function(wrap_pyfunction!(file_metadata_json, module)?)?;
     module.add_function(wrap_pyfunction!(dtype_of, module)?)?;
     module.add_function(wrap_pyfunction!(set_options, module)?)
 }

@@ -1,7 +1,7 @@
 //! DLPack: arrays shared with other libraries, in capsules.
 
 use crate::array::Array;
-use crate::device::{ENV, On, check_detached};
+use crate::device::{On, check_detached, env};
 use crate::error::check;
 use crate::sys::*;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
@@ -146,6 +146,7 @@ fn capsule<'py>(
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
     call: impl FnOnce(lxla_tensor, *mut *mut c_void) -> lxla_status + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
+    crate::trace::before_read(array.get());
     let (handle, mut address) = (array.get().handle, 0usize);
     let status = py.detach(|| {
         let mut managed = null_mut();
@@ -222,9 +223,9 @@ fn from_capsule(py: Python<'_>, capsule: &Bound<'_, PyAny>, device: On, copy: bo
         // SAFETY: the struct of the capsule, which the caller holds.
         unsafe {
             if is_versioned {
-                lxla_tensor_from_dlpack(ENV, device, managed, copy, &mut out)
+                lxla_tensor_from_dlpack(env(), device, managed, copy, &mut out)
             } else {
-                lxla_tensor_from_dlpack_unversioned(ENV, device, managed, copy, &mut out)
+                lxla_tensor_from_dlpack_unversioned(env(), device, managed, copy, &mut out)
             }
         }
     });

@@ -22,9 +22,9 @@ pub fn error(status: lxla_status) -> PyErr {
     }
 }
 
-const TRACED: &str = "a function that is traced (by grad, vmap, scan, ...) reads the value of an array, as by \
-                      float(x), bool(x), if x: or x.tolist(), but its arguments are placeholders without values \
-                      then; compute with arrays instead, such as lx.where or lx.cond, or return the array as an \
+const TRACED: &str = "a function that is traced (by jit, grad, vmap, scan, ...) reads the value of an array, as by \
+                      float(x), bool(x), if x: or x.tolist(), but its arguments, and in jit also arrays from outside, \
+                      are placeholders without values then; compute with arrays instead, such as lx.where or lx.cond, or return the array as an \
                       auxiliary result and read it afterwards";
 
 /// Says of some messages what a program in Python can do.

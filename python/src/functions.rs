@@ -2,7 +2,7 @@
 //! operations, shapes, indexing, sorting, reductions.
 
 use crate::array::Array;
-use crate::device::{ENV, On};
+use crate::device::{On, env};
 use crate::dtype::Code;
 use crate::operators::{Operation, apply};
 use crate::scalar::Scalar;
@@ -37,7 +37,7 @@ fn full(py: Python<'_>, shape: Vec<i64>, value: &Bound<'_, PyAny>, dtype: Code, 
     let value = scalar(value)?;
     crate::host::refuse_lossy(value, dtype.0)?;
     let value = value.cast(dtype.0)?;
-    one!(py, |out| lxla_tensor_full_with_scalar(ENV, device.0, dtype.0, shape.as_ptr(), shape.len(), &value, out))
+    one!(py, |out| lxla_tensor_full_with_scalar(env(), device.0, dtype.0, shape.as_ptr(), shape.len(), &value, out))
 }
 
 #[pyfunction]
@@ -50,7 +50,7 @@ fn arange(
     device: On,
 ) -> PyResult<Array> {
     let (start, stop, step) = (scalar(start)?.in_c(), scalar(stop)?.in_c(), scalar(step)?.in_c());
-    one!(py, |out| lxla_arange_with_scalars(ENV, device.0, dtype.0, &start, &stop, &step, out))
+    one!(py, |out| lxla_arange_with_scalars(env(), device.0, dtype.0, &start, &stop, &step, out))
 }
 
 #[pyfunction]
@@ -64,12 +64,12 @@ fn linspace(
     device: On,
 ) -> PyResult<Array> {
     let (start, stop) = (scalar(start)?.in_c(), scalar(stop)?.in_c());
-    one!(py, |out| lxla_linspace_with_scalars(ENV, device.0, dtype.0, &start, &stop, count, endpoint.into(), out))
+    one!(py, |out| lxla_linspace_with_scalars(env(), device.0, dtype.0, &start, &stop, count, endpoint.into(), out))
 }
 
 #[pyfunction]
 fn eye(py: Python<'_>, rows: i64, columns: i64, k: i64, dtype: Code, device: On) -> PyResult<Array> {
-    one!(py, |out| lxla_eye(ENV, device.0, dtype.0, rows, columns, k, out))
+    one!(py, |out| lxla_eye(env(), device.0, dtype.0, rows, columns, k, out))
 }
 
 #[pyfunction]
@@ -80,30 +80,30 @@ fn placeholder_like(py: Python<'_>, x: &Array) -> PyResult<Array> {
 
 #[pyfunction]
 fn placeholder(py: Python<'_>, shape: Vec<i64>, dtype: Code, device: On) -> PyResult<Array> {
-    one!(py, |out| lxla_tensor_placeholder(ENV, device.0, dtype.0, shape.as_ptr(), shape.len(), out))
+    one!(py, |out| lxla_tensor_placeholder(env(), device.0, dtype.0, shape.as_ptr(), shape.len(), out))
 }
 
 #[pyfunction]
 fn triangle(py: Python<'_>, x: &Array, k: i64, upper: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| if upper { lxla_triu(x, k, out) } else { lxla_tril(x, k, out) })
 }
 
 #[pyfunction]
 fn one_hot(py: Python<'_>, indices: &Array, depth: i64, axis: i64, dtype: Code) -> PyResult<Array> {
-    let x = indices.handle;
+    let x = indices.operand();
     one!(py, |out| lxla_one_hot(x, depth, axis, dtype.0, out))
 }
 
 #[pyfunction]
 fn unary(py: Python<'_>, op: i32, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_unary(op, x, out))
 }
 
 #[pyfunction]
 fn special(py: Python<'_>, op: i32, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_special(op, x, out))
 }
 
@@ -131,7 +131,7 @@ fn binary(
 
 #[pyfunction]
 fn select(py: Python<'_>, condition: &Array, x1: &Array, x2: &Array) -> PyResult<Array> {
-    let (p, a, b) = (condition.handle, x1.handle, x2.handle);
+    let (p, a, b) = (condition.operand(), x1.operand(), x2.operand());
     one!(py, |out| lxla_select(p, a, b, out))
 }
 
@@ -153,12 +153,12 @@ fn scalar_like(py: Python<'_>, value: &Bound<'_, PyAny>, x: &Array) -> PyResult<
     };
     crate::host::refuse_lossy(given, dtype)?;
     let given = given.cast(dtype)?;
-    one!(py, |out| lxla_tensor_full_with_scalar(ENV, device, dtype, null(), 0, &given, out))
+    one!(py, |out| lxla_tensor_full_with_scalar(env(), device, dtype, null(), 0, &given, out))
 }
 
 #[pyfunction]
 fn clamp(py: Python<'_>, min: &Array, x: &Array, max: &Array) -> PyResult<Array> {
-    let (min, x, max) = (min.handle, x.handle, max.handle);
+    let (min, x, max) = (min.operand(), x.operand(), max.operand());
     one!(py, |out| lxla_clamp(min, x, max, out))
 }
 
@@ -169,37 +169,37 @@ fn convert(py: Python<'_>, x: &Array, dtype: Code) -> PyResult<Array> {
 
 #[pyfunction]
 fn complex_of(py: Python<'_>, re: &Array, im: &Array) -> PyResult<Array> {
-    let (re, im) = (re.handle, im.handle);
+    let (re, im) = (re.operand(), im.operand());
     one!(py, |out| lxla_complex(re, im, out))
 }
 
 #[pyfunction]
 fn part(py: Python<'_>, x: &Array, imaginary: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| if imaginary { lxla_imag(x, out) } else { lxla_real(x, out) })
 }
 
 #[pyfunction]
 fn bitcast(py: Python<'_>, x: &Array, dtype: Code) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_bitcast_convert(x, dtype.0, out))
 }
 
 #[pyfunction]
 fn stop_gradient(py: Python<'_>, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_stop_gradient(x, out))
 }
 
 #[pyfunction]
 fn reshape(py: Python<'_>, x: &Array, shape: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_reshape(x, shape.as_ptr(), shape.len(), out))
 }
 
 #[pyfunction]
 fn broadcast_to(py: Python<'_>, x: &Array, shape: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_broadcast_to(x, shape.as_ptr(), shape.len(), out))
 }
 
@@ -208,13 +208,13 @@ fn transpose(py: Python<'_>, x: &Array, axes: Vec<i64>) -> PyResult<Array> {
     if axes.len() != x.dims()?.len() {
         return Err(PyValueError::new_err(format!("{} axes for an array of rank {}", axes.len(), x.dims()?.len())));
     }
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_transpose(x, axes.as_ptr(), axes.len(), out))
 }
 
 #[pyfunction]
 fn flip(py: Python<'_>, x: &Array, axes: Axes) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_flip(x, axes, n, out)
@@ -226,25 +226,25 @@ fn roll(py: Python<'_>, x: &Array, shifts: Vec<i64>, axes: Vec<i64>) -> PyResult
     if shifts.len() != axes.len() {
         return Err(PyValueError::new_err(format!("{} shifts for {} axes", shifts.len(), axes.len())));
     }
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_roll(x, shifts.as_ptr(), axes.as_ptr(), axes.len(), out))
 }
 
 #[pyfunction]
 fn squeeze(py: Python<'_>, x: &Array, axes: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_squeeze(x, axes.as_ptr(), axes.len(), out))
 }
 
 #[pyfunction]
 fn expand_dims(py: Python<'_>, x: &Array, axes: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_expand_dims(x, axes.as_ptr(), axes.len(), out))
 }
 
 /// The handles of arrays, which have to be held until the call has returned.
 pub fn handles(arrays: &[PyRef<'_, Array>]) -> Vec<lxla_tensor> {
-    arrays.iter().map(|array| array.handle).collect()
+    arrays.iter().map(|array| array.operand()).collect()
 }
 
 /// Concatenation along an axis, or with `stack` along a new one.
@@ -262,19 +262,19 @@ fn join(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, axis: i64, stack: bool) -
 
 #[pyfunction]
 fn tile(py: Python<'_>, x: &Array, repeats: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_tile(x, repeats.as_ptr(), repeats.len(), out))
 }
 
 #[pyfunction]
 fn repeat(py: Python<'_>, x: &Array, repeats: i64, axis: i64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_repeat(x, repeats, axis, out))
 }
 
 #[pyfunction]
 fn slice_axis(py: Python<'_>, x: &Array, axis: i64, start: i64, stop: i64, step: i64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_slice_axis(x, axis, start, stop, step, out))
 }
 
@@ -284,25 +284,25 @@ fn pad(py: Python<'_>, x: &Array, value: &Bound<'_, PyAny>, low: Vec<i64>, high:
     if low.len() != rank || high.len() != rank {
         return Err(PyValueError::new_err(format!("paddings are lists of {rank} numbers, one for each axis")));
     }
-    let (x, value) = (x.handle, scalar(value)?.in_c());
+    let (x, value) = (x.operand(), scalar(value)?.in_c());
     one!(py, |out| lxla_pad_with_scalar(x, &value, low.as_ptr(), high.as_ptr(), null(), rank, out))
 }
 
 #[pyfunction]
 fn take(py: Python<'_>, x: &Array, indices: &Array, axis: i64) -> PyResult<Array> {
-    let (x, indices) = (x.handle, indices.handle);
+    let (x, indices) = (x.operand(), indices.operand());
     one!(py, |out| lxla_take(x, indices, axis, out))
 }
 
 #[pyfunction]
 fn take_along_axis(py: Python<'_>, x: &Array, indices: &Array, axis: i64) -> PyResult<Array> {
-    let (x, indices) = (x.handle, indices.handle);
+    let (x, indices) = (x.operand(), indices.operand());
     one!(py, |out| lxla_take_along_axis(x, indices, axis, out))
 }
 
 #[pyfunction]
 fn nonzero(py: Python<'_>, x: &Array, size: i64) -> PyResult<Vec<Array>> {
-    let (rank, x) = (x.dims()?.len(), x.handle);
+    let (rank, x) = (x.dims()?.len(), x.operand());
     let mut out = vec![lxla_tensor { id: 0 }; rank];
     let space = &mut out;
     crate::device::check_detached(py, move || {
@@ -320,7 +320,7 @@ fn mask_count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
 /// Values, indices, inverse, counts, and the number of distinct elements.
 #[pyfunction]
 fn unique(py: Python<'_>, x: &Array, size: i64) -> PyResult<[Array; 5]> {
-    let x = x.handle;
+    let x = x.operand();
     Array::several(py, move |out| {
         let at: *mut lxla_tensor = out.as_mut_ptr();
         let none = lxla_tensor { id: 0 };
@@ -331,25 +331,25 @@ fn unique(py: Python<'_>, x: &Array, size: i64) -> PyResult<[Array; 5]> {
 
 #[pyfunction]
 fn searchsorted(py: Python<'_>, sorted: &Array, values: &Array, right: bool) -> PyResult<Array> {
-    let (sorted, values) = (sorted.handle, values.handle);
+    let (sorted, values) = (sorted.operand(), values.operand());
     one!(py, |out| lxla_searchsorted(sorted, values, right.into(), LXLA_DTYPE_S64, out))
 }
 
 #[pyfunction]
 fn sort(py: Python<'_>, x: &Array, axis: i64, descending: bool, stable: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_sort_along(x, axis, descending.into(), stable.into(), out))
 }
 
 #[pyfunction]
 fn argsort(py: Python<'_>, x: &Array, axis: i64, descending: bool, stable: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_argsort(x, axis, descending.into(), stable.into(), LXLA_DTYPE_S64, out))
 }
 
 #[pyfunction]
 fn topk(py: Python<'_>, x: &Array, k: i64, axis: i64, largest: bool) -> PyResult<[Array; 2]> {
-    let x = x.handle;
+    let x = x.operand();
     Array::several(py, move |[values, indices]| {
         // SAFETY: writable outputs.
         unsafe { lxla_topk(x, k, axis, largest.into(), LXLA_DTYPE_S64, values, indices) }
@@ -358,7 +358,7 @@ fn topk(py: Python<'_>, x: &Array, k: i64, axis: i64, largest: bool) -> PyResult
 
 #[pyfunction]
 fn reduce(py: Python<'_>, op: i32, x: &Array, axes: Axes, keepdims: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_reduce(op, x, axes, n, keepdims.into(), out)
@@ -367,7 +367,7 @@ fn reduce(py: Python<'_>, op: i32, x: &Array, axes: Axes, keepdims: bool) -> PyR
 
 #[pyfunction]
 fn mean(py: Python<'_>, x: &Array, axes: Axes, keepdims: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_mean(x, axes, n, keepdims.into(), out)
@@ -377,7 +377,7 @@ fn mean(py: Python<'_>, x: &Array, axes: Axes, keepdims: bool) -> PyResult<Array
 /// The variance, or with `root` the standard deviation.
 #[pyfunction]
 fn variance(py: Python<'_>, x: &Array, axes: Axes, correction: f64, keepdims: bool, root: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         let function = if root { lxla_standard_deviation } else { lxla_variance };
@@ -387,7 +387,7 @@ fn variance(py: Python<'_>, x: &Array, axes: Axes, correction: f64, keepdims: bo
 
 #[pyfunction]
 fn logsumexp(py: Python<'_>, x: &Array, axes: Axes, keepdims: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_logsumexp(x, axes, n, keepdims.into(), out)
@@ -396,7 +396,7 @@ fn logsumexp(py: Python<'_>, x: &Array, axes: Axes, keepdims: bool) -> PyResult<
 
 #[pyfunction]
 fn arg_extreme(py: Python<'_>, x: &Array, axis: i64, keepdims: bool, largest: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let function = if largest { lxla_argmax } else { lxla_argmin };
         function(x, axis, keepdims.into(), LXLA_DTYPE_S64, out)
@@ -405,7 +405,7 @@ fn arg_extreme(py: Python<'_>, x: &Array, axis: i64, keepdims: bool, largest: bo
 
 #[pyfunction]
 fn cumulative(py: Python<'_>, op: i32, x: &Array, axis: i64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_cumulative(op, x, axis, 0, out))
 }
 

@@ -1,7 +1,7 @@
 //! Values between Python and the library: nested lists, bytes, scalars, memory of NumPy's arrays.
 
 use crate::array::Array;
-use crate::device::{ENV, On};
+use crate::device::{On, env};
 use crate::dtype::{Code, kind, object};
 use crate::error::check;
 use crate::scalar::Scalar;
@@ -13,6 +13,7 @@ use pyo3::types::{PyComplex, PyList, PyTuple};
 /// Returns the values of an array, row-major. Computes them first if they are pending.
 pub fn read(py: Python<'_>, array: &Array) -> PyResult<Vec<u8>> {
     let size = array.dims()?.iter().product::<i64>() as usize * object(py, array.dtype()?)?.get().itemsize()?;
+    crate::trace::before_read(array);
     let (handle, mut bytes) = (array.handle, Vec::new());
     let lacking = |_| PyMemoryError::new_err(format!("no memory for the {size} bytes of an array on the host"));
     bytes.try_reserve_exact(size).map_err(lacking)?;
@@ -129,7 +130,7 @@ unsafe fn from_memory(device: lxla_device, dtype: i32, dims: &[i64], data: *cons
     let mut out = lxla_tensor { id: 0 };
     // SAFETY: as promised by the caller.
     check(unsafe {
-        lxla_tensor_from_host(ENV, device, dtype, dims.as_ptr(), dims.len(), data.cast(), size, &mut out)
+        lxla_tensor_from_host(env(), device, dtype, dims.as_ptr(), dims.len(), data.cast(), size, &mut out)
     })?;
     Ok(Array::sized(out))
 }
@@ -150,6 +151,7 @@ fn from_address(address: usize, size: usize, dtype: Code, shape: Vec<i64>, devic
 /// Copies the values of an array to memory at an address, which has `size` bytes.
 #[pyfunction]
 fn read_to_address(py: Python<'_>, array: &Array, address: usize, size: usize) -> PyResult<()> {
+    crate::trace::before_read(array);
     let handle = array.handle;
     // SAFETY: the package passes the memory of a new NumPy array.
     crate::device::check_detached(py, move || unsafe {
@@ -179,10 +181,13 @@ fn from_handle(id: u64) -> PyResult<Array> {
 }
 
 impl Array {
+    /// Returns an array of the same tensor, and of the same age.
     pub fn copy_handle(&self) -> PyResult<Array> {
         // SAFETY: handles are values.
         check(unsafe { lxla_tensor_retain(self.handle) })?;
-        Ok(Array::new(self.handle, self.is_large))
+        let mut same = Array::new(self.handle, self.is_large);
+        same.age = self.age;
+        Ok(same)
     }
 }
 

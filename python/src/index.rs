@@ -1,7 +1,7 @@
 //! Reading by `x[key]`: integers, slices, None, ..., arrays of integers and masks, as NumPy has them.
 
 use crate::array::Array;
-use crate::device::ENV;
+use crate::device::env;
 use crate::dtype::kind;
 use crate::host;
 use crate::scalar::Scalar;
@@ -256,7 +256,7 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
     if shape != dims[..shape.len()] {
         return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
     }
-    let (count, handle, rank) = (count(py, mask)?, mask.handle, shape.len());
+    let (count, handle, rank) = (count(py, mask)?, mask.operand(), shape.len());
     let mut out = vec![lxla_tensor { id: 0 }; rank];
     let space = &mut out;
     crate::device::check_detached(py, move || {
@@ -271,7 +271,7 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
 /// Returns the number of true elements of a mask, which is read.
 pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
     let numbers = mask.convert(py, LXLA_DTYPE_S64)?;
-    let handle = numbers.handle;
+    let handle = numbers.operand();
     let none = || std::ptr::null();
     // SAFETY: NULL axes are all axes; a writable output.
     let sum = Array::detached(py, move |out| unsafe { lxla_reduce(LXLA_REDUCE_SUM, handle, none(), 0, 0, out) })?;
@@ -286,7 +286,7 @@ fn by_flag(py: Python<'_>, array: &Array, mask: &Array) -> PyResult<Array> {
     let mut dims = array.dims()?;
     dims.insert(0, 1);
     let (count, wide) = (count(py, mask)?, reshape(py, array.copy()?, &dims)?);
-    let handle = wide.handle;
+    let handle = wide.operand();
     // SAFETY: a writable output.
     Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
 }
@@ -324,7 +324,7 @@ pub fn reshape(py: Python<'_>, array: Array, dims: &[i64]) -> PyResult<Array> {
     if array.dims()? == dims {
         return Ok(array);
     }
-    let (handle, dims) = (array.handle, dims.to_vec());
+    let (handle, dims) = (array.operand(), dims.to_vec());
     // SAFETY: a list of its length, and a writable output.
     Array::detached(py, move |out| unsafe { lxla_reshape(handle, dims.as_ptr(), dims.len(), out) })
 }
@@ -368,7 +368,7 @@ pub fn ranges(axes: &[Axis], dims: &[i64]) -> Region {
 pub fn slice(py: Python<'_>, array: &Array, axes: &[Axis]) -> PyResult<Array> {
     let dims = array.dims()?;
     let part = ranges(axes, &dims);
-    let handle = array.handle;
+    let handle = array.operand();
     let taken = if part.is_whole {
         // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_tensor_snapshot(handle, out) })?
@@ -384,7 +384,7 @@ pub fn slice(py: Python<'_>, array: &Array, axes: &[Axis]) -> PyResult<Array> {
     if part.reversed.is_empty() {
         return Ok(taken);
     }
-    let (handle, axes) = (taken.handle, &part.reversed);
+    let (handle, axes) = (taken.operand(), &part.reversed);
     // SAFETY: a list of its length, and a writable output.
     Array::detached(py, move |out| unsafe { lxla_flip(handle, axes.as_ptr(), axes.len(), out) })
 }
@@ -392,9 +392,9 @@ pub fn slice(py: Python<'_>, array: &Array, axes: &[Axis]) -> PyResult<Array> {
 fn at_positions(py: Python<'_>, array: &Array, part: &Region) -> PyResult<Array> {
     let device = array.device()?;
     let positions = part.starts.iter().map(|&at| integer(py, at, device)).collect::<PyResult<Vec<_>>>()?;
-    let starts: Vec<lxla_tensor> = positions.iter().map(|position| position.handle).collect();
+    let starts: Vec<lxla_tensor> = positions.iter().map(|position| position.operand()).collect();
     let sizes: Vec<i64> = part.starts.iter().zip(&part.limits).map(|(start, limit)| limit - start).collect();
-    let handle = array.handle;
+    let handle = array.operand();
     // SAFETY: two lists of one length, and a writable output; `positions` live until the call has returned.
     Array::detached(py, move |out| unsafe {
         lxla_dynamic_slice(handle, starts.as_ptr(), sizes.as_ptr(), sizes.len(), out)
@@ -406,7 +406,7 @@ fn integer(py: Python<'_>, value: i64, device: lxla_device) -> PyResult<Array> {
     let scalar = Scalar::Int(value).in_c();
     // SAFETY: rank 0, and a writable output.
     Array::detached(py, move |out| unsafe {
-        lxla_tensor_full_with_scalar(ENV, device, LXLA_DTYPE_S64, std::ptr::null(), 0, &scalar, out)
+        lxla_tensor_full_with_scalar(env(), device, LXLA_DTYPE_S64, std::ptr::null(), 0, &scalar, out)
     })
 }
 
@@ -417,10 +417,10 @@ pub fn operands(py: Python<'_>, key: &Key, device: lxla_device) -> PyResult<(Vec
     for (i, axis) in key.axes.iter().enumerate() {
         handles.extend(places.iter().filter(|&&place| place == i).map(|_| lxla_tensor { id: 0 }));
         handles.push(match axis {
-            Axis::By(indices) => indices.handle,
+            Axis::By(indices) => indices.operand(),
             Axis::Range { drop: true, .. } => {
                 kept.push(integer(py, 0, device)?);
-                kept[kept.len() - 1].handle
+                kept[kept.len() - 1].operand()
             }
             Axis::Range { .. } => lxla_tensor { id: 0 },
         });
@@ -443,7 +443,7 @@ fn by_arrays(py: Python<'_>, part: Array, key: &Key) -> PyResult<Array> {
     let dims = part.dims()?;
     let wide = reshape(py, part, &expanded(key, &dims))?;
     let (_kept, handles) = operands(py, key, wide.device()?)?;
-    let handle = wide.handle;
+    let handle = wide.operand();
     let (list, n) = (&handles, handles.len());
     // SAFETY: a list of its length, with handles that `key` and `_kept` hold, and a writable output.
     let found = Array::detached(py, move |out| unsafe { lxla_index(handle, list.as_ptr(), n, out) })?;

@@ -74,13 +74,13 @@ fn by_mask(py: Python<'_>, array: &Array, mask: &Array, value: &Array) -> PyResu
     shape.resize(dims.len(), 1);
     let mask = reshape(py, mask.convert(py, LXLA_DTYPE_PRED)?, &shape)?;
     let value = reshape(py, value.copy()?, &values)?;
-    let (chosen, value, handle) = (mask.handle, value.handle, array.handle);
+    let (chosen, value, handle) = (mask.operand(), value.operand(), array.operand());
     // SAFETY: a writable output.
     Array::detached(py, move |out| unsafe { lxla_select(chosen, value, handle, out) }).map(Some)
 }
 
 fn broadcast(py: Python<'_>, value: &Array, dims: &[i64]) -> PyResult<Array> {
-    let (handle, dims) = (value.handle, dims.to_vec());
+    let (handle, dims) = (value.operand(), dims.to_vec());
     // SAFETY: a list of its length, and a writable output.
     Array::detached(py, move |out| unsafe { lxla_broadcast_to(handle, dims.as_ptr(), dims.len(), out) })
 }
@@ -111,11 +111,11 @@ fn assign_box(py: Python<'_>, array: &Array, part: &Region, value: Array) -> PyR
     let value = if part.reversed.is_empty() {
         value
     } else {
-        let (handle, axes) = (value.handle, &part.reversed);
+        let (handle, axes) = (value.operand(), &part.reversed);
         // SAFETY: a list of its length, and a writable output.
         Array::detached(py, move |out| unsafe { lxla_flip(handle, axes.as_ptr(), axes.len(), out) })?
     };
-    let (x, values) = (array.handle, value.handle);
+    let (x, values) = (array.operand(), value.operand());
     // SAFETY: three lists of one length, and a writable output.
     Array::detached(py, move |out| unsafe {
         let (starts, limits, strides) = (part.starts.as_ptr(), part.limits.as_ptr(), part.strides.as_ptr());
@@ -143,7 +143,7 @@ fn by_arrays(py: Python<'_>, array: &Array, key: &Key, value: Array) -> PyResult
     let sizes = part.dims()?;
     let wide = reshape(py, part, &expanded(key, &sizes))?;
     let (_kept, handles) = operands(py, key, wide.device()?)?;
-    let (x, values, list) = (wide.handle, value.handle, &handles);
+    let (x, values, list) = (wide.operand(), value.operand(), &handles);
     // SAFETY: a list of its length, with handles that `key` and `_kept` hold, and a writable output.
     let written = Array::detached(py, move |out| unsafe {
         lxla_index_put(LXLA_SCATTER_COPY, x, list.as_ptr(), list.len(), values, out)

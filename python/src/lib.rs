@@ -7,13 +7,16 @@ mod device;
 mod dlpack;
 mod dtype;
 mod error;
+mod files;
 mod functions;
 mod host;
 mod index;
 mod index_set;
 mod linear;
+mod mesh;
 mod operators;
 mod scalar;
+mod signature;
 mod sys;
 mod trace;
 
@@ -33,6 +36,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dlpack::register(module)?;
     functions::register(module)?;
     linear::register(module)?;
+    files::register(module)?;
+    mesh::register(module)?;
+    signature::register(module)?;
     trace::register(module)?;
     computation::register(module)
 }

@@ -10,7 +10,7 @@ use std::ffi::CString;
 
 #[pyfunction]
 fn matmul(py: Python<'_>, x1: &Array, x2: &Array) -> PyResult<Array> {
-    let (a, b) = (x1.handle, x2.handle);
+    let (a, b) = (x1.operand(), x2.operand());
     one!(py, |out| lxla_matmul(a, b, out))
 }
 
@@ -26,7 +26,7 @@ fn dot_general(
     if batch.0.len() != batch.1.len() || sum.0.len() != sum.1.len() {
         return Err(PyValueError::new_err("axes of the two arrays come in pairs"));
     }
-    let (a, b) = (x1.handle, x2.handle);
+    let (a, b) = (x1.operand(), x2.operand());
     one!(py, |out| {
         let (batch_a, batch_b, n_batch) = (batch.0.as_ptr(), batch.1.as_ptr(), batch.0.len());
         lxla_dot_general(a, b, batch_a, batch_b, n_batch, sum.0.as_ptr(), sum.1.as_ptr(), sum.0.len(), 0, out)
@@ -41,7 +41,7 @@ fn einsum(py: Python<'_>, equation: &str, arrays: Vec<PyRef<'_, Array>>) -> PyRe
 
 #[pyfunction]
 fn cholesky(py: Python<'_>, x: &Array, lower: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_cholesky(x, lower.into(), out))
 }
 
@@ -55,13 +55,13 @@ fn triangular_solve(
     unit_diagonal: bool,
     transpose: i32,
 ) -> PyResult<Array> {
-    let (a, b) = (a.handle, b.handle);
+    let (a, b) = (a.operand(), b.operand());
     one!(py, |out| lxla_triangular_solve(a, b, 1, lower.into(), unit_diagonal.into(), transpose, out))
 }
 
 #[pyfunction]
 fn norm(py: Python<'_>, x: &Array, ord: f64, axes: Axes, keepdims: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_norm(x, ord, axes, n, keepdims.into(), out)
@@ -70,116 +70,116 @@ fn norm(py: Python<'_>, x: &Array, ord: f64, axes: Axes, keepdims: bool) -> PyRe
 
 #[pyfunction]
 fn fft(py: Python<'_>, op: i32, x: &Array, lengths: Vec<i64>) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_fft(op, x, lengths.as_ptr(), lengths.len(), out))
 }
 
 #[pyfunction]
 fn qr(py: Python<'_>, x: &Array, full: bool) -> PyResult<[Array; 2]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[q, r]| unsafe { lxla_qr(x, full.into(), q, r) })
 }
 
 #[pyfunction]
 fn lu(py: Python<'_>, x: &Array) -> PyResult<[Array; 3]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[lu, pivots, permutation]| unsafe { lxla_lu(x, lu, pivots, permutation) })
 }
 
 #[pyfunction]
 fn svd(py: Python<'_>, x: &Array, full: bool) -> PyResult<[Array; 3]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[u, s, vh]| unsafe { lxla_svd(x, full.into(), u, s, vh) })
 }
 
 #[pyfunction]
 fn eigh(py: Python<'_>, x: &Array, lower: bool) -> PyResult<[Array; 2]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[values, vectors]| unsafe { lxla_eigh(x, lower.into(), values, vectors) })
 }
 
 #[pyfunction]
 fn eig(py: Python<'_>, x: &Array) -> PyResult<[Array; 2]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[values, vectors]| unsafe { lxla_eig(x, values, vectors) })
 }
 
 #[pyfunction]
 fn slogdet(py: Python<'_>, x: &Array) -> PyResult<[Array; 2]> {
-    let x = x.handle;
+    let x = x.operand();
     // SAFETY: writable outputs.
     Array::several(py, move |[sign, log]| unsafe { lxla_slogdet(x, sign, log) })
 }
 
 #[pyfunction]
 fn singular_values(py: Python<'_>, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_singular_values(x, out))
 }
 
 #[pyfunction]
 fn solve(py: Python<'_>, a: &Array, b: &Array) -> PyResult<Array> {
-    let (a, b) = (a.handle, b.handle);
+    let (a, b) = (a.operand(), b.operand());
     one!(py, |out| lxla_solve(a, b, out))
 }
 
 #[pyfunction]
 fn lstsq(py: Python<'_>, a: &Array, b: &Array, rtol: f64) -> PyResult<Array> {
-    let (a, b) = (a.handle, b.handle);
+    let (a, b) = (a.operand(), b.operand());
     one!(py, |out| lxla_lstsq(a, b, rtol, out))
 }
 
 #[pyfunction]
 fn inverse(py: Python<'_>, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_inverse(x, out))
 }
 
 #[pyfunction]
 fn determinant(py: Python<'_>, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_determinant(x, out))
 }
 
 #[pyfunction]
 fn pinv(py: Python<'_>, x: &Array, rtol: f64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_pinv(x, rtol, out))
 }
 
 #[pyfunction]
 fn matrix_rank(py: Python<'_>, x: &Array, rtol: f64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_matrix_rank(x, rtol, out))
 }
 
 #[pyfunction]
 fn matrix_power(py: Python<'_>, x: &Array, n: i64) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_matrix_power(x, n, out))
 }
 
 #[pyfunction]
 fn matrix_exponential(py: Python<'_>, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_matrix_exponential(x, out))
 }
 
 #[pyfunction]
 fn activation(py: Python<'_>, op: i32, x: &Array) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| lxla_activation(op, x, out))
 }
 
 /// The softmax along an axis, or with `log` its logarithm.
 #[pyfunction]
 fn softmax(py: Python<'_>, x: &Array, axis: i64, log: bool) -> PyResult<Array> {
-    let x = x.handle;
+    let x = x.operand();
     one!(py, |out| if log { lxla_log_softmax(x, axis, out) } else { lxla_softmax(x, axis, out) })
 }
 
@@ -192,8 +192,8 @@ fn layer_norm(
     offset: Option<PyRef<'_, Array>>,
     epsilon: f64,
 ) -> PyResult<Array> {
-    let of = |array: &Option<PyRef<'_, Array>>| array.as_ref().map_or(lxla_tensor { id: 0 }, |array| array.handle);
-    let (x, scale, offset) = (x.handle, of(&scale), of(&offset));
+    let of = |array: &Option<PyRef<'_, Array>>| array.as_ref().map_or(lxla_tensor { id: 0 }, |array| array.operand());
+    let (x, scale, offset) = (x.operand(), of(&scale), of(&offset));
     one!(py, |out| {
         let (axes, n) = list(&axes);
         lxla_layer_norm(x, axes, n, scale, offset, epsilon, out)
@@ -202,19 +202,19 @@ fn layer_norm(
 
 #[pyfunction]
 fn random_split(py: Python<'_>, key: &Array, n: usize) -> PyResult<Array> {
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| lxla_random_split(LXLA_RNG_THREE_FRY, key, n, out))
 }
 
 #[pyfunction]
 fn random_bits(py: Python<'_>, key: &Array, shape: Vec<i64>, dtype: Code) -> PyResult<Array> {
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| lxla_random_bits(LXLA_RNG_THREE_FRY, key, dtype.0, shape.as_ptr(), shape.len(), out))
 }
 
 #[pyfunction]
 fn random_uniform(py: Python<'_>, key: &Array, shape: Vec<i64>, dtype: Code, low: f64, high: f64) -> PyResult<Array> {
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| {
         lxla_random_uniform(LXLA_RNG_THREE_FRY, key, dtype.0, shape.as_ptr(), shape.len(), low, high, out)
     })
@@ -230,7 +230,7 @@ fn random_floats(py: Python<'_>, name: &str, key: &Array, shape: Vec<i64>, dtype
         "laplace" => lxla_random_laplace,
         _ => return Err(PyValueError::new_err(format!("there is no distribution {name:?}"))),
     };
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| function(LXLA_RNG_THREE_FRY, key, dtype.0, shape.as_ptr(), shape.len(), out))
 }
 
@@ -243,7 +243,7 @@ fn random_truncated_normal(
     lower: f64,
     upper: f64,
 ) -> PyResult<Array> {
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| {
         let (dims, rank) = (shape.as_ptr(), shape.len());
         lxla_random_truncated_normal(LXLA_RNG_THREE_FRY, key, dtype.0, dims, rank, lower, upper, out)
@@ -252,13 +252,13 @@ fn random_truncated_normal(
 
 #[pyfunction]
 fn random_bernoulli(py: Python<'_>, key: &Array, p: f64, shape: Vec<i64>) -> PyResult<Array> {
-    let key = key.handle;
+    let key = key.operand();
     one!(py, |out| lxla_random_bernoulli(LXLA_RNG_THREE_FRY, key, p, shape.as_ptr(), shape.len(), out))
 }
 
 #[pyfunction]
 fn random_categorical(py: Python<'_>, key: &Array, logits: &Array, axis: i64, shape: Vec<i64>) -> PyResult<Array> {
-    let (key, logits) = (key.handle, logits.handle);
+    let (key, logits) = (key.operand(), logits.operand());
     one!(py, |out| {
         let (dims, rank) = (shape.as_ptr(), shape.len());
         lxla_random_categorical(LXLA_RNG_THREE_FRY, key, logits, axis, dims, rank, LXLA_DTYPE_S64, out)

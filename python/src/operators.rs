@@ -86,7 +86,7 @@ pub fn apply(
 }
 
 fn on_arrays(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResult<Array> {
-    let (a, b, is_large) = (lhs.handle, rhs.handle, lhs.is_large || rhs.is_large);
+    let (a, b, is_large) = (lhs.operand(), rhs.operand(), lhs.is_large || rhs.is_large);
     if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
         require_float(lhs.dtype()?)?;
     }
@@ -147,7 +147,7 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
         return on_scalar(py, op, &lhs.convert(py, complex)?, scalar, swapped);
     }
     let mut out = lxla_tensor { id: 0 };
-    let handle = lhs.handle;
+    let handle = lhs.operand();
     let mut call = |scalar: &lxla_scalar| {
         if lhs.is_large {
             let scalar = *scalar;
@@ -182,7 +182,7 @@ pub fn apply_in_place(py: Python<'_>, op: i32, lhs: &Array, rhs: &Bound<'_, PyAn
     }
     if let Ok(rhs) = rhs.cast::<Array>() {
         let rhs = rhs.get();
-        let other = rhs.handle;
+        let other = rhs.operand();
         crate::trace::before_change(lhs)?;
         // SAFETY: handles are values.
         let status = py.detach(|| unsafe { lxla_binary_inplace(op, handle, other) });

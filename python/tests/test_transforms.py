@@ -306,7 +306,7 @@ def test_examples_in_the_documentation_hold():
     import importlib
 
     count = 0
-    for name in ("", ".c", "._transform", "._device", "._creation"):
+    for name in ("", ".c", "._transform", "._jit", "._loops", "._rules", "._device", "._creation"):
         module = importlib.import_module("lazyxla" + name)
         found = doctest.testmod(module, extraglobs={"ctypes": __import__("ctypes")})
         assert found.failed == 0, name
@@ -376,3 +376,69 @@ def test_training_learns_a_line_and_compiles_little():
     assert float(value) < 1e-3
     assert np.allclose(np.asarray(params["w"]), [1, -2, 0.5], atol=0.05), params
     assert lx.counter("UncachedCompile") - before <= 3
+
+
+def test_switch_runs_the_branch_of_its_index():
+    for device in DEVICES:
+        a = random(20, (3,), "float64")
+        x = on(a, device)
+        branches = [lambda x, n: {"y": x + 1, "n": n}, lambda x, n: {"y": x * 2, "n": n}]
+        branches += [lambda x, n: {"y": lx.sin(x), "n": n}]
+        wanted = [a + 1, a * 2, np.sin(a)]
+        for index in (0, 1, 2, np.int32(1), on(np.uint8(2), device)):
+            out = lx.switch(index, branches, x, None)
+            same(out["y"], wanted[int(index)], 1e-12)
+            assert out["n"] is None
+        for index in (3, -1, 100):
+            same(lx.switch(index, branches, x, None)["y"], np.sin(a), 1e-12)
+        slopes = lx.vmap(lambda i, x: lx.grad(lambda x: lx.sum(lx.switch(i, branches, x, None)["y"]))(x), (0, None))
+        same(slopes(on(np.arange(3), device), x), np.stack([np.ones(3), np.full(3, 2.0), np.cos(a)]), 1e-12)
+        raises(ValueError, lambda: lx.switch(0, [], x), "branch")
+        raises(TypeError, lambda: lx.switch(0, [lambda x: x, lambda x: (x, x)], x), "branch 1")
+        raises(ValueError, lambda: lx.switch(0, [lambda x: x, lambda x: x[0]], x))
+        raises((TypeError, ValueError), lambda: lx.switch(0.5, branches, x, None))
+
+
+def test_a_function_may_bring_its_forward_derivative():
+    calls = []
+
+    @lx.custom_jvp
+    def scaled(tree, n):
+        return {"y": tree["x"] ** 2 * n, "positive": tree["x"] > 0}
+
+    def rule(primals, tangents):
+        tree, n = primals
+        calls.append(tangents[1])
+        return scaled(tree, n), {"y": tangents[0]["x"] * tree["x"] * n * 10, "positive": None}
+
+    raises(TypeError, lambda: scaled({"x": 1.0}, 2.0), "defjvp")
+    assert scaled.defjvp(rule) is rule
+    for device in DEVICES:
+        a = random(21, (4,), "float64")
+        x, n = on(a, device), on(np.int64(3), device)
+        same(scaled({"x": x}, n.astype(lx.float64))["y"], a**2 * 3, 1e-12)
+
+        def last(x):
+            return scaled({"x": x}, lx.astype(n, lx.float64))["y"]
+
+        out, slope = lx.jvp(last, (x,), (x,))
+        same(out, a**2 * 3, 1e-12)
+        same(slope, a * a * 30, 1e-12)
+        same(lx.grad(lambda x: lx.sum(last(x) ** 2))(x), 2 * a**2 * 3 * a * 30, 1e-11)
+        same(lx.vmap(lx.grad(last))(x), a * 30, 1e-12)
+        same(lx.jit(lx.vmap(lx.grad(last)))(x), a * 30, 1e-12)
+        same(lx.vmap(lx.grad(lx.grad(last)))(x), np.full(4, 30.0), 1e-12)
+    assert len(calls) > 8
+
+    @lx.custom_jvp
+    def whole(x, k):
+        return x * k.astype(lx.float64), k + 1
+
+    whole.defjvp(lambda primals, tangents: (whole(*primals), (tangents[0] * 7, tangents[1])))
+    out, slopes = lx.jvp(lambda x: whole(x, on(np.int32(2), device)), (x,), (x,))
+    same(out[1], np.int32(3))
+    same(slopes[0], 7 * a)
+    scaled.defjvp(lambda primals, tangents: scaled(*primals))
+    raises(TypeError, lambda: last(x), "pair")
+    scaled.defjvp(lambda primals, tangents: (scaled(*primals), 1.0))
+    raises(TypeError, lambda: last(x), "tangent")

@@ -1,0 +1,109 @@
+"""Loops and branches of functions over trees of arrays, which stay loops and branches of the program.
+
+The functions are called with placeholders, as those of ``grad``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core
+from ._core import Array
+from ._device import default_device
+from ._sizes import integers
+from ._trace import Traced, device_of
+from ._tree import Leaves, array_of, flatten
+
+
+def scan(
+    fun: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    *,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Repeats ``carry, y = fun(carry, x)`` for each slice x of ``xs`` along their first axis, as one loop.
+
+    Returns the last carry and the stacked ``y``. Without ``xs``, ``fun`` gets None, and ``length`` is the number of
+    repetitions. The carry keeps its structure, shapes and dtypes.
+    """
+    first = Leaves(init, device_of((init, xs)))
+    carry = first.arrays
+    slices, _ = flatten(xs)
+    arrays = [leaf for leaf in slices if isinstance(leaf, Array)]
+    lengths = {x.shape[0] if x.ndim else None for x in arrays} | ({length} if length is not None else set())
+    if len(lengths) != 1 or None in lengths:
+        raise ValueError(f"scan() takes arrays with one size of the first axis, or a length, not {lengths or 'none'}")
+    (count,) = integers(lengths, "the length")
+    leaves, spec = flatten(((first.rebuild(carry), xs), {}))
+    likes = carry + [_core.placeholder(x.shape[1:], x.dtype, x.device) for x in arrays]
+    structure: list[Leaves] = []
+
+    def body(state: Any, x: Any) -> Any:
+        pair = fun(state, x)
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("the function of scan() returns a pair: the carry, and a result to stack or None")
+        device = carry[0].device if carry else default_device()
+        after = Leaves(pair[0], device)
+        types, found = ([(x.dtype.name, x.shape) for x in of.arrays] for of in (first, after))
+        if not first.same_places(after) or found != types:
+            raise TypeError(f"the carry changed from {types} in {first.spec} to {found} in {after.spec}")
+        ys = Leaves(pair[1], device)
+        structure[:] = [ys]
+        return [*after.arrays, *ys.arrays]
+
+    traced = Traced(body, leaves, spec, likes)
+    outputs = _core.scan(traced.computation, carry, arrays, count, reverse)
+    return first.rebuild(outputs[: len(carry)]), structure[0].rebuild(outputs[len(carry) :])
+
+
+def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any], init: Any) -> Any:
+    """Repeats ``value = body_fun(value)`` as long as ``cond_fun(value)``, a bool of rank 0, is true.
+
+    The value keeps its structure, shapes and dtypes. Forward mode only: ``grad`` of it is an error; see ``scan``.
+    """
+    first = Leaves(init, device_of(init))
+    call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
+    condition, body = Traced(cond_fun, call, call_spec), Traced(body_fun, call, call_spec)
+    if not first.same_places(body.tree):
+        raise TypeError(f"the value changed its structure from {first.spec} to {body.tree.spec}")
+    return first.rebuild(_core.while_loop(condition.computation, body.computation, first.arrays))
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """Returns ``true_fun(*operands)`` if ``pred``, a bool of rank 0, is true, else ``false_fun(*operands)``.
+
+    Only the chosen one runs. Both return trees of one structure, with equal shapes and dtypes.
+    """
+    leaves, spec = flatten((operands, {}))
+    branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]
+    if not branches[0].tree.same_places(branches[1].tree):
+        raise TypeError(f"the branches return {branches[0].tree.spec} and {branches[1].tree.spec}")
+    arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
+    choice = array_of(pred, device_of(operands))
+    outputs = _core.cond(choice, branches[0].computation, branches[1].computation, arrays)
+    return branches[0].tree.rebuild(outputs)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Returns ``branches[index](*operands)``, where ``index`` is an integer of rank 0. An index out of range selects
+    the last branch.
+
+    Only the chosen one runs. All return trees of one structure, with equal shapes and dtypes.
+
+    >>> import lazyxla as lx
+    >>> lx.switch(1, [lx.sin, lambda x: x + 1, lambda x: x * 3], lx.asarray(2.0)).item()
+    3.0
+    """
+    if not branches:
+        raise ValueError("switch() takes at least one branch")
+    leaves, spec = flatten((operands, {}))
+    traced = [Traced(function, leaves, spec) for function in branches]
+    for number, branch in enumerate(traced):
+        if not traced[0].tree.same_places(branch.tree):
+            raise TypeError(f"branch 0 returns {traced[0].tree.spec}, and branch {number} {branch.tree.spec}")
+    arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
+    choice = array_of(index, device_of(operands))
+    return traced[0].tree.rebuild(_core.switch(choice, [branch.computation for branch in traced], arrays))

@@ -1,0 +1,121 @@
+"""Functions that are called with placeholders, which have a shape and a dtype but no value, to record what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _core
+from ._core import Array, Computation
+from ._creation import asarray
+from ._device import default_device
+from ._tree import Leaves, flatten, unflatten
+
+FLOATS = ("real floating", "complex floating")
+
+
+def _changed(arrays: Sequence[Array]) -> RuntimeError:
+    types = ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in arrays)
+    return RuntimeError(
+        f"a function that is traced (by jit, grad, vmap, scan, ...) changes arrays from outside of it in place: {types}; "
+        f"they have their values from before again. Return the new value as an auxiliary result (has_aux=True, or one "
+        f"more result), and assign it after the call"
+    )
+
+
+class Traced:
+    """A function traced with placeholders for the arrays among some leaves."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        leaves: list[Any],
+        spec: Any,
+        likes: Sequence[Array] | None = None,
+        *,
+        keep: _core.Device | None = None,
+    ) -> None:
+        """``likes`` gives the types of the arrays among the leaves; it defaults to these arrays.
+
+        With ``keep``, the device of a function without arrays, the computation is for further calls: arrays from
+        outside become parameters after those of the leaves. ``captured`` lists them, and ``holds`` says whether the
+        computation is right for further calls: not if it has the value of an array from outside.
+        """
+        self.places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Array)]
+        arrays = [leaves[i] for i in self.places] if likes is None else likes
+        self.device = arrays[0].device if arrays else keep or default_device()
+        inner = list(leaves)
+        _core.begin_trace(None if keep is None else self.device)
+        try:
+            parameters = [_core.placeholder_like(like) for like in arrays]
+            for place, parameter in zip(self.places, parameters, strict=True):
+                # A copy: an operation in place on an argument must not replace the parameter.
+                inner[place] = parameter.copy()
+            args, kwargs = unflatten(spec, inner)
+            self.tree = Leaves(function(*args, **kwargs), self.device)
+            # A result may be an array from outside: its copy is that of a parameter.
+            self.results = [x.copy() for x in self.tree.arrays] if keep is not None else self.tree.arrays
+        finally:
+            changed, self.captured, placeholders, self.holds = _core.end_trace()
+        if changed:
+            raise _changed(changed)
+        if not self.results:
+            kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()})) or "an empty tree"
+            raise TypeError(f"a traced function returns at least one array, not {kinds}")
+        self.computation: Computation = _core.trace([*parameters, *placeholders], self.results)
+        self._derived: dict[Any, Any] = {}
+
+    def derived(self, how: Callable[[Computation], Any], key: Any) -> Any:
+        """Returns a derivative of the computation; the same one for each key."""
+        if key not in self._derived:
+            self._derived[key] = how(self.computation)
+        return self._derived[key]
+
+    def call(self, arrays: Sequence[Array]) -> Any:
+        """Returns the results for the arrays among the leaves."""
+        return self.tree.rebuild(self.computation.call([*arrays, *self.captured]))
+
+
+def call(leaves: Sequence[Any], computation: Computation) -> list[Array]:
+    return computation.call([leaf for leaf in leaves if isinstance(leaf, Array)])
+
+
+def differentiable(leaf: Any, of: str, device: _core.Device) -> Array:
+    if isinstance(leaf, (float, complex)) or (not isinstance(leaf, Array) and hasattr(leaf, "__array_interface__")):
+        leaf = asarray(leaf, device=device)
+    if not isinstance(leaf, Array) or leaf.dtype.kind not in FLOATS:
+        found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
+        raise TypeError(f"{of} takes arrays of float and complex dtypes to differentiate by, not {found}")
+    return leaf
+
+
+def differentiables(leaves: Sequence[Any], of: str, device: _core.Device) -> list[Any]:
+    """Returns leaves as arrays, None among them."""
+    return [None if leaf is None else differentiable(leaf, of, device) for leaf in leaves]
+
+
+def spread(like: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Returns values for the arrays among some leaves, and None for the others."""
+    found = iter(values)
+    return [None if leaf is None else next(found) for leaf in like]
+
+
+def device_of(tree: Any) -> _core.Device:
+    return next((leaf.device for leaf in flatten(tree)[0] if isinstance(leaf, Array)), default_device())
+
+
+def like_of(value: Any, like: Array) -> Array:
+    """Returns a tangent or cotangent as an array of the type of its value."""
+    if not isinstance(value, Array) and hasattr(value, "__array_interface__"):
+        value = asarray(value, device=like.device)
+    if not isinstance(value, Array):
+        return _core.full(like.shape, value, like.dtype, like.device)
+    if value.shape != like.shape or value.dtype != like.dtype:
+        raise ValueError(
+            f"a tangent of {value.dtype.name}{list(value.shape)} for a value of {like.dtype.name}{list(like.shape)}"
+        )
+    return value
+
+
+def zero_of(y: Array) -> Array:
+    return _core.full(y.shape, False if y.dtype.kind == "bool" else 0, y.dtype, y.device)
