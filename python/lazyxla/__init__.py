@@ -19,11 +19,12 @@ index that is an array of this package, integers out of range are clamped by rea
 are not known when the operation is recorded.
 """
 
-from . import _core, fft, linalg, nn, optim, random
+from . import _core, collectives, fft, linalg, nn, optim, random
 from ._core import (
     Array,
     Device,
     DType,
+    Mesh,
     bfloat16,
     bool,
     complex64,
@@ -139,7 +140,11 @@ from ._elementwise import (
     trunc,
     where,
 )
-from ._files import load, load_metadata, save
+from ._files import load, load_metadata, save, save_async
+from ._jit import jit
+from ._loops import cond, scan, switch, while_loop
+from ._mesh import initialize, shard, shard_map, sharding
+from ._programs import export_program, import_program
 from ._shapes import (
     all,
     any,
@@ -187,8 +192,6 @@ from ._shapes import (
     var,
     vecdot,
 )
-from ._jit import jit
-from ._loops import cond, scan, switch, while_loop
 from ._rules import checkpoint, custom_jvp, custom_vjp, stop_gradient
 from ._transform import grad, jvp, value_and_grad, vjp, vmap
 
@@ -213,6 +216,7 @@ __all__ = [
     "Array",
     "DType",
     "Device",
+    "Mesh",
     "__array_api_version__",
     "__array_namespace_info__",
     "__version__",
@@ -248,6 +252,7 @@ __all__ = [
     "ceil",
     "checkpoint",
     "clip",
+    "collectives",
     "complex128",
     "complex64",
     "concat",
@@ -275,6 +280,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "export_program",
     "fft",
     "finfo",
     "flip",
@@ -300,7 +306,9 @@ __all__ = [
     "hypot",
     "iinfo",
     "imag",
+    "import_program",
     "inf",
+    "initialize",
     "int16",
     "int32",
     "int64",
@@ -361,8 +369,12 @@ __all__ = [
     "roll",
     "round",
     "save",
+    "save_async",
     "scan",
     "searchsorted",
+    "shard",
+    "shard_map",
+    "sharding",
     "sign",
     "signbit",
     "sin",

@@ -51,7 +51,7 @@ def default_device() -> _core.Device:
 
 
 @contextlib.contextmanager
-def use_device(device: _core.Device | str) -> Iterator[_core.Device]:
+def use_device(device: _core.Device | _core.Mesh | str) -> Iterator[_core.Device]:
     """Makes a device the default one within a ``with`` statement, in this thread or asyncio task.
 
     >>> import lazyxla as lx
@@ -59,18 +59,20 @@ def use_device(device: _core.Device | str) -> Iterator[_core.Device]:
     ...     print(lx.zeros(2).device)
     cpu
     """
-    on = _core.Device(str(device))
-    token = _default.set(on)
+    chosen = on(device)
+    token = _default.set(chosen)
     try:
-        yield on
+        yield chosen
     finally:
         _default.reset(token)
 
 
 def on(device: Any) -> _core.Device:
-    """Returns a device that may be None, an object or a name."""
+    """Returns a device that may be None, a device, a mesh or a name."""
     if device is None:
         return _default.get()
+    if isinstance(device, _core.Mesh):
+        return device.device
     return device if isinstance(device, _core.Device) else _core.Device(device)
 
 

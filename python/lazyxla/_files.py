@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _core
-from ._core import Array
+from ._core import Array, Save
 from ._device import on
 
 
@@ -22,6 +22,26 @@ def save(
     """
     pairs = None if metadata is None else list(metadata.items())
     _core.save(os.fspath(path), list(arrays), list(arrays.values()), pairs)
+
+
+def save_async(
+    path: str | os.PathLike[str], arrays: Mapping[str, Array], *, metadata: Mapping[str, str] | None = None
+) -> Save:
+    """As ``save``, but returns at once: a background thread writes the present values, which the program may change and
+    drop meanwhile.
+
+    The result has ``wait()``, which returns when the file is on disk and raises the error of a save that failed,
+    ``done()``, and ``progress()``: bytes that are written, and their total. A process that ends waits for its saves.
+
+    >>> import lazyxla as lx, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> saving = lx.save_async(path, {"w": lx.ones(3)})
+    >>> saving.wait()
+    >>> lx.load(path)["w"].tolist()
+    [1.0, 1.0, 1.0]
+    """
+    pairs = None if metadata is None else list(metadata.items())
+    return _core.save_async(os.fspath(path), list(arrays), list(arrays.values()), pairs)
 
 
 def load(path: str | os.PathLike[str], *, device: Any = None) -> dict[str, Array]:

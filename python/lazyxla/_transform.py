@@ -22,7 +22,7 @@ from ._core import Array
 from ._jit import Jit
 from ._sizes import integers, is_integer, normalized
 from ._trace import FLOATS, Traced, call, device_of, differentiables, like_of, spread, zero_of
-from ._tree import flatten, optree, unflatten
+from ._tree import axes_of, flatten, unflatten
 
 
 def value_and_grad(
@@ -181,13 +181,6 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
 
 
-def _axes_of(prefix: Any, tree: Any, what: str) -> list[Any]:
-    try:
-        return optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
-    except ValueError as error:
-        raise ValueError(f"{what} {prefix!r} does not fit the tree: {error}") from None
-
-
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """Returns ``fun`` over a batch: arguments have an axis more, at ``in_axes``, and results at ``out_axes``.
 
@@ -199,7 +192,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = flatten((args, kwargs))
         prefix = in_axes if in_axes is None or is_integer(in_axes) else tuple(in_axes)
-        given = _axes_of(prefix, args, "in_axes")
+        given = axes_of(prefix, args, "in_axes")
         given += [None] * (len(leaves) - len(given))
         axes, likes = [], []
         sizes: dict[int, None] = {}
@@ -221,7 +214,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
             raise ValueError(f"vmap() takes arrays with one size of the batch, not {list(sizes) or 'none'}")
         traced = Traced(fun, leaves, spec, likes)
         results, wanted = iter(traced.results), []
-        for i, axis in enumerate(_axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
+        for i, axis in enumerate(axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
             if i in traced.tree.statics:
                 continue
             rank = next(results).ndim + 1

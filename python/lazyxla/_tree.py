@@ -32,6 +32,14 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return optree().tree_map(function, tree, *others)
 
 
+def axes_of(prefix: Any, tree: Any, what: str) -> list[Any]:
+    """Returns the entries of a tree that begins the structure of another one, one for each leaf of that."""
+    try:
+        return optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
+    except ValueError as error:
+        raise ValueError(f"{what} {prefix!r} does not fit the tree: {error}") from None
+
+
 def is_static(leaf: Any) -> bool:
     """Returns whether a leaf has no values of an array: None or a text."""
     return leaf is None or isinstance(leaf, (str, bytes))

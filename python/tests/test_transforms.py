@@ -306,7 +306,7 @@ def test_examples_in_the_documentation_hold():
     import importlib
 
     count = 0
-    for name in ("", ".c", "._transform", "._jit", "._loops", "._rules", "._device", "._creation"):
+    for name in ("", ".c", "._transform", "._jit", "._loops", "._rules", "._mesh", "._files", "._device", "._creation"):
         module = importlib.import_module("lazyxla" + name)
         found = doctest.testmod(module, extraglobs={"ctypes": __import__("ctypes")})
         assert found.failed == 0, name

@@ -1,0 +1,99 @@
+"""Programs of other frameworks: imported, called, differentiated, exported and imported again; files in the
+background."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from common import DEVICES, on, raises, random, same
+
+import lazyxla as lx
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+DIGITS = EXAMPLES / "models/digits.jax"
+
+
+def test_a_network_of_jax_is_imported_called_and_differentiated():
+    rows = np.loadtxt(EXAMPLES / "data/digits.csv", delimiter=",", dtype="float32")[4::5]
+    pixels, labels = rows[:, :-1] / 16, rows[:, -1].astype("int64")
+    program = lx.import_program(DIGITS, shapes=[(len(rows), 64)])
+    assert [w.shape for w in program.weights] == [(3, 3, 1, 16), (16,), (3, 3, 16, 32), (32,), (128, 10), (10,)]
+    for device in DEVICES:
+        x, y = on(pixels, device), on(labels, device)
+        scores = program(x)
+        assert np.mean(np.argmax(np.asarray(scores), -1) == labels) > 0.97
+        weights = [w.to_device(device) for w in program.weights]
+        same(program(x, weights=weights), np.asarray(scores), 1e-4)
+        same(program(pixels[:3]), np.asarray(scores)[:3], 1e-4)
+
+        def loss(bias, k=None):
+            out = program(x[:k], weights=[*weights[:-1], bias])
+            return -lx.mean(lx.take_along_axis(lx.nn.log_softmax(out), y[:k, None], axis=-1))
+
+        # The gradient by the last bias is the mean of softmax - one_hot.
+        shifted = np.asarray(scores, "float64")
+        p = np.exp(shifted - shifted.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        wanted = np.mean(p - np.eye(10)[labels], 0).astype("float32")
+        same(lx.grad(loss)(weights[-1]), wanted, 1e-5)
+        same(lx.grad(lx.jit(loss))(weights[-1]), wanted, 1e-5)
+        same(lx.jit(program)(x), np.asarray(scores), 1e-4)
+        batched = lx.vmap(lambda row: program(row[None])[0])(x[:5])
+        same(batched, np.asarray(scores)[:5], 1e-4)
+    raises(TypeError, lambda: program(x, x), "takes 1 arrays")
+    raises(ValueError, lambda: program(x, weights=weights[1:]), "5 weights")
+    raises(ValueError, lambda: program(x[:, :63]))
+    raises(ValueError, lambda: lx.import_program(DIGITS), "shapes")
+    raises(ValueError, lambda: lx.import_program(DIGITS, shapes=[(3, 65)]))
+    raises(FileNotFoundError, lambda: lx.import_program("nowhere.mlir"), "nowhere.mlir")
+    with tempfile.NamedTemporaryFile(suffix=".mlir") as file:
+        file.write(b"func.func nonsense")
+        file.flush()
+        raises(ValueError, lambda: lx.import_program(file.name))
+
+
+def test_functions_are_exported_and_imported_again():
+    for device in DEVICES:
+        a, b, w = random(1, (3, 4)), random(2, (4,)), on(random(3, (4,)), device)
+        fun = lambda tree, k: (lx.sin(tree["x"]) * w + tree["y"], lx.sum(tree["y"]) * k)
+        wanted = np.sin(a) * np.asarray(w) + b, np.sum(b) * np.float32(2)
+        with tempfile.TemporaryDirectory() as folder:
+            for format in ("folder", "text", "jax"):
+                path = os.path.join(folder, format)
+                lx.export_program(fun, {"x": on(a, device), "y": on(b, device)}, 2, path=path, format=format)
+                program = lx.import_program(path if format != "folder" else os.path.join(path, "program.mlirbc"))
+                arrays = [on(a, device), on(b, device)]
+                if format == "folder":
+                    found = program(*arrays, lx.load(os.path.join(path, "captured.safetensors"), device=device)["0"])
+                else:
+                    found = program(*arrays)
+                for each, value in zip(found, wanted, strict=True):
+                    same(each, value, 1e-5)
+                again = lx.jit(fun)
+                with lx.use_device(device):
+                    lx.export_program(again, {"x": a, "y": b}, 2, path=path + "2", format=format)
+                assert os.path.exists(path + "2")
+            raises(ValueError, lambda: lx.export_program(fun, a, path=path, format="onnx"), "onnx")
+            raises(FileNotFoundError, lambda: lx.export_program(lx.sin, on(a, device), path=folder + "/no/where"))
+
+
+def test_saves_in_the_background_have_the_values_of_the_call():
+    with tempfile.TemporaryDirectory() as folder:
+        for device in DEVICES:
+            path = os.path.join(folder, device.replace(":", "") + ".safetensors")
+            a = random(4, (100, 100))
+            x = on(a, device)
+            saving = lx.save_async(path, {"x": x, "double": x * 2}, metadata={"step": "7"})
+            x += 1
+            lx.step()
+            saving.wait()
+            assert saving.done() and saving.progress() == (80000, 80000)
+            found = lx.load(path, device=device)
+            same(found["x"], a)
+            same(found["double"], a * 2)
+            assert lx.load_metadata(path)["step"] == "7"
+            same(x, a + 1, 1e-6)
+        raises(ValueError, lambda: lx.save_async(folder, {"x": x}).wait())
+        raises(RuntimeError, lambda: lx.grad(lambda x: lx.save_async(path, {"x": x}) and lx.sum(x))(x))
+        raises((FileNotFoundError, RuntimeError), lambda: lx.save_async(folder + "/no/where", {"x": x}).wait())
