@@ -2,6 +2,9 @@
 
 Each has ``init(params)``, which returns a state, and ``update(grads, state, params)``, which returns new parameters and
 a new state. The trees are those of ``optree``: dictionaries, lists, tuples and named tuples.
+
+The state counts steps by an int, from which rates are computed. A jitted update would be traced for each number: so
+``init(params, on_device=True)`` counts by an array, from which the rates are computed on its device.
 """
 
 from __future__ import annotations
@@ -12,28 +15,33 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._core import Array
+from ._creation import asarray
+from ._elementwise import cos, expm1, where
+from ._elementwise import minimum as _minimum
 from ._shapes import sum as _sum
-from ._tree import flatten, tree_map
+from ._trace import device_of
+from ._tree import axes_of, flatten, tree_map, unflatten
 
 __all__ = ["Optimizer", "adam", "adamw", "clip_by_global_norm", "cosine_schedule", "global_norm", "sgd"]
 
-Rate = float | Callable[[int], float]
+# The rate of a step, which is counted from 0: an int, or an array of rank 0.
+Rate = float | Callable[[Any], Any]
 
 
 class Optimizer(NamedTuple):
     """An optimizer: two functions."""
 
-    init: Callable[[Any], Any]
+    init: Callable[..., Any]
     update: Callable[[Any, Any, Any], tuple[Any, Any]]
 
 
 class SgdState(NamedTuple):
-    steps: int
+    steps: Any
     momentum: Any
 
 
 class AdamState(NamedTuple):
-    steps: int
+    steps: Any
     mean: Any
     square: Any
 
@@ -43,46 +51,82 @@ def _ready_zeros(params: Any) -> Any:
     return tree_map(lambda x: _core.from_bytes(bytes(x.nbytes), x.dtype, x.shape, x.device), params)
 
 
-def _rate(rate: Rate, count: int) -> float:
-    return float(rate(count)) if callable(rate) else float(rate)
+def _first_step(params: Any, on_device: bool) -> Any:
+    return asarray(0, device=device_of(params)) if on_device else 0
+
+
+def _rate(rate: Rate, count: Any) -> Any:
+    """Returns the rate of a step; of one that an array counts, a float64 or a Python float."""
+    if not isinstance(count, Array):
+        return float(rate(count)) if callable(rate) else float(rate)
+    now = rate(count) if callable(rate) else float(rate)
+    return now.astype(_core.float64) if isinstance(now, Array) else float(now)
+
+
+def _correction(decay: float, count: Any) -> Any:
+    """Returns 1 / (1 - decay^count)."""
+    if not isinstance(count, Array):
+        return 1 / (1 - decay**count)
+    return -1 / expm1(count.astype(_core.float64) * math.log(decay))
+
+
+def _by(x: Array, factor: Any) -> Array:
+    """Returns a product in the dtype of x."""
+    return x * (factor.astype(x.dtype) if isinstance(factor, Array) else factor)
 
 
 def sgd(rate: Rate, *, momentum: float = 0.0, nesterov: bool = False) -> Optimizer:
     """Stochastic gradient descent: v = momentum * v + g, and p - rate * v (with ``nesterov`` g + momentum * v)."""
 
-    def init(params: Any) -> SgdState:
-        return SgdState(0, _ready_zeros(params) if momentum else None)
+    def init(params: Any, *, on_device: bool = False) -> SgdState:
+        return SgdState(_first_step(params, on_device), _ready_zeros(params) if momentum else None)
 
     def update(grads: Any, state: SgdState, params: Any) -> tuple[Any, SgdState]:
         now = _rate(rate, state.steps)
         if not momentum:
-            return tree_map(lambda p, g: p - g * now, params, grads), SgdState(state.steps + 1, None)
+            return tree_map(lambda p, g: p - _by(g, now), params, grads), SgdState(state.steps + 1, None)
         speed = tree_map(lambda v, g: v * momentum + g, state.momentum, grads)
         used = tree_map(lambda v, g: g + v * momentum, speed, grads) if nesterov else speed
-        return tree_map(lambda p, v: p - v * now, params, used), SgdState(state.steps + 1, speed)
+        return tree_map(lambda p, v: p - _by(v, now), params, used), SgdState(state.steps + 1, speed)
 
     return Optimizer(init, update)
 
 
 def adamw(
-    rate: Rate, *, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.01
+    rate: Rate,
+    *,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+    decays: Any = True,
 ) -> Optimizer:
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): p - rate * (m / (sqrt(v) + eps) + decay * p)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): p - rate * (m / (sqrt(v) + eps) + decay * p).
 
-    def init(params: Any) -> AdamState:
-        return AdamState(0, _ready_zeros(params), _ready_zeros(params))
+    ``decays`` says which parameters decay: a bool, or a tree of bools whose structure begins that of the parameters.
+    """
+
+    def init(params: Any, *, on_device: bool = False) -> AdamState:
+        return AdamState(_first_step(params, on_device), _ready_zeros(params), _ready_zeros(params))
 
     def update(grads: Any, state: AdamState, params: Any) -> tuple[Any, AdamState]:
         count = state.steps + 1
         mean = tree_map(lambda m, g: m * b1 + g * (1 - b1), state.mean, grads)
         square = tree_map(lambda v, g: v * b2 + g * g * (1 - b2), state.square, grads)
-        now, of_mean, of_square = _rate(rate, state.steps), 1 / (1 - b1**count), 1 / (1 - b2**count)
+        now, of_mean, of_square = _rate(rate, state.steps), _correction(b1, count), _correction(b2, count)
 
-        def moved(p: Array, m: Array, v: Array) -> Array:
-            step = (m * of_mean) / ((v * of_square) ** 0.5 + eps)
-            return p - (step + p * weight_decay if weight_decay else step) * now
+        def moved(p: Array, m: Array, v: Array, does_decay: bool) -> Array:
+            step = _by(m, of_mean) / (_by(v, of_square) ** 0.5 + eps)
+            return p - _by(step + p * weight_decay if weight_decay and does_decay else step, now)
 
-        return tree_map(moved, params, mean, square), AdamState(count, mean, square)
+        leaves, spec = flatten(params)
+        each = [
+            None if p is None else moved(p, m, v, does_decay)
+            for p, m, v, does_decay in zip(
+                leaves, flatten(mean)[0], flatten(square)[0], axes_of(decays, params, "decays"), strict=True
+            )
+        ]
+        return unflatten(spec, each), AdamState(count, mean, square)
 
     return Optimizer(init, update)
 
@@ -115,14 +159,19 @@ def clip_by_global_norm(tree: Any, limit: float) -> Any:
     return tree_map(lambda x: x * scale.astype(x.dtype, copy=False), tree)
 
 
-def cosine_schedule(peak: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Callable[[int], float]:
+def cosine_schedule(peak: float, steps: int, *, warmup: int = 0, end: float = 0.0) -> Callable[[Any], Any]:
     """Returns a rate by the step, which counts from 0.
 
     In the first ``warmup`` steps the rate is ``peak * (step + 1) / warmup``: linear, from ``peak / warmup`` to
     ``peak``. Then it is half a cosine, from ``peak`` in step ``warmup`` to ``end`` in step ``steps`` and after it.
     """
 
-    def rate(count: int) -> float:
+    def rate(count: Any) -> Any:
+        if isinstance(count, Array):
+            at = count.astype(_core.float64)
+            done = _minimum((at - warmup) / max(steps - warmup, 1), 1.0)
+            falling = (cos(done * math.pi) + 1) * ((peak - end) / 2) + end
+            return where(at < warmup, (at + 1) * (peak / warmup), falling) if warmup else falling
         if count < warmup:
             return peak * (count + 1) / warmup
         done = min((count - warmup) / max(steps - warmup, 1), 1.0)

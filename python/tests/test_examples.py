@@ -1,0 +1,88 @@
+"""The examples, each for a short time; the quick start and the examples in docstrings."""
+
+import doctest
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PYTHON = Path(__file__).resolve().parents[1]
+
+
+def run(name, *arguments):
+    """Returns what an example prints, run in a folder that is deleted."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, PYTHON / "examples" / name, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout, sorted(os.listdir(folder))
+
+
+def test_the_example_learns_digits():
+    assert float(run("digits.py", "--epochs", "3")[0].split()[-1]) > 0.85
+
+
+def test_the_example_on_a_mesh_learns_digits():
+    printed, _ = run("mesh.py", "--epochs", "3")
+    assert "'w1': '-,model', 'b1': 'model', 'w2': 'model,-', 'b2': '-'" in printed, printed
+    assert float(printed.split()[-1]) > 0.85, printed
+
+
+def test_the_imported_network_learns_shifted_digits_and_is_exported():
+    printed, files = run("imported.py", "--steps", "60")
+    lines = [line.replace(",", "").split() for line in printed.splitlines()]
+    first, shifted, tuned, again = (float(line[at]) for line, at in zip(lines, (-1, -1, -3, -1), strict=True))
+    assert first > 0.97 and shifted < 0.6 and tuned > 0.7 and again == tuned, printed
+    assert files == ["tuned_digits.jax"]
+
+
+def test_the_language_model_learns_is_compiled_once_and_writes():
+    small = "--layers 2 --width 32 --heads 2 --context 16 --batch 8 --steps 40 --warmup 5 --rate 0.01 --every 20"
+    printed, files = run("gpt.py", *small.split(), "--characters", "10", "--bound", "3.4")
+    assert "programs compiled    1 for 40 steps; traced 1 times" in printed, printed
+    lines = printed.splitlines()
+    text = next(line for line in lines if line.startswith("And God said"))
+    assert len(text) >= len("And God said") and files == ["gpt.safetensors"], printed
+
+
+MODULES = (
+    "",
+    ".c",
+    ".collectives",
+    ".fft",
+    ".linalg",
+    ".nn",
+    ".optim",
+    ".random",
+    "._creation",
+    "._device",
+    "._dtypes",
+)
+MODULES += (
+    "._elementwise",
+    "._files",
+    "._jit",
+    "._loops",
+    "._mesh",
+    "._programs",
+    "._rules",
+    "._shapes",
+    "._transform",
+)
+
+
+def test_examples_in_the_documentation_hold():
+    count = 0
+    for name in MODULES:
+        module = importlib.import_module("lazyxla" + name)
+        found = doctest.testmod(module, extraglobs={"ctypes": importlib.import_module("ctypes")})
+        assert found.failed == 0, name
+        count += found.attempted
+    assert count > 25
+
+
+def test_the_quick_start_prints_what_it_says():
+    found = doctest.testfile(str(PYTHON / "QUICKSTART.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert found.failed == 0 and found.attempted > 40, found
