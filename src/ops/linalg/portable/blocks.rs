@@ -4,12 +4,13 @@ use crate::error::Result;
 use crate::ir::{NodeId, ReduceOp, Trace};
 use crate::ops::creation::constants::{full, iota};
 use crate::ops::creation::masks::eye;
-use crate::ops::elementwise::formula::Expr;
+use crate::ops::elementwise::formula::{Expr, Formula};
 use crate::ops::indexing::dynamic::{dynamic_slice, dynamic_update_slice};
 use crate::ops::infer::places_dtype;
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::rearrange::slice_axis;
 use crate::types::{DType, ScalarValue, TensorType};
+use std::ops::RangeInclusive;
 
 /// Number of rows and columns of matrices.
 pub fn sizes(trace: &Trace, a: NodeId) -> (i64, i64) {
@@ -112,4 +113,22 @@ pub fn identities(trace: &mut Trace, like: NodeId, rows: i64, columns: i64) -> R
 /// Zeros of a type.
 pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     full(trace, ty, ScalarValue::Unsigned(0))
+}
+
+/// Matrices divided by their largest absolute value unless it lies in a range, and what they were divided by, as matrices
+/// of one element: NaN for matrices with an element that is not finite, which become 0.
+pub fn scaled(trace: &mut Trace, a: NodeId, usual: RangeInclusive<f64>) -> Result<(NodeId, NodeId)> {
+    let f = Formula::new(trace);
+    let a = f.operand(a);
+    let sizes = match a.is_complex() {
+        true => a.real().abs().max(a.imag().abs()),
+        false => a.abs(),
+    };
+    let most = largest(largest(sizes, 0), 1);
+    let is_finite = most.lt(f64::INFINITY);
+    let stays = most.eq(0.0) | (most.ge(*usual.start()) & most.le(*usual.end())) | !is_finite;
+    let scale = stays.select(1.0, most);
+    let scaled = is_finite.select(a / scale.convert(a.dtype()), 0.0);
+    let [scaled, scale] = f.finish_all([scaled, is_finite.select(scale, f64::NAN)])?;
+    Ok((scaled, scale))
 }

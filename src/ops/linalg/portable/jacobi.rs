@@ -3,7 +3,7 @@
 //! each pair together once in a sweep. Rotations leave the columns of a matrix `x v` and of `v`: the norms of the former
 //! are the singular values, and both give vectors that are orthogonal to rounding.
 
-use super::blocks::{columns, identities, largest, norms, sizes, total, with_batch, zeros};
+use super::blocks::{columns, identities, largest, norms, scaled, sizes, total, with_batch, zeros};
 use super::qr;
 use crate::error::Result;
 use crate::ir::{NodeId, ReduceOp, Trace};
@@ -35,7 +35,7 @@ pub fn svd(trace: &mut Trace, a: NodeId, full: bool) -> Result<[NodeId; 3]> {
         let u = identities(trace, a, m, if full { m } else { 0 })?;
         return Ok([u, zeros(trace, &of_values)?, identities(trace, a, 0, 0)?]);
     }
-    let (scaled, scale) = scaled(trace, a)?;
+    let (scaled, scale) = scaled(trace, a, 1.0..=1.0)?;
     let [q, r] = qr::qr(trace, scaled, full)?;
     let r = slice_axis(trace, r, -2, 0, n, 1)?;
     let (product, turn) = orthogonalized(trace, r, true)?;
@@ -68,7 +68,7 @@ pub fn singular_values(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
         let of_values = with_batch(trace, a, trace.node(a).dtype.real(), &[0]);
         return zeros(trace, &of_values);
     }
-    let (scaled, scale) = scaled(trace, a)?;
+    let (scaled, scale) = scaled(trace, a, 1.0..=1.0)?;
     let [_, r] = qr::qr(trace, scaled, false)?;
     let (product, _) = orthogonalized(trace, r, false)?;
     let lengths = lengths(trace, product)?;
@@ -91,7 +91,7 @@ pub fn eigh(trace: &mut Trace, a: NodeId, lower: bool) -> Result<[NodeId; 2]> {
         let diagonal = a.on_diagonal().select(a.real_part(), 0.0).convert(a.dtype());
         triangle + triangle.adjoint() + diagonal
     })?;
-    let (scaled, scale) = scaled(trace, hermitian)?;
+    let (scaled, scale) = scaled(trace, hermitian, 1.0..=1.0)?;
     let shifted = record(trace, [scaled], |[a]| {
         let bound = largest(total(a.abs(), 0), 1);
         a + a.on_diagonal().select(bound, 0.0).convert(a.dtype())
@@ -123,23 +123,6 @@ pub fn pinv(trace: &mut Trace, a: NodeId, tolerance: f64) -> Result<NodeId> {
         let inverses = counts.select(1.0 / counts.select(values, 1.0), values * 0.0);
         (vh.adjoint() * inverses.as_row().convert(u.dtype())).at(u.adjoint())
     })
-}
-
-/// Matrices divided by their largest absolute value, and that value, as matrices of one element: NaN for matrices with
-/// an element that is not finite, which become 0.
-fn scaled(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
-    let f = Formula::new(trace);
-    let a = f.operand(a);
-    let sizes = match a.is_complex() {
-        true => a.real_part().abs().max(a.imag().abs()),
-        false => a.abs(),
-    };
-    let most = largest(largest(sizes, 0), 1);
-    let is_finite = most.lt(f64::INFINITY);
-    let scale = is_finite.select(most.eq(0.0).select(1.0, most), 1.0);
-    let scaled = is_finite.select(a / scale.convert(a.dtype()), 0.0);
-    let [scaled, scale] = f.finish_all([scaled, is_finite.select(scale, f64::NAN)])?;
-    Ok((scaled, scale))
 }
 
 /// 0, or NaN for matrices whose scale is NaN, in the dtype of `like`.

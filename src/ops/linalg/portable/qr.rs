@@ -4,7 +4,7 @@
 
 use super::blocks::{
     column_at, column_numbers, columns, identities, norms, panel_width, replaced, row_numbers, rows_from, rows_to,
-    sizes, total, with_batch, zeros,
+    scaled, sizes, total, with_batch, zeros,
 };
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
@@ -33,8 +33,23 @@ pub fn reflectors(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 3]> {
 }
 
 /// The upper triangular factor with the vectors of the reflections below its diagonal, and their factors, as `geqrf`
-/// returns them.
+/// returns them. Matrices of very large or small elements are scaled: squares of these overflow or underflow.
 fn factored(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
+    let (m, n) = sizes(trace, a);
+    if m.min(n) == 0 {
+        let ty = with_batch(trace, a, trace.node(a).dtype, &[0]);
+        return Ok((a, zeros(trace, &ty)?));
+    }
+    let usual = if trace.node(a).dtype.real() == DType::F64 { 1e-100..=1e100 } else { 1e-10..=1e10 };
+    let (scaled, scale) = scaled(trace, a, usual)?;
+    let (packed, factors) = panels(trace, scaled)?;
+    let packed = record(trace, [packed, scale], |[packed, scale]| {
+        packed.triu(0) * scale.convert(packed.dtype()) + packed.tril(-1)
+    })?;
+    Ok((packed, factors))
+}
+
+fn panels(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
     let (m, n) = sizes(trace, a);
     let (least, width) = (m.min(n), panel_width(m.min(n)));
     let (mut packed, mut factors) = (a, Vec::new());
@@ -54,9 +69,7 @@ fn factored(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
             packed = replaced(trace, packed, updated, (start, stop))?;
         }
     }
-    let ty = with_batch(trace, a, trace.node(a).dtype, &[least]);
-    let factors = if factors.is_empty() { zeros(trace, &ty)? } else { concatenate(trace, &factors, -1)? };
-    Ok((packed, factors))
+    Ok((packed, concatenate(trace, &factors, -1)?))
 }
 
 /// The first columns of the product of the reflections, from the last panel to the first.
