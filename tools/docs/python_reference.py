@@ -123,8 +123,16 @@ def page(module, loaded, rust):
     return made
 
 
+def add_modules(loaded):
+    """Adds the public modules that MODULES does not name, with the first line of their text as a title."""
+    for name, each in loaded.members.items():
+        if not each.is_alias and each.is_module and not name.startswith("_") and name != "c" and each.docstring:
+            MODULES.setdefault(f"lazyxla.{name}", re.split(r"[.:\n]", each.docstring.value.strip())[0])
+
+
 def reference(to, _documents):
     loaded, rust = griffe.load("lazyxla", search_paths=[str(ROOT / "python")]), rust_docs()
+    add_modules(loaded)
     rows = ""
     for module in MODULES:
         write(to / f"reference/python/{module.replace('.', '_')}.rst", page(module, loaded, rust))
