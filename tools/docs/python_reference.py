@@ -102,7 +102,13 @@ def heading(text, mark):
 def part_of(of, module):
     """Returns the heading below which an object is."""
     path = (of.target_path if of.is_alias else of.path).split(".")
-    return PARTS.get(path[1], "Constants") if module == "lazyxla" else None
+    if module != "lazyxla":
+        return None
+    return PARTS.get(path[1], title_of(path[1]) if path[1].startswith("_") else "Constants")
+
+
+def title_of(name):
+    return name.strip("_").replace("_", " ").capitalize()
 
 
 def page(module, loaded, rust):
@@ -114,7 +120,7 @@ def page(module, loaded, rust):
     for name in names:
         if not of[name].is_module and not name.startswith("__"):
             parts.setdefault(part_of(of[name], module), []).append(name)
-    order = [*PARTS.values(), "Constants", None]
+    order = [*PARTS.values(), *sorted(set(parts) - {*PARTS.values(), "Constants", None}, key=str), "Constants", None]
     for part in sorted(parts, key=order.index):
         made += heading(part, "-") if part else ""
         # Classes first: they are what the functions take.
@@ -124,10 +130,10 @@ def page(module, loaded, rust):
 
 
 def add_modules(loaded):
-    """Adds the public modules that MODULES does not name, with the first line of their text as a title."""
+    """Adds the public modules that MODULES does not name."""
     for name, each in loaded.members.items():
         if not each.is_alias and each.is_module and not name.startswith("_") and name != "c" and each.docstring:
-            MODULES.setdefault(f"lazyxla.{name}", re.split(r"[.:\n]", each.docstring.value.strip())[0])
+            MODULES.setdefault(f"lazyxla.{name}", title_of(name))
 
 
 def reference(to, _documents):
