@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import lazyxla as lx
@@ -34,18 +36,32 @@ def loss(params, x, y):
 
 def test_blocks_run_and_print_what_they_say():
     params, x, y = arguments()
-    names = {"lx": lx, "params": {name: lx.asarray(value) for name, value in params.items()}}
-    names |= {"x": lx.asarray(x), "y": lx.asarray(y)}
+    given = {"lx": lx, "params": {name: lx.asarray(value) for name, value in params.items()}}
+    given |= {"x": lx.asarray(x), "y": lx.asarray(y)}
+    names = {}
     for block in blocks():
+        if "lx.initialize(" in block:  # before the first array of a process
+            alone(block)
+            continue
         printed = io.StringIO()
-        # Each block has names of its own, besides what the text takes for granted.
-        own = dict(names)
+        # A block goes on from those before it, with the values that the text takes for granted.
+        names |= given
         with contextlib.redirect_stdout(printed):
-            exec(compile(block, str(README), "exec"), own)
+            exec(compile(block, str(README), "exec"), names)
         want = re.findall(r"^print\(.*\)  # (.*)$", block, re.M)
         assert printed.getvalue().splitlines() == want, f"{block}prints {printed.getvalue()!r}"
-        if "gradients" in own:
-            compare(own, params, x, y)
+        if "gradients" in block:
+            compare(names, params, x, y)
+    assert "gradients" in names
+
+
+def alone(block):
+    """Runs a block in a process of its own, with NumPy's arrays x and w, and compares the product that it computes."""
+    head = "import lazyxla as lx, numpy as np\n"
+    head += "x = start = np.arange(32, dtype=np.float32).reshape(4, 8)\nw = weights = np.ones((8, 4), np.float32)\n"
+    tail = "assert np.array_equal(np.asarray(y), start @ weights)\n"
+    done = subprocess.run([sys.executable, "-c", head + block + tail], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{block}{done.stderr}"
 
 
 def compare(own, params, x, y):
