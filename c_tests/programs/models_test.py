@@ -3,10 +3,13 @@
 Convolutional networks (residual, dense, ConvNeXt), windows of attention that are shifted (Swin), recurrent networks, a
 transformer whose layers are scanned with dropout, one that decodes with a cache of keys and values, and training steps
 of Adam and of momentum with running statistics. Their values are compared with JAX's, and so are gradients and batches
-that this library derives."""
+that this library derives. Gradients by the weights are also those of an export that holds them, for a free batch."""
 
+import ctypes
+import functools
 import os
 import sys
+from ctypes import c_size_t
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -15,6 +18,9 @@ import ctypes_test as lxla
 import jax
 import jax.numpy as jnp
 import numpy as np
+from ctypes_test import give
+from header import types
+from programs import DTYPE, NUMBERS, call, compare, imported
 
 RANDOM = np.random.default_rng(7)
 
@@ -202,30 +208,93 @@ def momentum(x, labels, key, mean, variance, velocity, first, last):
     return value, *statistics, velocity, *made
 
 
+def check_weights(env, device, name, function, arguments, free):
+    """Exports a model with its weights in it, and compares its gradient by the lifted weights with JAX's.
+
+    The parameters are the integers and, with the sizes `free` of the first argument, that."""
+    is_weight = [np.asarray(import_test.data_of(x)).dtype.kind == "f" for x in arguments]
+    is_weight[0] = is_weight[0] and not free
+
+    def loss(*xs):
+        return sum(jnp.sum(jnp.sin(x)) for x in jax.tree.leaves(function(*xs)))
+
+    def merged(parameters, weights):
+        parameters, weights = iter(parameters), iter(weights)
+        return loss(*[next(weights if is_one else parameters) for is_one in is_weight])
+
+    weights = [jnp.asarray(x) for x, is_one in zip(arguments, is_weight) if is_one]
+    parameters = [x for x, is_one in zip(arguments, is_weight) if not is_one]
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in parameters]
+    if free:
+        shapes[0] = jax.ShapeDtypeStruct(jax.export.symbolic_shape(free), parameters[0].dtype)
+    data = bytes(jax.export.export(jax.jit(lambda *xs: merged(xs, weights)))(*shapes).serialize())
+    computation = imported(env, data, [x.shape for x in parameters] if free else None)
+
+    counts = [c_size_t() for _ in range(3)]
+    lxla.ok(lxla.lib.lxla_computation_info(computation, *map(ctypes.byref, counts)))
+    captured = [give(lxla.lib.lxla_computation_captured, lxla.Tensor, computation, i) for i in range(counts[2].value)]
+    held = [array_of(x) for x in captured]
+    places = [find(weight, held) for weight in weights]
+    lifted = give(lxla.lib.lxla_computation_lift, lxla.Computation, computation)
+    wrt = (c_size_t * len(places))(*[len(parameters) + place for place in places])
+    options = types.lxla_vjp_options(struct_size=ctypes.sizeof(types.lxla_vjp_options), wrt=wrt, n_wrt=len(places))
+    derived = give(lxla.lib.lxla_computation_value_and_grad, lxla.Computation, lifted, ctypes.byref(options))
+    value, gradients = jax.jit(jax.value_and_grad(merged, argnums=1))(parameters, weights)
+    wanted = [value, *gradients]
+    got = call(env, device, derived, [*[np.asarray(import_test.data_of(x)) for x in parameters], *held], wanted)
+    compare(f"weights of {name}", got, wanted)
+    lxla.release(*captured)
+
+
+def array_of(tensor):
+    """Returns the elements of a tensor."""
+    rank = give(lxla.lib.lxla_tensor_rank, c_size_t, tensor).value
+    sizes = (ctypes.c_int64 * rank)()
+    lxla.ok(lxla.lib.lxla_tensor_dims(tensor, sizes, rank))
+    number = give(lxla.lib.lxla_tensor_dtype, ctypes.c_int32, tensor).value
+    dtype = next(name for name, known in NUMBERS.items() if DTYPE[known] == number)
+    array = np.empty(tuple(sizes), jnp.dtype(dtype))
+    lxla.ok(lxla.lib.lxla_tensor_read(tensor, array.ctypes.data_as(ctypes.c_void_p), array.nbytes))
+    return array
+
+
+def find(weight, held):
+    """Returns the index of the captured value that is a weight."""
+    (place,) = [i for i, x in enumerate(held) if x.shape == weight.shape and np.array_equal(x, weight)]
+    return place
+
+
 def models():
-    """Returns each model: its name, its function, its arguments, and the checks that it is left out of."""
+    """Returns each model: its name, its function, its arguments, and the checks that it is left out of.
+
+    With its name are the sizes of its first argument, if one is free."""
     blocks = [normal(3, 3, 4, 8), normal(3, 3, 8, 8), normal(1, 1, 4, 8)]
     blocks += [normal(3, 3, 8, 16), normal(3, 3, 16, 16), normal(1, 1, 8, 16)]
-    yield "residual", residual, [normal(2, 32, 32, 3), normal(7, 7, 3, 4), *blocks], ()
+    yield ("residual", "b, 32, 32, 3"), residual, [normal(2, 32, 32, 3), normal(7, 7, 3, 4), *blocks], ()
     layers = [normal(3, 3, 4, 4), normal(3, 3, 8, 4), normal(3, 3, 12, 4), normal(3, 3, 16, 4)]
-    yield "dense", dense_network, [normal(2, 16, 16, 3), normal(3, 3, 3, 4), *layers], ()
+    yield ("dense", "b, 16, 16, 3"), dense_network, [normal(2, 16, 16, 3), normal(3, 3, 3, 4), *layers], ()
     blocks = [normal(2, 7, 7, 1, 8), normal(2, 8, 32), normal(2, 32, 8), normal(2, 8)]
-    yield "convnext", convnext, [normal(2, 32, 32, 3), normal(4, 4, 3, 8), *blocks], ()
-    yield "windows", shifted_windows, [normal(2, 8, 8, 8), normal(2, 8, 24), normal(2, 8, 8), normal(2, 49, 2)], ()
-    yield "lstm", lstm, [normal(5, 3, 4), normal(2, 4, 24), normal(2, 6, 24), normal(2, 24)], ()
+    yield ("convnext", "b, 32, 32, 3"), convnext, [normal(2, 32, 32, 3), normal(4, 4, 3, 8), *blocks], ()
+    yield (
+        ("windows", "b, 8, 8, 8"),
+        shifted_windows,
+        [normal(2, 8, 8, 8), normal(2, 8, 24), normal(2, 8, 8), normal(2, 49, 2)],
+        (),
+    )
+    yield ("lstm", "5, b, 4"), lstm, [normal(5, 3, 4), normal(2, 4, 24), normal(2, 6, 24), normal(2, 24)], ()
     attention = [normal(20, 8), normal(8, 8), normal(8, 8), normal(8, 8)]
-    yield "decode", decode, [np.int32([3, 7, 1]), *attention, np.int32(9)], ("gradient", "batch")
+    yield ("decode", None), decode, [np.int32([3, 7, 1]), *attention, np.int32(9)], ("gradient", "batch")
     statistics = [normal(4, scale=0.1), np.abs(normal(4)), normal(3 * 3 * 3 * 4 + 4 * 5, scale=0.01)]
     given = [normal(4, 8, 8, 3), np.int32([0, 3, 1, 4]), jax.random.PRNGKey(5), *statistics]
-    yield "momentum", momentum, [*given, normal(3, 3, 3, 4), normal(4, 5)], ("gradient",)
-    yield "recurrent", recurrent, [normal(6, 2, 5), normal(5, 10), normal(5, 10)], ()
+    yield ("momentum", None), momentum, [*given, normal(3, 3, 3, 4), normal(4, 5)], ("gradient",)
+    yield ("recurrent", "6, b, 5"), recurrent, [normal(6, 2, 5), normal(5, 10), normal(5, 10)], ()
     layers = [normal(2, 16, 48), normal(2, 16, 16), normal(2, 16, 32), normal(2, 32, 16)]
     weights = [normal(20, 16), normal(9, 16), *layers]
     given = [*weights, jax.random.PRNGKey(3), np.arange(9, dtype=np.int32) * 7 % 20]
-    yield "transformer", transformer, given, ()
+    yield ("transformer", None), transformer, given, ()
     count = sum(w.size for w in weights)
     moments = [np.float32(3), normal(count, scale=0.01), np.abs(normal(count, scale=0.01))]
-    yield "adam", adam, [*moments, *given], ("gradient", "batch")
+    yield ("adam", None), adam, [*moments, *given], ("gradient", "batch")
 
 
 def main():
@@ -234,12 +303,13 @@ def main():
     checks = {
         "values": import_test.check_values, "gradient": import_test.check_gradient, "batch": import_test.check_batch,
     }  # fmt: skip
-    for name, function, arguments, without in models():
+    for (name, free), function, arguments, without in models():
         if sys.argv[2:] and name not in sys.argv[2:]:
             continue
+        checks["weights"] = functools.partial(check_weights, free=free)
         for place, device in (("cpu", lxla.cpu()), ("xla:0", lxla.xla())):
             for kind, check in checks.items():
-                if kind not in without:
+                if kind not in without and not (kind == "weights" and "gradient" in without):
                     check(env, device, name, function, arguments)
                     print(f"ok {name}, {kind} on {place}", flush=True)
 
