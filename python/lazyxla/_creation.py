@@ -107,6 +107,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     Memory is shared where its alignment permits, unless ``copy=True``: its owner must not change it then.
     ``copy=False`` is a BufferError where a copy is needed: on an XLA device, and for memory that is not row-major or
     not aligned to the size of an element.
+
+    >>> import lazyxla as lx
+    >>> import numpy as np
+    >>> lx.from_dlpack(np.asarray([1, 2])).tolist()
+    [1, 2]
     """
     if isinstance(x, Array):
         return asarray(x, device=device, copy=copy)
@@ -119,24 +124,44 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def full(shape: Shape, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns an array of ``fill_value``."""
+    """Returns an array of ``fill_value``.
+
+    >>> import lazyxla as lx
+    >>> lx.full((2,), 7).tolist()
+    [7, 7]
+    """
     if isinstance(fill_value, Array) or hasattr(fill_value, "__array_interface__"):
         return _core.broadcast_to(asarray(fill_value, dtype=dtype, device=device), _shape(shape))
     return _core.full(_shape(shape), fill_value, dtype or _default_dtype(fill_value), on(device))
 
 
 def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns an array of zeros, float32 without a dtype."""
+    """Returns an array of zeros, float32 without a dtype.
+
+    >>> import lazyxla as lx
+    >>> lx.zeros((2, 2), dtype=lx.int32).tolist()
+    [[0, 0], [0, 0]]
+    """
     return _of(0, shape, dtype or _core.float32, device)
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns an array of ones, float32 without a dtype."""
+    """Returns an array of ones, float32 without a dtype.
+
+    >>> import lazyxla as lx
+    >>> lx.ones(2).tolist()
+    [1.0, 1.0]
+    """
     return _of(1, shape, dtype or _core.float32, device)
 
 
 def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns an array of zeros: values that are not set cannot be seen."""
+    """Returns an array of zeros: values that are not set cannot be seen.
+
+    >>> import lazyxla as lx
+    >>> lx.empty(2).tolist()
+    [0.0, 0.0]
+    """
     return zeros(shape, dtype=dtype, device=device)
 
 
@@ -145,29 +170,54 @@ def _of(value: int, shape: Shape, dtype: DType, device: Any) -> Array:
 
 
 def full_like(x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given."""
+    """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given.
+
+    >>> import lazyxla as lx
+    >>> lx.full_like(lx.zeros(2), 7).tolist()
+    [7.0, 7.0]
+    """
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
 def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given."""
+    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
+
+    >>> import lazyxla as lx
+    >>> lx.zeros_like(lx.asarray([5, 6])).tolist()
+    [0, 0]
+    """
     return _of(0, x.shape, dtype or x.dtype, device or x.device)
 
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns ones with the shape of ``x``, and its dtype and device unless they are given."""
+    """Returns ones with the shape of ``x``, and its dtype and device unless they are given.
+
+    >>> import lazyxla as lx
+    >>> lx.ones_like(lx.asarray([5, 6])).tolist()
+    [1, 1]
+    """
     return _of(1, x.shape, dtype or x.dtype, device or x.device)
 
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given."""
+    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
+
+    >>> import lazyxla as lx
+    >>> lx.empty_like(lx.asarray([1, 2])).tolist()
+    [0, 0]
+    """
     return zeros_like(x, dtype=dtype, device=device)
 
 
 def arange(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Any = None
 ) -> Array:
-    """Returns start, start + step, ... up to but excluding stop; with one argument, from 0."""
+    """Returns start, start + step, ... up to but excluding stop; with one argument, from 0.
+
+    >>> import lazyxla as lx
+    >>> lx.arange(1, 7, 2).tolist()
+    [1, 3, 5]
+    """
     if stop is None:
         start, stop = 0, start
     start, stop, step = _plain(start), _plain(stop), _plain(step)
@@ -177,7 +227,12 @@ def arange(
 def linspace(
     start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Any = None, endpoint: bool = True
 ) -> Array:
-    """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``."""
+    """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``.
+
+    >>> import lazyxla as lx
+    >>> lx.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
     start, stop = _plain(start), _plain(stop)
     kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
     return _core.linspace(start, stop, num, endpoint, kind, on(device))
@@ -186,22 +241,42 @@ def linspace(
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Any = None
 ) -> Array:
-    """Returns a matrix with ones on diagonal ``k`` and zeros elsewhere."""
+    """Returns a matrix with ones on diagonal ``k`` and zeros elsewhere.
+
+    >>> import lazyxla as lx
+    >>> lx.eye(2, k=1).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
     return _core.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, on(device))
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
-    """Returns the lower triangles of matrices: elements above diagonal ``k`` are 0."""
+    """Returns the lower triangles of matrices: elements above diagonal ``k`` are 0.
+
+    >>> import lazyxla as lx
+    >>> lx.tril(lx.ones((2, 2))).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
     return _core.triangle(x, k, False)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
-    """Returns the upper triangles of matrices: elements below diagonal ``k`` are 0."""
+    """Returns the upper triangles of matrices: elements below diagonal ``k`` are 0.
+
+    >>> import lazyxla as lx
+    >>> lx.triu(lx.ones((2, 2))).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
     return _core.triangle(x, k, True)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
-    """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``."""
+    """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.meshgrid(lx.asarray([1, 2]), lx.asarray([3, 4]), indexing="ij")]
+    [[[1, 1], [2, 2]], [[3, 4], [3, 4]]]
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
     if len({each.dtype for each in arrays}) > 1 or any(each.ndim != 1 for each in arrays):

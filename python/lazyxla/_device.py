@@ -46,7 +46,12 @@ atexit.register(_finish)
 
 
 def default_device() -> _core.Device:
-    """Returns the device of arrays that are created without one: ``xla:0``, or that of ``use_device``."""
+    """Returns the device of arrays that are created without one: ``xla:0``, or that of ``use_device``.
+
+    >>> import lazyxla as lx
+    >>> str(lx.default_device())
+    'xla:0'
+    """
     return _default.get()
 
 
@@ -81,6 +86,12 @@ def step(*arrays: _core.Array, wait: bool = False) -> None:
 
     Work is enqueued; with ``wait`` the call returns when it is done. Buffers of values that nothing can read any
     more are reused. Equal steps are compiled once.
+
+    >>> import lazyxla as lx
+    >>> x = lx.ones(3) + 1
+    >>> lx.step(x, wait=True)
+    >>> x.state
+    'ready'
     """
     if arrays:
         _core.compute(list(arrays), True, wait)
@@ -89,10 +100,19 @@ def step(*arrays: _core.Array, wait: bool = False) -> None:
 
 
 def wait(device: _core.Device | str | None = None) -> None:
-    """Waits for all work that is enqueued on a device, or on every device; raises its error if it failed."""
+    """Waits for all work that is enqueued on a device, or on every device; raises its error if it failed.
+
+    >>> import lazyxla as lx
+    >>> lx.wait("cpu")
+    """
     _core.wait(device)
 
 
 def counter(name: str) -> int:
-    """Returns a counter of the library, such as ``"UncachedCompile"``, the number of programs compiled."""
+    """Returns a counter of the library, such as ``"UncachedCompile"``, the number of programs compiled.
+
+    >>> import lazyxla as lx
+    >>> lx.counter("UncachedCompile") >= 0
+    True
+    """
     return _core.counter(name)

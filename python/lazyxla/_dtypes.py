@@ -17,14 +17,24 @@ def _dtype(of: Any) -> DType:
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
-    """Returns x in another dtype. ``copy=False`` returns x itself if it has the dtype already."""
+    """Returns x in another dtype. ``copy=False`` returns x itself if it has the dtype already.
+
+    >>> import lazyxla as lx
+    >>> lx.astype(lx.asarray([1.7]), lx.int32).tolist()
+    [1]
+    """
     if x.dtype.kind == "complex floating" and dtype.kind not in ("complex floating", "bool"):
         raise TypeError(f"{x.dtype.name} to {dtype.name} drops imaginary parts; take lx.real(x)")
     return x.astype(dtype, copy=copy, device=device)
 
 
 def can_cast(from_: DType | Array, to: DType, /) -> bool:
-    """Returns whether the promotion of the two dtypes is ``to``."""
+    """Returns whether the promotion of the two dtypes is ``to``.
+
+    >>> import lazyxla as lx
+    >>> lx.can_cast(lx.int8, lx.int16)
+    True
+    """
     try:
         return _promoted(_dtype(from_), to) == to
     except TypeError:
@@ -43,7 +53,12 @@ def _promoted(a: DType, b: DType) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Returns the promoted dtype of arrays, dtypes and Python scalars."""
+    """Returns the promoted dtype of arrays, dtypes and Python scalars.
+
+    >>> import lazyxla as lx
+    >>> lx.result_type(lx.int8, lx.int16).name
+    'int16'
+    """
     dtypes = [_dtype(each) for each in arrays_and_dtypes if isinstance(each, (Array, DType))]
     if not dtypes:
         raise ValueError("result_type() takes at least one array or dtype")
@@ -74,7 +89,12 @@ class iinfo_object(NamedTuple):
 
 
 def finfo(type: DType | Array, /) -> finfo_object:
-    """Returns limits of a float dtype, or of the parts of a complex one."""
+    """Returns limits of a float dtype, or of the parts of a complex one.
+
+    >>> import lazyxla as lx
+    >>> lx.finfo(lx.float32).bits
+    32
+    """
     dtype = _dtype(type)
     if not isdtype(dtype, ("real floating", "complex floating")):
         raise TypeError(f"finfo() takes floating dtypes, not {dtype.name}")
@@ -85,7 +105,12 @@ def finfo(type: DType | Array, /) -> finfo_object:
 
 
 def iinfo(type: DType | Array, /) -> iinfo_object:
-    """Returns limits of an integer dtype."""
+    """Returns limits of an integer dtype.
+
+    >>> import lazyxla as lx
+    >>> lx.iinfo(lx.int8).max
+    127
+    """
     dtype = _dtype(type)
     if not isdtype(dtype, "integral"):
         raise TypeError(f"iinfo() takes integer dtypes, not {dtype.name}")

@@ -106,7 +106,12 @@ not_equal = _binary("not_equal", c.COMPARE_NE, "Returns where x1 != x2.", compar
 
 
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
-    """Returns x1 >> x2: filled with the sign of signed integers, and with zeros of unsigned ones."""
+    """Returns x1 >> x2: filled with the sign of signed integers, and with zeros of unsigned ones.
+
+    >>> import lazyxla as lx
+    >>> lx.bitwise_right_shift(lx.asarray([8, -8]), 2).tolist()
+    [2, -2]
+    """
     for x in (x1, x2):
         if isinstance(x, Array) and x.dtype.kind not in _INTEGERS:
             raise TypeError(f"bitwise_right_shift() takes integer dtypes, not {x.dtype.name}")
@@ -114,7 +119,12 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
 
 
 def round(x: Array, /) -> Array:
-    """Returns the nearest integers, ties to even; of complex numbers both parts are rounded."""
+    """Returns the nearest integers, ties to even; of complex numbers both parts are rounded.
+
+    >>> import lazyxla as lx
+    >>> lx.round(lx.asarray([0.5, 1.5, 2.4])).tolist()
+    [0.0, 2.0, 2.0]
+    """
     if x.dtype.kind == "complex floating":
         return _core.complex_of(round(_core.part(x, False)), round(_core.part(x, True)))
     if x.dtype.kind not in _NUMBERS:
@@ -123,34 +133,64 @@ def round(x: Array, /) -> Array:
 
 
 def conj(x: Array, /) -> Array:
-    """Returns complex conjugates; real numbers as they are."""
+    """Returns complex conjugates; real numbers as they are.
+
+    >>> import lazyxla as lx
+    >>> lx.conj(lx.asarray([1 + 2j])).tolist()
+    [(1-2j)]
+    """
     return _core.unary(c.UNARY_CONJ, x)
 
 
 def real(x: Array, /) -> Array:
-    """Returns real parts."""
+    """Returns real parts.
+
+    >>> import lazyxla as lx
+    >>> lx.real(lx.asarray([1 + 2j])).tolist()
+    [1.0]
+    """
     return _core.part(x, False)
 
 
 def imag(x: Array, /) -> Array:
-    """Returns imaginary parts; zeros of real numbers."""
+    """Returns imaginary parts; zeros of real numbers.
+
+    >>> import lazyxla as lx
+    >>> lx.imag(lx.asarray([1 + 2j])).tolist()
+    [2.0]
+    """
     if x.dtype.kind != "complex floating":
         raise TypeError(f"imag() takes complex dtypes, not {x.dtype.name}")
     return _core.part(x, True)
 
 
 def positive(x: Array, /) -> Array:
-    """Returns +x: a copy."""
+    """Returns +x: a copy.
+
+    >>> import lazyxla as lx
+    >>> lx.positive(lx.asarray([1, -2])).tolist()
+    [1, -2]
+    """
     return x.copy()
 
 
 def square(x: Array, /) -> Array:
-    """Returns x * x."""
+    """Returns x * x.
+
+    >>> import lazyxla as lx
+    >>> lx.square(lx.asarray([2, -3])).tolist()
+    [4, 9]
+    """
     return x * x
 
 
 def reciprocal(x: Array, /) -> Array:
-    """Returns 1 / x of floats."""
+    """Returns 1 / x of floats.
+
+    >>> import lazyxla as lx
+    >>> lx.reciprocal(lx.asarray([2.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
     return 1 / x
 
 
@@ -168,6 +208,10 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     """Returns min(max(x, min), max). Bounds have x's dtype, or are Python scalars that it has, or None: absent.
 
     NaN in any of them gives NaN.
+
+    >>> import lazyxla as lx
+    >>> lx.clip(lx.asarray([-2, 1, 9]), 0, 5).tolist()
+    [0, 1, 5]
     """
     if x.dtype.kind not in _REALS:
         raise TypeError(f"clip() takes real dtypes, not {x.dtype.name}")
@@ -179,7 +223,12 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:
-    """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 or x2 may be a scalar."""
+    """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 or x2 may be a scalar.
+
+    >>> import lazyxla as lx
+    >>> lx.where(lx.asarray([True, False]), lx.asarray([1, 2]), 0).tolist()
+    [1, 0]
+    """
     if not isinstance(x1, Array) and not isinstance(x2, Array):
         raise TypeError("one of x1 and x2 has to be an array")
     like = x1 if isinstance(x1, Array) else x2
@@ -188,7 +237,12 @@ def where(condition: Array, x1: Any, x2: Any, /) -> Array:
 
 
 def isdtype(dtype: DType, kind: Any) -> bool:
-    """Returns whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of these."""
+    """Returns whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of these.
+
+    >>> import lazyxla as lx
+    >>> lx.isdtype(lx.float32, "real floating")
+    True
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, DType):
@@ -205,3 +259,68 @@ def isdtype(dtype: DType, kind: Any) -> bool:
     if kind not in groups:
         raise ValueError(f"kind is a dtype or one of {', '.join(groups)}, not {kind!r}")
     return dtype.kind in groups[kind]
+
+
+# An example of each function that is made above: a call, and what it returns.
+_EXAMPLES = {
+    "abs": ("lx.abs(lx.asarray([-1, 2])).tolist()", "[1, 2]"),
+    "acos": ("lx.acos(lx.asarray([1.0])).tolist()", "[0.0]"),
+    "acosh": ("lx.acosh(lx.asarray([1.0])).tolist()", "[0.0]"),
+    "asin": ("lx.asin(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "asinh": ("lx.asinh(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "atan": ("lx.atan(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "atanh": ("lx.atanh(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "bitwise_invert": ("lx.bitwise_invert(lx.asarray([0, 5])).tolist()", "[-1, -6]"),
+    "ceil": ("lx.ceil(lx.asarray([1.2, -1.2])).tolist()", "[2.0, -1.0]"),
+    "cos": ("lx.cos(lx.asarray([0.0])).tolist()", "[1.0]"),
+    "cosh": ("lx.cosh(lx.asarray([0.0])).tolist()", "[1.0]"),
+    "exp": ("lx.exp(lx.asarray([0.0])).tolist()", "[1.0]"),
+    "expm1": ("lx.expm1(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "floor": ("lx.floor(lx.asarray([1.2, -1.2])).tolist()", "[1.0, -2.0]"),
+    "isfinite": ("lx.isfinite(lx.asarray([1.0, lx.inf, lx.nan])).tolist()", "[True, False, False]"),
+    "isinf": ("lx.isinf(lx.asarray([1.0, -lx.inf, lx.nan])).tolist()", "[False, True, False]"),
+    "isnan": ("lx.isnan(lx.asarray([1.0, lx.inf, lx.nan])).tolist()", "[False, False, True]"),
+    "log": ("lx.log(lx.asarray([1.0])).tolist()", "[0.0]"),
+    "log1p": ("lx.log1p(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "log2": ("lx.log2(lx.asarray([8.0])).tolist()", "[3.0]"),
+    "log10": ("lx.log10(lx.asarray([100.0])).tolist()", "[2.0]"),
+    "logical_not": ("lx.logical_not(lx.asarray([True, False])).tolist()", "[False, True]"),
+    "negative": ("lx.negative(lx.asarray([1, -2])).tolist()", "[-1, 2]"),
+    "signbit": ("lx.signbit(lx.asarray([1.0, -0.0])).tolist()", "[False, True]"),
+    "sin": ("lx.sin(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "sinh": ("lx.sinh(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "sqrt": ("lx.sqrt(lx.asarray([4.0, 9.0])).tolist()", "[2.0, 3.0]"),
+    "tan": ("lx.tan(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "tanh": ("lx.tanh(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "trunc": ("lx.trunc(lx.asarray([1.7, -1.7])).tolist()", "[1.0, -1.0]"),
+    "sign": ("lx.sign(lx.asarray([3.0, -2.0])).tolist()", "[1.0, -1.0]"),
+    "add": ("lx.add(lx.asarray([1, 2]), 10).tolist()", "[11, 12]"),
+    "atan2": ("lx.atan2(lx.asarray([0.0]), lx.asarray([1.0])).tolist()", "[0.0]"),
+    "bitwise_and": ("lx.bitwise_and(lx.asarray([6, 5]), 3).tolist()", "[2, 1]"),
+    "bitwise_or": ("lx.bitwise_or(lx.asarray([6, 5]), 3).tolist()", "[7, 7]"),
+    "bitwise_xor": ("lx.bitwise_xor(lx.asarray([6, 5]), 3).tolist()", "[5, 6]"),
+    "bitwise_left_shift": ("lx.bitwise_left_shift(lx.asarray([1, 2]), 3).tolist()", "[8, 16]"),
+    "copysign": ("lx.copysign(lx.asarray([1.0, 2.0]), lx.asarray([-1.0, 1.0])).tolist()", "[-1.0, 2.0]"),
+    "divide": ("lx.divide(lx.asarray([1.0, 3.0]), 2).tolist()", "[0.5, 1.5]"),
+    "equal": ("lx.equal(lx.asarray([1, 2]), 2).tolist()", "[False, True]"),
+    "floor_divide": ("lx.floor_divide(lx.asarray([7, -7]), 2).tolist()", "[3, -4]"),
+    "greater": ("lx.greater(lx.asarray([1, 2, 3]), 2).tolist()", "[False, False, True]"),
+    "greater_equal": ("lx.greater_equal(lx.asarray([1, 2, 3]), 2).tolist()", "[False, True, True]"),
+    "hypot": ("lx.hypot(lx.asarray([3.0]), lx.asarray([4.0])).tolist()", "[5.0]"),
+    "less": ("lx.less(lx.asarray([1, 2, 3]), 2).tolist()", "[True, False, False]"),
+    "less_equal": ("lx.less_equal(lx.asarray([1, 2, 3]), 2).tolist()", "[True, True, False]"),
+    "logaddexp": ("lx.logaddexp(lx.asarray([-lx.inf]), lx.asarray([2.0])).tolist()", "[2.0]"),
+    "logical_and": ("lx.logical_and(lx.asarray([True, False]), lx.asarray([True, True])).tolist()", "[True, False]"),
+    "logical_or": ("lx.logical_or(lx.asarray([True, False]), lx.asarray([False, False])).tolist()", "[True, False]"),
+    "logical_xor": ("lx.logical_xor(lx.asarray([True, False]), lx.asarray([True, True])).tolist()", "[False, True]"),
+    "maximum": ("lx.maximum(lx.asarray([1, 5]), 3).tolist()", "[3, 5]"),
+    "minimum": ("lx.minimum(lx.asarray([1, 5]), 3).tolist()", "[1, 3]"),
+    "multiply": ("lx.multiply(lx.asarray([1, 2]), lx.asarray([3, 4])).tolist()", "[3, 8]"),
+    "nextafter": ("lx.nextafter(lx.asarray([1.0]), lx.asarray([2.0])).tolist()", "[1.0000001192092896]"),
+    "not_equal": ("lx.not_equal(lx.asarray([1, 2]), 2).tolist()", "[True, False]"),
+    "pow": ("lx.pow(lx.asarray([2, 3]), 2).tolist()", "[4, 9]"),
+    "remainder": ("lx.remainder(lx.asarray([7, -7]), 3).tolist()", "[1, 2]"),
+    "subtract": ("lx.subtract(lx.asarray([5, 2]), 1).tolist()", "[4, 1]"),
+}
+for _name, (_call, _result) in _EXAMPLES.items():
+    globals()[_name].__doc__ += f"\n\n>>> import lazyxla as lx\n>>> {_call}\n{_result}\n"

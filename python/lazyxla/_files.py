@@ -19,6 +19,13 @@ def save(
 
     Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without
     ``metadata``, that of the replaced file is kept.
+
+    >>> import lazyxla as lx
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> lx.save(path, {"w": lx.ones(2)}, metadata={"steps": "7"})
+    >>> lx.load_metadata(path)["steps"]
+    '7'
     """
     pairs = None if metadata is None else list(metadata.items())
     _core.save(os.fspath(path), list(arrays), list(arrays.values()), pairs)
@@ -45,11 +52,27 @@ def save_async(
 
 
 def load(path: str | os.PathLike[str], *, device: Any = None) -> dict[str, Array]:
-    """Returns the arrays of a safetensors file by their names."""
+    """Returns the arrays of a safetensors file by their names.
+
+    >>> import lazyxla as lx
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> lx.save(path, {"w": lx.ones(2)})
+    >>> lx.load(path)["w"].tolist()
+    [1.0, 1.0]
+    """
     text = os.fspath(path)
     return {name: _core.load(text, name, on(device)) for name in json.loads(_core.file_names_json(text))}
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Returns the metadata of a safetensors file."""
+    """Returns the metadata of a safetensors file.
+
+    >>> import lazyxla as lx
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> lx.save(path, {"w": lx.ones(2)}, metadata={"steps": "7"})
+    >>> lx.load_metadata(path)["steps"]
+    '7'
+    """
     return json.loads(_core.file_metadata_json(os.fspath(path)))

@@ -28,6 +28,11 @@ def scan(
 
     Returns the last carry and the stacked ``y``. Without ``xs``, ``fun`` gets None, and ``length`` is the number of
     repetitions. The carry keeps its structure, shapes and dtypes.
+
+    >>> import lazyxla as lx
+    >>> total, sums = lx.scan(lambda carry, x: (carry + x, carry + x), 0, lx.asarray([1, 2, 3]))
+    >>> total.item(), sums.tolist()
+    (6, [1, 3, 6])
     """
     first = Leaves(init, device_of((init, xs)))
     carry = first.arrays
@@ -63,6 +68,10 @@ def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any],
     """Repeats ``value = body_fun(value)`` as long as ``cond_fun(value)``, a bool of rank 0, is true.
 
     The value keeps its structure, shapes and dtypes. Forward mode only: ``grad`` of it is an error; see ``scan``.
+
+    >>> import lazyxla as lx
+    >>> lx.while_loop(lambda x: x < 100, lambda x: x * 2, 3).item()
+    192
     """
     first = Leaves(init, device_of(init))
     call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
@@ -76,6 +85,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """Returns ``true_fun(*operands)`` if ``pred``, a bool of rank 0, is true, else ``false_fun(*operands)``.
 
     Only the chosen one runs. Both return trees of one structure, with equal shapes and dtypes.
+
+    >>> import lazyxla as lx
+    >>> lx.cond(lx.asarray(True), lambda x: x + 1, lambda x: x * 2, lx.asarray(5)).item()
+    6
     """
     leaves, spec = flatten((operands, {}))
     branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]

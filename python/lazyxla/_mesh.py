@@ -45,6 +45,11 @@ def shard(tree: Any, mesh: Mesh, sharding: str = "") -> Any:
     Arrays of other devices, and NumPy's, are computed and copied. An array on the mesh, also in a traced function, gets
     a constraint: XLA chooses the shardings of values without one. The size of an axis has to be divisible by the number
     of its pieces.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> lx.shard(lx.asarray([1.0, 2.0]), mesh, "data").tolist()
+    [1.0, 2.0]
     """
 
     def place(x: Any) -> Any:
@@ -58,7 +63,13 @@ def shard(tree: Any, mesh: Mesh, sharding: str = "") -> Any:
 
 
 def sharding(x: Array) -> str:
-    """Returns the sharding of an array on a mesh; computes a pending one."""
+    """Returns the sharding of an array on a mesh; computes a pending one.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> lx.sharding(lx.shard(lx.zeros((2, 3)), mesh, "data,-"))
+    'data,-'
+    """
     return _core.sharding_of(x)
 
 

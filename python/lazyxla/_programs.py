@@ -79,6 +79,14 @@ def import_program(
 
     ``shapes`` has the shape of each parameter, for programs with free sizes, such as that of a batch. ``function`` is
     the name of a function, ``main`` if it is None. With ``mesh``, shardings in the program are those of that mesh.
+
+    >>> import lazyxla as lx
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "double.mlir")
+    >>> lx.export_program(lambda x: x * 2, lx.ones(3), path=path, format="text")
+    >>> double = lx.import_program(path)
+    >>> double(lx.asarray([1.0, 2.0, 3.0])).tolist()
+    [2.0, 4.0, 6.0]
     """
     sizes = None if shapes is None else [integers(shape) for shape in shapes]
     return Program(os.fspath(path), function, mesh, sizes)
@@ -91,6 +99,13 @@ def export_program(
     ``jax.export.deserialize`` reads, with ``vjp_order=1`` to differentiate it there.
 
     The parameters are the arrays among the arguments. Arrays that the function takes from elsewhere are constants.
+
+    >>> import lazyxla as lx
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "double.mlir")
+    >>> lx.export_program(lambda x: x * 2, lx.ones(3), path=path, format="text")
+    >>> lx.import_program(path)(lx.asarray([1.0, 2.0, 3.0])).tolist()
+    [2.0, 4.0, 6.0]
     """
     if format not in _FORMATS:
         raise ValueError(f"format is one of {', '.join(_FORMATS)}, not {format!r}")

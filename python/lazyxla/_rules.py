@@ -26,6 +26,10 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     """Returns ``fun`` whose backward pass computes again what the forward pass does not save.
 
     ``save`` is "none", "dots" (results of matrix products) or "all".
+
+    >>> import lazyxla as lx
+    >>> lx.grad(lx.checkpoint(lambda x: lx.sin(x) ** 2, save="none"))(0.0).item()
+    0.0
     """
     if save not in _POLICIES:
         raise ValueError(f"save is one of {', '.join(_POLICIES)}, not {save!r}")
@@ -203,5 +207,10 @@ class custom_jvp(_WithRule):
 
 
 def stop_gradient(tree: Any) -> Any:
-    """Returns a tree whose arrays derivatives treat as constants."""
+    """Returns a tree whose arrays derivatives treat as constants.
+
+    >>> import lazyxla as lx
+    >>> lx.grad(lambda x: x * lx.stop_gradient(x))(3.0).item()
+    3.0
+    """
     return tree_map(lambda x: _core.stop_gradient(x) if isinstance(x, Array) else x, tree)

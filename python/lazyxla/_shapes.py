@@ -1,4 +1,4 @@
-"""Functions of the array API standard that rearrange, index, search, sort and reduce."""
+"""Functions of the array API standard that rearrange and index arrays, and products."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import builtins
 import math
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
+from ._core import Array
 from ._sizes import integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
@@ -24,13 +23,28 @@ def axes_of(axis: Axis) -> list[int] | None:
 # Shapes.
 
 
+def numeric(name: str, x: Array) -> None:
+    if x.dtype.kind == "bool":
+        raise TypeError(f"{name}() takes numeric dtypes, not bool")
+
+
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
-    """Returns x broadcast to a shape by NumPy's rules."""
+    """Returns x broadcast to a shape by NumPy's rules.
+
+    >>> import lazyxla as lx
+    >>> lx.broadcast_to(lx.asarray([1, 2]), (2, 2)).tolist()
+    [[1, 2], [1, 2]]
+    """
     return _core.broadcast_to(x, integers(shape, "sizes"))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """Returns the shape to which shapes broadcast together."""
+    """Returns the shape to which shapes broadcast together.
+
+    >>> import lazyxla as lx
+    >>> lx.broadcast_shapes((3, 1), (2,))
+    (3, 2)
+    """
     rank = builtins.max((len(shape) for shape in shapes), default=0)
     result = [1] * rank
     for shape in shapes:
@@ -42,42 +56,77 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_arrays(*arrays: Array) -> list[Array]:
-    """Returns arrays broadcast to their common shape."""
+    """Returns arrays broadcast to their common shape.
+
+    >>> import lazyxla as lx
+    >>> [x.shape for x in lx.broadcast_arrays(lx.zeros((3, 1)), lx.zeros(2))]
+    [(3, 2), (3, 2)]
+    """
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return [_core.broadcast_to(x, shape) for x in arrays]
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
-    """Returns arrays one after another along an axis; with ``axis=None``, all elements in one axis."""
+    """Returns arrays one after another along an axis; with ``axis=None``, all elements in one axis.
+
+    >>> import lazyxla as lx
+    >>> lx.concat([lx.asarray([1, 2]), lx.asarray([3])]).tolist()
+    [1, 2, 3]
+    """
     if axis is None:
         return _core.join([reshape(x, (-1,)) for x in arrays], 0, False)
     return _core.join(list(arrays), axis, False)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
-    """Returns arrays of one shape along a new axis."""
+    """Returns arrays of one shape along a new axis.
+
+    >>> import lazyxla as lx
+    >>> lx.stack([lx.asarray([1, 2]), lx.asarray([3, 4])]).tolist()
+    [[1, 2], [3, 4]]
+    """
     return _core.join(list(arrays), axis, True)
 
 
 def expand_dims(x: Array, /, axis: int = 0) -> Array:
-    """Returns x with a new axis of size 1 at ``axis``."""
+    """Returns x with a new axis of size 1 at ``axis``.
+
+    >>> import lazyxla as lx
+    >>> lx.expand_dims(lx.asarray([1, 2]), axis=0).shape
+    (1, 2)
+    """
     if not -x.ndim - 1 <= axis <= x.ndim:
         raise IndexError(f"axis {axis} is out of bounds for a result of rank {x.ndim + 1}")
     return _core.expand_dims(x, [axis])
 
 
 def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
-    """Returns x without the given axes, which must have size 1."""
+    """Returns x without the given axes, which must have size 1.
+
+    >>> import lazyxla as lx
+    >>> lx.squeeze(lx.zeros((1, 3)), axis=0).shape
+    (3,)
+    """
     return _core.squeeze(x, axes_of(axis))
 
 
 def flip(x: Array, /, *, axis: Axis = None) -> Array:
-    """Returns x in reversed order along axes; along all without ``axis``."""
+    """Returns x in reversed order along axes; along all without ``axis``.
+
+    >>> import lazyxla as lx
+    >>> lx.flip(lx.asarray([1, 2, 3])).tolist()
+    [3, 2, 1]
+    """
     return _core.flip(x, axes_of(axis))
 
 
 def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int], /) -> Array:
-    """Returns x with axes moved to new positions; the others keep their order."""
+    """Returns x with axes moved to new positions; the others keep their order.
+
+    >>> import lazyxla as lx
+    >>> lx.moveaxis(lx.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     sources, places = axes_of(source), axes_of(destination)
     if len(sources) != len(places):
         raise ValueError("source and destination have the same number of axes")
@@ -89,17 +138,32 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
 
 
 def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
-    """Returns x with its axes in another order: axis i of the result is axis ``axes[i]`` of x."""
+    """Returns x with its axes in another order: axis i of the result is axis ``axes[i]`` of x.
+
+    >>> import lazyxla as lx
+    >>> lx.permute_dims(lx.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return _core.transpose(x, axes)
 
 
 def matrix_transpose(x: Array, /) -> Array:
-    """Returns x with its last two axes exchanged."""
+    """Returns x with its last two axes exchanged.
+
+    >>> import lazyxla as lx
+    >>> lx.matrix_transpose(lx.asarray([[1, 2], [3, 4]])).tolist()
+    [[1, 3], [2, 4]]
+    """
     return x.mT
 
 
 def repeat(x: Array, repeats: int | Sequence[int] | Array, /, *, axis: int | None = None) -> Array:
-    """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it."""
+    """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it.
+
+    >>> import lazyxla as lx
+    >>> lx.repeat(lx.asarray([1, 2]), 2).tolist()
+    [1, 1, 2, 2]
+    """
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     (axis,) = normalized([axis], x.ndim)
@@ -119,7 +183,12 @@ def repeat(x: Array, repeats: int | Sequence[int] | Array, /, *, axis: int | Non
 
 
 def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Array:
-    """Returns x with another shape of the same number of elements; one size may be -1. The result is a new array."""
+    """Returns x with another shape of the same number of elements; one size may be -1. The result is a new array.
+
+    >>> import lazyxla as lx
+    >>> lx.reshape(lx.arange(4), (2, -1)).tolist()
+    [[0, 1], [2, 3]]
+    """
     if copy is False:
         raise ValueError("reshape() returns a new array: copy=False is impossible")
     sizes = integers(shape, "sizes")
@@ -132,7 +201,12 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
 
 
 def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array:
-    """Returns x with elements shifted along axes; those beyond one end reenter at the other."""
+    """Returns x with elements shifted along axes; those beyond one end reenter at the other.
+
+    >>> import lazyxla as lx
+    >>> lx.roll(lx.asarray([1, 2, 3]), 1).tolist()
+    [3, 1, 2]
+    """
     if axis is None:
         if not is_integer(shift):
             raise ValueError("several shifts need an axis for each")
@@ -142,12 +216,22 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
-    """Returns x repeated along its axes, as ``numpy.tile``."""
+    """Returns x repeated along its axes, as ``numpy.tile``.
+
+    >>> import lazyxla as lx
+    >>> lx.tile(lx.asarray([1, 2]), (2,)).tolist()
+    [1, 2, 1, 2]
+    """
     return _core.tile(x, repetitions)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Returns the parts of x along an axis, without that axis."""
+    """Returns the parts of x along an axis, without that axis.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.unstack(lx.asarray([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
+    """
     (at,) = normalized([axis], x.ndim)
     return tuple(x[(slice(None),) * at + (i,)] for i in range(x.shape[at]))
 
@@ -156,7 +240,12 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Returns the elements of x at ``indices`` along an axis. Indices out of range are clamped."""
+    """Returns the elements of x at ``indices`` along an axis. Indices out of range are clamped.
+
+    >>> import lazyxla as lx
+    >>> lx.take(lx.asarray([10, 20, 30]), lx.asarray([2, 0])).tolist()
+    [30, 10]
+    """
     if axis is None:
         if x.ndim != 1:
             raise ValueError("take() of an array of another rank than 1 needs an axis")
@@ -165,250 +254,24 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
-    """Returns one element for each index along an axis, as in NumPy. Indices out of range are clamped."""
-    return _core.take_along_axis(x, indices, axis)
+    """Returns one element for each index along an axis, as in NumPy. Indices out of range are clamped.
 
-
-def _real_only(name: str, x: Array) -> None:
-    if x.dtype.kind not in ("signed integer", "unsigned integer", "real floating"):
-        raise TypeError(f"{name}() takes real dtypes, not {x.dtype.name}")
-
-
-def _extreme(x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array:
-    if axis is not None:
-        return _core.arg_extreme(x, axis, keepdims, largest)
-    found = _core.arg_extreme(reshape(x, (-1,)), 0, False, largest)
-    return _core.reshape(found, (1,) * x.ndim) if keepdims else found
-
-
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Returns the index of the largest element, the first of equal ones, or of the first NaN."""
-    _real_only("argmax", x)
-    return _extreme(x, axis, keepdims, True)
-
-
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Returns the index of the smallest element, the first of equal ones, or of the first NaN."""
-    _real_only("argmin", x)
-    return _extreme(x, axis, keepdims, False)
-
-
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns the number of elements that are not 0, as int64."""
-    return _core.reduce(c.REDUCE_SUM, x.astype(_core.bool), axes_of(axis), keepdims)
-
-
-def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Returns the indices of the elements that are not 0, an array for each axis. Their number is read."""
-    if x.ndim == 0:
-        raise ValueError("nonzero() takes arrays of rank 1 and more")
-    return tuple(_core.nonzero(x, _core.mask_count(x.astype(_core.bool))))
-
-
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
-    """Returns where elements of x2 would be inserted into x1, which is ascending: before or after equal ones."""
-    if side not in ("left", "right"):
-        raise ValueError(f"side is 'left' or 'right', not {side!r}")
-    return _core.searchsorted(x1 if sorter is None else take(x1, sorter), x2, side == "right")
-
-
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Returns the indices that sort x along an axis."""
-    _real_only("argsort", x)
-    return _core.argsort(x, axis, descending, stable)
-
-
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Returns x sorted along an axis; NaN counts as greater than every number."""
-    _real_only("sort", x)
-    return _core.sort(x, axis, descending, stable)
-
-
-class UniqueAll(NamedTuple):
-    values: Array
-    indices: Array
-    inverse_indices: Array
-    counts: Array
-
-
-class UniqueCounts(NamedTuple):
-    values: Array
-    counts: Array
-
-
-class UniqueInverse(NamedTuple):
-    values: Array
-    inverse_indices: Array
-
-
-def unique_all(x: Array, /) -> UniqueAll:
-    """Returns distinct elements in ascending order, first indices, inverse and counts. Their number is read.
-
-    Each NaN is an element of its own, as the standard says: NaN is not equal to NaN.
+    >>> import lazyxla as lx
+    >>> lx.take_along_axis(lx.asarray([[1, 2], [3, 4]]), lx.asarray([[1], [0]])).tolist()
+    [[2], [3]]
     """
-    size = x.size
-    if size == 0:
-        none = _core.full((0,), 0, _core.int64, x.device)
-        return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
-    if x.dtype.kind in ("real floating", "complex floating"):
-        nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
-        if nans:
-            return _unique_with_nan(x, nans)
-    values, indices, inverse, counts, count = _core.unique(x, size)
-    n = int(count)
-    return UniqueAll(values[:n], indices[:n], inverse, counts[:n])
-
-
-def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
-    """The NaN follow the distinct numbers, each with its own index and the count 1."""
-    flat = reshape(x, (-1,))
-    is_nan = _core.unary(c.UNARY_IS_NAN, flat)
-    (places,) = nonzero(is_nan)
-    values, indices, inverse, counts, count = _core.unique(flat, flat.size)
-    n = int(count) - 1  # all NaN are one element there, the last
-    ones = _core.full((nans,), 1, _core.int64, x.device)
-    order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
-    return UniqueAll(
-        concat([values[:n], take(flat, places)]),
-        concat([indices[:n], places]),
-        _core.reshape(_core.select(is_nan, order, inverse), x.shape),
-        concat([counts[:n], ones]),
-    )
-
-
-def unique_counts(x: Array, /) -> UniqueCounts:
-    """Returns distinct elements and how often each occurs. Their number is read."""
-    found = unique_all(x)
-    return UniqueCounts(found.values, found.counts)
-
-
-def unique_inverse(x: Array, /) -> UniqueInverse:
-    """Returns distinct elements and the place of each element of x among them. Their number is read."""
-    found = unique_all(x)
-    return UniqueInverse(found.values, found.inverse_indices)
-
-
-def unique_values(x: Array, /) -> Array:
-    """Returns distinct elements in ascending order. Their number is read."""
-    return unique_all(x).values
-
-
-# Reductions.
-
-
-def _widened(x: Array, dtype: DType | None) -> Array:
-    """Returns x in the dtype of its sums: the given one, and else int64 or uint64 for narrower integers."""
-    if dtype is not None:
-        return x.astype(dtype, copy=False)
-    wide = {"bool": _core.int64, "signed integer": _core.int64, "unsigned integer": _core.uint64}.get(x.dtype.kind)
-    return x if wide is None else x.astype(wide, copy=False)
-
-
-def _numeric(name: str, x: Array) -> None:
-    if x.dtype.kind == "bool":
-        raise TypeError(f"{name}() takes numeric dtypes, not bool")
-
-
-def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
-    """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given."""
-    return _core.reduce(c.REDUCE_SUM, _widened(x, dtype), axes_of(axis), keepdims)
-
-
-def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
-    """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given."""
-    return _core.reduce(c.REDUCE_PRODUCT, _widened(x, dtype), axes_of(axis), keepdims)
-
-
-def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns the largest elements over axes; NaN if one is NaN."""
-    return _largest("max", c.REDUCE_MAX, x, axis, keepdims)
-
-
-def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns the smallest elements over axes; NaN if one is NaN."""
-    return _largest("min", c.REDUCE_MIN, x, axis, keepdims)
-
-
-def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
-    _real_only(name, x)
-    axes = range(x.ndim) if axis is None else normalized(axes_of(axis), x.ndim)
-    if builtins.any(x.shape[axis] == 0 for axis in axes):
-        raise ValueError(f"{name}() of no elements has no value")
-    return _core.reduce(op, x, axes_of(axis), keepdims)
-
-
-def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns whether all elements over axes are not 0."""
-    return _core.reduce(c.REDUCE_ALL, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
-
-
-def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns whether an element over axes is not 0."""
-    return _core.reduce(c.REDUCE_ANY, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
-
-
-def _floats(name: str, x: Array) -> None:
-    if x.dtype.kind != "real floating":
-        raise TypeError(f"{name}() takes real float dtypes, not {x.dtype.name}")
-
-
-def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns the mean of floats over axes."""
-    if x.dtype.kind == "complex floating":
-        axes = axes_of(axis)
-        over = range(x.ndim) if axes is None else normalized(axes, x.ndim)
-        return _core.reduce(c.REDUCE_SUM, x, axes, keepdims) / math.prod(x.shape[axis] for axis in over)
-    _floats("mean", x)
-    return _core.mean(x, axes_of(axis), keepdims)
-
-
-def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Returns the variance of floats over axes: squares divided by their number less ``correction``."""
-    _floats("var", x)
-    return _core.variance(x, axes_of(axis), correction, keepdims, False)
-
-
-def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Returns the standard deviation of floats over axes: the root of ``var``."""
-    _floats("std", x)
-    return _core.variance(x, axes_of(axis), correction, keepdims, True)
-
-
-def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, include_initial: bool) -> Array:
-    _numeric("a cumulative function", x)
-    if axis is None:
-        if x.ndim > 1:
-            raise ValueError("an array of several axes needs an axis")
-        axis = 0
-    if x.ndim == 0:
-        x = _core.reshape(x, (1,))
-    (at,) = normalized([axis], x.ndim)
-    found = _core.cumulative(op, _widened(x, dtype), at)
-    if not include_initial:
-        return found
-    shape = [1 if i == at else size for i, size in enumerate(x.shape)]
-    first = _core.full(shape, int(op == c.REDUCE_PRODUCT), found.dtype, x.device)
-    return _core.join([first, found], at, False)
-
-
-def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
-) -> Array:
-    """Returns the sums of the elements up to each one along an axis; with ``include_initial`` preceded by 0."""
-    return _cumulative(c.REDUCE_SUM, x, axis, dtype, include_initial)
-
-
-def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
-) -> Array:
-    """Returns the products of the elements up to each one along an axis; with ``include_initial`` preceded by 1."""
-    return _cumulative(c.REDUCE_PRODUCT, x, axis, dtype, include_initial)
+    return _core.take_along_axis(x, indices, axis)
 
 
 def diff(
     x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
-    """Returns differences of neighbours along an axis, ``n`` times."""
+    """Returns differences of neighbours along an axis, ``n`` times.
+
+    >>> import lazyxla as lx
+    >>> lx.diff(lx.asarray([1, 4, 9])).tolist()
+    [3, 5]
+    """
     (at,) = normalized([axis], x.ndim)
     if n < 0:
         raise ValueError(f"n is the number of differences, not {n}")
@@ -425,12 +288,22 @@ def diff(
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
-    """Returns matrix products, as ``x1 @ x2``; batch axes broadcast."""
+    """Returns matrix products, as ``x1 @ x2``; batch axes broadcast.
+
+    >>> import lazyxla as lx
+    >>> lx.matmul(lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 1])).tolist()
+    [3, 7]
+    """
     return _core.matmul(x1, x2)
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
-    """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them."""
+    """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them.
+
+    >>> import lazyxla as lx
+    >>> lx.tensordot(lx.asarray([1, 2]), lx.asarray([3, 4]), axes=1).item()
+    11
+    """
     if isinstance(axes, (tuple, list)):
         pairs = (normalized(integers(axes[0]), x1.ndim), normalized(integers(axes[1]), x2.ndim))
     else:
@@ -442,8 +315,13 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Returns sums of conj(x1) * x2 along an axis; the other axes broadcast."""
-    _numeric("vecdot", x1)
+    """Returns sums of conj(x1) * x2 along an axis; the other axes broadcast.
+
+    >>> import lazyxla as lx
+    >>> lx.vecdot(lx.asarray([1, 2]), lx.asarray([3, 4])).item()
+    11
+    """
+    numeric("vecdot", x1)
     if not -builtins.min(x1.ndim, x2.ndim) <= axis < 0:
         raise ValueError(f"axis {axis} is not one of the last axes of both arrays")
     if x1.shape[axis] != x2.shape[axis]:
@@ -454,5 +332,10 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def einsum(equation: str, *arrays: Array) -> Array:
-    """Returns the sum of products that an equation describes, as ``numpy.einsum``."""
+    """Returns the sum of products that an equation describes, as ``numpy.einsum``.
+
+    >>> import lazyxla as lx
+    >>> lx.einsum("ij,j->i", lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 10])).tolist()
+    [21, 43]
+    """
     return _core.einsum(equation, list(arrays))

@@ -132,7 +132,13 @@ def _found(fun: Callable[..., Any], leaves: list[Any], spec: Any) -> Traced:
 
 def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Returns ``fun(*primals)``, and a function from cotangents of the result, in a tree of its structure, to a tuple
-    of the gradients by each of ``primals``."""
+    of the gradients by each of ``primals``.
+
+    >>> import lazyxla as lx
+    >>> value, pullback = lx.vjp(lambda x: x**2, lx.asarray(3.0))
+    >>> value.item(), pullback(1.0)[0].item()
+    (9.0, 6.0)
+    """
     device = device_of(primals)
     leaves, spec = flatten(primals)
     leaves = differentiables(leaves, "vjp()", device)
@@ -159,6 +165,11 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     """Returns ``fun(*primals)`` and its derivative in the direction of ``tangents``, in trees of one structure.
 
     The tangent of a result of integers or bools is 0.
+
+    >>> import lazyxla as lx
+    >>> value, slope = lx.jvp(lambda x: x**2, (3.0,), (1.0,))
+    >>> value.item(), slope.item()
+    (9.0, 6.0)
     """
     device = device_of(primals)
     leaves, spec = flatten(tuple(primals))
@@ -186,6 +197,10 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
     Both are a number, or a tree of numbers whose structure begins that of the arguments or results; None is an
     argument that all elements of the batch share. Keyword arguments are shared.
+
+    >>> import lazyxla as lx
+    >>> lx.vmap(lambda x, y: x * y, (0, None))(lx.asarray([1, 2, 3]), lx.asarray(10)).tolist()
+    [10, 20, 30]
     """
 
     @functools.wraps(fun)

@@ -35,31 +35,73 @@ def _operation(op: str) -> int:
 
 
 def all_reduce(x: Array, axes: Axes, *, op: str = "sum") -> Array:
-    """Returns the elementwise reduction of x over the group: "sum", "product", "max", "min", "all" or "any"."""
+    """Returns the elementwise reduction of x over the group: "sum", "product", "max", "min", "all" or "any".
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: lx.collectives.all_reduce(x, "data"), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.all_reduce(_operation(op), x, axes_text(axes))
 
 
 def all_gather(x: Array, axes: Axes, *, axis: int = 0) -> Array:
-    """Returns the x of all devices of the group, concatenated along an axis."""
+    """Returns the x of all devices of the group, concatenated along an axis.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: lx.collectives.all_gather(x, "data"), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.all_gather(x, axes_text(axes), axis)
 
 
 def reduce_scatter(x: Array, axes: Axes, *, axis: int = 0, op: str = "sum") -> Array:
-    """Returns the device's piece, along an axis, of what ``all_reduce`` returns."""
+    """Returns the device's piece, along an axis, of what ``all_reduce`` returns.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: lx.collectives.reduce_scatter(x, "data"), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.reduce_scatter(_operation(op), x, axes_text(axes), axis)
 
 
 def all_to_all(x: Array, axes: Axes, *, split_axis: int, concat_axis: int) -> Array:
-    """Returns the device's piece, along ``split_axis``, of each x of the group, concatenated along ``concat_axis``."""
+    """Returns the device's piece, along ``split_axis``, of each x of the group, concatenated along ``concat_axis``.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: lx.collectives.all_to_all(x, "data", split_axis=0, concat_axis=0), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.all_to_all(x, axes_text(axes), split_axis, concat_axis)
 
 
 def permute(x: Array, axis: str, pairs: Sequence[tuple[int, int]]) -> Array:
     """Returns the x of the device that a pair (source, target) of positions along an axis names for this one; zeros on
-    devices that are no target."""
+    devices that are no target.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: lx.collectives.permute(x, "data", [(0, 0)]), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.collective_permute(x, axis, [tuple(pair) for pair in pairs])
 
 
 def axis_index(mesh: Mesh, axes: Axes) -> Array:
-    """Returns the position of the device along axes of the mesh: an int32 of rank 0."""
+    """Returns the position of the device along axes of the mesh: an int32 of rank 0.
+
+    >>> import lazyxla as lx
+    >>> mesh = lx.Mesh({"data": 1})
+    >>> f = lx.shard_map(lambda x: x + lx.collectives.axis_index(mesh, "data").astype(x.dtype), mesh, "data", "data")
+    >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
+    [1.0, 2.0]
+    """
     return _core.axis_index(mesh, axes_text(axes))

@@ -72,22 +72,42 @@ def _along(x: Array, op: int, n: int | None, axis: int, norm: str, inverse: bool
 
 
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns Fourier transforms along an axis, cut or padded to ``n`` elements."""
+    """Returns Fourier transforms along an axis, cut or padded to ``n`` elements.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.fft(lx.asarray([1.0, 0.0, 0.0, 0.0]).astype(lx.complex64)).tolist()
+    [(1+0j), (1+0j), (1+0j), (1+0j)]
+    """
     return _along(_complex(x), c.FFT_FFT, n, axis, norm, False)
 
 
 def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns inverse Fourier transforms along an axis."""
+    """Returns inverse Fourier transforms along an axis.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.ifft(lx.asarray([4 + 0j, 0, 0, 0])).tolist()
+    [(1+0j), (1+0j), (1+0j), (1+0j)]
+    """
     return _along(_complex(x), c.FFT_IFFT, n, axis, norm, True)
 
 
 def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns Fourier transforms of real numbers: the first n/2 + 1 elements."""
+    """Returns Fourier transforms of real numbers: the first n/2 + 1 elements.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.rfft(lx.asarray([1.0, 1.0, 1.0, 1.0])).tolist()
+    [(4+0j), 0j, 0j]
+    """
     return _along(x, c.FFT_RFFT, n, axis, norm, False)
 
 
 def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns the real numbers of which ``rfft`` is x; ``n`` tells an odd number of them from an even one."""
+    """Returns the real numbers of which ``rfft`` is x; ``n`` tells an odd number of them from an even one.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.irfft(lx.asarray([4 + 0j, 0, 0])).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
     return _along(_complex(x), c.FFT_IRFFT, n, axis, norm, True)
 
 
@@ -95,12 +115,22 @@ _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
 def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns the real Fourier transform of a signal with Hermitian symmetry, given by its first half."""
+    """Returns the real Fourier transform of a signal with Hermitian symmetry, given by its first half.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.hfft(lx.asarray([1 + 0j, 0, 0])).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
     return irfft(_core.unary(c.UNARY_CONJ, _complex(x)), n=n, axis=axis, norm=_OTHER.get(norm, norm))
 
 
 def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
-    """Returns the inverse of ``hfft``: the first half of the Hermitian signal."""
+    """Returns the inverse of ``hfft``: the first half of the Hermitian signal.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.ihfft(lx.asarray([1.0, 1.0])).tolist()
+    [(1-0j), -0j]
+    """
     return _core.unary(c.UNARY_CONJ, rfft(x, n=n, axis=axis, norm=_OTHER.get(norm, norm)))
 
 
@@ -118,21 +148,36 @@ def _axes(x: Array, s: Sequence[int] | None, axes: Sequence[int] | None) -> tupl
 
 
 def fftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
-    """Returns Fourier transforms over axes, all of them by default."""
+    """Returns Fourier transforms over axes, all of them by default.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.fftn(lx.asarray([[1 + 0j, 0], [0, 0]])).tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
     for axis, n in zip(*_axes(x, s, axes), strict=True):
         x = fft(x, n=n, axis=axis, norm=norm)
     return _complex(x)
 
 
 def ifftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
-    """Returns inverse Fourier transforms over axes."""
+    """Returns inverse Fourier transforms over axes.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.ifftn(lx.asarray([[4 + 0j, 0], [0, 0]])).tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
     for axis, n in zip(*_axes(x, s, axes), strict=True):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return _complex(x)
 
 
 def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
-    """Returns Fourier transforms of real numbers over axes; the last of them has n/2 + 1 elements."""
+    """Returns Fourier transforms of real numbers over axes; the last of them has n/2 + 1 elements.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.rfftn(lx.asarray([[1.0, 1.0], [1.0, 1.0]])).tolist()
+    [[(4+0j), 0j], [0j, 0j]]
+    """
     over, sizes = _axes(x, s, axes)
     if not over:
         raise ValueError("rfftn() takes at least one axis")
@@ -143,7 +188,12 @@ def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward
 
 
 def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
-    """Returns the real numbers of which ``rfftn`` is x."""
+    """Returns the real numbers of which ``rfftn`` is x.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.irfftn(lx.asarray([[4 + 0j, 0], [0, 0]])).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
     over, sizes = _axes(x, s, axes)
     if not over:
         raise ValueError("irfftn() takes at least one axis")
@@ -153,14 +203,24 @@ def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backwar
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns the frequencies of ``fft`` of n samples at a distance of ``d``."""
+    """Returns the frequencies of ``fft`` of n samples at a distance of ``d``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.fftfreq(4).tolist()
+    [0.0, 0.25, -0.5, -0.25]
+    """
     half = (n - 1) // 2 + 1
     numbers = [*range(half), *range(-(n // 2), 0)]
     return _core.from_nested([i / (n * d) for i in numbers], dtype or _core.float32, on(device))
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Array:
-    """Returns the frequencies of ``rfft`` of n samples at a distance of ``d``."""
+    """Returns the frequencies of ``rfft`` of n samples at a distance of ``d``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.rfftfreq(4).tolist()
+    [0.0, 0.25, 0.5]
+    """
     return _core.from_nested([i / (n * d) for i in range(n // 2 + 1)], dtype or _core.float32, on(device))
 
 
@@ -171,10 +231,20 @@ def _shifted(x: Array, axes: Any, sign: int) -> Array:
 
 
 def fftshift(x: Array, /, *, axes: Any = None) -> Array:
-    """Returns x with the frequency 0 in the middle of axes."""
+    """Returns x with the frequency 0 in the middle of axes.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.fftshift(lx.asarray([0, 1, 2, 3])).tolist()
+    [2, 3, 0, 1]
+    """
     return _shifted(x, axes, 1)
 
 
 def ifftshift(x: Array, /, *, axes: Any = None) -> Array:
-    """Returns the inverse of ``fftshift``."""
+    """Returns the inverse of ``fftshift``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.ifftshift(lx.asarray([2, 3, 0, 1])).tolist()
+    [0, 1, 2, 3]
+    """
     return _shifted(x, axes, -1)

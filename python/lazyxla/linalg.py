@@ -9,7 +9,7 @@ from . import _constants as c
 from . import _core
 from ._core import Array, DType
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
-from ._shapes import sum as _sum
+from ._reductions import sum as _sum
 from ._sizes import integers, normalized
 
 __all__ = [
@@ -41,12 +41,22 @@ class SVDResult(NamedTuple):
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Returns Cholesky factors of Hermitian matrices; NaN where a matrix is not positive definite."""
+    """Returns Cholesky factors of Hermitian matrices; NaN where a matrix is not positive definite.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.cholesky(lx.asarray([[4.0, 0.0], [0.0, 9.0]])).tolist()
+    [[2.0, 0.0], [0.0, 3.0]]
+    """
     return _core.cholesky(x, not upper)
 
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    """Returns cross products along an axis of size 3."""
+    """Returns cross products along an axis of size 3.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.cross(lx.asarray([1, 0, 0]), lx.asarray([0, 1, 0])).tolist()
+    [0, 0, 1]
+    """
     normalized([axis], min(x1.ndim, x2.ndim))
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(f"cross() takes sizes of 3 along axis {axis}, not {x1.shape[axis]} and {x2.shape[axis]}")
@@ -57,12 +67,22 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
 
 def det(x: Array, /) -> Array:
-    """Returns determinants."""
+    """Returns determinants.
+
+    >>> import lazyxla as lx
+    >>> round(lx.linalg.det(lx.asarray([[2.0, 0.0], [1.0, 3.0]])).item(), 4)
+    6.0
+    """
     return _core.determinant(x)
 
 
 def diagonal(x: Array, /, *, offset: int = 0) -> Array:
-    """Returns diagonals of matrices: ``offset`` above the main one, or below it if negative."""
+    """Returns diagonals of matrices: ``offset`` above the main one, or below it if negative.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.diagonal(lx.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 4]
+    """
     rows, columns = x.shape[-2:]
     row, column = max(-offset, 0), max(offset, 0)
     size = max(min(rows - row, columns - column), 0)
@@ -75,22 +95,43 @@ def _bools(square: Array) -> Array:
 
 
 def eigh(x: Array, /) -> EighResult:
-    """Returns eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices."""
+    """Returns eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices.
+
+    >>> import lazyxla as lx
+    >>> values, vectors = lx.linalg.eigh(lx.asarray([[1.0, 0.0], [0.0, 2.0]]))
+    >>> [round(value, 4) for value in values.tolist()]
+    [1.0, 2.0]
+    """
     return EighResult(*_core.eigh(x, True))
 
 
 def eigvalsh(x: Array, /) -> Array:
-    """Returns eigenvalues of Hermitian matrices, ascending."""
+    """Returns eigenvalues of Hermitian matrices, ascending.
+
+    >>> import lazyxla as lx
+    >>> [round(value, 4) for value in lx.linalg.eigvalsh(lx.asarray([[1.0, 0.0], [0.0, 2.0]])).tolist()]
+    [1.0, 2.0]
+    """
     return _core.eigh(x, True)[0]
 
 
 def inv(x: Array, /) -> Array:
-    """Returns inverses; NaN of a singular matrix."""
+    """Returns inverses; NaN of a singular matrix.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.inv(lx.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
     return _core.inverse(x)
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
-    """Returns norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf or -inf."""
+    """Returns norms of matrices: "fro", "nuc", 1, -1, 2, -2, inf or -inf.
+
+    >>> import lazyxla as lx
+    >>> round(lx.linalg.matrix_norm(lx.asarray([[3.0, 0.0], [0.0, 4.0]])).item(), 4)
+    5.0
+    """
     inf = float("inf")
     if ord == "fro":
         return _core.norm(x, 2.0, [-2, -1], keepdims)
@@ -108,7 +149,12 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Returns powers of square matrices; of the inverses for a negative ``n``."""
+    """Returns powers of square matrices; of the inverses for a negative ``n``.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.matrix_power(lx.asarray([[2.0, 0.0], [0.0, 3.0]]), 2).tolist()
+    [[4.0, 0.0], [0.0, 9.0]]
+    """
     return _core.matrix_power(x, n)
 
 
@@ -119,14 +165,24 @@ def _above(values: Array, rtol: Array) -> Array:
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
-    """Returns numbers of singular values above ``rtol`` times the largest one; an array has a number per matrix."""
+    """Returns numbers of singular values above ``rtol`` times the largest one; an array has a number per matrix.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.matrix_rank(lx.asarray([[1.0, 1.0], [1.0, 1.0]])).item()
+    1
+    """
     if isinstance(rtol, Array):
         return _core.reduce(c.REDUCE_SUM, _above(_core.singular_values(x), rtol), [-1], False)
     return _core.matrix_rank(x, -1.0 if rtol is None else float(rtol)).astype(_core.int64)
 
 
 def outer(x1: Array, x2: Array, /) -> Array:
-    """Returns all products of an element of x1 and one of x2, two vectors."""
+    """Returns all products of an element of x1 and one of x2, two vectors.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.outer(lx.asarray([1, 2]), lx.asarray([3, 4])).tolist()
+    [[3, 4], [6, 8]]
+    """
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"outer() takes arrays of rank 1, not {x1.ndim} and {x2.ndim}")
     return x1[:, None] * x2[None, :]
@@ -136,6 +192,10 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Returns pseudoinverses; singular values up to ``rtol`` times the largest one count as 0.
 
     An array has a number for each matrix.
+
+    >>> import lazyxla as lx
+    >>> [[round(x, 4) for x in row] for row in lx.linalg.pinv(lx.asarray([[2.0, 0.0], [0.0, 4.0]])).tolist()]
+    [[0.5, 0.0], [0.0, 0.25]]
     """
     if isinstance(rtol, Array):
         u, s, vh = svd(x, full_matrices=False)
@@ -147,40 +207,78 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
-    """Returns QR factors; ``mode`` is "reduced" or "complete"."""
+    """Returns QR factors; ``mode`` is "reduced" or "complete".
+
+    >>> import lazyxla as lx
+    >>> q, r = lx.linalg.qr(lx.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    >>> [round(x, 4) for x in lx.reshape(q @ r, -1).tolist()]
+    [1.0, 2.0, 3.0, 4.0]
+    """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode is 'reduced' or 'complete', not {mode!r}")
     return QRResult(*_core.qr(x, mode == "complete"))
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
-    """Returns signs of determinants and logarithms of their absolute values."""
+    """Returns signs of determinants and logarithms of their absolute values.
+
+    >>> import lazyxla as lx
+    >>> sign, logarithm = lx.linalg.slogdet(lx.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    >>> sign.item(), abs(round(logarithm.item(), 4))
+    (-1.0, 0.0)
+    """
     return SlogdetResult(*_core.slogdet(x))
 
 
 def solve(x1: Array, x2: Array, /) -> Array:
-    """Returns the solution y of x1 y = x2; x2 is a vector if its rank is 1, and has matrices otherwise."""
+    """Returns the solution y of x1 y = x2; x2 is a vector if its rank is 1, and has matrices otherwise.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.solve(lx.asarray([[2.0, 0.0], [0.0, 4.0]]), lx.asarray([2.0, 8.0])).tolist()
+    [1.0, 2.0]
+    """
     return _core.solve(x1, x2)
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
-    """Returns singular value decompositions: x = U diag(S) Vh, with S descending."""
+    """Returns singular value decompositions: x = U diag(S) Vh, with S descending.
+
+    >>> import lazyxla as lx
+    >>> u, s, vh = lx.linalg.svd(lx.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    >>> [round(value, 4) for value in s.tolist()]
+    [4.0, 3.0]
+    """
     return SVDResult(*_core.svd(x, full_matrices))
 
 
 def svdvals(x: Array, /) -> Array:
-    """Returns singular values, descending."""
+    """Returns singular values, descending.
+
+    >>> import lazyxla as lx
+    >>> [round(value, 4) for value in lx.linalg.svdvals(lx.asarray([[3.0, 0.0], [0.0, 4.0]])).tolist()]
+    [4.0, 3.0]
+    """
     return _core.singular_values(x)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
-    """Returns sums of diagonals."""
+    """Returns sums of diagonals.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.trace(lx.asarray([[1, 2], [3, 4]])).item()
+    5
+    """
     return _sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
 def vector_norm(
     x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
-    """Returns norms over axes: sum(abs(x)^ord)^(1/ord), the largest for inf, the number of nonzeros for 0."""
+    """Returns norms over axes: sum(abs(x)^ord)^(1/ord), the largest for inf, the number of nonzeros for 0.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.vector_norm(lx.asarray([3.0, 4.0])).item()
+    5.0
+    """
     axes = None if axis is None else integers(axis, "axes")
     return _core.norm(x, float(ord), axes, keepdims)

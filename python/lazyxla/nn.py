@@ -38,27 +38,52 @@ hard_swish = _activation("hard_swish", c.ACTIVATION_HARD_SWISH, "x * min(max(x +
 
 
 def gelu(x: Array, /, *, approximate: bool = False) -> Array:
-    """Returns x times the cumulative normal distribution at x, or with ``approximate`` its formula by tanh."""
+    """Returns x times the cumulative normal distribution at x, or with ``approximate`` its formula by tanh.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.gelu(lx.asarray([0.0])).tolist()
+    [0.0]
+    """
     return _core.activation(c.ACTIVATION_GELU_TANH if approximate else c.ACTIVATION_GELU, x)
 
 
 def sigmoid(x: Array, /) -> Array:
-    """Returns 1 / (1 + e^-x), elementwise."""
+    """Returns 1 / (1 + e^-x), elementwise.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.sigmoid(lx.asarray([0.0])).tolist()
+    [0.5]
+    """
     return _core.unary(c.UNARY_LOGISTIC, x)
 
 
 def softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Returns e^x / sum(e^x) along an axis, without overflow in between."""
+    """Returns e^x / sum(e^x) along an axis, without overflow in between.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.softmax(lx.asarray([1.0, 1.0])).tolist()
+    [0.5, 0.5]
+    """
     return _core.softmax(x, axis, False)
 
 
 def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
-    """Returns the logarithm of ``softmax``."""
+    """Returns the logarithm of ``softmax``.
+
+    >>> import lazyxla as lx
+    >>> [round(x, 4) for x in lx.nn.log_softmax(lx.asarray([1.0, 1.0])).tolist()]
+    [-0.6931, -0.6931]
+    """
     return _core.softmax(x, axis, True)
 
 
 def logsumexp(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
-    """Returns log(sum(e^x)) over axes, without overflow in between."""
+    """Returns log(sum(e^x)) over axes, without overflow in between.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.logsumexp(lx.asarray([2.0, -lx.inf])).item()
+    2.0
+    """
     axes = None if axis is None else integers(axis, "axes")
     return _core.logsumexp(x, axes, keepdims)
 
@@ -72,10 +97,37 @@ def layer_norm(
     axis: int | Sequence[int] = -1,
     epsilon: float = 1e-5,
 ) -> Array:
-    """Returns (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over axes."""
+    """Returns (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and variance over axes.
+
+    >>> import lazyxla as lx
+    >>> [round(x, 3) for x in lx.nn.layer_norm(lx.asarray([1.0, 3.0])).tolist()]
+    [-1.0, 1.0]
+    """
     return _core.layer_norm(x, integers(axis, "axes"), scale, offset, epsilon)
 
 
 def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DType = _core.float32) -> Array:
-    """Returns ones at the positions that indices give along a new axis, and zeros elsewhere."""
+    """Returns ones at the positions that indices give along a new axis, and zeros elsewhere.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.one_hot(lx.asarray([2, 0]), 3).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
     return _core.one_hot(indices, num_classes, axis, dtype)
+
+
+# An example of each function that is made above: a call, and what it returns.
+_EXAMPLES = {
+    "elu": ("lx.nn.elu(lx.asarray([0.0, 2.0])).tolist()", "[0.0, 2.0]"),
+    "hard_sigmoid": ("lx.nn.hard_sigmoid(lx.asarray([-4.0, 0.0, 4.0])).tolist()", "[0.0, 0.5, 1.0]"),
+    "hard_swish": ("lx.nn.hard_swish(lx.asarray([-4.0, 0.0, 4.0])).tolist()", "[-0.0, 0.0, 4.0]"),
+    "log_sigmoid": ("round(lx.nn.log_sigmoid(lx.asarray(0.0)).item(), 4)", "-0.6931"),
+    "mish": ("lx.nn.mish(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "relu": ("lx.nn.relu(lx.asarray([-1.0, 2.0])).tolist()", "[0.0, 2.0]"),
+    "relu6": ("lx.nn.relu6(lx.asarray([-1.0, 8.0])).tolist()", "[0.0, 6.0]"),
+    "selu": ("lx.nn.selu(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "silu": ("lx.nn.silu(lx.asarray([0.0])).tolist()", "[0.0]"),
+    "softplus": ("round(lx.nn.softplus(lx.asarray(0.0)).item(), 4)", "0.6931"),
+}
+for _name, (_call, _result) in _EXAMPLES.items():
+    globals()[_name].__doc__ += f"\n\n>>> import lazyxla as lx\n>>> {_call}\n{_result}\n"

@@ -18,7 +18,7 @@ from ._core import Array
 from ._creation import asarray
 from ._elementwise import cos, expm1, where
 from ._elementwise import minimum as _minimum
-from ._shapes import sum as _sum
+from ._reductions import sum as _sum
 from ._trace import device_of
 from ._tree import axes_of, flatten, tree_map, unflatten
 
@@ -76,7 +76,15 @@ def _by(x: Array, factor: Any) -> Array:
 
 
 def sgd(rate: Rate, *, momentum: float = 0.0, nesterov: bool = False) -> Optimizer:
-    """Stochastic gradient descent: v = momentum * v + g, and p - rate * v (with ``nesterov`` g + momentum * v)."""
+    """Stochastic gradient descent: v = momentum * v + g, and p - rate * v (with ``nesterov`` g + momentum * v).
+
+    >>> import lazyxla as lx
+    >>> optimizer = lx.optim.sgd(0.5)
+    >>> params = {"w": lx.asarray([1.0, 2.0])}
+    >>> params, state = optimizer.update({"w": lx.ones(2)}, optimizer.init(params), params)
+    >>> params["w"].tolist()
+    [0.5, 1.5]
+    """
 
     def init(params: Any, *, on_device: bool = False) -> SgdState:
         return SgdState(_first_step(params, on_device), _ready_zeros(params) if momentum else None)
@@ -104,6 +112,13 @@ def adamw(
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): p - rate * (m / (sqrt(v) + eps) + decay * p).
 
     ``decays`` says which parameters decay: a bool, or a tree of bools whose structure begins that of the parameters.
+
+    >>> import lazyxla as lx
+    >>> optimizer = lx.optim.adamw(0.5, weight_decay=0.0)
+    >>> params = {"w": lx.asarray([1.0, 2.0])}
+    >>> params, state = optimizer.update({"w": lx.ones(2)}, optimizer.init(params), params)
+    >>> [round(w, 4) for w in params["w"].tolist()]
+    [0.5, 1.5]
     """
 
     def init(params: Any, *, on_device: bool = False) -> AdamState:
@@ -132,12 +147,25 @@ def adamw(
 
 
 def adam(rate: Rate, *, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Optimizer:
-    """Adam (Kingma and Ba, 2015)."""
+    """Adam (Kingma and Ba, 2015).
+
+    >>> import lazyxla as lx
+    >>> optimizer = lx.optim.adam(0.5)
+    >>> params = {"w": lx.asarray([1.0, 2.0])}
+    >>> params, state = optimizer.update({"w": lx.ones(2)}, optimizer.init(params), params)
+    >>> [round(w, 4) for w in params["w"].tolist()]
+    [0.5, 1.5]
+    """
     return adamw(rate, b1=b1, b2=b2, eps=eps, weight_decay=0.0)
 
 
 def global_norm(tree: Any) -> Array:
-    """Returns the square root of the sum of the squares of all elements of all arrays."""
+    """Returns the square root of the sum of the squares of all elements of all arrays.
+
+    >>> import lazyxla as lx
+    >>> lx.optim.global_norm({"w": lx.asarray([3.0]), "b": lx.asarray([4.0])}).item()
+    5.0
+    """
     squares = [_sum(x * x) for x in leaves(tree)]
     if not squares:
         raise ValueError("a tree without arrays has no norm")
@@ -152,7 +180,12 @@ def leaves(tree: Any) -> list[Array]:
 
 
 def clip_by_global_norm(tree: Any, limit: float) -> Any:
-    """Returns the tree scaled so that its global norm is at most ``limit``."""
+    """Returns the tree scaled so that its global norm is at most ``limit``.
+
+    >>> import lazyxla as lx
+    >>> [round(x, 4) for x in lx.optim.clip_by_global_norm({"w": lx.asarray([3.0, 4.0])}, 1.0)["w"].tolist()]
+    [0.6, 0.8]
+    """
     norm = global_norm(tree)
     largest = _core.clamp(norm * 0 + limit, norm, norm * 0 + math.inf)
     scale = limit / largest
@@ -164,6 +197,11 @@ def cosine_schedule(peak: float, steps: int, *, warmup: int = 0, end: float = 0.
 
     In the first ``warmup`` steps the rate is ``peak * (step + 1) / warmup``: linear, from ``peak / warmup`` to
     ``peak``. Then it is half a cosine, from ``peak`` in step ``warmup`` to ``end`` in step ``steps`` and after it.
+
+    >>> import lazyxla as lx
+    >>> rate = lx.optim.cosine_schedule(1.0, 10, warmup=2)
+    >>> rate(0), rate(1), rate(6), rate(10)
+    (0.5, 1.0, 0.5, 0.0)
     """
 
     def rate(count: Any) -> Any:

@@ -2,11 +2,14 @@
 
 import doctest
 import importlib
+import inspect
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import lazyxla as lx
 
 PYTHON = Path(__file__).resolve().parents[1]
 
@@ -80,7 +83,18 @@ def test_examples_in_the_documentation_hold():
         found = doctest.testmod(module, extraglobs={"ctypes": importlib.import_module("ctypes")})
         assert found.failed == 0, name
         count += found.attempted
-    assert count > 25
+    assert count > 400
+
+
+def test_every_public_function_has_an_example():
+    names = [("", lx)] + [
+        (name, getattr(lx, name)) for name in ("collectives", "fft", "linalg", "nn", "optim", "random")
+    ]
+    functions = [(of, name, getattr(module, name)) for of, module in names for name in module.__all__]
+    functions = [(of, name) for of, name, each in functions if inspect.isfunction(each) and not name.startswith("__")]
+    lacking = [(of, name) for of, name in functions if ">>>" not in getattr(dict(names)[of], name).__doc__]
+    # It starts the library with options: once in a process.
+    assert lacking == [("", "initialize")] and len(functions) > 200, lacking
 
 
 def test_the_quick_start_prints_what_it_says():

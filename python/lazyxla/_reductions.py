@@ -1,0 +1,353 @@
+"""Reductions, searches, sorting, sets and cumulative sums, of the array API standard."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import NamedTuple
+
+from . import _constants as c
+from . import _core
+from ._core import Array, DType
+from ._shapes import Axis, axes_of, concat, reshape, take, numeric
+from ._sizes import normalized
+
+
+def _real_only(name: str, x: Array) -> None:
+    if x.dtype.kind not in ("signed integer", "unsigned integer", "real floating"):
+        raise TypeError(f"{name}() takes real dtypes, not {x.dtype.name}")
+
+
+def _extreme(x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array:
+    if axis is not None:
+        return _core.arg_extreme(x, axis, keepdims, largest)
+    found = _core.arg_extreme(reshape(x, (-1,)), 0, False, largest)
+    return _core.reshape(found, (1,) * x.ndim) if keepdims else found
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Returns the index of the largest element, the first of equal ones, or of the first NaN.
+
+    >>> import lazyxla as lx
+    >>> lx.argmax(lx.asarray([3, 9, 1])).item()
+    1
+    """
+    _real_only("argmax", x)
+    return _extreme(x, axis, keepdims, True)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Returns the index of the smallest element, the first of equal ones, or of the first NaN.
+
+    >>> import lazyxla as lx
+    >>> lx.argmin(lx.asarray([3, 9, 1])).item()
+    2
+    """
+    _real_only("argmin", x)
+    return _extreme(x, axis, keepdims, False)
+
+
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns the number of elements that are not 0, as int64.
+
+    >>> import lazyxla as lx
+    >>> lx.count_nonzero(lx.asarray([0, 3, 5])).item()
+    2
+    """
+    return _core.reduce(c.REDUCE_SUM, x.astype(_core.bool), axes_of(axis), keepdims)
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Returns the indices of the elements that are not 0, an array for each axis. Their number is read.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.nonzero(lx.asarray([0, 3, 5]))]
+    [[1, 2]]
+    """
+    if x.ndim == 0:
+        raise ValueError("nonzero() takes arrays of rank 1 and more")
+    return tuple(_core.nonzero(x, _core.mask_count(x.astype(_core.bool))))
+
+
+def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+    """Returns where elements of x2 would be inserted into x1, which is ascending: before or after equal ones.
+
+    >>> import lazyxla as lx
+    >>> lx.searchsorted(lx.asarray([1, 3, 5]), lx.asarray([3, 4])).tolist()
+    [1, 2]
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"side is 'left' or 'right', not {side!r}")
+    return _core.searchsorted(x1 if sorter is None else take(x1, sorter), x2, side == "right")
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Returns the indices that sort x along an axis.
+
+    >>> import lazyxla as lx
+    >>> lx.argsort(lx.asarray([3, 9, 1])).tolist()
+    [2, 0, 1]
+    """
+    _real_only("argsort", x)
+    return _core.argsort(x, axis, descending, stable)
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Returns x sorted along an axis; NaN counts as greater than every number.
+
+    >>> import lazyxla as lx
+    >>> lx.sort(lx.asarray([3, 9, 1]), descending=True).tolist()
+    [9, 3, 1]
+    """
+    _real_only("sort", x)
+    return _core.sort(x, axis, descending, stable)
+
+
+class UniqueAll(NamedTuple):
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCounts(NamedTuple):
+    values: Array
+    counts: Array
+
+
+class UniqueInverse(NamedTuple):
+    values: Array
+    inverse_indices: Array
+
+
+def unique_all(x: Array, /) -> UniqueAll:
+    """Returns distinct elements in ascending order, first indices, inverse and counts. Their number is read.
+
+    Each NaN is an element of its own, as the standard says: NaN is not equal to NaN.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.unique_all(lx.asarray([3, 1, 3]))]
+    [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
+    """
+    size = x.size
+    if size == 0:
+        none = _core.full((0,), 0, _core.int64, x.device)
+        return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
+    if x.dtype.kind in ("real floating", "complex floating"):
+        nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
+        if nans:
+            return _unique_with_nan(x, nans)
+    values, indices, inverse, counts, count = _core.unique(x, size)
+    n = int(count)
+    return UniqueAll(values[:n], indices[:n], inverse, counts[:n])
+
+
+def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
+    """The NaN follow the distinct numbers, each with its own index and the count 1."""
+    flat = reshape(x, (-1,))
+    is_nan = _core.unary(c.UNARY_IS_NAN, flat)
+    (places,) = nonzero(is_nan)
+    values, indices, inverse, counts, count = _core.unique(flat, flat.size)
+    n = int(count) - 1  # all NaN are one element there, the last
+    ones = _core.full((nans,), 1, _core.int64, x.device)
+    order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
+    return UniqueAll(
+        concat([values[:n], take(flat, places)]),
+        concat([indices[:n], places]),
+        _core.reshape(_core.select(is_nan, order, inverse), x.shape),
+        concat([counts[:n], ones]),
+    )
+
+
+def unique_counts(x: Array, /) -> UniqueCounts:
+    """Returns distinct elements and how often each occurs. Their number is read.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.unique_counts(lx.asarray([3, 1, 3]))]
+    [[1, 3], [1, 2]]
+    """
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: Array, /) -> UniqueInverse:
+    """Returns distinct elements and the place of each element of x among them. Their number is read.
+
+    >>> import lazyxla as lx
+    >>> [x.tolist() for x in lx.unique_inverse(lx.asarray([3, 1, 3]))]
+    [[1, 3], [1, 0, 1]]
+    """
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: Array, /) -> Array:
+    """Returns distinct elements in ascending order. Their number is read.
+
+    >>> import lazyxla as lx
+    >>> lx.unique_values(lx.asarray([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    return unique_all(x).values
+
+
+# Reductions.
+
+
+def _widened(x: Array, dtype: DType | None) -> Array:
+    """Returns x in the dtype of its sums: the given one, and else int64 or uint64 for narrower integers."""
+    if dtype is not None:
+        return x.astype(dtype, copy=False)
+    wide = {"bool": _core.int64, "signed integer": _core.int64, "unsigned integer": _core.uint64}.get(x.dtype.kind)
+    return x if wide is None else x.astype(wide, copy=False)
+
+
+def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
+    """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given.
+
+    >>> import lazyxla as lx
+    >>> lx.sum(lx.asarray([[1, 2], [3, 4]]), axis=0).tolist()
+    [4, 6]
+    """
+    return _core.reduce(c.REDUCE_SUM, _widened(x, dtype), axes_of(axis), keepdims)
+
+
+def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
+    """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given.
+
+    >>> import lazyxla as lx
+    >>> lx.prod(lx.asarray([2, 3, 4])).item()
+    24
+    """
+    return _core.reduce(c.REDUCE_PRODUCT, _widened(x, dtype), axes_of(axis), keepdims)
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns the largest elements over axes; NaN if one is NaN.
+
+    >>> import lazyxla as lx
+    >>> lx.max(lx.asarray([[1, 5], [7, 2]]), axis=0).tolist()
+    [7, 5]
+    """
+    return _largest("max", c.REDUCE_MAX, x, axis, keepdims)
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns the smallest elements over axes; NaN if one is NaN.
+
+    >>> import lazyxla as lx
+    >>> lx.min(lx.asarray([[1, 5], [7, 2]]), axis=0).tolist()
+    [1, 2]
+    """
+    return _largest("min", c.REDUCE_MIN, x, axis, keepdims)
+
+
+def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
+    _real_only(name, x)
+    axes = range(x.ndim) if axis is None else normalized(axes_of(axis), x.ndim)
+    if builtins.any(x.shape[axis] == 0 for axis in axes):
+        raise ValueError(f"{name}() of no elements has no value")
+    return _core.reduce(op, x, axes_of(axis), keepdims)
+
+
+def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns whether all elements over axes are not 0.
+
+    >>> import lazyxla as lx
+    >>> lx.all(lx.asarray([[True, False], [True, True]]), axis=1).tolist()
+    [False, True]
+    """
+    return _core.reduce(c.REDUCE_ALL, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
+
+
+def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns whether an element over axes is not 0.
+
+    >>> import lazyxla as lx
+    >>> lx.any(lx.asarray([[True, False], [False, False]]), axis=1).tolist()
+    [True, False]
+    """
+    return _core.reduce(c.REDUCE_ANY, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
+
+
+def _floats(name: str, x: Array) -> None:
+    if x.dtype.kind != "real floating":
+        raise TypeError(f"{name}() takes real float dtypes, not {x.dtype.name}")
+
+
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Returns the mean of floats over axes.
+
+    >>> import lazyxla as lx
+    >>> lx.mean(lx.asarray([1.0, 2.0, 6.0])).item()
+    3.0
+    """
+    if x.dtype.kind == "complex floating":
+        axes = axes_of(axis)
+        over = range(x.ndim) if axes is None else normalized(axes, x.ndim)
+        return _core.reduce(c.REDUCE_SUM, x, axes, keepdims) / math.prod(x.shape[axis] for axis in over)
+    _floats("mean", x)
+    return _core.mean(x, axes_of(axis), keepdims)
+
+
+def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Returns the variance of floats over axes: squares divided by their number less ``correction``.
+
+    >>> import lazyxla as lx
+    >>> lx.var(lx.asarray([1.0, 3.0]), correction=1).item()
+    2.0
+    """
+    _floats("var", x)
+    return _core.variance(x, axes_of(axis), correction, keepdims, False)
+
+
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Returns the standard deviation of floats over axes: the root of ``var``.
+
+    >>> import lazyxla as lx
+    >>> lx.std(lx.asarray([1.0, 3.0])).item()
+    1.0
+    """
+    _floats("std", x)
+    return _core.variance(x, axes_of(axis), correction, keepdims, True)
+
+
+def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, include_initial: bool) -> Array:
+    numeric("a cumulative function", x)
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError("an array of several axes needs an axis")
+        axis = 0
+    if x.ndim == 0:
+        x = _core.reshape(x, (1,))
+    (at,) = normalized([axis], x.ndim)
+    found = _core.cumulative(op, _widened(x, dtype), at)
+    if not include_initial:
+        return found
+    shape = [1 if i == at else size for i, size in enumerate(x.shape)]
+    first = _core.full(shape, int(op == c.REDUCE_PRODUCT), found.dtype, x.device)
+    return _core.join([first, found], at, False)
+
+
+def cumulative_sum(
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+) -> Array:
+    """Returns the sums of the elements up to each one along an axis; with ``include_initial`` preceded by 0.
+
+    >>> import lazyxla as lx
+    >>> lx.cumulative_sum(lx.asarray([1, 2, 3]), include_initial=True).tolist()
+    [0, 1, 3, 6]
+    """
+    return _cumulative(c.REDUCE_SUM, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+) -> Array:
+    """Returns the products of the elements up to each one along an axis; with ``include_initial`` preceded by 1.
+
+    >>> import lazyxla as lx
+    >>> lx.cumulative_prod(lx.asarray([1, 2, 3])).tolist()
+    [1, 2, 6]
+    """
+    return _cumulative(c.REDUCE_PRODUCT, x, axis, dtype, include_initial)
