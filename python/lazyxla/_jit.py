@@ -18,6 +18,7 @@ from ._tree import flatten
 # Kinds of arguments that one function keeps computations of, and retracings by changes from outside before a warning.
 _MOST_KINDS = 64
 _MOST_CHANGES = 8
+_ONLY_ARRAYS = {Array}
 
 
 class Jit:
@@ -38,8 +39,14 @@ class Jit:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._prepare is not None:
             args = self._prepare(args)
-        leaves, spec = flatten((args, kwargs))
-        traced, arrays = self.find(leaves, spec)
+        if not kwargs and {*map(type, args)} == _ONLY_ARRAYS:
+            # Without a tree: flattening takes longer than all else of a call.
+            key, arrays = _core.signature(list(args), len(args), default_device())
+            kept = self._kept.get(key)
+            if kept is not None and kept[1].changed() is None:
+                return kept[0].call(arrays)
+            return self.find(args, {}, key)[0].call(arrays)
+        traced, arrays = self.find(args, kwargs)
         return traced.call(arrays)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -54,10 +61,13 @@ class Jit:
         """Drops the computations: the next call traces the function."""
         self._kept.clear()
 
-    def find(self, leaves: list[Any], spec: Any) -> tuple[Traced, list[Array]]:
-        """Returns the computation for arguments, and the arrays among their leaves."""
+    def find(self, args: Any, kwargs: dict[str, Any], key: Any = None) -> tuple[Traced, list[Array]]:
+        """Returns the computation for arguments, and the arrays among their leaves; ``key`` is that of arrays alone."""
         device = default_device()
-        key, arrays = _core.signature(leaves, spec, device)
+        leaves, spec = flatten((args, kwargs))
+        arrays = leaves
+        if key is None:
+            key, arrays = _core.signature(leaves, spec, device)
         kept = self._kept.get(key)
         if kept is not None:
             name = kept[1].changed()

@@ -127,7 +127,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: 
 
 def _found(fun: Callable[..., Any], leaves: list[Any], spec: Any) -> Traced:
     """Returns a function as it is traced; one of ``jit`` as it was traced before."""
-    return fun.find(leaves, spec)[0] if isinstance(fun, Jit) else Traced(fun, leaves, spec)
+    return fun.find(*unflatten(spec, leaves))[0] if isinstance(fun, Jit) else Traced(fun, leaves, spec)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

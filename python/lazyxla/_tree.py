@@ -53,6 +53,11 @@ def array_of(leaf: Any, device: _core.Device) -> Array:
     raise TypeError(f"a traced function returns arrays in trees, not a {type(leaf).__name__}")
 
 
+def _only(arrays: Sequence[Any]) -> Any:
+    (array,) = arrays
+    return array
+
+
 class Leaves:
     """The leaves of a tree: arrays, and None and texts, which keep their places."""
 
@@ -61,9 +66,14 @@ class Leaves:
         self.statics = {i: leaf for i, leaf in enumerate(leaves) if is_static(leaf)}
         self.count = len(leaves)
         self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
+        # One array, and a tuple of arrays, are made without optree.
+        is_plain = not self.statics and type(tree) is tuple and all(isinstance(each, Array) for each in tree)
+        self._plain = tuple if is_plain else None if len(leaves) != 1 or leaves[0] is not tree else _only
 
     def rebuild(self, arrays: Sequence[Any]) -> Any:
         """Returns the tree with other values in place of the arrays."""
+        if self._plain is not None and self.arrays:
+            return self._plain(arrays)
         found = iter(arrays)
         return unflatten(self.spec, [self.statics[i] if i in self.statics else next(found) for i in range(self.count)])
 
