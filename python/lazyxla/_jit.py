@@ -97,7 +97,7 @@ class Jit:
                 f"dropped. Python's numbers and other arguments that are no arrays are constants: pass a number that "
                 f"changes as an array, by lx.asarray"
             )
-            self._kept.pop(next(iter(self._kept)), None)
+            self._kept.pop(next(iter(self._kept), None), None)
         self._kept[key] = (traced, outside)
 
     def _warn(self, text: str) -> None:

@@ -23,11 +23,11 @@ def _is_same(now: Any, before: Any) -> bool:
     return type(now) is type(before) and isinstance(now, _PLAIN) and repr(now) == repr(before)
 
 
-def _is_other_list(items: list[Any], _: str, elements: tuple[Any, ...]) -> bool:
+def _is_other_list(items: list[Any], elements: tuple[Any, ...]) -> bool:
     return len(items) != len(elements) or not all(map(is_, items, elements))
 
 
-def _is_other_dict(pairs: dict[Any, Any], _: str, keys: list[Any], values: tuple[Any, ...]) -> bool:
+def _is_other_dict(pairs: dict[Any, Any], keys: list[Any], values: tuple[Any, ...]) -> bool:
     return len(pairs) != len(keys) or not all(map(is_, pairs.values(), values)) or list(pairs) != keys
 
 
@@ -70,20 +70,20 @@ class Outside:
             now = _content(cell)
             if now is not before and not _is_same(now, before):
                 return name
-        for each in self._lists:
-            if _is_other_list(*each):
-                return each[1]
-        for each in self._dicts:
-            if _is_other_dict(*each):
-                return each[1]
+        for items, name, elements in self._lists:
+            if _is_other_list(items, elements):
+                return name
+        for pairs, name, keys, values in self._dicts:
+            if _is_other_dict(pairs, keys, values):
+                return name
         return None
 
     def settle(self) -> None:
         """Drops what has changed: what the function itself changes, such as a counter, is not watched."""
         self._variables = [each for each in self._variables if each[0](each[1], _ABSENT) is each[2]]
         self._cells = [each for each in self._cells if _content(each[0]) is each[2]]
-        self._lists = [each for each in self._lists if not _is_other_list(*each)]
-        self._dicts = [each for each in self._dicts if not _is_other_dict(*each)]
+        self._lists = [each for each in self._lists if not _is_other_list(each[0], each[2])]
+        self._dicts = [each for each in self._dicts if not _is_other_dict(each[0], *each[2:])]
 
     def _is_full(self) -> bool:
         return len(self._variables) + len(self._cells) + len(self._lists) + len(self._dicts) >= _MOST

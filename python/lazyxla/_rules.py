@@ -53,6 +53,9 @@ class _WithRule:
         self._inside = threading.local()
         functools.update_wrapper(self, fun)
 
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError
+
     @contextlib.contextmanager
     def _plainly(self) -> Iterator[None]:
         before = self._is_inside()

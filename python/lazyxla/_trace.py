@@ -63,7 +63,11 @@ class Traced:
             kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()})) or "an empty tree"
             raise TypeError(f"a traced function returns at least one array, not {kinds}")
         self.computation: Computation = _core.trace([*parameters, *placeholders], self.results)
+        self.count = len(self.results)
         self._derived: dict[Any, Any] = {}
+        if keep is not None:
+            # They have no values, and each step would look at them.
+            self.results, self.tree.arrays = [], []
 
     def derived(self, how: Callable[[Computation], Any], key: Any) -> Any:
         """Returns a derivative of the computation; the same one for each key."""

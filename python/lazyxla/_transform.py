@@ -56,7 +56,7 @@ def value_and_grad(
         leaves, spec = flatten((tuple(arguments), kwargs))
         traced = Traced(_scalar_first(fun, has_aux), leaves, spec)
         outputs = call(leaves, traced.computation.value_and_grad(wrt))
-        n = len(traced.results)
+        n = traced.count
         value = traced.tree.rebuild(outputs[:n])
         value = (value[0], value[1]) if has_aux else value[0]
         gradients = []
@@ -148,7 +148,7 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
     wrt = list(range(len(arrays)))
     forward, backward, _ = traced.derived(lambda computation: computation.vjp(wrt), "vjp")
     outputs = forward.call([*arrays, *traced.captured])
-    results, residuals = outputs[: len(traced.results)], outputs[len(traced.results) :]
+    results, residuals = outputs[: traced.count], outputs[traced.count :]
 
     def pullback(cotangents: Any) -> Any:
         given, given_spec = flatten(cotangents)
@@ -186,7 +186,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     outputs = traced.derived(lambda computation: computation.jvp(wrt), "jvp").call(
         [*arrays, *traced.captured, *directions]
     )
-    n = len(traced.results)
+    n = traced.count
     found = iter(outputs[n:])
     slopes = [next(found) if y.dtype.kind in FLOATS else zero_of(y) for y in outputs[:n]]
     return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)

@@ -67,12 +67,15 @@ class Leaves:
         self.count = len(leaves)
         self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
         # One array, and a tuple of arrays, are made without optree.
-        is_plain = not self.statics and type(tree) is tuple and all(isinstance(each, Array) for each in tree)
-        self._plain = tuple if is_plain else None if len(leaves) != 1 or leaves[0] is not tree else _only
+        self._plain: Callable[[Sequence[Any]], Any] | None = None
+        if not self.statics and type(tree) is tuple and all(isinstance(each, Array) for each in tree):
+            self._plain = tuple
+        elif not self.statics and len(leaves) == 1 and leaves[0] is tree:
+            self._plain = _only
 
     def rebuild(self, arrays: Sequence[Any]) -> Any:
         """Returns the tree with other values in place of the arrays."""
-        if self._plain is not None and self.arrays:
+        if self._plain is not None:
             return self._plain(arrays)
         found = iter(arrays)
         return unflatten(self.spec, [self.statics[i] if i in self.statics else next(found) for i in range(self.count)])
