@@ -2,6 +2,8 @@
 // errors.
 #include "both.h"
 
+#include <float.h>
+
 // Writes values of every dtype to the device and reads them back bit for bit, including NaN payloads and negative
 // zeros.
 static void every_dtype(void) {
@@ -77,6 +79,18 @@ static void ranges(void) {
   read_f32(out, fifty, 50);
   EQUAL(fifty[49], 0.1f);
   RELEASE(out);
+  // The distance of start and stop is above the largest number. Those with few bits are exact.
+  const double large = 0x1.8p127, larger = 0x1.8p1023;
+  OK(lxla_linspace(env, device, F32, -large, large, 5, 1, &out));
+  HAS_F32(out, DIMS(5), -0x1.8p127f, -0x1.8p126f, 0, 0x1.8p126f, 0x1.8p127f);
+  OK(lxla_linspace(env, device, F32, large, -large, 4, 0, &out));
+  HAS_F32(out, DIMS(4), 0x1.8p127f, 0x1.8p126f, 0, -0x1.8p126f);
+  OK(lxla_linspace(env, device, F32, -FLT_MAX, FLT_MAX, 2, 1, &out));
+  HAS_F32(out, DIMS(2), -FLT_MAX, FLT_MAX);
+  OK(lxla_linspace(env, device, LXLA_DTYPE_F64, -larger, larger, 5, 1, &out));
+  HAS(out, LXLA_DTYPE_F64, double, DIMS(5), -larger, -larger / 2, 0, larger / 2, larger);
+  OK(lxla_linspace(env, device, LXLA_DTYPE_F64, DBL_MAX, -DBL_MAX, 2, 1, &out));
+  HAS(out, LXLA_DTYPE_F64, double, DIMS(2), DBL_MAX, -DBL_MAX);
   OK(lxla_linspace(env, device, S32, 0, 10, 4, 1, &out));
   HAS(out, S32, int32_t, DIMS(4), 0, 3, 6, 10);
   REFUSED(lxla_linspace(env, device, F32, 0, NAN, 5, 1, &out), BAD, "want finite numbers");

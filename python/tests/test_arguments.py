@@ -182,3 +182,14 @@ class Writable:
 
     def __dlpack__(self, **options):
         return self.array.__dlpack__(max_version=(1, 0))
+
+
+def test_linspace_takes_numbers_whose_distance_is_no_number():
+    for device in DEVICES:
+        for dtype, tolerance in (("float32", 3e-7), ("float64", 1e-15)):
+            most = float(np.finfo(dtype).max)
+            for start, stop, options in ((-most, most, {}), (most, -most, {"endpoint": False})):
+                found = np.asarray(lx.linspace(start, stop, 7, dtype=getattr(lx, dtype), device=device, **options))
+                wanted = np.linspace(start / most, stop / most, 7, **options)
+                np.testing.assert_allclose(found / found.dtype.type(most), wanted, rtol=tolerance, atol=tolerance)
+                assert found.dtype == dtype and found[0] == start

@@ -215,9 +215,15 @@ fn linspace_of_floats(
     if gaps <= 0 {
         return full(trace, &ty, ScalarValue::Float(start));
     }
-    let whole = stop - start;
-    let step = if whole.is_finite() { whole / gaps as f64 } else { stop / gaps as f64 - start / gaps as f64 };
-    let numbers = scaled(trace, &ty, ScalarValue::Float(step), ScalarValue::Float(start))?;
+    let distance = stop - start;
+    let numbers = if distance.is_finite() && Scalar::new(dtype, ScalarValue::Float(distance)).is_ok() {
+        scaled(trace, &ty, ScalarValue::Float(distance / gaps as f64), ScalarValue::Float(start))?
+    } else {
+        // The distance of the two is above the largest number: half of it is not.
+        let half = stop / 2.0 / gaps as f64 - start / 2.0 / gaps as f64;
+        let halves = scaled(trace, &ty, ScalarValue::Float(half), ScalarValue::Float(start / 2.0))?;
+        binary_scalar(trace, BinaryOp::Multiply, halves, ScalarValue::Float(2.0), false)?
+    };
     if !endpoint {
         return Ok(numbers);
     }
