@@ -2319,7 +2319,8 @@ lxla_status lxla_fft(int32_t op,
  * As all functions of this chapter but `lxla_eig`: on `cpu` and on XLA's CPU plugins, whose programs call the same
  * code, and on other plugins as programs of StableHLO operations, which `lxla_computation_stablehlo` and
  * `lxla_computation_export` write too: Householder reflections and eliminations in panels of columns, and one-sided
- * Jacobi rotations for singular values and eigenvalues. Their errors are of the same size.
+ * Jacobi rotations for singular values and eigenvalues. Their errors are of the same size. The first use of a shape
+ * takes seconds there, in which the program is compiled.
  *
  * The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
  */
@@ -2572,7 +2573,8 @@ typedef struct {
 } lxla_convolution_options;
 
 /**
- * Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
+ * Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, SILU complex
+ * numbers, too. At
  * infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
  */
 lxla_status lxla_activation(int32_t op,

@@ -41,7 +41,10 @@ def hard_sigmoid(x):
 
 
 def silu(x):
-    return x * reference.logistic(x) if x.dtype.kind == "c" else at_least(x, -1000) * share(at_least(x, -1000))
+    if x.dtype.kind == "c":
+        x = reference.joined(np.maximum(x.real, -2000), x.imag)
+        return x * reference.logistic(x)
+    return at_least(x, -1000) * share(at_least(x, -1000))
 
 
 def activations():

@@ -21,7 +21,8 @@ use crate::tensor::record;
 /// As all functions of this chapter but `lxla_eig`: on `cpu` and on XLA's CPU plugins, whose programs call the same
 /// code, and on other plugins as programs of StableHLO operations, which `lxla_computation_stablehlo` and
 /// `lxla_computation_export` write too: Householder reflections and eliminations in panels of columns, and one-sided
-/// Jacobi rotations for singular values and eigenvalues. Their errors are of the same size.
+/// Jacobi rotations for singular values and eigenvalues. Their errors are of the same size. The first use of a shape
+/// takes seconds there, in which the program is compiled.
 ///
 /// The derivative needs r to be regular; a with full 1 and m > n has none (UNIMPLEMENTED).
 #[unsafe(no_mangle)]

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::ops::nn::{self, ActivationOp, ConvolutionOptions};
 use crate::tensor::{record, record_optional};
 
-/// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, too. At
+/// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, SILU complex
+/// numbers, too. At
 /// infinities the result is the limit of the function; SILU, GELU, GELU_TANH, MISH and HARD_SWISH of -infinity are 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_activation(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {

@@ -8,11 +8,12 @@ use crate::error::Result;
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, count};
 use half::{bf16, f16};
+use num_complex::Complex;
 use std::cmp::Ordering;
 
 /// Reduces the elements of `x` up to and including each one along an axis, or with `reverse` from each one on. `init`
-/// is combined with the first of them. Returns None for operations and dtypes that have no kernel. Sums of f32 are
-/// accumulated in f64, those of f64 with their rounding errors, so that errors do not grow with the length.
+/// is combined with the first of them. Returns None for operations and dtypes that have no kernel. Sums and products of
+/// f32 are accumulated in f64, those of f64 with their rounding errors, so that errors do not grow with the length.
 pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Array) -> Result<Option<Array>> {
     let (along, dtype) = (Along { axis, reverse }, x.ty().dtype);
     let made = match (op, dtype, dtype.kind()) {
@@ -22,17 +23,27 @@ pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Ar
         (BinaryOp::Multiply, _, Kind::Signed | Kind::Unsigned) => by_integer_width!(dtype, T => {
             along.scan(x, first::<T>(init), |product, x: T| { *product = product.wrapping_mul(x); *product })
         }),
-        (BinaryOp::Add, DType::F32, _) => along.scan(x, f64::from(first::<f32>(init)), |sum, x: f32| {
-            *sum += f64::from(x);
-            *sum as f32
-        }),
+        (BinaryOp::Add, DType::F32, _) => along.scan(x, f64::from(first::<f32>(init)), added),
+        (BinaryOp::Add, DType::F64, _) => along.scan(x, (first::<f64>(init), 0.0), added_f64),
+        (BinaryOp::Add, DType::C64, _) => {
+            let Complex { re, im } = first::<Complex<f32>>(init);
+            along.scan(x, [f64::from(re), f64::from(im)], |[re, im], x: Complex<f32>| {
+                Complex::new(added(re, x.re), added(im, x.im))
+            })
+        }
+        (BinaryOp::Add, DType::C128, _) => {
+            let Complex { re, im } = first::<Complex<f64>>(init);
+            along.scan(x, [(re, 0.0), (im, 0.0)], |[re, im], x: Complex<f64>| {
+                Complex::new(added_f64(re, x.re), added_f64(im, x.im))
+            })
+        }
         (BinaryOp::Multiply, DType::F32, _) => along.scan(x, f64::from(first::<f32>(init)), |product, x: f32| {
             *product *= f64::from(x);
-            *product as f32
+            settled(product, |rounded| rounded == 0.0 || rounded.is_infinite())
         }),
-        (BinaryOp::Add, DType::F64, _) => along.scan(x, (first::<f64>(init), 0.0), |sum, x: f64| {
-            *sum = compensated(*sum, x);
-            sum.0 + sum.1
+        (BinaryOp::Multiply, DType::F64, _) => along.scan(x, (first::<f64>(init), 0.0), |product, x: f64| {
+            *product = multiplied(*product, x);
+            product.0 + product.1
         }),
         (BinaryOp::And, DType::Pred, _) => along.scan(x, first::<u8>(init), |all, x: u8| {
             *all &= x;
@@ -43,9 +54,9 @@ pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Ar
             *any
         }),
         (BinaryOp::Maximum | BinaryOp::Minimum, _, kind) if !matches!(kind, Kind::Complex | Kind::Float8) => {
-            let better = if op == BinaryOp::Maximum { Ordering::Greater } else { Ordering::Less };
+            let is_maximum = op == BinaryOp::Maximum;
             by_order!(dtype, T => along.scan(x, first::<T>(init), |best, x: T| {
-                if !best.is_nan() && (x.is_nan() || x.order(*best) == better) {
+                if is_better(x, *best, is_maximum) {
                     *best = x;
                 }
                 *best
@@ -60,13 +71,73 @@ fn first<T: Element>(init: &Array) -> T {
     init.elements::<T>()[0]
 }
 
-/// A sum and the rounding errors of its additions (T. Dekker, 1971; A. Neumaier, 1974). A sum that is not finite has no
-/// error.
-fn compensated((sum, error): (f64, f64), x: f64) -> (f64, f64) {
-    let next = sum + x;
-    let part = next - sum;
-    let lost = (sum - (next - part)) + (x - part);
-    (next, if next.is_finite() { error + lost } else { 0.0 })
+/// Adds to a sum, and returns it in f32. A sum that overflows in f32 stays infinite, as if it were accumulated in f32.
+fn added(sum: &mut f64, x: f32) -> f32 {
+    *sum += f64::from(x);
+    settled(sum, f32::is_infinite)
+}
+
+/// Rounds to f32. A number for whose rounded value `stays` is true becomes that value.
+fn settled(wide: &mut f64, stays: impl Fn(f32) -> bool) -> f32 {
+    let rounded = *wide as f32;
+    if stays(rounded) {
+        *wide = f64::from(rounded);
+    }
+    rounded
+}
+
+/// Adds to a sum with the rounding errors of its additions (T. Dekker, 1971; A. Neumaier, 1974), and returns it. A sum
+/// that is not finite has no error.
+fn added_f64((sum, error): &mut (f64, f64), x: f64) -> f64 {
+    let next = *sum + x;
+    let part = next - *sum;
+    let lost = (*sum - (next - part)) + (x - part);
+    (*sum, *error) = (next, if next.is_finite() { *error + lost } else { 0.0 });
+    *sum + *error
+}
+
+/// Multiplies a product with its rounding error (T. Dekker, 1971) by a number. There is no error where parts of it would
+/// overflow or underflow.
+fn multiplied((product, error): (f64, f64), x: f64) -> (f64, f64) {
+    let next = product * x;
+    let is_usual = |x: f64| (1e-140..1e140).contains(&x.abs());
+    if !(is_usual(product) && is_usual(x)) {
+        return ((product + error) * x, 0.0);
+    }
+    // Halves of 26 bits, whose products are exact.
+    let halves = |x: f64| {
+        let shifted = x * 134_217_729.0;
+        let high = shifted - (shifted - x);
+        (high, x - high)
+    };
+    let ((a, b), (c, d)) = (halves(product), halves(x));
+    let lost = ((a * c - next) + a * d + b * c) + b * d;
+    let error = lost + error * x;
+    let sum = next + error;
+    (sum, error - (sum - next))
+}
+
+/// Whether a number takes the place of the best one so far. The first NaN stays; -0 is smaller than 0.
+fn is_better<T: Ordered>(x: T, best: T, is_maximum: bool) -> bool {
+    if best.is_nan() || x.is_nan() {
+        return !best.is_nan();
+    }
+    match x.order(best) {
+        Ordering::Greater => is_maximum,
+        Ordering::Less => !is_maximum,
+        Ordering::Equal => {
+            if is_maximum {
+                is_minus_zero(best)
+            } else {
+                is_minus_zero(x)
+            }
+        }
+    }
+}
+
+/// Whether the bits of a float are those of -0. Integers that are equal have equal bits.
+fn is_minus_zero<T: Element>(x: T) -> bool {
+    matches!(bytemuck::bytes_of(&x), [rest @ .., 0x80] if rest.iter().all(|&byte| byte == 0))
 }
 
 /// An axis and a direction.
@@ -143,8 +214,54 @@ mod tests {
     }
 
     #[test]
+    fn products_keep_the_digits_of_f64() {
+        let third = vec![1.0 + 1.0 / 3.0; 1 << 10];
+        let factors: Vec<f64> = third.iter().map(|x| x * 0.75).chain([1e300, 1e-300, 1e300, 1e300, 1e-300]).collect();
+        let made = cumulative(BinaryOp::Multiply, 0, false, &row(&factors), &array(&[], &[1f64])).unwrap().unwrap();
+        let [.., last, a, b, c, d, e] = made.elements::<f64>() else { panic!() };
+        // 4/3 in f64 times 3/4 is 1 - 2^-54, rounded to 1.
+        assert!((last - 1.0).abs() < 1e-15, "{last}");
+        assert!((a - 1e300).abs() < 1e285 && (b - 1.0).abs() < 1e-15 && (c - 1e300).abs() < 1e285);
+        assert!(d.is_infinite() && e.is_infinite());
+        let steps: Vec<f64> = (1..=1000).map(|i| 1.0 + 1e-3 / f64::from(i)).collect();
+        let made = cumulative(BinaryOp::Multiply, 0, false, &row(&steps), &array(&[], &[1f64])).unwrap().unwrap();
+        // The product of these doubles, computed by fractions and rounded once.
+        assert_eq!(made.elements::<f64>()[999], 1.0075127292938064);
+    }
+
+    #[test]
+    fn what_is_infinite_or_zero_in_f32_stays() {
+        let of = |op, x: [f32; 4], init: f32| {
+            let made = cumulative(op, 0, false, &row(&x), &array(&[], &[init])).unwrap().unwrap();
+            made.elements::<f32>().to_vec()
+        };
+        let infinity = f32::INFINITY;
+        assert_eq!(of(BinaryOp::Multiply, [1e-30, 1e-30, 1e30, 1e30], 1.0), [1e-30, 0.0, 0.0, 0.0]);
+        assert_eq!(of(BinaryOp::Multiply, [1e30, 1e30, 1e-30, 1e-30], 1.0), [1e30, infinity, infinity, infinity]);
+        assert_eq!(of(BinaryOp::Add, [3e38, 3e38, -3e38, 1.0], 0.0), [3e38, infinity, infinity, infinity]);
+    }
+
+    #[test]
+    fn zeros_have_an_order() {
+        let of = |op, x: [f64; 3], init: f64| {
+            let made = cumulative(op, 0, false, &row(&x), &array(&[], &[init])).unwrap().unwrap();
+            made.elements::<f64>().iter().map(|x| x.is_sign_negative()).collect::<Vec<bool>>()
+        };
+        assert_eq!(of(BinaryOp::Maximum, [-0.0, 0.0, -0.0], f64::NEG_INFINITY), [true, false, false]);
+        assert_eq!(of(BinaryOp::Minimum, [0.0, -0.0, 0.0], f64::INFINITY), [false, true, true]);
+    }
+
+    #[test]
+    fn complex_sums_are_those_of_the_parts() {
+        let x = [Complex::new(1e8f32, 1.0), Complex::new(1.0, -1e8), Complex::new(-1e8, 1e8)];
+        let init = array(&[], &[Complex::new(0f32, 0.0)]);
+        let made = cumulative(BinaryOp::Add, 0, false, &row(&x), &init).unwrap().unwrap();
+        assert_eq!(made.elements::<Complex<f32>>(), [x[0], Complex::new(1e8, -1e8), Complex::new(1.0, 1.0)]);
+    }
+
+    #[test]
     fn what_has_no_kernel_is_left_to_others() {
-        let x = row(&[1f64, 2.0]);
-        assert!(cumulative(BinaryOp::Multiply, 0, false, &x, &array(&[], &[1f64])).unwrap().is_none());
+        let one = Complex::new(1f64, 0.0);
+        assert!(cumulative(BinaryOp::Multiply, 0, false, &row(&[one]), &array(&[], &[one])).unwrap().is_none());
     }
 }

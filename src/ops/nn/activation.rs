@@ -110,8 +110,10 @@ fn gelu_tanh(x: Expr) -> Expr {
 }
 
 /// silu of complex numbers. For a real part `a` below -40, the logistic function of `a + ib` rounds to its exponential,
-/// which can be too small for the dtype although its product with a large `b` is not: `e^(a/2)` multiplies twice.
+/// which can be too small for the dtype although its product with a large `b` is not: `e^(a/2)` multiplies twice. At and
+/// below -2000, all products are 0.
 fn complex_silu(x: Expr) -> Expr {
+    let x = x.real().max(-2000.0).complex(x.imag());
     let is_far = x.real().lt(-40.0);
     let far = is_far.select(x, 0.0);
     let (root, sine, cosine) = ((far.real() * 0.5).exp(), far.imag().sin(), far.imag().cos());

@@ -128,7 +128,8 @@ pub fn scaled(trace: &mut Trace, a: NodeId, usual: RangeInclusive<f64>) -> Resul
     let is_finite = most.lt(f64::INFINITY);
     let stays = most.eq(0.0) | (most.ge(*usual.start()) & most.le(*usual.end())) | !is_finite;
     let scale = stays.select(1.0, most);
-    let scaled = is_finite.select(a / scale.convert(a.dtype()), 0.0);
+    let quotient = if a.is_complex() { (a.real() / scale).complex(a.imag() / scale) } else { a / scale };
+    let scaled = is_finite.select(quotient, 0.0);
     let [scaled, scale] = f.finish_all([scaled, is_finite.select(scale, f64::NAN)])?;
     Ok((scaled, scale))
 }

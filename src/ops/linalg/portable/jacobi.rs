@@ -3,7 +3,7 @@
 //! each pair together once in a sweep. Rotations leave the columns of a matrix `x v` and of `v`: the norms of the former
 //! are the singular values, and both give vectors that are orthogonal to rounding.
 
-use super::blocks::{columns, identities, largest, norms, scaled, sizes, total, with_batch, zeros};
+use super::blocks::{columns, identities, largest, norms, row_numbers, scaled, sizes, total, with_batch, zeros};
 use super::qr;
 use crate::error::Result;
 use crate::ir::{NodeId, ReduceOp, Trace};
@@ -56,6 +56,13 @@ pub fn svd(trace: &mut Trace, a: NodeId, full: bool) -> Result<[NodeId; 3]> {
     let f = Formula::new(trace);
     let [scale, u, lengths, v] = [scale, u, lengths, v].map(|node| f.operand(node));
     let of_values = squeezed(scale);
+    let (v, phases) = with_real_row(v, 0);
+    let u = if full && m > n {
+        let ones = u.apply(|trace, u| ones(trace, u, m - n));
+        u * phases.apply_with(ones, |trace, a, b| concatenate(trace, &[a, b], -1))
+    } else {
+        u * phases
+    };
     f.finish_all([u + lost(scale, u), lengths * of_values, (v + lost(scale, v)).adjoint()])
 }
 
@@ -107,7 +114,28 @@ pub fn eigh(trace: &mut Trace, a: NodeId, lower: bool) -> Result<[NodeId; 2]> {
     let vectors = columns_at(trace, vectors, order)?;
     let f = Formula::new(trace);
     let [scale, values, vectors] = [scale, values, vectors].map(|node| f.operand(node));
+    let (vectors, _) = with_real_row(vectors, if lower { 0 } else { n - 1 });
     f.finish_all([values * squeezed(scale), vectors + lost(scale, vectors)])
+}
+
+/// Columns of complex numbers times phases that make the elements of a row real, and the phases, as a row. LAPACK's
+/// reductions to real bidiagonal and tridiagonal matrices leave such vectors.
+fn with_real_row<'f>(x: Expr<'f>, row: i64) -> (Expr<'f>, Expr<'f>) {
+    let elements = x.apply(|trace, x| slice_axis(trace, x, -2, row, row + 1, 1));
+    if !x.is_complex() {
+        return (x, elements * 0.0 + 1.0);
+    }
+    let (sizes, floor) = (elements.abs(), if x.is_double() { 1e-290 } else { 1e-30 });
+    let has_phase = sizes.gt(floor);
+    let phases = has_phase.select(elements.conjugate() / has_phase.select(sizes, 1.0).convert(x.dtype()), 1.0);
+    let here = row_numbers(x).eq(row) & has_phase;
+    (here.select(sizes.convert(x.dtype()), x * phases), phases)
+}
+
+/// A row of ones in a batch.
+fn ones(trace: &mut Trace, like: NodeId, count: i64) -> Result<NodeId> {
+    let ty = with_batch(trace, like, trace.node(like).dtype, &[1, count]);
+    full(trace, &ty, ScalarValue::Float(1.0))
 }
 
 /// The pseudoinverse. Singular values up to `tolerance` times the largest one count as 0.
