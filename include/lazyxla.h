@@ -1116,6 +1116,14 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_UNARY_BESSEL_I1E 42 /**< e^-|x| times the modified Bessel function of the first kind of order 1. */
 #define LXLA_UNARY_BESSEL_I0E 43 /**< e^-|x| times the modified Bessel function of the first kind of order 0. */
 #define LXLA_UNARY_TRIGAMMA 44 /**< Derivative of digamma; infinite at 0 and negative integers. */
+#define LXLA_UNARY_BESSEL_J0 45 /**< Bessel function of the first kind of order 0. */
+#define LXLA_UNARY_BESSEL_J1 46 /**< Bessel function of the first kind of order 1. */
+#define LXLA_UNARY_BESSEL_Y0 47 /**< Bessel function of the second kind of order 0; -infinity at 0, NaN below. */
+#define LXLA_UNARY_BESSEL_Y1 48 /**< Bessel function of the second kind of order 1; -infinity at 0, NaN below. */
+#define LXLA_UNARY_BESSEL_K0 49 /**< Modified Bessel function of the second kind of order 0; NaN for negative x. */
+#define LXLA_UNARY_BESSEL_K1 50 /**< Modified Bessel function of the second kind of order 1; NaN for negative x. */
+#define LXLA_UNARY_BESSEL_K0E 51 /**< e^x times the modified Bessel function of the second kind of order 0. */
+#define LXLA_UNARY_BESSEL_K1E 52 /**< e^x times the modified Bessel function of the second kind of order 1. */
 
 /* Operations of lxla_binary. */
 #define LXLA_BINARY_ADD 1 /**< lhs + rhs. Integers wrap. */
@@ -1141,6 +1149,9 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_BINARY_NEXT_AFTER 21 /**< The next float after lhs in the direction of rhs. */
 #define LXLA_BINARY_POLYGAMMA 22 /**< Derivative of order lhs of digamma at rhs. */
 #define LXLA_BINARY_ZETA 23 /**< Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0. */
+#define LXLA_BINARY_IGAMMA 24 /**< Regularized lower incomplete gamma function P(a = lhs, x = rhs). */
+#define LXLA_BINARY_IGAMMAC 25 /**< Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. */
+#define LXLA_BINARY_IGAMMA_GRAD_A 26 /**< Derivative of P(a = lhs, x = rhs) by a. */
 
 /* Comparisons of lxla_compare. */
 #define LXLA_COMPARE_EQ 1 /**< lhs == rhs. */
@@ -1154,6 +1165,7 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_SPECIAL_ERF 1 /**< Error function: erf(x). */
 #define LXLA_SPECIAL_ERFC 2 /**< Complementary error function: 1 - erf(x), accurate for large x. */
 #define LXLA_SPECIAL_NORMAL_CDF 3 /**< Cumulative distribution function of the standard normal distribution. */
+#define LXLA_SPECIAL_ERFCX 4 /**< Scaled complementary error function: e^(x^2) (1 - erf(x)). */
 
 /**
  * Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
@@ -1165,6 +1177,9 @@ lxla_status lxla_triu(lxla_tensor x,
  * part is, and infinite if either part is. SIGNBIT is true for negative numbers, -0, and NaN with its sign bit set.
  * TRUNC keeps the sign: -0.5 becomes -0. LOG2 of a power of 2 is exact. LOG2 and LOG10 of 0 are -infinity, of
  * negative numbers NaN.
+ *
+ * The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
+ * are small relative to the size of their waves, sqrt(J^2 + Y^2); relative errors are not, beside their zeros.
  */
 lxla_status lxla_unary(int32_t op,
                        lxla_tensor x,
@@ -1187,6 +1202,11 @@ lxla_status lxla_unary(int32_t op,
  * and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.
  * At negative integers rhs, both are infinite if the pole has the same sign on both sides (odd orders, even lhs of
  * ZETA), else NaN; at 0 they are infinite, by the sign of the zero. Both have a derivative by rhs only.
+ *
+ * IGAMMA and IGAMMAC, the regularized incomplete gamma functions P(a, x) and Q(a, x) for a = lhs and x = rhs, take
+ * floats, as gammainc and gammaincc of SciPy: where x is 0 or a infinite, P is 0; where a is 0 or x infinite, it is 1;
+ * for negative operands, and where both are 0 or both infinite, both functions are NaN. Both have derivatives by a and
+ * by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,

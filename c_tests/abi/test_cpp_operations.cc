@@ -234,6 +234,13 @@ TEST(functions_of_one_and_two) {
           near(lazyxla::normal_cdf(x), {0.6914625f}));
     CHECK(has<float>(lazyxla::nextafter(x, 1), {0.50000006f}));
     CHECK(near(lazyxla::polygamma(2, x), {-16.8287966f}) && near(lazyxla::zeta(2, x), {4.9348022f}));
+    CHECK(near(lazyxla::bessel_j0(x), {0.9384698f}) && near(lazyxla::bessel_j1(x), {0.2422685f}) &&
+          near(lazyxla::bessel_y0(x), {-0.4445187f}) && near(lazyxla::bessel_y1(x), {-1.4714724f}));
+    CHECK(near(lazyxla::bessel_k0(x), {0.9244191f}) && near(lazyxla::bessel_k1(x), {1.6564411f}) &&
+          near(lazyxla::bessel_k0e(x), {1.5241094f}) && near(lazyxla::bessel_k1e(x), {2.7310097f}) &&
+          near(lazyxla::erfcx(x), {0.6156903f}));
+    CHECK(near(lazyxla::igamma(2, x), {0.0902040f}) && near(lazyxla::igammac(2, x), {0.9097960f}) &&
+          near(lazyxla::igamma_grad_a(2, x), {-0.1510342f}));
   });
 }
 

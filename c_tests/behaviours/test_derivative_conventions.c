@@ -267,6 +267,61 @@ BOTH_TEST(t11_gamma_and_zeta_functions_of_any_order) {
   owned(out);
 }
 
+// The Bessel function that is differentiated.
+static int32_t chosen;
+static lxla_tensor chosen_bessel(lxla_tensor x) { return unary(chosen, x); }
+static lxla_tensor slope_of_chosen(lxla_tensor x) { return slope(chosen_bessel, x); }
+static lxla_tensor second_of_chosen(lxla_tensor x) { return slope(slope_of_chosen, x); }
+static lxla_tensor erfcx(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_special(LXLA_SPECIAL_ERFCX, x, &out));
+  return own(out);
+}
+static lxla_tensor slope_of_erfcx(lxla_tensor x) { return slope(erfcx, x); }
+
+// Near 0, and where the terms of the slope cancel: -sqrt(pi / 8) x^-1.5 and -x^-2 / sqrt(pi).
+BOTH_TEST(t11_bessel_functions) {
+  chosen = LXLA_UNARY_BESSEL_J1;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(3), 0, 1e-20f, INFINITY), DIMS(3), 0.5, 0.5, 0);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, -0.0f), DIMS(2), 0, 0);
+  IS_NEAR(slope(second_of_chosen, DATA(DIMS(2), 0, 1e-6f)), DIMS(2), -0.375, -0.375);
+  chosen = LXLA_UNARY_BESSEL_Y1;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), INFINITY, 0);
+  chosen = LXLA_UNARY_BESSEL_K1;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
+  chosen = LXLA_UNARY_BESSEL_K0E;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
+  IS_NEAR(times(slope(chosen_bessel, DATA(DIMS(1), 1e6f)), 1e9), DIMS(1), -0.6266571f);
+  chosen = LXLA_UNARY_BESSEL_K1E;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
+  IS_NEAR(times(slope(erfcx, DATA(DIMS(1), 1e4f)), 1e8), DIMS(1), -0.5641896f);
+  IS_NEAR(times(slope(slope_of_erfcx, DATA(DIMS(1), 1e3f)), 1e9), DIMS(1), 1.1283792f);
+}
+
+static lxla_tensor igamma_of(double a, lxla_tensor x) { return by_order(LXLA_BINARY_IGAMMA, a, x); }
+static lxla_tensor small_igamma(lxla_tensor x) { return igamma_of(2.5, x); }
+static lxla_tensor slope_of_small_igamma(lxla_tensor x) { return slope(small_igamma, x); }
+static lxla_tensor large_igamma(lxla_tensor x) { return igamma_of(40, x); }
+static lxla_tensor slope_of_large_igamma(lxla_tensor x) { return slope(large_igamma, x); }
+static lxla_tensor igamma_by_a(lxla_tensor a) { return own(binary(LXLA_BINARY_IGAMMA, a, number_of(F32, 1.5))); }
+static lxla_tensor grad_by_x(lxla_tensor x) { return by_order(LXLA_BINARY_IGAMMA_GRAD_A, 2.5, x); }
+static lxla_tensor igammac_of(lxla_tensor x) { return by_order(LXLA_BINARY_IGAMMAC, 2.5, x); }
+
+// By x, derivatives of any order; by a, the first. Values by mpmath.
+BOTH_TEST(t11_incomplete_gamma_functions) {
+  IS_NEAR(slope(small_igamma, DATA(DIMS(3), 1.5, 0, INFINITY)), DIMS(3), 0.3083607f, 0, 0);
+  IS_NEAR(slope(slope_of_small_igamma, DATA(DIMS(1), 1)), DIMS(1), 0.1383692f);
+  IS_NEAR(slope(large_igamma, DATA(DIMS(1), 36)), DIMS(1), 0.0564431f);
+  IS_NEAR(slope(slope_of_large_igamma, DATA(DIMS(1), 36)), DIMS(1), 0.0047036f);
+  IS_NEAR(slope(igammac_of, DATA(DIMS(1), 1.5)), DIMS(1), -0.3083607f);
+  IS_NEAR(slope(igamma_by_a, DATA(DIMS(1), 2.5)), DIMS(1), -0.2521754f);
+  IS_NEAR(slope(grad_by_x, DATA(DIMS(3), 1.5, 0, INFINITY)), DIMS(3), -0.0917964f, 0, 0);
+  const lxla_tensor a = HOLE(SCALAR), x = HOLE(SCALAR);
+  lxla_computation out;
+  const lxla_computation by_a = traces(TENSORS(a, x), (lxla_tensor[]){own(binary(LXLA_BINARY_IGAMMA_GRAD_A, a, x))}, 1);
+  REFUSED(lxla_computation_jvp(by_a, NULL, 0, &out), LXLA_UNIMPLEMENTED, "igamma_grad_a by a has no derivative");
+}
+
 static void is_number(lxla_tensor t, double want) {
   double got;
   lxla_tensor wide;

@@ -157,6 +157,32 @@ trigamma = with_slopes(lambda x: zeta(jnp.full_like(x, 2), x), lambda x, result:
 digamma = with_slopes(value_of_digamma, lambda x, result: trigamma(x))
 
 
+def igamma_by_a(a, x, result):
+    """JAX's is NaN at a = 0 and at infinity."""
+    made = lax.igamma_grad_a(jnp.where((a == 0) | jnp.isinf(a), 1, a), jnp.where(jnp.isinf(x), 1, x))
+    made = jnp.where(a == 0, -jax.scipy.special.exp1(jnp.where(x > 0, x, 1)), made)
+    at_end = ((x == 0) & (a > 0)) | (jnp.isinf(a) ^ jnp.isinf(x))
+    is_open = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (jnp.isinf(a) & jnp.isinf(x)) | jnp.isnan(a + x)
+    return jnp.where(is_open, jnp.nan, jnp.where(at_end, 0, made))
+
+
+def igamma_by_x(a, x, result):
+    """The density: JAX's is NaN at infinity, and at x = 0 for a = 1."""
+    at_end, is_known = jnp.isinf(a) | jnp.isinf(x), (a >= 0) & (x >= 0)
+    base = jnp.where(at_end | ((x == 0) & (a == 1)), 1, x)
+    power = jnp.where(at_end, 1, a - 1) * jnp.log(base)
+    density = jnp.exp(power - base * (x != 0) - lax.lgamma(jnp.where(at_end, 1, a)))
+    return jnp.where(is_known, jnp.where(at_end, 0, density), jnp.nan)
+
+
+def igamma(a, x, dtype):
+    return with_slopes(lax.igamma, igamma_by_a, igamma_by_x)(a, x)
+
+
+def igammac(a, x, dtype):
+    return with_slopes(lax.igammac, *(lambda *of, f=f: -f(*of) for f in (igamma_by_a, igamma_by_x)))(a, x)
+
+
 # Extremes.
 
 
@@ -374,6 +400,8 @@ CONVENTIONS = {
     "trigamma": (trigamma, "as digamma"),
     "polygamma": (lambda n, x, dtype: polygamma(n.astype(x.dtype), x), "as digamma"),
     "zeta": (lambda s, q, dtype: zeta(s.astype(q.dtype), q), "JAX's has no derivative"),
+    "igamma": (igamma, "zeros and infinities: JAX's are NaN"),
+    "igammac": (igammac, "as igamma"),
     "lgamma": (with_slopes(lax.lgamma, lambda x, result: digamma(x)), "as digamma"),
     "bessel_i1e": (bessel_i1e, "NaN: NaN, JAX's 1/2; near 0: the second derivative, which cancels in JAX's"),
     "relu": (relu, "NaN: 1, JAX's 0"),
@@ -419,7 +447,10 @@ NOT_COMPARED = {
         random_categorical, random_integers, random_choice, random_poisson""",
     "refused here, implicit in JAX": "random_gamma, random_log_gamma, random_beta",
     "refused here, 0 in JAX": "bitcast_convert, bitcast_convert itself",
+    "without a counterpart in JAX": """bessel_j0, bessel_j1, bessel_y0, bessel_y1, bessel_k0, bessel_k1, bessel_k0e,
+        bessel_k1e, erfcx""",
     "refused here, without a counterpart in JAX": "next_after, scatter together, reduce_with pairs",
+    "refused in both: by its first operand": "igamma_grad_a",
     "refused in both: products at indices that may be equal, and in overlapping windows": """scatter multiply,
         scatter_along product, index_put product, segment_reduce product, reduce_window multiply""",
 }

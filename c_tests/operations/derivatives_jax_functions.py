@@ -117,6 +117,8 @@ ELEMENTWISE = {
     "select": jnp.where,
     "polygamma": lambda n, x, dtype: lax.polygamma(n.astype(x.dtype), x),
     "zeta": lambda s, q, dtype: lax.zeta(s.astype(q.dtype), q),
+    "igamma": lambda a, x, dtype: lax.igamma(a, x),
+    "igammac": lambda a, x, dtype: lax.igammac(a, x),
     "convert": lambda x, to: x.astype(to),
     "clamp": clamp,
     "complex": lambda re, im: lax.complex(*jnp.broadcast_arrays(re, im)),

@@ -67,7 +67,17 @@ AROUND_1 = """tanh tan logistic lgamma digamma bessel_i0e bessel_i1e exponential
 softmax log_softmax gelu gelu_tanh silu elu selu mish hard_swish batch_norm_training batch_norm_grad layer_norm norm
 layer_norm_with_statistics atan2""".split()
 # Multiples of UNITS in f64 and c128, where JAX's own errors count, as those of exponentials of large numbers.
-MORE = {"sinh": 100, "cosh": 100, "normal_cdf": 8, "gelu_tanh": 8, "mish": 2, "tan": 2, "power": 2}
+MORE = {
+    "sinh": 100,
+    "cosh": 100,
+    "normal_cdf": 8,
+    "gelu_tanh": 8,
+    "mish": 2,
+    "tan": 2,
+    "power": 2,
+    "igamma": 100,
+    "igammac": 100,
+}
 # The 1 / x of the slope cancels in the second derivative, at worst to half of the digits.
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
 # Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.

@@ -26,6 +26,9 @@ BATCH = 3
 # Operations that are refused, in some case, by which transformations.
 REFUSED = {
     ("eig", "second"),
+    ("igamma", "second"),
+    ("igamma_grad_a", "jvp"),
+    ("igammac", "second"),
     ("index_put product", "jvp"),
     ("next_after", "jvp"),
     ("random_beta", "jvp"),

@@ -20,6 +20,8 @@ from ops_creation import creation
 from ops_elementwise import elementwise
 from ops_elementwise_bits import bits
 from ops_elementwise_functions import functions
+from ops_elementwise_bessel import bessels
+from ops_elementwise_igamma import incomplete_gammas
 from ops_elementwise_zeta import zetas
 from ops_indexing import indexed
 from ops_indexing_selection import selected
@@ -39,7 +41,20 @@ from ops_sorting import ordered
 from ops_sorting_unique import distinct
 from ops_values import DTYPES, NAMES, dtypes, kind
 
-SUBJECTS = [elementwise, bits, functions, zetas, creation, shape, indexed, selected, ordered, distinct]
+SUBJECTS = [
+    elementwise,
+    bits,
+    functions,
+    zetas,
+    incomplete_gammas,
+    bessels,
+    creation,
+    shape,
+    indexed,
+    selected,
+    ordered,
+    distinct,
+]
 SUBJECTS += [
     reduction,
     statistics,
@@ -97,8 +112,20 @@ ULPS = {
     "trigamma": 6,
     "polygamma": 5,
     "zeta": 5,
+    "igamma": 4,
+    "igammac": 10,
+    "igamma_grad_a": 12,
     "bessel_i0e": 4,
     "bessel_i1e": 4,
+    "bessel_j0": 6,
+    "bessel_j1": 5,
+    "bessel_y0": 8,
+    "bessel_y1": 8,
+    "bessel_k0": 12,
+    "bessel_k1": 6,
+    "bessel_k0e": 12,
+    "bessel_k1e": 6,
+    "erfcx": 5,
     "erf_inv": 4,
     "normal_cdf": 5,
     "sine": 1,

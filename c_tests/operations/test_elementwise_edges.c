@@ -197,6 +197,76 @@ static void polygamma_and_zeta(void) {
 }
 TEST(polygamma_and_zeta_have_poles_at_integers_up_to_0) { on_both(polygamma_and_zeta); }
 
+// Zeros, infinities, negative numbers and NaN.
+static void bessel_functions(void) {
+  static const struct {
+    int32_t op;
+    float zero, infinity, negative;
+  } functions[] = {
+      {LXLA_UNARY_BESSEL_J0, 1, 0, 0.22389078f}, {LXLA_UNARY_BESSEL_J1, 0, 0, -0.57672481f},
+      {LXLA_UNARY_BESSEL_Y0, -INFINITY, 0, NAN}, {LXLA_UNARY_BESSEL_Y1, -INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K0, INFINITY, 0, NAN},  {LXLA_UNARY_BESSEL_K1, INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K0E, INFINITY, 0, NAN}, {LXLA_UNARY_BESSEL_K1E, INFINITY, 0, NAN},
+  };
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    lxla_tensor x = F32S(DIMS(4), 0, INFINITY, -2, NAN), t = unary(functions[i].op, x);
+    NEAR_F32(t, DIMS(4), functions[i].zero, functions[i].infinity, functions[i].negative, NAN);
+    RELEASE(x);
+  }
+  lxla_tensor x = F32S(DIMS(6), 0, INFINITY, -INFINITY, -3, 9, NAN), t;
+  OK(lxla_special(LXLA_SPECIAL_ERFCX, x, &t));
+  NEAR_F32(t, DIMS(6), 1, 0, INFINITY, 16205.9889f, 0.0623077240f, NAN);
+  RELEASE(x);
+}
+TEST(bessel_functions_have_the_ends_of_scipys) { on_both(bessel_functions); }
+
+// Values of each of the ranges of the formulas, and the ends.
+static void incomplete_gammas(void) {
+  const value_of_two lower[] = {
+      {0.5, 0.25, 0.52049987781304654},
+      {2, 0.5, 0.090204010431049865},
+      {3, 7, 0.97036383611947822},
+      {100, 90, 0.15822098918643017},
+      {4, 0.5, 0.0017516225562908237},
+      {0.001, 0.5, 0.99943993334352925},
+      {1, 0, 0},
+      {0, 2, 1},
+      {2, INFINITY, 1},
+      {INFINITY, 2, 0},
+      {0, 0, NAN},
+      {INFINITY, INFINITY, NAN},
+      {-1, 1, NAN},
+      {1, -1, NAN},
+      {NAN, 1, NAN},
+      {1, NAN, NAN},
+  };
+  const value_of_two upper[] = {
+      {0.5, 0.25, 0.47950012218695346},
+      {1, 3, 0.049787068367863943},
+      {25, 30, 0.1572420272383916},
+      {0.001, 0.5, 0.00056006665647074988},
+      {1, 0, 1},
+      {0, 2, 0},
+      {2, INFINITY, 0},
+      {INFINITY, 2, 1},
+      {0, 0, NAN},
+      {1, -1, NAN},
+  };
+  const value_of_two by_a[] = {
+      {2, 0.5, -0.15103423690917051},
+      {0, 1, -0.21938393439552029},
+      {1, 0, 0},
+      {2, INFINITY, 0},
+      {INFINITY, 2, 0},
+      {0, 0, NAN},
+      {-1, 1, NAN},
+  };
+  has_values(LXLA_BINARY_IGAMMA, lower, sizeof lower / sizeof *lower);
+  has_values(LXLA_BINARY_IGAMMAC, upper, sizeof upper / sizeof *upper);
+  has_values(LXLA_BINARY_IGAMMA_GRAD_A, by_a, sizeof by_a / sizeof *by_a);
+}
+TEST(incomplete_gamma_functions_add_up_to_1) { on_both(incomplete_gammas); }
+
 static void clamps(void) {
   lxla_tensor out = none;
   lxla_tensor low = ARRAY(F32, float, SCALAR, -1), high = ARRAY(F32, float, DIMS(3), 1, 0.5f, -2);

@@ -99,6 +99,22 @@ inline Tensor bessel_i1e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I1E, 
 inline Tensor bessel_i0e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_I0E, x); }
 /// Derivative of digamma; infinite at 0 and negative integers.
 inline Tensor trigamma(const Tensor &x) { return unary(LXLA_UNARY_TRIGAMMA, x); }
+/// Bessel function of the first kind of order 0.
+inline Tensor bessel_j0(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_J0, x); }
+/// Bessel function of the first kind of order 1.
+inline Tensor bessel_j1(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_J1, x); }
+/// Bessel function of the second kind of order 0; -infinity at 0, NaN below.
+inline Tensor bessel_y0(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_Y0, x); }
+/// Bessel function of the second kind of order 1; -infinity at 0, NaN below.
+inline Tensor bessel_y1(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_Y1, x); }
+/// Modified Bessel function of the second kind of order 0; NaN for negative x.
+inline Tensor bessel_k0(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K0, x); }
+/// Modified Bessel function of the second kind of order 1; NaN for negative x.
+inline Tensor bessel_k1(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K1, x); }
+/// e^x times the modified Bessel function of the second kind of order 0.
+inline Tensor bessel_k0e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K0E, x); }
+/// e^x times the modified Bessel function of the second kind of order 1.
+inline Tensor bessel_k1e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K1E, x); }
 
 // Operations of lxla_binary.
 
@@ -150,6 +166,18 @@ template <class L, class R> detail::Result<L, R> polygamma(const L &lhs, const R
 template <class L, class R> detail::Result<L, R> zeta(const L &lhs, const R &rhs) {
   return binary(LXLA_BINARY_ZETA, lhs, rhs);
 }
+/// Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+template <class L, class R> detail::Result<L, R> igamma(const L &lhs, const R &rhs) {
+  return binary(LXLA_BINARY_IGAMMA, lhs, rhs);
+}
+/// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+template <class L, class R> detail::Result<L, R> igammac(const L &lhs, const R &rhs) {
+  return binary(LXLA_BINARY_IGAMMAC, lhs, rhs);
+}
+/// Derivative of P(a = lhs, x = rhs) by a.
+template <class L, class R> detail::Result<L, R> igamma_grad_a(const L &lhs, const R &rhs) {
+  return binary(LXLA_BINARY_IGAMMA_GRAD_A, lhs, rhs);
+}
 
 // Comparisons of lxla_compare.
 
@@ -186,6 +214,8 @@ inline Tensor erf(const Tensor &x) { return special(LXLA_SPECIAL_ERF, x); }
 inline Tensor erfc(const Tensor &x) { return special(LXLA_SPECIAL_ERFC, x); }
 /// Cumulative distribution function of the standard normal distribution.
 inline Tensor normal_cdf(const Tensor &x) { return special(LXLA_SPECIAL_NORMAL_CDF, x); }
+/// Scaled complementary error function: e^(x^2) (1 - erf(x)).
+inline Tensor erfcx(const Tensor &x) { return special(LXLA_SPECIAL_ERFCX, x); }
 
 // Functions of lxla_activation.
 

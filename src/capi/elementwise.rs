@@ -21,6 +21,9 @@ use crate::types::{DType, ScalarValue};
 /// part is, and infinite if either part is. SIGNBIT is true for negative numbers, -0, and NaN with its sign bit set.
 /// TRUNC keeps the sign: -0.5 becomes -0. LOG2 of a power of 2 is exact. LOG2 and LOG10 of 0 are -infinity, of
 /// negative numbers NaN.
+///
+/// The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
+/// are small relative to the size of their waves, sqrt(J^2 + Y^2); relative errors are not, beside their zeros.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_unary", out_tensor.named("out_tensor"), || {
@@ -45,6 +48,11 @@ pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tenso
 /// and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.
 /// At negative integers rhs, both are infinite if the pole has the same sign on both sides (odd orders, even lhs of
 /// ZETA), else NaN; at 0 they are infinite, by the sign of the zero. Both have a derivative by rhs only.
+///
+/// IGAMMA and IGAMMAC, the regularized incomplete gamma functions P(a, x) and Q(a, x) for a = lhs and x = rhs, take
+/// floats, as gammainc and gammaincc of SciPy: where x is 0 or a infinite, P is 0; where a is 0 or x infinite, it is 1;
+/// for negative operands, and where both are 0 or both infinite, both functions are NaN. Both have derivatives by a and
+/// by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary(
     op: i32,

@@ -159,6 +159,22 @@ numbered! {
         BesselI0e = 43 => "bessel_i0e",
         /// Derivative of digamma; infinite at 0 and negative integers.
         Trigamma = 44 => "trigamma",
+        /// Bessel function of the first kind of order 0.
+        BesselJ0 = 45 => "bessel_j0",
+        /// Bessel function of the first kind of order 1.
+        BesselJ1 = 46 => "bessel_j1",
+        /// Bessel function of the second kind of order 0; -infinity at 0, NaN below.
+        BesselY0 = 47 => "bessel_y0",
+        /// Bessel function of the second kind of order 1; -infinity at 0, NaN below.
+        BesselY1 = 48 => "bessel_y1",
+        /// Modified Bessel function of the second kind of order 0; NaN for negative x.
+        BesselK0 = 49 => "bessel_k0",
+        /// Modified Bessel function of the second kind of order 1; NaN for negative x.
+        BesselK1 = 50 => "bessel_k1",
+        /// e^x times the modified Bessel function of the second kind of order 0.
+        BesselK0e = 51 => "bessel_k0e",
+        /// e^x times the modified Bessel function of the second kind of order 1.
+        BesselK1e = 52 => "bessel_k1e",
     }
 }
 
@@ -217,6 +233,12 @@ numbered! {
         Polygamma = 22 => "polygamma",
         /// Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
         Zeta = 23 => "zeta",
+        /// Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+        Igamma = 24 => "igamma",
+        /// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+        Igammac = 25 => "igammac",
+        /// Derivative of P(a = lhs, x = rhs) by a.
+        IgammaGradA = 26 => "igamma_grad_a",
     }
 }
 
@@ -229,6 +251,8 @@ numbered! {
         Erfc = 2 => "erfc",
         /// Cumulative distribution function of the standard normal distribution.
         NormalCdf = 3 => "normal_cdf",
+        /// Scaled complementary error function: e^(x^2) (1 - erf(x)).
+        Erfcx = 4 => "erfcx",
     }
 }
 

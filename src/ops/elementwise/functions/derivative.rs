@@ -5,6 +5,7 @@ use crate::ir::{BinaryFunction, Op, SpecialOp, UnaryFunction};
 
 use crate::ops::elementwise::derivative::extreme;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
+use crate::ops::elementwise::functions::{bessel_j, bessel_k, erf, igamma};
 use crate::ops::rules::{Factor, Site, no_derivative};
 use crate::types::Kind;
 use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
@@ -38,6 +39,14 @@ pub(in crate::ops) fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> 
         ErfInv => (y * y).exp() * (1.0 / FRAC_2_SQRT_PI),
         BesselI0e => x.function(BesselI1e) - x.sign() * y,
         BesselI1e => bessel_i1e_slope(x, y),
+        BesselJ0 => -x.function(BesselJ1),
+        BesselJ1 => bessel_j::bessel_j1_slope(x, y),
+        BesselY0 => -x.function(BesselY1),
+        BesselY1 => bessel_j::bessel_y1_slope(x, y),
+        BesselK0 => -x.function(BesselK1),
+        BesselK1 => bessel_k::bessel_k1_slope(x, y),
+        BesselK0e => bessel_k::bessel_k0e_slope(x),
+        BesselK1e => bessel_k::bessel_k1e_slope(x, y),
     };
     Ok(Factor::Times(f.finish(factor)?))
 }
@@ -72,13 +81,17 @@ fn bessel_i1e_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     is_near.select(0.5 - size, x.function(UnaryFunction::BesselI0e) - y * sum)
 }
 
-/// Derivative of a special function: a multiple of e^-x^2 or e^(-x^2/2).
+/// Derivative of a special function: a multiple of e^-x^2 or e^(-x^2/2); of erfcx, a function of its own.
 pub(in crate::ops) fn special_factor(site: &mut Site, _: usize) -> Result<Factor> {
     let Op::Special(op) = site.op else { unreachable!("asked for {:?}", site.op) };
     let (scale, by) = match op {
         SpecialOp::Erf => (-1.0, FRAC_2_SQRT_PI),
         SpecialOp::Erfc => (-1.0, -FRAC_2_SQRT_PI),
         SpecialOp::NormalCdf => (-0.5, 1.0 / (2.0 * PI).sqrt()),
+        SpecialOp::Erfcx => {
+            let operands = [site.operands[0], site.result()];
+            return record(site.trace, operands, |[x, y]| erf::erfcx_slope(x, y)).map(Factor::Times);
+        }
     };
     record(site.trace, [site.operands[0]], |[x]| (x * x * scale).exp() * by).map(Factor::Times)
 }
@@ -115,6 +128,12 @@ pub(in crate::ops) fn binary_factor(site: &mut Site, operand: usize) -> Result<F
         (BinaryFunction::Polygamma, _) => (a + 1.0).function_with(function, b),
         (BinaryFunction::Zeta, 0) => return Err(no_derivative("zeta by its exponent")),
         (BinaryFunction::Zeta, _) => -(a * (a + 1.0).function_with(function, b)),
+        (BinaryFunction::Igamma, 0) => a.function_with(BinaryFunction::IgammaGradA, b),
+        (BinaryFunction::Igamma, _) => igamma::density(a, b),
+        (BinaryFunction::Igammac, 0) => -a.function_with(BinaryFunction::IgammaGradA, b),
+        (BinaryFunction::Igammac, _) => -igamma::density(a, b),
+        (BinaryFunction::IgammaGradA, 0) => return Err(no_derivative("igamma_grad_a by a")),
+        (BinaryFunction::IgammaGradA, _) => igamma::density_by_order(a, b),
     };
     Ok(Factor::Times(f.finish(factor)?))
 }

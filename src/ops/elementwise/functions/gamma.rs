@@ -87,6 +87,11 @@ pub fn lgamma(x: Expr) -> Expr {
     is_negative_integer(is_negative, distance).select(f64::INFINITY, result)
 }
 
+/// Coefficients of the rest of Stirling's formula for lgamma, times `x`, in `1 / x^2`, for `x >= 8`.
+pub fn stirling(x: Expr) -> &'static [f64] {
+    tables(x).lgamma_tail
+}
+
 /// lgamma of `x >= 1/2`. `log` is its logarithm, used beyond 8 only.
 fn lgamma_from_half<'f>(x: Expr<'f>, log: Expr<'f>) -> Expr<'f> {
     let place = place(x, 2.0);

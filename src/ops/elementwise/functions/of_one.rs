@@ -8,7 +8,7 @@ use crate::ops::creation::constants::every;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::functions::{
-    bessel, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
+    bessel, bessel_j, bessel_k, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
 };
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::refuse;
@@ -73,6 +73,14 @@ pub(in crate::ops) fn formula(function: UnaryFunction, x: Expr) -> Expr {
         UnaryFunction::Trigamma => gamma::trigamma(x),
         UnaryFunction::BesselI0e => bessel::bessel_i0e(x),
         UnaryFunction::BesselI1e => bessel::bessel_i1e(x),
+        UnaryFunction::BesselJ0 => bessel_j::bessel_j0(x),
+        UnaryFunction::BesselJ1 => bessel_j::bessel_j1(x),
+        UnaryFunction::BesselY0 => bessel_j::bessel_y0(x),
+        UnaryFunction::BesselY1 => bessel_j::bessel_y1(x),
+        UnaryFunction::BesselK0 => bessel_k::bessel_k(x, 0, false),
+        UnaryFunction::BesselK1 => bessel_k::bessel_k(x, 1, false),
+        UnaryFunction::BesselK0e => bessel_k::bessel_k(x, 0, true),
+        UnaryFunction::BesselK1e => bessel_k::bessel_k(x, 1, true),
         UnaryFunction::ErfInv => erf_inv::erf_inv(x),
         UnaryFunction::Trunc => truncated(x),
         UnaryFunction::IsNan | UnaryFunction::IsInf | UnaryFunction::Signbit | UnaryFunction::Conj => {

@@ -8,7 +8,7 @@ use crate::ir::{BinaryFunction, NodeId, Op, Trace};
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::scalar_operand;
 use crate::ops::elementwise::formula::{Expr, Term, record, widened};
-use crate::ops::elementwise::functions::{division, next_after, zeta};
+use crate::ops::elementwise::functions::{division, igamma, next_after, zeta};
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::{common_dims, common_dtype, typed};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
@@ -60,6 +60,9 @@ pub(in crate::ops) fn formula<'f>(function: BinaryFunction, a: Expr<'f>, b: Expr
         BinaryFunction::NextAfter => next_after::next_after(a, b),
         BinaryFunction::Polygamma => zeta::polygamma(a, b),
         BinaryFunction::Zeta => zeta::zeta(a, b),
+        BinaryFunction::Igamma => igamma::igamma(a, b),
+        BinaryFunction::Igammac => igamma::igammac(a, b),
+        BinaryFunction::IgammaGradA => igamma::igamma_grad_a(a, b),
     }
 }
 
