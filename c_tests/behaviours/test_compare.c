@@ -210,11 +210,11 @@ enum { MANY = 4096, WINDOW = 1024, WINDOWS = MANY - WINDOW + 1 };
 static void combined(lxla_env env, int32_t op, lxla_tensor p, lxla_tensor start, lxla_tensor places,
                      lxla_tensor out[4]) {
   lxla_computation body = of_scalars(env, op), select = at_least_of_scalars(env);
-  lxla_window_options options = {sizeof options};
+  lxla_window_options options = {.struct_size = sizeof options};
   OK(lxla_window_options_init(&options));
   options.rank = 1, options.window_dimensions = (int64_t[]){WINDOW};
   OK(lxla_reduce_window(body, &p, &start, 1, &options, &out[0]));
-  lxla_scatter_options scatter = {sizeof scatter};
+  lxla_scatter_options scatter = {.struct_size = sizeof scatter};
   OK(lxla_scatter_options_init(&scatter));
   lxla_tensor four, part;
   OK(lxla_broadcast_to(start, (int64_t[]){4}, 1, &four));
