@@ -11,6 +11,7 @@ from pathlib import Path
 
 TREE = Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(TREE / "tools/docs"))
+sys.dont_write_bytecode = True
 
 import c_reference  # noqa: E402
 import links  # noqa: E402
@@ -34,6 +35,8 @@ def pages_are_whole(folder):
         for target in re.findall(r"\]\((/[^)#]+)", pages.CODE.sub("", text)):
             known = target[1:] in written or (TREE / target[1:]).is_file() or target.startswith("/reference/")
             assert known, f"{name}: {target}"
+    assert "](/examples.md)" in written["python.md"], "links to a folder of examples lead to their page"
+    assert "/source/python/examples/gpt.py.md" in written["examples.md"]
     assert "/guide/gradients.md" in written["frontend/index.md"], "links to chapters lead to their pages"
     return {file: name[:-3] for name, file in ((page.name + ".md", page.file) for page in pages.all_pages())}
 

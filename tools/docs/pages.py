@@ -83,6 +83,8 @@ GROUPS = {
         Page("development/tests", "tests/README.md"),
     ],
 }
+# The page examples lists the programs of these folders.
+EXAMPLES = ["examples", "python/examples"]
 # The navigation of the site has these links.
 LEFT_OUT = {"README.md": ["Documents"]}
 
@@ -138,7 +140,7 @@ class Links:
     """Where the documents' links lead on the site."""
 
     def __init__(self, pages, texts):
-        self.places, self.first, self.sources, self.images = {}, {}, set(), set()
+        self.places, self.first, self.sources, self.folders, self.images = {}, {}, set(), set(), set()
         for page in pages:
             self.first.setdefault(page.file, page.name)
             if not page.chapters:
@@ -169,8 +171,13 @@ class Links:
         if file.endswith((".png", ".svg")):
             self.images.add(file)
             return f"/{file}"
+        if file in EXAMPLES:
+            return "/examples.md"
+        if (ROOT / file).is_dir():
+            self.folders.add(file)
+            return f"/source/{file}/index.md"
         if not (ROOT / file).is_file():
-            sys.exit(f"docs: {page.file}: {target} is no file")
+            sys.exit(f"docs: {page.file}: {target} is neither a file nor a folder")
         self.sources.add(file)
         return f"/source/{file}.md"
 
@@ -182,6 +189,7 @@ class Links:
         return outside_code(text, lambda prose: LINK.sub(one, prose))
 
 
+ORPHAN = "---\norphan: true\n---\n"
 LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python", ".rs": "rust", ".lua": "lua"}
 
 
@@ -190,7 +198,7 @@ def source_page(file):
     text = (ROOT / file).read_text(encoding="utf-8")
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 3)
     language = LANGUAGES.get(Path(file).suffix, "text")
-    orphan = "" if file.startswith("examples/") else "---\norphan: true\n---\n"
+    orphan = "" if any(file.startswith(f"{folder}/") for folder in EXAMPLES) else ORPHAN
     return f"{orphan}# {file}\n\n{fence}{{code-block}} {language}\n:linenos:\n\n{text}{fence}\n"
 
 
@@ -203,13 +211,24 @@ def sentence(file):
     return re.split(r"(?<=[.:])\s", words.strip())[0]
 
 
-def examples_page(files):
-    rows = "".join(f"| [`{file[9:]}`](/source/{file}.md) | {sentence(file)} |\n" for file in files)
-    names = "\n".join(f"{file[9:]} </source/{file}>" for file in files)
-    return (
-        "# Examples\n\nThe programs of the guide and larger ones. The tests build and run them.\n\n"
-        f"| file | |\n|---|---|\n{rows}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-    )
+def table(files, folder):
+    """Returns a table of source files with links to their pages."""
+    rows = [f"| [`{Path(file).relative_to(folder)}`](/source/{file}.md) | {sentence(file)} |\n" for file in files]
+    return "| file | |\n|---|---|\n" + "".join(rows)
+
+
+def sources_of(folder):
+    return [file for file in files_of(f"{folder}/**/*") if Path(file).suffix in LANGUAGES]
+
+
+def examples_page():
+    text = "# Examples\n\nThe programs of the guide and larger ones. The tests build and run them.\n\n"
+    names = ""
+    for folder in EXAMPLES:
+        files = sources_of(folder)
+        text += f"## {folder}\n\n{table(files, folder)}\n"
+        names += "".join(f"{file.removeprefix('examples/')} </source/{file}>\n" for file in files)
+    return f"{text}```{{toctree}}\n:hidden:\n\n{names}```\n"
 
 
 def toctrees():
@@ -232,10 +251,12 @@ def arrange(to):
         for page, text in parts:
             text = links.rewritten(page, text)
             write(to / f"{page.name}.md", text + toctrees() if page is FRONT else text)
-    examples = [file for file in files_of("examples/**/*") if Path(file).suffix in LANGUAGES]
-    for file in sorted(links.sources | set(examples)):
+    for folder in links.folders:
+        write(to / f"source/{folder}/index.md", f"{ORPHAN}# {folder}\n\n{table(sources_of(folder), folder)}")
+    listed = [file for folder in [*EXAMPLES, *sorted(links.folders)] for file in sources_of(folder)]
+    for file in sorted(links.sources | set(listed)):
         write(to / f"source/{file}.md", source_page(file))
-    write(to / "examples.md", examples_page(examples))
+    write(to / "examples.md", examples_page())
     for file in links.images:
         write(to / file, (ROOT / file).read_bytes())
     return {file: links.first[file] for file in links.first}
