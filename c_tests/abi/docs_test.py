@@ -60,8 +60,44 @@ def everything_has_an_entry(folder, documents):
         "| `data` | `const void *` | in | `size_bytes` bytes; not NULL; used until the callback is called |",
         "| `out_tensor` | `lxla_tensor *` | out | not NULL; freed by `lxla_tensor_release` |",
         "(`dims`, `data` or `out_tensor` is NULL)",
+        "(another value of `dtype`; shapes, axes or dtypes that it does not take)",
+        "and the errors of the [conventions](conventions.md).",
     ):
         assert want in entry, f"{want} is not in {entry}"
+
+
+def handles_that_may_be_null():
+    """The table of optional tensors has those that the sources of the library read as optional."""
+    found = {}
+    for path in sorted((TREE / "src/capi").glob("*.rs")):
+        for name, body in re.findall(r'extern "C" fn (\w+)(.*?)^}', path.read_text(), re.M | re.S):
+            names = re.findall(r'optional_handle\((\w+)\)|optional_handles\("(\w+)"|= choice\(\["(\w+)"', body)
+            if names:
+                found[name] = ["".join(each) for each in names]
+    assert found == c_reference.OPTIONAL, found
+    said = {each["name"]: c_reference.errors(each).get("INVALID_HANDLE") for each in API["functions"]}
+    for name, want in {
+        "lxla_tensor_release": "`tensor` is stale or foreign",
+        "lxla_tensor_retain": "`tensor` is stale, foreign or null",
+        "lxla_mark_step": "`env` is stale or foreign",
+        "lxla_env_retain": "`env` is stale, foreign or null",
+        "lxla_layer_norm": "`x` is stale, foreign or null; `scale` or `offset` is stale or foreign",
+        "lxla_index": "`x` is stale, foreign or null; an element of `indices` is stale or foreign",
+    }.items():
+        assert said[name] == [want], f"{name}: {said[name]}"
+    assert said["lxla_env_exit"] is None and said["lxla_version"] is None
+
+
+def sentences_are_whole():
+    for text, want in (
+        ("Records start, start + step, ... up to stop. More.", "Records start, start + step, ... up to stop."),
+        ("Records `a. b` of x.\nMore.", "Records `a. b` of x."),
+        ("Returns an object:\n\n- `found`: null. Else.", "Returns an object."),
+        ("A title\n\nMore.", "A title"),
+    ):
+        assert c_reference.first_sentence(text) == want, c_reference.first_sentence(text)
+    assert c_reference.with_unit("exact; product 3; sum 2").startswith("exact; product 3 ULP; sum 2 ULP (")
+    assert pages.sentence("examples/bindings/first.rs").startswith("README.md's first program in Rust: a tensor")
 
 
 def dead_links_are_found(folder):
@@ -88,6 +124,8 @@ def dead_links_are_found(folder):
 with tempfile.TemporaryDirectory() as folder:
     documents = pages_are_whole(Path(folder))
     everything_has_an_entry(Path(folder), documents)
+handles_that_may_be_null()
+sentences_are_whole()
 with tempfile.TemporaryDirectory() as folder:
     dead_links_are_found(Path(folder))
 print("pages of the documentation")

@@ -3,12 +3,21 @@
 import json
 import re
 
-from common import ROOT, files_of, write
+from common import ROOT, files_of, first_sentence, write
 
 API = json.loads((ROOT / "include/lazyxla.json").read_text())
-STATUSES = {each["name"][5:] for each in API["families"][0]["constants"] if "_" in each["name"][5:] or
-            each["name"][5:] in ("CANCELLED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "FORKED")}  # fmt: skip
+STATUSES = {each["name"][5:] for each in API["families"][0]["constants"]} - {"OK"}
 HANDLES = {each["name"] for each in API["types"] if each.get("handle")}
+# Tensors that may be absent (id 0), also as elements of a list. lazyxla.json does not have this of handles.
+OPTIONAL = {
+    "lxla_index": ["indices"],
+    "lxla_index_put": ["indices"],
+    "lxla_layer_norm": ["scale", "offset"],
+    "lxla_layer_norm_with_statistics": ["scale", "offset"],
+    "lxla_random_choice": ["probabilities"],
+    "lxla_select_with_scalars": ["on_true", "on_false"],
+    "lxla_unique": ["fill"],
+}
 FUNCTIONS = [each for each in API["types"] if each["kind"] == "function"]
 OWNERSHIP = {
     "call": "read during the call only",
@@ -95,24 +104,61 @@ def declared(of):
     return f"{of['type']}{space}{of['name']}{array}"
 
 
+def choice_of(names):
+    return " or ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
+
+
+def wrong_handles(function):
+    """Returns the condition of INVALID_HANDLE: handles that may be null, and others."""
+    name = function["name"]
+    if name == "lxla_env_exit":  # compares the environment with the current one, by FAILED_PRECONDITION
+        return ""
+    strict, lenient = [], []
+    for each in function["parameters"]:
+        if each["base"] in HANDLES and each["direction"] == "in":
+            is_current = each["base"] == "lxla_env" and name != "lxla_env_retain"
+            may_be_null = is_current or name.endswith("_release") or each["name"] in OPTIONAL.get(name, [])
+            of_list = "an element of " if each["role"] == "list" else ""
+            (lenient if may_be_null else strict).append(f"{of_list}`{each['name']}`")
+    made = [f"{choice_of(strict)} is stale, foreign or null"] if strict else []
+    made += [f"{choice_of(lenient)} is stale or foreign"] if lenient else []
+    return "; ".join(made)
+
+
+def takes_types(function):
+    """Returns whether there are shapes, axes or dtypes that a function may refuse."""
+    parameters = function["parameters"]
+    tensors = {each["direction"] for each in parameters if each["base"] == "lxla_tensor"}
+    named = {each["name"] for each in parameters if each["direction"] == "in"}
+    return tensors == {"in", "out"} or bool(named & {"dims", "axes", "axis", "dtype", "dtypes"})
+
+
 def errors(function):
-    """Returns the statuses that follow from the parameters by the conventions, then those that the text names."""
+    """Returns the statuses that follow from the parameters by the conventions, then those that the text names; and for
+    each its conditions."""
     parameters = function["parameters"]
     found = {}
-    if any(each["base"] in HANDLES and each["direction"] == "in" for each in parameters):
-        found["INVALID_HANDLE"] = "a handle is stale, foreign or null"
+    handles = wrong_handles(function)
+    if handles:
+        found["INVALID_HANDLE"] = [handles]
     required = [f"`{each['name']}`" for each in parameters if each.get("nullable") is False]
     if required:
-        found["NULL_ARGUMENT"] = (
-            f"{' or '.join([', '.join(required[:-1])] * (len(required) > 1) + required[-1:])} is NULL"
-        )
+        found["NULL_ARGUMENT"] = [f"{choice_of(required)} is NULL"]
     wrong = [f"`{each['name']}`" for each in parameters if "enum" in each or each.get("flag") or each.get("switch")]
     if wrong:
-        found["INVALID_ARGUMENT"] = f"{', '.join(wrong)}: another value"
-    for name in re.findall(r"[A-Z][A-Z_]+", re.sub(r"`LXLA_\w+`", "", function["doc"])):
+        found["INVALID_ARGUMENT"] = [f"another value of {choice_of(wrong)}"]
+    if takes_types(function):
+        found.setdefault("INVALID_ARGUMENT", []).append("shapes, axes or dtypes that it does not take")
+    for name in dict.fromkeys(re.findall(r"[A-Z][A-Z_]+", re.sub(r"`LXLA_\w+`", "", function["doc"]))):
         if name in STATUSES:
-            found.setdefault(name, "above")
+            found.setdefault(name, []).append("see above")
     return found
+
+
+def with_unit(accuracy):
+    """Returns an entry of the column Accuracy with the unit of its numbers."""
+    ulps = re.sub(r"(?<![\w.])(\d+)(?=;|,|$)", r"\1 ULP", accuracy)
+    return f"{ulps} ([how it is measured](/reference/operations.md#accuracy))"
 
 
 def function_part(function, uses, operations, documents):
@@ -130,15 +176,14 @@ def function_part(function, uses, operations, documents):
         made += f"| parameter | type | direction | |\n|---|---|---|---|\n{rows}\n"
     lines = []
     if function["result"] == "lxla_status":
-        found = errors(function)
-        told = [
-            f"{{c:macro}}`{each} <LXLA_{each}>`" + ("" if why == "above" else f" ({why})")
-            for each, why in found.items()
-        ]
-        lines.append(f"**Errors:** {', '.join(told)}." if told else "")
+        told = "".join(
+            f"{{c:macro}}`{each} <LXLA_{each}>` ({'; '.join(why)}), " for each, why in errors(function).items()
+        )
+        of_all = "the errors of the [conventions](conventions.md)"
+        lines.append(f"**Errors:** {told}and {of_all}." if told else f"**Errors:** {of_all}.")
     if name in operations:
         dtypes, accuracies = operations[name]
-        lines.append(f"**Dtypes:** {dtypes}. **Accuracy:** {accuracies} ([table](/reference/operations.md)).")
+        lines.append(f"**Dtypes:** {dtypes}. **Accuracy:** {with_unit(accuracies)}.")
     if name in uses:
         lines.append("**Examples:** " + ", ".join(f"[`{each[9:]}`](/source/{each}.md)" for each in uses[name]) + ".")
     return made + "\n\n".join(line for line in lines if line) + "\n:::::\n\n"
@@ -173,8 +218,7 @@ def type_part(of, documents):
 def summary(functions, documents):
     rows = ""
     for each in functions:
-        first = re.split(r"(?<=\.)\s", each["doc"].replace("\n", " "))[0]
-        first = first.replace("|", "\\|")
+        first = first_sentence(each["doc"]).replace("|", "\\|")
         rows += f"| `{each['name']}` | {prose(first, documents)} |\n"
     return f"| function | |\n|---|---|\n{rows}\n"
 

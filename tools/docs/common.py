@@ -1,5 +1,6 @@
 """Shared by the scripts that write the pages of the site."""
 
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,3 +26,14 @@ def remove_others(folder):
     for path in folder.rglob("*"):
         if path.is_file() and path not in WRITTEN:
             path.unlink()
+
+
+def first_sentence(text):
+    """Returns the first sentence of a text. Points in `code`, of an ellipsis and of abbreviations end none; a list ends
+    the sentence that leads to it."""
+    head = " ".join(re.split(r"\n\s*\n|\n\s*[-*] ", text.strip())[0].split())
+    for match in re.finditer(r"\.(?=\s)", head):
+        before = head[: match.end()]
+        if before.count("`") % 2 == 0 and not re.search(r"(?:\.\.\.|\b(?:e\.g|i\.e|cf|vs|et al)\.)$", before):
+            return before
+    return head[:-1] + "." if head.endswith(":") else head

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common import ROOT, files_of, write
+from common import ROOT, files_of, first_sentence, write
 
 sys.path.insert(0, str(ROOT / "tools"))
 from check_links import CODE, LINK, anchors  # noqa: E402
@@ -205,10 +205,10 @@ def source_page(file):
 def sentence(file):
     """Returns the first sentence of the comment or string at the top of a source file."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    head = re.match(r'(?:#!.*\n)?((?:(?://|#|--)[^\n]*\n)+|/\*.*?\*/|""".*?""")', text, re.S)
-    words = " ".join(re.sub(r"^(//|#|--|/\*|\*/|\*|\"\"\")|\*/|\"\"\"", "", line.strip()).strip()
-                     for line in (head[1] if head else "").splitlines())  # fmt: skip
-    return re.split(r"(?<=[.:])\s", words.strip())[0]
+    match = re.match(r'(?:#!.*\n)?((?:(?://|#|--)[^\n]*\n)+|/\*.*?\*/|""".*?""")', text, re.S)
+    head = match[1] if match else ""
+    marks = r"^(//!?|#|--|/\*+|\*/|\*|\"\"\")|\*/|\"\"\""
+    return first_sentence("\n".join(re.sub(marks, "", line.strip()).strip() for line in head.splitlines()))
 
 
 def table(files, folder):
