@@ -3,11 +3,14 @@
 The chapters that pages are made of exist, each chapter is on one page, links lead to pages that are written, and each
 function, type and constant has its entry. The checker of links finds links that lead nowhere."""
 
+import inspect
 import json
 import re
 import sys
 import tempfile
+import types
 from pathlib import Path
+from unittest.mock import MagicMock
 
 TREE = Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(TREE / "tools/docs"))
@@ -15,6 +18,7 @@ sys.dont_write_bytecode = True
 
 import c_reference  # noqa: E402
 import links  # noqa: E402
+import made_functions  # noqa: E402
 import pages  # noqa: E402
 
 API = json.loads((TREE / "include/lazyxla.json").read_text())
@@ -36,6 +40,8 @@ def pages_are_whole(folder):
             known = target[1:] in written or (TREE / target[1:]).is_file() or target.startswith("/reference/")
             assert known, f"{name}: {target}"
     assert "](/examples.md)" in written["python.md"], "links to a folder of examples lead to their page"
+    assert "](/python-quickstart.md)" in written["python.md"]
+    assert "```pycon\n>>> import lazyxla" in written["python-quickstart.md"]
     assert "/source/python/examples/gpt.py.md" in written["examples.md"]
     assert "/guide/gradients.md" in written["frontend/index.md"], "links to chapters lead to their pages"
     return {file: name[:-3] for name, file in ((page.name + ".md", page.file) for page in pages.all_pages())}
@@ -100,6 +106,27 @@ def sentences_are_whole():
     assert pages.sentence("examples/bindings/first.rs").startswith("README.md's first program in Rust: a tensor")
 
 
+def functions_as_python_makes_them(module):
+    """What is read of functions that calls make, against the functions that Python makes of the file; the modules that it
+    imports are stand-ins."""
+    text = (TREE / f"python/lazyxla/{module}.py").read_text()
+    read = made_functions.made_functions(text)
+    for name in re.findall(r"^from \.?(\w*) import|^from \. import (\w+)", text, re.M):
+        sys.modules["standing_in." + "".join(name)] = MagicMock()
+    package = sys.modules["standing_in"] = types.ModuleType("standing_in")
+    package.__path__, package._core, package._constants = [], MagicMock(), MagicMock()
+    ran = {"__name__": f"standing_in.{module}", "__package__": "standing_in"}
+    exec(compile(text, module, "exec"), ran)
+    functions = {name: each for name, each in ran.items() if isinstance(each, types.FunctionType)}
+    made = {name for name, each in functions.items() if each.__code__.co_name != name}
+    assert made == set(read) and len(made) >= 10, made ^ set(read)
+    for name, each in read.items():
+        assert each.signature == name + str(inspect.signature(ran[name])).replace("'", ""), each.signature
+        without = re.sub(r"\n\nDtypes: [\w, ]+\.", "", each.doc)
+        assert without == ran[name].__doc__, f"{name}: {each.doc!r}"
+    return read
+
+
 def dead_links_are_found(folder):
     (folder / "there.html").write_text('<p id="part">text</p>')
     (folder / "page.html").write_text(
@@ -126,6 +153,9 @@ with tempfile.TemporaryDirectory() as folder:
     everything_has_an_entry(Path(folder), documents)
 handles_that_may_be_null()
 sentences_are_whole()
+elementwise = functions_as_python_makes_them("_elementwise")
+assert "\n\nDtypes: real floating, complex floating.\n" in elementwise["sin"].doc
+functions_as_python_makes_them("nn")
 with tempfile.TemporaryDirectory() as folder:
     dead_links_are_found(Path(folder))
 print("pages of the documentation")

@@ -32,7 +32,11 @@ class Optimizer(NamedTuple):
     """An optimizer: two functions."""
 
     init: Callable[..., Any]
+    """``init(params, *, on_device=False)`` returns the state before the first step, for a tree of parameters. With
+    ``on_device`` an array counts the steps, for updates in jitted functions; without it an int."""
     update: Callable[[Any, Any, Any], tuple[Any, Any]]
+    """``update(grads, state, params)`` returns new parameters and a new state. ``grads`` has the structure of
+    ``params``, and ``state`` is from ``init`` or from the update before."""
 
 
 class SgdState(NamedTuple):

@@ -31,6 +31,7 @@ GROUPS = {
     "Start": [
         Page("quickstart", "README.md", ["Set it up", "Install it", "A first program"], "Quick start"),
         Page("python", "python/README.md"),
+        Page("python-quickstart", "python/QUICKSTART.md"),
     ],
     "Guide": [
         Page("guide/errors", GUIDE, ["Errors"]),
@@ -186,6 +187,8 @@ class Links:
             start, target = match[0].rsplit("(", 1)
             return f"{start}({self.target(page, target[:-1])})"
 
+        # Sessions, so that their prompts and results are neither errors of syntax nor copied.
+        text = text.replace("```python\n>>> ", "```pycon\n>>> ")
         return outside_code(text, lambda prose: LINK.sub(one, prose))
 
 

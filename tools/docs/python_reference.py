@@ -1,11 +1,13 @@
-"""Writes the reference of the Python package. Griffe reads the sources, so that nothing has to be built; the texts of the
-classes of the extension module are the comments of its Rust source."""
+"""Writes the reference of the Python package. Griffe reads the sources, so that nothing has to be built; the texts of
+the classes of the extension module are the comments of its Rust source."""
 
+import functools
 import re
 import textwrap
 
 import griffe
 from common import ROOT, write
+from made_functions import made_functions
 
 MODULES = {
     "lazyxla": "Arrays and functions",
@@ -64,8 +66,19 @@ def function(of, name, rust, kind="function"):
 
 
 def attribute(of, name, rust, kind="attribute"):
-    annotation = f"   :type: {of.annotation}\n" if of.annotation else ""
-    return f".. py:{kind}:: {name}\n{annotation}\n{indented(doc_of(of, rust))}\n\n"
+    made = made_in(of.filepath).get(name) if kind == "data" else None
+    if made:
+        return f".. py:function:: {made.signature}\n\n{indented(made.doc)}\n\n"
+    facts = f"   :type: {of.annotation}\n" if of.annotation else ""
+    if kind == "data" and of.value is not None and not name.startswith("_"):
+        facts += f"   :value: {of.value}\n"
+    return f".. py:{kind}:: {name}\n{facts}\n{indented(doc_of(of, rust))}\n\n"
+
+
+@functools.cache
+def made_in(path):
+    """Returns the functions that calls make in a file."""
+    return made_functions(path.read_text(encoding="utf-8")) if path.suffix == ".py" else {}
 
 
 def class_part(of, name, rust):
