@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# packages.sh CMAKE NINJA OUTPUT [CMAKE_OPTION ...]: makes all files of a release in OUTPUT: the source as an archive, the
-# installed library as an archive and as two Debian packages, the Python package as a wheel, with the licences of what is
-# in them, a bill of materials and checksums. The Python beside CMAKE has auditwheel. The same commit gives the same bytes: see docs/packages.md.
+# packages.sh CMAKE NINJA OUTPUT [CMAKE_OPTION ...]: makes all files of a release in OUTPUT: the source as an archive,
+# the installed library as an archive and as two Debian packages, the Python package as a wheel, with the licences of
+# what is in them, a bill of materials and checksums. The Python beside CMAKE has auditwheel. The same commit gives the
+# same bytes: see docs/packages.md.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -11,13 +12,21 @@ fail() {
   exit 1
 }
 
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+for folder in "$root" "$cargo_home"; do
+  case $folder in
+    *[[:space:]]*)
+      fail "the folder '$folder' has a space in its name, which RUSTFLAGS and CFLAGS cannot have: rename it" ;;
+  esac
+done
 cmake=$1 ninja=$2 output=$3
 python=$(dirname "$cmake")/python
 shift 3
 for tool in dpkg-shlibdeps git gzip tar; do
   command -v $tool > /dev/null || fail "$tool was not found; Debian: apt-get install dpkg-dev git gzip tar"
 done
-git rev-parse --verify --quiet HEAD > /dev/null || fail "$root is no git repository; the version of its files is unknown"
+git rev-parse --verify --quiet HEAD > /dev/null ||
+  fail "$root is no git repository; the version of its files is unknown"
 if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
   [ -n "${LXLA_PACKAGE_CHANGED:-}" ] || fail "files differ from the commit; commit them, or set LXLA_PACKAGE_CHANGED=1"
 fi
@@ -29,7 +38,6 @@ rm -f "$output"/lazyxla[-_]* "$output"/SHA256SUMS
 
 # Nothing of the machine in the files: times are those of the commit, paths are those of no folder.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-cargo_home=${CARGO_HOME:-$HOME/.cargo}
 remap="--remap-path-prefix=$root=/lazyxla --remap-path-prefix=$cargo_home=/cargo"
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC RUSTFLAGS="$remap" LXLA_RELEASE=1
 export CFLAGS="-ffile-prefix-map=$root=/lazyxla"
@@ -37,8 +45,9 @@ umask 022
 
 git archive --format=tar --prefix="lazyxla-$version/" HEAD | gzip --no-name --best > "$output/lazyxla-$version.tar.gz"
 
-"$cmake" -S . -B "$tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DCMAKE_INSTALL_PREFIX=/usr -DCMAKE_BUILD_TYPE=Release \
-  -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=OFF \
+# An earlier run that failed may have left the archive's lib/.
+"$cmake" -S . -B "$tree" -UCMAKE_INSTALL_LIBDIR -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DCMAKE_INSTALL_PREFIX=/usr \
+  -DCMAKE_BUILD_TYPE=Release -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF -DLAZYXLA_PYTHON=OFF \
   "-DLAZYXLA_CARGO_TARGET=$tree/target" "$@" > /dev/null
 "$cmake" --build "$tree"
 "$python" tools/licenses.py "$tree/package"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # release.sh VERSION: makes and tries everything of a release, up to the upload, in build/release/VERSION: all packages,
 # the wheel, the documentation, the changelog's section, checksums. From a clone of the commit, so that nothing else of
-# the folder is in it. Needs what CONTRIBUTING.md lists, npm, abidiff, and root with mmdebstrap.
+# the folder is in it. Needs what CONTRIBUTING.md lists, npm, abidiff, and root with mmdebstrap. The folder VERSION is
+# made when everything has passed; before, the files are in VERSION.partial. A failure removes them, and leaves the
+# clone.
 # release.sh --prepare VERSION: gives the tree this version, to be looked at and committed.
 # LXLA_RELEASE_SKIP: words of `tests`, `abi`, `root`, `docs`; what they name is not run, and the release is not to be
-# uploaded.
+# uploaded. `tests` are all that continuous integration runs (.ci/run).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -13,6 +15,16 @@ fail() {
   echo "release: $*" >&2
   exit 1
 }
+
+case $root in
+  *[[:space:]]*) fail "the folder '$root' has a space in its name, which RUSTFLAGS and CFLAGS cannot have: rename it" ;;
+esac
+for word in ${LXLA_RELEASE_SKIP:-}; do
+  case $word in
+    tests | abi | root | docs) ;;
+    *) fail "LXLA_RELEASE_SKIP has '$word'; want words of: tests abi root docs" ;;
+  esac
+done
 
 skipped() {
   case " ${LXLA_RELEASE_SKIP:-} " in *" $1 "*) return 0 ;; esac
@@ -50,19 +62,30 @@ if ! skipped root; then
   [ "$(id -u)" = 0 ] || fail "the packages are tried in a clean root, which needs root; or set LXLA_RELEASE_SKIP=root"
 fi
 
-output=$root/build/release/$version
+ready=$root/build/release/$version
+output=$ready.partial
 clone=$root/build/release/clone
-rm -rf "$output" "$clone"
+rm -rf "$ready" "$output" "$clone"
 mkdir -p "$output"
+
+# Runs when the script ends, whatever the reason.
+end() {
+  local status=$?
+  if [ -d "$output" ]; then
+    rm -rf "$output"
+    echo "release: failed with status $status; no files were kept. The clone is $clone" >&2
+  fi
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 git clone --quiet --no-hardlinks "$root" "$clone"
 git -C "$clone" checkout --quiet --detach "$commit"
 cd "$clone"
 
 skipped abi || make abi
-if ! skipped tests; then
-  make check
-  make test
-fi
+skipped tests || .ci/run
 make packages
 skipped root || make test-packages
 cp build/packages/lazyxla[-_]*.* "$output"
@@ -73,9 +96,9 @@ if ! skipped docs; then
     "--transform=s,^site,lazyxla-$version-docs," site | gzip --no-name --best > "$output/lazyxla-$version-docs.tar.gz"
 fi
 
-# The wheel, in a Python of its own: with what it depends on, from the registry.
+# Installs the wheel and its dependencies, from PyPI, in a new virtual environment, and runs it.
 python3 -m venv build/tried
-build/tried/bin/python -m pip install --quiet --disable-pip-version-check "$output"/lazyxla-*.whl
+build/tried/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: "$output"/lazyxla-*.whl
 said=$(TF_CPP_MIN_LOG_LEVEL=1 build/tried/bin/python -c \
   'import lazyxla as lx; x = lx.linspace(0, 1, 5); print(lx.__version__, float(lx.sum(x * x)))')
 [ "$said" = "$version 1.875" ] || fail "the wheel says '$said', want '$version 1.875'"
@@ -84,8 +107,9 @@ python3 tools/release.py notes "$version" > "$output/lazyxla-$version.md"
 (cd "$output" && sha256sum lazyxla[-_]*.* > SHA256SUMS && sha256sum --check --quiet SHA256SUMS && cat SHA256SUMS)
 cd "$root"
 rm -rf "$clone"
+mv "$output" "$ready"
 if [ -n "${LXLA_RELEASE_SKIP:-}" ]; then
-  echo "skipped: $LXLA_RELEASE_SKIP. Do not upload $output"
+  echo "skipped: $LXLA_RELEASE_SKIP. Do not upload $ready"
 else
-  echo "$output is ready: git tag v$version $commit, and upload its files with lazyxla-$version.md as notes"
+  echo "$ready is ready: git tag v$version $commit, and upload its files with lazyxla-$version.md as notes"
 fi
