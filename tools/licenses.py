@@ -1,9 +1,9 @@
 """Licences of the crates in the library and in the Python extension: python licenses.py OUTPUT_FOLDER | --check
 
-Writes THIRD_PARTY_LICENSES.txt, with the texts of the licences as the crates have them, and lazyxla.cdx.json, a software
-bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the sources that cargo downloads, if it has not
-yet. Fails if a crate has a licence that is not in ALLOWED, or no text. With --check, only that, also for the crates of the
-Python extension, whose texts tools/wheel.py puts into the wheel."""
+Writes THIRD_PARTY_LICENSES.txt, with the texts of the licences as the crates have them and those of Rust's standard
+library, and lazyxla.cdx.json, a software bill of materials in the form of CycloneDX 1.5, both from Cargo.lock and the
+sources that cargo downloads, if it has not yet. Fails if a crate has a licence that is not in ALLOWED, or no text. With
+--check, only that, also for the crates of the Python extension, whose texts tools/wheel.py puts into the wheel."""
 
 import json
 import os
@@ -25,6 +25,17 @@ SAME_TEXT = dict.fromkeys(
     pulp-wasm-simd-flag""".split(),
     "gemm",
 )
+# Rust's standard library is linked statically, with the crates that it needs on Linux. compiler_builtins has code from
+# LLVM's compiler-rt and from musl.
+STANDARD = """Rust's standard library {version} (https://github.com/rust-lang/rust, the folder library): MIT OR Apache-2.0.
+Copyright (c) The Rust Project Developers (https://thanks.rust-lang.org).
+It has tables of Unicode, Inc. (Unicode-3.0), and these crates, whose sources are at https://crates.io:
+addr2line, cfg-if, gimli, hashbrown, libc, object, rustc-demangle: MIT OR Apache-2.0
+adler2: 0BSD OR MIT OR Apache-2.0
+memchr: Unlicense OR MIT
+miniz_oxide: MIT OR Zlib OR Apache-2.0
+compiler_builtins: MIT AND Apache-2.0 WITH LLVM-exception AND (MIT OR Apache-2.0)
+"""
 TEXTS = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)", re.I)
 
 
@@ -82,6 +93,20 @@ def texts_of_all(rows):
         yield package, texts(package) + (texts(other) if is_same else [])
 
 
+def rust_version():
+    """Returns the version of the Rust that builds the library."""
+    said = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return said.split()[1]
+
+
+def standard_texts():
+    """Returns the licences of Rust's standard library, by title: in MIT's, the copyright is that of its developers."""
+    mit = re.sub(r"(?m)^Copyright .*$", "Copyright (c) The Rust Project Developers", (ROOT / "LICENSE-MIT").read_text())
+    texts = {"MIT": mit, "Apache-2.0": (ROOT / "LICENSE-APACHE").read_text()}
+    texts["Unicode-3.0"] = (ROOT / "tools/third_party/Unicode-3.0.txt").read_text(encoding="utf-8")
+    return {f"Rust's standard library ({name})": text.strip() for name, text in texts.items()}
+
+
 def purl(package):
     return f"pkg:cargo/{package['name']}@{package['version']}"
 
@@ -102,7 +127,19 @@ def bill(rows):
     for part in parts:
         if part["purl"] in from_registry:
             part["hashes"] = [{"alg": "SHA-256", "content": checksum(part)}]
+    parts.append(
+        {
+            "type": "library",
+            "bom-ref": "rust-std",
+            "name": "rust-std",
+            "version": rust_version(),
+            "description": "Rust's standard library, linked statically",
+            "licenses": [{"expression": "(MIT OR Apache-2.0) AND Unicode-3.0"}],
+            "externalReferences": [{"type": "vcs", "url": "https://github.com/rust-lang/rust"}],
+        }
+    )
     needs = [{"ref": purl(package), "dependsOn": [purl(each) for each in needed]} for package, needed in rows]
+    needs[next(i for i, (package, _) in enumerate(rows) if package is root)]["dependsOn"].append("rust-std")
     made = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1}
     made["metadata"] = {"component": component(root)}
     if "SOURCE_DATE_EPOCH" in os.environ:
@@ -112,7 +149,7 @@ def bill(rows):
 
 
 def checksum(part):
-    """Returns the hash of a crate, of which Cargo.lock holds that cargo downloads no other."""
+    """Returns the SHA-256 of a crate from Cargo.lock."""
     head = f'name = "{part["name"]}"\nversion = "{part["version"]}"\n'
     entry = (ROOT / "Cargo.lock").read_text().split(head)[1].split("[[package]]")[0]
     return re.search(r'checksum = "(\w+)"', entry)[1]
@@ -125,11 +162,14 @@ def collected(rows, what="The shared library"):
         if package["source"] is not None:
             for name, text in found:
                 by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({name})")
+    for name, text in standard_texts().items():
+        by_text.setdefault(text, []).append(name)
     names = [f"{p['name']} {p['version']}: {p['license']}" for p, _ in rows if p["source"] is not None]
     head = (
         f"{what} of lazyxla contains these crates, whose sources are at https://crates.io:\n\n"
         + "\n".join(names)
-        + "\n"
+        + "\n\nIt also contains "
+        + STANDARD.format(version=rust_version())
     )
     line = "\n" + "=" * 80 + "\n"
     return head + "".join(f"{line}{', '.join(of)}\n\n{text}\n" for text, of in by_text.items())
