@@ -221,7 +221,7 @@ install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
 	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
 	tools/install.sh $(CMAKE) $(TREE) "$(PREFIX)" $(INSTALL_PLUGIN)
 
-# The documentation as a site, in build/site; needs npm and gcc. Fails if a link leads nowhere.
+# The documentation as a site, in build/site; needs npm, gcc and Python 3.11.4. Fails if a link has no target.
 docs: $(DOCS_STAMP) $(MERMAID_STAMP)
 	$(DOCS)/venv/bin/python tools/docs/build.py $(DOCS)/mermaid $(DOCS) $(BUILD)/site
 
@@ -298,6 +298,8 @@ $(MERMAID_STAMP):
 	touch $@
 
 $(DOCS)/venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11, 4) or sys.exit("make docs needs Python 3.11.4 or later, and " \
+	  "$(PYTHON) is " + sys.version.split()[0] + ": name another one by make docs PYTHON=python3.12")'
 	$(PYTHON) -m venv $(DOCS)/venv
 
 $(TORCH)/bin/python:

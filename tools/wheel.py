@@ -37,7 +37,7 @@ Description-Content-Type: text/markdown
 
 
 def replaced(text, old, new):
-    """Replaces text that has to be there."""
+    """Replaces text; exits if it is missing."""
     if old not in text:
         sys.exit(f"wheel.py: no {old!r} in what is installed")
     return text.replace(old, new)

@@ -1,7 +1,7 @@
 """The pages of the documentation site, before Sphinx: python docs_test.py SOURCE_TREE
 
 The chapters that pages are made of exist, each chapter is on one page, links lead to pages that are written, and each
-function, type and constant has its entry. The checker of links finds links that lead nowhere."""
+function, type and constant has its entry. The checker of links finds those without a target."""
 
 import inspect
 import json

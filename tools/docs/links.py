@@ -1,5 +1,5 @@
-"""Checks the links of a folder of HTML pages: each link to a page leads to a file, each anchor to an element, and no page
-loads anything from elsewhere. Returns the errors."""
+"""Checks the links of a folder of HTML pages: each link to a page leads to a file, each anchor to an element, and no
+page loads anything from elsewhere. Returns the errors."""
 
 import re
 from html.parser import HTMLParser

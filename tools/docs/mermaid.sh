@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# mermaid.sh FOLDER: writes mermaid.min.js, which draws the diagrams of the documentation, and its licence to FOLDER. From
-# npm's registry, at a fixed version by hash.
+# mermaid.sh FOLDER: writes mermaid.min.js, which draws the diagrams of the documentation, and its licence to FOLDER.
+# From npm's registry, at a fixed version by hash.
 set -euo pipefail
 version=12.3.0
 hash=be0684e8d20bfc874df12c0f04927a5c482f57f2200eec54cca52a4583fd4040
