@@ -62,6 +62,7 @@ def everything_has_an_entry(folder, documents):
     entry = text[text.index("c:function} lxla_status lxla_tensor_from_host_borrowed") :].split(":::::")[0]
     for want in (
         "| `dtype` | `int32_t` | in | one of [`LXLA_DTYPE_*`](#constants-lxla-dtype) |",
+        "| `env` | `lxla_env` | in | id 0: the current environment |",
         "| `dims` | `const int64_t *` | in | `rank` elements; not NULL |",
         "| `data` | `const void *` | in | `size_bytes` bytes; not NULL; used until the callback is called |",
         "| `out_tensor` | `lxla_tensor *` | out | not NULL; freed by `lxla_tensor_release` |",

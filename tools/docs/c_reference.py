@@ -108,18 +108,29 @@ def choice_of(names):
     return " or ".join([", ".join(names[:-1])] * (len(names) > 1) + names[-1:])
 
 
+def meaning_of_null(function, of):
+    """Returns the meaning of the null handle for a parameter that may be it, else nothing."""
+    name = function["name"]
+    if of["base"] not in HANDLES or of["direction"] != "in" or name == "lxla_env_retain":
+        return ""
+    if name.endswith("_release"):
+        return "id 0 is ignored"
+    if name == "lxla_env_exit":
+        return "id 0: any environment"
+    if of["base"] == "lxla_env":
+        return "id 0: the current environment"
+    return "id 0: absent" if of["name"] in OPTIONAL.get(name, []) else ""
+
+
 def wrong_handles(function):
     """Returns the condition of INVALID_HANDLE: handles that may be null, and others."""
-    name = function["name"]
-    if name == "lxla_env_exit":  # compares the environment with the current one, by FAILED_PRECONDITION
+    if function["name"] == "lxla_env_exit":  # compares the environment with the current one, by FAILED_PRECONDITION
         return ""
     strict, lenient = [], []
     for each in function["parameters"]:
         if each["base"] in HANDLES and each["direction"] == "in":
-            is_current = each["base"] == "lxla_env" and name != "lxla_env_retain"
-            may_be_null = is_current or name.endswith("_release") or each["name"] in OPTIONAL.get(name, [])
             of_list = "an element of " if each["role"] == "list" else ""
-            (lenient if may_be_null else strict).append(f"{of_list}`{each['name']}`")
+            (lenient if meaning_of_null(function, each) else strict).append(f"{of_list}`{each['name']}`")
     made = [f"{choice_of(strict)} is stale, foreign or null"] if strict else []
     made += [f"{choice_of(lenient)} is stale or foreign"] if lenient else []
     return "; ".join(made)
@@ -169,10 +180,10 @@ def function_part(function, uses, operations, documents):
         f":::::{{c:function}} {function['result']}{space}{name}({signature})\n\n{prose(function['doc'], documents)}\n\n"
     )
     if parameters:
-        rows = "".join(
-            f"| `{each['name']}` | `{each['type']}` | {DIRECTIONS[each['direction']]} | {facts(each)} |\n"
-            for each in parameters
-        )
+        rows = ""
+        for each in parameters:
+            told = "; ".join(part for part in (facts(each), meaning_of_null(function, each)) if part)
+            rows += f"| `{each['name']}` | `{each['type']}` | {DIRECTIONS[each['direction']]} | {told} |\n"
         made += f"| parameter | type | direction | |\n|---|---|---|---|\n{rows}\n"
     lines = []
     if function["result"] == "lxla_status":
