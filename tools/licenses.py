@@ -95,7 +95,8 @@ def texts_of_all(rows):
 
 def rust_version():
     """Returns the version of the Rust that builds the library."""
-    said = subprocess.run(["rustc", "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    command = [os.environ.get("RUSTC", "rustc"), "--version"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return said.split()[1]
 
 
