@@ -157,10 +157,28 @@ trigamma = with_slopes(lambda x: zeta(jnp.full_like(x, 2), x), lambda x, result:
 digamma = with_slopes(value_of_digamma, lambda x, result: trigamma(x))
 
 
+def exponential_integral(x):
+    """Returns E1: JAX's takes minutes to compile. Up to 2 by its power series, beyond by its continued fraction."""
+    near, far = jnp.where(x < 2, x, 1), jnp.where(x < 2, 2, x)
+
+    def term(k, state):
+        power, total = state
+        power = power * -near / k
+        return power, total + power / k
+
+    def step(i, rest):
+        k = 200 - i
+        return far + 2 * k - 1 - k * k / rest
+
+    _, total = lax.fori_loop(1, 40, term, (jnp.ones_like(x), jnp.zeros_like(x)))
+    rest = lax.fori_loop(0, 200, step, far + 401)
+    return jnp.where(x < 2, -np.euler_gamma - jnp.log(near) - total, jnp.exp(-far) / rest)
+
+
 def igamma_by_a(a, x, result):
     """JAX's is NaN at a = 0 and at infinity."""
     made = lax.igamma_grad_a(jnp.where((a == 0) | jnp.isinf(a), 1, a), jnp.where(jnp.isinf(x), 1, x))
-    made = jnp.where(a == 0, -jax.scipy.special.exp1(jnp.where(x > 0, x, 1)), made)
+    made = jnp.where(a == 0, -exponential_integral(jnp.where(x > 0, x, 1)), made)
     at_end = ((x == 0) & (a > 0)) | (jnp.isinf(a) ^ jnp.isinf(x))
     is_open = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (jnp.isinf(a) & jnp.isinf(x)) | jnp.isnan(a + x)
     return jnp.where(is_open, jnp.nan, jnp.where(at_end, 0, made))

@@ -82,6 +82,8 @@ MORE = {
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
 # Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.
 LEAST = {"hypot": 0.1}
+# Larger operands are replaced by this: the loop of JAX's does not end for equal numbers of this kind.
+MOST = {"igamma": 3000, "igammac": 3000}
 # The terms of negative operands cancel, but beside the poles: they are a quarter away from one, on either side of it.
 BESIDE_POLES = ["digamma", "trigamma", "polygamma", "zeta"]
 # A plugin takes the elements of a window in any order, which matters if a comparison is not transitive, as with NaN.
@@ -134,6 +136,8 @@ def limited(operation, array):
         size, none = np.abs(array), np.copysign(np.zeros_like(array), array)
         least = [LEAST[word] for word in operation.name.split() if word in LEAST]
         array = np.where(size < max([ml_dtypes.finfo(array.dtype).tiny, *least]), none, array)
+        most = MOST.get(operation.name, np.inf)
+        array = np.where((size > most) & np.isfinite(array), np.copysign(most, array), array).astype(array.dtype)
         if NAMES[array.dtype] == "f64":
             array = np.where((size > WIDEST) & np.isfinite(array), np.copysign(WIDEST, array), array)
             array = np.where((size < 1 / WIDEST) & (array != 0), np.copysign(1 / WIDEST, array), array)

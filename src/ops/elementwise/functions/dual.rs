@@ -3,8 +3,8 @@
 use crate::ops::elementwise::formula::Expr;
 use std::ops::{Add, Mul, Neg};
 
-/// A value and its derivative by a parameter of the formula. `None` is the derivative of a value that does not depend on
-/// the parameter, and of all values of a formula that has no use for derivatives; nothing is recorded for it.
+/// A value and its derivative by a parameter of the formula. `None` is the derivative of a value that does not depend
+/// on the parameter, and of all values of a formula that has no use for derivatives; nothing is recorded for it.
 #[derive(Clone, Copy)]
 pub struct Dual<'f> {
     pub value: Expr<'f>,

@@ -8,8 +8,8 @@
 //!
 //! - `a` beyond 20 (10 in f32) and `r` near 1: the uniform asymptotic expansion of N. M. Temme, "The asymptotic
 //!   expansion of the incomplete gamma functions" (SIAM Journal on Mathematical Analysis 10, 1979; DLMF 8.12);
-//! - small `a` and `x`, where `P` may be near 1: `gamma(a) Q` as `(gamma(a + 1) - x^a) / a` and a power series, in a form
-//!   that does not cancel for `a` near 0;
+//! - small `a` and `x`, where `P` may be near 1: `gamma(a) Q` as `(gamma(a + 1) - x^a) / a` and a power series, in a
+//!   form that does not cancel for `a` near 0;
 //! - otherwise up to `x = a`: the power series of `P` (DLMF 8.7.1), whose terms are positive;
 //! - otherwise beyond `a`: Legendre's continued fraction of `Q` (DLMF 8.9.2), from an estimate of its tail.
 //!
@@ -100,7 +100,7 @@ impl<'f> Parts<'f> {
         let is_regular = a.ge(1.0);
         let is_near = is_regular & ratio.ge(NEAR_LOW) & ratio.le(NEAR_HIGH);
 
-        // log r = 2 artanh(t), and a (r - 1 - log r) = (x - a) t - 2 a (artanh(t) - t). Halves, since sums may overflow.
+        // log r = 2 artanh(t), a (r - 1 - log r) = (x - a) t - 2 a (artanh(t) - t). Halves, since sums may overflow.
         let difference = x - a;
         let t = is_near.select(difference * 0.5 / (x * 0.5 + a * 0.5), 0.0);
         let square = t * t;
