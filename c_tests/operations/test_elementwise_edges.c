@@ -343,7 +343,7 @@ static void error_functions(void) {
   RELEASE(out);
   lxla_tensor whole = ARRAY(LXLA_DTYPE_S8, int8_t, DIMS(1), 1);
   REFUSED(lxla_special(LXLA_SPECIAL_ERF, whole, &out), BAD, "x: erf takes floats, not s8[1]");
-  REFUSED(lxla_special(4, x, &out), BAD, "op: 4 is not an LXLA_SPECIAL_* constant (valid: 1 to 3)");
+  REFUSED(lxla_special(5, x, &out), BAD, "op: 5 is not an LXLA_SPECIAL_* constant (valid: 1 to 4)");
   RELEASE(x, wide, whole);
 }
 

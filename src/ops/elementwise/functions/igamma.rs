@@ -96,19 +96,26 @@ struct Parts<'f> {
 impl<'f> Parts<'f> {
     fn new(a: Expr<'f>, x: Expr<'f>) -> Parts<'f> {
         let tables = tables(a);
+        // For so large a number, P is 0 below it, a half at it, and 1 beyond it, also if both are divided; their sum
+        // must not overflow.
+        let is_huge = a.gt(if a.is_double() { 1e300 } else { 1e30 });
+        let scale = is_huge.select(a.number(2f64.powi(-20)), 1.0);
+        let (a, x) = (a * scale, x * scale);
         let ratio = x / a;
         let is_regular = a.ge(1.0);
         let is_near = is_regular & ratio.ge(NEAR_LOW) & ratio.le(NEAR_HIGH);
 
-        // log r = 2 artanh(t), a (r - 1 - log r) = (x - a) t - 2 a (artanh(t) - t). Halves, since sums may overflow.
+        // log r = 2 artanh(t) and a (r - 1 - log r) = (x - a) t - 2 a (artanh(t) - t) with t = (x - a) / (x + a).
         let difference = x - a;
-        let t = is_near.select(difference * 0.5 / (x * 0.5 + a * 0.5), 0.0);
+        let t = is_near.select(difference / (x + a), 0.0);
         let square = t * t;
         let rest = t * square * square.polynomial(tables.artanh) * 2.0;
         let exponent = is_near.select(difference * t - a * rest, 0.0);
 
         let log_x = x.log();
-        let log = is_near.select(t * 2.0 + rest, is_regular.select(ratio, x).log());
+        // Where a quotient underflows, the factor is 0, and its logarithm must not be infinite.
+        let least = if a.is_double() { 1e-300 } else { 1e-37 };
+        let log = is_near.select(t * 2.0 + rest, is_regular.select(ratio.max(least), x).log());
         let decay = is_regular.select(1.0 - ratio, -x).exp();
         let base = is_regular.select(ratio * decay, x);
         let core = is_near.select((-exponent).exp(), base.power(a));
@@ -257,18 +264,30 @@ pub(in crate::ops) fn density<'f>(a: Expr<'f>, x: Expr<'f>) -> Expr<'f> {
     let (a, x) = (a.min(end), x.min(end));
     let is_large = a.ge(8.0);
 
-    let small = is_large.select(1.0, a);
+    // Operands of the form that is not selected are those whose derivatives are finite.
+    let (small, x_of_small) = (is_large.select(1.0, a), is_large.select(1.0, x));
     // At x = 0 and a = 1, x^0 is 1.
-    let base = (x.eq(0.0) & a.eq(1.0)).select(1.0, x);
-    let near = ((small - 1.0) * base.log() - x - small.function(Lgamma)).exp();
+    let base = (x_of_small.eq(0.0) & small.eq(1.0)).select(1.0, x_of_small);
+    let near = ((small - 1.0) * base.log() - x_of_small - small.function(Lgamma)).exp();
 
-    let large = is_large.select(a, 8.0);
+    // Powers of smaller x are 0.
+    let least = if a.is_double() { 1e-290 } else { 1e-30 };
+    let (large, x_of_large) = (is_large.select(a, 8.0), is_large.select(x.max(least), 8.0));
     let inverse = 1.0 / large;
-    let ratio = (x - large) * inverse;
     let rest = inverse * (inverse * inverse).polynomial(super::gamma::stirling(a));
-    let far = ((large - 1.0) * ratio.log_plus_one() - (x - large) - rest).exp() * (inverse * (0.5 * FRAC_1_PI)).sqrt();
+    let log = log_of_quotient(x_of_large, large);
+    let far = ((large - 1.0) * log - (x_of_large - large) - rest).exp() * (inverse * (0.5 * FRAC_1_PI)).sqrt();
     let value = is_large.select(far, near);
     (a.ge(0.0) & x.ge(0.0)).select(value, f64::NAN)
+}
+
+/// `log(x / a)`, which keeps its digits where the operands are near each other, and is finite where the quotient
+/// underflows.
+fn log_of_quotient<'f>(x: Expr<'f>, a: Expr<'f>) -> Expr<'f> {
+    let quotient = (x / a).max(if a.is_double() { 1e-300 } else { 1e-37 });
+    let is_near = quotient.gt(0.5) & quotient.lt(2.0);
+    let near = is_near.select((x - a) / a, 0.0).log_plus_one();
+    is_near.select(near, is_near.select(1.0, quotient).log())
 }
 
 /// The derivative of the density by `a`, which is that of [`igamma_grad_a`] by `x`.
