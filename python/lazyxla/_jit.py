@@ -3,22 +3,71 @@
 from __future__ import annotations
 
 import functools
+import threading
 import types
 import warnings
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
-from ._core import Array
+from ._core import Array, Device, DType
 from ._device import default_device
 from ._outside import Outside
 from ._trace import Traced
 from ._tree import flatten
 
-# Kinds of arguments that one function keeps computations of, and retracings by changes from outside before a warning.
+# Kinds of arguments that one function keeps computations of, and how often something happens before a warning.
 _MOST_KINDS = 64
 _MOST_CHANGES = 8
 _ONLY_ARRAYS = {Array}
+# Arguments of these types are compared by their values, all others by identity.
+_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, Device)
+# Of all functions: a lock in each one could not be copied. Callbacks of weak references may enter it again.
+_LOCK = threading.RLock()
+
+
+class _Identity:
+    """An argument as a part of a key: equal to the same object only, which it does not keep alive where possible."""
+
+    __slots__ = ("_hash", "_of")
+
+    def __init__(self, value: Any, gone: Callable[[Any], None] | None = None) -> None:
+        self._hash = id(value)
+        try:
+            self._of: Callable[[], Any] = weakref.ref(value, gone)
+        except TypeError:
+            self._of = lambda: value
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        mine = self._of()
+        return isinstance(other, _Identity) and mine is not None and mine is other._of()
+
+
+def _part(value: Any, gone: Callable[[Any], None] | None = None) -> Any:
+    """Returns a part of a key for an argument that is no array."""
+    kind = type(value)
+    if kind in _BY_VALUE:
+        return kind, value
+    if kind is frozenset:
+        return kind, frozenset((type(each), repr(each)) if type(each) in _BY_VALUE else _part(each) for each in value)
+    if kind is types.MethodType:
+        return kind, _Identity(value.__self__, gone), _Identity(value.__func__, gone)
+    return _Identity(value, gone)
+
+
+class _Kept:
+    """A computation that is kept, with what the function read from outside, and when it was used last."""
+
+    __slots__ = ("outside", "traced", "used")
+
+    def __init__(self, traced: Traced, outside: Outside, used: int) -> None:
+        self.traced, self.outside, self.used = traced, outside, used
 
 
 class Jit:
@@ -26,25 +75,31 @@ class Jit:
 
     __wrapped__: Callable[..., Any]
 
-    def __init__(self, fun: Callable[..., Any], prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None):
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        prepare: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]] | None = None,
+    ):
+        """``prepare`` returns the positional arguments as the function takes them."""
         if not callable(fun):
             raise TypeError(f"jit() takes a function, not a {type(fun).__name__}")
         functools.update_wrapper(self, fun)
         self._fun = fun
         self._prepare = prepare
-        self._kept: dict[Any, tuple[Traced, Outside]] = {}
-        self._changes = 0
-        self._is_warned = False
+        self._kept: dict[Any, _Kept] = {}
+        self._clock = self._changes = self._unkept = self._gone = 0
+        self._warned: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._prepare is not None:
-            args = self._prepare(args)
+            args = self._prepare(args, kwargs)
         if not kwargs and {*map(type, args)} == _ONLY_ARRAYS:
             # Without a tree: flattening takes longer than all else of a call.
             key, arrays = _core.signature(list(args), len(args), default_device())
             kept = self._kept.get(key)
-            if kept is not None and kept[1].changed() is None:
-                return kept[0].call(arrays)
+            if kept is not None and kept.outside.changed() is None:
+                self._clock = kept.used = self._clock + 1
+                return kept.traced.call(arrays)
             return self.find(args, {}, key)[0].call(arrays)
         traced, arrays = self.find(args, kwargs)
         return traced.call(arrays)
@@ -65,44 +120,85 @@ class Jit:
         """Returns the computation for arguments, and the arrays among their leaves; ``key`` is that of arrays alone."""
         device = default_device()
         leaves, spec = flatten((args, kwargs))
-        arrays = leaves
+        arrays, others = leaves, ()
         if key is None:
-            key, arrays = _core.signature(leaves, spec, device)
+            # Keys of dictionaries are compared by their texts, too: 1, 1.0 and True are equal.
+            found, arrays = _core.signature(leaves, spec, device)
+            others = found[3::2]
+            key = (found[0], spec, repr(spec), *map(_part, others))
         kept = self._kept.get(key)
         if kept is not None:
-            name = kept[1].changed()
+            name = kept.outside.changed()
             if name is None:
-                return kept[0], arrays
+                self._clock = kept.used = self._clock + 1
+                return kept.traced, arrays
             self._changes += 1
             if self._changes == _MOST_CHANGES:
                 self._warn(
                     f"reads {name!r} from outside, which has changed {_MOST_CHANGES} times: each change traces the "
                     f"function again. Make it an argument"
                 )
-        found = iter(arrays)
-        leaves = [next(found) if isinstance(x, Array) or hasattr(x, "__array_interface__") else x for x in leaves]
-        outside = Outside(self._fun, key[2:])
+        given = iter(arrays)
+        leaves = [next(given) if isinstance(x, Array) or hasattr(x, "__array_interface__") else x for x in leaves]
+        outside = Outside(self._fun, others)
         traced = Traced(self._fun, leaves, spec, keep=device)
-        if traced.holds:
-            outside.settle()
-            self._keep(key, traced, outside)
+        if traced.holds and self._is_known(outside):
+            self._keep(key, others, traced, outside)
         else:
             self._kept.pop(key, None)
         return traced, arrays
 
-    def _keep(self, key: Any, traced: Traced, outside: Outside) -> None:
-        while len(self._kept) >= _MOST_KINDS and key not in self._kept:
+    def _is_known(self, outside: Outside) -> bool:
+        """Returns whether later calls can see that something from outside has changed since the trace began."""
+        if outside.is_full:
+            self._warn("reaches too many variables from outside to look at: it is traced in each call. Pass arguments")
+            return False
+        name = outside.changed()
+        if name is None:
+            return True
+        self._unkept += 1
+        if self._unkept == _MOST_CHANGES:
             self._warn(
-                f"was called with more than {_MOST_KINDS} kinds of arguments; computations of the first ones are "
-                f"dropped. Python's numbers and other arguments that are no arrays are constants: pass a number that "
-                f"changes as an array, by lx.asarray"
+                f"reads {name!r} from outside, which has changed while it was traced, {_MOST_CHANGES} times: the "
+                f"function is traced in each call. Take it as an argument, and return its new value"
             )
-            self._kept.pop(next(iter(self._kept), None), None)
-        self._kept[key] = (traced, outside)
+        return False
+
+    def _keep(self, key: Any, others: Sequence[Any], traced: Traced, outside: Outside) -> None:
+        with _LOCK:
+            while len(self._kept) >= _MOST_KINDS and key not in self._kept:
+                self._warn(
+                    f"was called with more than {_MOST_KINDS} kinds of arguments; computations that were not used for "
+                    f"the longest time are dropped. Python's numbers and other arguments that are no arrays are "
+                    f"constants: pass a number that changes as an array, by lx.asarray"
+                )
+                pairs = self._kept.copy().items()
+                self._kept.pop(min(pairs, key=lambda pair: pair[1].used)[0], None)
+            if others:
+                # The end of an argument drops its computations.
+                me = weakref.ref(self)
+
+                def gone(_: Any) -> None:
+                    if (jitted := me()) is not None:
+                        jitted._drop(key)
+
+                key = (*key[:3], *(_part(each, gone) for each in others))
+            self._kept.pop(key, None)
+            self._clock += 1
+            self._kept[key] = _Kept(traced, outside, self._clock)
+
+    def _drop(self, key: Any) -> None:
+        if self._kept.pop(key, None) is not None:
+            self._gone += 1
+            if self._gone == _MOST_KINDS:
+                self._warn(
+                    f"was traced for {_MOST_KINDS} objects that are gone, each of them an argument: objects are "
+                    f"compared by identity. Pass one object several times, or what it holds"
+                )
 
     def _warn(self, text: str) -> None:
-        if not self._is_warned:
-            self._is_warned = True
+        if text not in self._warned:
+            self._warned.add(text)
             name = getattr(self._fun, "__qualname__", "a function")
             warnings.warn(f"the jitted function {name} {text}", RuntimeWarning, stacklevel=5)
 

@@ -123,29 +123,35 @@ def shard_map(fun: Callable[..., Any], mesh: Mesh, in_shardings: Any, out_shardi
     """
     _mesh(mesh)
 
-    @functools.wraps(fun)
-    def mapped(*args: Any) -> Any:
+    def placed(args: tuple[Any, ...]) -> tuple[Any, list[str]]:
+        """Returns arguments with their arrays on the mesh, and the shardings of all leaves."""
         leaves, spec = flatten(args)
         given = in_shardings if in_shardings is None or isinstance(in_shardings, str) else tuple(in_shardings)
-        texts, arrays, inputs, likes = _texts(given, args, "in_shardings"), [], [], []
+        texts = _texts(given, args, "in_shardings")
         for i, text in enumerate(texts):
-            if not isinstance(leaves[i], Array) and not hasattr(leaves[i], "__array_interface__"):
-                continue
             x = leaves[i]
-            if not isinstance(x, Array) or x.device != mesh.device:
-                x = shard(x, mesh, text)
-            leaves[i] = x
-            arrays.append(x)
-            inputs.append(text)
-            likes.append(_core.placeholder(_piece(x.shape, mesh, text), x.dtype, mesh.device))
-        call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
+            if x.device != mesh.device if isinstance(x, Array) else hasattr(x, "__array_interface__"):
+                leaves[i] = shard(x, mesh, text)
+        return unflatten(spec, leaves), texts
+
+    @functools.wraps(fun)
+    def mapped(*args: Any) -> Any:
+        args, texts = placed(args)
+        call_leaves, call_spec = flatten((args, {}))
+        arrays, inputs, likes = [], [], []
+        for x, text in zip(call_leaves, texts, strict=True):
+            if isinstance(x, Array):
+                arrays.append(x)
+                inputs.append(text)
+                likes.append(_core.placeholder(_piece(x.shape, mesh, text), x.dtype, mesh.device))
         with use_device(mesh.device):
             traced = Traced(fun, call_leaves, call_spec, likes)
         wanted = _texts(out_shardings, traced.tree.rebuild(traced.results), "out_shardings")
         outputs = [text for i, text in enumerate(wanted) if i not in traced.tree.statics]
         return traced.tree.rebuild(_core.shard_map(traced.computation, mesh, inputs, arrays, outputs))
 
-    return Jit(mapped) if isinstance(fun, Jit) else mapped
+    # Before the trace: in it, arguments on other devices have no values to copy.
+    return Jit(mapped, lambda args, _: placed(args)[0]) if isinstance(fun, Jit) else mapped
 
 
 def axes_text(axes: str | Sequence[str]) -> str:

@@ -14,13 +14,53 @@ from ._tree import Leaves, flatten, unflatten
 FLOATS = ("real floating", "complex floating")
 
 
-def _changed(arrays: Sequence[Array]) -> RuntimeError:
-    types = ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in arrays)
+def _types(arrays: Sequence[Array]) -> str:
+    return ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in arrays)
+
+
+def _changed_by_jitted(arrays: Sequence[Array]) -> RuntimeError:
     return RuntimeError(
-        f"a function that is traced (by jit, grad, vmap, scan, ...) changes arrays from outside of it in place: {types}; "
+        f"a jitted function changes its arguments or arrays from outside of it in place: {_types(arrays)}; a call would "
+        f"lose the change. Write x = x + 1 in place of x += 1, or change x.copy(), and return the new value"
+    )
+
+
+def _changed(arrays: Sequence[Array]) -> RuntimeError:
+    return RuntimeError(
+        f"a function that is traced (by jit, grad, vmap, scan, ...) changes arrays from outside of it in place: "
+        f"{_types(arrays)}; "
         f"they have their values from before again. Return the new value as an auxiliary result (has_aux=True, or one "
         f"more result), and assign it after the call"
     )
+
+
+def _computation(parameters: list[Array], results: list[Array]) -> Computation:
+    try:
+        return _core.trace(parameters, results)
+    except ValueError:
+        devices = [list({str(x.device): None for x in arrays}) for arrays in (parameters, results)]
+        if len({*devices[0], *devices[1]}) < 2:
+            raise
+        given, made = (", ".join(each) for each in devices)
+        raise ValueError(
+            f"a traced function takes arrays on {given}, and returns arrays on {made}: all of them have to be on one "
+            f"device. Move the arguments before the call, by x.to_device(device) or lx.shard(x, mesh, sharding)"
+        ) from None
+
+
+def _result(function: Callable[..., Any], args: Any, kwargs: Any, is_kept: bool) -> Any:
+    """Returns the result of a function; of one whose computation is kept, if it does not change its arguments."""
+    if not is_kept:
+        return function(*args, **kwargs)
+    # The arguments are from outside of this trace, within that of the computation.
+    _core.begin_trace(None)
+    try:
+        result = function(*args, **kwargs)
+    finally:
+        changed = _core.end_trace()[0]
+    if changed:
+        raise _changed_by_jitted(changed)
+    return result
 
 
 class Traced:
@@ -52,7 +92,7 @@ class Traced:
                 # A copy: an operation in place on an argument must not replace the parameter.
                 inner[place] = parameter.copy()
             args, kwargs = unflatten(spec, inner)
-            self.tree = Leaves(function(*args, **kwargs), self.device)
+            self.tree = Leaves(_result(function, args, kwargs, keep is not None), self.device)
             # A result may be an array from outside: its copy is that of a parameter.
             self.results = [x.copy() for x in self.tree.arrays] if keep is not None else self.tree.arrays
         finally:
@@ -62,7 +102,7 @@ class Traced:
         if not self.results:
             kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()})) or "an empty tree"
             raise TypeError(f"a traced function returns at least one array, not {kinds}")
-        self.computation: Computation = _core.trace([*parameters, *placeholders], self.results)
+        self.computation: Computation = _computation([*parameters, *placeholders], self.results)
         self.count = len(self.results)
         self._derived: dict[Any, Any] = {}
         if keep is not None:

@@ -87,8 +87,12 @@ def _as_jitted(fun: Callable[..., Any], transformed: Callable[..., Any], numbers
     """Returns the transformed function, jitted if the function is."""
     if not isinstance(fun, Jit):
         return transformed
+
     # Floats that are differentiated by are arrays, not constants.
-    return Jit(transformed, lambda args: tuple(differentiable_arguments(args, numbers, device_of(args))[0]))
+    def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(differentiable_arguments(args, numbers, device_of((args, kwargs)))[0])
+
+    return Jit(transformed, prepare)
 
 
 def _scalar_first(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:

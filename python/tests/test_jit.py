@@ -12,9 +12,25 @@ import lazyxla as lx
 SCALE = 2.0
 
 
+class Calls:
+    """Calls, counted where jit does not look: in an array of NumPy that is changed in place."""
+
+    def __init__(self):
+        self._count = np.zeros(1, int)
+
+    def append(self, _):
+        self._count += 1
+
+    def clear(self):
+        self._count[0] = 0
+
+    def __len__(self):
+        return int(self._count[0])
+
+
 def counted(function):
-    """Returns a function that counts its calls, which are traces, and the list of them."""
-    calls = []
+    """Returns a function that counts its calls, which are traces, and the calls."""
+    calls = Calls()
 
     def called(*args, **kwargs):
         calls.append(1)
@@ -172,14 +188,25 @@ def test_a_jitted_function_changes_no_arrays_from_outside():
             same(w, np.float32([1, 2]))
 
         def own(x):
-            x += 1
-            x[0] = 0.0
-            return x
+            y = x.copy()
+            y += 1
+            y[0] = 0.0
+            return y
 
         jitted = lx.jit(own)
         same(jitted(x), np.float32([0, 5]))
         same(jitted(x), np.float32([0, 5]))
         same(x, np.float32([3, 4]))
+
+        def set_first(tree):
+            tree["x"][0] = 0.0
+            return tree["x"]
+
+        for wrong in (lambda tree: tree["x"].__iadd__(1), set_first):
+            jitted = lx.jit(wrong)
+            for _ in range(2):
+                raises(RuntimeError, lambda: jitted({"x": x}), "its arguments", "float32[2]", "x.copy()")
+            same(x, np.float32([3, 4]))
 
 
 def test_transformations_of_jitted_functions_are_traced_once():
