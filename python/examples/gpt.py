@@ -231,7 +231,7 @@ def main():
     print("\n" + write(given, params, symbols) + "\n")
     print(f"  validation loss      {last:.4f}, was {first:.4f}; has to be below {given.bound}")
     print(f"  from the file        {loaded:.4f}")
-    print(f"  programs compiled    {compiled} for {given.steps} steps; traced {step.kinds} times")
+    print(f"  programs compiled    {compiled} for {given.steps} steps; traced {step.traces} times")
     if given.bench:
         print(f"  time per step        {1e3 * seconds:.2f} ms (median; waited for)")
     if given.curve:

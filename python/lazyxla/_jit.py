@@ -20,7 +20,7 @@ from ._tree import flatten
 # Kinds of arguments that one function keeps computations of, and how often something happens before a warning.
 _MOST_KINDS = 64
 _MOST_CHANGES = 8
-_ONLY_ARRAYS = {Array}
+_ONLY_ARRAYS, _ONLY_TEXTS = {Array}, {str}
 # Arguments of these types are compared by their values, all others by identity.
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, Device)
 # Of all functions: a lock in each one could not be copied. Callbacks of weak references may enter it again.
@@ -61,6 +61,23 @@ def _part(value: Any, gone: Callable[[Any], None] | None = None) -> Any:
     return _Identity(value, gone)
 
 
+def _has_plain_keys(tree: Any) -> bool:
+    """Returns whether all containers in a tree are tuples, lists, and dictionaries whose keys are texts."""
+    nodes = [tree]
+    while nodes:
+        node = nodes.pop()
+        kind = type(node)
+        if kind is dict:
+            if node and {*map(type, node)} != _ONLY_TEXTS:
+                return False
+            nodes += node.values()
+        elif isinstance(node, (tuple, list)):
+            nodes += node
+        elif kind is not Array and kind not in _BY_VALUE:
+            return False
+    return True
+
+
 class _Kept:
     """A computation that is kept, with what the function read from outside, and when it was used last."""
 
@@ -87,7 +104,7 @@ class Jit:
         self._fun = fun
         self._prepare = prepare
         self._kept: dict[Any, _Kept] = {}
-        self._clock = self._changes = self._unkept = self._gone = 0
+        self._clock = self._traces = self._changes = self._unkept = self._gone = 0
         self._warned: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -112,6 +129,11 @@ class Jit:
         """The number of structures and types of arguments for which a computation is kept."""
         return len(self._kept)
 
+    @property
+    def traces(self) -> int:
+        """The number of times that the function has been traced."""
+        return self._traces
+
     def clear(self) -> None:
         """Drops the computations: the next call traces the function."""
         self._kept.clear()
@@ -122,10 +144,11 @@ class Jit:
         leaves, spec = flatten((args, kwargs))
         arrays, others = leaves, ()
         if key is None:
-            # Keys of dictionaries are compared by their texts, too: 1, 1.0 and True are equal.
+            # 1, 1.0 and True are equal: such keys of dictionaries are compared by the text of the structure, too.
             found, arrays = _core.signature(leaves, spec, device)
             others = found[3::2]
-            key = (found[0], spec, repr(spec), *map(_part, others))
+            text = "" if _has_plain_keys((args, kwargs)) else repr(spec)
+            key = (found[0], spec, text, *map(_part, others))
         kept = self._kept.get(key)
         if kept is not None:
             name = kept.outside.changed()
@@ -141,6 +164,7 @@ class Jit:
         given = iter(arrays)
         leaves = [next(given) if isinstance(x, Array) or hasattr(x, "__array_interface__") else x for x in leaves]
         outside = Outside(self._fun, others)
+        self._traces += 1
         traced = Traced(self._fun, leaves, spec, keep=device)
         if traced.holds and self._is_known(outside):
             self._keep(key, others, traced, outside)
@@ -208,19 +232,27 @@ def jit(fun: Callable[..., Any]) -> Jit:
     did, as one operation.
 
     The types are dtype, shape and device of arrays (those of NumPy become arrays), and the default device. All other
-    arguments are constants of the computation: numbers, texts, dtypes, functions and other objects with a hash. A
-    number that changes from call to call should be an array. The newest 64 computations are kept.
+    arguments are constants of the computation: numbers and texts, compared by type and value, and objects with a hash,
+    compared by identity. A number that changes from call to call should be an array. 64 computations are kept; that
+    which was not used for the longest time is dropped first, and those of an object when it is gone.
 
-    What the function reads from outside:
+    The function has to be pure: its results depend on its arguments only. Variables from outside are read when it is
+    traced:
 
     - Arrays are operands, which have their present values in each call, also after operations in place. If the
       function reads the value of one (``float(w)``), or takes one from another device, it is traced in each call.
-    - Variables of enclosing functions, globals, and attributes and elements that the function reaches through them: if
-      one has become another array, number, text or function, the function is traced again. Changes in place of other
-      objects, such as NumPy's arrays, are not seen: ``clear()`` drops the computations.
+    - These changes lead to a new trace: another array, number, text or object in a global, in a variable of an
+      enclosing function, in an attribute (also in ``__slots__``), or in a list, tuple, dictionary, set or deque, which
+      the function or those that it calls by name reach. If one of them changes while the function is traced, or there
+      are more than 10000 of them, the function is traced in each call.
+    - No other change is seen: in place of NumPy's arrays; of attributes and globals with names that are computed; of
+      what objects of extension modules hold; of files and clocks; in functions of Python's standard library, of NumPy
+      and of this package. Pass what changes as an argument; ``clear()`` drops the computations.
 
-    A function that changes arrays from outside in place is a RuntimeError: return the new value. Other effects, such as
-    ``print``, happen when the function is traced.
+    A function that changes its arguments or arrays from outside in place is a RuntimeError: return the new value. Other
+    effects, such as ``print``, happen when the function is traced. Threads that it starts are not a part of the trace:
+    arrays from outside are constants in them. Dictionaries and keyword arguments have their keys in sorted order.
+    Numbers and bools among the results become arrays.
 
     ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``vmap`` and ``checkpoint`` of a jitted function are traced once,
     too: ``lx.grad(lx.jit(f))`` is ``lx.jit(lx.grad(f))``. ``scan`` and other loops repeat its computation.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,14 +19,37 @@ from ._tree import array_of, flatten
 _FORMATS = {"folder": c.EXPORT_FOLDER, "text": c.EXPORT_TEXT, "jax": c.EXPORT_JAX}
 
 
+# Shapes of arguments that one program keeps computations of.
+_MOST_SHAPES = 64
+
+
+def _contents(path: str) -> bytes | None:
+    """Returns a digest of a file, or of the names and contents of all files in a folder; None if it cannot be read."""
+    found = hashlib.blake2b()
+    try:
+        paths = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names] or [path]
+        for each in sorted(paths):
+            found.update(f"{os.path.relpath(each, path)}\0{os.path.getsize(each)}\0".encode(errors="surrogateescape"))
+            with open(each, "rb") as file:
+                while block := file.read(1 << 20):
+                    found.update(block)
+    except OSError:
+        return None
+    return found.digest()
+
+
 class Program:
     """A function that ``lx.import_program`` read; it takes and returns arrays, and can be differentiated, batched and
     jitted as any other one."""
 
     def __init__(self, path: str, function: str | None, mesh: Mesh | None, shapes: list[list[int]] | None) -> None:
         self._path, self._function, self._mesh = path, function, mesh
-        self._of_shapes: dict[Any, tuple[Computation, Computation]] = {}
+        self._lock = threading.Lock()
+        self._of_shapes: dict[str, tuple[Computation, Computation]] = {}
+        self._is_fixed = shapes is None
+        self._contents = _contents(path)
         self._first = self._read(shapes)
+        self._first_shapes = str(shapes)
         self._weights = self._first[0].captured()
 
     def _read(self, shapes: list[list[int]] | None) -> tuple[Computation, Computation]:
@@ -38,7 +63,7 @@ class Program:
 
     @property
     def weights(self) -> list[Array]:
-        """The constants of the program, such as the weights of a network, in its order."""
+        """The constant arrays of the program that calls can replace (``weights=``), in the order of the program."""
         return list(self._weights)
 
     def __call__(self, *args: Any, weights: Sequence[Array] | None = None) -> Any:
@@ -58,14 +83,28 @@ class Program:
         return results[0] if len(results) == 1 else tuple(results)
 
     def _for(self, arrays: list[Array]) -> tuple[Computation, Computation]:
-        """Returns the computation for the shapes of arguments; imports it if they are new."""
+        """Returns the computation for the shapes of arguments; reads the file again if they are new."""
+        if len(arrays) != (count := self._first[0].info()[0]):
+            raise TypeError(f"the program takes {count} arrays, not {len(arrays)}")
         shapes = [list(x.shape) for x in arrays]
         key = str(shapes)
-        if key not in self._of_shapes:
-            if len(arrays) != (count := self._first[0].info()[0]):
-                raise TypeError(f"the program takes {count} arrays, not {len(arrays)}")
-            self._of_shapes[key] = self._read(shapes)
-        return self._of_shapes[key]
+        # A program that could be read without shapes has no free sizes.
+        if self._is_fixed or key == self._first_shapes:
+            return self._first
+        with self._lock:
+            found = self._of_shapes.pop(key, None)
+            if found is None:
+                found = self._read(shapes)
+                if _contents(self._path) != self._contents:
+                    raise ValueError(
+                        f"{self._path} has changed since lx.import_program read it, and shapes {key} are new: import "
+                        f"it again, or give these shapes to a program of their own"
+                    )
+                if len(self._of_shapes) >= _MOST_SHAPES:
+                    del self._of_shapes[next(iter(self._of_shapes))]
+            # The last one of the dictionary is the one used last.
+            self._of_shapes[key] = found
+            return found
 
 
 def import_program(
@@ -78,7 +117,8 @@ def import_program(
     """Reads a function of a file of ``jax.export``, of StableHLO (text or bytecode), or of a folder of PyTorch/XLA.
 
     ``shapes`` has the shape of each parameter, for programs with free sizes, such as that of a batch. ``function`` is
-    the name of a function, ``main`` if it is None. With ``mesh``, shardings in the program are those of that mesh.
+    the name of a function, ``main`` if it is None. The first call with other shapes reads the file again, which must
+    not have changed. With ``mesh``, shardings in the program are those of that mesh.
 
     >>> import lazyxla as lx
     >>> import os, tempfile

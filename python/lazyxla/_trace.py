@@ -77,9 +77,9 @@ class Traced:
     ) -> None:
         """``likes`` gives the types of the arrays among the leaves; it defaults to these arrays.
 
-        With ``keep``, the device of a function without arrays, the computation is for further calls: arrays from
-        outside become parameters after those of the leaves. ``captured`` lists them, and ``holds`` says whether the
-        computation is right for further calls: not if it has the value of an array from outside.
+        ``keep`` is given if the computation is for further calls, and is the device if no leaf is an array. Arrays from
+        outside are then parameters after those of the leaves, and ``captured`` lists them. ``holds`` is false if the
+        computation contains the value of an array from outside, so that it is not right for further calls.
         """
         self.places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Array)]
         arrays = [leaves[i] for i in self.places] if likes is None else likes
@@ -89,11 +89,11 @@ class Traced:
         try:
             parameters = [_core.placeholder_like(like) for like in arrays]
             for place, parameter in zip(self.places, parameters, strict=True):
-                # A copy: an operation in place on an argument must not replace the parameter.
+                # The function gets a copy: after an operation in place, the array would no longer be the parameter.
                 inner[place] = parameter.copy()
             args, kwargs = unflatten(spec, inner)
             self.tree = Leaves(_result(function, args, kwargs, keep is not None), self.device)
-            # A result may be an array from outside: its copy is that of a parameter.
+            # A result may be an array from outside: an operation, a copy, puts its parameter in its place.
             self.results = [x.copy() for x in self.tree.arrays] if keep is not None else self.tree.arrays
         finally:
             changed, self.captured, placeholders, self.holds = _core.end_trace()

@@ -1,4 +1,4 @@
-"""What devices of a mesh exchange, in functions of ``lx.shard_map``.
+"""Exchange of values between the devices of a mesh, in functions of ``lx.shard_map``.
 
 Each function works within groups of devices: those that differ only on the listed ``axes`` of the mesh, a name or
 several. Devices of a group are ordered by their position along the axes, the first of which is the major one. All

@@ -3,8 +3,9 @@
 Each has ``init(params)``, which returns a state, and ``update(grads, state, params)``, which returns new parameters and
 a new state. The trees are those of ``optree``: dictionaries, lists, tuples and named tuples.
 
-The state counts steps by an int, from which rates are computed. A jitted update would be traced for each number: so
-``init(params, on_device=True)`` counts by an array, from which the rates are computed on its device.
+The state counts steps by an int, and rates are computed from it. In a jitted update the int is a constant: its first
+call returns an array in its place, so that the second call traces it again. ``init(params, on_device=True)`` counts by
+an array from the beginning, and the rates are computed on its device.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def _rate(rate: Rate, count: Any) -> Any:
 
 
 def _correction(decay: float, count: Any) -> Any:
-    """Returns 1 / (1 - decay^count)."""
+    """Returns 1 / (1 - decay^count) for a count from 1 on."""
+    if decay == 0:
+        return 1.0
     if not isinstance(count, Array):
         return 1 / (1 - decay**count)
     return -1 / expm1(count.astype(_core.float64) * math.log(decay))

@@ -2,6 +2,7 @@
 background."""
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -97,3 +98,42 @@ def test_saves_in_the_background_have_the_values_of_the_call():
         raises(ValueError, lambda: lx.save_async(folder, {"x": x}).wait())
         raises(RuntimeError, lambda: lx.grad(lambda x: lx.save_async(path, {"x": x}) and lx.sum(x))(x))
         raises((FileNotFoundError, RuntimeError), lambda: lx.save_async(folder + "/no/where", {"x": x}).wait())
+
+
+def test_a_program_is_that_of_its_import():
+    with tempfile.TemporaryDirectory() as folder:
+        w, other = lx.asarray([1.0, 2.0]), lx.asarray([100.0, 200.0])
+        x = lx.ones(2)
+        for name, format in (("program.mlir", "text"), ("program.jax", "jax"), ("program", "folder")):
+            path = os.path.join(folder, name)
+            lx.export_program(lambda x: x * w, x, path=path, format=format)
+            fixed = lx.import_program(path)
+            shaped = lx.import_program(path, shapes=[2]) if format == "text" else fixed
+            lx.export_program(lambda x: x * other, x, path=path + "2", format=format)
+            for kept in (fixed, shaped):
+                assert kept(x).tolist() == [1, 2]
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            os.replace(path + "2", path)
+            for kept in (fixed, shaped):
+                assert kept(x).tolist() == [1, 2] and kept.weights[0].tolist() == [1, 2]
+            assert lx.import_program(path)(x).tolist() == [100, 200]
+            raises(ValueError, lambda: fixed(lx.ones(3)))
+            raises(TypeError, lambda: fixed(x, x), "1 arrays, not 2")
+        # A program with a free size is read again for another one.
+        path = os.path.join(folder, "digits.jax")
+        shutil.copy(DIGITS, path)
+        program = lx.import_program(path, shapes=[(2, 64)])
+        before = np.asarray(program(lx.ones((2, 64))))
+        three = np.asarray(program(lx.ones((3, 64))))
+        same(three[:2], before, 1e-5)
+        with open(path, "ab") as file:
+            file.write(b"\0")
+        same(program(lx.ones((2, 64))), before, 1e-6)
+        same(program(lx.ones((3, 64))), three, 1e-6)
+        raises((ValueError, RuntimeError), lambda: program(lx.ones((4, 64))), "digits.jax")
+        os.remove(path)
+        raises(FileNotFoundError, lambda: program(lx.ones((4, 64))), "digits.jax")
+        same(program(lx.ones((2, 64))), before, 1e-6)
+        shutil.copy(DIGITS, path)
+        assert program(lx.ones((4, 64))).shape[0] == 4

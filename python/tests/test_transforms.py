@@ -460,3 +460,27 @@ def test_a_jitted_update_is_traced_once_and_equals_the_plain_one():
         lambda: lx.optim.adamw(0.1, decays=[True]).update(grads, lx.optim.adam(1).init(plain), plain),
         "decays",
     )
+
+
+def test_decay_rates_of_0_are_those_of_the_last_gradient():
+    params, grads = {"w": lx.asarray([1.0, 2.0])}, {"w": lx.asarray([0.5, -0.25])}
+    for b1, b2 in ((0.0, 0.999), (0.9, 0.0), (0.0, 0.0)):
+        optimizer = lx.optim.adam(0.1, b1=b1, b2=b2)
+        results = []
+        for on_device in (False, True):
+            now, state = params, optimizer.init(params, on_device=on_device)
+            for _ in range(3):
+                now, state = optimizer.update(grads, state, now)
+            results.append(now["w"])
+        # With equal gradients, the corrected means are the gradient and its square.
+        same(results[0], np.float32([1, 2]) - 3 * 0.1 * np.sign([0.5, -0.25]).astype("float32"), 1e-5)
+        same(results[1], np.asarray(results[0]), 1e-6)
+
+
+def test_floats_of_jitted_gradients_are_on_the_device_of_keyword_arguments():
+    w = lx.asarray([1.0, 2.0], device="cpu")
+    gradient = lx.grad(lx.jit(lambda k, w: lx.sum(w * k)))
+    for k in (2.0, 5.0):
+        found = gradient(k, w=w)
+        assert float(found) == 3 and str(found.device) == "cpu"
+    assert gradient.kinds == 1
