@@ -8,10 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::{CStr, CString, c_char};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The environment that `initialize` made; 0 is the current one, else the default one.
 static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a mesh has been made, which belongs to the environment of that time.
+pub static HAS_MESH: AtomicBool = AtomicBool::new(false);
 
 /// The environment of all calls.
 pub fn env() -> lxla_env {
@@ -28,9 +31,11 @@ fn initialize(
     plugin_options: Option<String>,
     cache_dir: Option<String>,
 ) -> PyResult<()> {
-    if crate::array::made() > 0 || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
+    let is_used = crate::array::made() > 0 || HAS_MESH.load(Ordering::Relaxed);
+    if is_used || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
         return Err(PyRuntimeError::new_err(
-            "initialize() is called once, before the first array: arrays have been made, or it was called before",
+            "initialize() is called once, before the first array and the first mesh: some have been made, or it was \
+             called before",
         ));
     }
     let texts = [plugin, plugin_options, cache_dir].map(|text| text.map(CString::new).transpose());

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::computation::{Computation, results};
-use crate::device::{Device, check_detached, env, text};
+use crate::device::{Device, HAS_MESH, check_detached, env, text};
 use crate::error::check;
 use crate::files::Names;
 use crate::functions::{add, handles, one};
@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ffi::CString;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 /// Axes, ordinals and handle of a mesh that was made.
 struct Made {
@@ -88,6 +89,7 @@ impl Mesh {
                 (mesh, device)
             }
         };
+        HAS_MESH.store(true, Ordering::Relaxed);
         Ok(Mesh { axes: named, ordinals, mesh, device })
     }
 

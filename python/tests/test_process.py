@@ -180,3 +180,13 @@ def test_random_numbers_are_those_of_their_keys():
 
 KEYS = "[[1832780943, 270669613], [64467757, 2916123636], [2465931498, 255383827]]"
 UNIFORM = "[0.48870956897735596, 0.6797971725463867]"
+
+
+def test_the_library_is_not_started_with_options_after_a_mesh():
+    done = run(
+        "import lazyxla as lx\n"
+        "mesh = lx.Mesh({'d': 1})\n"
+        "try:\n    lx.initialize(device_count=4)\nexcept RuntimeError as error:\n    print(error)\n"
+        "print(lx.shard(lx.ones(2), mesh, 'd').tolist())\n"
+    )
+    assert "first mesh" in done.stdout and "[1.0, 1.0]" in done.stdout, (done.stdout, done.stderr)

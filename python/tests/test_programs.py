@@ -1,9 +1,14 @@
 """Programs of other frameworks: imported, called, differentiated, exported and imported again; files in the
 background."""
 
+import gc
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
+import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +142,25 @@ def test_a_program_is_that_of_its_import():
         same(program(lx.ones((2, 64))), before, 1e-6)
         shutil.copy(DIGITS, path)
         assert program(lx.ones((4, 64))).shape[0] == 4
+
+
+def test_the_error_of_a_save_that_nothing_waits_for_is_a_warning():
+    x = lx.ones(3)
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (folder + "/no/where", folder + "/good"):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                saving = lx.save_async(path, {"x": x})
+                while not saving.done():
+                    time.sleep(0.001)
+                del saving
+                gc.collect()
+            assert len(caught) == (path.endswith("where")), [str(each.message) for each in caught]
+            assert all(path in str(each.message) for each in caught)
+        text = "import lazyxla as lx\nsaving = lx.save_async({!r}, {{'x': lx.ones(3)}})\nprint('end')"
+        for path in ("/no/where", "/at_end"):
+            command = [sys.executable, "-c", text.format(folder + path)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0 and done.stdout == "end\n"
+            assert ("RuntimeWarning" in done.stderr and folder in done.stderr) == (path == "/no/where"), done.stderr
+        assert lx.load(folder + "/at_end")["x"].tolist() == [1, 1, 1]
