@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import threading
 import types
@@ -55,27 +56,32 @@ def _part(value: Any, gone: Callable[[Any], None] | None = None) -> Any:
     if kind in _BY_VALUE:
         return kind, value
     if kind is frozenset:
-        return kind, frozenset((type(each), repr(each)) if type(each) in _BY_VALUE else _part(each) for each in value)
+        # In its order, which equal sets may differ in.
+        return kind, *((type(each), repr(each)) if type(each) in _BY_VALUE else _part(each) for each in value)
     if kind is types.MethodType:
         return kind, _Identity(value.__self__, gone), _Identity(value.__func__, gone)
     return _Identity(value, gone)
 
 
-def _has_plain_keys(tree: Any) -> bool:
-    """Returns whether all containers in a tree are tuples, lists, and dictionaries whose keys are texts."""
-    nodes = [tree]
+def _keys(tree: Any, spec: Any) -> tuple[Any, ...]:
+    """Returns the keys of all dictionaries in a tree, in their order: structures are equal whatever their order is, and
+    for equal keys, such as 1, 1.0 and True."""
+    found: list[Any] = []
+    nodes, is_known = [tree], True
     while nodes:
         node = nodes.pop()
         kind = type(node)
-        if kind is dict:
-            if node and {*map(type, node)} != _ONLY_TEXTS:
-                return False
+        if isinstance(node, dict):
+            found.append((*node,))
+            if {*map(type, node)} != _ONLY_TEXTS:
+                found.append(repr([*node]))
             nodes += node.values()
-        elif isinstance(node, (tuple, list)):
+        elif isinstance(node, (tuple, list, collections.deque)):
             nodes += node
-        elif kind is not Array and kind not in _BY_VALUE:
-            return False
-    return True
+        elif kind is not Array and kind not in _BY_VALUE and not hasattr(node, "__array_interface__"):
+            is_known = False
+    # Other objects may be trees with keys.
+    return (*found,) if is_known else (*found, repr(spec))
 
 
 class _Kept:
@@ -144,11 +150,9 @@ class Jit:
         leaves, spec = flatten((args, kwargs))
         arrays, others = leaves, ()
         if key is None:
-            # 1, 1.0 and True are equal: such keys of dictionaries are compared by the text of the structure, too.
             found, arrays = _core.signature(leaves, spec, device)
             others = found[3::2]
-            text = "" if _has_plain_keys((args, kwargs)) else repr(spec)
-            key = (found[0], spec, text, *map(_part, others))
+            key = (found[0], spec, _keys((args, kwargs), spec), *map(_part, others))
         kept = self._kept.get(key)
         if kept is not None:
             name = kept.outside.changed()
@@ -251,8 +255,7 @@ def jit(fun: Callable[..., Any]) -> Jit:
 
     A function that changes its arguments or arrays from outside in place is a RuntimeError: return the new value. Other
     effects, such as ``print``, happen when the function is traced. Threads that it starts are not a part of the trace:
-    arrays from outside are constants in them. Dictionaries and keyword arguments have their keys in sorted order.
-    Numbers and bools among the results become arrays.
+    arrays from outside are constants in them. Numbers and bools among the results become arrays.
 
     ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``vmap`` and ``checkpoint`` of a jitted function are traced once,
     too: ``lx.grad(lx.jit(f))`` is ``lx.jit(lx.grad(f))``. ``scan`` and other loops repeat its computation.

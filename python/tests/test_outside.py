@@ -292,6 +292,15 @@ def test_arguments_that_are_equal_but_not_the_same_have_traces_of_their_own():
         assert keys({1.0: x})[1.0].tolist() == [7, 21]
         assert [type(key) for key in keys({True: x})] == [bool]
     assert keys.kinds == 3
+    first_key = lx.jit(lambda tree, **named: next(iter(tree.values())) + next(iter(named.values())) * 10)
+    for _ in range(2):
+        assert first_key({"a": x, "b": x * 2}, p=x, q=x * 2).tolist() == [11, 33]
+        assert first_key({"b": x * 2, "a": x}, p=x, q=x * 2).tolist() == [12, 36]
+        assert first_key({"a": x, "b": x * 2}, q=x * 2, p=x).tolist() == [21, 63]
+    assert first_key.kinds == 3
+    element = lx.jit(lambda x, s: x * next(iter(s)))
+    for numbers in (frozenset([0, 8]), frozenset([8, 0])):
+        assert element(x, numbers).tolist() == [next(iter(numbers)), 3 * next(iter(numbers))]
     method = lx.jit(lambda function, x: function(x))
     for _ in range(3):
         assert method(first.apply, x).tolist() == [1, 6]
