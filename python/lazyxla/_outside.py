@@ -23,9 +23,9 @@ from typing import Any
 
 from ._core import Array, Device, DType, Mesh
 
-_PLAIN = (bool, int, float, complex, str, bytes)
-_VALUES = (Array, DType, Device, Mesh, type(None), *_PLAIN)
-_CONSTANTS = (*_VALUES, types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType)
+_PLAIN = frozenset((bool, int, float, complex, str, bytes))
+_CONSTANTS = frozenset((Array, DType, Device, Mesh, type(None), *_PLAIN))
+_BUILTINS = (types.BuiltinFunctionType, types.MethodWrapperType)
 _ABSENT = object()
 # Variables and containers that are looked at before a call.
 _MOST = 10_000
@@ -41,7 +41,7 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 def _is_same(now: Any, before: Any) -> bool:
     """Returns whether two values that are not one object are equal constants; -0.0 is not 0.0."""
-    return type(now) is type(before) and isinstance(now, _PLAIN) and repr(now) == repr(before)
+    return type(now) is type(before) and type(now) in _PLAIN and repr(now) == repr(before)
 
 
 def _is_other_list(items: Iterable[Any], elements: tuple[Any, ...]) -> bool:
@@ -50,7 +50,7 @@ def _is_other_list(items: Iterable[Any], elements: tuple[Any, ...]) -> bool:
 
 
 def _is_other_dict(pairs: Any, keys: list[Any], values: tuple[Any, ...]) -> bool:
-    return len(pairs) != len(keys) or not all(map(is_, pairs.values(), values)) or list(pairs) != keys
+    return len(pairs) != len(keys) or not (all(map(is_, pairs.values(), values)) and all(map(is_, pairs, keys)))
 
 
 @functools.cache
@@ -131,9 +131,12 @@ class Outside:
         self._optional: dict[str, None] = {}
         self._objects: list[tuple[list[Any], set[str], Any]] = []
         self._seen: dict[Any, Any] = {}
-        for root in (function, *arguments):
-            self._reach(root, getattr(root, "__name__", type(root).__name__))
-        self._attributes()
+        try:
+            for root in (function, *arguments):
+                self._reach(root, getattr(root, "__name__", type(root).__name__))
+            self._attributes()
+        except RecursionError:
+            self.is_full = True
         del self._names, self._optional, self._objects, self._seen
 
     def changed(self) -> str | None:
@@ -166,13 +169,15 @@ class Outside:
 
     def _reach(self, value: Any, name: str) -> None:
         """Adds what a value reaches."""
-        if isinstance(value, _CONSTANTS) or id(value) in self._seen or not self._has_room():
+        if type(value) in _CONSTANTS or id(value) in self._seen or not self._has_room():
             return
         self._seen[id(value)] = value
         if isinstance(value, types.FunctionType):
             self._function(value)
         elif isinstance(value, types.MethodType):
             self._all((value.__self__, value.__func__), name)
+        elif isinstance(value, _BUILTINS):
+            self._reach(value.__self__, name)
         elif isinstance(value, types.ModuleType):
             if not _is_constant_module(value):
                 self._objects.append(([vars(value)], set(), None))

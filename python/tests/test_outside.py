@@ -118,6 +118,9 @@ def test_attributes_are_found_wherever_objects_keep_them():
         def set(self, value):
             self._parts["w"] = value
 
+    class Number(float):
+        factor = 3.0
+
     class Stored:
         def __get__(self, instance, owner):
             return instance.stored
@@ -134,7 +137,7 @@ def test_attributes_are_found_wherever_objects_keep_them():
 
     slots, items, described = Slots(lx.asarray([1.0, 2.0])), Items(), Described()
     space, queue, plain = types.SimpleNamespace(w=2.0), collections.deque([2.0]), types.SimpleNamespace()
-    later, numbers = Described(), {2.0}
+    later, numbers, numbers_of = Described(), {2.0}, {"w": 2.0}
     ten = lx.asarray([10.0, 20.0])
     follows(lambda x: x * slots.w, lambda: setattr(slots, "w", ten))
     follows(lambda x: x * items["w"], lambda: items.set(ten))
@@ -146,6 +149,9 @@ def test_attributes_are_found_wherever_objects_keep_them():
     follows(lambda x: x * vars(space)["w"], lambda: setattr(space, "w", 7.0))
     follows(lambda x: x * queue[0], lambda: queue.appendleft(3.0))
     follows(lambda x: x * max(numbers), lambda: numbers.add(9.0))
+    get, named = numbers_of.get, Number(2.0)
+    follows(lambda x: x * get("w"), lambda: numbers_of.update(w=5.0))
+    follows(lambda x: x * named.factor, lambda: setattr(named, "factor", 4.0))
     follows(lambda x: x + plain.b if hasattr(plain, "b") else x, lambda: setattr(plain, "b", 5.0))
     follows(lambda x: x + getattr(later, "b", 0.0), lambda: setattr(later, "b", 5.0))
 
@@ -266,6 +272,22 @@ def test_a_function_that_reaches_too_much_is_traced_in_each_call():
     finally:
         _outside._MOST = before
     follows(lambda x: x * math.prod(part["w"] for part in parts), lambda: parts[-1].update(w=7.0))
+    deep = inner = [2.0]
+    for _ in range(3000):
+        deep = [deep]
+
+    def deepest(x):
+        found = deep
+        while isinstance(found, list):
+            found = found[0]
+        return x * found
+
+    jitted = lx.jit(deepest)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for inner[0] in (2.0, 5.0):
+            assert jitted(x).tolist() == [inner[0], 3 * inner[0]]
+    assert len(caught) == 1 and "too many variables" in str(caught[0].message)
 
 
 def test_arguments_that_are_equal_but_not_the_same_have_traces_of_their_own():
