@@ -159,6 +159,7 @@ class Jit:
             if name is None:
                 self._clock = kept.used = self._clock + 1
                 return kept.traced, arrays
+            self._drop_changed()
             self._changes += 1
             if self._changes == _MOST_CHANGES:
                 self._warn(
@@ -175,6 +176,12 @@ class Jit:
         else:
             self._kept.pop(key, None)
         return traced, arrays
+
+    def _drop_changed(self) -> None:
+        """Drops the computations that are not right any more: they hold what the variables were."""
+        for key, kept in self._kept.copy().items():
+            if kept.outside.changed() is not None:
+                self._kept.pop(key, None)
 
     def _is_known(self, outside: Outside) -> bool:
         """Returns whether later calls can see that something from outside has changed since the trace began."""

@@ -242,7 +242,8 @@ class Outside:
             self._operators(each, name)
 
     def _class(self, value: type, name: str) -> None:
-        users = [each for each in value.__mro__ if not _is_constant_class(each)]
+        """Adds a class: it, one of its bases, or else its metaclass has an attribute."""
+        users = [each for each in (*value.__mro__, *type(value).__mro__) if not _is_constant_class(each)]
         if users:
             self._objects.append(([*map(vars, users)], set(), None))
             for each in users:

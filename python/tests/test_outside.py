@@ -135,6 +135,12 @@ def test_attributes_are_found_wherever_objects_keep_them():
         def twice(self):
             return self.stored * 2
 
+    class Scaling(type):
+        scale = 2.0
+
+    class Scaled(metaclass=Scaling):
+        pass
+
     slots, items, described = Slots(lx.asarray([1.0, 2.0])), Items(), Described()
     space, queue, plain = types.SimpleNamespace(w=2.0), collections.deque([2.0]), types.SimpleNamespace()
     later, numbers, numbers_of = Described(), {2.0}, {"w": 2.0}
@@ -149,6 +155,7 @@ def test_attributes_are_found_wherever_objects_keep_them():
     follows(lambda x: x * vars(space)["w"], lambda: setattr(space, "w", 7.0))
     follows(lambda x: x * queue[0], lambda: queue.appendleft(3.0))
     follows(lambda x: x * max(numbers), lambda: numbers.add(9.0))
+    follows(lambda x: x * Scaled.scale, lambda: setattr(Scaling, "scale", 3.0))
     get, named = numbers_of.get, Number(2.0)
     follows(lambda x: x * get("w"), lambda: numbers_of.update(w=5.0))
     follows(lambda x: x * named.factor, lambda: setattr(named, "factor", 4.0))
@@ -349,6 +356,16 @@ def test_computations_of_objects_that_are_gone_are_dropped():
     gc.collect()
     assert all(each() is None for each in gone) and Layer.apply.kinds == before == 1
     assert float(kept.apply(x)) == 6
+
+    w, gone = lx.ones((7,), device="cpu"), []
+    jitted = lx.jit(lambda x: x * w)
+    for n in range(5):
+        jitted(lx.ones((n + 2, 7), device="cpu"))
+        gone.append(weakref.ref(w))
+        w = w * 2
+    jitted(lx.ones((2, 7), device="cpu"))
+    gc.collect()
+    assert all(each() is None for each in gone) and jitted.kinds == 1
 
     calls = np.zeros(1, int)
 
