@@ -381,6 +381,33 @@ def test_computations_of_objects_that_are_gone_are_dropped():
     assert jitted.kinds == 64 and calls[0] == 101, "the computation that each turn uses is not dropped"
 
 
+def test_threads_with_many_kinds_of_arguments_share_a_jitted_function():
+    class Factor:
+        def __init__(self, k):
+            self.k = k
+
+    jitted, x, found = lx.jit(lambda x, factor, n: x * factor.k + n), lx.ones(2, device="cpu"), {}
+
+    def work(i):
+        kept = Factor(float(i))
+        found[i] = [
+            (jitted(x, kept, n).tolist(), jitted(x, Factor(2.0 * i), n % 3).tolist())
+            == ([i + n] * 2, [2 * i + n % 3] * 2)
+            for n in range(60)
+        ]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(found) == list(range(6)) and all(map(all, found.values())), found
+    assert jitted.kinds <= 64 + 6
+    assert any("compared by identity" in str(each.message) for each in caught), [str(each.message) for each in caught]
+
+
 def test_wrong_changes_say_what_to_do():
     x = lx.asarray([1.0, 3.0])
     state = types.SimpleNamespace(w=lx.ones(2))
