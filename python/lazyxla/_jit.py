@@ -102,7 +102,7 @@ class Jit:
         self,
         fun: Callable[..., Any],
         prepare: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]] | None = None,
-    ):
+    ) -> None:
         """``prepare`` returns the positional arguments as the function takes them."""
         if not callable(fun):
             raise TypeError(f"jit() takes a function, not a {type(fun).__name__}")

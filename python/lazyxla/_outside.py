@@ -101,7 +101,7 @@ def _slots_of(value: Any) -> Callable[..., Any]:
 
 def _imported(code: types.CodeType, variables: dict[str, Any]) -> list[str]:
     """Returns the names of modules that import statements within a function may give."""
-    names = []
+    names: list[str] = []
     if dis.opmap["IMPORT_NAME"] not in code.co_code[::2]:
         return names
     for each in dis.get_instructions(code):
