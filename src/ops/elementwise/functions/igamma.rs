@@ -113,12 +113,14 @@ impl<'f> Parts<'f> {
         let exponent = is_near.select(difference * t - a * rest, 0.0);
 
         let log_x = x.log();
-        // Where a quotient underflows, the factor is 0, and its logarithm must not be infinite.
-        let least = if a.is_double() { 1e-300 } else { 1e-37 };
-        let log = is_near.select(t * 2.0 + rest, is_regular.select(ratio.max(least), x).log());
         let decay = is_regular.select(1.0 - ratio, -x).exp();
         let base = is_regular.select(ratio * decay, x);
-        let core = is_near.select((-exponent).exp(), base.power(a));
+        let power = base.power(a);
+        let core = is_near.select((-exponent).exp(), power);
+        // Where the factor is 0, its logarithm must not be infinite: the quotient may have underflowed.
+        let is_known = !power.eq(0.0);
+        let log = is_near
+            .select(t * 2.0 + rest, is_known.select(is_known.select(is_regular.select(ratio, x), 1.0).log(), 0.0));
         let inverse = 1.0 / is_regular.select(a, 1.0);
         let deviation = exponent * inverse;
         Parts { a, x, tables, is_regular, is_near, log, log_x, deviation, is_beyond: x.gt(a), core, decay, inverse }
