@@ -5,8 +5,8 @@ result is called; what it records is then differentiated or batched. A function 
 of its arguments. Arrays that the function takes from elsewhere (closures, globals) are constants of it. Reading a value
 inside of it, by ``float(x)`` or ``if x:``, is a RuntimeError: the value is not known then. An operation in place on an
 array from elsewhere is a RuntimeError too, and leaves the array as it was: its new value would be that of the
-placeholders. An operation in place on an argument changes a copy that the function got; in a function of ``jit`` it is a
-RuntimeError.
+placeholders. An operation in place on an argument changes a copy that the function got; in a function that is called
+through ``jit`` itself it is a RuntimeError.
 
 Trees are those of ``optree``: dictionaries, lists, tuples, named tuples and what is registered there. Their leaves are
 arrays; Python's scalars, texts and None are passed on as they are.
