@@ -88,10 +88,11 @@ def test_an_installed_package_sees_the_same_changes():
             "print('done')\n"
         )
         done = subprocess.run(
-            [sys.executable, "-c", text, str(Path(__file__).parent)],
+            [sys.executable, "-c", text, str(Path(__file__).resolve().parent)],
             capture_output=True,
             text=True,
             timeout=300,
+            cwd=folder,  # the working directory precedes PYTHONPATH
             env={**os.environ, "PYTHONPATH": str(copy.parent)},
         )
         assert done.returncode == 0 and done.stdout == "done\n", (done.stdout, done.stderr)
