@@ -58,7 +58,7 @@ def everything_has_an_entry(folder, documents):
         for constant in family["constants"]:
             entry = f"{{c:macro}} {constant['name']}\n\n`{constant['value']}`"
             assert text.count(entry) == 1, constant["name"]
-    # What is said of one function, against its declaration in the header.
+    # Compares the page of one function with its declaration in the header.
     entry = text[text.index("c:function} lxla_status lxla_tensor_from_host_borrowed") :].split(":::::")[0]
     for want in (
         "| `dtype` | `int32_t` | in | one of [`LXLA_DTYPE_*`](#constants-lxla-dtype) |",
@@ -108,7 +108,7 @@ def sentences_are_whole():
 
 
 def functions_as_python_makes_them(module):
-    """What is read of functions that calls make, against the functions that Python makes of the file; the modules that it
+    """Compares functions that the reference reads from calls with those that Python makes of the file; the modules that it
     imports are stand-ins."""
     text = (TREE / f"python/lazyxla/{module}.py").read_text()
     read = made_functions.made_functions(text)

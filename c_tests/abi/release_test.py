@@ -1,4 +1,4 @@
-"""What tools/release.py and the scripts of a release refuse, and what they write: python release_test.py SOURCE_TREE
+"""Refusals and results of tools/release.py and of the scripts of a release: python release_test.py SOURCE_TREE
 
 On copies of the files that have a version."""
 

@@ -23,7 +23,7 @@ impl Names {
     }
 }
 
-/// What a file gets besides its arrays: keys and values, or None to keep those of the file that is replaced.
+/// Metadata of a file: keys and values, or None to keep those of the file that is replaced.
 type Metadata = Option<Vec<(String, String)>>;
 
 /// The arguments of a save.

@@ -282,7 +282,7 @@ def test_jitted_functions_nest():
             same(inner(x), b * a * scale, 1e-5)
             w += on(a, device)
         assert len(calls) == 1 and outer.kinds == inner.kinds == 1
-        # What the inner function takes from the outer one is of one call: it is not kept.
+        # Variables of the outer function belong to one call, so the inner trace is not kept.
         kept = {}
         leaky = lx.jit(lambda x: x * kept["w"])
 
