@@ -108,7 +108,7 @@ def sentences_are_whole():
 
 
 def functions_as_python_makes_them(module):
-    """Compares functions that the reference reads from calls with those that Python makes of the file; the modules that it
+    """Compares functions that the reference reads from calls with those that Python makes of the file; modules that it
     imports are stand-ins."""
     text = (TREE / f"python/lazyxla/{module}.py").read_text()
     read = made_functions.made_functions(text)
