@@ -303,6 +303,8 @@ static lxla_tensor small_igamma(lxla_tensor x) { return igamma_of(2.5, x); }
 static lxla_tensor slope_of_small_igamma(lxla_tensor x) { return slope(small_igamma, x); }
 static lxla_tensor large_igamma(lxla_tensor x) { return igamma_of(40, x); }
 static lxla_tensor slope_of_large_igamma(lxla_tensor x) { return slope(large_igamma, x); }
+static lxla_tensor tiny_igamma(lxla_tensor x) { return igamma_of(8.449e-4, x); }
+static lxla_tensor slope_of_tiny_igamma(lxla_tensor x) { return slope(tiny_igamma, x); }
 static lxla_tensor igamma_by_a(lxla_tensor a) { return own(binary(LXLA_BINARY_IGAMMA, a, number_of(F32, 1.5))); }
 static lxla_tensor grad_by_x(lxla_tensor x) { return by_order(LXLA_BINARY_IGAMMA_GRAD_A, 2.5, x); }
 static lxla_tensor igammac_of(lxla_tensor x) { return by_order(LXLA_BINARY_IGAMMAC, 2.5, x); }
@@ -313,6 +315,7 @@ BOTH_TEST(t11_incomplete_gamma_functions) {
   IS_NEAR(slope(slope_of_small_igamma, DATA(DIMS(1), 1)), DIMS(1), 0.1383692f);
   IS_NEAR(slope(large_igamma, DATA(DIMS(1), 36)), DIMS(1), 0.0564431f);
   IS_NEAR(slope(slope_of_large_igamma, DATA(DIMS(1), 36)), DIMS(1), 0.0047036f);
+  IS_NEAR(times(slope(slope_of_tiny_igamma, DATA(DIMS(1), 2.3388e-9f)), 1e-14), DIMS(1), -1.5183477f);
   IS_NEAR(slope(igammac_of, DATA(DIMS(1), 1.5)), DIMS(1), -0.3083607f);
   IS_NEAR(slope(igamma_by_a, DATA(DIMS(1), 2.5)), DIMS(1), -0.2521754f);
   IS_NEAR(slope(grad_by_x, DATA(DIMS(3), 1.5, 0, INFINITY)), DIMS(3), -0.0917964f, 0, 0);
@@ -358,6 +361,7 @@ BOTH_TEST(t11_slopes_at_the_ends_of_the_range) {
   slopes_are(LXLA_BINARY_ATAN2, F32, 1e-20, 1e5, 1e-5, -1e-30);
   slopes_are(LXLA_BINARY_ATAN2, F64, 3e-200, -4e-200, -1.6e199, -1.2e199);
   slopes_are(LXLA_BINARY_ATAN2, F64, 3e300, 4e300, 1.6e-301, -1.2e-301);
+  slopes_are(LXLA_BINARY_IGAMMA, F64, 24.4455585, 1.79303e-4, -1.193512520225028e-115, 1.3739388169302978e-111);
   slopes_are(LXLA_BINARY_DIVIDE, F32, 1e-30, 1e-20, 1e20, -1e10);
   slopes_are(LXLA_BINARY_DIVIDE, F32, 1e30, 1e20, 1e-20, -1e-10);
   slopes_are(LXLA_BINARY_DIVIDE, F64, 1e-200, 1e-190, 1e190, -1e180);

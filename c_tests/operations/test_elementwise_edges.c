@@ -233,6 +233,8 @@ static void incomplete_gammas(void) {
       {0, 2, 1},
       {2, INFINITY, 1},
       {INFINITY, 2, 0},
+      {3e38, 2.9e38, 0},
+      {2.9e38, 3e38, 1},
       {0, 0, NAN},
       {INFINITY, INFINITY, NAN},
       {-1, 1, NAN},
@@ -258,6 +260,9 @@ static void incomplete_gammas(void) {
       {1, 0, 0},
       {2, INFINITY, 0},
       {INFINITY, 2, 0},
+      {30, 1e-37, 0},
+      {1e5, 1e-34, 0},
+      {1e38, 1, 0},
       {0, 0, NAN},
       {-1, 1, NAN},
   };
@@ -265,7 +270,7 @@ static void incomplete_gammas(void) {
   has_values(LXLA_BINARY_IGAMMAC, upper, sizeof upper / sizeof *upper);
   has_values(LXLA_BINARY_IGAMMA_GRAD_A, by_a, sizeof by_a / sizeof *by_a);
 }
-TEST(incomplete_gamma_functions_add_up_to_1) { on_both(incomplete_gammas); }
+TEST(incomplete_gamma_functions_and_their_ends) { on_both(incomplete_gammas); }
 
 static void clamps(void) {
   lxla_tensor out = none;

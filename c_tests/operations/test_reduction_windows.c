@@ -165,6 +165,27 @@ static void windows(void) {
   RELEASE(x, zero, low, image, many, empty);
 }
 
+// Windows up to each element, from each element, and almost up to it; with a start that takes part.
+static void windows_of_all_lengths(void) {
+  lxla_computation add = of_two(ADD, F32), most = of_two(LXLA_BINARY_MAXIMUM, F32);
+  lxla_tensor x = ARRAY(F32, float, DIMS(4), 1, -2, 30, 4), ten = at(F32, 10), out;
+  lxla_window_options w = window(1, (int64_t[]){4});
+  w.low = (int64_t[]){3};
+  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(4), 11, 9, 39, 43);
+  OK(lxla_reduce_window(most, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(4), 10, 10, 30, 30);
+  w.low = NULL, w.high = (int64_t[]){3};
+  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(4), 43, 42, 44, 14);
+  w.low = (int64_t[]){2}, w.high = (int64_t[]){1};
+  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
+  HAS_F32(out, DIMS(4), 9, 39, 43, 42);
+  RELEASE(x, ten);
+  OK(lxla_computation_release(add));
+  OK(lxla_computation_release(most));
+}
+
 // Negative padding removes elements. Includes windows of one element, for which XLA's simplifier would end the process.
 static void cuts(void) {
   lxla_computation add = of_two(ADD, F32), at_least = comparison(LXLA_COMPARE_GE, F32);
@@ -336,6 +357,7 @@ TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }
 TEST(reductions_by_a_computation) { on_both(reductions); }
 TEST(floats_of_several_dtypes_are_reduced_together) { on_both(floats_of_several_dtypes); }
 TEST(negative_padding) { on_both(cuts); }
+TEST(windows_as_long_as_the_axis) { on_both(windows_of_all_lengths); }
 TEST(reductions_window_by_window) { on_both(windows); }
 TEST(what_windows_select) { on_both(selections); }
 TEST(reductions_up_to_each_element) { on_both(cumulative_reductions); }

@@ -117,7 +117,8 @@ impl<'f> Parts<'f> {
         let base = is_regular.select(ratio * decay, x);
         let power = base.power(a);
         let core = is_near.select((-exponent).exp(), power);
-        // Where the factor is 0, its logarithm must not be infinite: the quotient may have underflowed.
+        // Replaces the logarithm by 0 where the power is 0: of a quotient that underflows it is minus infinity, and the
+        // product of both would be NaN.
         let is_known = !power.eq(0.0);
         let log = is_near
             .select(t * 2.0 + rest, is_known.select(is_known.select(is_regular.select(ratio, x), 1.0).log(), 0.0));
