@@ -1,5 +1,7 @@
-"""Checks the relative links of all Markdown files that git tracks: the file exists, and has the heading that is
-named."""
+"""Checks the documents that git tracks:
+- a relative link in Markdown leads to a file that exists, and to one of its headings,
+- a file of Rust, Python, shell or C++ that Markdown or a comment in Rust names in backticks exists,
+- a line of Markdown has at most 120 columns, except for rows of tables, code and single words."""
 
 import re
 import subprocess
@@ -7,7 +9,9 @@ import sys
 from pathlib import Path
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
+NAMED = re.compile(r"`([\w./-]+\.(?:rs|py|sh|hpp))`")
+COLUMNS = 120
 
 
 def anchors(text):
@@ -21,7 +25,28 @@ def anchors(text):
     return found
 
 
-def problems(path, text):
+def tails(names):
+    """Returns the paths, and what is left of each without its first folders."""
+    return {"/".join(parts[at:]) for parts in (name.split("/") for name in names) for at in range(len(parts))}
+
+
+def problems_of_names(path, text, known):
+    """A name is a path from the root or from the file's folder, or the end of a path."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for name in NAMED.findall(line) if path.suffix == ".md" or line.lstrip().startswith("//") else []:
+            if name not in known and not (path.parent / name).exists():
+                yield f"{path}:{number}: {name}: there is no such file"
+
+
+def problems_of_width(path, text):
+    blank = lambda code: "\n" * code[0].count("\n")
+    for number, line in enumerate(CODE.sub(blank, text).split("\n"), 1):
+        is_text = not line.startswith("    ") and not line.lstrip().startswith("|") and " " in line[:COLUMNS].strip()
+        if len(line) > COLUMNS and is_text:
+            yield f"{path}:{number}: {len(line)} columns; want at most {COLUMNS}"
+
+
+def problems_of_links(path, text):
     for target in LINK.findall(CODE.sub("", text)):
         if re.match(r"[a-z]+:", target):
             continue
@@ -35,10 +60,18 @@ def problems(path, text):
 
 def main():
     root = Path(__file__).resolve().parent.parent
-    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=root, check=True, capture_output=True, text=True).stdout
-    files = [root / name for name in listed.split()]
-    found = [problem for file in files for problem in problems(file, file.read_text(encoding="utf-8"))]
-    print("\n".join(found) or f"links of {len(files)} documents")
+    listed = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    known, found, documents = tails(listed), [], 0
+    for name in listed:
+        path = root / name
+        if path.suffix not in (".md", ".rs") or not path.exists():
+            continue
+        text = path.read_text(encoding="utf-8")
+        found += problems_of_names(path, text, known)
+        if path.suffix == ".md":
+            documents += 1
+            found += [*problems_of_links(path, text), *problems_of_width(path, text)]
+    print("\n".join(found) or f"links, names and lines of {documents} documents")
     return 1 if found else 0
 
 

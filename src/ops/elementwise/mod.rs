@@ -8,10 +8,9 @@
 //! | `members.rs` | `LXLA_UNARY_*` and `LXLA_BINARY_*`: which members are operations, which are functions |
 //! | `functions/` | functions without a StableHLO operation: `of_one.rs` and `of_two.rs` by their number of operands, a file for each long formula, `body.rs` for their lowering and evaluation |
 //! | `formula.rs` | the language in which formulas are written |
-//! | `unary.rs`, `binary.rs`, `compare_select.rs`, `clamp.rs`, `complex.rs`, `convert.rs`, `bits.rs` | the operations: inference and recording |
+//! | `unary.rs`, `binary.rs`, `compare_select.rs`, `clamp.rs`, `complex.rs`, `complex_bits.rs`, `convert.rs`, `bits.rs` | the operations: inference and recording |
 //! | `total_order.rs`, `signs.rs` | operations composed of others |
 //! | `float8.rs`, `fold_barrier.rs` | arithmetic on 8-bit floats; values that XLA's simplifier cannot fold |
-//! | `uniform.rs` | operations on small native arrays, evaluated without being recorded |
 
 pub(super) mod binary;
 pub(super) mod bits;

@@ -1,5 +1,5 @@
 //! Elementwise functions of one operand without a StableHLO operation: the formulas for floats, which are one node
-//! (`definition.rs`), and the operations recorded for other dtypes. At NaN, infinities and zeros, lazy and eager
+//! (`body.rs`), and the operations recorded for other dtypes. At NaN, infinities and zeros, lazy and eager
 //! results are those of NumPy.
 
 use crate::error::Result;

@@ -1,5 +1,5 @@
 //! Elementwise functions of two operands without a StableHLO operation: the formulas for floats, which are one node
-//! (`definition.rs`), and the operations recorded for other dtypes. At NaN, infinities, zeros and integer divisors of
+//! (`body.rs`), and the operations recorded for other dtypes. At NaN, infinities, zeros and integer divisors of
 //! 0, lazy and eager results are those of NumPy.
 
 use crate::error;
