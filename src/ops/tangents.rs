@@ -2,10 +2,10 @@
 //! broadcasts and conversions with their transposes.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
 use crate::ops::creation::constants::full;
 use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::compare_select::select;
+use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::elementwise::complex::real;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::widened;
@@ -26,6 +26,14 @@ pub fn add_tangents(trace: &mut Trace, a: Option<NodeId>, b: Option<NodeId>) -> 
         (Some(a), Some(b)) => binary(trace, BinaryOp::Add, a, b).map(Some),
         (a, b) => Ok(a.or(b)),
     }
+}
+
+/// Records whether elements of `x` are equal to those of `result`, or NaN: whether they share its derivative, if it is
+/// their maximum or minimum.
+pub fn equal_or_nan(trace: &mut Trace, x: NodeId, result: NodeId) -> Result<NodeId> {
+    let is_equal = compare(trace, CompareOp::Eq, x, result)?;
+    let is_nan = compare(trace, CompareOp::Ne, x, x)?;
+    binary(trace, BinaryOp::Or, is_equal, is_nan)
 }
 
 /// Dtype in which values of this dtype are summed: f32 for 8-bit and 16-bit floats.

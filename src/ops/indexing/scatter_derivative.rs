@@ -16,7 +16,7 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::infer::places_dtype;
 use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative, no_tangents};
 use crate::ops::shape::axes::reshape;
-use crate::ops::tangents::{add_tangents, sum_dtype, zeros};
+use crate::ops::tangents::{add_tangents, equal_or_nan, sum_dtype, zeros};
 use crate::types::{Dims, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -284,13 +284,6 @@ impl Ties {
         let shared = binary(site.trace, BinaryOp::Divide, x, self.count)?;
         Ok(convert(site.trace, shared, dtype))
     }
-}
-
-/// Records whether elements of `x` are equal to those of `result`, or NaN.
-fn equal_or_nan(trace: &mut Trace, x: NodeId, result: NodeId) -> Result<NodeId> {
-    let is_equal = compare(trace, CompareOp::Eq, x, result)?;
-    let is_nan = compare(trace, CompareOp::Ne, x, x)?;
-    binary(trace, BinaryOp::Or, is_equal, is_nan)
 }
 
 /// Records `x` where the pred is true, and 0 elsewhere.

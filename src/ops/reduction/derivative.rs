@@ -16,7 +16,7 @@ use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative};
 use crate::ops::shape::axes::{broadcast_to, reshape, transpose};
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::shape::slicing::pad_scalar;
-use crate::ops::tangents::{sum_dtype, zeros};
+use crate::ops::tangents::{equal_or_nan, sum_dtype, zeros};
 use crate::types::{DType, Dims, ScalarValue, TensorType};
 
 /// Records an operation as simpler ones.
@@ -104,9 +104,7 @@ fn with_ones(dims: &[i64], axes: &[i64]) -> Dims {
 fn extremes(trace: &mut Trace, x: NodeId, result: NodeId, axes: &[i64]) -> Result<NodeId> {
     let dims = with_ones(&trace.ty(x).dims, axes);
     let kept = reshape(trace, result, &dims)?;
-    let is_equal = compare(trace, CompareOp::Eq, x, kept)?;
-    let is_nan = compare(trace, CompareOp::Ne, x, x)?;
-    binary(trace, BinaryOp::Or, is_equal, is_nan)
+    equal_or_nan(trace, x, kept)
 }
 
 /// Records the number of elements over axes, which are kept, where the mask is true; at least 1.
