@@ -29,7 +29,8 @@ if sys.version_info < (3, 11):
 sys.dont_write_bytecode = True
 os.environ["JAX_PLATFORMS"] = "cpu"
 flags = os.environ.pop("XLA_FLAGS", None)
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"  # most of the time goes into JAX's compiles
+# Most of the time goes into JAX's compiles.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 from derivatives_test import (
     REFUSED,
     Traced,

@@ -1,5 +1,6 @@
 """The incomplete gamma functions, as ops_test.py compares them: computed with 60 decimal digits."""
 
+import functools
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -14,6 +15,7 @@ ZERO, ONE, EULER = Decimal(0), Decimal(1), Decimal("0.57721566490153286060651209
 STEP = Decimal("1e-20")
 
 
+@functools.cache
 def logarithm_of_factor(a, x):
     """Returns the logarithm of x^a e^-x / gamma(a + 1)."""
     return a * x.ln() - x - positive_lgamma(a + 1)
@@ -54,6 +56,7 @@ def exponential_integral(x):
     return (-x).exp() / rest
 
 
+@functools.cache
 def both(a, x):
     """Returns P and Q, of which the smaller one has the digits, and whether it is P."""
     if a < Decimal("1e-25"):
@@ -85,6 +88,7 @@ def decimal_igammac(a, x):
     return both(a, x)[1] if known is None else known
 
 
+@functools.cache
 def decimal_grad(a, x):
     if (known := at_edges(a, x, ZERO, ZERO)) is not None:
         is_limit = a == 0 and not known.is_nan() and x < INF
@@ -122,7 +126,8 @@ def line(dtype):
 
 
 def cases(dtype):
-    """Returns all pairs of edges; and pairs of moderate numbers, most of them near each other."""
+    """Returns one case: all pairs of edges, and pairs of moderate numbers, most of them near each other. XLA takes
+    seconds to compile a function, for each shape."""
     drawn, kind = random(25), DTYPES[dtype][1]
     some = np.unique(line(dtype).astype(np.float64))[::4].astype(kind)
     special = np.array([0, 1, 0.5, 2, np.inf, np.nan, -1], kind)
@@ -134,7 +139,7 @@ def cases(dtype):
     pairs = [(np.repeat(special, ends.size), np.tile(ends, special.size))]
     pairs.append((np.tile(ends, special.size), np.repeat(special, ends.size)))
     pairs.append((np.concatenate([a, small_a]).astype(kind), np.concatenate([x, small_x]).astype(kind)))
-    return [Case([*pair], {"dtype": dtype}) for pair in pairs]
+    return [Case([np.concatenate(operand) for operand in zip(*pairs)], {"dtype": dtype})]
 
 
 def operation(name, reference, scale):

@@ -424,7 +424,7 @@ def run(operations):
     """Compares operations twice, the second time on other values. Returns the number of cases, the largest errors, and
     the failures."""
     env = abi.new_env()
-    abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"300"))
+    abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"1000"))
     worlds = [World(env, abi.xla(), "lazily"), World(env, abi.cpu(), "natively")]
     failures = [failure for operation in operations for failure in refusals(operation, worlds)]
     recorded = [
