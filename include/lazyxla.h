@@ -1179,7 +1179,7 @@ lxla_status lxla_triu(lxla_tensor x,
  * negative numbers NaN.
  *
  * The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
- * are small relative to the size of their waves, sqrt(J^2 + Y^2); relative errors are not, beside their zeros.
+ * are small relative to sqrt(J^2 + Y^2); near their zeros, relative errors may be large.
  */
 lxla_status lxla_unary(int32_t op,
                        lxla_tensor x,

@@ -1,6 +1,6 @@
 //! Functions that are being traced. An array from outside that they change in place gets its value back. In a function
-//! whose computation is kept (`lx.jit`), placeholders stand for arrays from outside, so that a call reads their values
-//! anew.
+//! whose computation is kept (`lx.jit`), placeholders stand for arrays from outside, so that each call reads
+//! their values.
 
 use crate::array::{Array, made};
 use crate::device::On;

@@ -23,7 +23,7 @@ use crate::types::{DType, ScalarValue};
 /// negative numbers NaN.
 ///
 /// The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
-/// are small relative to the size of their waves, sqrt(J^2 + Y^2); relative errors are not, beside their zeros.
+/// are small relative to sqrt(J^2 + Y^2); near their zeros, relative errors may be large.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_unary", out_tensor.named("out_tensor"), || {

@@ -218,7 +218,7 @@ pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> 
 /// results with that axis.
 pub fn with_vmap(primal: &Computation, batched: &Computation) -> Result<Computation> {
     let size = match (primal.parameters(), batched.parameters().first()) {
-        ([], _) => return Err(error!(InvalidArgument, "primal: it has no parameters, which could be batched")),
+        ([], _) => return Err(error!(InvalidArgument, "primal: it has no parameters; want at least 1 to batch")),
         (_, Some(first)) => first.dims.first().copied().unwrap_or(0),
         (_, None) => 0,
     };

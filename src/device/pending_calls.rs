@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Parameters {
     pub(super) placeholders: Vec<Arc<DeviceData>>,
-    /// Whether it depends on a collective outside of a `shard_map`.
+    /// True if the call depends on a collective outside of a `shard_map`.
     pub(super) has_collective: bool,
 }
 

@@ -74,7 +74,10 @@ fn meta_of(folder: &Path, function: Option<&str>) -> Result<PathBuf> {
         };
     }
     let entries = std::fs::read_dir(&functions).map_err(|e| {
-        error!(NotFound, "path: {shown} is no folder of PyTorch/XLA (functions: {e}) or of an export (manifest.json)")
+        error!(
+            NotFound,
+            "path: {shown} is not a folder of PyTorch/XLA (functions: {e}) or of an export (manifest.json)"
+        )
     })?;
     let is_meta = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "meta");
     let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_meta).collect();

@@ -148,11 +148,7 @@ fn parameters(module: &Module, function: &Operation, wanted: &Wanted) -> Result<
     }
     match free.is_empty() {
         true => Ok(made),
-        false => Err(error!(
-            InvalidArgument,
-            "ranks, dims: none given; the sizes ? of these have to be chosen: {}",
-            free.join(", ")
-        )),
+        false => Err(error!(InvalidArgument, "ranks, dims: none given; want sizes for the ? of {}", free.join(", "))),
     }
 }
 

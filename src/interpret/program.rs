@@ -289,7 +289,9 @@ pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, 
 }
 
 fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &TensorType) -> Result<Array> {
-    let input = inputs.next().ok_or_else(|| error!(InvalidArgument, "inputs: none is left for {parameter}"))?;
+    let input = inputs
+        .next()
+        .ok_or_else(|| error!(InvalidArgument, "inputs: too few given; the parameter {parameter} has none"))?;
     if input.ty() != parameter {
         return Err(error!(InvalidArgument, "inputs: {} given for a parameter that is {parameter}", input.ty()));
     }

@@ -9,7 +9,7 @@ use crate::allocation::{filled, probe, with_room};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// What memory is wanted for, in messages.
+/// Names the use of the memory in out-of-memory errors.
 const PURPOSE: &str = "the body of a computation";
 
 /// Extracts the computation of `results` from `parameters` (distinct nodes, whose own operands are not part of it).

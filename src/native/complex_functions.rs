@@ -29,11 +29,11 @@ pub trait Part:
     fn number(self, value: f64) -> Self;
     /// `self` where the mask is true, and `other` elsewhere.
     fn when(self, mask: Self::Mask, other: Self) -> Self;
-    /// Whether it equals the other number; likewise the comparisons below.
+    /// Compares elements, as do the functions below.
     fn equals(self, other: Self) -> Self::Mask;
     fn is_below(self, other: Self) -> Self::Mask;
     fn is_finite(self) -> Self::Mask;
-    /// The greater number; NaN if either is NaN.
+    /// The larger number; NaN if either is NaN.
     fn greater(self, other: Self) -> Self;
     /// The smaller number; NaN if either is NaN.
     fn smaller(self, other: Self) -> Self;

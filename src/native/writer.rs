@@ -15,7 +15,7 @@ pub struct Writer<'a, T> {
 
 /// Elements among which [`Writer::choose`] chooses.
 pub trait Side<T> {
-    /// Whether it has elements for `count` places.
+    /// True if at least `count` elements are left.
     fn has(&self, count: usize) -> bool;
     /// The elements in order.
     fn all(&self) -> impl Iterator<Item = T>;

@@ -168,7 +168,7 @@ pub fn provide_host_functions() {
 fn evaluate_called(call: &mut HostCall) -> Result<()> {
     let (&code, words) = call.words.split_first().ok_or_else(|| error!(Internal, "no operation is named"))?;
     let op = u32::try_from(code).ok().and_then(Op::from_code);
-    let op = op.ok_or_else(|| error!(Internal, "{code} is no operation of this version"))?;
+    let op = op.ok_or_else(|| error!(Internal, "{code} is not an operation of this version"))?;
     let array = |input: &HostInput| Array::from_bytes(&TensorType::new(input.dtype, input.dims), input.bytes);
     let arrays: Vec<Array> = call.inputs.iter().map(array).collect::<Result<_>>()?;
     let operands: Vec<&Array> = arrays.iter().collect();

@@ -145,7 +145,7 @@ fn queue() -> Result<&'static Sender<Job>> {
 }
 
 fn writer_panicked() -> Error {
-    error!(Panic, "a defect of the library: the background writer panicked")
+    error!(Panic, "internal error: the background writer panicked")
 }
 
 /// Called at process exit: waits for all saves in flight, without a time limit. The exit handler ends the wait when

@@ -195,7 +195,7 @@ unsafe fn buffers<'a>(list: &ffi::XLA_FFI_List) -> Result<impl Iterator<Item = &
     // SAFETY: the lists have `size` elements.
     let (types, items) = unsafe { (slice(list.types, count), slice(list.items, count)) };
     if types.iter().any(|&ty| ty != ffi::XLA_FFI_TYPE_BUFFER) {
-        return Err(error!(Internal, "a call of {CALL_TARGET} has an argument or a result that is no buffer"));
+        return Err(error!(Internal, "a call of {CALL_TARGET} has an argument or a result that is not a buffer"));
     }
     // SAFETY: the types say that the items are buffers.
     Ok(items.iter().map(|&item| unsafe { &*item.cast::<ffi::XLA_FFI_Buffer>() }))

@@ -89,13 +89,13 @@ fn constant_like(mut call: Call) -> Result<Results> {
     Ok(single(ops::creation::constant(call.trace(), &dims, value)))
 }
 
-/// `chlo.top_k`: the greatest elements of the last axis, in total order, and their indices.
+/// `chlo.top_k`: the largest elements of the last axis, in total order, and their indices.
 fn top_k(call: Call) -> Result<Results> {
     let k = call.attributes.integer("k")?;
     top_k_of(call, k, true)
 }
 
-/// Records the `k` greatest or smallest elements of the last axis of the first operand, and their indices.
+/// Records the `k` largest or smallest elements of the last axis of the first operand, and their indices.
 pub fn top_k_of(mut call: Call, k: i64, largest: bool) -> Result<Results> {
     let (([x], _), index_dtype) = (call.at_least()?, call.stated_dtype(1)?);
     ops::sorting::top_k_total_order(call.trace(), x, k, -1, largest, index_dtype).map(Results::from_iter)

@@ -199,7 +199,7 @@ fn combination(call: &mut Call, x: NodeId) -> Result<crate::ir::ReduceOp> {
     let dtype = call.ty(x).dtype;
     let region = call.scalar_region(0, &[x, x])?;
     let op = operation(&region.body).and_then(|op| reduction(op, dtype));
-    op.ok_or_else(|| error!(Unimplemented, "it combines elements by a computation that is no single operation"))
+    op.ok_or_else(|| error!(Unimplemented, "it combines elements by a computation of several operations"))
 }
 
 fn all_reduce(call: Call) -> Result<Results> {

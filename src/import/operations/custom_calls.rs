@@ -84,7 +84,7 @@ fn shape_assertion(mut call: Call) -> Result<Results> {
     Err(error!(InvalidArgument, "{message}"))
 }
 
-/// `mhlo.topk`: the greatest or smallest elements of the last axis, and their indices.
+/// `mhlo.topk`: the largest or smallest elements of the last axis, and their indices.
 fn top_k(call: Call) -> Result<Results> {
     let config = call
         .config(&["mhlo.attributes", "backend_config", "mhlo.backend_config"])

@@ -130,7 +130,7 @@ fn integer(value: i64, element: &Element) -> Value {
 
 fn float(value: f64) -> Result<Value> {
     let number = Number::from_f64(value);
-    number.map(Value::Number).ok_or_else(|| error!(Unimplemented, "{value} given, which is no number of JSON"))
+    number.map(Value::Number).ok_or_else(|| error!(Unimplemented, "{value} given, which is not a number in JSON"))
 }
 
 /// The elements of a dense attribute as lists in lists, one level for each axis.

@@ -36,9 +36,9 @@ pub fn reducer(region: Applied) -> Result<Applied> {
         (Some(op), [ty]) => bodies::combine(op, ty.dtype)?,
         (None, [x, index]) if index.dtype.is_integer() && region.captures.is_empty() => {
             let (dtype, index) = (x.dtype, index.dtype);
-            let is = |greatest| first_extreme(dtype, index, greatest).is_ok_and(|made| *made == *region.body);
-            match [true, false].into_iter().find(|&greatest| is(greatest)) {
-                Some(greatest) => bodies::extreme(dtype, index, greatest)?,
+            let is = |largest| first_extreme(dtype, index, largest).is_ok_and(|made| *made == *region.body);
+            match [true, false].into_iter().find(|&largest| is(largest)) {
+                Some(largest) => bodies::extreme(dtype, index, largest)?,
                 None => return Ok(region),
             }
         }
@@ -68,10 +68,10 @@ fn recorded(dtypes: &[DType], record: impl FnOnce(&mut Trace, &[NodeId]) -> Resu
 }
 
 /// The reducer of JAX's argmax and argmin. It leaves open which of several NaN it takes.
-fn first_extreme(dtype: DType, index: DType, greatest: bool) -> Result<Arc<Body>> {
+fn first_extreme(dtype: DType, index: DType, largest: bool) -> Result<Arc<Body>> {
     recorded(&[dtype, index, dtype, index], |trace, p| {
         let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
-        let better = ops::elementwise::compare(trace, if greatest { CompareOp::Gt } else { CompareOp::Lt }, a, b)?;
+        let better = ops::elementwise::compare(trace, if largest { CompareOp::Gt } else { CompareOp::Lt }, a, b)?;
         let is_nan = ops::elementwise::compare(trace, CompareOp::Ne, a, a)?;
         let takes = ops::elementwise::binary(trace, BinaryOp::Or, better, is_nan)?;
         let equal = ops::elementwise::compare(trace, CompareOp::Eq, a, b)?;

@@ -185,7 +185,7 @@ impl Loop {
         }
     }
 
-    /// Returns the least and the greatest value in the iterations.
+    /// Returns the smallest and the largest value in the iterations.
     fn range(&self, line: Line) -> Option<(i64, i64)> {
         let last = line.slope.checked_mul(self.iterations - 1)?.checked_add(line.offset)?;
         Some((last.min(line.offset), last.max(line.offset)))

@@ -138,8 +138,9 @@ pub fn searchsorted(
         ));
     }
     check_index_dtype(index_dtype, n.saturating_add(1))?;
-    let dtype = common_dtype(&ty, &of)
-        .map_err(|_| error!(InvalidArgument, "sorted is {ty} and values are {of}: there is no dtype for both"))?;
+    let dtype = common_dtype(&ty, &of).map_err(|_| {
+        error!(InvalidArgument, "values: {of} given, and sorted is {ty}; want dtypes that promote to one")
+    })?;
     let (sorted, values) = (convert(trace, sorted, dtype), convert(trace, values, dtype));
     let (row, wanted) = (sort_keys(trace, sorted)?, sort_keys(trace, values)?);
     let found = search(trace, &row, n, &wanted, right)?;

@@ -6,7 +6,8 @@
 //! `P` and `x Q` are polynomials in `1 / x^2`. The coefficients were computed with mpmath by interpolating the true
 //! functions at Chebyshev nodes; their error is below 1e-9 in f32 and 3e-18 in f64.
 //!
-//! Errors are small relative to `sqrt(J^2 + Y^2)`, about `sqrt(2 / (pi x))`: beside the zeros, relative errors are not.
+//! Errors are small relative to `sqrt(J^2 + Y^2)`, about `sqrt(2 / (pi x))`: near the zeros,
+//! relative errors may be large.
 
 // Coefficients have the digits with which they were computed.
 #![allow(clippy::excessive_precision)]
