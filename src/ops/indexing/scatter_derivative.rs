@@ -6,7 +6,7 @@ use super::derivative::tangent_or_zeros;
 use super::gather::gather;
 use super::scatter::{IndexHints, ScatterAttributes, scatter};
 use crate::error::{Error, Result};
-use crate::ir::{BinaryOp, Body, CompareOp, DimensionNumbers, NodeId, Op, Trace};
+use crate::ir::{BinaryOp, Body, CompareOp, DimensionNumbers, NodeId, Op};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::{full, iota};
