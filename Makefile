@@ -30,6 +30,9 @@ TORCH_STAMP := $(TORCH)/packages-1
 # Plugins for devices that the machine need not have: 0.5 GB to download, 1.5 GB installed.
 ACCELERATORS := $(BUILD)/accelerators
 ACCELERATORS_STAMP := $(ACCELERATORS)/packages-1
+# A CPU plugin for another processor, and what is built for it: only for `make test-arm64`.
+ARM64 := $(BUILD)/arm64
+ARM64_STAMP := $(ARM64)/packages-1
 # XLA's headers and libraries for the engine xla-rs: only for `make test-xla-rs`. With XLA_EXTENSION_DIR set, that
 # folder is used, and nothing is installed but libclang.
 XLA_RS := $(BUILD)/xla_rs
@@ -54,8 +57,9 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins test-accelerators test-torch \
-  test-xla-rs test-report abi docs packages test-packages soak sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
+.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
+  test-accelerators test-torch test-arm64 test-xla-rs test-report abi docs packages test-packages soak sweep fuzz tsan \
+  bench bench-counts check format header wheel plugin plugins configure build install clean
 
 all: build
 
@@ -85,8 +89,7 @@ test:
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
 
 # The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX, more
-# trainings of the examples; 500
-# random programs and 2,700 single operations on meshes.
+# trainings of the examples; 500 random programs and 2,700 single operations on meshes.
 test-long: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
@@ -115,6 +118,11 @@ test-report: build
 # DLPack with PyTorch.
 test-torch: build $(TORCH_STAMP)
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
+
+# For Linux on arm64, cross-built and emulated: Rust tests, a part of the oracle and of the C suite. What it needs:
+# tools/test_arm64.sh.
+test-arm64: plugins $(TOOLS_STAMP) $(ARM64_STAMP)
+	tools/test_arm64.sh $(ARM64) $(abspath $(CMAKE)) $(abspath $(NINJA)) $(CTEST)
 
 # The engine over the crate xla: the C suite, the oracle, and the crate as a judge of shapes and values.
 test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSION_DIR),,$(XLA_RS_STAMP))
@@ -275,6 +283,11 @@ $(JAX_STAMP): | $(JAX)/bin/python
 $(ACCELERATORS_STAMP): | $(TOOLS)/bin/python
 	rm -rf $(ACCELERATORS)
 	$(call pip,$(TOOLS)/bin/python,accelerators.txt,--no-deps --target $(ACCELERATORS))
+	touch $@
+
+$(ARM64_STAMP): | $(TOOLS)/bin/python
+	rm -rf $(ARM64)/plugins
+	$(call pip,$(TOOLS)/bin/python,arm64.txt,--no-deps --platform manylinux_2_27_aarch64 --target $(ARM64)/plugins)
 	touch $@
 
 $(TORCH_STAMP): | $(TORCH)/bin/python

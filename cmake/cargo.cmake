@@ -5,6 +5,16 @@ set(LAZYXLA_CARGO_PACKAGE "lazyxla" CACHE STRING "Package that makes the library
 string(REPLACE "-" "_" lazyxla_crate "${LAZYXLA_CARGO_PACKAGE}")
 set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
 set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/lib${lazyxla_crate}.so")
+set(lazyxla_cargo_env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}")
+# For another processor, cargo builds for the target of Rust's that fits, and links with CMake's compiler.
+if(CMAKE_CROSSCOMPILING)
+  set(LAZYXLA_CARGO_TRIPLE "${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu" CACHE STRING "Rust's name of the target")
+  set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/${LAZYXLA_CARGO_TRIPLE}/release/lib${lazyxla_crate}.so")
+  string(TOUPPER "${LAZYXLA_CARGO_TRIPLE}" lazyxla_triple)
+  string(REPLACE "-" "_" lazyxla_triple "${lazyxla_triple}")
+  set(lazyxla_cargo_target --target ${LAZYXLA_CARGO_TRIPLE})
+  list(APPEND lazyxla_cargo_env "CARGO_TARGET_${lazyxla_triple}_LINKER=${CMAKE_C_COMPILER}")
+endif()
 set(LAZYXLA_LIBRARY "${PROJECT_BINARY_DIR}/lib/liblazyxla.so.${PROJECT_VERSION}")
 
 # The installed library has no debug sections; they are in a file of their own, which debuggers find in .debug/ beside
@@ -17,7 +27,7 @@ endif()
 
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
-  COMMAND ${CMAKE_COMMAND} -E env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}" ${CARGO} build --release --lib --package ${LAZYXLA_CARGO_PACKAGE}
+  COMMAND ${CMAKE_COMMAND} -E env ${lazyxla_cargo_env} ${CARGO} build --release --lib --package ${LAZYXLA_CARGO_PACKAGE} ${lazyxla_cargo_target}
   COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/lib"
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}"

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Builds the library for Linux on arm64 and runs tests under QEMU's user emulation:
+#   test_arm64.sh FOLDER CMAKE NINJA CTEST
+# FOLDER/plugins has the plugin for arm64. The Rust tests are built for debugging; random programs are fewer, since a
+# compile takes seconds under emulation. Of the C suite, the tests whose subjects depend on the processor run: kernels,
+# dtypes, numbers, files, keys, threads, donation. Tests that start programs are left out: the kernel runs them without
+# the emulator.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=$1 cmake=$2 ninja=$3 ctest=$4
+triple=aarch64-unknown-linux-gnu
+root=/usr/aarch64-linux-gnu
+
+fail() {
+  echo "test-arm64: $*" >&2
+  exit 1
+}
+
+for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++; do
+  command -v $tool > /dev/null ||
+    fail "$tool was not found; Debian: apt-get install gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross"
+done
+qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) ||
+  fail "there is no emulator; Debian: apt-get install qemu-user-static"
+[ -d "$(rustc --print target-libdir --target $triple)" ] ||
+  fail "Rust's library for $triple is not installed: rustup target add $triple; with Debian's compiler" \
+    "(RUSTC=/usr/bin/rustc): dpkg --add-architecture arm64, apt-get install rustc-web libstd-rust-web-dev:arm64"
+
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$qemu -L $root"
+export LXLA_PJRT_PLUGIN=$PWD/$folder/plugins/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so TF_CPP_MIN_LOG_LEVEL=1
+export LXLA_ORACLE_PROGRAMS=${LXLA_ORACLE_PROGRAMS:-300} LXLA_ORACLE_PLUGIN_PROGRAMS=${LXLA_ORACLE_PLUGIN_PROGRAMS:-12}
+export LXLA_ORACLE_MESH_PROGRAMS=${LXLA_ORACLE_MESH_PROGRAMS:-0}
+# Left out: what QEMU does not do as Linux does (reading a page beyond a file's end, starting a program that is not
+# there), and a race that needs runs that take longer than starting them.
+cargo test --target $triple --target-dir "$folder/target" --lib --test oracle -- --skip the_number_of_runs_in_flight \
+  --skip files_whose_pages_cannot_be_read --skip programs_that_are_no_probe
+
+"$cmake" -S . -B "$folder/tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DLAZYXLA_MPI=OFF \
+  -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake "-DLAZYXLA_CARGO_TARGET=$PWD/$folder/target" > /dev/null
+"$cmake" --build "$folder/tree"
+tests='test_(key|hash|donation|sync|threads|computation|control|native|native_computation|derivatives|save|files|sharing|'
+tests+='kernels|env|handles|cpp|elementwise|elementwise_bits|elementwise_edges|elementwise_complex|shape|indexing|'
+tests+='sorting|reduction|linalg|linalg_products|nn|random|dtypes|scalars|arguments|mesh)|header_.*|digits'
+"$ctest" --test-dir "$folder/tree" --output-on-failure -j "$(nproc)" -R "^($tests)\$"
