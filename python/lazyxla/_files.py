@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import warnings
 from collections.abc import Mapping
@@ -125,6 +124,8 @@ def load(path: str | os.PathLike[str], *, device: Any = None) -> dict[str, Array
     [1.0, 1.0]
     """
     text = os.fspath(path)
+    import json
+
     return {name: _core.load(text, name, on(device)) for name in json.loads(_core.file_names_json(text))}
 
 
@@ -138,4 +139,6 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     >>> lx.load_metadata(path)["steps"]
     '7'
     """
+    import json
+
     return json.loads(_core.file_metadata_json(os.fspath(path)))

@@ -5,13 +5,15 @@ The functions are called with placeholders, as those of ``grad``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
 from ._core import Array
 from ._device import default_device
-from ._sizes import integers
+from ._elementwise import clip
+from ._sizes import integers, is_integer
 from ._trace import Traced, device_of
 from ._tree import Leaves, array_of, flatten
 
@@ -100,9 +102,17 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return branches[0].tree.rebuild(outputs)
 
 
+def _branch_number(index: Any, count: int, device: _core.Device) -> Array:
+    """Returns the number of a branch as an array. The library itself takes one that is too large for the last one."""
+    if not isinstance(index, (Array, bool)) and is_integer(index):
+        return array_of(min(max(operator.index(index), 0), count - 1), device)
+    choice = array_of(index, device)
+    return clip(choice, 0) if choice.dtype.kind == "signed integer" else choice
+
+
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """Returns ``branches[index](*operands)``, where ``index`` is an integer of rank 0. An index out of range selects
-    the last branch.
+    """Returns ``branches[index](*operands)``, where ``index`` is an integer of rank 0. An index below 0 selects the
+    first branch, one that is too large the last branch.
 
     Only the chosen one runs. All return trees of one structure, with equal shapes and dtypes.
 
@@ -118,5 +128,5 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         if not traced[0].tree.same_places(branch.tree):
             raise TypeError(f"branch 0 returns {traced[0].tree.spec}, and branch {number} {branch.tree.spec}")
     arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
-    choice = array_of(index, device_of(operands))
+    choice = _branch_number(index, len(branches), device_of(operands))
     return traced[0].tree.rebuild(_core.switch(choice, [branch.computation for branch in traced], arrays))

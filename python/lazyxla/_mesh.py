@@ -8,7 +8,6 @@ the whole array.
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,7 +34,11 @@ def initialize(
     ``plugin`` is the path of a PJRT plugin, ``plugin_options`` has options of its client, and ``cache_dir`` is a folder
     for compiled programs.
     """
-    options = None if plugin_options is None else json.dumps(dict(plugin_options))
+    options = None
+    if plugin_options is not None:
+        import json
+
+        options = json.dumps(dict(plugin_options))
     _core.initialize(device_count, plugin, options, cache_dir)
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import collections
 import contextvars
-import dis
 import functools
-import importlib.util
 import os
 import sys
-import sysconfig
 import types
 import weakref
 from collections.abc import Callable, Iterable
@@ -35,7 +32,6 @@ _MAKING = frozenset(("__init__", "__new__", "__post_init__", "__init_subclass__"
 _BY_TEXT = frozenset(("getattr", "hasattr", "attrgetter", "vars", "__dict__", "AttributeError"))
 
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_STANDARD = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
@@ -54,6 +50,14 @@ def _is_other_dict(pairs: Any, keys: list[Any], values: tuple[Any, ...]) -> bool
 
 
 @functools.cache
+def _standard() -> tuple[str, ...]:
+    """Returns the folders of Python's standard library."""
+    import sysconfig
+
+    return tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib")})
+
+
+@functools.cache
 def _is_standard(path: str) -> bool:
     """Returns whether a file is of Python's standard library, or of NumPy."""
     if path.startswith("<frozen "):
@@ -61,7 +65,7 @@ def _is_standard(path: str) -> bool:
     numpy = getattr(sys.modules.get("numpy"), "__file__", None)
     if numpy is not None and path.startswith(os.path.dirname(numpy) + os.sep):
         return True
-    return path.startswith(_STANDARD) and not any(folder in path for folder in _INSTALLED)
+    return path.startswith(_standard()) and not any(folder in path for folder in _INSTALLED)
 
 
 def _is_constant_module(module: types.ModuleType) -> bool:
@@ -101,6 +105,9 @@ def _slots_of(value: Any) -> Callable[..., Any]:
 
 def _imported(code: types.CodeType, variables: dict[str, Any]) -> list[str]:
     """Returns the names of modules that import statements within a function may give."""
+    import dis
+    from importlib.util import resolve_name
+
     names: list[str] = []
     if dis.opmap["IMPORT_NAME"] not in code.co_code[::2]:
         return names
@@ -109,7 +116,7 @@ def _imported(code: types.CodeType, variables: dict[str, Any]) -> list[str]:
             package = variables.get("__package__") or ""
             names.append(each.argval)
             if package:
-                names += [importlib.util.resolve_name("." + each.argval, package), package]
+                names += [resolve_name("." + each.argval, package), package]
         elif each.opname == "IMPORT_FROM":
             names += [f"{module}.{each.argval}" for module in names[-3:]]
     return names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -25,6 +24,9 @@ _MOST_SHAPES = 64
 
 def _contents(path: str) -> bytes | None:
     """Returns a digest of a file, or of the names and contents of all files in a folder; None if it cannot be read."""
+    # It loads OpenSSL, which takes longer than the rest of the package.
+    import hashlib
+
     found = hashlib.blake2b()
     try:
         paths = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names] or [path]

@@ -376,14 +376,17 @@ def test_switch_runs_the_branch_of_its_index():
             out = lx.switch(index, branches, x, None)
             same(out["y"], wanted[int(index)], 1e-12)
             assert out["n"] is None
-        for index in (3, -1, 100):
-            same(lx.switch(index, branches, x, None)["y"], np.sin(a), 1e-12)
+        # Out of range: the first or the last one, as jax.lax.switch.
+        for index in (-1, 3, -(2**70), 2**70, np.int8(-128), np.uint64(2**64 - 1), on(np.int16(-5), device)):
+            same(lx.switch(index, branches, x, None)["y"], wanted[0 if index < 0 else 2], 1e-12)
         slopes = lx.vmap(lambda i, x: lx.grad(lambda x: lx.sum(lx.switch(i, branches, x, None)["y"]))(x), (0, None))
-        same(slopes(on(np.arange(3), device), x), np.stack([np.ones(3), np.full(3, 2.0), np.cos(a)]), 1e-12)
+        rows = np.ones(3), np.full(3, 2.0), np.cos(a)
+        same(slopes(on(np.arange(-1, 4), device), x), np.stack([rows[i] for i in (0, 0, 1, 2, 2)]), 1e-12)
         raises(ValueError, lambda: lx.switch(0, [], x), "branch")
         raises(TypeError, lambda: lx.switch(0, [lambda x: x, lambda x: (x, x)], x), "branch 1")
         raises(ValueError, lambda: lx.switch(0, [lambda x: x, lambda x: x[0]], x))
-        raises((TypeError, ValueError), lambda: lx.switch(0.5, branches, x, None))
+        for index in (0.5, True, on(np.float32(1), device), on(np.bool_(True), device)):
+            raises((TypeError, ValueError), lambda: lx.switch(index, branches, x, None), "index")
 
 
 def test_a_function_may_bring_its_forward_derivative():
