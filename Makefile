@@ -11,11 +11,13 @@ CTEST := $(TOOLS)/bin/ctest
 # there already get its new versions.
 REQUIREMENTS := tools/requirements
 TOOLS_STAMP := $(TOOLS)/packages-3
-# Formatters and linters, only for `make check` and `make format`.
-FORMAT_STAMP := $(TOOLS)/format-1
+# Formatters, linters and the type checker, only for `make check` and `make format`.
+FORMAT_STAMP := $(TOOLS)/format-2
 # Packages that the tests of the Python package need, and those that check its wheel.
 PYTHON_STAMP := $(TOOLS)/python-1
 WHEEL_STAMP := $(TOOLS)/wheel-1
+# What the public suite of the array API standard needs.
+ARRAY_API_STAMP := $(TOOLS)/array_api-1
 # All but those that `make header` writes.
 C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wildcard c_tests/*/*.c c_tests/*/*.cc \
   c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
@@ -58,8 +60,8 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
-  test-accelerators test-torch test-arm64 test-xla-rs test-report abi docs packages test-packages soak sweep fuzz tsan \
-  bench bench-counts check format header wheel plugin plugins configure build install clean
+  test-accelerators test-torch test-array-api test-arm64 test-xla-rs test-report abi docs packages test-packages soak sweep fuzz \
+  tsan bench bench-counts check format header wheel plugin plugins configure build install clean
 
 all: build
 
@@ -95,6 +97,13 @@ test-long: build $(JAX_STAMP)
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
+	$(if $(ARRAY_API_TESTS),$(MAKE) test-array-api)
+
+# The public suite of the array API standard, of which ARRAY_API_TESTS is a checkout; a part of `make test-long` if that
+# is set.
+test-array-api: $(if $(ARRAY_API_TESTS),build $(ARRAY_API_STAMP),$(TOOLS)/bin/python)
+	PYTHONPATH=$(abspath $(TREE)/python) TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python python/tests/array_api.py \
+	  "$(ARRAY_API_TESTS)"
 
 # The long tests of continuous integration: those of `test-long` that take less than some minutes.
 test-landing: build $(JAX_STAMP)
@@ -176,6 +185,7 @@ check: $(FORMAT_STAMP)
 	@$(TOOLS)/bin/clang-format --dry-run --Werror $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache --check $(PYTHON_FOLDERS)
 	$(TOOLS)/bin/ruff check --no-cache $(PYTHON_FOLDERS)
+	MYPYPATH=python $(TOOLS)/bin/python -m mypy --strict --cache-dir=$(BUILD)/mypy -p lazyxla
 	$(TOOLS)/bin/python tools/check_links.py
 	$(TOOLS)/bin/python tools/licenses.py --check
 	cargo clippy --all-targets -- -D warnings
@@ -270,6 +280,10 @@ $(PYTHON_STAMP): | $(TOOLS_STAMP)
 
 $(WHEEL_STAMP): | $(PYTHON_STAMP)
 	$(call pip,$(TOOLS)/bin/python,wheel.txt)
+	touch $@
+
+$(ARRAY_API_STAMP): | $(PYTHON_STAMP)
+	$(call pip,$(TOOLS)/bin/python,array_api.txt)
 	touch $@
 
 $(FORMAT_STAMP): | $(PYTHON_STAMP)

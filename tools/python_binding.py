@@ -116,6 +116,7 @@ import ctypes
 import os
 from ctypes import CFUNCTYPE, POINTER, Structure, Union
 from ctypes import c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from typing import Any
 
 from . import _constants as constants  # noqa: F401
 from . import _core
@@ -126,30 +127,30 @@ _library = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 class Error(RuntimeError):
     """A failed call: ``status`` is its code, one of ``constants.INVALID_ARGUMENT`` and so on."""
 
-    def __init__(self, status):
+    def __init__(self, status: int) -> None:
         self.status = status
         super().__init__(f"{lxla_status_name(status).decode()}: {lxla_last_error_message().decode()}")
 
 
-def _check(status, function, arguments):
+def _check(status: int, function: Any, arguments: Any) -> None:
     if status != 0:
         raise Error(status)
 
 
-def _function(name, result, parameters):
+def _function(name: str, result: Any, parameters: list[tuple[str, Any]]) -> Any:
     kind = CFUNCTYPE(result, *(each for _, each in parameters))
-    function = kind((name, _library), tuple((1, each) for each, _ in parameters))
+    function: Any = kind((name, _library), tuple((1, each) for each, _ in parameters))
     if result is c_int32:
         function.errcheck = _check
     return function
 
 
-def handle_of(array):
+def handle_of(array: _core.Array) -> Any:
     """Returns the handle of an array, which stays the array's."""
     return lxla_tensor(array.handle)
 
 
-def array_of(handle):
+def array_of(handle: Any) -> _core.Array:
     """Returns an array of a handle, and takes over one reference to it."""
     return _core.from_handle(handle.id)
 

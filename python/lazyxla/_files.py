@@ -141,4 +141,5 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     import json
 
-    return json.loads(_core.file_metadata_json(os.fspath(path)))
+    metadata: dict[str, str] = json.loads(_core.file_metadata_json(os.fspath(path)))
+    return metadata

@@ -250,7 +250,8 @@ class Outside:
 
     def _class(self, value: type, name: str) -> None:
         """Adds a class: it, one of its bases, or else its metaclass has an attribute."""
-        users = [each for each in value.__mro__ + type(value).__mro__ if not _is_constant_class(each)]
+        metaclass: type = type(value)
+        users = [each for each in (*value.__mro__, *metaclass.__mro__) if not _is_constant_class(each)]
         if users:
             self._objects.append(([*map(vars, users)], set(), None))
             for each in users:

@@ -244,10 +244,10 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
     _real_only(name, x)
-    axes = range(x.ndim) if axis is None else normalized(axes_of(axis), x.ndim)
-    if builtins.any(x.shape[axis] == 0 for axis in axes):
+    axes = axes_of(axis)
+    if builtins.any(x.shape[each] == 0 for each in (range(x.ndim) if axes is None else normalized(axes, x.ndim))):
         raise ValueError(f"{name}() of no elements has no value")
-    return _core.reduce(op, x, axes_of(axis), keepdims)
+    return _core.reduce(op, x, axes, keepdims)
 
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:

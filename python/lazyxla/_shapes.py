@@ -107,7 +107,7 @@ def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
     >>> lx.squeeze(lx.zeros((1, 3)), axis=0).shape
     (3,)
     """
-    return _core.squeeze(x, axes_of(axis))
+    return _core.squeeze(x, integers(axis, "axes"))
 
 
 def flip(x: Array, /, *, axis: Axis = None) -> Array:
@@ -127,7 +127,7 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
     >>> lx.moveaxis(lx.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    sources, places = axes_of(source), axes_of(destination)
+    sources, places = integers(source, "axes"), integers(destination, "axes")
     if len(sources) != len(places):
         raise ValueError("source and destination have the same number of axes")
     sources, places = normalized(sources, x.ndim), normalized(places, x.ndim)
@@ -210,8 +210,8 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array
     if axis is None:
         if not is_integer(shift):
             raise ValueError("several shifts need an axis for each")
-        return _core.reshape(_core.roll(reshape(x, (-1,)), [shift], [0]), x.shape)
-    axes = axes_of(axis)
+        return _core.reshape(_core.roll(reshape(x, (-1,)), integers(shift, "shifts"), [0]), x.shape)
+    axes = integers(axis, "axes")
     return _core.roll(x, integers(shift, "shifts") * (len(axes) if is_integer(shift) else 1), axes)
 
 

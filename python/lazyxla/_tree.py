@@ -35,9 +35,10 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
 def axes_of(prefix: Any, tree: Any, what: str) -> list[Any]:
     """Returns the entries of a tree that begins the structure of another one, one for each leaf of that."""
     try:
-        return optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
+        entries: list[Any] = optree().broadcast_prefix(prefix, tree, none_is_leaf=True)
     except ValueError as error:
         raise ValueError(f"{what} {prefix!r} does not fit the tree: {error}") from None
+    return entries
 
 
 def is_static(leaf: Any) -> bool:

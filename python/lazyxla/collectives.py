@@ -92,7 +92,7 @@ def permute(x: Array, axis: str, pairs: Sequence[tuple[int, int]]) -> Array:
     >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
     [1.0, 2.0]
     """
-    return _core.collective_permute(x, axis, [tuple(pair) for pair in pairs])
+    return _core.collective_permute(x, axis, [(source, target) for source, target in pairs])
 
 
 def axis_index(mesh: Mesh, axes: Axes) -> Array:
