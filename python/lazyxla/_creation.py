@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -238,6 +239,11 @@ def linspace(
     return _core.linspace(start, stop, num, endpoint, kind, on(device))
 
 
+def _diagonal(k: int) -> int:
+    """Returns the number of a diagonal; of one beyond every array, if it does not fit 64 bits."""
+    return min(max(operator.index(k), -(2**62)), 2**62)
+
+
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Any = None
 ) -> Array:
@@ -247,7 +253,8 @@ def eye(
     >>> lx.eye(2, k=1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    return _core.eye(n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, on(device))
+    columns = n_rows if n_cols is None else n_cols
+    return _core.eye(n_rows, columns, _diagonal(k), dtype or _core.float32, on(device))
 
 
 def tril(x: Array, /, *, k: int = 0) -> Array:
@@ -257,7 +264,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     >>> lx.tril(lx.ones((2, 2))).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
     """
-    return _core.triangle(x, k, False)
+    return _core.triangle(x, _diagonal(k), False)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
@@ -267,7 +274,7 @@ def triu(x: Array, /, *, k: int = 0) -> Array:
     >>> lx.triu(lx.ones((2, 2))).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    return _core.triangle(x, k, True)
+    return _core.triangle(x, _diagonal(k), True)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:

@@ -247,13 +247,13 @@ fn range(slice: &Bound<'_, PySlice>, size: i64) -> PyResult<Axis> {
     Ok(Axis::Range { start: found.start as i64, size: found.slicelength as i64, step: found.step as i64, drop: false })
 }
 
-/// Adds the axes of a mask: the indices of its true elements.
+/// Adds the axes of a mask: the indices of its true elements. An axis of size 0 of the mask fits every axis.
 fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyResult<()> {
     let shape = mask.dims()?;
     if shape.is_empty() {
         return Err(PyIndexError::new_err("a mask of rank 0 is no index; take lx.where"));
     }
-    if shape != dims[..shape.len()] {
+    if shape.iter().zip(dims).any(|(&given, &size)| given != size && given != 0) {
         return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
     }
     let (count, handle, rank) = (count(py, mask)?, mask.operand(), shape.len());

@@ -161,6 +161,13 @@ def test_arrays_of_indices_and_masks_are_those_of_numpy():
         raises(IndexError, lambda: x[on(np.ones((3, 5), bool), device)], "mask")
         for flag in (True, False):
             same(x[on(np.bool_(flag), device)], a[np.bool_(flag)])
+        # An axis of size 0 of a mask fits every axis: nothing is chosen.
+        for empty in (np.zeros((0, 5), bool), np.zeros((4, 0), bool), np.zeros(0, bool)):
+            same(x[on(empty, device)], a[empty])
+            changed = x.copy()
+            changed[on(empty, device)] = 7.0
+            same(changed, a)
+        raises(IndexError, lambda: x[on(np.ones((0, 4), bool), device)], "mask")
 
 
 def test_assignment_is_that_of_numpy():

@@ -1,5 +1,9 @@
 """The functions of the array API standard against NumPy's of the same names, on both devices."""
 
+import ast
+import inspect
+from pathlib import Path
+
 import numpy as np
 from common import COMPLEX, DEVICES, FLOATS, INTEGERS, on, raises, random, same
 
@@ -111,6 +115,10 @@ def test_creation():
         same(lx.zeros((2, 0), dtype=lx.int8, device=device), np.zeros((2, 0), "int8"))
         a = random(9, (4, 5))
         same(lx.tril(on(a, device), k=-1), np.tril(a, -1))
+        for k in (2**63, -(2**70), 2**62, -(2**63)):
+            same(lx.eye(3, k=k, device=device), np.zeros((3, 3), "float32"))
+            same(lx.tril(on(a, device), k=k), a if k > 0 else np.zeros_like(a))
+            same(lx.triu(on(a, device), k=k), a if k < 0 else np.zeros_like(a))
         same(lx.triu(on(a, device)), np.triu(a))
         for indexing in ("xy", "ij"):
             found = lx.meshgrid(on(a[0], device), on(a[:, 0], device), on(a[1, :2], device), indexing=indexing)
@@ -262,3 +270,14 @@ def test_fourier_transforms():
         same(lx.fft.fftfreq(7, d=0.5, device=device), np.fft.fftfreq(7, 0.5).astype("float32"))
         same(lx.fft.rfftfreq(6, device=device), np.fft.rfftfreq(6).astype("float32"))
         raises(ValueError, lambda: lx.fft.fft(z, norm="other"))
+
+
+def test_the_stub_of_the_extension_module_has_its_functions():
+    stub = Path(lx.__file__).with_name("_core.pyi")
+    declared = {each.name: each for each in ast.parse(stub.read_text()).body if isinstance(each, ast.FunctionDef)}
+    there = {name: each for name, each in vars(lx._core).items() if callable(each) and not isinstance(each, type)}
+    assert declared.keys() == there.keys(), declared.keys() ^ there.keys()
+    for name, function in there.items():
+        arguments = declared[name].args
+        given = [each.arg for each in arguments.args] + ([arguments.kwarg.arg] if arguments.kwarg else [])
+        assert given == list(inspect.signature(function).parameters), name
