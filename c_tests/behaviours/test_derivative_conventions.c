@@ -52,6 +52,15 @@ static lxla_tensor hypot_with_0(lxla_tensor x) {
   return own(out);
 }
 
+static lxla_tensor squared_length(lxla_tensor x) {
+  lxla_tensor out;
+  OK(lxla_matmul(x, x, &out));
+  return own(out);
+}
+
+static lxla_tensor slope_of_square(lxla_tensor x) { return slope(squared_length, x); }
+static lxla_tensor curvature_of_square(lxla_tensor x) { return mul(slope(slope_of_square, x), x); }
+
 // The base 2 to an exponent, of which slope_by_base is the derivative by the base: b 2^(b-1).
 static lxla_tensor exponent;
 static lxla_tensor to_exponent(lxla_tensor base) { return own(binary(LXLA_BINARY_POWER, base, exponent)); }
@@ -214,6 +223,13 @@ static lxla_tensor solution_of(lxla_tensor x) {
   OK(lxla_triangular_solve(x, as_dtype(dtype, DATA(DIMS(2, 2), 1, 2, 3, 4)), 1, 1, 0, LXLA_TRANSPOSE_NO_TRANSPOSE,
                            &out));
   return own(out);
+}
+
+// The factors are one node, whose cotangent has two terms, and each of these varies with it.
+BOTH_TEST(t11_a_vector_times_itself_has_derivatives_of_any_order) {
+  SLOPE_IS(squared_length, DATA(DIMS(2), 3, 4), DIMS(2), 6, 8);
+  SLOPE_IS(slope_of_square, DATA(DIMS(2), 3, 4), DIMS(2), 2, 2);
+  SLOPE_IS(curvature_of_square, DATA(DIMS(2), 3, 4), DIMS(2), 2, 2);
 }
 
 BOTH_TEST(t11_ties_are_split_evenly) {

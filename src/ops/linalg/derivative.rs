@@ -6,7 +6,6 @@ use super::fourier::FftAttributes;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryFunction, UnaryOp};
 use crate::native::Triangle;
-use crate::ops::control::custom::stop_gradient;
 use crate::ops::creation::constants::iota;
 use crate::ops::creation::masks::{tril, triu};
 use crate::ops::elementwise::binary::{binary, binary_scalar};
@@ -328,12 +327,13 @@ fn matrix_transposed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
 /// Records the cotangent of one factor, by the rules of the operations of the expansion.
 fn expanded_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Result<Option<NodeId>> {
     let (first, given, transforms) = (NodeId(site.trace.len() as u32), site.operands.clone(), site.transforms);
-    // If both factors are the same node, its cotangent as the requested factor is computed separately.
+    // The whole cotangent would arrive at both factors of a vector times itself, which are one node.
     if given[0] == given[1] {
-        site.operands[1 - operand] = stop_gradient(site.trace, given[0])?;
+        let (axes, ty) = (DotAxes::NONE, site.operand_ty(operand));
+        let product = dot_general(site.trace, cotangent, given[0], &axes, None)?;
+        return to_operand(site.trace, product, &ty).map(Some);
     }
     let result = expand_matmul(site)?;
-    site.operands = given;
     let input = site.operands[operand];
     Ok(transforms.vjp_since(site.trace, &[(result, cotangent)], &[input], first)?.remove(0))
 }

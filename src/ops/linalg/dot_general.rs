@@ -38,6 +38,12 @@ pub struct DotAxes<'a> {
     pub rhs_contracting: &'a [i64],
 }
 
+impl DotAxes<'_> {
+    /// No axes: the outer product.
+    pub const NONE: DotAxes<'static> =
+        DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[], rhs_contracting: &[] };
+}
+
 /// Records a dot_general in the operands' common dtype, or in a wider `dtype`. The result has the batching axes, then
 /// the remaining axes of lhs, then those of rhs.
 pub fn dot_general(
