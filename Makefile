@@ -60,8 +60,8 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
-  test-accelerators test-torch test-array-api test-arm64 test-xla-rs test-report abi docs packages test-packages soak sweep fuzz \
-  tsan bench bench-counts check format header wheel plugin plugins configure build install clean
+  test-accelerators test-torch test-array-api test-arm64 test-xla-rs test-report abi docs packages test-packages soak \
+  sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
 
 all: build
 

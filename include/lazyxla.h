@@ -3520,10 +3520,13 @@ lxla_status lxla_computation_with_vjp(lxla_computation primal,
 
 /**
  * Returns `primal` with a custom forward-mode derivative. `jvp` takes the parameters of `primal`, then one tangent for
- * each parameter of a float or complex dtype; it returns the results of `primal`, then one tangent for each result of
- * such a dtype. These tangents must be linear in the given tangents: reverse mode transposes them, unless `primal` has
- * a rule by `lxla_computation_with_vjp`, which stays and is used in reverse mode. UNIMPLEMENTED for derivatives by
- * captured values.
+ * each parameter of a float or complex dtype, then, if it has further parameters, the results of `primal`; it returns
+ * the results of `primal`, then one tangent for each result of such a dtype. These tangents must be linear in the given
+ * tangents: reverse mode transposes them, unless `primal` has a rule by `lxla_computation_with_vjp`, which stays and is
+ * used in reverse mode. UNIMPLEMENTED for derivatives by captured values.
+ *
+ * A derivative of the derivative differentiates `jvp`. Results that it takes have this rule again: so it should take
+ * them, return them, and compute tangents from them, rather than compute them itself.
  */
 lxla_status lxla_computation_with_jvp(lxla_computation primal,
                                       lxla_computation jvp,

@@ -193,6 +193,48 @@ BOTH_TEST(t7_a_jvp_of_the_callers_in_both_modes) {
   IS(v[1], DIMS(2), 100 * 100, 200 * 400);
 }
 
+// y = x^2, with the custom tangent 100 y t, which is computed from the result: its own derivative is 100 (100 y) t. So
+// derivatives are powers of 100 times x^2, whatever the derivatives of x^2 are.
+BOTH_TEST(t7_results_that_a_jvp_of_the_callers_takes_have_it_again) {
+  const lxla_tensor x = HOLE(DIMS(2)), t = HOLE(DIMS(2)), y = HOLE(DIMS(2)), a = DATA(DIMS(2), 1, 2),
+                    square = mul(x, x);
+  const lxla_computation primal = traces(&x, 1, &square, 1),
+                         rule = traces(TENSORS(x, t, y), TENSORS(y, times(mul(y, t), 100)));
+  lxla_computation made;
+  OK(lxla_computation_with_jvp(primal, rule, &made));
+  owned(made);
+  lxla_tensor z, v[8];
+  apply(made, &x, 1, &z, 1);
+  const lxla_computation loss = traces(&x, 1, (lxla_tensor[]){total(z)}, 1), first = value_and_grad(loss);
+  apply(first, &a, 1, v, 2);
+  IS(v[0], SCALAR, 5);
+  IS(v[1], DIMS(2), 100, 400);
+  // The results of the first derivative are the sum of y, and 100 y.
+  const lxla_tensor b = DATA(DIMS(2), 1, 1);
+  apply(jvp(first, NULL, 0), TENSORS(a, b), v, 4);
+  IS(v[2], SCALAR, 500);
+  IS(v[3], DIMS(2), 10000, 40000);
+  apply(jvp(jvp(loss, NULL, 0), NULL, 0), TENSORS(a, b, b, times(b, 0)), v, 4);
+  IS(v[0], SCALAR, 5);
+  IS(v[1], SCALAR, 500);
+  IS(v[3], SCALAR, 50000);
+  apply(first, &x, 1, v, 2);
+  const lxla_computation second = value_and_grad(traces(&x, 1, (lxla_tensor[]){total(v[1])}, 1));
+  apply(second, &a, 1, v, 2);
+  IS(v[0], SCALAR, 500);
+  IS(v[1], DIMS(2), 10000, 40000);
+  const lxla_tensor batch = DATA(DIMS(2, 2), 1, 2, 3, 4);
+  apply(vmap(second, LIST(int64_t, 0), LIST(int64_t, 0, 0), 2), &batch, 1, v, 2);
+  IS(v[0], DIMS(2), 500, 2500);
+  IS(v[1], DIMS(2, 2), 10000, 40000, 90000, 160000);
+  // In a scan: x^2 twice.
+  lxla_tensor end;
+  scan(made, &x, 1, NULL, 0, 2, 0, &end, NULL, 0);
+  apply(value_and_grad(traces(&x, 1, (lxla_tensor[]){total(end)}, 1)), &a, 1, v, 2);
+  IS(v[0], SCALAR, 17);
+  IS(v[1], DIMS(2), 100 * 1 * 100 * 1, 100 * 16 * 100 * 4);
+}
+
 // The first computation, batched by the second one.
 static lxla_computation with_batching(lxla_computation primal, lxla_computation batched) {
   lxla_computation made;
@@ -358,7 +400,7 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   const lxla_computation same = traces(&x, 1, &x, 1), of_wide = traces(&wide, 1, &wide, 1),
                          two = traces(TENSORS(x, t), TENSORS(x, t));
   const lxla_computation keeps = traces(&x, 1, TENSORS(x, x)), sums = traces(&x, 1, (lxla_tensor[]){total(x)}, 1),
-                         back = traces(TENSORS(x, t), &t, 1);
+                         back = traces(TENSORS(x, t), &t, 1), more = traces(TENSORS(x, t, wide), TENSORS(x, t));
   lxla_computation c = {77};
   const double before = live();
   REFUSED(lxla_computation_with_vjp(same, of_wide, back, &c), BAD,
@@ -370,6 +412,7 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   REFUSED(lxla_computation_with_vjp(same, keeps, two, &c), BAD,
           "backward: its results are (f32[2], f32[2]); want (f32[2])");
   REFUSED(lxla_computation_with_jvp(same, same, &c), BAD, "jvp: its parameters are (f32[2]); want (f32[2], f32[2])");
+  REFUSED(lxla_computation_with_jvp(same, more, &c), BAD, "f32[3]); want (f32[2], f32[2], f32[2])");
   REFUSED(lxla_computation_with_jvp(same, back, &c), BAD, "jvp: its results are (f32[2]); want (f32[2], f32[2])");
   REFUSED(lxla_computation_with_vmap(same, same, &c), BAD,
           "batched: its parameters are (f32[2]); want those of primal, (f32[2]), each with one leading axis");

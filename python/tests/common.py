@@ -1,5 +1,7 @@
 """Shared by the tests: devices, dtypes, comparisons with NumPy."""
 
+import functools
+
 import numpy as np
 
 import lazyxla as lx
@@ -26,8 +28,36 @@ def on(values, device):
     return lx.asarray(values, device=device)
 
 
+# Comparisons that wait for the end of a test, in one that is `in_one_step`.
+_waiting = None
+
+
+def in_one_step(test):
+    """Makes `same` wait for the end of a test, so that one program computes all values: most of the time of a test goes
+    into compilation."""
+
+    @functools.wraps(test)
+    def in_step():
+        global _waiting
+        _waiting = []
+        try:
+            test()
+            waiting, _waiting = _waiting, None
+            lx.step()
+            for arguments in waiting:
+                same(*arguments)
+        finally:
+            _waiting = None
+
+    return in_step
+
+
 def same(found, wanted, tolerance=0.0):
     """Asserts dtype, shape and values."""
+    if _waiting is not None and isinstance(found, lx.Array):
+        # Both may be changed in place before the end.
+        _waiting.append((found.copy(), np.array(wanted), tolerance))
+        return
     found, wanted = np.asarray(found), np.asarray(wanted)
     assert found.dtype == wanted.dtype, (found.dtype, wanted.dtype)
     assert found.shape == wanted.shape, (found.shape, wanted.shape)

@@ -198,10 +198,13 @@ pub fn with_vjp(primal: &Computation, forward: &Computation, backward: &Computat
     with_rules(kind, &[primal, forward, backward], &["primal", "forward", "backward"], &jvp, 3)
 }
 
-/// Returns `primal` with the forward-mode derivative `jvp`. A reverse-mode derivative of `primal` stays; if there is
-/// none, reverse mode transposes `jvp`.
+/// Returns `primal` with the forward-mode derivative `jvp`, which may take the results too. A reverse-mode derivative of
+/// `primal` stays; if there is none, reverse mode transposes `jvp`.
 pub fn with_jvp(primal: &Computation, jvp: &Computation) -> Result<Computation> {
-    let wanted = [primal.parameters(), &of(primal.parameters())].concat();
+    let mut wanted = [primal.parameters(), &of(primal.parameters())].concat();
+    if jvp.parameters().len() > wanted.len() {
+        wanted.extend_from_slice(primal.results());
+    }
     if jvp.parameters() != wanted {
         return Err(misfit("jvp", "parameters", jvp.parameters(), &wanted));
     }

@@ -50,7 +50,18 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
     }
 }
 
-/// Records a call of the custom rule for forward mode, which is the body with this number.
+/// Returns the nodes of all results of a site.
+fn all_results(site: &mut Site) -> Vec<NodeId> {
+    let types = site.bodies[0].results().to_vec();
+    let node = |(number, ty): (usize, &TensorType)| {
+        let used = site.results.get(number).copied().flatten();
+        used.unwrap_or_else(|| site.trace.result(site.node, number, ty))
+    };
+    types.iter().enumerate().map(node).collect()
+}
+
+/// Records a call of the custom rule for forward mode, which is the body with this number. A rule that takes the results
+/// gets those of the site, which have the rule again if they are differentiated.
 fn jvp_by_rule(site: &mut Site, tangents: &[Tangent], number: usize) -> Result<Forward> {
     let (_, arguments, captures) = parts(site);
     let with_tangent: Vec<bool> = tangents[arguments.len()..].iter().map(Option::is_some).collect();
@@ -65,7 +76,11 @@ fn jvp_by_rule(site: &mut Site, tangents: &[Tangent], number: usize) -> Result<F
             });
         }
     }
-    let rule = Applied { body: &site.bodies[number].clone(), captures: &captures[number] };
+    let body = site.bodies[number].clone();
+    if body.parameters().len() > all.len() {
+        all.extend(all_results(site));
+    }
+    let rule = Applied { body: &body, captures: &captures[number] };
     let mut results = apply::call(site.trace, &rule, &all)?;
     let count = site.bodies[0].results().len();
     let mut made = results.split_off(count).into_iter();

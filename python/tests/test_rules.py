@@ -1,0 +1,132 @@
+"""Functions with derivatives of their own, and what backward passes keep."""
+
+import numpy as np
+from common import DEVICES, in_one_step, on, raises, random, same
+
+import lazyxla as lx
+
+
+@in_one_step
+def test_checkpoints_have_the_same_gradients():
+    for device in DEVICES:
+        a = on(random(16, (4, 4), "float64"), device)
+        f = lambda x: lx.sum(lx.sin(x @ x))
+        for save in ("none", "dots", "all"):
+            same(lx.grad(lx.checkpoint(f, save=save))(a), np.asarray(lx.grad(f)(a)), 1e-12)
+        raises(ValueError, lambda: lx.checkpoint(f, save="some"))
+        same(lx.grad(lambda x: lx.sum(lx.stop_gradient(x) * x))(a), np.asarray(a))
+
+
+def test_a_function_may_bring_its_derivative():
+    calls = []
+
+    @lx.custom_vjp
+    def scaled(tree, s):
+        return {"y": tree["x"] * s, "positive": tree["x"] > 0}
+
+    def forward(tree, s):
+        return scaled._fun(tree, s), (tree["x"], {"s": s})
+
+    def backward(residuals, ct):
+        calls.append(ct["positive"])
+        x, s = residuals[0], residuals[1]["s"]
+        return {"x": ct["y"] * s * 10}, lx.sum(ct["y"] * x) * 100
+
+    raises(TypeError, lambda: scaled(1.0, 2.0), "defvjp")
+    scaled.defvjp(forward, backward)
+    for device in DEVICES:
+        a = random(19, (4,), "float64")
+        x, s = on(a, device), on(np.float64(3), device)
+        same(scaled({"x": x}, s)["y"], a * 3)
+        gx, gs = lx.grad(lambda x, s: lx.sum(scaled({"x": x}, s)["y"] ** 2), (0, 1))(x, s)
+        same(gx, 2 * a * 3 * 3 * 10, 1e-12)
+        same(gs, np.float64(100 * np.sum(2 * a * 3 * a)), 1e-12)
+        batched = lx.vmap(lx.grad(lambda x: scaled({"x": x}, on(np.float64(3), device))["y"]))(x)
+        same(batched, np.full(4, 30.0))
+    assert calls and all(each is None for each in calls)
+    scaled.defvjp(forward, lambda residuals, ct: (ct["y"],))
+    raises(TypeError, lambda: scaled({"x": x}, s), "backward")
+
+
+def test_a_function_may_bring_its_forward_derivative():
+    calls = []
+
+    @lx.custom_jvp
+    def scaled(tree, n):
+        return {"y": tree["x"] ** 2 * n, "positive": tree["x"] > 0}
+
+    def rule(primals, tangents):
+        tree, n = primals
+        calls.append(tangents[1])
+        return scaled(tree, n), {"y": tangents[0]["x"] * tree["x"] * n * 10, "positive": None}
+
+    raises(TypeError, lambda: scaled({"x": 1.0}, 2.0), "defjvp")
+    assert scaled.defjvp(rule) is rule
+    for device in DEVICES:
+        a = random(21, (4,), "float64")
+        x, n = on(a, device), on(np.int64(3), device)
+        same(scaled({"x": x}, n.astype(lx.float64))["y"], a**2 * 3, 1e-12)
+
+        def last(x):
+            return scaled({"x": x}, lx.astype(n, lx.float64))["y"]
+
+        out, slope = lx.jvp(last, (x,), (x,))
+        same(out, a**2 * 3, 1e-12)
+        same(slope, a * a * 30, 1e-12)
+        same(lx.grad(lambda x: lx.sum(last(x) ** 2))(x), 2 * a**2 * 3 * a * 30, 1e-11)
+        same(lx.vmap(lx.grad(last))(x), a * 30, 1e-12)
+        same(lx.jit(lx.vmap(lx.grad(last)))(x), a * 30, 1e-12)
+        same(lx.vmap(lx.grad(lx.grad(last)))(x), np.full(4, 30.0), 1e-12)
+    assert len(calls) > 8
+
+    @lx.custom_jvp
+    def whole(x, k):
+        return x * k.astype(lx.float64), k + 1
+
+    whole.defjvp(lambda primals, tangents: (whole(*primals), (tangents[0] * 7, tangents[1])))
+    out, slopes = lx.jvp(lambda x: whole(x, on(np.int32(2), device)), (x,), (x,))
+    same(out[1], np.int32(3))
+    same(slopes[0], 7 * a)
+    scaled.defjvp(lambda primals, tangents: scaled(*primals))
+    raises(TypeError, lambda: last(x), "pair")
+    scaled.defjvp(lambda primals, tangents: (scaled(*primals), 1.0))
+    raises(TypeError, lambda: last(x), "tangent")
+
+
+@in_one_step
+def test_a_forward_derivative_holds_in_derivatives_of_it():
+    @lx.custom_jvp
+    def square(x):
+        return x * x
+
+    # Its own derivative is 100 times it: so are those of any order.
+    @square.defjvp
+    def rule(primals, tangents):
+        y = square(*primals)
+        y += 0 * square(2 * primals[0])
+        return square(*primals), 100 * y * tangents[0]
+
+    for device in DEVICES:
+        a = random(22, (4,), "float64")
+        x, one = on(a, device), on(np.ones(4), device)
+        first = lambda x: lx.jvp(square, (x,), (one,))[1]
+        same(lx.jvp(first, (x,), (one,))[1], 1e4 * a * a, 1e-9)
+        same(lx.jvp(lambda x: lx.jvp(first, (x,), (one,))[1], (x,), (one,))[1], 1e6 * a * a, 1e-7)
+        same(lx.vmap(lx.grad(lx.grad(lx.grad(square))))(x), 1e6 * a * a, 1e-7)
+        same(lx.jit(lx.vmap(lx.grad(lx.grad(lx.jit(square)))))(x), 1e4 * a * a, 1e-9)
+        same(lx.vmap(lx.grad(lambda v: lx.scan(lambda c, _: (square(c), None), v, length=2)[0]))(x), 1e4 * a**6, 1e-7)
+
+    # The derivative of the plain function is NaN at 0.
+    @lx.custom_jvp
+    def length(x):
+        return lx.sqrt(lx.sum(x * x))
+
+    @length.defjvp
+    def of_length(primals, tangents):
+        y = length(*primals)
+        return y, lx.sum(primals[0] * tangents[0]) / lx.where(y == 0, 1.0, y)
+
+    zero = lx.zeros(2)
+    assert lx.grad(length)(zero).tolist() == [0, 0]
+    hessian = lx.vmap(lambda v: lx.jvp(lx.grad(lambda x: length(x) ** 2 / 2), (lx.asarray([3.0, 4.0]),), (v,))[1])
+    same(hessian(lx.eye(2)), np.eye(2, dtype="float32"), 1e-6)
