@@ -1,7 +1,7 @@
 """Indices that are known on the host, their bounds, and where the axes of index arrays stand; against NumPy."""
 
 import numpy as np
-from common import DEVICES, INTEGERS, on, raises, random, same
+from common import DEVICES, INTEGERS, in_one_step, on, raises, random, same
 
 import lazyxla as lx
 
@@ -10,6 +10,7 @@ def assign(x, key, value):
     x[key] = value
 
 
+@in_one_step
 def test_integers_of_numpy_are_integers():
     a = random(1, (4, 5), "float64")
     for device in DEVICES:
@@ -50,6 +51,7 @@ def test_indices_known_on_the_host_are_checked_by_reads_and_writes():
         same(x, wanted)
 
 
+@in_one_step
 def test_index_arrays_may_have_any_byte_order():
     a = random(3, (300, 3), "float64")
     for device in DEVICES:
@@ -69,6 +71,7 @@ def test_index_arrays_may_have_any_byte_order():
             same(written, wanted)
 
 
+@in_one_step
 def test_an_ellipsis_of_no_axes_separates_index_arrays():
     i, j = np.array([0, 1, 1]), np.array([2, 0, 1])
     mask = np.array([True, False, True, True])
@@ -104,6 +107,7 @@ def test_an_ellipsis_of_no_axes_separates_index_arrays():
         same(x, a)
 
 
+@in_one_step
 def test_values_lose_leading_axes_of_size_1():
     a = random(9, (4, 5), "float64")
     mask, rows = a > 0, np.array([True, False, True, True])

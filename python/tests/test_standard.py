@@ -5,7 +5,7 @@ import inspect
 from pathlib import Path
 
 import numpy as np
-from common import COMPLEX, DEVICES, FLOATS, INTEGERS, on, raises, random, same
+from common import COMPLEX, DEVICES, FLOATS, INTEGERS, in_one_step, on, raises, random, same
 
 import lazyxla as lx
 
@@ -27,6 +27,7 @@ def domain(name, a):
     return np.abs(a) if name in ("log", "log10", "log2", "log1p", "sqrt") else a
 
 
+@in_one_step
 def test_functions_of_one_array():
     for device in DEVICES:
         for dtype in FLOATS:
@@ -54,6 +55,7 @@ def test_functions_of_one_array():
         same(lx.imag(on(c, device)), c.imag)
 
 
+@in_one_step
 def test_functions_of_two_arrays_and_scalars():
     for device in DEVICES:
         for dtype in FLOATS:
@@ -102,6 +104,7 @@ def test_dtypes_promote_by_the_standard():
     assert set(lx.__array_namespace_info__().dtypes(kind="bool")) == {"bool"}
 
 
+@in_one_step
 def test_creation():
     for device in DEVICES:
         same(lx.arange(5, device=device), np.arange(5))
@@ -128,6 +131,7 @@ def test_creation():
         same(lx.full_like(on(a, device), 2), np.full_like(a, 2))
 
 
+@in_one_step
 def test_shapes():
     a = random(10, (2, 3, 4))
     for device in DEVICES:
@@ -156,6 +160,7 @@ def test_shapes():
         assert lx.broadcast_shapes((3, 1), (4,), ()) == (3, 4)
 
 
+@in_one_step
 def test_searching_sorting_and_sets():
     a, i = random(11, (4, 6), "float64"), np.int64([[0, 1], [2, 0]])
     n = np.int32([3, 1, 3, 0, 1, 3])
@@ -182,6 +187,7 @@ def test_searching_sorting_and_sets():
         same(found.values[found.inverse_indices], b)
 
 
+@in_one_step
 def test_reductions():
     a = random(12, (3, 4, 5), "float64")
     for device in DEVICES:
@@ -208,6 +214,7 @@ def test_reductions():
         raises(TypeError, lambda: lx.mean(on(np.ones(3, "int32"), device)))
 
 
+@in_one_step
 def test_linear_algebra():
     a, b = random(13, (2, 4, 4), "float64"), random(14, (2, 4, 3), "float64")
     spd = a @ np.swapaxes(a, 1, 2) + np.eye(4)
@@ -245,6 +252,7 @@ def test_linear_algebra():
         same(sign * lx.exp(log), np.linalg.det(a), 1e-10)
 
 
+@in_one_step
 def test_fourier_transforms():
     a, c = random(15, (3, 8), "float64"), random(16, (3, 6), "complex128")
     for device in DEVICES:
