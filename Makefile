@@ -25,7 +25,7 @@ C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wild
 PYTHON_FOLDERS := benches c_tests examples python tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
-JAX_STAMP := $(JAX)/packages-3
+JAX_STAMP := $(JAX)/packages-4
 # Another peer, of several gigabytes: only for `make test-torch`.
 TORCH := $(BUILD)/torch
 TORCH_STAMP := $(TORCH)/packages-1
