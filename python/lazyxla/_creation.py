@@ -62,6 +62,8 @@ def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy
         return made if dtype is None else made.astype(dtype, copy=False)
     if isinstance(obj, (bytes, bytearray, memoryview)) or type(obj).__module__ == "array":
         return _from_buffer(memoryview(obj), dtype, target)
+    if isinstance(obj, (list, tuple)) and _is_plain(obj):
+        return _core.from_nested(obj, dtype, target)
     if holds_lazy(obj):
         return _stacked(obj, dtype, target)
     if _holds_numpy(obj):
@@ -82,6 +84,15 @@ def _from_buffer(view: memoryview, dtype: DType | None, device: Any) -> Array:
         raise TypeError(f"a buffer of format {view.format!r} has no dtype here")
     made = _core.from_bytes(view.tobytes(), name, view.shape or (), device)
     return made if dtype is None else made.astype(dtype, copy=False)
+
+
+_NUMBERS, _LISTS = {bool, int, float, complex}, {list, tuple}
+
+
+def _is_plain(obj: Any) -> bool:
+    """Returns whether nested lists hold Python's numbers alone, row by row: faster than element by element."""
+    kinds = {*map(type, obj)}
+    return kinds <= _NUMBERS or (kinds <= _LISTS and all(map(_is_plain, obj)))
 
 
 def holds_lazy(obj: Any) -> bool:
