@@ -357,7 +357,7 @@ class Writer:
 
     def nested(self, scope, depth):
         kinds = [self.mapped, self.gradient, self.pulled, self.wrapped, self.scanned, self.branch, self.ruled]
-        kinds += [self.forward] * (not self.backward) + [self.repeated] * self.loops
+        kinds += [self.forward] * (not self.backward) + [self.repeated] * (3 * self.loops)
         return self.rng.choice(kinds)(scope, depth)
 
     def mapped(self, scope, depth):
