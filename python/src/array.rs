@@ -150,6 +150,11 @@ impl Array {
         let py = other.py();
         match apply(py, op, self, other, swapped)? {
             Some(array) => Ok(Py::new(py, array)?.into_any()),
+            // NumPy's own error would speak of ufuncs.
+            None if matches!(op, Operation::Binary(_)) && other.hasattr("__array_interface__")? => {
+                let kind = other.get_type().name()?;
+                Err(PyTypeError::new_err(format!("an operator takes no {kind}; take lx.asarray of it")))
+            }
             None => Ok(py.NotImplemented()),
         }
     }

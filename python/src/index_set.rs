@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{kind, name};
-use crate::index::{Key, Region, expanded, operands, parse, ranges, reshape, shape, slice};
+use crate::index::{Key, Region, count, expanded, operands, parse, ranges, reshape, shape, slice};
 use crate::sys::*;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,9 +11,14 @@ pub fn set(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>, value: &Bound<
     let mask = key.cast::<Array>().ok().map(|mask| mask.get());
     if let Some(mask) = mask
         && mask.dtype()? == LXLA_DTYPE_PRED
-        && let Some(result) = by_mask(py, array, mask, &value_of(py, array, value)?)?
     {
-        return array.assign(&result);
+        let value = value_of(py, array, value)?;
+        if let Some(result) = by_mask(py, array, mask, &value)? {
+            return array.assign(&result);
+        }
+        if mask.dims()?.is_empty() {
+            return by_flag(py, array, mask, value);
+        }
     }
     let key = parse(py, array, key)?;
     let value = value_of(py, array, value)?;
@@ -77,6 +82,14 @@ fn by_mask(py: Python<'_>, array: &Array, mask: &Array, value: &Array) -> PyResu
     let (chosen, value, handle) = (mask.operand(), value.operand(), array.operand());
     // SAFETY: a writable output.
     Array::detached(py, move |out| unsafe { lxla_select(chosen, value, handle, out) }).map(Some)
+}
+
+/// `x[mask] = value` with a mask of rank 0: a value with a new first axis, of size 1 if the mask is true, else 0.
+fn by_flag(py: Python<'_>, array: &Array, mask: &Array, value: Array) -> PyResult<()> {
+    let (dims, count) = (array.dims()?, count(py, mask)?);
+    let value = without_leading_ones(py, value, dims.len() + 1)?;
+    let value = broadcast(py, &value, &[&[count], &dims[..]].concat())?;
+    if count == 0 { Ok(()) } else { array.assign(&reshape(py, value, &dims)?) }
 }
 
 fn broadcast(py: Python<'_>, value: &Array, dims: &[i64]) -> PyResult<Array> {

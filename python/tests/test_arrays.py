@@ -5,11 +5,12 @@ import operator
 import pickle
 
 import numpy as np
-from common import COMPLEX, DEVICES, FLOATS, INTEGERS, on, raises, random, same
+from common import COMPLEX, DEVICES, FLOATS, INTEGERS, in_one_step, on, raises, random, same
 
 import lazyxla as lx
 
 
+@in_one_step
 def test_operators_are_those_of_numpy_for_every_dtype():
     arithmetic = (operator.add, operator.sub, operator.mul)
     compare = (operator.lt, operator.le, operator.gt, operator.ge)
@@ -35,6 +36,7 @@ def test_operators_are_those_of_numpy_for_every_dtype():
                 same(x / y, a / b, 1e-6)
 
 
+@in_one_step
 def test_division_and_remainder_round_as_in_python():
     for device in DEVICES:
         for dtype in ("int32", "int64", "float32", "float64"):
@@ -46,6 +48,7 @@ def test_division_and_remainder_round_as_in_python():
             same(7 % y, 7 % b)
 
 
+@in_one_step
 def test_scalars_take_the_dtype_of_the_array():
     for device in DEVICES:
         for dtype in (*INTEGERS, *FLOATS, *COMPLEX):
@@ -73,10 +76,14 @@ def test_what_the_standard_leaves_undefined_is_a_type_error():
         for function in (lambda: f + True, lambda: f + "text", lambda: f + None, lambda: f @ 2.0, lambda: i + 1j):
             raises(TypeError, function)
         raises(ValueError, lambda: f + on(np.ones(3, "float32"), device), "2", "3")
+        a = np.ones(2, "float32")
+        for function in (lambda: f + a, lambda: a + f, lambda: f * a, lambda: a - f, lambda: a / f, lambda: a**f):
+            raises(TypeError, function, "lx.asarray")
         raises(OverflowError, lambda: i + 2**70)
         raises(OverflowError, lambda: on(np.ones(2, "uint8"), device) + 300, "300")
 
 
+@in_one_step
 def test_in_place_operators_change_the_object_and_keep_its_dtype():
     for device in DEVICES:
         a = random(4, (2, 3), "float64")
@@ -104,6 +111,7 @@ def test_in_place_operators_change_the_object_and_keep_its_dtype():
         raises(ValueError, broadcast)
 
 
+@in_one_step
 def test_basic_indexing_is_that_of_numpy():
     a = random(5, (4, 5, 6), "int64")
     keys = [0, -1, (1, 2), (1, -2, 3), slice(None), slice(1, 3), slice(None, None, 2), slice(None, None, -1)]
@@ -130,6 +138,7 @@ def test_basic_indexing_is_that_of_numpy():
         raises(TypeError, lambda: len(x[0, 0, 0]))
 
 
+@in_one_step
 def test_arrays_of_indices_and_masks_are_those_of_numpy():
     a = random(6, (4, 5, 6), "float64")
     i, j = np.array([[0, 3], [1, -1]]), np.array([2, 3])
@@ -161,6 +170,17 @@ def test_arrays_of_indices_and_masks_are_those_of_numpy():
         raises(IndexError, lambda: x[on(np.ones((3, 5), bool), device)], "mask")
         for flag in (True, False):
             same(x[on(np.bool_(flag), device)], a[np.bool_(flag)])
+            for part in (a[np.bool_(flag)], a[None][:, :1, :1], np.zeros((1, 1)), 7.0):
+                wanted, changed = a.copy(), x.copy()
+                if np.shape(part)[:1] != (0,):
+                    wanted[np.bool_(flag)] = part
+                changed[on(np.bool_(flag), device)] = part
+                same(changed, wanted)
+            number = lx.zeros((), device=device)
+            number[on(np.bool_(flag), device)] = number[on(np.bool_(flag), device)] + 2
+            assert float(number) == 2 * flag
+        raises(ValueError, lambda: x.copy().__setitem__(on(np.bool_(True), device), np.zeros((0, 4, 5, 6))))
+        raises(ValueError, lambda: x.copy().__setitem__(on(np.bool_(False), device), np.zeros((3, 4, 5, 6))))
         # An axis of size 0 of a mask fits every axis: nothing is chosen.
         for empty in (np.zeros((0, 5), bool), np.zeros((4, 0), bool), np.zeros(0, bool)):
             same(x[on(empty, device)], a[empty])
@@ -170,6 +190,7 @@ def test_arrays_of_indices_and_masks_are_those_of_numpy():
         raises(IndexError, lambda: x[on(np.ones((0, 4), bool), device)], "mask")
 
 
+@in_one_step
 def test_assignment_is_that_of_numpy():
     i, j = np.array([[0, 3], [1, -1]]), np.array([2, 4])
     base = random(7, (4, 5, 6), "float32")
@@ -261,6 +282,7 @@ def test_values_come_from_lists_numpy_and_buffers():
         raises(MemoryError, lambda: lx.zeros(2**42, device=device).tolist())
 
 
+@in_one_step
 def test_dlpack_goes_both_ways():
     for device in DEVICES:
         for dtype in ("bool", *INTEGERS, *FLOATS, *COMPLEX):
