@@ -2,7 +2,7 @@
 
 build/jax/bin/python benches/numpy_linalg.py build/cmake/lib/liblazyxla.so [--threads=N] [--lazy] [operation ...]
 
-Square matrices of 64, 512 and 1024 in f32 and f64, and batches of 64 matrices of 32; with --lazy, those of 512 on the
+Square matrices of 64, 512 and 1024 in f32 and f64, and batches of 64 matrices of 32; with --lazy, those of 64 and 512 on the
 default plugin beside JAX's compiled functions. The sides take turns; the median of the ratios in one round is printed.
 On one thread, the default, processor time is compared, which other work on the machine changes less.
 """
@@ -126,7 +126,7 @@ def main(path):
     env, lazy = abi.new_env(), "--lazy" in OPTIONS
     world = World(env, abi.xla() if lazy else abi.cpu(), "")
     make_peer = peer_of_lazy if lazy else peer
-    shapes = [(512, 512)] if lazy else [(64, 64), (512, 512), (1024, 1024), (64, 32, 32)]
+    shapes = [(64, 64), (512, 512)] if lazy else [(64, 64), (512, 512), (1024, 1024), (64, 32, 32)]
     for name in [argument for argument in sys.argv[2:] if argument not in OPTIONS] or OPERATIONS:
         for dtype in np.float32, np.float64:
             for shape in shapes:

@@ -380,10 +380,11 @@ all exponents, and complex numbers including those near poles, zeros, branch cut
 - Errors are relative to the larger part for complex numbers; to the largest element for Fourier transforms; to the sum
   of the magnitudes of the terms for sums, products and means, operations composed of them, and gamma and zeta functions
   of negative numbers; to at least x times the derivative by x for incomplete gamma functions; to at least
-  `sqrt(J^2 + Y^2)` for `bessel_j0` beyond 1, `bessel_j1` beyond 2 and `bessel_y0` and `bessel_y1` beyond 1/2; to at
-  least 1 for Gumbel numbers; for truncated normal numbers, errors of the probability are divided by its density; for
-  gamma and beta numbers, to the sizes of the logarithms of their factors, which rejection may magnify; to the larger
-  operand for logaddexp; to the power times `|exponent log(base)|`, where that is more than 1, for powers of c128.
+  `sqrt(J^2 + Y^2)` for `bessel_j0` beyond 1, `bessel_j1` beyond 2 and `bessel_y0` and `bessel_y1` beyond 1/2, likewise
+  of Ai and Bi for the Airy functions of negative numbers, times `|x|^1.5 / 1500` if that is more than 1; to at least 1
+  for Gumbel numbers; for truncated normal numbers, errors of the probability are divided by its density; for gamma and
+  beta numbers, to the sizes of the logarithms of their factors, which rejection may magnify; to the larger operand for
+  logaddexp; to the power times `|exponent log(base)|`, where that is more than 1, for powers of c128.
 - For Cholesky factors and triangular solutions, 1 is the largest error that a change of one ULP in every element of the
   matrix can cause.
 - XLA flushes denormal numbers to 0; native tensors keep them.

@@ -106,6 +106,7 @@ RIGHT = {
         "epsilon": 0.1,
         "feature_axis": 1,
     },
+    "lxla_ldl_solve": {"factors": (F32, (3, 3)), "pivots": (S32, (3,)), "b": (F32, (3, 2)), "hermitian": 1},
     "lxla_arange_with_scalars": {"dtype": F32, "start": 0, "stop": 5, "step": 2},
     "lxla_case": {
         "index": (S32, ()),

@@ -143,6 +143,9 @@ TEST(statistics_and_products) {
     const Tensor factor = lazyxla::cholesky(square);
     CHECK(near(factor, {2, 0, 1, 2}));
     CHECK(near(lazyxla::triangular_solve(factor, square, true, true), {2, 1, 0, 2}));
+    const auto [factors, pivots] = lazyxla::ldl(matrix({0, 9, 2, 0}, {2, 2}, at));
+    CHECK(near(factors, {0, 0, 2, 0}) && has<int32_t>(pivots, {-2, -2}));
+    CHECK(near(lazyxla::ldl_solve(factors, pivots, matrix({2, 6}, {2}, at)), {3, 1}));
     const Tensor waves = lazyxla::fft(LXLA_FFT_RFFT, matrix({1, 2, 3, 4}, {4}, at), {4});
     CHECK(near(lazyxla::real(waves), {10, -2, -2}) && near(lazyxla::imag(waves), {0, 2, 0}));
   });

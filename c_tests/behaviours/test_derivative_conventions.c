@@ -297,12 +297,22 @@ static lxla_tensor slope_of_erfcx(lxla_tensor x) { return slope(erfcx, x); }
 
 // Near 0, and where the terms of the slope cancel: -sqrt(pi / 8) x^-1.5 and -x^-2 / sqrt(pi).
 BOTH_TEST(t11_bessel_functions) {
+  // y'' = x y.
+  chosen = LXLA_UNARY_AIRY_AI;
+  IS_NEAR(slope_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), 0.61825902, -0.15914744);
+  IS_NEAR(second_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), -2 * 0.22740743, 0.13529242);
+  IS_NEAR(slope(second_of_chosen, DATA(DIMS(2), -2, 1)), DIMS(2), 0.22740743 - 2 * 0.61825902, 0.13529242 - 0.15914744);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(1), INFINITY), DIMS(1), 0);
+  chosen = LXLA_UNARY_AIRY_BI;
+  IS_NEAR(slope_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), 0.27879517, 0.93243593);
+  IS_NEAR(second_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), 2 * 0.41230259, 1.20742360);
   chosen = LXLA_UNARY_BESSEL_J1;
   SLOPE_IS(chosen_bessel, DATA(DIMS(3), 0, 1e-20f, INFINITY), DIMS(3), 0.5, 0.5, 0);
   SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, -0.0f), DIMS(2), 0, 0);
   IS_NEAR(slope(second_of_chosen, DATA(DIMS(2), 0, 1e-6f)), DIMS(2), -0.375, -0.375);
   chosen = LXLA_UNARY_BESSEL_Y1;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), INFINITY, 0);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, 1e-30f), DIMS(2), -INFINITY, -INFINITY);
   chosen = LXLA_UNARY_BESSEL_K1;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
   chosen = LXLA_UNARY_BESSEL_K0E;
@@ -310,6 +320,7 @@ BOTH_TEST(t11_bessel_functions) {
   IS_NEAR(times(slope(chosen_bessel, DATA(DIMS(1), 1e6f)), 1e9), DIMS(1), -0.6266571f);
   chosen = LXLA_UNARY_BESSEL_K1E;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, 1e-30f), DIMS(2), INFINITY, INFINITY);
   IS_NEAR(times(slope(erfcx, DATA(DIMS(1), 1e4f)), 1e8), DIMS(1), -0.5641896f);
   IS_NEAR(times(slope(slope_of_erfcx, DATA(DIMS(1), 1e3f)), 1e9), DIMS(1), 1.1283792f);
 }
@@ -401,6 +412,42 @@ BOTH_TEST(t11_a_select_passes_nothing_to_what_it_does_not_select) {
   float got[2];
   read_f32(slope(unsafe_log, DATA(DIMS(2), 0, 2)), got, 2);
   CHECK(isnan(got[0]) && got[1] == 0.5f);
+}
+
+// Numbers of one key, by their parameters: gamma numbers, their logarithms, beta numbers and these by the second
+// parameter.
+typedef lxla_status gamma_numbers(int32_t, lxla_tensor, lxla_tensor, const int64_t *, size_t, lxla_tensor *);
+static lxla_tensor of_key_42(gamma_numbers *draw, lxla_tensor alpha) {
+  lxla_tensor out;
+  OK(draw(LXLA_RNG_THREE_FRY, own(ARRAY(U32, uint32_t, DIMS(2), 0, 42)), alpha, DIMS(6), &out));
+  return own(out);
+}
+static lxla_tensor gammas(lxla_tensor alpha) { return of_key_42(lxla_random_gamma, alpha); }
+static lxla_tensor log_gammas(lxla_tensor alpha) { return of_key_42(lxla_random_log_gamma, alpha); }
+#define ALPHAS DATA(DIMS(6), 0.01f, 0.3f, 1, 2.5f, 40, 8)
+#define BETAS DATA(DIMS(6), 0.5f, 2, 1, 3, 20, 6)
+static lxla_tensor betas(lxla_tensor a, lxla_tensor b) {
+  lxla_tensor out;
+  OK(lxla_random_beta(LXLA_RNG_THREE_FRY, own(ARRAY(U32, uint32_t, DIMS(2), 0, 42)), a, b, DIMS(6), &out));
+  return own(out);
+}
+static lxla_tensor betas_by_first(lxla_tensor a) { return betas(a, BETAS); }
+static lxla_tensor betas_by_second(lxla_tensor b) { return betas(ALPHAS, b); }
+
+// The derivatives of jax.random.beta for jax.random.key(42), and those of the gamma numbers by mpmath.
+BOTH_TEST(t11_gamma_numbers_vary_with_their_parameters) {
+  IS_NEAR(slope(gammas, ALPHAS), DIMS(6), 4.57511855e-20, 1.58087921, 1.63430602, 0.836693016, 0.945215268,
+          0.931954384);
+  IS_NEAR(slope(log_gammas, ALPHAS), DIMS(6), 5253.68673, 4.93872489, 0.814203095, 0.534862743, 0.0266383882,
+          0.139450105);
+  IS_NEAR(slope(betas_by_first, ALPHAS), DIMS(6), 1.1561189e-14, 0.6872586, 0.10798521, 0.073670387, 0.0060823276,
+          0.043371424);
+  IS_NEAR(slope(betas_by_second, BETAS), DIMS(6), -1.383988e-17, -0.062820032, -0.2531682, -0.10628317, -0.01063983,
+          -0.047687009);
+  const lxla_tensor alpha = HOLE(DIMS(6));
+  lxla_computation out;
+  const lxla_computation first = value_and_grad(traces(TENSORS(alpha), (lxla_tensor[]){total(gammas(alpha))}, 1));
+  REFUSED(lxla_computation_jvp(first, NULL, 0, &out), LXLA_UNIMPLEMENTED, "igamma_grad_a by a has no derivative");
 }
 
 BOTH_TEST(t11_random_numbers_do_not_vary_with_their_key) {

@@ -30,10 +30,9 @@ REFUSED = {
     ("igamma_grad_a", "jvp"),
     ("igammac", "second"),
     ("index_put product", "jvp"),
+    ("ldl", "jvp"),
+    ("ldl_solve", "jvp"),
     ("next_after", "jvp"),
-    ("random_beta", "jvp"),
-    ("random_gamma", "jvp"),
-    ("random_log_gamma", "jvp"),
     ("reduce_window max", "jvp"),
     ("reduce_window min", "jvp"),
     ("reduce_window multiply", "jvp"),
@@ -45,8 +44,9 @@ REFUSED = {
     ("while", "vjp"),
     ("zeta", "jvp"),
 }
-# Operations that pass tangents on although they only jump.
-STRAIGHT_THROUGH = {"reduce_precision"}
+# Operations that pass tangents on although they only jump, or that have the derivative of another function: an implicit
+# one of random numbers, which rejection makes jump.
+STRAIGHT_THROUGH = {"reduce_precision", "random_gamma", "random_log_gamma", "random_beta"}
 # Cases that have no finite results, whatever the operands, by their given arguments or axes of size 0.
 NOT_FINITE = "full_with_scalar select_with_scalars pad_with_scalar norm bitcast_convert".split()
 

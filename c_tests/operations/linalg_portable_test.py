@@ -36,7 +36,7 @@ class Factorized:
     """Calls functions of the library on one matrix, or a batch of them."""
 
     def __init__(self, env, a, on_device):
-        self.env, self.a, self.on_device = env, a, on_device
+        self.env, self.a, self.on_device, self.device = env, a, on_device, lxla.xla()
         *batch, self.rows, self.columns = a.shape
         self.batch, self.least = tuple(batch), min(self.rows, self.columns)
         self.real = a.dtype if a.dtype.kind != "c" else np.finfo(a.dtype).dtype
@@ -45,7 +45,7 @@ class Factorized:
         """The results, whose types are pairs of dimensions without those of the batch, and dtypes."""
         made = [np.zeros(self.batch + dims, dtype) for dims, dtype in wanted]
         if self.on_device:
-            given = tensor(self.env, lxla.xla(), self.a)
+            given = tensor(self.env, self.device, self.a)
             outs = [Tensor() for _ in made]
             ok(getattr(lxla.lib, function)(given, *arguments, *map(byref, outs)))
             for out, array in zip(outs, made, strict=True):

@@ -1,5 +1,5 @@
-"""Bessel functions of the first and the second kind, modified ones of the second kind, and the scaled complementary
-error function, as ops_test.py compares them: computed with 60 or more decimal digits."""
+"""Bessel functions of the first and the second kind, modified ones of the second kind, Airy functions, and the scaled
+complementary error function, as ops_test.py compares them: computed with 60 or more decimal digits."""
 
 import functools
 from decimal import Decimal, localcontext
@@ -123,6 +123,99 @@ def modified(order, is_scaled):
     return function
 
 
+# Ai(0) = 3^(-2/3) / gamma(2/3) and -Ai'(0) = 3^(-1/3) / gamma(1/3).
+AIRY_AT_0 = [
+    Decimal(
+        "0.3550280538878172392600631860041831763979791741991772405833"
+        "265103008100424501267129571742460540402716884204487303494958"
+    ),
+    Decimal(
+        "0.2588194037928067984051835601892039634790911383549345822100"
+        "018138561027726767902806541964058272753843133711932117891334"
+    ),
+]
+
+
+def airy_near(x):
+    """Returns Ai, Ai', Bi and Bi' by their power series (DLMF 9.4)."""
+    sums = [Decimal(0)] * 4
+    first, second, k = AIRY_AT_0[0], AIRY_AT_0[1] * x, 0
+    least = Decimal("1e-80")
+    while max(abs(first), abs(second)) > least or k < 3:
+        # The derivatives of x^(3 k) and x^(3 k + 1), times x.
+        for i, term in enumerate((first, second, 3 * k * first, (3 * k + 1) * second)):
+            sums[i] += term
+        k += 1
+        first *= x**3 / (3 * k * (3 * k - 1))
+        second *= x**3 / (3 * k * (3 * k + 1))
+    value, other, slope, other_slope = sums
+    root = Decimal(3).sqrt()
+    return value - other, (slope - other_slope) / x, root * (value + other), root * (slope + other_slope) / x
+
+
+def airy_far(x):
+    """Returns the same by their asymptotic series (DLMF 9.7)."""
+    size = abs(x)
+    z, root = size * size.sqrt() * 2 / 3, size.sqrt().sqrt()
+    terms, u, k = [], Decimal(1), 0
+    while abs(u) > Decimal("1e-45") and k < 2 * FAR:
+        terms.append((u, u * (6 * k + 1) / (1 - 6 * k)))
+        k += 1
+        u *= Decimal((6 * k - 5) * (6 * k - 3) * (6 * k - 1)) / (216 * k * (2 * k - 1) * z)
+    if x > 0:
+        totals = [sum(sign**k * pair[i] for k, pair in enumerate(terms)) for sign in (-1, 1) for i in (0, 1)]
+        down, up = (-z).exp() / (2 * pi().sqrt()), z.exp() / pi().sqrt()
+        return down / root * totals[0], -down * root * totals[1], up / root * totals[2], up * root * totals[3]
+    sine, cosine = sine_and_cosine(z - pi() / 4)
+    parts = [[Decimal(0), Decimal(0)], [Decimal(0), Decimal(0)]]
+    for k, pair in enumerate(terms):
+        for i in (0, 1):
+            parts[i][k % 2] += -pair[i] if k % 4 > 1 else pair[i]
+    (even, odd), (even_slope, odd_slope) = parts
+    values = cosine * even + sine * odd, sine * even_slope - cosine * odd_slope
+    others = cosine * odd - sine * even, cosine * even_slope + sine * odd_slope
+    return [
+        each * factor / pi().sqrt()
+        for each, factor in zip((*values, *others), (1 / root, root, 1 / root, root), strict=True)
+    ]
+
+
+@functools.cache
+def airy_values(x):
+    with localcontext() as context:
+        context.prec = 95 + max(2 * x.adjusted(), 0)
+        return airy_near(x) if abs(x) < 13 else airy_far(x)
+
+
+def airy(index):
+    """Ai, Ai', Bi or Bi'. Waves whose angle no dtype can represent have no reference: their size allows any value."""
+
+    def function(x):
+        if x.is_nan() or x == -INF and index % 2:
+            return NAN
+        if x == 0:
+            value = AIRY_AT_0[index % 2]
+            return [value, value.copy_negate(), value * Decimal(3).sqrt(), value * Decimal(3).sqrt()][index]
+        if x > 1000 or x < Decimal("-1e20"):
+            return INF if x > 0 and index > 1 else Decimal("-0" if x > 0 and index == 1 else "0")
+        return airy_values(x)[index]
+
+    return function
+
+
+def airy_envelope(index):
+    """Returns the size of the waves. Where a rounding error of the number turns the angle by much, errors may grow with
+    it."""
+
+    def function(x):
+        if not x.is_finite() or x > Decimal("-0.5"):
+            return Decimal(0)
+        root = abs(x).sqrt().sqrt()
+        return (root if index % 2 else 1 / root) / pi().sqrt() * max(abs(x) * root * root / 1500, Decimal(1))
+
+    return function
+
+
 def decimal_erfcx(x):
     """Beyond 10 by its asymptotic series, below by e^(x^2) minus the series of e^(x^2) erf(x), whose terms have one
     sign."""
@@ -157,4 +250,7 @@ def bessels():
         made[-1].scale = each(envelope(Decimal("0.5")))
         made.append(unary(f"bessel_k{order}", "float", each(modified(order, False))))
         made.append(unary(f"bessel_k{order}e", "float", each(modified(order, True))))
+    for index, name in enumerate(("ai", "ai_prime", "bi", "bi_prime")):
+        made.append(unary(f"airy_{name}", "float", each(airy(index))))
+        made[-1].scale = each(airy_envelope(index))
     return [*made, function_of_one("SPECIAL", "erfcx", "float", each(decimal_erfcx))]

@@ -68,6 +68,44 @@ def factors(a):
     return a
 
 
+def bunch_kaufman(a, hermitian):
+    """LDL factors of a matrix and pivots, as LAPACK's sytf2 and hetf2 have them for the lower triangle."""
+    n, kind = len(a), np.clongdouble if np.iscomplexobj(a) else np.longdouble
+    turned = lambda x: x.T.conj() if hermitian else x.T
+    low = np.tril(a, -1).astype(kind)
+    a = low + turned(low) + np.diag(np.diag(a.real if hermitian else a))
+    size, alpha, pivots, k = lambda x: np.abs(x.real) + np.abs(x.imag), (1 + 17**0.5) / 8, np.zeros(n, np.int32), 0
+    while k < n:
+        step, pivot, column = 1, k, size(a[k + 1 :, k])
+        most = column.max(initial=0)
+        if size(a[k, k]) < alpha * most:
+            other = k + 1 + int(np.argmax(column))
+            of_row = np.delete(size(a[k:, other]), other - k).max()
+            if size(a[k, k]) < alpha * most * (most / of_row):
+                pivot = other
+                step = 1 if size(a[other, other]) >= alpha * of_row else 2
+        last = k + step - 1
+        for matrix in (a[:, k:], a[k:].T):
+            matrix[[last, pivot]] = matrix[[pivot, last]]
+        block, rest = a[k : last + 1, k : last + 1], slice(last + 1, n)
+        if step == 2 or block[0, 0] != 0:
+            determinant = block[0, 0] * block[1, 1] - block[0, 1] * block[1, 0] if step == 2 else block[0, 0]
+            adjugate = [[block[1, 1], -block[0, 1]], [-block[1, 0], block[0, 0]]] if step == 2 else [[1]]
+            factors = a[rest, k : last + 1] @ (np.array(adjugate) / determinant)
+            a[rest, rest] -= factors @ a[k : last + 1, rest]
+            a[rest, k : last + 1] = factors
+        pivots[k : last + 1] = pivot + 1 if step == 1 else -pivot - 1
+        k = last + 1
+    return np.tril(a), pivots
+
+
+def of_ldl(a, hermitian, which):
+    """A result of bunch_kaufman for a batch."""
+    n = a.shape[-1]
+    made = [bunch_kaufman(matrix, hermitian)[which] for matrix in a.reshape(-1, n, n)] if a.size else []
+    return np.array(made).reshape(a.shape[: -1 if which else None])
+
+
 def singular(a):
     if 0 in a.shape:
         return np.zeros((*a.shape[:-2], min(a.shape[-2:])))
@@ -136,6 +174,36 @@ def of_systems(name, function, reference, given=None):
     return Operation(name, "float complex", call, reference, cases, scale=largest(reference))
 
 
+def ldl_solve():
+    """An operation of factors, pivots and right-hand sides."""
+
+    def call(world, factors, pivots, b, hermitian):
+        return world.make("lxla_ldl_solve", factors, pivots, b, hermitian)
+
+    def reference(factors, pivots, b, hermitian):
+        """Matrices whose first pivots are on the diagonal have no exchanges."""
+        factors = wide(factors)
+        lower = np.tril(factors, -1) + np.eye(factors.shape[-1])
+        return solved(lower @ (np.eye(factors.shape[-1]) * factors) @ adjoint(lower), b)
+
+    def cases(of):
+        made = []
+        for shape, side in [
+            (((2,), 4, 4), (2, 4, 3)),
+            (((), 4, 4), (4,)),
+            (((), 0, 0), (0, 2)),
+            (((2,), 3, 3), (3, 2)),
+        ]:
+            a = matrices(of, *shape)
+            factors = (np.tril(wide(a), -1) / 8 + np.eye(shape[2]) * wide(a).real).astype(a.dtype)
+            pivots = np.broadcast_to(np.arange(1, shape[1] + 1, dtype=np.int32), a.shape[:-1])
+            b = np.random.default_rng(5).uniform(-1, 1, side).astype(a.dtype)
+            made.append(Case([factors, pivots, b], {"hermitian": 1}))
+        return chosen(of, made)
+
+    return Operation("ldl_solve", "float complex", call, reference, cases, scale=largest(reference))
+
+
 def solved(a, b):
     a, b = wide(a), wide(b)
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
@@ -183,6 +251,17 @@ def systems():
     return [
         one("qr", "lxla_qr", upper, ANY, 2, 1, {"full": 0}, real, absolute, norm_of),
         one("lu", "lxla_lu", factors, ANY, 3, 0, size=norm_of),
+        one(
+            "ldl",
+            "lxla_ldl",
+            lambda a, hermitian: of_ldl(a, hermitian, 0),
+            SQUARE,
+            2,
+            0,
+            {"hermitian": 1},
+            size=norm_of,
+        ),
+        ldl_solve(),
         one("svd", "lxla_svd", lambda a, full: singular(a), ANY, 3, 1, {"full": 0}, real, size=norm_of),
         one("singular_values", "lxla_singular_values", singular, ANY, result=real, size=norm_of),
         one("eigh", "lxla_eigh", eigenvalues, SQUARE, 2, 0, {"lower": 1}, real, size=norm_of),

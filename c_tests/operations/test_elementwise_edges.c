@@ -203,10 +203,18 @@ static void bessel_functions(void) {
     int32_t op;
     float zero, infinity, negative;
   } functions[] = {
-      {LXLA_UNARY_BESSEL_J0, 1, 0, 0.22389078f}, {LXLA_UNARY_BESSEL_J1, 0, 0, -0.57672481f},
-      {LXLA_UNARY_BESSEL_Y0, -INFINITY, 0, NAN}, {LXLA_UNARY_BESSEL_Y1, -INFINITY, 0, NAN},
-      {LXLA_UNARY_BESSEL_K0, INFINITY, 0, NAN},  {LXLA_UNARY_BESSEL_K1, INFINITY, 0, NAN},
-      {LXLA_UNARY_BESSEL_K0E, INFINITY, 0, NAN}, {LXLA_UNARY_BESSEL_K1E, INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_J0, 1, 0, 0.22389078f},
+      {LXLA_UNARY_BESSEL_J1, 0, 0, -0.57672481f},
+      {LXLA_UNARY_BESSEL_Y0, -INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_Y1, -INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K0, INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K1, INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K0E, INFINITY, 0, NAN},
+      {LXLA_UNARY_BESSEL_K1E, INFINITY, 0, NAN},
+      {LXLA_UNARY_AIRY_AI, 0.35502805f, 0, 0.22740743f},
+      {LXLA_UNARY_AIRY_AI_PRIME, -0.25881940f, 0, 0.61825902f},
+      {LXLA_UNARY_AIRY_BI, 0.61492663f, INFINITY, -0.41230259f},
+      {LXLA_UNARY_AIRY_BI_PRIME, 0.44828836f, INFINITY, 0.27879517f},
   };
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     lxla_tensor x = F32S(DIMS(4), 0, INFINITY, -2, NAN), t = unary(functions[i].op, x);

@@ -48,6 +48,14 @@ inline std::array<Tensor, 2> qr(const Tensor &a, bool full = false) {
 }
 /// Computes the LU factors of matrices in one matrix, the pivots and the permutation of the rows.
 inline std::array<Tensor, 3> lu(const Tensor &a) { return detail::these<lxla_lu, 3>(a.handle()); }
+/// Computes the LDL factors of symmetric or Hermitian matrices in one matrix, and the pivots.
+inline std::array<Tensor, 2> ldl(const Tensor &a, bool hermitian = false) {
+  return detail::these<lxla_ldl, 2>(a.handle(), hermitian ? 1 : 0);
+}
+/// Solves a x = b for x, given the results of `ldl` for a.
+inline Tensor ldl_solve(const Tensor &factors, const Tensor &pivots, const Tensor &b, bool hermitian = false) {
+  return Tensor::make<lxla_ldl_solve>(factors.handle(), pivots.handle(), b.handle(), hermitian ? 1 : 0);
+}
 /// Computes the singular value decomposition of matrices: u, the singular values, vh.
 inline std::array<Tensor, 3> svd(const Tensor &a, bool full = false) {
   return detail::these<lxla_svd, 3>(a.handle(), full ? 1 : 0);

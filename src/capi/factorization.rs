@@ -1,4 +1,4 @@
-//! Chapter Factorizations: QR, LU, singular values, eigenvalues, linear systems and functions of matrices.
+//! Chapter Factorizations: QR, LU, LDL, singular values, eigenvalues, linear systems and functions of matrices.
 
 use super::abi::arguments::flag;
 use super::abi::guard::guard_into;
@@ -49,6 +49,58 @@ pub extern "C" fn lxla_lu(
 ) -> lxla_status {
     let out = [out_lu.named("out_lu"), out_pivots.named("out_pivots"), out_permutation.named("out_permutation")];
     guard_into("lxla_lu", out, || record([("a", a.into())], |trace, [a]| linalg::lu(trace, a)))
+}
+
+/// Records the factors of the symmetric matrices in the last two axes of `a`, `[..., n, n]`, or, with `hermitian` 1, of
+/// the Hermitian ones, in the form of LAPACK's sytrf and hetrf for the lower triangle, with the pivots of Bunch and
+/// Kaufman (1977), so that they need not be positive definite: P a P^T = l d l^T (l^H with `hermitian` 1), with l unit
+/// lower triangular and d of blocks of one or two rows on the diagonal. The lower triangle of `a` is read; with
+/// `hermitian` 1, imaginary parts of its diagonal are ignored. Of real matrices, `hermitian` makes no difference.
+///
+/// `out_factors`, `[..., n, n]`: d on the diagonal, and, in a block of two rows, below it; l below the diagonal; 0 above
+/// it. `out_pivots`, s32 `[..., n]`, from 1 as LAPACK's and PyTorch's: p > 0 at k says that row and column k were
+/// exchanged with p, in order; -p at k and k + 1 that these rows are a block, and that k + 1 was exchanged with p. As
+/// LAPACK leaves them, exchanges are not applied to the columns of l before them. `lxla_ldl_solve` takes both results.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. A column of zeros is left as it is, so
+/// that singular matrices have finite factors, with a 0 in d. Errors of l d l^T are mostly below n units in the last
+/// place, relative to the largest element of a. There is no derivative (UNIMPLEMENTED), as in PyTorch; that of
+/// `lxla_solve` is by the matrix. On a mesh, every device computes whole arrays.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_ldl(
+    a: lxla_tensor,
+    hermitian: i32,
+    out_factors: Out<lxla_tensor>,
+    out_pivots: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_ldl", [out_factors.named("out_factors"), out_pivots.named("out_pivots")], || {
+        let hermitian = flag("hermitian", hermitian)?;
+        record([("a", a.into())], |trace, [a]| linalg::ldl(trace, a, hermitian))
+    })
+}
+
+/// Records the solution x of a x = b for the matrices of which `factors`, `[..., n, n]`, and `pivots`, s32 `[..., n]` with
+/// the same batch axes, are the results of `lxla_ldl` with the same `hermitian`. `b` is a vector, or has matrices of n
+/// rows in its last two axes; its batch axes broadcast with those of `factors`, dtypes promote. If d has a 0 on its
+/// diagonal (outside of blocks of two rows), the whole solution for this matrix is NaN, as it is for pivots that
+/// `lxla_ldl` does not give.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
+/// differs from a by about n units in the last place. The derivative is that by `b`; there is none by `factors`
+/// (UNIMPLEMENTED), as in PyTorch.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_ldl_solve(
+    factors: lxla_tensor,
+    pivots: lxla_tensor,
+    b: lxla_tensor,
+    hermitian: i32,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_ldl_solve", out_tensor.named("out_tensor"), || {
+        let hermitian = flag("hermitian", hermitian)?;
+        let operands = [("factors", factors.into()), ("pivots", pivots.into()), ("b", b.into())];
+        record(operands, |trace, [factors, pivots, b]| linalg::ldl_solve(trace, factors, pivots, b, hermitian))
+    })
 }
 
 /// Records the singular value decomposition of the matrices in the last two axes of `a`, `[..., m, n]`: a = u diag(s)

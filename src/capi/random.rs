@@ -322,7 +322,9 @@ pub extern "C" fn lxla_random_poisson(
 /// broadcasts to `dims`, and its dtype is the result's. Floats of 8 and 16 bits are drawn in f32 and rounded. A negative
 /// or NaN parameter gives NaN. The random bits are equal on every device; the results may differ in the last places, and
 /// rarely rounding decides otherwise. With THREE_FRY, f32 and f64 are close to `jax.random.gamma`; with PHILOX, the keys
-/// of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. A derivative by alpha is UNIMPLEMENTED.
+/// of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. The derivative by alpha is that of the
+/// number with the same probability, as JAX's: `-LXLA_BINARY_IGAMMA_GRAD_A` divided by the density (Figurnov, Mohamed and
+/// Mnih, 2018). There is no second one (UNIMPLEMENTED).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_random_gamma(
     algorithm: i32,

@@ -269,6 +269,11 @@ operations! {
         Eig = 74: OpTraits::of(1).results();
         /// Pseudoinverse of matrices. Attribute: relative tolerance.
         Pinv = 75: OpTraits::of(1).attributes();
+        /// LDL factors of symmetric or Hermitian matrices. Attribute: whether they are Hermitian. Results: both factors
+        /// in one matrix, pivots.
+        Ldl = 76: OpTraits::of(1).attributes().results();
+        /// Solution of systems. Operands: the results of an [`Op::Ldl`] with the same attribute, right-hand sides.
+        LdlSolve = 77: OpTraits::of(3).attributes();
     }
 }
 

@@ -47,9 +47,14 @@ impl<'a, T: Factored> Batch<'a, T> {
 
     /// Results of `work` for each matrix. Small batches are computed on this thread.
     fn each<R: Send>(&self, work: &(dyn Fn(&[T]) -> R + Sync)) -> Vec<R> {
+        self.numbered(self.least(), &|_, matrix| work(matrix))
+    }
+
+    /// Likewise; `work` also gets the number of the matrix. `depth` is the number of multiplications for each element.
+    fn numbered<R: Send>(&self, depth: usize, work: &(dyn Fn(usize, &[T]) -> R + Sync)) -> Vec<R> {
         let (size, count) = (self.rows * self.columns, self.dims.iter().product::<i64>() as usize);
-        let of = |i: usize| work(&self.elements[i * size..][..size]);
-        let cost = (size + 1).saturating_mul(self.least() + 1).saturating_mul(count);
+        let of = |i: usize| work(i, &self.elements[i * size..][..size]);
+        let cost = (size + 1).saturating_mul(depth + 1).saturating_mul(count);
         if count > 1 && cost >= PARALLEL { collect(count, &of) } else { (0..count).map(of).collect() }
     }
 
@@ -142,6 +147,44 @@ pub fn lu(x: &Array) -> Result<Vec<Array>> {
         ])
     })?;
     narrowed(x.ty().dtype, made)
+}
+
+/// Both factors of an LDL factorization in one matrix, and the pivots.
+pub fn ldl(hermitian: bool, x: &Array) -> Result<Vec<Array>> {
+    let wide = convert(x, widened(x.ty()).dtype)?;
+    let made = by_number!("ldl", wide.ty().dtype, T => {
+        let batch = Batch::<T>::of(&wide);
+        batch.probe(batch.rows)?;
+        let n = batch.rows;
+        let parts = batch.each(&|a| {
+            let (mut factors, mut pivots) = (a.to_vec(), zeros::<i32>(n));
+            T::ldl(&mut factors, n, hermitian, &mut pivots);
+            (factors, pivots)
+        });
+        let of_pivots = batch.ty(DType::S32, &[n]);
+        Ok([joined(wide.ty(), parts.iter().map(|of| &of.0))?, joined(&of_pivots, parts.iter().map(|of| &of.1))?])
+    })?;
+    narrowed(x.ty().dtype, made)
+}
+
+/// Solutions of systems, from the results of [`ldl`] and right-hand sides with the same batch axes.
+pub fn ldl_solve(hermitian: bool, factors: &Array, pivots: &Array, b: &Array) -> Result<Array> {
+    let wide = widened(b.ty());
+    let (factors, sides) = (convert(factors, wide.dtype)?, convert(b, wide.dtype)?);
+    let pivots = pivots.elements::<i32>();
+    let made = by_number!("ldl_solve", wide.dtype, T => {
+        let batch = Batch::<T>::of(&factors);
+        let (n, columns) = (batch.rows, b.ty().dims[b.ty().dims.len() - 1] as usize);
+        batch.probe(n.saturating_mul(columns))?;
+        let sides = sides.elements::<T>();
+        let parts = batch.numbered(columns, &|i, factors| {
+            let mut x = sides[i * n * columns..][..n * columns].to_vec();
+            T::ldl_solve(factors, &pivots[i * n..][..n], n, hermitian, &mut x);
+            x
+        });
+        joined(&wide, parts.iter())
+    })?;
+    convert(&made, b.ty().dtype)
 }
 
 /// `u`, the singular values and `vh`; both are square if `full`. Without `vectors`, the values alone.

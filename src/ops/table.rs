@@ -131,6 +131,8 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Eigh => &linalg::decomposition_definitions::EIGH,
         Op::Eig => &linalg::decomposition_definitions::EIG,
         Op::Pinv => &linalg::decomposition_definitions::PINV,
+        Op::Ldl => &linalg::decomposition_definitions::LDL,
+        Op::LdlSolve => &linalg::decomposition_definitions::LDL_SOLVE,
     }
 }
 

@@ -10,6 +10,8 @@ use lazyxla::testing::types::{DType, ScalarValue};
 const OPERATIONS: &[Operation] = &[
     ("qr", 1, qr),
     ("lu", 1, lu),
+    ("ldl", 1, ldl),
+    ("ldl_solve", 2, ldl_solve),
     ("svd", 1, svd),
     ("singular_values", 1, singular_values),
     ("eigh", 1, eigh),
@@ -77,6 +79,18 @@ fn qr(case: &mut Case) -> Vec<NodeId> {
 fn lu(case: &mut Case) -> Vec<NodeId> {
     let a = rectangular(case);
     linalg::lu(&mut case.trace, a).unwrap().to_vec()
+}
+
+fn ldl(case: &mut Case) -> Vec<NodeId> {
+    let (a, hermitian) = (square(case), case.random.coin());
+    linalg::ldl(&mut case.trace, a, hermitian).unwrap().to_vec()
+}
+
+fn ldl_solve(case: &mut Case) -> Vec<NodeId> {
+    let (a, hermitian) = (square(case), case.random.coin());
+    let b = right_hand_side(case, a);
+    let [factors, pivots] = linalg::ldl(&mut case.trace, a, hermitian).unwrap();
+    vec![linalg::ldl_solve(&mut case.trace, factors, pivots, b, hermitian).unwrap()]
 }
 
 fn svd(case: &mut Case) -> Vec<NodeId> {

@@ -8,6 +8,7 @@
 
 mod balance;
 mod eigen;
+mod ldl;
 mod lu;
 mod qr;
 mod reflectors;
@@ -22,10 +23,11 @@ use std::borrow::Cow;
 
 mod faer_field {
     use faer::traits::ComplexField;
+    use std::ops::{Div, Mul};
 
     /// Constants and conversions of an element type that the generic kernels use.
     pub trait Field:
-        ComplexField<Real: Copy + PartialOrd + std::ops::Mul<Output = Self::Real>> + Copy + 'static
+        ComplexField<Real: Copy + PartialOrd + Mul<Output = Self::Real> + Div<Output = Self::Real>> + Copy + 'static
     {
         const NAN: Self;
         fn of_real(x: Self::Real) -> Self;
@@ -57,6 +59,15 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// Overwrites `a` with its unit lower triangular and its upper triangular factor. `pivots[i]` is the row that was
     /// exchanged with row `i`. A column without a pivot other than 0 is left as it is.
     fn lu(a: &mut [Self], rows: usize, columns: usize, pivots: &mut [i32]);
+
+    /// Overwrites the lower triangle of a symmetric or, if `hermitian`, Hermitian `a` with its factors `L` and `D`, as
+    /// LAPACK's `sytrf` and `hetrf` have them, and the upper one with 0. `pivots[k]`, from 1: the row that was exchanged
+    /// with row `k`; equal negative numbers for the two rows of a block, of which the second one was exchanged.
+    fn ldl(a: &mut [Self], n: usize, hermitian: bool, pivots: &mut [i32]);
+
+    /// Overwrites `b`, of `n` rows, with the solution of `a x = b`, given the results of `ldl` for `a`: NaN if `D` has a
+    /// 0 on its diagonal outside of a block, or if the pivots cannot be those of `ldl`.
+    fn ldl_solve(factors: &[Self], pivots: &[i32], n: usize, hermitian: bool, b: &mut [Self]);
 
     /// `a = u diag(s) vh`, with descending `s`. With `vectors`, `u` and `vh`, which are square if `full`; otherwise
     /// both are empty. Of complex matrices, the first row of `u` is real if there are more columns than rows, otherwise
@@ -162,6 +173,14 @@ macro_rules! number {
 
             fn lu(a: &mut [$N], rows: usize, columns: usize, pivots: &mut [i32]) {
                 lu::lu(a, rows, columns, pivots);
+            }
+
+            fn ldl(a: &mut [$N], n: usize, hermitian: bool, pivots: &mut [i32]) {
+                ldl::ldl(a, n, hermitian, pivots);
+            }
+
+            fn ldl_solve(factors: &[$N], pivots: &[i32], n: usize, hermitian: bool, b: &mut [$N]) {
+                ldl::ldl_solve(factors, pivots, n, hermitian, b);
             }
 
             fn svd(

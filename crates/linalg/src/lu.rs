@@ -11,7 +11,7 @@ use faer::{Accum, MatMut, MatRef, Par};
 const FEW: usize = 16;
 
 /// Elements whose sizes are compared at the same time.
-const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
     if a.is_empty() {
@@ -45,8 +45,13 @@ fn factor<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize], panel: &mut [T],
     of_right.iter_mut().for_each(|pivot| *pivot += half);
 }
 
-fn row<'a, T: Field>(a: &'a mut MatMut<'_, T>, i: usize) -> &'a mut [T] {
+pub fn row<'a, T: Field>(a: &'a mut MatMut<'_, T>, i: usize) -> &'a mut [T] {
     a.rb_mut().row_mut(i).try_as_row_major_mut().expect("row-major").as_slice_mut()
+}
+
+/// A row of a row-major matrix.
+pub fn row_of<'a, T: Field>(a: MatRef<'a, T>, i: usize) -> &'a [T] {
+    a.row(i).try_as_row_major().expect("row-major").as_slice()
 }
 
 /// Exchanges rows in order: row `i` with row `pivots[i]`.
@@ -58,7 +63,7 @@ fn exchange<T: Field>(mut a: MatMut<'_, T>, pivots: &[usize]) {
 }
 
 /// Solves `l x = b` for a unit lower triangular `l`, half by half.
-fn substitute<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
+pub fn substitute<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
     let n = l.nrows();
     if n <= FEW {
         return substitute_few(l, x);
@@ -74,14 +79,14 @@ fn substitute_few<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
     for i in 1..l.nrows() {
         let (known, mut rest) = x.rb_mut().split_at_row_mut(i);
         let known = known.rb();
-        let known: Vec<&[T]> = (0..i).map(|k| known.row(k).try_as_row_major().expect("row-major").as_slice()).collect();
+        let known: Vec<&[T]> = (0..i).map(|k| row_of(known, k)).collect();
         let factors: Vec<T> = (0..i).map(|k| l[(i, k)]).collect();
         subtract(row(&mut rest, 0), &known, &factors);
     }
 }
 
 /// Subtracts multiples of vectors.
-fn subtract<T: Field>(x: &mut [T], vectors: &[&[T]], factors: &[T]) {
+pub fn subtract<T: Field>(x: &mut [T], vectors: &[&[T]], factors: &[T]) {
     T::Arch::default().dispatch(
         #[inline(always)]
         || {
@@ -148,7 +153,7 @@ fn factor_panel<T: Field>(panel: &mut [T], rows: usize, pivots: &mut [usize], st
 
 /// Divides by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as scale,
 /// since the reciprocal overflows, or is subnormal or 0.
-fn divide<T: Field>(column: &mut [T], by: T) {
+pub fn divide<T: Field>(column: &mut [T], by: T) {
     let (low, high) = (from_f64::<T::Real>(2f64.powi(-64)), from_f64::<T::Real>(2f64.powi(64)));
     let size = abs1(&by);
     if size >= low && size <= high {

@@ -45,7 +45,16 @@ pub fn rounding(value: &Instruction, inputs: &[Array]) -> Rounding {
             other => other,
         },
         Op::Fft => Rounding::Norm(1),
-        Op::Cholesky | Op::TriangularSolve | Op::Qr | Op::Lu | Op::Svd | Op::Eigh | Op::Eig | Op::Pinv => {
+        Op::Cholesky
+        | Op::TriangularSolve
+        | Op::Qr
+        | Op::Lu
+        | Op::Ldl
+        | Op::LdlSolve
+        | Op::Svd
+        | Op::Eigh
+        | Op::Eig
+        | Op::Pinv => {
             let dims = inputs.first().map_or(&[][..], |input| &input.ty().dims);
             let batch = &dims[..dims.len().saturating_sub(2)];
             Rounding::Norm(batch.iter().product::<i64>().max(1) as usize)

@@ -51,7 +51,8 @@ fn types(trace: &Trace, nodes: &[NodeId]) -> Vec<TensorType> {
     nodes.iter().map(|&node| trace.ty(node)).collect()
 }
 
-fn body(
+/// Returns a body of parameters and captures of these types.
+pub(in crate::ops) fn body(
     parameters: &[TensorType],
     captures: &[TensorType],
     record: impl FnOnce(&mut Trace, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,

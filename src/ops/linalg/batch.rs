@@ -5,7 +5,7 @@ use super::dot_general::{DotAxes, DotGeneralAttributes};
 use super::factorization::CholeskyAttributes;
 use super::fourier::FftAttributes;
 use crate::error::Result;
-use crate::ir::NodeId;
+use crate::ir::{NodeId, Trace};
 use crate::native::Triangle;
 use crate::ops::rules::Site;
 use crate::ops::shape::axes::{reshape, transpose};
@@ -59,19 +59,33 @@ pub fn triangular_solve(site: &mut Site, mapped: &[bool], size: i64) -> Result<N
         return super::factorization::triangular_solve(site.trace, a, b, triangle);
     }
     let (a, b) = (site.operands[0], site.operands[1]);
-    let rank = site.trace.ty(b).dims.len();
-    let place = if triangle.left_side { rank - 2 } else { rank - 3 };
+    let place = usize::from(!triangle.left_side);
+    by_merged_columns(site.trace, b, place, |trace, sides| {
+        super::factorization::triangular_solve(trace, a, sides, triangle)
+    })
+}
+
+/// Solves with right-hand sides of which the leading batch axis is merged into the last axis, or into the one before it
+/// for `place` 1.
+pub(super) fn by_merged_columns(
+    trace: &mut Trace,
+    b: NodeId,
+    place: usize,
+    solve: impl FnOnce(&mut Trace, NodeId) -> Result<NodeId>,
+) -> Result<NodeId> {
+    let rank = trace.ty(b).dims.len();
+    let place = rank - 2 - place;
     let mut order: Vec<i64> = (1..rank as i64).collect();
     order.insert(place, 0);
-    let moved = transpose(site.trace, b, &order)?;
-    let dims = site.trace.ty(moved).dims;
+    let moved = transpose(trace, b, &order)?;
+    let dims = trace.ty(moved).dims;
     let mut merged = dims.clone();
     merged[place + 1] *= merged[place];
     merged.remove(place);
-    let sides = reshape(site.trace, moved, &merged)?;
-    let solution = super::factorization::triangular_solve(site.trace, a, sides, triangle)?;
-    let solution = reshape(site.trace, solution, &dims)?;
-    transpose(site.trace, solution, &inverse(&order))
+    let sides = reshape(trace, moved, &merged)?;
+    let solution = solve(trace, sides)?;
+    let solution = reshape(trace, solution, &dims)?;
+    transpose(trace, solution, &inverse(&order))
 }
 
 /// Batches a Fourier transform: it transforms the last axes only.

@@ -90,7 +90,7 @@ impl Matrices {
 }
 
 /// Records an operation with several results. 8-bit floats are computed in f32.
-fn several<const N: usize>(
+pub(super) fn several<const N: usize>(
     trace: &mut Trace,
     a: NodeId,
     record: impl FnOnce(&mut Trace, NodeId, DType) -> Vec<NodeId>,
@@ -112,12 +112,18 @@ pub fn qr(trace: &mut Trace, a: NodeId, full: bool) -> Result<[NodeId; 2]> {
     }))
 }
 
+/// Returns an error unless s32 has the numbers of the rows.
+pub(super) fn check_pivots(of: &Matrices) -> Result<()> {
+    match i32::try_from(of.rows) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(error!(InvalidArgument, "a: it has {} rows; pivots are s32, want at most {}", of.rows, i32::MAX)),
+    }
+}
+
 /// Records the LU factors of matrices, the pivots and the permutation.
 pub fn lu(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 3]> {
     let of = Matrices::of("lu", "a", &trace.ty(a))?;
-    if i32::try_from(of.rows).is_err() {
-        return Err(error!(InvalidArgument, "a: it has {} rows; pivots are s32, want at most {}", of.rows, i32::MAX));
-    }
+    check_pivots(&of)?;
     Ok(several(trace, a, |trace, a, dtype| {
         let factors = of.ty(dtype, &[of.rows, of.columns]);
         let results = [factors, of.ty(DType::S32, &[of.least()]), of.ty(DType::S32, &[of.rows])];

@@ -1,7 +1,8 @@
 //! Definitions of the decompositions of matrices.
 
 use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
-use super::{decomposition_lower, decomposition_rules as rules};
+use super::ldl::{self, LdlAttributes};
+use super::{decomposition_lower, decomposition_rules as rules, ldl_rules};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::{Batching, Derivative};
@@ -36,6 +37,28 @@ pub const LU: Definition = Definition {
     function: "lxla_lu",
     native: Native::Several(|cx| native::lu(cx.operands[0])),
     derivative: Derivative::Several { jvp: rules::lu_jvp, vjp: rules::vjp },
+    ..MATRICES
+};
+
+/// Definition of `ldl`.
+pub const LDL: Definition = Definition {
+    name: "ldl",
+    function: "lxla_ldl",
+    native: Native::Several(|cx| native::ldl(cx.attributes::<LdlAttributes>().hermitian, cx.operands[0])),
+    ..MATRICES
+};
+
+/// Definition of `ldl_solve`.
+pub const LDL_SOLVE: Definition = Definition {
+    name: "ldl_solve",
+    function: "lxla_ldl_solve",
+    lower: ldl::lower_solve,
+    native: Native::One(|cx| {
+        let LdlAttributes { hermitian } = cx.attributes();
+        native::ldl_solve(hermitian, cx.operands[0], cx.operands[1], cx.operands[2])
+    }),
+    derivative: Derivative::Linear { jvp: ldl_rules::jvp, vjp: ldl_rules::vjp },
+    batching: Batching::Rule(ldl_rules::batch),
     ..MATRICES
 };
 

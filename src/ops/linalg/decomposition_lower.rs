@@ -32,6 +32,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
             }
         }
         Op::Lu => vec![a.clone(), of.ty(DType::S32, &[least]), of.ty(DType::S32, &[rows])],
+        Op::Ldl => vec![a.clone(), of.ty(DType::S32, &[rows])],
         Op::Svd => {
             let SvdAttributes { full, vectors } = value.attributes();
             let values = of.ty(dtype.real(), &[least]);

@@ -4,6 +4,7 @@
 use super::decomposition::{self, EighAttributes, Matrices, PinvAttributes, QrAttributes, SvdAttributes};
 use super::derivative::{adjoint, half_diagonal};
 use super::lapack;
+use super::ldl::{self, LdlAttributes};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, ReduceOp, Trace};
@@ -31,6 +32,10 @@ fn repeated(site: &mut Site, a: NodeId) -> Result<Vec<NodeId>> {
             QrAttributes { full, .. } => decomposition::qr(site.trace, a, full)?.to_vec(),
         },
         Op::Lu => decomposition::lu(site.trace, a)?.to_vec(),
+        Op::Ldl => {
+            let LdlAttributes { hermitian } = site.attributes();
+            ldl::ldl(site.trace, a, hermitian)?.to_vec()
+        }
         Op::Svd => match site.attributes() {
             SvdAttributes { vectors: false, .. } => vec![decomposition::singular_values(site.trace, a)?],
             SvdAttributes { full, .. } => decomposition::svd(site.trace, a, full)?.to_vec(),

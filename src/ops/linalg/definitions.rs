@@ -53,6 +53,8 @@ pub const TRIANGULAR_SOLVE: Definition = Definition {
     function: "lxla_triangular_solve",
     dtypes: "floats, 8-bit floats, complex numbers",
     lower: factorization::lower_triangular_solve,
+    // XLA cannot partition calls of this process.
+    whole: |e, _| e.calls_host,
     native: Native::One(factorization::native_triangular_solve),
     derivative: Derivative::Linear { jvp: derivative::triangular_solve_jvp, vjp: derivative::triangular_solve_vjp },
     batching: Batching::Rule(batch::triangular_solve),

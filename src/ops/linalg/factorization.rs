@@ -7,6 +7,7 @@ use crate::ir::{NodeId, Op, Trace, attributes};
 use crate::native::{self, Array, Triangle};
 use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
+use crate::ops::host_call::lower_native;
 use crate::ops::infer::{common_dtype_of, refuse};
 
 use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType};
@@ -196,10 +197,14 @@ fn infinity(dtype: DType) -> u128 {
     Scalar::new(dtype, ScalarValue::Float(f64::INFINITY)).expect("a float has an infinity").bits()
 }
 
-/// Writes the StableHLO of a triangular solve. If the diagonal contains 0, where infinities and NaNs depend on the
+/// Writes a triangular solve: a call of its native evaluation, by products of matrices, which XLA's expansion for CPUs is
+/// not; or StableHLO's operation. If the diagonal contains 0, where infinities and NaNs depend on the
 /// device, the whole solution is set to NaN.
 pub(super) fn lower_triangular_solve(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
+    if e.calls_host {
+        return lower_native(e, at, std::slice::from_ref(&value.ty));
+    }
     let name = e.name_of(at);
     let triangle: Triangle = value.attributes();
     let dims = e.values[value.operands[0]].ty.dims.clone();

@@ -3,18 +3,22 @@
 //! own, split from the given one, and draws until its number is accepted; the loop goes on while any element draws.
 //! 8-bit and 16-bit floats are drawn in f32 and rounded once.
 //!
-//! Derivatives by the parameters are refused: differentiating the operations of the loop would ignore that the parameters
-//! decide which draws are accepted. The parameters enter the loop through an identity that both modes refuse.
+//! Derivatives by the parameters are implicit (M. Figurnov, S. Mohamed and A. Mnih, 2018), as JAX's: of the number with
+//! the same probability, `-P_a(a, x) / P_x(a, x)` for the incomplete gamma function `P`. Differentiating the operations
+//! of the loop would ignore that the parameters decide which draws are accepted.
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryFunction, NodeId, Op, ReduceOp, Trace};
-use crate::ops::control::loops::repeat_while;
+use crate::ir::{BinaryFunction, NodeId, Op, ReduceOp, Trace, UnaryFunction};
+use crate::ops::control::apply::Applied;
+use crate::ops::control::custom::{CustomKind, custom_call_of, stop_gradient};
+use crate::ops::control::loops::{body, repeat_while};
 use crate::ops::creation::constants::{full, nothing};
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::bits::bitcast_convert;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Expr, Formula, record, widened};
+use crate::ops::elementwise::functions::igamma::density;
 use crate::ops::infer::{refuse, typed};
 use crate::ops::random::distributions::{check_key, keys_of, normal_of_bits, random_split, unit_of_bits};
 use crate::ops::random::rng::RngAlgorithm;
@@ -59,7 +63,9 @@ pub fn random_gamma(
     let row = reshape(trace, alpha, &[count])?;
     let row = convert(trace, row, widened(ty.dtype));
     let keys = random_split(trace, algorithm, key, count)?;
-    let drawn = drawn(trace, keys, row, scale)?;
+    let parameters = stop_gradient(trace, row)?;
+    let drawn = drawn(trace, keys, parameters, scale)?;
+    let drawn = with_derivative(trace, row, drawn, scale)?;
     let made = reshape(trace, drawn, dims)?;
     Ok(convert(trace, made, ty.dtype))
 }
@@ -92,6 +98,37 @@ pub fn random_beta(
         let (a, b) = ((a - top).exp(), (b - top).exp());
         (a / (a + b)).convert(of_a.dtype)
     })
+}
+
+/// Records numbers with their derivatives by the parameters.
+fn with_derivative(trace: &mut Trace, alpha: NodeId, drawn: NodeId, scale: GammaScale) -> Result<NodeId> {
+    let ty = trace.ty(alpha);
+    let numbers = body(&[ty.clone(), ty.clone()], &[], |_, given, _| Ok(vec![given[1]]))?;
+    let forward = body(&[ty.clone(), ty.clone(), ty.clone(), ty], &[], |trace, given, _| {
+        let tangent = record(trace, [given[0], given[1], given[2]], |[alpha, drawn, tangent]| {
+            tangent * slope(alpha, drawn, scale)
+        })?;
+        Ok(vec![given[1], tangent])
+    })?;
+    let bodies = [&numbers, &forward].map(|body| Applied { body, captures: &[] });
+    Ok(custom_call_of(trace, CustomKind::Jvp, &bodies, &[alpha, drawn])?[0])
+}
+
+/// The derivative by its parameter of a number, or of its logarithm. Small numbers are `(P gamma(a + 1))^(1 / a)`.
+fn slope<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
+    let (x, log) = match scale {
+        GammaScale::Number => (drawn, drawn.log()),
+        GammaScale::Logarithm => (drawn.exp(), drawn),
+    };
+    let is_small = x.lt(if x.is_double() { 1e-18 } else { 1e-9 });
+    let near = ((alpha + 1.0).function(UnaryFunction::Digamma) - log) / alpha;
+    let usual = is_small.select(1.0, x);
+    let far = -(alpha.function_with(BinaryFunction::IgammaGradA, usual) / (density(alpha, usual) * usual));
+    let of_log = is_small.select(near, far);
+    match scale {
+        GammaScale::Number => x.eq(0.0).select(0.0, x * of_log),
+        GammaScale::Logarithm => of_log,
+    }
 }
 
 /// Records `n` new keys of each row of keys, a node for each.
@@ -133,8 +170,6 @@ fn shifted(alpha: Expr) -> Expr {
 /// by a power of a uniform number. Parameters below 0 give NaN, also those that stay positive when they are increased.
 fn drawn(trace: &mut Trace, keys: NodeId, alpha: NodeId, scale: GammaScale) -> Result<NodeId> {
     let ty = trace.ty(alpha);
-    // The next number in the direction of itself is the number, and has no derivative.
-    let alpha = record(trace, [alpha], |[alpha]| alpha.function_with(BinaryFunction::NextAfter, alpha))?;
     let split = split_each(trace, keys, 2)?;
     let one = full(trace, &ty, ScalarValue::Float(1.0))?;
     let draws = full(trace, &TensorType { dtype: DType::Pred, dims: ty.dims.clone() }, ScalarValue::Unsigned(1))?;

@@ -37,25 +37,28 @@ pub(in crate::ops) fn bessel_k1_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> 
 
 /// The derivative of `e^x K0(x)`.
 pub(in crate::ops) fn bessel_k0e_slope(x: Expr) -> Expr {
-    x.eq(0.0).select(f64::NEG_INFINITY, -difference(x))
-}
-
-/// The derivative of `e^x K1(x)` at `x`, where its value is `y`.
-pub(in crate::ops) fn bessel_k1e_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     let is_zero = x.eq(0.0);
-    let share = y / is_zero.select(1.0, x);
-    is_zero.select(f64::NEG_INFINITY, difference(x) - share)
+    let base = is_zero.select(1.0, x);
+    let near = base.function(UnaryFunction::BesselK0e) - base.function(UnaryFunction::BesselK1e);
+    is_zero.select(f64::NEG_INFINITY, x.gt(NEAR).select(-far_difference(x), near))
 }
 
-/// `e^x (K1(x) - K0(x))`: beyond 2, where the terms cancel, a polynomial divided by `x sqrt(x)`. Operations that have
+/// The derivative of `e^x K1(x)`. Its terms near 0 have one sign, so that the second derivative is infinite where these
+/// overflow; at 0, both are those of `1 / x`.
+pub(in crate::ops) fn bessel_k1e_slope(x: Expr) -> Expr {
+    let is_zero = x.eq(0.0);
+    let base = is_zero.select(1.0, x);
+    let y = base.function(UnaryFunction::BesselK1e);
+    let near = y * (1.0 - 1.0 / base) - base.function(UnaryFunction::BesselK0e);
+    let slope = x.gt(NEAR).select(far_difference(x) - y / base, near);
+    is_zero.select(-is_zero.select(x, 1.0).power(-2.0), slope)
+}
+
+/// `e^x (K1(x) - K0(x))` beyond 2, where the terms cancel: a polynomial divided by `x sqrt(x)`. Operations that have
 /// derivatives of any order.
-fn difference(x: Expr) -> Expr {
-    let is_far = x.gt(NEAR);
-    let near = is_far.select(1.0, x.eq(0.0).select(1.0, x));
-    let near = near.function(UnaryFunction::BesselK1e) - near.function(UnaryFunction::BesselK0e);
-    let large = is_far.select(x, NEAR);
-    let far = place(large).polynomial(tables(x).difference) / large.sqrt() / large;
-    is_far.select(far, near)
+fn far_difference(x: Expr) -> Expr {
+    let large = x.max(NEAR);
+    place(large).polynomial(tables(x).difference) / large.sqrt() / large
 }
 
 /// Up to here, the functions are computed from power series.

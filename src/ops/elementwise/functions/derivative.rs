@@ -5,7 +5,7 @@ use crate::ir::{BinaryFunction, Op, SpecialOp, UnaryFunction};
 
 use crate::ops::elementwise::derivative::extreme;
 use crate::ops::elementwise::formula::{Expr, Formula, record};
-use crate::ops::elementwise::functions::{bessel_j, bessel_k, erf, igamma};
+use crate::ops::elementwise::functions::{airy, bessel_j, bessel_k, erf, igamma};
 use crate::ops::rules::{Factor, Site, no_derivative};
 use crate::types::Kind;
 use std::f64::consts::{FRAC_2_SQRT_PI, LOG2_E, LOG10_E, PI};
@@ -42,11 +42,15 @@ pub(in crate::ops) fn unary_factor(site: &mut Site, _: usize) -> Result<Factor> 
         BesselJ0 => -x.function(BesselJ1),
         BesselJ1 => bessel_j::bessel_j1_slope(x, y),
         BesselY0 => -x.function(BesselY1),
-        BesselY1 => bessel_j::bessel_y1_slope(x, y),
+        BesselY1 => bessel_j::bessel_y1_slope(x),
         BesselK0 => -x.function(BesselK1),
         BesselK1 => bessel_k::bessel_k1_slope(x, y),
         BesselK0e => bessel_k::bessel_k0e_slope(x),
-        BesselK1e => bessel_k::bessel_k1e_slope(x, y),
+        BesselK1e => bessel_k::bessel_k1e_slope(x),
+        AiryAi => x.function(AiryAiPrime),
+        AiryAiPrime => airy::second_derivative(x, x.function(AiryAi)),
+        AiryBi => x.function(AiryBiPrime),
+        AiryBiPrime => airy::second_derivative(x, x.function(AiryBi)),
     };
     Ok(Factor::Times(f.finish(factor)?))
 }

@@ -1,5 +1,7 @@
 //! Elementwise functions without a StableHLO operation, one file for each subject, and functions of complex numbers.
 
+pub mod airy;
+mod airy_tables;
 pub mod bessel;
 pub mod bessel_j;
 pub mod bessel_k;

@@ -8,7 +8,7 @@ use crate::ops::creation::constants::every;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::functions::{
-    bessel, bessel_j, bessel_k, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
+    airy, bessel, bessel_j, bessel_k, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
 };
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::refuse;
@@ -81,6 +81,10 @@ pub(in crate::ops) fn formula(function: UnaryFunction, x: Expr) -> Expr {
         UnaryFunction::BesselK1 => bessel_k::bessel_k(x, 1, false),
         UnaryFunction::BesselK0e => bessel_k::bessel_k(x, 0, true),
         UnaryFunction::BesselK1e => bessel_k::bessel_k(x, 1, true),
+        UnaryFunction::AiryAi => airy::airy(x, false, 0),
+        UnaryFunction::AiryAiPrime => airy::airy(x, false, 1),
+        UnaryFunction::AiryBi => airy::airy(x, true, 0),
+        UnaryFunction::AiryBiPrime => airy::airy(x, true, 1),
         UnaryFunction::ErfInv => erf_inv::erf_inv(x),
         UnaryFunction::Trunc => truncated(x),
         UnaryFunction::IsNan | UnaryFunction::IsInf | UnaryFunction::Signbit | UnaryFunction::Conj => {

@@ -17,7 +17,7 @@ use crate::ops::shape::slicing::{concatenate, pad_scalar};
 use crate::ops::sorting::sort::argsort;
 use crate::types::{DType, ScalarValue, TensorType};
 
-/// Largest number of sweeps. Six to twelve are usual; a matrix that needs more is returned as far as it is.
+/// Largest number of sweeps. Six to twelve are usual; the results of a matrix that needs more are NaN.
 const SWEEPS: i64 = 40;
 
 /// `u`, the singular values in descending order, and `vh`; `u` and `vh` are square if `full`.
@@ -213,7 +213,7 @@ fn orthogonalized(trace: &mut Trace, x: NodeId, with_turn: bool) -> Result<(Node
     let both = pad_scalar(trace, both, ScalarValue::Unsigned(0), &vec![0; rank], &high, &vec![0; rank])?;
     let half = (n + n % 2) / 2;
     let (left, right) = (columns(trace, both, 0, half)?, columns(trace, both, half, 2 * half)?);
-    let [left, right] = swept(trace, [left, right], n)?;
+    let [left, right] = swept(trace, [left, right], n, SWEEPS)?;
     let turned = concatenate(trace, &[left, right], -1)?;
     let turned = columns(trace, turned, 0, n)?;
     let product = slice_axis(trace, turned, -2, 0, n, 1)?;
@@ -222,29 +222,34 @@ fn orthogonalized(trace: &mut Trace, x: NodeId, with_turn: bool) -> Result<(Node
 }
 
 /// Sweeps until no pair of columns was rotated in a sweep. Column i of the left half meets column i of the right half in
-/// each round; after `rounds` rounds all columns are where they were.
-fn swept(trace: &mut Trace, halves: [NodeId; 2], n: i64) -> Result<[NodeId; 2]> {
+/// each round; after `rounds` rounds all columns are where they were. Matrices of which a pair was rotated in the last of
+/// the most sweeps become NaN.
+fn swept(trace: &mut Trace, halves: [NodeId; 2], n: i64, most: i64) -> Result<[NodeId; 2]> {
     let half = sizes(trace, halves[0]).1;
     let rounds = 2 * half - 1;
-    let scalar = |trace: &mut Trace, dtype, value| full(trace, &TensorType::new(dtype, &[]), value);
-    let round = scalar(trace, DType::S32, ScalarValue::Signed(0))?;
-    let rotated = scalar(trace, DType::Pred, ScalarValue::Unsigned(0))?;
-    let goes_on = scalar(trace, DType::Pred, ScalarValue::Unsigned(1))?;
+    let round = full(trace, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(0))?;
+    let goes_on = full(trace, &TensorType::new(DType::Pred, &[]), ScalarValue::Unsigned(1))?;
+    let of_each = with_batch(trace, halves[0], DType::Pred, &[1, 1]);
+    let (rotated, failed) = (zeros(trace, &of_each)?, zeros(trace, &of_each)?);
     let step = |trace: &mut Trace, carried: &[NodeId], _: &[NodeId]| {
         let f = Formula::new(trace);
-        let [left, right, round, rotated] = [0, 1, 2, 3].map(|i| f.operand(carried[i]));
+        let [left, right, round, rotated, failed] = [0, 1, 2, 3, 4].map(|i| f.operand(carried[i]));
         let (left, right, now) = rotated_pairs(left, right, n);
         let rotated = rotated | now;
         let is_end = (round % rounds).eq(rounds - 1);
-        let goes_on = !is_end | (rotated & round.lt(rounds * SWEEPS - 1));
-        let (next, rotated) = (round + 1i64, rotated & !is_end);
-        let [left, right, next, rotated, goes_on] = f.finish_all([left, right, next, rotated, goes_on])?;
-        let [left, right] = moved(trace, left, right)?;
-        Ok(vec![left, right, next, rotated, goes_on])
+        let axes: Vec<i64> = (0..rotated.ty().dims.len() as i64).collect();
+        let any = rotated.reduce(ReduceOp::Any, &axes, false);
+        let goes_on = !is_end | (any & round.lt(rounds * most - 1));
+        let (next, failed) = (round + 1i64, is_end.select(rotated, failed));
+        let made = f.finish_all([left, right, next, rotated & !is_end, failed, goes_on])?;
+        let [left, right] = moved(trace, made[0], made[1])?;
+        Ok([&[left, right], &made[2..]].concat())
     };
-    let carried = [halves[0], halves[1], round, rotated, goes_on];
-    let made = repeat_while(trace, &carried, &[], |_, carried, _| Ok(carried[4]), step)?;
-    Ok([made[0], made[1]])
+    let carried = [halves[0], halves[1], round, rotated, failed, goes_on];
+    let made = repeat_while(trace, &carried, &[], |_, carried, _| Ok(carried[5]), step)?;
+    let f = Formula::new(trace);
+    let failed = f.operand(made[4]);
+    f.finish_all([made[0], made[1]].map(|half| failed.select(f64::NAN, f.operand(half))))
 }
 
 /// The places of the next round: the first column stays, and the others move on in a circle.
@@ -261,7 +266,8 @@ fn moved(trace: &mut Trace, left: NodeId, right: NodeId) -> Result<[NodeId; 2]> 
     Ok([concatenate(trace, &[first, second, stay], -1)?, concatenate(trace, &[rest, last], -1)?])
 }
 
-/// Rotates pairs of columns so that their first `n` rows are orthogonal. Also returns whether a pair was not.
+/// Rotates pairs of columns so that their first `n` rows are orthogonal. Also returns for each matrix whether a pair was
+/// not.
 fn rotated_pairs<'f>(left: Expr<'f>, right: Expr<'f>, n: i64) -> (Expr<'f>, Expr<'f>, Expr<'f>) {
     let dtype = left.dtype();
     let top = |x: Expr<'f>| x.apply(|trace, x| slice_axis(trace, x, -2, 0, n, 1));
@@ -289,8 +295,8 @@ fn rotated_pairs<'f>(left: Expr<'f>, right: Expr<'f>, n: i64) -> (Expr<'f>, Expr
     let (half, sine) = ((sine / (cosine + 1.0)).convert(dtype), sine.convert(dtype));
     let right = right * phase;
     let rotated = (left - (right + left * half) * sine, right + (left - right * half) * sine);
-    let axes: Vec<i64> = (0..rotates.ty().dims.len() as i64).collect();
-    (rotated.0, rotated.1, rotates.reduce(ReduceOp::Any, &axes, false))
+    let last = rotates.ty().dims.len() as i64 - 1;
+    (rotated.0, rotated.1, rotates.reduce(ReduceOp::Any, &[last - 1, last], true))
 }
 
 /// `sqrt(1 + x^2)`, also where the square overflows.
@@ -298,4 +304,29 @@ fn size_with_one(x: Expr<'_>) -> Expr<'_> {
     let size = x.abs();
     let limit = 1e9;
     size.gt(limit).select(size, (size.min(limit) * size.min(limit) + 1.0).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::interpret;
+    use crate::ir::take_closed_body;
+    use crate::native::Array;
+
+    #[test]
+    fn a_matrix_that_needs_more_sweeps_is_nan_and_the_others_are_not() {
+        let mut trace = Trace::new();
+        let ty = TensorType::new(DType::F64, &[2, 4, 2]);
+        let halves = [(); 2].map(|()| trace.parameter(ty.clone()));
+        let made = swept(&mut trace, halves, 4, 1).unwrap();
+        let body = take_closed_body(&trace, &halves, &[], &made).unwrap();
+        // The first matrix is diagonal; columns of the second are not orthogonal.
+        let left: [f64; 16] = [1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 2.0, 0.0, 1.0, 1.0];
+        let right: [f64; 16] = [0.0, 0.0, 0.0, 0.0, 3.0, 0.0, 0.0, 4.0, 5.0, 1.0, 0.0, 2.0, 1.0, 7.0, 2.0, 3.0];
+        let given = [left, right].map(|half| Array::from_bytes(&ty, bytemuck::cast_slice(&half)).unwrap());
+        for half in interpret::run(body.program(), body.scalars(), &given).unwrap() {
+            let half = half.elements::<f64>();
+            assert!(half[..8].iter().all(|x| x.is_finite()) && half[8..].iter().all(|x| x.is_nan()), "{half:?}");
+        }
+    }
 }

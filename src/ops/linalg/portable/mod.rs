@@ -6,10 +6,12 @@
 
 mod blocks;
 mod jacobi;
+mod ldl;
 mod lu;
 mod qr;
 
 use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
+use super::ldl::LdlAttributes;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
 use crate::ops::elementwise::convert::convert;
@@ -32,6 +34,18 @@ pub fn body(decomposition: &Instruction, a: &TensorType) -> Result<Arc<Body>> {
     take_closed_body(&trace, &[parameter], &[], &narrowed)
 }
 
+/// Returns the program of a solution from LDL factors, pivots and right-hand sides of these types.
+pub fn body_of_ldl_solve(solution: &Instruction, types: [&TensorType; 3]) -> Result<Arc<Body>> {
+    let LdlAttributes { hermitian } = solution.attributes();
+    let mut trace = Trace::new();
+    let parameters = types.map(|ty| trace.parameter(ty.clone()));
+    let [factors, pivots, b] = parameters;
+    let [factors, b] = [factors, b].map(|id| convert(&mut trace, id, widened(types[2].dtype)));
+    let x = ldl::ldl_solve(&mut trace, factors, pivots, b, hermitian)?;
+    let x = convert(&mut trace, x, types[2].dtype);
+    take_closed_body(&trace, &parameters, &[], &[x])
+}
+
 fn results(trace: &mut Trace, decomposition: &Instruction, a: NodeId) -> Result<Vec<NodeId>> {
     Ok(match decomposition.op {
         Op::Qr => match decomposition.attributes() {
@@ -39,6 +53,10 @@ fn results(trace: &mut Trace, decomposition: &Instruction, a: NodeId) -> Result<
             QrAttributes { full, .. } => qr::qr(trace, a, full)?.to_vec(),
         },
         Op::Lu => lu::lu(trace, a)?.to_vec(),
+        Op::Ldl => {
+            let LdlAttributes { hermitian } = decomposition.attributes();
+            ldl::ldl(trace, a, hermitian)?.to_vec()
+        }
         Op::Svd => match decomposition.attributes() {
             SvdAttributes { vectors: false, .. } => vec![jacobi::singular_values(trace, a)?],
             SvdAttributes { full, .. } => jacobi::svd(trace, a, full)?.to_vec(),
