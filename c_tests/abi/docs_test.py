@@ -52,6 +52,9 @@ def everything_has_an_entry(folder, documents):
     text = "".join(path.read_text() for path in sorted((folder / "reference/c").glob("*.md")))
     for function in API["functions"]:
         assert len(re.findall(rf"\{{c:function\}} .*\b{function['name']}\(", text)) == 1, function["name"]
+        entry = re.search(rf"\{{c:function\}} [^\n]*\b{function['name']}\(.*?\n:::::\n", text, re.S)[0]
+        shown = re.search(r"```c\n(.*?)```\n\*From ", entry, re.S)
+        assert shown and f"{function['name']}(" in shown[1], f"{function['name']} has no example"
     for of in API["types"]:
         assert len(re.findall(rf"\{{c:(?:type|struct|union)\}} .*\b{of['name']}\b", text)) >= 1, of["name"]
     for family in API["families"]:

@@ -3,6 +3,7 @@
 import json
 import re
 
+from calls import calls
 from common import ROOT, files_of, first_sentence, write
 
 API = json.loads((ROOT / "include/lazyxla.json").read_text())
@@ -172,7 +173,17 @@ def with_unit(accuracy):
     return f"{ulps} ([how it is measured](/reference/operations.md#accuracy))"
 
 
-def function_part(function, uses, operations, documents):
+# Macros in the calls that are shown.
+MACROS = {
+    "TRY": "ends the program on an error",
+    "OK": "fails the test on an error",
+    "DIMS": "is a list with its length",
+    "F32S": "makes an array of f32",
+    "ARRAY": "makes an array",
+}
+
+
+def function_part(function, uses, called, operations, documents):
     name, parameters = function["name"], function["parameters"]
     signature = ", ".join(declared(each) for each in parameters) or "void"
     space = "" if function["result"].endswith("*") else " "
@@ -197,6 +208,11 @@ def function_part(function, uses, operations, documents):
         lines.append(f"**Dtypes:** {dtypes}. **Accuracy:** {with_unit(accuracies)}.")
     if name in uses:
         lines.append("**Examples:** " + ", ".join(f"[`{each[9:]}`](/source/{each}.md)" for each in uses[name]) + ".")
+    if name in called:
+        file, code = called[name]
+        place = f"[`{file[9:]}`](/source/{file}.md)" if file.startswith("examples/") else f"the test `{file}`"
+        macros = "".join(f"; `{each}` {told}" for each, told in MACROS.items() if re.search(rf"\b{each}\(", code))
+        lines.append(f"```c\n{code}\n```\n*From {place}{macros}.*")
     return made + "\n\n".join(line for line in lines if line) + "\n:::::\n\n"
 
 
@@ -286,7 +302,7 @@ def conventions(documents):
 
 
 def reference(to, documents):
-    uses, operations, chapters = used_in_examples(), operation_table(), chapter_of_types()
+    uses, called, operations, chapters = used_in_examples(), calls(), operation_table(), chapter_of_types()
     names = []
     for chapter in API["chapters"]:
         name = chapter["name"]
@@ -295,7 +311,9 @@ def reference(to, documents):
         types = [each for each in API["types"] if chapters[each["name"]] == name]
         title, rest = title_of(chapter)
         page = f"# {title}\n\n{rest}\n\n{summary(functions, documents)}"
-        page += "## Functions\n\n" + "".join(function_part(each, uses, operations, documents) for each in functions)
+        page += "## Functions\n\n" + "".join(
+            function_part(each, uses, called, operations, documents) for each in functions
+        )
         if types:
             page += "## Types\n\n" + "".join(type_part(each, documents) for each in types)
         if families:
