@@ -1124,6 +1124,10 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_UNARY_BESSEL_K1 50 /**< Modified Bessel function of the second kind of order 1; NaN for negative x. */
 #define LXLA_UNARY_BESSEL_K0E 51 /**< e^x times the modified Bessel function of the second kind of order 0. */
 #define LXLA_UNARY_BESSEL_K1E 52 /**< e^x times the modified Bessel function of the second kind of order 1. */
+#define LXLA_UNARY_AIRY_AI 53 /**< Airy function Ai, which falls at the right and waves at the left. Errors at the left are relative to the waves. */
+#define LXLA_UNARY_AIRY_AI_PRIME 54 /**< Derivative of the Airy function Ai. */
+#define LXLA_UNARY_AIRY_BI 55 /**< Airy function Bi, which grows at the right. */
+#define LXLA_UNARY_AIRY_BI_PRIME 56 /**< Derivative of the Airy function Bi. */
 
 /* Operations of lxla_binary. */
 #define LXLA_BINARY_ADD 1 /**< lhs + rhs. Integers wrap. */
@@ -1149,9 +1153,9 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_BINARY_NEXT_AFTER 21 /**< The next float after lhs in the direction of rhs. */
 #define LXLA_BINARY_POLYGAMMA 22 /**< Derivative of order lhs of digamma at rhs. */
 #define LXLA_BINARY_ZETA 23 /**< Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0. */
-#define LXLA_BINARY_IGAMMA 24 /**< Regularized lower incomplete gamma function P(a = lhs, x = rhs). */
-#define LXLA_BINARY_IGAMMAC 25 /**< Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. */
-#define LXLA_BINARY_IGAMMA_GRAD_A 26 /**< Derivative of P(a = lhs, x = rhs) by a. */
+#define LXLA_BINARY_IGAMMA 24 /**< Regularized lower incomplete gamma function P(a = lhs, x = rhs). Its error, in units in the last place, is relative to at least x times the density, the derivative by x: it may be larger relative to a small value. */
+#define LXLA_BINARY_IGAMMAC 25 /**< Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. Its error is as that of P. */
+#define LXLA_BINARY_IGAMMA_GRAD_A 26 /**< Derivative of P(a = lhs, x = rhs) by a. Its error is as that of P. */
 
 /* Comparisons of lxla_compare. */
 #define LXLA_COMPARE_EQ 1 /**< lhs == rhs. */
@@ -2322,7 +2326,7 @@ lxla_status lxla_fft(int32_t op,
                      size_t n_lengths,
                      lxla_tensor *out_tensor);
 
-/* ---- Factorizations: QR, LU, singular values, eigenvalues, linear systems and functions of matrices. ---- */
+/* ---- Factorizations: QR, LU, LDL, singular values, eigenvalues, linear systems and functions of matrices. ---- */
 
 /**
  * Records the QR factors of the matrices in the last two axes of `a`, `[..., m, n]`: q with orthonormal columns and
@@ -2362,6 +2366,45 @@ lxla_status lxla_lu(lxla_tensor a,
                     lxla_tensor *out_lu,
                     lxla_tensor *out_pivots,
                     lxla_tensor *out_permutation);
+
+/**
+ * Records the factors of the symmetric matrices in the last two axes of `a`, `[..., n, n]`, or, with `hermitian` 1, of
+ * the Hermitian ones, in the form of LAPACK's sytrf and hetrf for the lower triangle, with the pivots of Bunch and
+ * Kaufman (1977), so that they need not be positive definite: P a P^T = l d l^T (l^H with `hermitian` 1), with l unit
+ * lower triangular and d of blocks of one or two rows on the diagonal. The lower triangle of `a` is read; with
+ * `hermitian` 1, imaginary parts of its diagonal are ignored. Of real matrices, `hermitian` makes no difference.
+ *
+ * `out_factors`, `[..., n, n]`: d on the diagonal, and, in a block of two rows, below it; l below the diagonal; 0 above
+ * it. `out_pivots`, s32 `[..., n]`, from 1 as LAPACK's and PyTorch's: p > 0 at k says that row and column k were
+ * exchanged with p, in order; -p at k and k + 1 that these rows are a block, and that k + 1 was exchanged with p. As
+ * LAPACK leaves them, exchanges are not applied to the columns of l before them. `lxla_ldl_solve` takes both results.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. A column of zeros is left as it is, so
+ * that singular matrices have finite factors, with a 0 in d. Errors of l d l^T are mostly below n units in the last
+ * place, relative to the largest element of a. There is no derivative (UNIMPLEMENTED), as in PyTorch; that of
+ * `lxla_solve` is by the matrix. On a mesh, every device computes whole arrays.
+ */
+lxla_status lxla_ldl(lxla_tensor a,
+                     int32_t hermitian,
+                     lxla_tensor *out_factors,
+                     lxla_tensor *out_pivots);
+
+/**
+ * Records the solution x of a x = b for the matrices of which `factors`, `[..., n, n]`, and `pivots`, s32 `[..., n]` with
+ * the same batch axes, are the results of `lxla_ldl` with the same `hermitian`. `b` is a vector, or has matrices of n
+ * rows in its last two axes; its batch axes broadcast with those of `factors`, dtypes promote. If d has a 0 on its
+ * diagonal (outside of blocks of two rows), the whole solution for this matrix is NaN, as it is for pivots that
+ * `lxla_ldl` does not give.
+ *
+ * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
+ * differs from a by about n units in the last place. The derivative is that by `b`; there is none by `factors`
+ * (UNIMPLEMENTED), as in PyTorch.
+ */
+lxla_status lxla_ldl_solve(lxla_tensor factors,
+                           lxla_tensor pivots,
+                           lxla_tensor b,
+                           int32_t hermitian,
+                           lxla_tensor *out_tensor);
 
 /**
  * Records the singular value decomposition of the matrices in the last two axes of `a`, `[..., m, n]`: a = u diag(s)
@@ -2927,7 +2970,9 @@ lxla_status lxla_random_poisson(int32_t algorithm,
  * broadcasts to `dims`, and its dtype is the result's. Floats of 8 and 16 bits are drawn in f32 and rounded. A negative
  * or NaN parameter gives NaN. The random bits are equal on every device; the results may differ in the last places, and
  * rarely rounding decides otherwise. With THREE_FRY, f32 and f64 are close to `jax.random.gamma`; with PHILOX, the keys
- * of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. A derivative by alpha is UNIMPLEMENTED.
+ * of the elements are split with PHILOX, and their numbers drawn with THREE_FRY. The derivative by alpha is that of the
+ * number with the same probability, as JAX's: `-LXLA_BINARY_IGAMMA_GRAD_A` divided by the density (Figurnov, Mohamed and
+ * Mnih, 2018). There is no second one (UNIMPLEMENTED).
  */
 lxla_status lxla_random_gamma(int32_t algorithm,
                               lxla_tensor key,

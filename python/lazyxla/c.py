@@ -1333,6 +1333,27 @@ lxla_lu = _function(
         ("out_permutation", POINTER(lxla_tensor)),
     ],
 )
+lxla_ldl = _function(
+    "lxla_ldl",
+    lxla_status,
+    [
+        ("a", lxla_tensor),
+        ("hermitian", c_int32),
+        ("out_factors", POINTER(lxla_tensor)),
+        ("out_pivots", POINTER(lxla_tensor)),
+    ],
+)
+lxla_ldl_solve = _function(
+    "lxla_ldl_solve",
+    lxla_status,
+    [
+        ("factors", lxla_tensor),
+        ("pivots", lxla_tensor),
+        ("b", lxla_tensor),
+        ("hermitian", c_int32),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
 lxla_svd = _function(
     "lxla_svd",
     lxla_status,

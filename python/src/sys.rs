@@ -113,6 +113,10 @@ pub const LXLA_UNARY_BESSEL_K0: i32 = 49;
 pub const LXLA_UNARY_BESSEL_K1: i32 = 50;
 pub const LXLA_UNARY_BESSEL_K0E: i32 = 51;
 pub const LXLA_UNARY_BESSEL_K1E: i32 = 52;
+pub const LXLA_UNARY_AIRY_AI: i32 = 53;
+pub const LXLA_UNARY_AIRY_AI_PRIME: i32 = 54;
+pub const LXLA_UNARY_AIRY_BI: i32 = 55;
+pub const LXLA_UNARY_AIRY_BI_PRIME: i32 = 56;
 pub const LXLA_BINARY_ADD: i32 = 1;
 pub const LXLA_BINARY_SUBTRACT: i32 = 2;
 pub const LXLA_BINARY_MULTIPLY: i32 = 3;
@@ -1134,6 +1138,19 @@ unsafe extern "C" {
         out_lu: *mut lxla_tensor,
         out_pivots: *mut lxla_tensor,
         out_permutation: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_ldl(
+        a: lxla_tensor,
+        hermitian: i32,
+        out_factors: *mut lxla_tensor,
+        out_pivots: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_ldl_solve(
+        factors: lxla_tensor,
+        pivots: lxla_tensor,
+        b: lxla_tensor,
+        hermitian: i32,
+        out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_svd(
         a: lxla_tensor,
