@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WIDTH = 64, LAYER = 4, ROUNDS = 9, CONSTANTS = 200, CONSTANT_ROWS = 1000, CONSTANT_COLUMNS = 250 };
+enum { WIDTH = 64, LAYER = 4, ROUNDS = 30, CONSTANTS = 200, CONSTANT_ROWS = 1000, CONSTANT_COLUMNS = 250 };
 
 static const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
 static const char *folder;
@@ -86,8 +86,15 @@ static double memory(const char *key) {
 }
 
 typedef struct {
-  double elapsed, processor;  // medians in microseconds
+  double elapsed, processor;  // the median, and the least, in microseconds: other work raises processor time too
 } times;
+
+static double least(const double *samples) {
+  double found = samples[0];
+  for (int i = 1; i < ROUNDS; i++)
+    if (samples[i] < found) found = samples[i];
+  return found;
+}
 
 // Imports the program; or reads it only, where the import ends since there is no function of the name.
 static times import(int reads_only) {
@@ -103,7 +110,7 @@ static times import(int reads_only) {
     if (status != (reads_only ? LXLA_INVALID_ARGUMENT : LXLA_OK)) STOP("%s", lxla_last_error_message());
     if (!reads_only) OK(lxla_computation_release(made));
   }
-  return (times){median(elapsed, ROUNDS), median(processor, ROUNDS)};
+  return (times){median(elapsed, ROUNDS), least(processor)};
 }
 
 static double bytes_of(const char *file) {
@@ -146,7 +153,7 @@ static double copy(size_t bytes) {
     free((void *)to);
   }
   free(from);
-  return median(samples, ROUNDS);
+  return least(samples);
 }
 
 static void large(void) {

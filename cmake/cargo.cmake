@@ -4,12 +4,14 @@ set(LAZYXLA_CARGO_TARGET "${PROJECT_SOURCE_DIR}/target" CACHE PATH "cargo's targ
 set(LAZYXLA_CARGO_PACKAGE "lazyxla" CACHE STRING "Package that makes the library: lazyxla, or lazyxla-xla-rs with one more engine")
 string(REPLACE "-" "_" lazyxla_crate "${LAZYXLA_CARGO_PACKAGE}")
 set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
-set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/release/lib${lazyxla_crate}.so")
+set(LAZYXLA_CARGO_PROFILE "release" CACHE STRING "cargo's profile: release, or dev, which builds faster and checks more")
+string(REPLACE "dev" "debug" lazyxla_profile_folder "${LAZYXLA_CARGO_PROFILE}")
+set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/${lazyxla_profile_folder}/lib${lazyxla_crate}.so")
 set(lazyxla_cargo_env "CARGO_TARGET_DIR=${LAZYXLA_CARGO_TARGET}")
 # For another processor, cargo builds for the target of Rust's that fits, and links with CMake's compiler.
 if(CMAKE_CROSSCOMPILING)
   set(LAZYXLA_CARGO_TRIPLE "${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu" CACHE STRING "Rust's name of the target")
-  set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/${LAZYXLA_CARGO_TRIPLE}/release/lib${lazyxla_crate}.so")
+  set(lazyxla_built "${LAZYXLA_CARGO_TARGET}/${LAZYXLA_CARGO_TRIPLE}/${lazyxla_profile_folder}/lib${lazyxla_crate}.so")
   string(TOUPPER "${LAZYXLA_CARGO_TRIPLE}" lazyxla_triple)
   string(REPLACE "-" "_" lazyxla_triple "${lazyxla_triple}")
   set(lazyxla_cargo_target --target ${LAZYXLA_CARGO_TRIPLE})
@@ -27,7 +29,7 @@ endif()
 
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
-  COMMAND ${CMAKE_COMMAND} -E env ${lazyxla_cargo_env} ${CARGO} build --release --lib --package ${LAZYXLA_CARGO_PACKAGE} ${lazyxla_cargo_target}
+  COMMAND ${CMAKE_COMMAND} -E env ${lazyxla_cargo_env} ${CARGO} build --profile ${LAZYXLA_CARGO_PROFILE} --lib --package ${LAZYXLA_CARGO_PACKAGE} ${lazyxla_cargo_target}
   COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/lib"
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}"
@@ -37,7 +39,7 @@ add_custom_target(lazyxla_cargo ALL
   COMMAND ${CMAKE_OBJCOPY} --strip-unneeded "--add-gnu-debuglink=${LAZYXLA_DEBUG}" "${lazyxla_built}" "${LAZYXLA_STRIPPED}"
   BYPRODUCTS "${LAZYXLA_LIBRARY}" "${LAZYXLA_STRIPPED}" "${LAZYXLA_DEBUG}"
   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
-  COMMENT "cargo build --release"
+  COMMENT "cargo build --profile ${LAZYXLA_CARGO_PROFILE}"
   VERBATIM)
 
 add_library(lazyxla SHARED IMPORTED GLOBAL)

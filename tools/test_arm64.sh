@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the library for Linux on arm64 and runs tests under QEMU's user emulation:
 #   test_arm64.sh FOLDER CMAKE NINJA CTEST
-# FOLDER/plugins has the plugin for arm64. The Rust tests are built for debugging; random programs are fewer, since a
-# compile takes seconds under emulation. Of the C suite, the tests whose subjects depend on the processor run: kernels,
+# FOLDER/plugins has the plugin for arm64. The library is built for debugging. Random programs are fewer, since a compile
+# takes seconds under emulation. Of the C suite, the tests whose subjects depend on the processor run: kernels,
 # dtypes, numbers, files, keys, threads, donation. Tests that start programs are left out: the kernel runs them without
 # the emulator.
 set -euo pipefail
@@ -37,7 +37,7 @@ cargo test --target $triple --target-dir "$folder/target" --lib --test oracle --
   --skip files_whose_pages_cannot_be_read --skip programs_that_are_no_probe
 
 "$cmake" -S . -B "$folder/tree" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" -DLAZYXLA_MPI=OFF \
-  -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake "-DLAZYXLA_CARGO_TARGET=$PWD/$folder/target" > /dev/null
+  -DLAZYXLA_CARGO_PROFILE=dev -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake "-DLAZYXLA_CARGO_TARGET=$PWD/$folder/target" > /dev/null
 "$cmake" --build "$folder/tree"
 tests='test_(key|hash|donation|sync|threads|computation|control|native|native_computation|derivatives|save|files|sharing|'
 tests+='kernels|env|handles|cpp|elementwise|elementwise_bits|elementwise_edges|elementwise_complex|shape|indexing|'

@@ -4,9 +4,9 @@ use super::sizes::integers_of;
 use super::types::dtype_of;
 use crate::error;
 use crate::error::{Error, Result, limited};
-use crate::mlir::{Attribute, Dense, Dictionary, Element, Operation, Type};
+use crate::mlir::{Attribute, Data, Dense, Dictionary, Element, Operation, Type};
 use crate::native::Array;
-use crate::types::{DType, TensorType, element_count};
+use crate::types::{DType, Scalar, TensorType, element_count};
 
 /// Attributes of one operation.
 #[derive(Clone, Copy)]
@@ -140,25 +140,38 @@ fn unexpected(name: &str, found: &Attribute, wanted: &str) -> Error {
     error!(InvalidArgument, "attribute {name}: {} given; want {wanted}", limited(format_args!("{found:?}")))
 }
 
-/// Returns the array of a constant. A splat has one element, of rank 0.
-pub fn array_of(dense: &Dense) -> Result<Array> {
+/// Returns the type of a constant's stored elements, and their bytes. A splat has one element, of rank 0.
+fn stored(dense: &Dense) -> Result<(TensorType, &[u8])> {
     let Type::Tensor(shape) = &*dense.ty else {
         return Err(error!(Unimplemented, "a constant of type {}; want a tensor", dense.ty));
     };
     let dtype = dtype_of(&shape.element)?;
     element_count(&shape.dims)?;
-    let is_splat = matches!(dense.data, crate::mlir::Data::Splat(_));
+    let is_splat = matches!(dense.data, Data::Splat(_));
     let ty = TensorType::new(dtype, if is_splat { &[] } else { &shape.dims });
     let bytes = dense.data.bytes();
     if bytes.len() != ty.size_bytes() {
         return Err(error!(InvalidArgument, "a constant of type {ty} has {} bytes", bytes.len()));
     }
+    Ok((ty, bytes))
+}
+
+/// Returns the array of a constant that is no scalar and no splat.
+pub fn array_of(dense: &Dense) -> Result<Array> {
+    let (ty, bytes) = stored(dense)?;
     Array::from_bytes(&ty, bytes)
+}
+
+/// Returns the element of a constant that is a scalar or a splat; None for any other.
+pub fn scalar_of(dense: &Dense) -> Result<Option<Scalar>> {
+    let (ty, bytes) = stored(dense)?;
+    Ok(ty.dims.is_empty().then(|| Scalar::from_bytes(ty.dtype, bytes)))
 }
 
 fn integers_of_dense(dense: &Dense) -> Result<Vec<i64>> {
     let Type::Tensor(shape) = &*dense.ty else { return Err(error!(InvalidArgument, "{} given", dense.ty)) };
-    let all = integers_of(&array_of(dense)?)?;
+    let (ty, bytes) = stored(dense)?;
+    let all = integers_of(ty.dtype, bytes)?;
     let count = element_count(&shape.dims)?;
     match all[..] {
         [only] if count <= super::sizes::Known::MOST_ELEMENTS => Ok(vec![only; count]),

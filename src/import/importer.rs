@@ -1,6 +1,6 @@
 //! Walks functions and regions of a module, and records their operations.
 
-use super::attributes::{Attributes, array_of};
+use super::attributes::{Attributes, array_of, scalar_of};
 use super::functions::{argument_attributes, body_of, described, name_of};
 use super::mesh::{Manual, Placing};
 use super::sizes::Known;
@@ -14,7 +14,7 @@ use crate::mlir::{Block, Dense, FREE, Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::ops::{control, creation};
 use crate::stack::MOST_DEPTH;
-use crate::types::{DType, Scalar, TensorType};
+use crate::types::{DType, TensorType};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -412,6 +412,9 @@ impl<'m> Importer<'m> {
 impl Importer<'_> {
     /// Returns the node of a constant: a scalar in every element for a splat, otherwise a leaf.
     pub fn dense(&mut self, dense: &Dense, dims: &[i64]) -> Result<NodeId> {
+        if let Some(scalar) = scalar_of(dense)? {
+            return Ok(creation::constant(&mut self.trace, dims, scalar));
+        }
         let key = std::ptr::from_ref(dense) as usize;
         let array = match self.arrays.get(&key) {
             Some(array) => array.clone(),
@@ -421,10 +424,6 @@ impl Importer<'_> {
                 array
             }
         };
-        if array.ty().dims.is_empty() {
-            let scalar = Scalar::from_bytes(array.ty().dtype, array.bytes());
-            return Ok(creation::constant(&mut self.trace, dims, scalar));
-        }
         Ok(self.constant(&array))
     }
 }

@@ -112,7 +112,7 @@ impl Known {
         let array = self.value(trace, id).ok_or_else(|| {
             error!(Unimplemented, "a size depends on data; sizes have to follow from the shapes of the parameters")
         })?;
-        integers_of(&array)
+        integers_of(array.ty().dtype, array.bytes())
     }
 }
 
@@ -122,8 +122,8 @@ fn is_evaluated(trace: &Trace, id: NodeId) -> bool {
     node.op != Op::Leaf && !node.op.has_results() && trace.ty(id).elements() <= Known::MOST_ELEMENTS
 }
 
-/// Returns the elements of an array of integers or preds.
-pub fn integers_of(array: &Array) -> Result<Vec<i64>> {
+/// Returns elements that are integers or preds.
+pub fn integers_of(dtype: DType, bytes: &[u8]) -> Result<Vec<i64>> {
     let wide = |size: usize, signed: bool| -> Vec<i64> {
         let element = |bytes: &[u8]| {
             let negative = signed && bytes[size - 1] & 0x80 != 0;
@@ -131,11 +131,10 @@ pub fn integers_of(array: &Array) -> Result<Vec<i64>> {
             all[..size].copy_from_slice(bytes);
             i64::from_le_bytes(all)
         };
-        array.bytes().chunks_exact(size).map(element).collect()
+        bytes.chunks_exact(size).map(element).collect()
     };
-    let dtype = array.ty().dtype;
     if dtype != DType::Pred && !dtype.is_integer() {
-        return Err(error!(InvalidArgument, "{} given; want integers", array.ty()));
+        return Err(error!(InvalidArgument, "elements of type {dtype} given; want integers"));
     }
     let signed = matches!(dtype, DType::S8 | DType::S16 | DType::S32 | DType::S64);
     Ok(wide(dtype.size_bytes(), signed))

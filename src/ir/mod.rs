@@ -40,7 +40,7 @@ pub use members::{
     UnaryOp,
 };
 pub use op::Op;
-pub use program::{Body, Instruction, Program};
+pub use program::{Body, Instruction, Positions, Program};
 pub use scheme::{Argument, Scheme, Stage};
 pub use shapes::ShapeId;
 pub use trace::{NONE, Node, NodeId, Trace};

@@ -14,6 +14,7 @@ use crate::label::Label;
 use crate::types::Encoding;
 use crate::types::{DType, Dims, Scalar, TensorType};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -41,6 +42,9 @@ impl PartialEq for Program {
 
 impl Eq for Program {}
 
+/// Positions of the operands of an instruction.
+pub type Positions = SmallVec<[usize; 3]>;
+
 /// One decoded value of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -49,7 +53,7 @@ pub struct Instruction {
     /// Dtype and shape.
     pub ty: TensorType,
     /// Positions of the operands.
-    pub operands: Vec<usize>,
+    pub operands: Positions,
     /// Encoded attributes.
     pub words: Words,
     /// Traced computations that the operation applies.
@@ -437,8 +441,12 @@ fn digest(program: &Program, scalars: &[Scalar], explicit: usize) -> [u32; DIGES
     let words = program.words();
     hasher.update(&(explicit as u64).to_le_bytes());
     hasher.update(&(words.len() as u64).to_le_bytes());
-    for word in words {
-        hasher.update(&word.to_le_bytes());
+    let mut bytes = [0; 4 * 256];
+    for words in words.chunks(256) {
+        for (bytes, word) in bytes.chunks_exact_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        hasher.update(&bytes[..4 * words.len()]);
     }
     for scalar in scalars {
         hasher.update(&[scalar.dtype() as u8]);

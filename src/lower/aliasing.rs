@@ -113,7 +113,7 @@ mod tests {
         Instruction {
             op,
             ty,
-            operands: operands.to_vec(),
+            operands: operands.into(),
             words: Words::new(),
             bodies: vec![],
             label: Default::default(),
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(pair(&values, &[3, 5], &[0, 2]), [Donation::Output(0), Donation::Output(1)]);
         // With the operands swapped: v' = p + mu * v.
         let mut swapped = values.clone();
-        swapped[3].operands = vec![2, 1];
+        swapped[3].operands.reverse();
         assert_eq!(pair(&swapped, &[5, 3], &[0, 2]), [Donation::Output(1), Donation::Output(0)]);
     }
 

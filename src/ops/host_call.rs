@@ -85,7 +85,7 @@ mod tests {
         let leaf = Instruction {
             op: Op::Leaf,
             ty: x.0.clone(),
-            operands: vec![],
+            operands: [].into_iter().collect(),
             words: encode(&()),
             bodies: vec![],
             label: Label::NONE,
@@ -93,7 +93,7 @@ mod tests {
         let called = Instruction {
             op,
             ty: y.clone(),
-            operands: vec![0],
+            operands: [0].into_iter().collect(),
             words: words.into(),
             bodies: vec![],
             label: Label::NONE,

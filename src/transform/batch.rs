@@ -5,7 +5,7 @@ use super::site::{name, of_instruction};
 use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
+use crate::ir::{Body, Instruction, NodeId, Op, Positions, Trace, take_closed_body};
 use crate::ops::batch_axis::with_batch_axis;
 use crate::ops::control::{self, Applied};
 use crate::ops::rules::{Batching, Site};
@@ -144,7 +144,7 @@ fn elementwise(site: &mut Site, mapped: &[bool], size: i64) -> Result<NodeId> {
     let mut ty = site.ty.clone();
     ty.dims.insert(0, size);
     let (words, label) = (site.words.clone(), site.trace.label());
-    let value = Instruction { op: site.op, ty, operands: vec![], words, bodies: vec![], label };
+    let value = Instruction { op: site.op, ty, operands: Positions::new(), words, bodies: vec![], label };
     Ok(site.trace.record_again(&value, &operands, site.scalar))
 }
 

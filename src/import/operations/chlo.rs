@@ -121,7 +121,10 @@ fn broadcasting(name: &str, mut call: Call) -> Result<Results> {
         return Ok(single(ops::elementwise::complex(call.trace(), lhs, rhs)?));
     }
     let function = BinaryFunction::ALL.iter().copied().find(|function| function.name() == name);
-    let member = elementwise::binary_op(name).map(BinaryMember::from).or(function.map(BinaryMember::from));
+    let member = match elementwise::member(name) {
+        Some(elementwise::Member::Binary(op)) => Some(BinaryMember::from(op)),
+        _ => function.map(BinaryMember::from),
+    };
     match member {
         Some(member) => Ok(single(binary_member(call.trace(), member, lhs, rhs)?)),
         None => super::unknown(),

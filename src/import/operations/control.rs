@@ -52,7 +52,7 @@ pub fn case(call: Call) -> Result<Results> {
         return Err(error!(InvalidArgument, "its index is {ty}; want an integer scalar"));
     }
     if let Some(known) = call.importer.known.value(&call.importer.trace, index) {
-        let number = super::super::sizes::integers_of(&known)?[0];
+        let number = super::super::sizes::integers_of(known.ty().dtype, known.bytes())?[0];
         let taken = usize::try_from(number).unwrap_or(count).min(count.saturating_sub(1));
         return call.importer.block(block(call.operation, taken)?).map(Results::from_vec);
     }

@@ -4,18 +4,26 @@ use super::formulas::recognized;
 use super::{Call, Results};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
 use crate::ops;
 use crate::types::{DType, Kind};
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
-/// Returns the operation of one operand with this StableHLO name, whose operand has the type of its result.
-pub fn unary_op(name: &str) -> Option<UnaryOp> {
-    UnaryOp::ALL.iter().copied().find(|op| op.name() == name)
+/// An operation whose operands and result have one type.
+#[derive(Clone, Copy)]
+pub enum Member {
+    Unary(UnaryOp),
+    Binary(BinaryOp),
 }
 
-/// Returns the operation of two operands of one type with this StableHLO name.
-pub fn binary_op(name: &str) -> Option<BinaryOp> {
-    BinaryOp::ALL.iter().copied().find(|op| op.name() == name)
+/// Returns the operation with this StableHLO name whose operands and result have one type.
+pub fn member(name: &str) -> Option<Member> {
+    static MEMBERS: LazyLock<FxHashMap<&str, Member>> = LazyLock::new(|| {
+        let unary = UnaryOp::ALL.iter().map(|&op| (op.name(), Member::Unary(op)));
+        unary.chain(BinaryOp::ALL.iter().map(|&op| (op.name(), Member::Binary(op)))).collect()
+    });
+    MEMBERS.get(name).copied()
 }
 
 /// An operation of one operand.
@@ -42,9 +50,9 @@ pub fn binary(call: Call, op: BinaryOp) -> Result<Results> {
 
 /// UNIMPLEMENTED for complex operands of an operation that the library has for real ones only.
 fn check_complex(call: &Call, is_real: bool) -> Result<()> {
-    let complex = call.operands.iter().map(|&operand| call.ty(operand)).find(|ty| ty.dtype.kind() == Kind::Complex);
-    match complex.filter(|_| is_real) {
-        Some(ty) => Err(error!(Unimplemented, "it is not supported for {ty}; want real numbers")),
+    let is_complex = |&&operand: &&NodeId| call.importer.trace.node(operand).dtype.kind() == Kind::Complex;
+    match call.operands.iter().find(is_complex).filter(|_| is_real) {
+        Some(&operand) => Err(error!(Unimplemented, "it is not supported for {}; want real numbers", call.ty(operand))),
         None => Ok(()),
     }
 }

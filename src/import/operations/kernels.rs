@@ -42,7 +42,10 @@ fn check_layouts(call: &Call, name: &str, types: &[TensorType]) -> Result<()> {
     let Some(Attribute::Array(layouts)) = call.attributes.get(name) else { return Ok(()) };
     for (layout, ty) in layouts.iter().zip(types) {
         let order = match layout {
-            Attribute::Dense(dense) => integers_of(&array_of(&as_s64(dense))?)?,
+            Attribute::Dense(dense) => {
+                let array = array_of(&as_s64(dense))?;
+                integers_of(array.ty().dtype, array.bytes())?
+            }
             Attribute::Integers(order) => order.to_vec(),
             _ => return Err(error!(InvalidArgument, "attribute {name}: want lists of axes")),
         };
@@ -147,7 +150,7 @@ fn elements(dense: &Dense, left: &mut usize) -> Result<Value> {
     let dtype = array.ty().dtype;
     let mut values: Vec<Value> = if dtype.is_integer() || dtype == DType::Pred {
         let element = Element::DType(dtype);
-        integers_of(&array)?.into_iter().map(|value| integer(value, &element)).collect()
+        integers_of(dtype, array.bytes())?.into_iter().map(|value| integer(value, &element)).collect()
     } else if dtype.is_float() || dtype.is_float8() {
         let wide = native::convert(&array, DType::F64)?;
         wide.elements::<f64>().iter().map(|&value| float(value)).collect::<Result<_>>()?

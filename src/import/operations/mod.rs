@@ -38,6 +38,7 @@ use crate::ir::{NodeId, Trace};
 use crate::mlir::{Attribute, FREE, Operation, TensorShape};
 use crate::ops;
 use crate::types::{DType, TensorType};
+use elementwise::Member;
 use smallvec::SmallVec;
 
 /// An operation of the module that is being recorded.
@@ -99,10 +100,14 @@ impl<'i, 'm> Call<'i, 'm> {
 
     /// The type of values; an error unless all have one type.
     pub fn common(&self, values: &[NodeId]) -> Result<TensorType> {
-        let types: Vec<TensorType> = values.iter().map(|&value| self.ty(value)).collect();
-        match types.iter().find(|ty| **ty != types[0]) {
-            Some(other) => Err(error!(InvalidArgument, "operands of types {} and {other}; want equal types", types[0])),
-            None => Ok(types[0].clone()),
+        let trace = &self.importer.trace;
+        let ty = |&value: &NodeId| (trace.node(value).dtype, trace.node(value).shape);
+        match values.iter().find(|value| ty(value) != ty(&values[0])) {
+            Some(&other) => {
+                let (ty, other) = (self.ty(values[0]), self.ty(other));
+                Err(error!(InvalidArgument, "operands of types {ty} and {other}; want equal types"))
+            }
+            None => Ok(self.ty(values[0])),
         }
     }
 
@@ -187,9 +192,11 @@ fn applied(region: &Applied) -> ops::control::Applied<'_> {
 /// Records an operation of a module; returns the nodes of its results.
 pub fn record<'m>(importer: &mut Importer<'m>, operation: &'m Operation, operands: &[NodeId]) -> Result<Results> {
     let call = Call { importer, operation, operands, attributes: Attributes::of(operation) };
+    if let Some(name) = operation.name.strip_prefix("stablehlo.") {
+        return stablehlo(name, call);
+    }
     let Some((dialect, name)) = operation.name.split_once('.') else { return unknown() };
     match dialect {
-        "stablehlo" => stablehlo(name, call),
         "chlo" => chlo::record(name, call),
         "sdy" => sharding::record(name, call),
         "func" if name == "call" => control::call(call),
@@ -199,11 +206,10 @@ pub fn record<'m>(importer: &mut Importer<'m>, operation: &'m Operation, operand
 }
 
 fn stablehlo(name: &str, call: Call) -> Result<Results> {
-    if let Some(op) = elementwise::unary_op(name) {
-        return elementwise::unary(call, op);
-    }
-    if let Some(op) = elementwise::binary_op(name) {
-        return elementwise::binary(call, op);
+    match elementwise::member(name) {
+        Some(Member::Unary(op)) => return elementwise::unary(call, op),
+        Some(Member::Binary(op)) => return elementwise::binary(call, op),
+        None => {}
     }
     match name {
         "bitcast_convert" => elementwise::bitcast_convert(call),

@@ -26,6 +26,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the part has no more bytes.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.at == self.end
     }
@@ -41,6 +42,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads one byte.
+    #[inline]
     pub fn byte(&mut self) -> Result<u8> {
         if self.is_empty() {
             return Err(self.error("the section or file ends where a byte was expected"));
@@ -70,10 +72,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads an integer of variable length: the zeros at the low end of its first byte count the bytes that follow.
+    #[inline]
     pub fn varint(&mut self) -> Result<u64> {
         let first = self.byte()?;
-        if first & 1 == 1 {
-            return Ok(u64::from(first >> 1));
+        if first & 1 == 1 { Ok(u64::from(first >> 1)) } else { self.long_varint(first) }
+    }
+
+    /// Reads the bytes of an integer after its first one, which is even.
+    fn long_varint(&mut self, first: u8) -> Result<u64> {
+        // Most numbers have one or two bytes.
+        if first & 2 == 2 {
+            let word = u64::from(self.byte()?) << 8 | u64::from(first);
+            return Ok(word >> 2);
         }
         let more = first.trailing_zeros() as usize;
         let mut word = [0; 8];

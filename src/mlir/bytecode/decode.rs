@@ -2,10 +2,10 @@
 
 use super::bytes::Cursor;
 use super::reader::Reader;
-use super::tables::{Reference, State, Tables};
+use super::tables::{Found, Reference, References, State, Tables};
 use super::{attributes, text, types};
 use crate::error::Result;
-use crate::mlir::{Attribute, Type};
+use crate::mlir::{Attribute, Location, Type};
 use std::sync::Arc;
 
 /// Returns the attribute with an index, which was read at `place`.
@@ -16,6 +16,17 @@ pub fn attribute(tables: &mut Tables, place: &Cursor, index: u64) -> Result<Attr
             State::Read(attribute, _) => return Ok(attribute.clone()),
             _ => resolve(tables, Reference::Attribute(index))?,
         }
+    }
+}
+
+/// Returns the location with an index; an unknown one if the attribute is none.
+pub fn location(tables: &mut Tables, place: &Cursor, index: u64) -> Result<Location> {
+    if let Found::Value(Attribute::Location(location), _) = tables.decoded_attribute(place, index)? {
+        return Ok(location.clone());
+    }
+    match attribute(tables, place, index)? {
+        Attribute::Location(location) => Ok(location),
+        _ => Ok(Location::Unknown),
     }
 }
 
@@ -33,15 +44,15 @@ pub fn ty(tables: &mut Tables, place: &Cursor, index: u64) -> Result<Arc<Type>> 
 /// Decodes an entry and all that it refers to. An entry is decoded up to the end with placeholders for what it refers
 /// to, which is then decoded; then once more. So each is decoded about twice, and nothing recurses.
 fn resolve(tables: &mut Tables, wanted: Reference) -> Result<()> {
-    let mut waiting = vec![wanted];
+    let mut waiting = References::from_slice(&[wanted]);
     while let Some(&reference) = waiting.last() {
         let missing = match reference {
             Reference::Attribute(index) => match tables.attributes[index].state {
-                State::Read(..) => Vec::new(),
+                State::Read(..) => References::new(),
                 _ => decode_attribute(tables, index)?,
             },
             Reference::Type(index) => match tables.types[index].state {
-                State::Read(..) => Vec::new(),
+                State::Read(..) => References::new(),
                 _ => decode_type(tables, index)?,
             },
         };
@@ -57,7 +68,7 @@ fn resolve(tables: &mut Tables, wanted: Reference) -> Result<()> {
 }
 
 /// Decodes an attribute. Returns what it refers to and is not decoded yet.
-fn decode_attribute(tables: &mut Tables, index: usize) -> Result<Vec<Reference>> {
+fn decode_attribute(tables: &mut Tables, index: usize) -> Result<References> {
     let entry = &tables.attributes[index];
     let (dialect, name) = tables.file.dialects[entry.dialect];
     let mut reader = Reader::new(tables, entry.content);
@@ -71,7 +82,7 @@ fn decode_attribute(tables: &mut Tables, index: usize) -> Result<Vec<Reference>>
 }
 
 /// Decodes a type. Returns what it refers to and is not decoded yet.
-fn decode_type(tables: &mut Tables, index: usize) -> Result<Vec<Reference>> {
+fn decode_type(tables: &mut Tables, index: usize) -> Result<References> {
     let entry = &tables.types[index];
     let (dialect, name) = tables.file.dialects[entry.dialect];
     let mut reader = Reader::new(tables, entry.content);

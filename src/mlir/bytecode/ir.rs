@@ -7,7 +7,7 @@ use super::sections::{ARGUMENT_LOCATIONS, REGION_SECTIONS, USE_ORDERS, region_se
 use super::tables::Tables;
 use super::upgrade;
 use crate::error::Result;
-use crate::mlir::{Attribute, Block, Dictionary, Location, Operation, Region, Type, Value};
+use crate::mlir::{Attribute, Block, Dictionary, Operation, Region, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -79,7 +79,9 @@ impl<'a> Ir<'a> {
         }
         cursor.check_count(count)?;
         for _ in 0..count {
-            block.operations.extend(self.operation(cursor, parent)?);
+            if let Some(operation) = self.operation(cursor, parent)? {
+                block.operations.push(operation);
+            }
         }
         Ok(block)
     }
@@ -112,10 +114,7 @@ impl<'a> Ir<'a> {
         let name = cursor.index(self.tables.file.names.len(), "name of an operation")?;
         let has = cursor.byte()?;
         let location = cursor.varint()?;
-        let location = match decode::attribute(&mut self.tables, &start, location)? {
-            Attribute::Location(location) => location,
-            _ => Location::Unknown,
-        };
+        let location = decode::location(&mut self.tables, &start, location)?;
         let attributes = (has & has::ATTRIBUTES != 0).then(|| cursor.varint()).transpose()?;
         let properties = (has & has::PROPERTIES != 0).then(|| cursor.varint()).transpose()?;
         let attributes = self.attributes(&start, name, attributes, properties)?;
@@ -137,26 +136,32 @@ impl<'a> Ir<'a> {
             operands.into_iter().try_for_each(|operand| self.define_as(&start, operand))?;
             return Ok(None);
         }
-        let results = results.into_iter().map(|ty| self.define(&start, ty)).collect::<Result<_>>()?;
+        let mut defined = SmallVec::new();
+        for ty in results {
+            defined.push(self.define(&start, ty)?);
+        }
         let regions = match regions {
             Some((count, isolated)) => self.regions(cursor, count, isolated, &name)?,
             None => Vec::new(),
         };
-        Ok(Some(Operation { name, operands, results, attributes, regions, location }))
+        Ok(Some(Operation { name, operands, results: defined, attributes, regions, location }))
     }
 
     fn result_types(&mut self, cursor: &mut Cursor<'a>) -> Result<SmallVec<[Arc<Type>; 1]>> {
-        let count = cursor.count()?;
-        let ty = |_| {
+        let mut types = SmallVec::new();
+        for _ in 0..cursor.count()? {
             let place = *cursor;
-            decode::ty(&mut self.tables, &place, cursor.varint()?)
-        };
-        (0..count).map(ty).collect()
+            types.push(decode::ty(&mut self.tables, &place, cursor.varint()?)?);
+        }
+        Ok(types)
     }
 
     fn operands(&mut self, cursor: &mut Cursor<'a>) -> Result<SmallVec<[Value; 3]>> {
-        let count = cursor.count()?;
-        (0..count).map(|_| self.operand(cursor)).collect()
+        let mut operands = SmallVec::new();
+        for _ in 0..cursor.count()? {
+            operands.push(self.operand(cursor)?);
+        }
+        Ok(operands)
     }
 
     /// Reads the number of a value that is used. Without branches, it is defined before.

@@ -2,7 +2,7 @@
 
 use super::bytes::Cursor;
 use super::numbers;
-use super::tables::{Extent, Found, MOST_LEVELS, MOST_PARTS, Reference, State, Tables};
+use super::tables::{Extent, Found, MOST_LEVELS, MOST_PARTS, References, State, Tables};
 use crate::error::{Error, Result};
 use crate::mlir::{Attribute, Dictionary, Element, Location, Record, Type};
 use crate::types::{DType, Kind};
@@ -15,7 +15,7 @@ pub struct Reader<'a, 't> {
     cursor: Cursor<'a>,
     /// Number of bytes of the entry.
     length: usize,
-    missing: Vec<Reference>,
+    missing: References,
     extent: Extent,
 }
 
@@ -26,13 +26,13 @@ impl<'a, 't> Reader<'a, 't> {
             tables,
             cursor,
             length: cursor.remaining(),
-            missing: Vec::new(),
+            missing: References::new(),
             extent: Extent { depth: 0, count: 1 },
         }
     }
 
     /// Ends the decoding. Whatever was decoded, or the error, is dropped if placeholders were read.
-    pub fn finish<T>(self, value: Result<T>) -> Result<(State<T>, Vec<Reference>)> {
+    pub fn finish<T>(self, value: Result<T>) -> Result<(State<T>, References)> {
         if !self.missing.is_empty() {
             return Ok((State::Open, self.missing));
         }
@@ -79,7 +79,11 @@ impl<'a, 't> Reader<'a, 't> {
     /// Reads a list.
     pub fn list<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.cursor.count()?;
-        (0..count).map(|_| element(self)).collect()
+        let mut list = Vec::with_capacity(count);
+        for _ in 0..count {
+            list.push(element(self)?);
+        }
+        Ok(list)
     }
 
     /// Reads a list of signed integers.

@@ -5,6 +5,7 @@ use super::sections::File;
 use crate::error::Result;
 use crate::mlir::{Attribute, Type};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -75,6 +76,9 @@ pub enum Reference {
     Attribute(usize),
     Type(usize),
 }
+
+/// What an entry refers to and is not decoded yet.
+pub type References = SmallVec<[Reference; 6]>;
 
 impl<'a> Tables<'a> {
     /// Reads the sizes of the entries.

@@ -68,15 +68,14 @@ impl<'t> Aliases<'t> {
         let bytes = text.as_bytes();
         let mut lexer = Lexer { text, at: 0 };
         let mut depth = 0usize;
-        while let Some(&byte) = bytes.get(lexer.at) {
+        loop {
+            lexer.skip_to_structure();
             let start = lexer.at;
+            let Some(&byte) = bytes.get(start) else { return Ok(found) };
             lexer.at += 1;
             match byte {
                 b'"' => lexer.skip_string(start)?,
-                b'/' if bytes.get(start + 1) == Some(&b'/') => {
-                    let line = &bytes[start..];
-                    lexer.at = start + line.iter().position(|&byte| byte == b'\n').unwrap_or(line.len());
-                }
+                b'/' if bytes.get(start + 1) == Some(&b'/') => lexer.skip_line(),
                 b'(' | b'[' | b'{' => {
                     if depth == 0 && text[start..].starts_with("{-#") {
                         found.resources_at = Some(start);
@@ -88,19 +87,15 @@ impl<'t> Aliases<'t> {
                 _ => {}
             }
         }
-        Ok(found)
     }
 
     /// Records the alias that starts with the sign at `start`, if it is a definition.
     fn definition(&mut self, lexer: &mut Lexer<'t>, start: usize) -> Result<()> {
         let text = lexer.text;
-        let name = &text.as_bytes()[start + 1..];
-        let accept = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'.' | b'_' | b'-');
-        let length = name.iter().position(|&byte| !accept(byte)).unwrap_or(name.len());
-        lexer.at = start + 1 + length;
+        lexer.skip_suffix();
         let name = &text[start..lexer.at];
         lexer.skip_blanks();
-        if length == 0 || text.as_bytes().get(lexer.at) != Some(&b'=') {
+        if name.len() == 1 || text.as_bytes().get(lexer.at) != Some(&b'=') {
             return Ok(());
         }
         let alias = Alias { name_at: start, at: lexer.at + 1, busy: false, known: None };

@@ -8,7 +8,13 @@ use super::parser::{Named, Parser};
 use super::types::joined;
 use crate::error::{Error, Result, quoted};
 use crate::types::DType;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Returns a list of integers as an attribute. An empty one takes no memory.
+pub fn integers(values: &[i64]) -> Attribute {
+    Attribute::Integers(if values.is_empty() { Arc::default() } else { values.into() })
+}
 
 /// The type of an integer without one.
 const I64: Element = Element::DType(DType::S64);
@@ -92,7 +98,10 @@ impl<'t> Parser<'t> {
 
     /// Checks that no attribute is given twice.
     pub fn check_names(&self, at: usize, entries: &Named) -> Result<()> {
-        let mut names: Vec<&str> = entries.iter().map(|(name, _)| &**name).collect();
+        if entries.len() < 2 {
+            return Ok(());
+        }
+        let mut names: SmallVec<[&str; 8]> = entries.iter().map(|(name, _)| &**name).collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(self.refuse_at(at, format!("the attribute {} is given twice", quoted(pair[0])))),

@@ -1,6 +1,7 @@
 //! Reads attributes of StableHLO, CHLO and VHLO.
 
 use super::super::{Attribute, Dictionary, Element, FREE, Record};
+use super::attributes::integers;
 use super::lexer::Token;
 use super::parser::Parser;
 use crate::error::{Result, quoted};
@@ -200,7 +201,7 @@ impl<'t> Parser<'t> {
         self.expect('<')?;
         self.expect_word("bounds")?;
         self.expect('=')?;
-        let bounds = Attribute::Integers(self.integers("a bound")?.into());
+        let bounds = integers(&self.integers("a bound")?);
         self.expect('>')?;
         Ok(record("stablehlo.bounds", vec![("bounds".into(), bounds)]))
     }
@@ -285,7 +286,7 @@ impl<'t> Parser<'t> {
     fn field(&mut self) -> Result<Attribute> {
         let next = self.after().trim_start();
         if self.is('[') && next.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '?' | ']')) {
-            return Ok(Attribute::Integers(self.integers("an index")?.into()));
+            return Ok(integers(&self.integers("an index")?));
         }
         if self.is('(') && next.starts_with(|c: char| c.is_ascii_digit()) {
             return self.part_of_axis("stablehlo");

@@ -18,7 +18,7 @@ pub struct Draft {
     /// Regions.
     pub regions: Vec<Region>,
     /// Types of the results.
-    pub results: Vec<Arc<Type>>,
+    pub results: SmallVec<[Arc<Type>; 1]>,
     /// The location, if the text has it before the end of the operation.
     pub location: Option<Location>,
 }

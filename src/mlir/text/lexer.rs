@@ -41,20 +41,47 @@ pub struct Lexer<'t> {
     pub at: usize,
 }
 
-fn is_suffix(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'.' | b'_' | b'-')
-}
+/// Kinds of bytes, of which a byte may have several.
+const BLANK: u8 = 1;
+const WORD: u8 = 2;
+const SUFFIX: u8 = 4;
+const STRUCTURE: u8 = 8;
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'$' | b'.' | b'_')
+/// The kinds of each byte: most of a text is passed by looking at nothing else.
+static KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let c = byte as u8;
+        if c.is_ascii_whitespace() {
+            kinds[byte] |= BLANK;
+        }
+        if c.is_ascii_alphanumeric() || matches!(c, b'$' | b'.' | b'_') {
+            kinds[byte] |= WORD | SUFFIX;
+        }
+        if c == b'-' {
+            kinds[byte] |= SUFFIX;
+        }
+        if matches!(c, b'"' | b'/' | b'(' | b'[' | b'{' | b')' | b']' | b'}' | b'#' | b'!') {
+            kinds[byte] |= STRUCTURE;
+        }
+        byte += 1;
+    }
+    kinds
+};
+
+fn is(kind: u8) -> impl Fn(u8) -> bool {
+    move |byte| KINDS[byte as usize] & kind != 0
 }
 
 impl<'t> Lexer<'t> {
+    #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(0)
     }
 
     /// Returns the first offset from `at` on whose byte does not satisfy the condition.
+    #[inline]
     fn end_of(&self, at: usize, accept: impl Fn(u8) -> bool) -> usize {
         let rest = &self.text.as_bytes()[at..];
         at + rest.iter().position(|&byte| !accept(byte)).unwrap_or(rest.len())
@@ -63,20 +90,32 @@ impl<'t> Lexer<'t> {
     /// Skips blanks and comments.
     pub fn skip_blanks(&mut self) {
         loop {
-            self.at = self.end_of(self.at, |byte| byte.is_ascii_whitespace());
-            if !self.text[self.at..].starts_with("//") {
+            self.at = self.end_of(self.at, is(BLANK));
+            if self.byte(self.at) != b'/' || self.byte(self.at + 1) != b'/' {
                 return;
             }
-            self.at = self.end_of(self.at, |byte| byte != b'\n');
+            self.skip_line();
         }
     }
 
-    /// Reads the next word; returns it and its offset.
-    pub fn next(&mut self) -> Result<(Token<'t>, usize)> {
-        self.skip_blanks();
-        let start = self.at;
-        let token = self.token(start)?;
-        Ok((token, start))
+    /// Skips the rest of the line.
+    pub fn skip_line(&mut self) {
+        self.at = self.end_of(self.at, |byte| byte != b'\n');
+    }
+
+    /// Skips bytes that neither are brackets nor start a string, a comment or an alias.
+    pub fn skip_to_structure(&mut self) {
+        self.at = self.end_of(self.at, |byte| !is(STRUCTURE)(byte));
+    }
+
+    /// Skips what may follow the sign of an alias.
+    pub fn skip_suffix(&mut self) {
+        self.at = self.end_of(self.at, is(SUFFIX));
+    }
+
+    /// Reads the next word, after blanks and comments.
+    pub fn next(&mut self) -> Result<Token<'t>> {
+        self.token(self.at)
     }
 
     fn token(&mut self, start: usize) -> Result<Token<'t>> {
@@ -92,9 +131,7 @@ impl<'t> Lexer<'t> {
             b'%' => self.prefixed(start).map(Token::Value),
             b'^' => self.prefixed(start).map(Token::Block),
             b'!' => self.prefixed(start).map(Token::Bang),
-            b'#' if is_suffix(self.byte(start + 1)) && self.byte(start + 1) != b'-' => {
-                self.prefixed(start).map(Token::Hash)
-            }
+            b'#' if is(WORD)(self.byte(start + 1)) => self.prefixed(start).map(Token::Hash),
             b'@' if self.byte(start + 1) == b'"' => {
                 self.string(start + 1)?;
                 Ok(Token::Symbol(&self.text[start + 1..self.at]))
@@ -111,7 +148,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn word(&mut self, start: usize) -> Token<'t> {
-        self.at = self.end_of(start + 1, is_word);
+        self.at = self.end_of(start + 1, is(WORD));
         Token::Word(&self.text[start..self.at])
     }
 
@@ -119,7 +156,10 @@ impl<'t> Lexer<'t> {
     fn prefixed(&mut self, start: usize) -> Result<&'t str> {
         let from = start + 1;
         let digits = self.byte(from).is_ascii_digit();
-        self.at = self.end_of(from, |byte| if digits { byte.is_ascii_digit() } else { is_suffix(byte) });
+        self.at = match digits {
+            true => self.end_of(from, |byte| byte.is_ascii_digit()),
+            false => self.end_of(from, is(SUFFIX)),
+        };
         // The arrow is no part of a name: `%a->`.
         if self.byte(self.at) == b'>' && self.text[from..self.at].ends_with('-') {
             self.at -= 1;

@@ -3,7 +3,7 @@
 use super::super::{Block, Dictionary, Element, Location, Operation, Region, Type, Value};
 use super::draft::Draft;
 use super::lexer::Token;
-use super::parser::{Named, Parser};
+use super::parser::Parser;
 use super::plain;
 use super::scopes::Group;
 use super::types::Signature;
@@ -20,12 +20,12 @@ impl<'t> Parser<'t> {
         self.nested(|p| {
             let names = p.result_names()?;
             let mut draft = Draft {
-                name: p.name(""),
+                name: Arc::default(),
                 at: p.start,
                 operands: SmallVec::new(),
-                attributes: Named::new(),
+                attributes: std::mem::take(&mut p.spare),
                 regions: Vec::new(),
-                results: Vec::new(),
+                results: SmallVec::new(),
                 location: None,
             };
             match p.token {
@@ -40,11 +40,13 @@ impl<'t> Parser<'t> {
             };
             let results = p.results(&names, &draft)?;
             plain::bring(&mut draft);
+            let attributes = Dictionary(draft.attributes.drain(..).collect());
+            p.spare = draft.attributes;
             Ok(Operation {
                 name: draft.name,
                 operands: draft.operands,
                 results,
-                attributes: Dictionary(draft.attributes.into()),
+                attributes,
                 regions: draft.regions,
                 location,
             })
@@ -52,11 +54,11 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `%a, %b:2 =`: names, offsets and numbers of values.
-    fn result_names(&mut self) -> Result<Vec<(&'t str, usize, u32)>> {
+    fn result_names(&mut self) -> Result<SmallVec<[(&'t str, usize, u32); 1]>> {
         if !matches!(self.token, Token::Value(_)) {
-            return Ok(Vec::new());
+            return Ok(SmallVec::new());
         }
-        let names = self.items(|p| {
+        let names = self.itemized(|p| {
             let (name, at) = p.value_name()?;
             let count = if p.take(':')? { p.integer("a number of results")? } else { 1 };
             let count = u32::try_from(count).ok().filter(|&count| count > 0);

@@ -2,10 +2,12 @@
 
 use super::super::{Attribute, Type};
 use super::aliases::Aliases;
+use super::formats::Part;
 use super::lexer::{Lexer, Token};
 use super::scopes::Scopes;
 use crate::error::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Greatest depth of regions, attributes, types and locations within each other.
@@ -34,9 +36,16 @@ pub struct Parser<'t> {
     pub types: Vec<Arc<Type>>,
     /// Types of tensors by their texts.
     pub tensors: FxHashMap<&'t str, Arc<Type>>,
+    /// Names and forms of operations by the words that stand for them.
+    pub forms: FxHashMap<&'t str, (Arc<str>, Option<&'static [Part]>)>,
+    /// An empty list that has room, for the attributes of the next operation.
+    pub spare: Named,
     names: FxHashSet<Arc<str>>,
     known_types: FxHashSet<Arc<Type>>,
 }
+
+/// A list of integers while it is read.
+pub type Integers = SmallVec<[i64; 8]>;
 
 /// Attributes of an operation while it is read.
 pub type Named = Vec<(Arc<str>, Attribute)>;
@@ -46,7 +55,9 @@ impl<'t> Parser<'t> {
     pub fn new(text: &'t str) -> Result<Parser<'t>> {
         let mut lexer = Lexer { text, at: 0 };
         let aliases = Aliases::of(text)?;
-        let (token, start) = lexer.next()?;
+        lexer.skip_blanks();
+        let start = lexer.at;
+        let token = lexer.next()?;
         Ok(Parser {
             lexer,
             token,
@@ -59,6 +70,8 @@ impl<'t> Parser<'t> {
             scopes: Scopes::default(),
             types: Vec::new(),
             tensors: FxHashMap::default(),
+            forms: FxHashMap::default(),
+            spare: Named::new(),
             names: FxHashSet::default(),
             known_types: FxHashSet::default(),
         })
@@ -67,7 +80,9 @@ impl<'t> Parser<'t> {
     /// Advances by one word.
     pub fn bump(&mut self) -> Result<()> {
         self.end = self.lexer.at;
-        (self.token, self.start) = self.lexer.next()?;
+        self.lexer.skip_blanks();
+        self.start = self.lexer.at;
+        self.token = self.lexer.next()?;
         Ok(())
     }
 
@@ -109,12 +124,12 @@ impl<'t> Parser<'t> {
 
     /// Returns true if the next word is this punctuation.
     pub fn is(&self, sign: char) -> bool {
-        self.token == Token::Sign(sign)
+        matches!(self.token, Token::Sign(found) if found == sign)
     }
 
     /// Returns true if the next word is this keyword.
     pub fn is_word(&self, word: &str) -> bool {
-        self.token == Token::Word(word)
+        matches!(self.token, Token::Word(found) if found == word)
     }
 
     /// Skips punctuation if it is next; returns whether it was.
@@ -147,7 +162,7 @@ impl<'t> Parser<'t> {
 
     /// Skips an arrow, which has to be next.
     pub fn expect_arrow(&mut self) -> Result<()> {
-        if self.token != Token::Arrow {
+        if !matches!(self.token, Token::Arrow) {
             return Err(self.expected("\"->\""));
         }
         self.bump()
@@ -198,33 +213,45 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a list in brackets with commas between its items.
-    pub fn list<T>(&mut self, open: char, close: char, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+    pub fn list<T>(&mut self, open: char, close: char, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.listed(open, close, item)
+    }
+
+    /// Reads one or more items with commas between them.
+    pub fn items<T>(&mut self, item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.itemized(item)
+    }
+
+    /// Does what [`Parser::list`] does, for a list that need not allocate.
+    pub fn listed<T, L: Default + Extend<T>>(
+        &mut self,
+        open: char,
+        close: char,
+        item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<L> {
         self.expect(open)?;
-        let mut items = Vec::new();
         if self.take(close)? {
-            return Ok(items);
+            return Ok(L::default());
         }
+        let items = self.itemized(item)?;
+        self.expect(close)?;
+        Ok(items)
+    }
+
+    /// Does what [`Parser::items`] does, for a list that need not allocate.
+    pub fn itemized<T, L: Default + Extend<T>>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<L> {
+        let mut items = L::default();
         loop {
-            items.push(item(self)?);
+            items.extend([item(self)?]);
             if !self.take(',')? {
-                self.expect(close)?;
                 return Ok(items);
             }
         }
     }
 
-    /// Reads one or more items with commas between them.
-    pub fn items<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        let mut items = vec![item(self)?];
-        while self.take(',')? {
-            items.push(item(self)?);
-        }
-        Ok(items)
-    }
-
     /// Reads `[1, 2]`; `?` counts as [`super::super::FREE`].
-    pub fn integers(&mut self, what: &str) -> Result<Vec<i64>> {
-        self.list('[', ']', |p| if p.take('?')? { Ok(super::super::FREE) } else { p.integer(what) })
+    pub fn integers(&mut self, what: &str) -> Result<Integers> {
+        self.listed('[', ']', |p| if p.take('?')? { Ok(super::super::FREE) } else { p.integer(what) })
     }
 
     /// Reads something that may contain itself.

@@ -29,40 +29,65 @@ pub fn bring(draft: &mut Draft) {
             }
         }
     }
-    let dialect = draft.name.split('.').next();
-    if !matches!(dialect, Some("stablehlo" | "chlo" | "func" | "sdy")) {
+    if !["stablehlo.", "chlo.", "func.", "sdy."].iter().any(|dialect| draft.name.starts_with(dialect)) {
         return;
     }
-    let given = std::mem::take(&mut draft.attributes);
-    for (name, value) in given {
-        match (&*name, &value) {
-            (
-                "dimension_numbers"
-                | "dot_dimension_numbers"
-                | "ragged_dot_dimension_numbers"
-                | "scatter_dimension_numbers"
-                | "algorithm",
-                Attribute::Record(record),
-            ) => draft.attributes.extend(record.fields.0.iter().cloned()),
-            ("channel_handle", Attribute::Record(record)) => {
-                channel(&draft.name, &record.fields, &mut draft.attributes)
+    if draft.attributes.iter().any(is_structure) {
+        for (name, value) in std::mem::take(&mut draft.attributes) {
+            match &value {
+                Attribute::Record(record) if &*name == "channel_handle" => {
+                    channel(&draft.name, &record.fields, &mut draft.attributes)
+                }
+                Attribute::Record(record) if is_group(&name) => {
+                    draft.attributes.extend(record.fields.0.iter().cloned())
+                }
+                _ => draft.set(name, value),
             }
-            ("use_global_device_ids" | "has_dynamic_root", Attribute::Unit) => draft.set(name, Attribute::Bool(true)),
-            ("api_version", Attribute::Integer(..)) => draft.set(name, case_of(&API_VERSIONS, &value)),
-            ("allowed_direction", Attribute::Integer(..)) => draft.set(name, case_of(&DIRECTIONS, &value)),
-            ("callee" | "decomposition", Attribute::String(text)) => draft.set(name, symbol(text)),
-            ("called_computations", Attribute::Array(items)) => {
-                let items = items.iter().map(|item| match item {
-                    Attribute::String(text) => symbol(text),
-                    other => other.clone(),
-                });
-                let items = items.collect();
-                draft.set(name, Attribute::Array(items));
-            }
-            // Dictionaries of parameters and results, none of which holds anything.
-            ("arg_attrs" | "res_attrs", Attribute::Array(all)) if all.iter().all(is_empty) => {}
-            _ => draft.set(name, value),
         }
+    }
+    // Dictionaries of parameters and results, none of which holds anything.
+    draft.attributes.retain(|(name, value)| match value {
+        Attribute::Array(all) => !(matches!(&**name, "arg_attrs" | "res_attrs") && all.iter().all(is_empty)),
+        _ => true,
+    });
+    for (name, value) in &mut draft.attributes {
+        if let Some(plain) = plain_value(name, value) {
+            *value = plain;
+        }
+    }
+}
+
+/// Whether an attribute has fields that are attributes of their own in the plain form.
+fn is_structure((name, value): &(Arc<str>, Attribute)) -> bool {
+    matches!(value, Attribute::Record(_)) && (&**name == "channel_handle" || is_group(name))
+}
+
+fn is_group(name: &str) -> bool {
+    matches!(
+        name,
+        "dimension_numbers"
+            | "dot_dimension_numbers"
+            | "ragged_dot_dimension_numbers"
+            | "scatter_dimension_numbers"
+            | "algorithm"
+    )
+}
+
+/// Returns the plain form of an attribute that is no structure; None if it has it.
+fn plain_value(name: &str, value: &Attribute) -> Option<Attribute> {
+    match value {
+        Attribute::Unit if matches!(name, "use_global_device_ids" | "has_dynamic_root") => Some(Attribute::Bool(true)),
+        Attribute::Integer(..) if name == "api_version" => Some(case_of(&API_VERSIONS, value)),
+        Attribute::Integer(..) if name == "allowed_direction" => Some(case_of(&DIRECTIONS, value)),
+        Attribute::String(text) if matches!(name, "callee" | "decomposition") => Some(symbol(text)),
+        Attribute::Array(items) if name == "called_computations" => {
+            let symbols = items.iter().map(|item| match item {
+                Attribute::String(text) => symbol(text),
+                other => other.clone(),
+            });
+            Some(Attribute::Array(symbols.collect()))
+        }
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads operations in their pretty forms, part by part.
 
-use super::super::{Attribute, Element, TensorShape, Type};
+use super::super::{Attribute, Element, TensorShape, Type, Value};
+use super::attributes::integers;
 use super::draft::Draft;
 use super::formats::{Kind, Own, Part, Types, format};
 use super::lexer::Token;
@@ -8,21 +9,34 @@ use super::operations::{Argument, is_isolated};
 use super::parser::Parser;
 use crate::error::{Result, quoted};
 use crate::types::DType;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 impl<'t> Parser<'t> {
     /// Reads an operation whose name stands without quotes.
-    pub fn pretty(&mut self, word: &str, draft: &mut Draft) -> Result<()> {
-        draft.name = match word {
-            "module" => self.name("builtin.module"),
-            "func" | "return" | "call" => self.name(&format!("func.{word}")),
-            _ => self.name(word),
-        };
-        let Some(parts) = format(&draft.name) else {
+    pub fn pretty(&mut self, word: &'t str, draft: &mut Draft) -> Result<()> {
+        let (name, parts) = self.form(word);
+        draft.name = name;
+        let Some(parts) = parts else {
             return Err(self.refuse(format!("the operation {} has no pretty form that is known", quoted(word))));
         };
         self.bump()?;
         self.parts(parts, draft)
+    }
+
+    /// Returns the name of the operation that a word stands for, and its pretty form.
+    fn form(&mut self, word: &'t str) -> (Arc<str>, Option<&'static [Part]>) {
+        if let Some(known) = self.forms.get(word) {
+            return known.clone();
+        }
+        let name = match word {
+            "module" => self.name("builtin.module"),
+            "func" | "return" | "call" => self.name(&format!("func.{word}")),
+            _ => self.name(word),
+        };
+        let parts = format(&name);
+        self.forms.insert(word, (name.clone(), parts));
+        (name, parts)
     }
 
     fn parts(&mut self, parts: &[Part], draft: &mut Draft) -> Result<()> {
@@ -32,7 +46,10 @@ impl<'t> Parser<'t> {
     fn part(&mut self, part: &Part, draft: &mut Draft) -> Result<()> {
         match *part {
             Part::Operand => draft.operands.push(self.value()?),
-            Part::Operands if matches!(self.token, Token::Value(_)) => draft.operands.extend(self.items(Self::value)?),
+            Part::Operands if matches!(self.token, Token::Value(_)) => {
+                let operands: SmallVec<[Value; 3]> = self.itemized(Self::value)?;
+                draft.operands.extend(operands);
+            }
             Part::Operands => {}
             Part::OperandsBefore => {
                 while matches!(self.token, Token::Value(_)) {
@@ -52,7 +69,8 @@ impl<'t> Parser<'t> {
                     self.parts(parts, draft)?;
                 }
             }
-            Part::Attributes => draft.attributes.extend(self.optional_dictionary()?),
+            Part::Attributes if self.is('{') => draft.attributes.extend(self.dictionary()?),
+            Part::Attributes => {}
             Part::Regions if self.is('(') => draft.regions = self.list('(', ')', |p| p.region(&[], false))?,
             Part::Regions => {}
             Part::Body => self.body(draft)?,
@@ -70,7 +88,7 @@ impl<'t> Parser<'t> {
         match kind {
             Kind::Integer => self.index(name),
             Kind::Integer32 => Ok(Attribute::Integer(self.integer(name)?, Element::DType(DType::S32))),
-            Kind::Integers => Ok(Attribute::Integers(self.integers(name)?.into())),
+            Kind::Integers => Ok(integers(&self.integers(name)?)),
             Kind::Case => self.case(),
             Kind::Any => self.attribute(),
             Kind::Text => Ok(Attribute::String(self.string("a string")?)),
@@ -107,28 +125,28 @@ impl<'t> Parser<'t> {
         let count = draft.operands.len();
         let signature = match types {
             Types::Function => self.function_type()?,
-            Types::Results => (Vec::new(), self.items(Self::ty)?),
-            Types::Operands => (self.items(Self::ty)?, Vec::new()),
+            Types::Results => (SmallVec::new(), self.itemized(Self::ty)?),
+            Types::Operands => (self.itemized(Self::ty)?, SmallVec::new()),
             _ if self.is('(') => self.function_type()?,
             Types::Arrow => {
-                let inputs = self.items(Self::ty)?;
+                let inputs = self.itemized(Self::ty)?;
                 self.expect_arrow()?;
                 (inputs, self.result_types()?)
             }
             Types::Same => {
                 let ty = self.ty()?;
-                (vec![ty.clone(); count], vec![ty])
+                (smallvec![ty.clone(); count], smallvec![ty])
             }
             Types::Tuple => {
                 let ty = self.ty()?;
                 let Type::Tuple(inputs) = &*ty else { return Err(self.expected("a tuple before this")) };
-                (inputs.clone(), vec![ty])
+                (inputs.iter().cloned().collect(), smallvec![ty])
             }
             Types::Select => {
                 let pred = self.ty()?;
                 self.expect(',')?;
                 let ty = self.ty()?;
-                (vec![pred, ty.clone(), ty.clone()], vec![ty])
+                (smallvec![pred, ty.clone(), ty.clone()], smallvec![ty])
             }
             Types::Complex => {
                 let ty = self.ty()?;
@@ -144,7 +162,7 @@ impl<'t> Parser<'t> {
                     }
                     _ => return Err(self.expected("a complex type before this")),
                 };
-                (vec![self.shared(Type::Tensor(part)); 2], vec![ty])
+                (smallvec![self.shared(Type::Tensor(part)); 2], smallvec![ty])
             }
         };
         self.finish(draft, signature)
@@ -180,7 +198,7 @@ impl<'t> Parser<'t> {
             Attribute::Other(text) => self.type_of_text(start, text)?,
             _ => return Err(self.refuse_at(start, "expected the elements of a constant")),
         };
-        draft.results = vec![ty];
+        draft.results = smallvec![ty];
         let name = self.name("value");
         draft.set(name, value);
         Ok(())

@@ -41,11 +41,13 @@ impl<'t> Scopes<'t> {
 
     /// Leaves a region.
     pub fn leave(&mut self, scope: Scope) {
+        if scope.isolated {
+            self.order.truncate(scope.before);
+            self.visible = self.hidden.pop().unwrap_or_default();
+            return;
+        }
         for name in self.order.drain(scope.before..) {
             self.visible.remove(name);
-        }
-        if scope.isolated {
-            self.visible = self.hidden.pop().unwrap_or_default();
         }
     }
 

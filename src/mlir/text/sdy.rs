@@ -1,8 +1,9 @@
 //! Reads attributes of Shardy. Records and fields have the names of the dialect's definition, as in bytecode.
 
 use super::super::{Attribute, Element};
+use super::attributes::integers;
 use super::dialects::record;
-use super::parser::{Named, Parser};
+use super::parser::{Integers, Named, Parser};
 use crate::error::Result;
 use crate::types::DType;
 
@@ -38,7 +39,7 @@ impl<'t> Parser<'t> {
             let size = p.index("the size of an axis")?;
             Ok(record("sdy.mesh_axis", vec![("name".into(), name), ("size".into(), size)]))
         })?;
-        let mut devices = Vec::new();
+        let mut devices = Integers::new();
         if self.take(',')? {
             self.expect_word("device_ids")?;
             self.expect('=')?;
@@ -46,7 +47,7 @@ impl<'t> Parser<'t> {
         }
         self.expect('>')?;
         let axes = Attribute::Array(axes.into());
-        let devices = Attribute::Integers(devices.into());
+        let devices = integers(&devices);
         Ok(record("sdy.mesh", vec![("axes".into(), axes), ("device_ids".into(), devices)]))
     }
 

@@ -1,10 +1,11 @@
 //! Reads the pretty forms that products, convolutions, slices, reductions and loops have.
 
 use super::super::{Attribute, Data, Dense, Element, Location, Numbers, Region, TensorShape, Type};
+use super::attributes::integers;
 use super::draft::Draft;
 use super::lexer::Token;
 use super::operations::Argument;
-use super::parser::Parser;
+use super::parser::{Integers, Parser};
 use crate::error::{Result, quoted};
 use crate::types::DType;
 use smallvec::SmallVec;
@@ -20,8 +21,8 @@ struct Reducer {
 }
 
 impl<'t> Parser<'t> {
-    fn set_integers(&mut self, draft: &mut Draft, name: &str, values: Vec<i64>) {
-        draft.set(self.name(name), Attribute::Integers(values.into()));
+    fn set_integers(&mut self, draft: &mut Draft, name: &str, values: &[i64]) {
+        draft.set(self.name(name), integers(values));
     }
 
     /// Reads `[0:2, 0:4:2]`: start, limit and stride of each dimension.
@@ -34,7 +35,8 @@ impl<'t> Parser<'t> {
             Ok([start, limit, stride])
         })?;
         for (i, name) in ["start_indices", "limit_indices", "strides"].into_iter().enumerate() {
-            self.set_integers(draft, name, ranges.iter().map(|range| range[i]).collect());
+            let values: SmallVec<[i64; 8]> = ranges.iter().map(|range| range[i]).collect();
+            self.set_integers(draft, name, &values);
         }
         Ok(())
     }
@@ -60,21 +62,21 @@ impl<'t> Parser<'t> {
 
     /// Reads `batching_dims = [0] x [0], contracting_dims = [1] x [0]`; the first part may be missing.
     pub fn contraction(&mut self, draft: &mut Draft) -> Result<()> {
-        let mut batching = (Vec::new(), Vec::new());
+        let mut batching = Default::default();
         if self.take_word("batching_dims")? {
             batching = self.pair_of_lists()?;
             self.expect(',')?;
         }
         self.expect_word("contracting_dims")?;
         let contracting = self.pair_of_lists()?;
-        self.set_integers(draft, "lhs_batching_dimensions", batching.0);
-        self.set_integers(draft, "rhs_batching_dimensions", batching.1);
-        self.set_integers(draft, "lhs_contracting_dimensions", contracting.0);
-        self.set_integers(draft, "rhs_contracting_dimensions", contracting.1);
+        self.set_integers(draft, "lhs_batching_dimensions", &batching.0);
+        self.set_integers(draft, "rhs_batching_dimensions", &batching.1);
+        self.set_integers(draft, "lhs_contracting_dimensions", &contracting.0);
+        self.set_integers(draft, "rhs_contracting_dimensions", &contracting.1);
         Ok(())
     }
 
-    fn pair_of_lists(&mut self) -> Result<(Vec<i64>, Vec<i64>)> {
+    fn pair_of_lists(&mut self) -> Result<(Integers, Integers)> {
         self.expect('=')?;
         let lhs = self.integers("a dimension")?;
         self.expect_word("x")?;
@@ -107,7 +109,7 @@ impl<'t> Parser<'t> {
                         _ => "rhs_dilation",
                     };
                     let values = self.integers("a number")?;
-                    self.set_integers(draft, name, values);
+                    self.set_integers(draft, name, &values);
                 }
                 "reverse" => {
                     let values = self.list('[', ']', |p| match p.token {
@@ -135,7 +137,7 @@ impl<'t> Parser<'t> {
         }
         let dims = SmallVec::from_slice(&[pairs.len() as i64, 2]);
         let ty = self.shared(Type::Tensor(TensorShape::new(Element::DType(DType::S64), dims)));
-        let values = pairs.concat();
+        let values: Vec<i64> = pairs.into_iter().flatten().collect();
         let data = match values.first() {
             Some(first) if values.iter().all(|value| value == first) => Data::Splat(first.to_le_bytes().into()),
             _ => {
@@ -167,7 +169,7 @@ impl<'t> Parser<'t> {
         self.expect_word("dimensions")?;
         self.expect('=')?;
         let dimensions = self.integers("a dimension")?;
-        self.set_integers(draft, "dimensions", dimensions);
+        self.set_integers(draft, "dimensions", &dimensions);
         let more = self.optional_dictionary()?;
         draft.attributes.extend(more);
         self.expect(':')?;
@@ -231,8 +233,8 @@ impl<'t> Parser<'t> {
         let Some(outputs) = draft.results.len().checked_sub(inits.len()) else {
             return Err(self.refuse_at(draft.at, "a scan has fewer results than initial values"));
         };
-        self.set_integers(draft, "operandSegmentSizes", vec![inputs.len() as i64, inits.len() as i64]);
-        self.set_integers(draft, "resultSegmentSizes", vec![outputs as i64, inits.len() as i64]);
+        self.set_integers(draft, "operandSegmentSizes", &[inputs.len() as i64, inits.len() as i64]);
+        self.set_integers(draft, "resultSegmentSizes", &[outputs as i64, inits.len() as i64]);
         Ok(())
     }
 
@@ -251,7 +253,7 @@ impl<'t> Parser<'t> {
                 self.items(Self::ty)?
             }
         };
-        self.finish(draft, (types.clone(), types.clone()))?;
+        self.finish(draft, (types.iter().cloned().collect(), types.iter().cloned().collect()))?;
         if self.take_word("attributes")? {
             draft.attributes = self.dictionary()?;
         }

@@ -6,11 +6,11 @@ use super::lexer::Token;
 use super::parser::Parser;
 use crate::error::{Result, quoted};
 use crate::types::DType;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Types of operands and of results.
-pub type Signature = (Vec<Arc<Type>>, Vec<Arc<Type>>);
+pub type Signature = (SmallVec<[Arc<Type>; 3]>, SmallVec<[Arc<Type>; 1]>);
 
 impl<'t> Parser<'t> {
     /// Reads a type.
@@ -18,7 +18,7 @@ impl<'t> Parser<'t> {
         self.nested(|p| {
             if p.is('(') {
                 let (inputs, results) = p.function_type()?;
-                return Ok(p.shared(Type::Function { inputs, results }));
+                return Ok(p.shared(Type::Function { inputs: inputs.into_vec(), results: results.into_vec() }));
             }
             p.simple_type()
         })
@@ -26,14 +26,17 @@ impl<'t> Parser<'t> {
 
     /// Reads the type of a function: `(A, B) -> C` or `(A, B) -> (C, D)`.
     pub fn function_type(&mut self) -> Result<Signature> {
-        let inputs = self.list('(', ')', Self::ty)?;
+        let inputs = self.listed('(', ')', Self::ty)?;
         self.expect_arrow()?;
         Ok((inputs, self.result_types()?))
     }
 
     /// Reads `C` or `(C, D)`.
-    pub fn result_types(&mut self) -> Result<Vec<Arc<Type>>> {
-        if self.is('(') { self.list('(', ')', Self::ty) } else { Ok(vec![self.nested(Self::simple_type)?]) }
+    pub fn result_types(&mut self) -> Result<SmallVec<[Arc<Type>; 1]>> {
+        match self.is('(') {
+            true => self.listed('(', ')', Self::ty),
+            false => Ok(smallvec![self.nested(Self::simple_type)?]),
+        }
     }
 
     /// Returns true if the next word starts a type.

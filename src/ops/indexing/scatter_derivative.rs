@@ -38,7 +38,7 @@ fn combiner(body: &Body, number: usize) -> Result<Combiner> {
     }
     let (values, results) = body.decode();
     let value = &values[results[number]];
-    let of_both = value.operands == [number, update] || value.operands == [update, number];
+    let of_both = [[number, update], [update, number]].iter().any(|both| value.operands[..] == *both);
     match value.op {
         Op::Binary(BinaryOp::Add) if of_both => Ok(Combiner::Add),
         Op::Binary(BinaryOp::Multiply) if of_both => Ok(Combiner::Multiply),

@@ -2,9 +2,10 @@
 //! operands.
 
 use crate::emit::{Emitter, emit, mlir};
-use crate::ir::{Instruction, Op};
+use crate::ir::{Instruction, Op, Positions};
 use crate::mesh::{MeshAxes, Sharding};
 use crate::types::TensorType;
+use smallvec::smallvec;
 
 /// An instruction as a function of its own: one parameter for each operand, the instruction, and its results, if it
 /// has a list of them.
@@ -33,7 +34,7 @@ impl Alone {
         if several.is_empty() {
             return Alone { values, results: vec![count], outside: vec![at] };
         }
-        values.extend(several.iter().map(|&i| Instruction { operands: vec![count], ..e.values[i].clone() }));
+        values.extend(several.iter().map(|&i| Instruction { operands: smallvec![count], ..e.values[i].clone() }));
         Alone { values, results: (count + 1..=count + several.len()).collect(), outside: several }
     }
 }
@@ -73,5 +74,5 @@ pub fn lower(e: &mut Emitter, at: usize, axes: &MeshAxes) {
 
 fn parameter(ty: &TensorType) -> Instruction {
     let (words, label) = Default::default();
-    Instruction { op: Op::Leaf, ty: ty.clone(), operands: vec![], words, bodies: vec![], label }
+    Instruction { op: Op::Leaf, ty: ty.clone(), operands: Positions::new(), words, bodies: vec![], label }
 }
