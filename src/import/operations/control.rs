@@ -1,6 +1,7 @@
 //! Calls of functions, branches and barriers.
 
 use super::super::regions::block;
+use super::formulas::recognized;
 use super::{Call, Results, applied};
 use crate::error;
 use crate::error::Result;
@@ -11,7 +12,8 @@ use crate::types::{DType, TensorType};
 /// `func.call`.
 pub fn call(call: Call) -> Result<Results> {
     let callee = call.attributes.symbol("callee")?;
-    call.importer.call(callee, call.operands).map(Results::from_vec)
+    let made = call.importer.call(callee, call.operands)?;
+    made.into_iter().map(|result| recognized(&mut call.importer.trace, result)).collect()
 }
 
 /// `builtin.unrealized_conversion_cast`, as between `index` and `i64`: the types are equal here.

@@ -7,7 +7,7 @@
 //! CHLO, which exporters write: a formula that differs in any way keeps its meaning.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};
+use crate::ir::{BinaryOp, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};
 use crate::ops;
 use crate::types::{DType, Scalar, ScalarValue};
 use rustc_hash::FxHashMap;
@@ -40,6 +40,9 @@ pub fn recognized(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
     if !matches!(node.dtype, DType::F32 | DType::F64 | DType::F16 | DType::BF16) {
         return Ok(root);
     }
+    if let Some(tail) = tail_of_logarithm(trace, root) {
+        return tail.recorded(trace);
+    }
     let is_sign = |&operand: &NodeId| trace.node(operand).op == Op::Unary(UnaryOp::Sign);
     let ends_approximations = match node.op {
         Op::Select => true,
@@ -61,6 +64,59 @@ pub fn recognized(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
         Some((Function::Of(function), x)) => ops::elementwise::unary_function(trace, function, x),
         None => Ok(root),
     }
+}
+
+/// `select(pred, -n, select(inner, log(n), other))`, as `log_ndtr` of JAX ends: where `pred` holds, n may be 0, and the
+/// derivative of its logarithm, which is not selected there, is 0 / 0.
+struct Tail {
+    pred: NodeId,
+    negated: NodeId,
+    n: NodeId,
+    inner: NodeId,
+    other: NodeId,
+}
+
+fn tail_of_logarithm(trace: &Trace, root: NodeId) -> Option<Tail> {
+    let operand = |id: NodeId, op: UnaryOp| {
+        let node = trace.node(id);
+        (node.op == Op::Unary(op)).then(|| trace.operands(node)[0])
+    };
+    let [pred, negated, rest] = selection(trace, root)?;
+    let n = operand(negated, UnaryOp::Negate)?;
+    let [inner, logarithm, other] = selection(trace, rest)?;
+    (operand(logarithm, UnaryOp::Log)? == n).then_some(Tail { pred, negated, n, inner, other })
+}
+
+impl Tail {
+    /// Records it with the logarithm of 1 where `pred` holds.
+    fn recorded(&self, trace: &mut Trace) -> Result<NodeId> {
+        let ty = trace.ty(self.n);
+        let one = ops::creation::full(trace, &ty, ScalarValue::Float(1.0))?;
+        let n = ops::elementwise::select(trace, self.pred, one, self.n)?;
+        let logarithm = ops::elementwise::unary(trace, UnaryOp::Log, n)?;
+        let rest = ops::elementwise::select(trace, self.inner, logarithm, self.other)?;
+        ops::elementwise::select(trace, self.pred, self.negated, rest)
+    }
+}
+
+/// Returns the operands of a selection. It may be a function of its own, which JAX makes of `jax.numpy.where`.
+fn selection(trace: &Trace, id: NodeId) -> Option<[NodeId; 3]> {
+    let node = trace.node(id);
+    let node = match node.op {
+        Op::Result => trace.node(trace.operands(node)[0]),
+        _ => node,
+    };
+    let is_selection = |body: &Body| {
+        let (values, results) = body.decode();
+        let operands = values.last().map(|last| (last.op, &last.operands[..]));
+        values.len() == 4 && results == [3] && operands == Some((Op::Select, &[0, 1, 2]))
+    };
+    match node.op {
+        Op::Select => {}
+        Op::Call if trace.bodies(node).all(|body| body.weight() == 1 && is_selection(body)) => {}
+        _ => return None,
+    }
+    trace.operands(node).try_into().ok()
 }
 
 /// Returns the operand of `1 / (1 + exp(-x))`, whose derivative is NaN where the exponential overflows.

@@ -104,6 +104,33 @@ fn formulas_of_special_functions_are_recognized() {
 }
 
 #[test]
+fn a_logarithm_that_log_ndtr_does_not_select_is_that_of_1() {
+    let formula = |negated: &str| {
+        let program = format!(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+               %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+               %p = stablehlo.compare GT, %x, %zero, FLOAT : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+               %n = stablehlo.exponential %x : tensor<4xf32>
+               %0 = stablehlo.negate {negated} : tensor<4xf32>
+               %1 = stablehlo.log %n : tensor<4xf32>
+               %2 = func.call @_where(%p, %1, %x) : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+               %3 = func.call @_where(%p, %0, %2) : (tensor<4xi1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+               return %3 : tensor<4xf32>
+             }}
+             func.func private @_where(%p: tensor<4xi1>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {{
+               %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
+               return %r : tensor<4xf32>
+             }}"
+        );
+        let operations = operations_of(&program, &[4]);
+        let count = |wanted: Op| operations.iter().filter(|op| **op == wanted).count();
+        (count(Op::Select), count(Op::Call), count(Op::Full))
+    };
+    assert_eq!(formula("%n"), (3, 0, 2));
+    assert_eq!(formula("%x"), (0, 2, 1));
+}
+
+#[test]
 fn known_regions_become_the_librarys_own() {
     let module = text::read(
         "func.func @main(%x: tensor<2x3xf32>) -> (tensor<2xf32>, tensor<2x3xf32>) {
