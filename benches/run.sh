@@ -18,6 +18,7 @@ echo
 build/jax/bin/python benches/jax_step_real.py examples/data/digits.csv "$programs/bench_step_real"
 echo
 build/jax/bin/python benches/jax_random_compile.py "$programs/../lib/liblazyxla.so"
+build/jax/bin/python benches/jax_import_compile.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_functions.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/jax_sort.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_linalg.py "$programs/../lib/liblazyxla.so"
