@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// An argument of a region: its name, the offset of that, and its type.
 pub type Argument<'t> = (&'t str, usize, Arc<Type>);
 
+/// Names of results, their offsets and their numbers of values.
+type Names<'t> = SmallVec<[(&'t str, usize, u32); 1]>;
+
 impl<'t> Parser<'t> {
     /// Reads an operation with the names of its results and its location.
     pub fn operation(&mut self) -> Result<Operation> {
@@ -54,11 +57,11 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `%a, %b:2 =`: names, offsets and numbers of values.
-    fn result_names(&mut self) -> Result<SmallVec<[(&'t str, usize, u32); 1]>> {
+    fn result_names(&mut self) -> Result<Names<'t>> {
         if !matches!(self.token, Token::Value(_)) {
-            return Ok(SmallVec::new());
+            return Ok(Names::new());
         }
-        let names = self.itemized(|p| {
+        let names: Names = self.itemized(|p| {
             let (name, at) = p.value_name()?;
             let count = if p.take(':')? { p.integer("a number of results")? } else { 1 };
             let count = u32::try_from(count).ok().filter(|&count| count > 0);
