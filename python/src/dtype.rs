@@ -5,6 +5,7 @@ use crate::sys::*;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyBool;
 use std::collections::HashMap;
 use std::mem::zeroed;
 
@@ -157,7 +158,7 @@ pub fn by_name(text: &str) -> PyResult<i32> {
     found.ok_or_else(|| PyValueError::new_err(format!("there is no dtype {text:?}; lx.float32 is one")))
 }
 
-/// A dtype as argument: an object of this module or a name.
+/// A dtype as argument: an object of this module, a name, or Python's `bool`.
 #[derive(Clone, Copy)]
 pub struct Code(pub i32);
 
@@ -167,6 +168,10 @@ impl<'py> FromPyObject<'_, 'py> for Code {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Code> {
         if let Ok(dtype) = object.cast::<DType>() {
             return Ok(Code(dtype.get().code));
+        }
+        // SciPy asks for it so. Python's other types have no dtype of their size.
+        if object.is(&object.py().get_type::<PyBool>()) {
+            return Ok(Code(LXLA_DTYPE_PRED));
         }
         let text: String = object.extract().map_err(|_| {
             let kind = object.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string());

@@ -116,6 +116,9 @@ def test_creation():
         same(lx.full((2, 2), 7, device=device), np.full((2, 2), 7))
         same(lx.full(3, True, device=device), np.full(3, True))
         same(lx.zeros((2, 0), dtype=lx.int8, device=device), np.zeros((2, 0), "int8"))
+        same(lx.zeros(2, dtype=bool, device=device), np.zeros(2, bool))
+        same(lx.asarray([1, 0], dtype=bool, device=device), np.bool_([1, 0]))
+        raises(TypeError, lambda: lx.zeros(2, dtype=float, device=device), "dtype")
         a = random(9, (4, 5))
         same(lx.tril(on(a, device), k=-1), np.tril(a, -1))
         for k in (2**63, -(2**70), 2**62, -(2**63)):
