@@ -170,7 +170,7 @@ impl<'py> FromPyObject<'_, 'py> for Code {
             return Ok(Code(dtype.get().code));
         }
         // SciPy asks for it so. Python's other types have no dtype of their size.
-        if object.is(&object.py().get_type::<PyBool>()) {
+        if object.is(object.py().get_type::<PyBool>()) {
             return Ok(Code(LXLA_DTYPE_PRED));
         }
         let text: String = object.extract().map_err(|_| {
