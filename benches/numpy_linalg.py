@@ -2,8 +2,8 @@
 
 build/jax/bin/python benches/numpy_linalg.py build/cmake/lib/liblazyxla.so [--threads=N] [--lazy] [operation ...]
 
-Square matrices of 64, 512 and 1024 in f32 and f64, and batches of 64 matrices of 32; with --lazy, those of 64 and 512 on the
-default plugin beside JAX's compiled functions. The sides take turns; the median of the ratios in one round is printed.
+Square matrices of 64, 512 and 1024 in f32 and f64, and batches of 64 matrices of 32; with --lazy, those of 64 and 512 on
+the default plugin beside JAX's compiled functions. The sides take turns; the median of the ratios in one round is printed.
 On one thread, the default, processor time is compared, which other work on the machine changes less.
 """
 

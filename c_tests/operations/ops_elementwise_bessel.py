@@ -196,7 +196,7 @@ def airy(index):
         if x == 0:
             value = AIRY_AT_0[index % 2]
             return [value, value.copy_negate(), value * Decimal(3).sqrt(), value * Decimal(3).sqrt()][index]
-        if x > 1000 or x < Decimal("-1e20"):
+        if x > 500 or x < Decimal("-1e20"):
             return INF if x > 0 and index > 1 else Decimal("-0" if x > 0 and index == 1 else "0")
         return airy_values(x)[index]
 

@@ -301,6 +301,36 @@ static void norms(void) {
   RELEASE(x, z, half, empty, odd, whole);
 }
 
+// A block of two rows, as LAPACK has it; the upper triangle is not read. Complex matrices are symmetric, or Hermitian,
+// of which the diagonal is real.
+static void symmetric_factors(void) {
+  lxla_tensor out[2], x;
+  lxla_tensor a = F32S(DIMS(2, 2), 0, NAN, 2, 0), b = F32S(DIMS(2), 2, 6);
+  OK(lxla_ldl(a, 0, &out[0], &out[1]));
+  OK(lxla_ldl_solve(out[0], out[1], b, 0, &x));
+  VALUES(x, F32, DIMS(2), 3, 1);
+  VALUES(out[0], F32, DIMS(2, 2), 0, 0, 2, 0);
+  VALUES(out[1], S32, DIMS(2), -2, -2);
+  // [[4, .], [2i, 3]]: 3 - (2i)^2 / 4 is 4, and 3 - |2i|^2 / 4 is 2.
+  lxla_tensor c = C64S(DIMS(2, 2), 4, 0, NAN, NAN, 0, 2, 3, 0), one = F32S(DIMS(2, 1), 4, 0);
+  for (int32_t hermitian = 0; hermitian < 2; hermitian++) {
+    OK(lxla_ldl(c, hermitian, &out[0], &out[1]));
+    OK(lxla_ldl_solve(out[0], out[1], one, hermitian, &x));
+    if (hermitian) {
+      VALUES(x, C64, DIMS(2, 1), 1.5, 0, 0, -1);
+    } else {
+      VALUES(x, C64, DIMS(2, 1), 0.75, 0, 0, -0.5);
+    }
+    VALUES(out[0], C64, DIMS(2, 2), 4, 0, 0, 0, 0, 0.5, hermitian ? 2 : 4, 0);
+    VALUES(out[1], S32, DIMS(2), 1, 2);
+  }
+  lxla_tensor wide = F32S(DIMS(1, 2), 1, 2), flat = F32S(DIMS(2), 1, 2);
+  REFUSED(lxla_ldl(wide, 0, &out[0], &out[1]), BAD, "a: it is f32[1,2]; ldl takes square matrices");
+  REFUSED(lxla_ldl(a, 2, &out[0], &out[1]), BAD, "hermitian: 2 given");
+  REFUSED(lxla_ldl_solve(a, flat, b, 0, &x), BAD, "pivots: it is f32[2]; factors is f32[2,2], and wants s32[2]");
+  RELEASE(a, b, c, one, wide, flat);
+}
+
 // Runs all operations in one function of a program, called twice.
 TEST(algebra_in_a_computation) {
   env = new_env();
@@ -345,6 +375,7 @@ TEST(cholesky_reads_one_triangle) { on_both(factors); }
 TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
 TEST(triangular_systems_of_all_forms) { on_both(systems); }
 TEST(triangular_systems_of_many_unknowns) { on_both(large_systems); }
+TEST(ldl_factors_are_lapacks) { on_both(symmetric_factors); }
 TEST(tolerances_are_those_of_the_promoted_dtype) { on_both(tolerances); }
 TEST(algebra_refuses_what_does_not_fit) { on_both(algebra_refusals); }
 TEST(fourier_transforms_and_their_inverses) { on_both(transforms); }

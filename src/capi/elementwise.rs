@@ -24,6 +24,11 @@ use crate::types::{DType, ScalarValue};
 ///
 /// The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
 /// are small relative to sqrt(J^2 + Y^2); near their zeros, relative errors may be large.
+///
+/// AIRY_AI and AIRY_BI solve y'' = x y (DLMF 9), and fall and grow for large x; AI_PRIME and BI_PRIME are their
+/// derivatives. Errors for negative x are small relative to the amplitude, |x|^(-1/4) / sqrt(pi), and
+/// |x|^(1/4) / sqrt(pi) for derivatives, times |x|^1.5 / 1500 where that is more than 1. At -infinity, AI and BI are 0,
+/// their derivatives NaN.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_unary", out_tensor.named("out_tensor"), || {
@@ -52,7 +57,9 @@ pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tenso
 /// IGAMMA and IGAMMAC, the regularized incomplete gamma functions P(a, x) and Q(a, x) for a = lhs and x = rhs, take
 /// floats, as gammainc and gammaincc of SciPy: where x is 0 or a infinite, P is 0; where a is 0 or x infinite, it is 1;
 /// for negative operands, and where both are 0 or both infinite, both functions are NaN. Both have derivatives by a and
-/// by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only.
+/// by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only. The units of their errors in
+/// docs/operations.md are units in the last place of at least x times the density, the derivative of P by x: relative
+/// errors of smaller values may be larger.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary(
     op: i32,

@@ -175,11 +175,11 @@ numbered! {
         BesselK0e = 51 => "bessel_k0e",
         /// e^x times the modified Bessel function of the second kind of order 1.
         BesselK1e = 52 => "bessel_k1e",
-        /// Airy function Ai, which falls at the right and waves at the left. Errors at the left are relative to the waves.
+        /// Airy function Ai, the solution of y'' = x y that falls for large x.
         AiryAi = 53 => "airy_ai",
         /// Derivative of the Airy function Ai.
         AiryAiPrime = 54 => "airy_ai_prime",
-        /// Airy function Bi, which grows at the right.
+        /// Airy function Bi, the solution of y'' = x y that grows for large x.
         AiryBi = 55 => "airy_bi",
         /// Derivative of the Airy function Bi.
         AiryBiPrime = 56 => "airy_bi_prime",
@@ -241,12 +241,11 @@ numbered! {
         Polygamma = 22 => "polygamma",
         /// Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
         Zeta = 23 => "zeta",
-        /// Regularized lower incomplete gamma function P(a = lhs, x = rhs). Its error, in units in the last place, is
-        /// relative to at least x times the density, the derivative by x: it may be larger relative to a small value.
+        /// Regularized lower incomplete gamma function P(a = lhs, x = rhs).
         Igamma = 24 => "igamma",
-        /// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. Its error is as that of P.
+        /// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
         Igammac = 25 => "igammac",
-        /// Derivative of P(a = lhs, x = rhs) by a. Its error is as that of P.
+        /// Derivative of P(a = lhs, x = rhs) by a.
         IgammaGradA = 26 => "igamma_grad_a",
     }
 }

@@ -1,6 +1,6 @@
-//! Factorization of symmetric and Hermitian indefinite matrices with the pivots of Bunch and Kaufman (1977), in the form
-//! of LAPACK's `sytrf` and `hetrf` for the lower triangle, and solutions of systems. faer's own factors complex matrices
-//! as Hermitian ones only, and exchanges rows of all columns.
+//! Factorization of symmetric and Hermitian indefinite matrices with the pivots of Bunch and Kaufman (1977), in the
+//! form of LAPACK's `sytrf` and `hetrf` for the lower triangle, and solutions of systems. faer's own factors complex
+//! matrices as Hermitian ones only, and exchanges rows of all columns.
 
 use crate::faer_field::Field;
 use crate::lu::{LANES, divide, substitute, subtract};
@@ -111,7 +111,8 @@ impl<T: Field> Factoring<T> {
         let (row, most) = largest(column, k + 1..n);
         let own = abs1(&column[k]);
         // NaN is a pivot.
-        if !(own < alpha * most) {
+        let is_small = own < alpha * most;
+        if !is_small {
             return (k, false);
         }
         self.update(start, k, row, place + 1);

@@ -97,8 +97,8 @@ mod tests {
             (given(DType::F32, &[2, 3]), given(DType::F32, &[5, 3, 3]), given(DType::S32, &[3, 3]));
         let (pivots, floats) = (given(DType::S32, &[5, 3]), given(DType::F32, &[5, 3]));
         let (few, b) = (given(DType::F32, &[2, 1]), given(DType::F32, &[4, 3, 1]));
-        let message = |e: Result<NodeId>| e.unwrap_err().message;
-        let e = ldl(&mut trace, wide, false).unwrap_err().message;
+        let message = |e: Result<NodeId>| e.unwrap_err().message.clone();
+        let e = ldl(&mut trace, wide, false).unwrap_err().message.clone();
         assert!(e.contains("a: it is f32[2,3]; ldl takes square matrices"), "{e}");
         assert!(ldl(&mut trace, other, false).unwrap_err().message.contains("floats and complex numbers"));
         let e = message(ldl_solve(&mut trace, matrix, floats, b, false));

@@ -1,7 +1,7 @@
 //! Airy functions `Ai` and `Bi` and their derivatives, the solutions of `y'' = x y`, with `z = 2/3 |x|^1.5`.
 //!
 //! From -4 to `3^(2/3)`, where `z` is 2, `Ai = a(x^3) - x b(x^3)` and `Bi = sqrt(3) (a(x^3) + x b(x^3))`, with
-//! polynomials `a` and `b`, others below `x^3 = -9`; but for `Ai` beyond 0, where the terms cancel, `e^(1.25 x) Ai` is a
+//! polynomials `a` and `b`, others below `x^3 = -9`; but for `Ai` beyond 0, where terms cancel, `e^(1.25 x) Ai` is a
 //! polynomial in `x`. At the right, `e^z x^(1/4) Ai` is one in `(z - 2) / (z + 2)`, and `e^-z x^(1/4) Bi` one in
 //! `(z - 4) / (z + 4)` up to `z = 12`, and in `1 / z` beyond. At the left, `|x|^(1/4) Ai = P cos(z - pi/4) + Q sin(z -
 //! pi/4)` and `|x|^(1/4) Bi = Q cos(z - pi/4) - P sin(z - pi/4)` (DLMF 9.7), where `P` and `z Q` are polynomials in

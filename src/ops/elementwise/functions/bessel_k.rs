@@ -50,7 +50,8 @@ pub(in crate::ops) fn bessel_k1e_slope(x: Expr) -> Expr {
     let base = is_zero.select(1.0, x);
     let y = base.function(UnaryFunction::BesselK1e);
     let near = y * (1.0 - 1.0 / base) - base.function(UnaryFunction::BesselK0e);
-    let slope = x.gt(NEAR).select(far_difference(x) - y / base, near);
+    // A quotient that is infinite where it is not selected would make the second derivative NaN.
+    let slope = x.gt(NEAR).select(far_difference(x) - y / x.max(NEAR), near);
     is_zero.select(-is_zero.select(x, 1.0).power(-2.0), slope)
 }
 

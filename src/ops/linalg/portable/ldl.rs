@@ -1,5 +1,5 @@
 //! LDL factorization with the pivots of Bunch and Kaufman, as LAPACK's `sytf2` and `hetf2` compute it for the lower
-//! triangle, and solutions from it. Each matrix of a batch has a position of its own, since pivots have one or two rows.
+//! triangle, and solutions from it. Each matrix of a batch has a place of its own, since pivots have one or two rows.
 
 use super::blocks::{column_numbers, largest, row_numbers, sizes, total, with_batch, zeros};
 use crate::error::Result;
@@ -103,7 +103,9 @@ fn eliminated<'f>(a: Expr<'f>, pivots: Expr<'f>, place: Expr<'f>, hermitian: boo
     let divisor = diagonal.eq(0.0).select(1.0, diagonal);
     let of_left = is_pair.select(of_pair[0], left / divisor);
     let of_right = is_pair.select(of_pair[1], 0.0);
-    let product = of_left * row(a, place) + is_pair.select(of_right * row(a, next), 0.0);
+    // By the columns alone: differences of both triangles would grow if rows were taken from the upper one.
+    let [above_left, above_right] = [left, right].map(|x| conjugated(x, hermitian).transposed());
+    let product = of_left * above_left + is_pair.select(of_right * above_right, 0.0);
     let (rest, behind) = (rows.gt(last), columns.gt(last));
     let a = a - (rest & behind).select(product, 0.0);
     let a = (rest & columns.eq(place)).select(of_left, a);
@@ -197,7 +199,7 @@ fn exchanged(trace: &mut Trace, factors: NodeId, pivots: NodeId) -> Result<Excha
         let lower = with_rows_exchanged(lower, [at, pivot], Some(columns.lt(start)));
         let order = with_rows_exchanged(order, [at, pivot], None);
         let second = columns.eq(at).select(is_second.convert(DType::S32), second);
-        let open = is_first.select(number, number * 0i64);
+        let open = is_first.select(number, 0i64);
         f.finish_all([lower, order, second, open, is_valid, at + 1i64]).map(|made| made.to_vec())
     };
     let made = repeat_while(trace, &[factors, order, second, open, is_valid, at], &[pivots], goes_on, step)?;
