@@ -1124,9 +1124,9 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_UNARY_BESSEL_K1 50 /**< Modified Bessel function of the second kind of order 1; NaN for negative x. */
 #define LXLA_UNARY_BESSEL_K0E 51 /**< e^x times the modified Bessel function of the second kind of order 0. */
 #define LXLA_UNARY_BESSEL_K1E 52 /**< e^x times the modified Bessel function of the second kind of order 1. */
-#define LXLA_UNARY_AIRY_AI 53 /**< Airy function Ai, which falls at the right and waves at the left. Errors at the left are relative to the waves. */
+#define LXLA_UNARY_AIRY_AI 53 /**< Airy function Ai, the solution of y'' = x y that falls for large x. */
 #define LXLA_UNARY_AIRY_AI_PRIME 54 /**< Derivative of the Airy function Ai. */
-#define LXLA_UNARY_AIRY_BI 55 /**< Airy function Bi, which grows at the right. */
+#define LXLA_UNARY_AIRY_BI 55 /**< Airy function Bi, the solution of y'' = x y that grows for large x. */
 #define LXLA_UNARY_AIRY_BI_PRIME 56 /**< Derivative of the Airy function Bi. */
 
 /* Operations of lxla_binary. */
@@ -1153,9 +1153,9 @@ lxla_status lxla_triu(lxla_tensor x,
 #define LXLA_BINARY_NEXT_AFTER 21 /**< The next float after lhs in the direction of rhs. */
 #define LXLA_BINARY_POLYGAMMA 22 /**< Derivative of order lhs of digamma at rhs. */
 #define LXLA_BINARY_ZETA 23 /**< Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0. */
-#define LXLA_BINARY_IGAMMA 24 /**< Regularized lower incomplete gamma function P(a = lhs, x = rhs). Its error, in units in the last place, is relative to at least x times the density, the derivative by x: it may be larger relative to a small value. */
-#define LXLA_BINARY_IGAMMAC 25 /**< Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. Its error is as that of P. */
-#define LXLA_BINARY_IGAMMA_GRAD_A 26 /**< Derivative of P(a = lhs, x = rhs) by a. Its error is as that of P. */
+#define LXLA_BINARY_IGAMMA 24 /**< Regularized lower incomplete gamma function P(a = lhs, x = rhs). */
+#define LXLA_BINARY_IGAMMAC 25 /**< Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. */
+#define LXLA_BINARY_IGAMMA_GRAD_A 26 /**< Derivative of P(a = lhs, x = rhs) by a. */
 
 /* Comparisons of lxla_compare. */
 #define LXLA_COMPARE_EQ 1 /**< lhs == rhs. */
@@ -1184,6 +1184,11 @@ lxla_status lxla_triu(lxla_tensor x,
  *
  * The BESSEL functions are those of SciPy under the same letters (j0, y0, k0, k0e). Errors of BESSEL_J0, J1, Y0 and Y1
  * are small relative to sqrt(J^2 + Y^2); near their zeros, relative errors may be large.
+ *
+ * AIRY_AI and AIRY_BI solve y'' = x y (DLMF 9), and fall and grow for large x; AI_PRIME and BI_PRIME are their
+ * derivatives. Errors for negative x are small relative to the amplitude, |x|^(-1/4) / sqrt(pi), and
+ * |x|^(1/4) / sqrt(pi) for derivatives, times |x|^1.5 / 1500 where that is more than 1. At -infinity, AI and BI are 0,
+ * their derivatives NaN.
  */
 lxla_status lxla_unary(int32_t op,
                        lxla_tensor x,
@@ -1210,7 +1215,9 @@ lxla_status lxla_unary(int32_t op,
  * IGAMMA and IGAMMAC, the regularized incomplete gamma functions P(a, x) and Q(a, x) for a = lhs and x = rhs, take
  * floats, as gammainc and gammaincc of SciPy: where x is 0 or a infinite, P is 0; where a is 0 or x infinite, it is 1;
  * for negative operands, and where both are 0 or both infinite, both functions are NaN. Both have derivatives by a and
- * by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only.
+ * by x, of any order by x; the derivative by a, IGAMMA_GRAD_A, has one by x only. The units of their errors in
+ * docs/operations.md are units in the last place of at least x times the density, the derivative of P by x: relative
+ * errors of smaller values may be larger.
  */
 lxla_status lxla_binary(int32_t op,
                         lxla_tensor lhs,

@@ -115,11 +115,11 @@ inline Tensor bessel_k1(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K1, x)
 inline Tensor bessel_k0e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K0E, x); }
 /// e^x times the modified Bessel function of the second kind of order 1.
 inline Tensor bessel_k1e(const Tensor &x) { return unary(LXLA_UNARY_BESSEL_K1E, x); }
-/// Airy function Ai, which falls at the right and waves at the left. Errors at the left are relative to the waves.
+/// Airy function Ai, the solution of y'' = x y that falls for large x.
 inline Tensor airy_ai(const Tensor &x) { return unary(LXLA_UNARY_AIRY_AI, x); }
 /// Derivative of the Airy function Ai.
 inline Tensor airy_ai_prime(const Tensor &x) { return unary(LXLA_UNARY_AIRY_AI_PRIME, x); }
-/// Airy function Bi, which grows at the right.
+/// Airy function Bi, the solution of y'' = x y that grows for large x.
 inline Tensor airy_bi(const Tensor &x) { return unary(LXLA_UNARY_AIRY_BI, x); }
 /// Derivative of the Airy function Bi.
 inline Tensor airy_bi_prime(const Tensor &x) { return unary(LXLA_UNARY_AIRY_BI_PRIME, x); }
@@ -174,15 +174,15 @@ template <class L, class R> detail::Result<L, R> polygamma(const L &lhs, const R
 template <class L, class R> detail::Result<L, R> zeta(const L &lhs, const R &rhs) {
   return binary(LXLA_BINARY_ZETA, lhs, rhs);
 }
-/// Regularized lower incomplete gamma function P(a = lhs, x = rhs). Its error, in units in the last place, is relative to at least x times the density, the derivative by x: it may be larger relative to a small value.
+/// Regularized lower incomplete gamma function P(a = lhs, x = rhs).
 template <class L, class R> detail::Result<L, R> igamma(const L &lhs, const R &rhs) {
   return binary(LXLA_BINARY_IGAMMA, lhs, rhs);
 }
-/// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P. Its error is as that of P.
+/// Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
 template <class L, class R> detail::Result<L, R> igammac(const L &lhs, const R &rhs) {
   return binary(LXLA_BINARY_IGAMMAC, lhs, rhs);
 }
-/// Derivative of P(a = lhs, x = rhs) by a. Its error is as that of P.
+/// Derivative of P(a = lhs, x = rhs) by a.
 template <class L, class R> detail::Result<L, R> igamma_grad_a(const L &lhs, const R &rhs) {
   return binary(LXLA_BINARY_IGAMMA_GRAD_A, lhs, rhs);
 }
