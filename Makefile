@@ -16,7 +16,7 @@ FORMAT_STAMP := $(TOOLS)/format-2
 # Packages that the tests of the Python package need, and those that check its wheel.
 PYTHON_STAMP := $(TOOLS)/python-1
 WHEEL_STAMP := $(TOOLS)/wheel-1
-# What the public suite of the array API standard needs.
+# Packages of the public suite of the array API standard.
 ARRAY_API_STAMP := $(TOOLS)/array_api-1
 # All but those that `make header` writes.
 C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wildcard c_tests/*/*.c c_tests/*/*.cc \

@@ -67,6 +67,9 @@ static void reductions(void) {
   TRY(lxla_compare_scalar(LXLA_COMPARE_GT, x, 2, &mask));
   TRY(lxla_mask_assign(x, mask, values, &assigned));  // x[x > 2] = values
   CHECK(NEAR(assigned, 1, 2, 30, 40, 50));
+  lxla_tensor is_before;
+  TRY(lxla_compare_total_order(LXLA_COMPARE_LT, x, assigned, &is_before));  // -NaN < -infinity < -0 < 0 < NaN
+  RELEASE(is_before);
   RELEASE(x, ids, sums, logarithms, y, mean, inverse_deviation, mask, values, assigned);
 }
 

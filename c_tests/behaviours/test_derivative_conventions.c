@@ -303,7 +303,15 @@ BOTH_TEST(t11_bessel_functions) {
   IS_NEAR(second_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), -2 * 0.22740743, 0.13529242);
   IS_NEAR(slope(second_of_chosen, DATA(DIMS(2), -2, 1)), DIMS(2), 0.22740743 - 2 * 0.61825902, 0.13529242 - 0.15914744);
   SLOPE_IS(slope_of_chosen, DATA(DIMS(1), INFINITY), DIMS(1), 0);
+  chosen = LXLA_UNARY_AIRY_AI_PRIME;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), INFINITY, -INFINITY), DIMS(2), 0, NAN);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(1), INFINITY), DIMS(1), 0);
+  chosen = LXLA_UNARY_AIRY_BI_PRIME;
+  SLOPE_IS(chosen_bessel, DATA(DIMS(2), INFINITY, -INFINITY), DIMS(2), INFINITY, NAN);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), INFINITY, 1e35f), DIMS(2), INFINITY, INFINITY);
   chosen = LXLA_UNARY_AIRY_BI;
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(1), INFINITY), DIMS(1), INFINITY);
+  IS_NEAR(unary(LXLA_UNARY_LOG, chosen_bessel(DATA(DIMS(1), 26.25f))), DIMS(1), 88.27296f);
   IS_NEAR(slope_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), 0.27879517, 0.93243593);
   IS_NEAR(second_of_chosen(DATA(DIMS(2), -2, 1)), DIMS(2), 2 * 0.41230259, 1.20742360);
   chosen = LXLA_UNARY_BESSEL_J1;
@@ -312,15 +320,19 @@ BOTH_TEST(t11_bessel_functions) {
   IS_NEAR(slope(second_of_chosen, DATA(DIMS(2), 0, 1e-6f)), DIMS(2), -0.375, -0.375);
   chosen = LXLA_UNARY_BESSEL_Y1;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), INFINITY, 0);
-  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, 1e-30f), DIMS(2), -INFINITY, -INFINITY);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(3), 0, 1e-30f, 1e-40f), DIMS(3), -INFINITY, -INFINITY, -INFINITY);
+  SLOPE_IS(second_of_chosen, DATA(DIMS(2), 0, 1e-20f), DIMS(2), INFINITY, INFINITY);
   chosen = LXLA_UNARY_BESSEL_K1;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
   chosen = LXLA_UNARY_BESSEL_K0E;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(3), 0, 1e-20f, 1e-40f), DIMS(3), INFINITY, INFINITY, INFINITY);
+  SLOPE_IS(second_of_chosen, DATA(DIMS(1), 0), DIMS(1), -INFINITY);
   IS_NEAR(times(slope(chosen_bessel, DATA(DIMS(1), 1e6f)), 1e9), DIMS(1), -0.6266571f);
   chosen = LXLA_UNARY_BESSEL_K1E;
   SLOPE_IS(chosen_bessel, DATA(DIMS(2), 0, INFINITY), DIMS(2), -INFINITY, 0);
-  SLOPE_IS(slope_of_chosen, DATA(DIMS(2), 0, 1e-30f), DIMS(2), INFINITY, INFINITY);
+  SLOPE_IS(slope_of_chosen, DATA(DIMS(3), 0, 1e-30f, 1e-40f), DIMS(3), INFINITY, INFINITY, INFINITY);
+  SLOPE_IS(second_of_chosen, DATA(DIMS(2), 0, 1e-20f), DIMS(2), -INFINITY, -INFINITY);
   IS_NEAR(times(slope(erfcx, DATA(DIMS(1), 1e4f)), 1e8), DIMS(1), -0.5641896f);
   IS_NEAR(times(slope(slope_of_erfcx, DATA(DIMS(1), 1e3f)), 1e9), DIMS(1), 1.1283792f);
 }

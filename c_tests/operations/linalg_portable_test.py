@@ -202,6 +202,58 @@ def check_lost(env, dtype, on_device):
     assert np.isnan(of.qr(0)[1]).any(axis=(1, 2)).tolist() == [True, False, True]
 
 
+def computed(env, function, arguments, *wanted):
+    """The results on the plugin's device of a function of arrays and numbers."""
+    given = [tensor(env, lxla.xla(), each) if isinstance(each, np.ndarray) else each for each in arguments]
+    outs, made = [Tensor() for _ in wanted], [np.empty_like(like) for like in wanted]
+    ok(getattr(lxla.lib, function)(*given, *map(byref, outs)))
+    for out, array in zip(outs, made, strict=True):
+        ok(lxla.lib.lxla_tensor_read(out, array.ctypes.data, array.nbytes))
+    lxla.release(*(each for each in given if isinstance(each, Tensor)), *outs)
+    return made
+
+
+def check_triangular(env, near, dtype):
+    """Triangular systems of all forms; the solution of a matrix with a 0 on its diagonal is NaN."""
+    draws = np.random.default_rng(3)
+    numbers = draws.normal(size=(4, 3, 5, 5)) + 1j * draws.normal(size=(4, 3, 5, 5)) * (dtype.kind == "c")
+    a = ((numbers if dtype.kind == "c" else numbers.real)[0] + 3 * np.eye(5)).astype(dtype)
+    b = (numbers if dtype.kind == "c" else numbers.real)[1].astype(dtype)
+    for form in range(24):
+        left, lower, unit, op = form % 2, form // 2 % 2, form // 4 % 2, form // 8
+        triangle = np.tril(a) if lower else np.triu(a)
+        matrix = triangle * (1 - np.eye(5)) + np.eye(5) if unit else triangle
+        matrix = widened((matrix, matrix.swapaxes(-1, -2), adjoint(matrix))[op].astype(dtype))
+        (x,) = computed(env, "lxla_triangular_solve", [a, b, left, lower, unit, op + 1], b)
+        made = matrix @ widened(x) if left else widened(x) @ matrix
+        near("triangular", f"{dtype} form {form}", made, b, float(np.abs(x).max() * np.abs(matrix).max() * 5), dtype)
+    singular = a.copy()
+    singular[1, 2, 2] = 0
+    (x,) = computed(env, "lxla_triangular_solve", [singular, b, 1, 1, 0, 1], b)
+    assert np.isnan(x).all(axis=(1, 2)).tolist() == [False, True, False] and np.isfinite(x[[0, 2]]).all(), x
+
+
+def check_ldl(env, near, dtype):
+    """A matrix with zeros on its diagonal, which has blocks of two rows, and its solution."""
+    draws = np.random.default_rng(4)
+    a = draws.normal(size=(2, 7, 7)) + 1j * draws.normal(size=(2, 7, 7)) * (dtype.kind == "c")
+    a = np.tril(a if dtype.kind == "c" else a.real, -1)
+    a[:, 5, 5] = 2
+    whole = a + adjoint(np.tril(a, -1))
+    a, b = a.astype(dtype), whole[..., :3].astype(dtype)
+    factors, pivots = computed(env, "lxla_ldl", [a, 1], a, np.zeros((2, 7), np.int32))
+    assert (pivots < 0).any() and (np.triu(factors, 1) == 0).all(), pivots
+    (x,) = computed(env, "lxla_ldl_solve", [factors, pivots, b, 1], b)
+    near(
+        "ldl",
+        str(dtype),
+        widened(whole.astype(dtype)) @ widened(x),
+        b,
+        float(np.abs(x).max() * np.abs(whole).max() * 7),
+        dtype,
+    )
+
+
 def check_refusal(env):
     """Eigenvalues of general matrices are computed by this process only."""
     given = tensor(env, lxla.xla(), np.eye(3, dtype=np.float32))
@@ -236,6 +288,9 @@ def main():
         a = np.random.default_rng(1).normal(size=(5, 4)).astype(dtype)
         check_qr(near, f"{dtype}[5,4]", Factorized(env, a, on_device), widened(a), 1)
     if on_device:
+        for dtype in (np.dtype(np.float32), np.dtype(np.complex128)):
+            check_triangular(env, near, dtype)
+            check_ldl(env, near, dtype)
         check_refusal(env)
     else:
         # Panels of more than 32 columns.

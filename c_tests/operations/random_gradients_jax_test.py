@@ -16,6 +16,7 @@ import numpy as np
 from ctypes_test import Computation, Tensor, give, ok
 from header import constants
 from jax import lax
+from scipy import special
 from programs import DTYPE, NUMBERS, call, tensor
 
 jax.config.update("jax_enable_x64", True)
@@ -60,9 +61,35 @@ def references(name, function, parameters, numbers):
     return [slope / x if is_log else slope]
 
 
+def of_quantile(alpha, x):
+    """The derivative of the number of a fixed probability by differences, in f64."""
+    share, step = special.gammainc(alpha, x), alpha * 1e-4
+    return (special.gammaincinv(alpha + step, share) - special.gammaincinv(alpha - step, share)) / (2 * step)
+
+
+def large_parameters(env, failures):
+    """Compares f32 derivatives for parameters for which JAX's have no digits, with differences; from 1e14 on with 1."""
+    some = np.exp(np.random.default_rng(2).uniform(7, 27, COUNT - 3))
+    alpha = np.concatenate([some, [1e14, 1e20, 1e30]]).astype(np.float32)
+    wide = alpha.astype(np.float64)
+    for name in ("lxla_random_gamma", "lxla_random_log_gamma"):
+        for device in (lxla.cpu(), lxla.xla()):
+            numbers, slopes = gradients(env, device, name, [alpha])
+            is_log = "log" in name
+            x = np.exp(numbers.astype(np.float64)) if is_log else numbers.astype(np.float64)
+            wanted = np.where(wide < 1e14, of_quantile(np.minimum(wide, 1e13), np.minimum(x, 1.1e13)), 1)
+            wanted = wanted / x if is_log else wanted
+            error = np.abs(slopes - wanted) / np.abs(wanted) / np.finfo(np.float32).eps
+            print(f"{name} float32, large parameters: at most {error.max():.1f} units")
+            if not error.max() < UNITS[np.float32]:
+                failures.append(f"{name}: {error.max()} units at {alpha[np.argmax(error)]}")
+    return 4 * COUNT
+
+
 def main():
     lxla.load(sys.argv[1])
     env, failures, count = lxla.new_env(), [], 0
+    count += large_parameters(env, failures)
     draws = np.random.default_rng(1)
     for name, function in FUNCTIONS.items():
         # Beta numbers of f32 and f64 are made of different bits, so that there is no reference at those of f32.

@@ -13,7 +13,8 @@ NAMES = tuple("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 fl
 
 
 def _dtype(of: Any) -> DType:
-    return of.dtype if isinstance(of, Array) else of
+    """Returns the dtype of an array, or a dtype, which Python's bool names too."""
+    return of.dtype if isinstance(of, Array) else _core.bool if of is bool else of
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
@@ -36,7 +37,7 @@ def can_cast(from_: DType | Array, to: DType, /) -> bool:
     True
     """
     try:
-        return _promoted(_dtype(from_), to) == to
+        return _promoted(_dtype(from_), _dtype(to)) == _dtype(to)
     except TypeError:
         return False
 
@@ -59,14 +60,14 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     >>> lx.result_type(lx.int8, lx.int16).name
     'int16'
     """
-    dtypes = [_dtype(each) for each in arrays_and_dtypes if isinstance(each, (Array, DType))]
+    dtypes = [_dtype(each) for each in arrays_and_dtypes if isinstance(each, (Array, DType)) or each is bool]
     if not dtypes:
         raise ValueError("result_type() takes at least one array or dtype")
     result = dtypes[0]
     for dtype in dtypes[1:]:
         result = _promoted(result, dtype)
     for scalar in arrays_and_dtypes:
-        if not isinstance(scalar, (Array, DType)):
+        if not isinstance(scalar, (Array, DType)) and scalar is not bool:
             like = _core.full((), 0, result, "cpu")
             result = (like | scalar if result.kind == "bool" else like + scalar).dtype
     return result

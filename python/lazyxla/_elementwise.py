@@ -245,8 +245,8 @@ def isdtype(dtype: DType, kind: Any) -> bool:
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
-    if isinstance(kind, DType):
-        return dtype == kind
+    if isinstance(kind, DType) or kind is bool:
+        return dtype == (_core.bool if kind is bool else kind)
     groups = {
         "bool": ("bool",),
         "signed integer": ("signed integer",),

@@ -209,7 +209,9 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
     >>> lx.sum(lx.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
-    return _core.reduce(c.REDUCE_SUM, _widened(x, dtype), axes_of(axis), keepdims)
+    wide = _widened(x, dtype)
+    result = _core.reduce(c.REDUCE_SUM, wide, axes_of(axis), keepdims)
+    return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
@@ -219,7 +221,9 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims
     >>> lx.prod(lx.asarray([2, 3, 4])).item()
     24
     """
-    return _core.reduce(c.REDUCE_PRODUCT, _widened(x, dtype), axes_of(axis), keepdims)
+    wide = _widened(x, dtype)
+    result = _core.reduce(c.REDUCE_PRODUCT, wide, axes_of(axis), keepdims)
+    return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -321,7 +325,10 @@ def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, includ
     if x.ndim == 0:
         x = _core.reshape(x, (1,))
     (at,) = normalized([axis], x.ndim)
-    found = _core.cumulative(op, _widened(x, dtype), at)
+    wide = _widened(x, dtype)
+    found = _core.cumulative(op, wide, at)
+    if dtype is not None:
+        found = found.astype(wide.dtype, copy=False)
     if not include_initial:
         return found
     shape = [1 if i == at else size for i, size in enumerate(x.shape)]

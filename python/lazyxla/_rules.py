@@ -143,8 +143,8 @@ class _Call:
 
     def __init__(self, args: tuple[Any, ...], tree: Leaves, results: Sequence[Array]) -> None:
         leaves, self._spec = flatten(args)
-        # An operation in place gives an array another handle.
-        self._leaves = [(leaf, leaf.handle if isinstance(leaf, Array) else 0) for leaf in leaves]
+        # The number of operations in place tells whether an array has the value that it had.
+        self._leaves = [(leaf, leaf._changes if isinstance(leaf, Array) else 0) for leaf in leaves]
         self._tree, self._results = tree, results
 
     def has(self, args: tuple[Any, ...]) -> bool:
@@ -152,7 +152,7 @@ class _Call:
         leaves, spec = flatten(args)
         pairs = zip(leaves, self._leaves, strict=False)
         return bool(spec == self._spec) and all(
-            leaf is own and (not isinstance(leaf, Array) or leaf.handle == handle) for leaf, (own, handle) in pairs
+            leaf is own and (not isinstance(leaf, Array) or leaf._changes == changes) for leaf, (own, changes) in pairs
         )
 
     def result(self) -> Any:

@@ -42,6 +42,8 @@ pub struct Array {
     dtype: AtomicI32,
     /// Number of arrays made before this one.
     pub age: u64,
+    /// Number of operations in place on it.
+    pub changes: AtomicU64,
 }
 
 impl Drop for Array {
@@ -54,7 +56,13 @@ impl Drop for Array {
 impl Array {
     /// Takes over a reference.
     pub fn new(handle: lxla_tensor, is_large: bool) -> Array {
-        Array { handle, is_large, dtype: AtomicI32::new(0), age: MADE.fetch_add(1, Ordering::Relaxed) }
+        Array {
+            handle,
+            is_large,
+            dtype: AtomicI32::new(0),
+            age: MADE.fetch_add(1, Ordering::Relaxed),
+            changes: AtomicU64::new(0),
+        }
     }
 
     /// Takes over a reference, and asks for the size.
@@ -150,8 +158,8 @@ impl Array {
         let py = other.py();
         match apply(py, op, self, other, swapped)? {
             Some(array) => Ok(Py::new(py, array)?.into_any()),
-            // NumPy's own error would speak of ufuncs.
-            None if matches!(op, Operation::Binary(_)) && other.hasattr("__array_interface__")? => {
+            // NumPy's own error would speak of ufuncs. Other classes may have a reflected operator.
+            None if matches!(op, Operation::Binary(_)) && other.get_type().module()? == "numpy" => {
                 let kind = other.get_type().name()?;
                 Err(PyTypeError::new_err(format!("an operator takes no {kind}; take lx.asarray of it")))
             }
@@ -429,6 +437,11 @@ impl Array {
     fn handle(&self) -> u64 {
         trace::before_read(self);
         self.handle.id
+    }
+    /// Number of operations in place that were recorded on this object.
+    #[getter]
+    fn _changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
     }
     /// ``"pending"``, ``"ready"``, ``"placeholder"``, ``"native"`` or ``"failed"``. Does not wait, and runs nothing.
     #[getter]

@@ -103,6 +103,7 @@ pub fn before_read(array: &Array) {
 
 /// Called before the value of an array is replaced: keeps the value if the array is older than the traced function.
 pub fn before_change(array: &Array) -> PyResult<()> {
+    array.changes.fetch_add(1, Ordering::Relaxed);
     FRAMES.with_borrow_mut(|frames| {
         let Some(frame) = frames.last_mut() else { return Ok(()) };
         let is_kept = frame.changed.iter().any(|(kept, _)| kept.handle.id == array.handle.id);

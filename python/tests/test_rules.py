@@ -130,3 +130,30 @@ def test_a_forward_derivative_holds_in_derivatives_of_it():
     assert lx.grad(length)(zero).tolist() == [0, 0]
     hessian = lx.vmap(lambda v: lx.jvp(lx.grad(lambda x: length(x) ** 2 / 2), (lx.asarray([3.0, 4.0]),), (v,))[1])
     same(hessian(lx.eye(2)), np.eye(2, dtype="float32"), 1e-6)
+
+
+def test_a_rule_may_change_its_arguments():
+    def added(x):
+        x += 1.0
+
+    def added_to_elements(x):
+        x += lx.asarray(1.0)
+
+    def assigned(x):
+        x[...] = x + 1.0
+
+    for change in (added, added_to_elements, assigned):
+
+        @lx.custom_jvp
+        def square(x):
+            return x * x
+
+        @square.defjvp
+        def rule(primals, tangents, square=square, change=change):
+            x = primals[0]
+            y = square(x)
+            change(x)
+            return y, square(x) * tangents[0]
+
+        value, slope = lx.jvp(square, (lx.asarray(3.0),), (lx.asarray(1.0),))
+        assert (value.item(), slope.item()) == (9, 16), change

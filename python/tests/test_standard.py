@@ -292,3 +292,12 @@ def test_the_stub_of_the_extension_module_has_its_functions():
         arguments = declared[name].args
         given = [each.arg for each in arguments.args] + ([arguments.kwarg.arg] if arguments.kwarg else [])
         assert given == list(inspect.signature(function).parameters), name
+
+
+def test_python_bool_is_a_dtype():
+    x = lx.asarray([0, 2, 3])
+    assert lx.isdtype(lx.bool, bool) and not lx.isdtype(lx.int32, bool)
+    assert lx.can_cast(bool, lx.bool) and lx.result_type(bool, lx.bool) == lx.bool
+    for function in (lx.sum, lx.prod, lx.cumulative_sum):
+        assert function(x, dtype=bool).dtype == lx.bool == function(x, dtype=lx.bool).dtype, function
+    assert lx.sum(x, dtype=bool).item() is True and lx.prod(x, dtype=bool).item() is False

@@ -65,7 +65,8 @@ pub extern "C" fn lxla_lu(
 /// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. A column of zeros is left as it is, so
 /// that singular matrices have finite factors, with a 0 in d. Errors of l d l^T are mostly below n units in the last
 /// place, relative to the largest element of a. There is no derivative (UNIMPLEMENTED), as in PyTorch; that of
-/// `lxla_solve` is by the matrix. On a mesh, every device computes whole arrays.
+/// `lxla_solve` is by the matrix. How infinities and NaN propagate, and with them the pivots, depends on the device. On a
+/// mesh, every device computes whole arrays.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_ldl(
     a: lxla_tensor,
@@ -87,7 +88,7 @@ pub extern "C" fn lxla_ldl(
 ///
 /// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
 /// differs from a by about n units in the last place. The derivative is that by `b`; there is none by `factors`
-/// (UNIMPLEMENTED), as in PyTorch.
+/// (UNIMPLEMENTED), as in PyTorch. On a mesh of CPU devices, every device computes whole arrays.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_ldl_solve(
     factors: lxla_tensor,

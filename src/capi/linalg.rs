@@ -121,7 +121,8 @@ pub extern "C" fn lxla_cholesky(a: lxla_tensor, lower: i32, out_tensor: Out<lxla
 ///
 /// Takes floats and complex numbers, which promote. If the diagonal of a matrix contains 0, its whole solution is
 /// NaN; how other infinities and NaN propagate depends on the device. The solution is exact for a matrix that differs
-/// from a by about n units in the last place, so that its error grows with the condition number of a.
+/// from a by about n units in the last place, so that its error grows with the condition number of a. On a mesh of CPU
+/// devices, every device computes whole arrays.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_triangular_solve(
     a: lxla_tensor,

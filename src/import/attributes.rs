@@ -156,7 +156,7 @@ fn stored(dense: &Dense) -> Result<(TensorType, &[u8])> {
     Ok((ty, bytes))
 }
 
-/// Returns the array of a constant that is no scalar and no splat.
+/// Returns the array of a constant. A splat has one element, of rank 0.
 pub fn array_of(dense: &Dense) -> Result<Array> {
     let (ty, bytes) = stored(dense)?;
     Array::from_bytes(&ty, bytes)

@@ -7,8 +7,14 @@ from common import ROOT, files_of
 # Statements before the call that are shown with it.
 MOST_LINES = 8
 # Calls that are expected to fail, and the macros of the tests that say so.
-FAILING = re.compile(r"\b(?:REFUSED\w*|FAILS|BAD|LXLA_\w+_ARGUMENT|LXLA_FAILED\w*|said)\b")
+FAILING = re.compile(
+    r"\b(?:REFUSED\w*|WRONG|FAILS|BAD|LXLA_\w+_ARGUMENT|LXLA_FAILED\w*|LXLA_UNIMPLEMENTED|LXLA_NOT_FOUND|LXLA_OK|said)\b"
+)
 
+# Calls that show an edge case: arrays of size 0, empty lists, NaN.
+EMPTY = re.compile(
+    r"DIMS\((?:0|[^)]*, 0)|NULL, 0[,)]|1LL << 40|NAN|INFINITY|\b\w*(?:empty|nothing|none)\w*\b(?! = \{0\})"
+)
 STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'|//.*")
 
 
@@ -50,9 +56,10 @@ def prepared(lines, start, end):
 
 
 def rank(file, code, name):
-    """Prefers calls in examples, calls with declarations, and short statements of one call."""
+    """Prefers calls on arrays with elements, calls in examples, with declarations, short statements of one call."""
     calls = len(re.findall(r"\blxla_\w+\(", code))
     return (
+        bool(EMPTY.search(code)),
         not file.startswith("examples/"),
         "/faults/" in file,
         code.count("\n") > MOST_LINES + 4,
@@ -69,7 +76,7 @@ def calls():
         lines = (ROOT / file).read_text(encoding="utf-8").split("\n")
         for start, end in statements("\n".join(lines)):
             statement = "\n".join(lines[start:end])
-            if FAILING.search(statement) or statement.rstrip().endswith("{"):
+            if FAILING.search(statement) or STRINGS.sub("", statement).rstrip().endswith("{"):
                 continue
             for name in set(re.findall(r"\b(lxla_\w+)\(", statement)):
                 code = prepared(lines, start, end)

@@ -3,8 +3,9 @@
 //! selections between them. A derivative of such a formula is NaN wherever an approximation that is not selected
 //! overflows, as that of erfc near 0; the function has a derivative of its own.
 //!
-//! A formula is recognized if it has the same operations on the same constants as StableHLO's expansion of the operation of
-//! CHLO, which exporters write: a formula that differs in any way keeps its meaning.
+//! A formula is recognized if it has the same operations on the same constants as StableHLO's expansion of the
+//! operation of CHLO, which exporters write. One that differs in any way is imported as it is; but the logarithm in
+//! `select(p, -n, select(q, log(n), r))` is that of 1 where it is not selected, whatever `n`, `q` and `r` are.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};

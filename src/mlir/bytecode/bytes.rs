@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the number of items that follow. An item takes at least one byte, so a number larger than that of the
-    /// remaining bytes is an error, and callers may reserve memory for that many.
+    /// remaining bytes is an error.
     pub fn count(&mut self) -> Result<usize> {
         let count = self.varint()?;
         self.check_count(count)

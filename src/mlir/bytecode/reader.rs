@@ -79,7 +79,8 @@ impl<'a, 't> Reader<'a, 't> {
     /// Reads a list.
     pub fn list<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.cursor.count()?;
-        let mut list = Vec::with_capacity(count);
+        // An element has more bytes in memory than in the file, whose count may be damaged.
+        let mut list = Vec::with_capacity(count.min(64));
         for _ in 0..count {
             list.push(element(self)?);
         }

@@ -77,7 +77,7 @@ pub enum Reference {
     Type(usize),
 }
 
-/// What an entry refers to and is not decoded yet.
+/// References of an entry that are not decoded yet.
 pub type References = SmallVec<[Reference; 6]>;
 
 impl<'a> Tables<'a> {

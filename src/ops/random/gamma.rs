@@ -114,8 +114,30 @@ fn with_derivative(trace: &mut Trace, alpha: NodeId, drawn: NodeId, scale: Gamma
     Ok(custom_call_of(trace, CustomKind::Jvp, &bodies, &[alpha, drawn])?[0])
 }
 
-/// The derivative by its parameter of a number, or of its logarithm. Small numbers are `(P gamma(a + 1))^(1 / a)`.
+/// The derivative by its parameter of a number, or of its logarithm. Small numbers are `(P gamma(a + 1))^(1 / a)`. For
+/// large parameters, where the quotient loses its digits, see [`slope_of_large`].
 fn slope<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
+    let is_large = alpha.gt(if alpha.is_double() { 1e9 } else { 3e3 });
+    let large = slope_of_large(is_large.select(alpha, 1.0), is_large.select(drawn, 0.0), scale);
+    is_large.select(large, slope_of_small(is_large.select(1.0, alpha), is_large.select(0.0, drawn), scale))
+}
+
+/// By the expansion of Cornish and Fisher for fixed probability (Biometrika 63, 1976, for the gamma distribution), with
+/// `u = (x - a) / a`: `dx / da = 1 + u / 2 - u^2 / 6 + u^3 / 12 + (1 + u / 2) / (6 a) + ...`.
+fn slope_of_large<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
+    let u = match scale {
+        GammaScale::Number => (drawn - alpha) / alpha,
+        GammaScale::Logarithm => (drawn - alpha.log()).exp_minus_one(),
+    };
+    let u = alpha.is_infinite().select(0.0, u);
+    let quotient = u * (u * (u * (1.0 / 12.0) - 1.0 / 6.0) + 0.5) + 1.0 + (u * 0.5 + 1.0) / alpha * (1.0 / 6.0);
+    match scale {
+        GammaScale::Number => quotient,
+        GammaScale::Logarithm => quotient / alpha / (u + 1.0),
+    }
+}
+
+fn slope_of_small<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
     let (x, log) = match scale {
         GammaScale::Number => (drawn, drawn.log()),
         GammaScale::Logarithm => (drawn.exp(), drawn),

@@ -8,8 +8,8 @@
 //! `1 / z^2`.
 //! Likewise for the derivatives.
 //!
-//! Errors at the left are small relative to `|x|^(-1/4) / sqrt(pi)`, and to `|x|^(1/4) / sqrt(pi)` for derivatives:
-//! beside the zeros, relative errors are not.
+//! Errors at the left are small relative to `|x|^(-1/4) / sqrt(pi)`, and to `|x|^(1/4) / sqrt(pi)` for derivatives;
+//! near the zeros, relative errors may be large.
 
 use super::airy_tables::{F32, F64, Tables};
 use crate::ops::elementwise::formula::Expr;
@@ -44,16 +44,16 @@ pub fn airy(x: Expr, is_second: bool, order: usize) -> Expr {
         small.gt(0.0).select(if order == 0 { right } else { -right }, even - odd)
     };
     let wave = wave(x, is_second, order, tables);
-    let far = if is_second { growth(x, tables) } else { decay(x, tables) };
     let root = root(x.min(1e30));
-    let far = if order == 0 { far / root } else { far * root };
+    let scale = if order == 0 { 1.0 / root } else { root };
+    let far = if is_second { growth(x, tables, scale) } else { decay(x, tables) * scale };
     let far = if order == 1 && !is_second { -far } else { far };
     x.lt(LEFT).select(wave, x.le(RIGHT).select(near, far))
 }
 
-/// The second derivative `x y`, also at infinity, where a `y` of 0 falls faster.
+/// The second derivative `x y`, also at infinity, where a `y` of 0 falls faster. At -infinity it is NaN.
 pub(in crate::ops) fn second_derivative<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
-    x.max(-1e30).min(1e30) * y
+    (y.eq(0.0) & x.gt(0.0)).select(0.0, x) * y
 }
 
 /// `|x|^(1/4)`.
@@ -69,13 +69,13 @@ fn decay<'f>(x: Expr<'f>, tables: &Tables) -> Expr<'f> {
     ((sum - 2.0) / (sum + 2.0)).polynomial(tables.tail) * ((-z.main).exp() * (1.0 - z.rest))
 }
 
-/// `e^z` times a polynomial. The power may overflow where the product does not.
-fn growth<'f>(x: Expr<'f>, tables: &Tables) -> Expr<'f> {
+/// `e^z` times a polynomial and `scale`. The power may overflow where the product does not.
+fn growth<'f>(x: Expr<'f>, tables: &Tables, scale: Expr<'f>) -> Expr<'f> {
     let z = Argument::of(x.max(RIGHT).min(200.0));
     let sum = z.whole();
     let near = ((sum - 4.0) / (sum + 4.0)).polynomial(tables.growth);
     let far = (24.0 / sum.max(12.0) - 1.0).polynomial(tables.growth_far);
-    let factor = x.le(FAR).select(near, far);
+    let factor = x.le(FAR).select(near, far) * scale;
     let is_large = z.main.gt(if x.is_double() { 600.0 } else { 60.0 });
     let power = is_large.select(z.main - 4.0, z.main).exp();
     factor * is_large.select(factor.number(4f64.exp()), 1.0) * (z.rest + 1.0) * power

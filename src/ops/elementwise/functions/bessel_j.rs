@@ -62,13 +62,13 @@ pub(in crate::ops) fn bessel_j1_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> 
     is_near.select(series, far)
 }
 
-/// The derivative of `Y1`: `Y0(x) - Y1(x) / x`. At 0, it and its derivatives are those of `-2 / (pi x)`.
+/// The derivative of `Y1`: `Y0(x) - Y1(x) / x`. Near 0, it and its derivatives are those of `-2 / (pi x)`.
 pub(in crate::ops) fn bessel_y1_slope(x: Expr) -> Expr {
     use crate::ir::UnaryFunction::{BesselY0, BesselY1};
-    let is_zero = x.eq(0.0);
-    let base = is_zero.select(1.0, x);
-    let pole = is_zero.select(x, 1.0).power(-2.0) * FRAC_2_PI;
-    is_zero.select(pole, base.function(BesselY0) - base.function(BesselY1) / base)
+    let is_pole = x.ge(0.0) & x.lt(1e-9);
+    let base = is_pole.select(1.0, x);
+    let pole = is_pole.select(x, 1.0).power(-2.0) * FRAC_2_PI;
+    is_pole.select(pole, base.function(BesselY0) - base.function(BesselY1) / base)
 }
 
 /// Up to here, the functions are polynomials.

@@ -35,24 +35,23 @@ pub(in crate::ops) fn bessel_k1_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> 
     -(x.function(UnaryFunction::BesselK0) + y / x)
 }
 
-/// The derivative of `e^x K0(x)`.
+/// The derivative of `e^x K0(x)`. Near 0, it and its derivatives are those of `-1 / x`.
 pub(in crate::ops) fn bessel_k0e_slope(x: Expr) -> Expr {
-    let is_zero = x.eq(0.0);
-    let base = is_zero.select(1.0, x);
+    let is_pole = x.ge(0.0) & x.lt(if x.is_double() { 1e-18 } else { 1e-9 });
+    let base = is_pole.select(1.0, x);
     let near = base.function(UnaryFunction::BesselK0e) - base.function(UnaryFunction::BesselK1e);
-    is_zero.select(f64::NEG_INFINITY, x.gt(NEAR).select(-far_difference(x), near))
+    is_pole.select(-1.0 / is_pole.select(x, 1.0), x.gt(NEAR).select(-far_difference(x), near))
 }
 
-/// The derivative of `e^x K1(x)`. Its terms near 0 have one sign, so that the second derivative is infinite where these
-/// overflow; at 0, both are those of `1 / x`.
+/// The derivative of `e^x K1(x)`. Near 0, it and its derivatives are those of `1 / x`.
 pub(in crate::ops) fn bessel_k1e_slope(x: Expr) -> Expr {
-    let is_zero = x.eq(0.0);
-    let base = is_zero.select(1.0, x);
+    let is_pole = x.ge(0.0) & x.lt(1e-9);
+    let base = is_pole.select(1.0, x);
     let y = base.function(UnaryFunction::BesselK1e);
     let near = y * (1.0 - 1.0 / base) - base.function(UnaryFunction::BesselK0e);
     // A quotient that is infinite where it is not selected would make the second derivative NaN.
     let slope = x.gt(NEAR).select(far_difference(x) - y / x.max(NEAR), near);
-    is_zero.select(-is_zero.select(x, 1.0).power(-2.0), slope)
+    is_pole.select(-is_pole.select(x, 1.0).power(-2.0), slope)
 }
 
 /// `e^x (K1(x) - K0(x))` beyond 2, where the terms cancel: a polynomial divided by `x sqrt(x)`. Operations that have
