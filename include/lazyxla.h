@@ -2290,7 +2290,8 @@ lxla_status lxla_cholesky(lxla_tensor a,
  *
  * Takes floats and complex numbers, which promote. If the diagonal of a matrix contains 0, its whole solution is
  * NaN; how other infinities and NaN propagate depends on the device. The solution is exact for a matrix that differs
- * from a by about n units in the last place, so that its error grows with the condition number of a.
+ * from a by about n units in the last place, so that its error grows with the condition number of a. On a mesh of CPU
+ * devices, every device computes whole arrays.
  */
 lxla_status lxla_triangular_solve(lxla_tensor a,
                                   lxla_tensor b,
@@ -2389,7 +2390,8 @@ lxla_status lxla_lu(lxla_tensor a,
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. A column of zeros is left as it is, so
  * that singular matrices have finite factors, with a 0 in d. Errors of l d l^T are mostly below n units in the last
  * place, relative to the largest element of a. There is no derivative (UNIMPLEMENTED), as in PyTorch; that of
- * `lxla_solve` is by the matrix. On a mesh, every device computes whole arrays.
+ * `lxla_solve` is by the matrix. How infinities and NaN propagate, and with them the pivots, depends on the device. On a
+ * mesh, every device computes whole arrays.
  */
 lxla_status lxla_ldl(lxla_tensor a,
                      int32_t hermitian,
@@ -2405,7 +2407,7 @@ lxla_status lxla_ldl(lxla_tensor a,
  *
  * Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32. The solution is exact for a matrix that
  * differs from a by about n units in the last place. The derivative is that by `b`; there is none by `factors`
- * (UNIMPLEMENTED), as in PyTorch.
+ * (UNIMPLEMENTED), as in PyTorch. On a mesh of CPU devices, every device computes whole arrays.
  */
 lxla_status lxla_ldl_solve(lxla_tensor factors,
                            lxla_tensor pivots,
