@@ -100,7 +100,7 @@ def elementwise():
         yield f"lax.{name}", getattr(lax, name), (positive(7),), ()
     for name in "i0 i1 ndtr log_ndtr gammaln entr logit expit".split():
         yield f"special.{name}", getattr(jax.scipy.special, name), (RANDOM.uniform(0.1, 0.9, 7).astype(np.float32),), ()
-    # Where the density underflows, and on both sides of the points where the formula changes.
+    # Arguments for which the density underflows, and both sides of each point at which the formula changes.
     for dtype in (np.float32, np.float64):
         far = np.array([-12, -11, -4, 0, 4.9, 6, 15, 30, 60, 1e4], dtype)
         yield f"special.log_ndtr far {dtype.__name__}", jax.scipy.special.log_ndtr, (far,), ()

@@ -41,7 +41,7 @@ AMPLIFIED = 100
 
 
 class Names(SimpleNamespace):
-    """What a text knows as `m`."""
+    """Functions that a generated program calls as `m`."""
 
     def __init__(self, base, **more):
         super().__init__(**more)

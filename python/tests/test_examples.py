@@ -87,7 +87,7 @@ def test_examples_in_the_documentation_hold():
     count = 0
     for name in MODULES:
         module = importlib.import_module("lazyxla" + name)
-        # Where the device does not matter, the one that compiles nothing.
+        # Examples that do not depend on the device run on cpu, which compiles nothing.
         with lx.use_device("cpu" if name in NATIVE else lx.default_device()):
             found = doctest.testmod(module, extraglobs={"ctypes": importlib.import_module("ctypes")})
         assert found.failed == 0, name

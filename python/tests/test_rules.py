@@ -99,7 +99,7 @@ def test_a_forward_derivative_holds_in_derivatives_of_it():
     def square(x):
         return x * x
 
-    # Its own derivative is 100 times it: so are those of any order.
+    # The rule multiplies by 100 and uses the result, so each further derivative has one more factor of 100.
     @square.defjvp
     def rule(primals, tangents):
         y = square(*primals)

@@ -55,7 +55,7 @@ def prepared(lines, start, end):
     return "\n".join(line[indent:] for line in lines[first:end])
 
 
-def rank(file, code, name):
+def rank(file, code):
     """Prefers calls on arrays with elements, calls in examples, with declarations, short statements of one call."""
     calls = len(re.findall(r"\blxla_\w+\(", code))
     return (
@@ -80,6 +80,6 @@ def calls():
                 continue
             for name in set(re.findall(r"\b(lxla_\w+)\(", statement)):
                 code = prepared(lines, start, end)
-                ranked = rank(file, code, name), file, code
+                ranked = rank(file, code), file, code
                 found[name] = min(found.get(name, ranked), ranked)
     return {name: (file, code) for name, (_, file, code) in found.items()}

@@ -79,7 +79,7 @@ impl<'a, 't> Reader<'a, 't> {
     /// Reads a list.
     pub fn list<T>(&mut self, mut element: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
         let count = self.cursor.count()?;
-        // An element has more bytes in memory than in the file, whose count may be damaged.
+        // Reserves little: the count of a damaged file may be large, and elements take more memory than its bytes.
         let mut list = Vec::with_capacity(count.min(64));
         for _ in 0..count {
             list.push(element(self)?);

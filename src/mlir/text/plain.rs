@@ -57,7 +57,7 @@ pub fn bring(draft: &mut Draft) {
     }
 }
 
-/// Whether an attribute has fields that are attributes of their own in the plain form.
+/// True for attributes with fields that the plain form writes as separate attributes.
 fn is_structure((name, value): &(Arc<str>, Attribute)) -> bool {
     matches!(value, Attribute::Record(_)) && (&**name == "channel_handle" || is_group(name))
 }

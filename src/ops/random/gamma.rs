@@ -122,8 +122,8 @@ fn slope<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
     is_large.select(large, slope_of_small(is_large.select(1.0, alpha), is_large.select(0.0, drawn), scale))
 }
 
-/// By the expansion of Cornish and Fisher for fixed probability (Biometrika 63, 1976, for the gamma distribution), with
-/// `u = (x - a) / a`: `dx / da = 1 + u / 2 - u^2 / 6 + u^3 / 12 + (1 + u / 2) / (6 a) + ...`.
+/// The derivative by the expansion of Cornish and Fisher (1938) for a fixed probability, in `u = (x - a) / a`:
+/// `dx / da = 1 + u / 2 - u^2 / 6 + u^3 / 12 + (1 + u / 2) / (6 a) + ...`.
 fn slope_of_large<'f>(alpha: Expr<'f>, drawn: Expr<'f>, scale: GammaScale) -> Expr<'f> {
     let u = match scale {
         GammaScale::Number => (drawn - alpha) / alpha,

@@ -168,7 +168,7 @@ struct Exchanged {
     order: NodeId,
     /// Which rows are the second ones of blocks: 1, else 0, `[..., 1, n]`.
     is_second: NodeId,
-    /// Whether the pivots may be those of a factorization, `[..., 1, 1]`.
+    /// True for matrices with valid pivots, `[..., 1, 1]`.
     is_valid: NodeId,
 }
 
