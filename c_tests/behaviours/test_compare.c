@@ -12,7 +12,7 @@ static lxla_env wrong_env(void) {
 // Ends an environment in which nothing may be left.
 static void end(lxla_env env) {
   CHECK(unsetenv("LXLA_FAULT_MISCOMPILE") == 0);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -147,7 +147,7 @@ TEST(rounding_is_not_found_and_captured_values_are_arguments) {
   lxla_string_free(text);
   OK(lxla_computation_release(c));
   RELEASE(p, x, weights, pending, y, gradient);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -183,7 +183,7 @@ TEST(long_products_and_solutions_of_bad_condition_are_right) {
   OK(lxla_eigh(q, 1, &values, &vectors));
   lxla_string_free(right_answer(env, q, vectors, all));
   RELEASE(q, h, inverse, all, values, vectors);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -250,7 +250,7 @@ TEST(orders_of_combination_are_rounding) {
   RELEASE(p, places);
   free(values);
   free(to);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -339,6 +339,6 @@ TEST(wrong_arguments_are_refused_and_nothing_is_lost) {
   lxla_string_free(text);
   RELEASE(p, y, x, other, native);
   OK(lxla_computation_release(c));
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }

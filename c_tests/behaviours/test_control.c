@@ -126,7 +126,7 @@ TEST(c1_mixed_dtypes_and_tuples_equal_the_plain_loop) {
   }
   OK(lxla_computation_release(body));
   RELEASE(h, n, count, b, m);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -162,7 +162,7 @@ TEST(c2_bodies_that_change_nothing_make_constants_and_capture) {
   OK(lxla_computation_release(body));
   RELEASE(init, xs, carry, ready);
   OK(lxla_tensor_release_many(ys, 4));
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -379,6 +379,6 @@ TEST(c7_a_loop_updates_a_large_buffer_in_place) {
   RELEASE(start, zero, r[0], r[1], first);
   OK(lxla_computation_release(cond));
   OK(lxla_computation_release(body));
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }

@@ -566,7 +566,7 @@ TEST(t10_a_path_through_another_device_is_refused) {
   OK(lxla_env_create(&options, &env));
   device = XLA(0);
   through_another_device(), release_all();
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

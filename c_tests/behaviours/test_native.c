@@ -195,7 +195,7 @@ TEST(e5_copy_copies_counts_and_tells) {
   EQUAL(got[1], 202);
   OK(lxla_set_log_callback(NULL, NULL));
   RELEASE(n, a, b, late, na, ab, all);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

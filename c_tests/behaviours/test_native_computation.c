@@ -246,7 +246,7 @@ TEST(what_was_captured_on_cpu_goes_to_a_device_as_the_option_says) {
   OK(lxla_computation_release(c));
   OK(lxla_computation_release(scaled));
   RELEASE(w, half, p, by_half, x, q, sum, there);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

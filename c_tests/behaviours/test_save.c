@@ -39,7 +39,7 @@ static void start(void) {
 }
 
 static void finish(void) {
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
   CHECK(files() <= 1);
   remove(FILE_NAME);

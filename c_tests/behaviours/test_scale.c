@@ -145,7 +145,7 @@ TEST(cut_programs_keep_what_later_segments_need) {
   EQUAL(value(x), 31);
   EQUAL(value(a), 4);
   RELEASE(a, x, mid, last);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

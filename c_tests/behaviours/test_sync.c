@@ -215,7 +215,7 @@ TEST(p3_p4_parameters_are_told_apart_by_identity) {
   lxla_string_free(text);
   RELEASE(p1, like, a, b);
   EQUAL(counter(env, "OutboundBytes"), 0);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

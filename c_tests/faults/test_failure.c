@@ -42,7 +42,7 @@ TEST(f1_work_goes_on_upon_what_a_failed_step_gave_back) {
   EQUAL(value(b), 106);
   EQUAL(value(c), 6);
   RELEASE(a, b, c, e);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -73,7 +73,7 @@ TEST(f1_a_failing_compile_is_divided_and_nothing_is_lost) {
   EQUAL(step(env), 8);
   for (int i = 0; i < 8; i++) EQUAL(value(t[i]), 2 * (1 + 2 * i));
   for (int i = 0; i < 8; i++) RELEASE(t[i]);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -90,7 +90,7 @@ TEST(f1_the_rest_of_a_divided_step_fails_too) {
   EQUAL(state_of(t), LXLA_STATE_READY);
   EQUAL(value(t), 3);
   RELEASE(x, t, bad);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -173,7 +173,7 @@ TEST(f2_a_step_of_a_list_fails_after_a_donor_was_consumed) {
   EQUAL(value(t), 9);
   RELEASE(t, u, on_old, on_new);
   OK(lxla_mark_step(env, XLA(0), 1));
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -230,7 +230,7 @@ TEST(f4_exhausted_memory_says_what_was_asked_and_what_takes_it) {
   EQUAL(step(env), 1);
   EQUAL(value(small), 2);
   RELEASE(kept, small);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -267,7 +267,7 @@ TEST(f4_a_run_without_memory_says_what_its_program_needs) {
   step(env);
   EQUAL(state_of(y), LXLA_STATE_READY);
   RELEASE(x, y);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 
@@ -362,7 +362,7 @@ TEST(f2_a_later_segment_fails_after_a_donor_was_consumed) {
   EQUAL(value(last), 33);
   EQUAL(value(finished), 10);
   RELEASE(x, early, last, finished);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

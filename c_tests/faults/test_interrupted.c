@@ -54,7 +54,7 @@ TEST(s5_a_file_that_may_not_grow_so_large) {
   }
   OK(save_big(env, 2, 1));
   EQUAL(big_in_file(env), 2);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 

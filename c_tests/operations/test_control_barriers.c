@@ -168,6 +168,6 @@ TEST(barriers_are_passed_in_loops_and_by_donated_buffers) {
   HAS(ys, F32, float, DIMS(3), 0, 1, 3);
   OK(lxla_computation_release(body));
   RELEASE(u, c, x, xs, sum, start, out[0], out[1]);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }

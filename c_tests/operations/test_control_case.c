@@ -96,6 +96,6 @@ TEST(case_captures_differ_and_only_one_branch_runs) {
   OK(lxla_computation_release(other));
   OK(lxla_computation_release(pair));
   RELEASE(two, three, index, argument, p, q, twice);
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }

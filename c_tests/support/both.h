@@ -33,7 +33,7 @@ static inline void on_both(void (*test)(void)) {
     env = new_env();
     device = devices[i];
     test();
-    EQUAL(counter(env, "LiveBytes"), 0);
+    no_live_bytes(env);
     OK(lxla_env_release(env));
   }
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct lxla_test {
   const char *name;
@@ -94,6 +95,17 @@ static inline uint64_t counter(lxla_env env, const char *name) {
   uint64_t value;
   OK(lxla_env_counter(env, name, &value));
   return value;
+}
+
+// Checks that all buffers of the environment are freed within 20 seconds. XLA frees the arguments of a run on a thread
+// of its own, which may happen after the results of the run were read.
+static inline void no_live_bytes(lxla_env env) {
+  uint64_t live = counter(env, "LiveBytes");
+  for (int waits = 0; live != 0 && waits < 4000; waits++) {
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    live = counter(env, "LiveBytes");
+  }
+  EQUAL(live, 0);
 }
 
 static inline lxla_tensor from_f32(lxla_env env, const int64_t *dims, size_t rank, const float *data) {

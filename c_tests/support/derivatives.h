@@ -38,7 +38,7 @@ static inline void release_all(void) {
   TEST(name) {                           \
     env = new_env(), device = XLA(0);    \
     name##_body(), release_all();        \
-    EQUAL(counter(env, "LiveBytes"), 0); \
+    no_live_bytes(env); \
     OK(lxla_env_release(env));           \
   }                                      \
   static void name##_body(void)
@@ -249,7 +249,7 @@ static inline void without_plugin(void (*const *runs)(void), size_t n) {
   env = new_env();
   device = (lxla_device){LXLA_DEVICE_CPU, 0};
   for (size_t i = 0; i < n; i++) runs[i]();
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_env_release(env));
 }
 #define WITHOUT_PLUGIN(name, ...)                     \

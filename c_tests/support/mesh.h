@@ -77,7 +77,7 @@ static inline void start_on(const char *text) {
 
 static inline void finish(void) {
   release_all();
-  EQUAL(counter(env, "LiveBytes"), 0);
+  no_live_bytes(env);
   OK(lxla_mesh_release(mesh));
   OK(lxla_env_release(env));
 }
