@@ -1,11 +1,13 @@
 """Every operation on every dtype, lazily and natively, against NumPy: python ops_test.py /path/to/liblazyxla.so [name]
 
-With a name, only operations whose names begin with it; with --measure, how large the errors are. The operations are in
-the files that SUBJECTS names; ops_cases.py says how to add one."""
+With a name, only operations whose names begin with it; with --some, one dtype of each kind for each operation; with
+--measure, how large the errors are. The operations are in the files that SUBJECTS names; ops_cases.py says how to add
+one."""
 
 import os
 import sys
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -426,15 +428,22 @@ def compare(env, worlds, recorded, measured):
     return failures
 
 
-def run(operations):
-    """Compares operations twice, the second time on other values. Returns the number of cases, the largest errors, and
-    the failures."""
+def one_of_each_kind(operation):
+    """Returns one dtype of each kind that an operation takes: another one for each operation."""
+    taken = dtypes(operation.takes)
+    kinds = [[name for name in taken if kind(name) == of] for of in dict.fromkeys(map(kind, taken))]
+    return [names[zlib.crc32(operation.name.encode()) % len(names)] for names in kinds]
+
+
+def run(operations, chosen):
+    """Compares operations on chosen dtypes twice, the second time on other values. Returns the number of cases, the
+    largest errors, and the failures."""
     env = abi.new_env()
     abi.ok(abi.lib.lxla_env_set_option(env, b"max_program_ops", b"1000"))
     worlds = [World(env, abi.xla(), "lazily"), World(env, abi.cpu(), "natively")]
     failures = [failure for operation in operations for failure in refusals(operation, worlds)]
     recorded = [
-        row for operation in operations for name in dtypes(operation.takes) for row in record(operation, name, worlds)
+        row for operation in operations for name in chosen(operation) for row in record(operation, name, worlds)
     ]
     measured = {}
     failures += compare(env, worlds, recorded, measured)
@@ -456,10 +465,11 @@ def main():
     abi.load(arguments[0])
     known = [operation for subject in SUBJECTS for operation in subject()]
     operations = [operation for operation in known if operation.name.startswith("".join(arguments[1:]))]
+    chosen = one_of_each_kind if "--some" in sys.argv else lambda operation: dtypes(operation.takes)
     started = time.time()
     # Runs two halves in parallel: most of the time goes into compiling, which XLA does on one processor.
     with ThreadPoolExecutor(2) as pool:
-        counts, measured, failures = zip(*pool.map(run, [operations[0::2], operations[1::2]]))
+        counts, measured, failures = zip(*pool.map(run, [operations[0::2], operations[1::2]], [chosen] * 2))
     if "--measure" in sys.argv:
         report(measured[0] | measured[1])
     failures = failures[0] + failures[1]
