@@ -61,7 +61,8 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
   test-accelerators test-torch test-array-api test-arm64 test-xla-rs test-report abi docs packages test-packages soak \
-  sweep fuzz tsan bench bench-counts check format header wheel plugin plugins configure build install clean
+  sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin plugins configure \
+  build install clean
 
 all: build
 
@@ -179,8 +180,16 @@ bench-counts: plugin plugins configure
 	$(CMAKE) --build $(TREE) --target bench_step_real
 	$(TOOLS)/bin/python benches/instructions.py $(TREE)/benches/bench_step_real $(if $(WRITE),--write)
 
-# What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md.
+# What must hold besides the tests: formats, lints, docs and their links, header, symbols and docs/operations.md. The
+# release build keeps one processor busy for minutes, the rest meanwhile the others.
 check: $(FORMAT_STAMP)
+	$(MAKE) --jobs $(JOBS) check-library check-code
+
+check-library: release-library
+	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | \
+	  diff include/lazyxla.symbols -
+
+check-code: $(FORMAT_STAMP)
 	cargo fmt --all --check
 	@$(TOOLS)/bin/clang-format --dry-run --Werror $(C_FILES)
 	$(TOOLS)/bin/ruff format --no-cache --check $(PYTHON_FOLDERS)
@@ -192,9 +201,6 @@ check: $(FORMAT_STAMP)
 	PYO3_NO_PYTHON=1 cargo clippy --package lazyxla-python -- -D warnings
 	$(TOOLS)/bin/python tools/python_binding.py --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
-	cargo build --release --lib
-	nm -D --defined-only target/release/liblazyxla.so | awk '{ print $$3 }' | LC_ALL=C sort | \
-	  diff include/lazyxla.symbols -
 	cargo test --test header --test operations
 
 # Formats Rust, C, C++ and Python.
