@@ -1,8 +1,7 @@
 //! Traced computations that the library's own operations apply: comparators and reducers, cached by purpose and dtypes.
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, Trace, take_body};
-use crate::ops::elementwise::binary::binary;
-use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::formula::{Expr, Formula, Term};
 use crate::types::{DType, Kind, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -28,7 +27,7 @@ static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
 fn made(
     purpose: Purpose,
     dtypes: &[DType],
-    record: impl FnOnce(&mut Trace, &[NodeId]) -> Result<Vec<NodeId>>,
+    record: impl for<'f> FnOnce(&[Expr<'f>]) -> Vec<Expr<'f>>,
 ) -> Result<Arc<Body>> {
     let key = (purpose, dtypes.to_vec());
     if let Some(body) = MADE.lock().get(&key) {
@@ -37,7 +36,8 @@ fn made(
     let mut trace = Trace::new();
     let parameter = |dtype: &DType| trace.parameter(TensorType::new(*dtype, &[]));
     let parameters: Vec<NodeId> = dtypes.iter().map(parameter).collect();
-    let results = record(&mut trace, &parameters)?;
+    let f = Formula::new(&mut trace);
+    let results = f.finish_list(&record(&f.operands(&parameters)))?;
     let body = take_body(&trace, &parameters, &results)?.0;
     MADE.lock().insert(key, body.clone());
     Ok(body)
@@ -45,12 +45,12 @@ fn made(
 
 /// Body that maps `(a, b)` to `a (op) b`.
 pub fn combine(op: BinaryOp, dtype: DType) -> Result<Arc<Body>> {
-    made(Purpose::Combine(op as u8), &[dtype; 2], |trace, p| Ok(vec![binary(trace, op, p[0], p[1])?]))
+    made(Purpose::Combine(op as u8), &[dtype; 2], |p| vec![p[1].after(p[0], op)])
 }
 
 /// Body that maps `(a, b)` to `b`.
 pub fn replace(dtype: DType) -> Result<Arc<Body>> {
-    made(Purpose::Replace, &[dtype; 2], |_, p| Ok(vec![p[1]]))
+    made(Purpose::Replace, &[dtype; 2], |p| vec![p[1]])
 }
 
 /// Returns the comparator of a sort: takes two elements of each dtype in turn, and returns true if the first element of
@@ -58,15 +58,13 @@ pub fn replace(dtype: DType) -> Result<Arc<Body>> {
 /// `descending`.
 pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
-    made(Purpose::Order { descending }, &twice, |trace, p| {
-        let op = if descending { CompareOp::Gt } else { CompareOp::Lt };
-        let precedes = compare(trace, op, p[0], p[1])?;
+    made(Purpose::Order { descending }, &twice, |p| {
+        let precedes = comes_first(p[0], p[1], descending);
         if dtypes[0].kind() != Kind::Float {
-            return Ok(vec![precedes]);
+            return vec![precedes];
         }
         let (number, nan) = if descending { (p[1], p[0]) } else { (p[0], p[1]) };
-        let only_one = is_number_and_nan(trace, number, nan)?;
-        Ok(vec![binary(trace, BinaryOp::Or, precedes, only_one)?])
+        vec![precedes | is_number_and_nan(number, nan)]
     })
 }
 
@@ -75,17 +73,14 @@ pub fn order(dtypes: &[DType], descending: bool) -> Result<Arc<Body>> {
 /// equal. Keys are integers.
 pub fn lexicographic(dtypes: &[DType], keys: usize, descending: bool) -> Result<Arc<Body>> {
     let twice: Vec<DType> = dtypes.iter().flat_map(|&dtype| [dtype; 2]).collect();
-    made(Purpose::Lexicographic { keys, descending }, &twice, |trace, p| {
-        let op = if descending { CompareOp::Gt } else { CompareOp::Lt };
-        let mut precedes = compare(trace, op, p[2 * keys - 2], p[2 * keys - 1])?;
+    made(Purpose::Lexicographic { keys, descending }, &twice, |p| {
+        let mut precedes = comes_first(p[2 * keys - 2], p[2 * keys - 1], descending);
         for key in (0..keys - 1).rev() {
             let (a, b) = (p[2 * key], p[2 * key + 1]);
-            let are_equal = compare(trace, CompareOp::Eq, a, b)?;
-            let by_the_rest = binary(trace, BinaryOp::And, are_equal, precedes)?;
-            let by_this = compare(trace, op, a, b)?;
-            precedes = binary(trace, BinaryOp::Or, by_this, by_the_rest)?;
+            let by_the_rest = a.eq(b) & precedes;
+            precedes = comes_first(a, b, descending) | by_the_rest;
         }
-        Ok(vec![precedes])
+        vec![precedes]
     })
 }
 
@@ -101,32 +96,28 @@ pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
     [false, true].into_iter().find(|&descending| is(3, descending)).map(|descending| (3, descending))
 }
 
-/// Records whether `number` is not NaN and `nan` is NaN.
-fn is_number_and_nan(trace: &mut Trace, number: NodeId, nan: NodeId) -> Result<NodeId> {
-    let is_number = compare(trace, CompareOp::Eq, number, number)?;
-    let is_nan = compare(trace, CompareOp::Ne, nan, nan)?;
-    binary(trace, BinaryOp::And, is_number, is_nan)
+/// Whether `a` is less than `b`, or greater with `descending`.
+fn comes_first<'f>(a: Expr<'f>, b: Expr<'f>, descending: bool) -> Expr<'f> {
+    if descending { a.gt(b) } else { a.lt(b) }
+}
+
+/// Whether `number` is not NaN and `nan` is NaN.
+fn is_number_and_nan<'f>(number: Expr<'f>, nan: Expr<'f>) -> Expr<'f> {
+    number.eq(number) & nan.ne(nan)
 }
 
 /// Returns the reducer that maps `(a, i, b, j)`, two elements and their indices, to the greater (or smaller) element
 /// and its index. NaN takes precedence; of equal elements, the one with the smaller index is chosen.
 pub fn extreme(dtype: DType, index: DType, largest: bool) -> Result<Arc<Body>> {
-    made(Purpose::Extreme { largest }, &[dtype, index, dtype, index], |trace, p| {
+    made(Purpose::Extreme { largest }, &[dtype, index, dtype, index], |p| {
         let (a, i, b, j) = (p[0], p[1], p[2], p[3]);
-        let op = if largest { CompareOp::Gt } else { CompareOp::Lt };
-        let mut is_better = compare(trace, op, a, b)?;
-        let mut is_equal = compare(trace, CompareOp::Eq, a, b)?;
+        let (mut is_better, mut is_equal) = (comes_first(a, b, largest), a.eq(b));
         if dtype.kind() == Kind::Float {
-            let only_a = is_number_and_nan(trace, b, a)?;
-            is_better = binary(trace, BinaryOp::Or, is_better, only_a)?;
-            let (nan_a, nan_b) = (compare(trace, CompareOp::Ne, a, a)?, compare(trace, CompareOp::Ne, b, b)?);
-            let both = binary(trace, BinaryOp::And, nan_a, nan_b)?;
-            is_equal = binary(trace, BinaryOp::Or, is_equal, both)?;
+            is_better = is_better | is_number_and_nan(b, a);
+            is_equal = is_equal | a.ne(a) & b.ne(b);
         }
-        let is_earlier = compare(trace, CompareOp::Lt, i, j)?;
-        let breaks_tie = binary(trace, BinaryOp::And, is_equal, is_earlier)?;
-        let takes_a = binary(trace, BinaryOp::Or, is_better, breaks_tie)?;
-        Ok(vec![select(trace, takes_a, a, b)?, select(trace, takes_a, i, j)?])
+        let takes_a = is_better | is_equal & i.lt(j);
+        vec![takes_a.select(a, b), takes_a.select(i, j)]
     })
 }
 
@@ -168,7 +159,8 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::elementwise::binary::binary_scalar;
+    use crate::ops::elementwise::binary::{binary, binary_scalar};
+    use crate::ops::elementwise::compare_select::compare;
     use crate::types::ScalarValue;
 
     fn order_of(record: impl FnOnce(&mut Trace, &[NodeId]) -> NodeId) -> Option<KnownOrder> {

@@ -58,6 +58,11 @@ impl<'f> Formula<'f> {
         Expr { formula: self, node }
     }
 
+    /// Several operands of the formula.
+    pub fn operands(&'f self, nodes: &[NodeId]) -> Vec<Expr<'f>> {
+        nodes.iter().map(|&node| self.operand(node)).collect()
+    }
+
     /// Returns the node of a result, or the first error.
     pub fn finish(&self, result: Expr) -> Result<NodeId> {
         self.failure.take().map_or(Ok(result.node), Err)
@@ -66,6 +71,11 @@ impl<'f> Formula<'f> {
     /// Returns the nodes of several results, or the first error.
     pub fn finish_all<const N: usize>(&self, results: [Expr; N]) -> Result<[NodeId; N]> {
         self.failure.take().map_or(Ok(results.map(|result| result.node)), Err)
+    }
+
+    /// Returns the nodes of a list of results, or the first error.
+    pub fn finish_list(&self, results: &[Expr]) -> Result<Vec<NodeId>> {
+        self.failure.take().map_or(Ok(results.iter().map(|result| result.node).collect()), Err)
     }
 
     /// Keeps an error unless there is an earlier one.
