@@ -55,6 +55,15 @@ OTHER_PLUGINS_STAMP := $(PLUGINS)/others-1
 CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so \
   xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so
 
+# Makes XLA compile in half the time, without LLVM's optimizations and with its older emitters: for tests whose subject is
+# not the arithmetic of compiled code. `make test-long` and `make test-plugins` compile all tests as users do. Only for
+# the default plugin, since others may not know the flags; XLA_FLAGS of the caller win.
+QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_optimization_level=0 \
+  --xla_cpu_use_fusion_emitters=false")
+# The tests in Rust, below tests/, and those that mostly wait for XLA's compiler.
+RUST_TESTS := $(notdir $(basename $(wildcard tests/*.rs))) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs))
+COMPILING_TESTS := meshes transforms
+
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
@@ -89,12 +98,16 @@ import: plugin configure
 # busy for minutes (one codegen unit), pip and the Rust tests meanwhile the others.
 test:
 	$(MAKE) --jobs $(JOBS) release-library test-rust build
-	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
+	$(QUICK_XLA) $(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
 
 # The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX, more
-# trainings of the examples; 500 random programs and 2,700 single operations on meshes.
+# trainings of the examples; 500 random programs and 2,700 single operations on meshes; the tests that `make test`
+# compiles without optimizations, with them.
 test-long: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
+	cargo test $(addprefix --test ,$(COMPILING_TESTS))
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
@@ -224,7 +237,8 @@ release-library:
 	cargo build --release --lib --package lazyxla --target-dir target
 
 test-rust: plugin plugins
-	cargo test
+	cargo test --lib $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
+	$(QUICK_XLA) cargo test $(addprefix --test ,$(COMPILING_TESTS))
 
 # The Python package as a wheel, in build/wheels.
 wheel: configure $(WHEEL_STAMP)
