@@ -5,9 +5,25 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out};
 use super::abi::types::{lxla_status, lxla_tensor};
 use super::tensor::optional_handle;
+use crate::device::TensorHandle;
 use crate::error;
+use crate::error::Result;
+use crate::ir::{NodeId, Trace};
 use crate::ops::random::{self, GammaScale, RngAlgorithm};
 use crate::tensor::{record, record_optional};
+use crate::types::TensorType;
+
+/// Records random numbers of a dtype and of dims, given with their rank, drawn with a key.
+fn drawn(
+    algorithm: i32,
+    key: lxla_tensor,
+    (dtype, dims, rank): (i32, List<i64>, usize),
+    draw: impl FnOnce(&mut Trace, RngAlgorithm, NodeId, &TensorType) -> Result<NodeId>,
+) -> Result<TensorHandle> {
+    let ty = tensor_type(dtype, dims, rank)?;
+    let algorithm = RngAlgorithm::from_number(algorithm)?;
+    record([("key", key.into())], |trace, [key]| draw(trace, algorithm, key, &ty))
+}
 
 /// Records the rng_bit_generator of StableHLO: returns the next state of a generator, one of `LXLA_RNG_*`, and random
 /// bits of the given shape and dtype (integers, or floats with random bits, NaN included). The state is `u64[2]`
@@ -49,9 +65,7 @@ pub extern "C" fn lxla_random_bits(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_bits", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_bits(trace, algorithm, key, &ty))
+        drawn(algorithm, key, (dtype, dims, rank), random::random_bits)
     })
 }
 
@@ -91,9 +105,9 @@ pub extern "C" fn lxla_random_uniform(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_uniform", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_uniform(trace, algorithm, key, &ty, low, high))
+        drawn(algorithm, key, (dtype, dims, rank), |trace, algorithm, key, ty| {
+            random::random_uniform(trace, algorithm, key, ty, low, high)
+        })
     })
 }
 
@@ -110,9 +124,7 @@ pub extern "C" fn lxla_random_normal(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_normal", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_normal(trace, algorithm, key, &ty))
+        drawn(algorithm, key, (dtype, dims, rank), random::random_normal)
     })
 }
 
@@ -149,9 +161,7 @@ pub extern "C" fn lxla_random_exponential(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_exponential", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_exponential(trace, algorithm, key, &ty))
+        drawn(algorithm, key, (dtype, dims, rank), random::random_exponential)
     })
 }
 
@@ -168,9 +178,7 @@ pub extern "C" fn lxla_random_gumbel(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_gumbel", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_gumbel(trace, algorithm, key, &ty))
+        drawn(algorithm, key, (dtype, dims, rank), random::random_gumbel)
     })
 }
 
@@ -186,9 +194,7 @@ pub extern "C" fn lxla_random_laplace(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_laplace", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_laplace(trace, algorithm, key, &ty))
+        drawn(algorithm, key, (dtype, dims, rank), random::random_laplace)
     })
 }
 
@@ -209,10 +215,8 @@ pub extern "C" fn lxla_random_truncated_normal(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_truncated_normal", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| {
-            random::random_truncated_normal(trace, algorithm, key, &ty, lower, upper)
+        drawn(algorithm, key, (dtype, dims, rank), |trace, algorithm, key, ty| {
+            random::random_truncated_normal(trace, algorithm, key, ty, lower, upper)
         })
     })
 }
@@ -258,9 +262,9 @@ pub extern "C" fn lxla_random_integers(
     out_tensor: Out<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_random_integers", out_tensor.named("out_tensor"), || {
-        let ty = tensor_type(dtype, dims, rank)?;
-        let algorithm = RngAlgorithm::from_number(algorithm)?;
-        record([("key", key.into())], |trace, [key]| random::random_integers(trace, algorithm, key, &ty, [low, high]))
+        drawn(algorithm, key, (dtype, dims, rank), |trace, algorithm, key, ty| {
+            random::random_integers(trace, algorithm, key, ty, [low, high])
+        })
     })
 }
 
