@@ -159,7 +159,7 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::elementwise::binary::{binary, binary_scalar};
+    use crate::ops::elementwise::binary::binary_scalar;
     use crate::ops::elementwise::compare_select::compare;
     use crate::types::ScalarValue;
 
