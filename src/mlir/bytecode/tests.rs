@@ -1,5 +1,8 @@
 //! Files of StableHLO, JAX and TensorFlow, and files that are wrong.
 
+mod counts;
+mod memory;
+
 use super::*;
 use crate::error::Code;
 use crate::mlir::{Attribute, Data, Dense, Element, FREE, Location, Operation, Type};
