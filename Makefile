@@ -70,9 +70,9 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
   --requirement $(REQUIREMENTS)/$(2)
 
 .PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
-  test-accelerators test-torch test-array-api test-arm64 test-xla-rs test-report abi docs packages test-packages soak \
-  sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin plugins configure \
-  build install clean
+  test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs test-report abi docs packages \
+  test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin \
+  plugins configure build install clean
 
 all: build
 
@@ -113,12 +113,19 @@ test-long: build $(JAX_STAMP)
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
 	$(if $(ARRAY_API_TESTS),$(MAKE) test-array-api)
+	$(if $(STABLEHLO_TESTS),$(MAKE) test-stablehlo)
 
 # The public suite of the array API standard, of which ARRAY_API_TESTS is a checkout; a part of `make test-long` if that
 # is set.
 test-array-api: $(if $(ARRAY_API_TESTS),build $(ARRAY_API_STAMP),$(TOOLS)/bin/python)
 	PYTHONPATH=$(abspath $(TREE)/python) TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python python/tests/array_api.py \
 	  "$(ARRAY_API_TESTS)"
+
+# StableHLO's own tests, of which STABLEHLO_TESTS is the folder `stablehlo` in a checkout; a part of `make test-long` if
+# that is set.
+test-stablehlo: build $(JAX_STAMP)
+	TF_CPP_MIN_LOG_LEVEL=1 $(JAX)/bin/python c_tests/programs/stablehlo_test.py $(TREE)/lib/liblazyxla.so \
+	  "$(STABLEHLO_TESTS)"
 
 # The long tests of continuous integration: those of `test-long` that take less than some minutes.
 test-landing: build $(JAX_STAMP)
