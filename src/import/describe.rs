@@ -4,6 +4,7 @@ use super::file::Program;
 use super::functions::{argument_attributes, body_of, is_public, is_string, name_of, place, result_attributes};
 use super::mesh::FileMesh;
 use super::program::{Probe, STACK};
+use super::tuples::without_tuples;
 use super::types::dtype_of;
 use crate::error::{Result, limited};
 use crate::mlir::jax_file;
@@ -18,7 +19,8 @@ pub fn describe(program: &Program) -> Result<String> {
 }
 
 fn described(program: &Program) -> Result<String> {
-    let module = &program.module;
+    let flat = without_tuples(&program.module)?;
+    let module = flat.as_ref().unwrap_or(&program.module);
     let functions = module.operations.iter().filter(|operation| &*operation.name == "func.func");
     let mut described = json!({
         "producer": if module.producer.is_empty() { Json::Null } else { module.producer.as_str().into() },

@@ -4,6 +4,7 @@ use super::functions::{argument_attributes, body_of, main_function, platform_ind
 use super::importer::{Function, Importer};
 use super::mesh::own_mesh;
 use super::operations;
+use super::tuples::without_tuples;
 use super::types::{dtype_of, resolved, shape_of};
 use crate::engine::kernels::Kernel;
 use crate::error;
@@ -51,7 +52,7 @@ pub const STACK: usize = 256 << 20;
 
 /// Imports a function of a module.
 pub fn import(module: &Module, wanted: &Wanted) -> Result<Imported> {
-    with_stack(STACK, MOST_DEPTH, || imported(module, wanted))
+    with_stack(STACK, MOST_DEPTH, || imported(without_tuples(module)?.as_ref().unwrap_or(module), wanted))
 }
 
 /// Imports the wanted function on the current stack.

@@ -85,6 +85,40 @@ impl Known {
         self.found(id).flatten().cloned()
     }
 
+    /// Whether two nodes are one value, or the same operations of the same values. Only some operations are followed:
+    /// places that an exporter computes twice.
+    pub fn are_equal(&self, trace: &Trace, one: NodeId, other: NodeId) -> bool {
+        const MOST_PAIRS: usize = 256;
+        let mut open = vec![(one, other)];
+        for _ in 0..MOST_PAIRS {
+            let Some((one, other)) = open.pop() else { return true };
+            if one == other {
+                continue;
+            }
+            let (a, b) = (trace.node(one), trace.node(other));
+            let (of_a, of_b) = (trace.operands(a), trace.operands(b));
+            let is_alike = a.op == b.op
+                && trace.ty(one) == trace.ty(other)
+                && trace.words(a) == trace.words(b)
+                && trace.scalar(a) == trace.scalar(b)
+                && of_a.len() == of_b.len();
+            let is_value = is_alike && a.op == Op::Leaf && self.constant_bytes(one).is_some();
+            match is_alike {
+                true if is_value && self.constant_bytes(one) == self.constant_bytes(other) => {}
+                true if is_evaluated(trace, one) && !of_a.is_empty() => {
+                    open.extend(of_a.iter().copied().zip(of_b.iter().copied()));
+                }
+                true if matches!(a.op, Op::Full | Op::Iota) => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn constant_bytes(&self, leaf: NodeId) -> Option<&[u8]> {
+        self.constants.get(&leaf).map(Array::bytes)
+    }
+
     /// The value of a node, if it was found before.
     fn found(&self, id: NodeId) -> Option<Option<&Array>> {
         match self.constants.get(&id) {

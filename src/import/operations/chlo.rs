@@ -1,13 +1,13 @@
 //! Operations of CHLO, the dialect of functions that frontends write: the library's functions.
 
-use super::{Call, Results, elementwise, shape, single};
+use super::{Call, Results, elementwise, numbers, shape, single};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp};
+use crate::ir::{BinaryFunction, CompareOp, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp};
 use crate::mlir::Attribute;
 use crate::ops;
 use crate::ops::elementwise::{BinaryMember, binary_member};
-use crate::types::{DType, Kind, Scalar, ScalarValue};
+use crate::types::{Kind, Scalar, ScalarValue};
 
 /// Records the operation of CHLO with this name; UNIMPLEMENTED if the library has no such function of these dtypes.
 pub fn record(name: &str, call: Call) -> Result<Results> {
@@ -33,7 +33,7 @@ pub fn record(name: &str, call: Call) -> Result<Results> {
         "mulhi" => high_product(call),
         "is_neg_inf" => infinite(call, f64::NEG_INFINITY),
         "is_pos_inf" => infinite(call, f64::INFINITY),
-        "square" => call.one(|trace, [x]| ops::elementwise::binary(trace, BinaryOp::Multiply, x, x)),
+        "square" => call.one(|trace, [x]| numbers::square(trace, x)),
         "tan" => call.one(|trace, [x]| ops::elementwise::unary(trace, UnaryOp::Tan, x)),
         "top_k" => top_k(call),
         _ => match name.strip_prefix("broadcast_") {
@@ -61,18 +61,10 @@ fn infinite(call: Call, value: f64) -> Result<Results> {
 /// `chlo.mulhi`: the upper half of the product of integers.
 fn high_product(call: Call) -> Result<Results> {
     let ty = call.common(&call.exactly::<2>()?)?;
-    let (wide, shift) = match ty.dtype {
-        DType::S8 | DType::S16 | DType::S32 => (DType::S64, BinaryOp::ShiftRightArithmetic),
-        DType::U8 | DType::U16 | DType::U32 => (DType::U64, BinaryOp::ShiftRightLogical),
-        _ => return Err(error!(Unimplemented, "it is not supported for {ty}; want integers of at most 32 bits")),
-    };
-    let bits = ScalarValue::Unsigned(8 * ty.dtype.size_bytes() as u64);
-    call.one(|trace, operands| {
-        let [a, b] = operands.map(|x| ops::elementwise::convert(trace, x, wide));
-        let product = ops::elementwise::binary(trace, BinaryOp::Multiply, a, b)?;
-        let high = ops::elementwise::binary_scalar(trace, shift, product, bits, false)?;
-        Ok(ops::elementwise::convert(trace, high, ty.dtype))
-    })
+    if !ty.dtype.is_integer() {
+        return Err(error!(InvalidArgument, "operands of type {ty}; want integers"));
+    }
+    call.one(numbers::high_product)
 }
 
 /// `chlo.constant_like`: a value in every element of an array of the operand's type.

@@ -23,7 +23,7 @@ pub fn stablehlo(name: &str, call: Call) -> Result<Results> {
         "set_dimension_size" => set_dimension_size(call),
         "after_all" | "create_token" => refused("there are no tokens: a program has no input and output while it runs"),
         "infeed" | "outfeed" | "recv" | "send" => refused("a program has no input and output while it runs"),
-        "get_tuple_element" | "tuple" => refused("there are no tuples; several results are values of their own"),
+        "get_tuple_element" | "tuple" => Err(error!(InvalidArgument, "its operand or its result is no tuple")),
         "async_done" | "async_start" => refused("a program starts nothing that it waits for later"),
         "rng" => refused("its numbers are not reproducible; rng_bit_generator makes some that are"),
         "trace" => Ok(Results::new()),
@@ -87,8 +87,8 @@ fn sizes_of_moving_slice(call: &mut Call, starts: NodeId, limits: NodeId, stride
     let Importer { trace, known, .. } = &mut *call.importer;
     let operands = trace.operands(trace.node(limits));
     let sizes = match (trace.node(limits).op, operands) {
-        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if lhs == starts => rhs,
-        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if rhs == starts => lhs,
+        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if known.are_equal(trace, lhs, starts) => rhs,
+        (Op::Binary(BinaryOp::Add), &[lhs, rhs]) if known.are_equal(trace, rhs, starts) => lhs,
         _ => return None,
     };
     let is_computed = known.value(trace, starts).is_none();

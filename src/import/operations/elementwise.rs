@@ -1,7 +1,7 @@
 //! Elementwise operations.
 
 use super::formulas::recognized;
-use super::{Call, Results};
+use super::{Call, Results, numbers};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
@@ -35,7 +35,10 @@ pub fn unary(call: Call, op: UnaryOp) -> Result<Results> {
 /// An operation of two operands of one type.
 pub fn binary(call: Call, op: BinaryOp) -> Result<Results> {
     let ty = call.common(&call.exactly::<2>()?)?;
-    check_complex(&call, matches!(op, BinaryOp::Atan2 | BinaryOp::Maximum | BinaryOp::Minimum))?;
+    check_complex(&call, op == BinaryOp::Atan2)?;
+    if ty.dtype.kind() == Kind::Complex && matches!(op, BinaryOp::Maximum | BinaryOp::Minimum) {
+        return call.one(|trace, operands| numbers::complex_extreme(trace, operands, op == BinaryOp::Maximum));
+    }
     let op = match op {
         // Sums and products of preds are their disjunctions and conjunctions.
         BinaryOp::Add if ty.dtype == DType::Pred => BinaryOp::Or,

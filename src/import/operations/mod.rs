@@ -19,6 +19,7 @@ mod kernels;
 mod linalg;
 mod loops;
 mod nn;
+mod numbers;
 mod reducers;
 mod reduction;
 mod shape;

@@ -58,6 +58,42 @@ func.func @complex_numbers() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, te
   return %real, %real_wanted, %imag, %imag_wanted, %pred, %pred_wanted : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xi1>, tensor<2xi1>
 }
 
+// Infinite parts where the difference of the squares would be NaN, and 0 where the parts have one size.
+func.func @squares_of_large_complex_numbers() -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %a = stablehlo.constant dense<[1.0e30, 3.0e38, 5.0]> : tensor<3xf32>
+  %b = stablehlo.constant dense<[2.0e30, -3.0e38, -5.0]> : tensor<3xf32>
+  %z = stablehlo.complex %a, %b : tensor<3xcomplex<f32>>
+  %square = chlo.square %z : tensor<3xcomplex<f32>> -> tensor<3xcomplex<f32>>
+  %real = stablehlo.real %square : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %imag = stablehlo.imag %square : (tensor<3xcomplex<f32>>) -> tensor<3xf32>
+  %real_wanted = stablehlo.constant dense<[0xFF800000, 0.0, 0.0]> : tensor<3xf32>
+  %imag_wanted = stablehlo.constant dense<[0x7F800000, 0xFF800000, -50.0]> : tensor<3xf32>
+  return %real, %real_wanted, %imag, %imag_wanted : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+func.func @extremes_of_complex_numbers() -> (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) {
+  %a = stablehlo.constant dense<[(1.0, 5.0), (2.0, 3.0), (2.0, 4.0)]> : tensor<3xcomplex<f32>>
+  %b = stablehlo.constant dense<[(2.0, 3.0), (1.0, 5.0), (2.0, 3.0)]> : tensor<3xcomplex<f32>>
+  %max = stablehlo.maximum %a, %b : tensor<3xcomplex<f32>>
+  %max_wanted = stablehlo.constant dense<[(2.0, 3.0), (2.0, 3.0), (2.0, 4.0)]> : tensor<3xcomplex<f32>>
+  %min = stablehlo.minimum %a, %b : tensor<3xcomplex<f32>>
+  %min_wanted = stablehlo.constant dense<[(1.0, 5.0), (1.0, 5.0), (2.0, 3.0)]> : tensor<3xcomplex<f32>>
+  return %max, %max_wanted, %min, %min_wanted : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+}
+
+// Of -2^63 * -2^63, -1 * 3, 0x0123456789ABCDEF * 0x7EDCBA9876543210; and of 2^64 - 1 by itself, 2^63 by 2.
+func.func @high_products_of_64_bits() -> (tensor<3xi64>, tensor<3xi64>, tensor<2xui64>, tensor<2xui64>) {
+  %a = stablehlo.constant dense<[-9223372036854775808, -1, 81985529216486895]> : tensor<3xi64>
+  %b = stablehlo.constant dense<[-9223372036854775808, 3, 9141386507638288912]> : tensor<3xi64>
+  %signed = chlo.mulhi %a, %b : tensor<3xi64>, tensor<3xi64> -> tensor<3xi64>
+  %signed_wanted = stablehlo.constant dense<[4611686018427387904, -1, 40628384478392394]> : tensor<3xi64>
+  %c = stablehlo.constant dense<[18446744073709551615, 9223372036854775808]> : tensor<2xui64>
+  %d = stablehlo.constant dense<[18446744073709551615, 2]> : tensor<2xui64>
+  %unsigned = chlo.mulhi %c, %d : tensor<2xui64>, tensor<2xui64> -> tensor<2xui64>
+  %unsigned_wanted = stablehlo.constant dense<[18446744073709551614, 1]> : tensor<2xui64>
+  return %signed, %signed_wanted, %unsigned, %unsigned_wanted : tensor<3xi64>, tensor<3xi64>, tensor<2xui64>, tensor<2xui64>
+}
+
 func.func @bits() -> (tensor<2x4xui8>, tensor<2x4xui8>, tensor<2xui32>, tensor<2xui32>, tensor<f32>, tensor<f32>) {
   %x = stablehlo.constant dense<[1, 66051]> : tensor<2xui32>
   %bytes = stablehlo.bitcast_convert %x : (tensor<2xui32>) -> tensor<2x4xui8>
@@ -454,4 +490,38 @@ func.func @shapes_of_an_approximate_top_k_are_behind_its_operands() -> (tensor<2
 func.func private @first_greater(%a: tensor<f32>, %b: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<i1> {
   %is = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
   return %is : tensor<i1>
+}
+
+// A call, a conditional and a custom call that return tuples, with one in another.
+func.func @tuples() -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2xi32>, tensor<2xi32>, tensor<f32>, tensor<f32>) {
+  %x = stablehlo.constant dense<[[0.0, 2.0], [4.0, 8.0]]> : tensor<2x2xf32>
+  %r = call @factorized(%x) : (tensor<2x2xf32>) -> tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>>
+  %lu = stablehlo.get_tuple_element %r[0] : (tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>>) -> tensor<2x2xf32>
+  %rest = stablehlo.get_tuple_element %r[1] : (tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>>) -> tuple<tensor<2xi32>, tensor<f32>>
+  %pivots = stablehlo.get_tuple_element %rest[0] : (tuple<tensor<2xi32>, tensor<f32>>) -> tensor<2xi32>
+  %chosen = stablehlo.get_tuple_element %rest[1] : (tuple<tensor<2xi32>, tensor<f32>>) -> tensor<f32>
+  %lu_wanted = stablehlo.constant dense<[[4.0, 8.0], [0.0, 2.0]]> : tensor<2x2xf32>
+  %pivots_wanted = stablehlo.constant dense<1> : tensor<2xi32>
+  %chosen_wanted = stablehlo.constant dense<7.0> : tensor<f32>
+  return %lu, %lu_wanted, %pivots, %pivots_wanted, %chosen, %chosen_wanted : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2xi32>, tensor<2xi32>, tensor<f32>, tensor<f32>
+}
+
+func.func private @factorized(%x: tensor<2x2xf32>) -> tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>> {
+  %r = stablehlo.custom_call @LuDecomposition(%x) : (tensor<2x2xf32>) -> tuple<tensor<2x2xf32>, tensor<2xi32>, tensor<2xi32>>
+  %lu = stablehlo.get_tuple_element %r[0] : (tuple<tensor<2x2xf32>, tensor<2xi32>, tensor<2xi32>>) -> tensor<2x2xf32>
+  %pivots = stablehlo.get_tuple_element %r[1] : (tuple<tensor<2x2xf32>, tensor<2xi32>, tensor<2xi32>>) -> tensor<2xi32>
+  %yes = stablehlo.constant dense<true> : tensor<i1>
+  %seven = stablehlo.constant dense<7.0> : tensor<f32>
+  %c = "stablehlo.if"(%yes) ({
+    %t = stablehlo.tuple %seven, %yes : tuple<tensor<f32>, tensor<i1>>
+    stablehlo.return %t : tuple<tensor<f32>, tensor<i1>>
+  }, {
+    %one = stablehlo.constant dense<1.0> : tensor<f32>
+    %t = stablehlo.tuple %one, %yes : tuple<tensor<f32>, tensor<i1>>
+    stablehlo.return %t : tuple<tensor<f32>, tensor<i1>>
+  }) : (tensor<i1>) -> tuple<tensor<f32>, tensor<i1>>
+  %first = stablehlo.get_tuple_element %c[0] : (tuple<tensor<f32>, tensor<i1>>) -> tensor<f32>
+  %rest = stablehlo.tuple %pivots, %first : tuple<tensor<2xi32>, tensor<f32>>
+  %made = stablehlo.tuple %lu, %rest : tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>>
+  return %made : tuple<tensor<2x2xf32>, tuple<tensor<2xi32>, tensor<f32>>>
 }

@@ -10,11 +10,9 @@ use crate::types::TensorType;
 
 /// `stablehlo.constant`, `chlo.constant`.
 pub fn constant(call: Call) -> Result<Results> {
+    let ty = call.stated_type(0)?;
     match call.attributes.get("value") {
-        Some(Attribute::Dense(dense)) => {
-            let ty = call.stated_type(0)?;
-            Ok(single(call.importer.dense(dense, &ty.dims)?))
-        }
+        Some(Attribute::Dense(dense)) => Ok(single(call.importer.dense(dense, &ty.dims)?)),
         _ => Err(error!(InvalidArgument, "attribute value: want a dense constant")),
     }
 }

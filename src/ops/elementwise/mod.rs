@@ -23,7 +23,7 @@ pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod float8;
 pub(super) mod fold_barrier;
-pub(super) mod formula;
+pub mod formula;
 pub(super) mod functions;
 pub(super) mod integers;
 pub(super) mod lower;

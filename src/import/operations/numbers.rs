@@ -1,0 +1,60 @@
+//! Functions of numbers that are several operations of the library.
+
+use crate::error::Result;
+use crate::ir::{NodeId, Trace};
+use crate::ops::elementwise::formula::{Expr, record};
+use crate::types::{DType, Kind};
+
+/// The square. That of a complex number is `(x - y)(x + y) + 2xy i`: its real part is infinite or finite where the
+/// difference of the squares would be NaN, and 0 where the parts are of one size, however large these are.
+pub fn square(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    let is_complex = trace.node(x).dtype.kind() == Kind::Complex;
+    record(trace, [x], |[z]| {
+        if !is_complex {
+            return z * z;
+        }
+        let (x, y) = (z.real(), z.imag());
+        // Scaled instead of replaced by 0, so that the derivative stays.
+        let is_balanced = x.is_finite() & x.abs().eq(y.abs());
+        let (scale, back) = (is_balanced.select(x.number(0.25), 1.0), is_balanced.select(x.number(16.0), 1.0));
+        let (x_scaled, y_scaled) = (x * scale, y * scale);
+        ((x_scaled - y_scaled) * (x_scaled + y_scaled) * back).complex(x * y * 2.0)
+    })
+}
+
+/// The larger or the smaller one of two complex numbers: by their real parts, if these are equal by the imaginary ones.
+pub fn complex_extreme(trace: &mut Trace, operands: [NodeId; 2], largest: bool) -> Result<NodeId> {
+    fn is_beyond<'f>(a: Expr<'f>, b: Expr<'f>, largest: bool) -> Expr<'f> {
+        if largest { a.gt(b) } else { a.lt(b) }
+    }
+    record(trace, operands, |[a, b]| {
+        let is_tied = a.real().eq(b.real()) & is_beyond(a.imag(), b.imag(), largest);
+        (is_beyond(a.real(), b.real(), largest) | is_tied).select(a, b)
+    })
+}
+
+/// The upper half of the product of integers.
+pub fn high_product(trace: &mut Trace, operands: [NodeId; 2]) -> Result<NodeId> {
+    let dtype = trace.node(operands[0]).dtype;
+    let bits = 8 * dtype.size_bytes() as i64;
+    let is_signed = dtype.kind() == Kind::Signed;
+    record(trace, operands, |[a, b]| match (bits, is_signed) {
+        (64, false) => high_product_of_words(a, b),
+        (64, true) => {
+            // The product of the bits counts 2^64 b too much for negative a, and the reverse.
+            let words = high_product_of_words(a.bits(DType::U64), b.bits(DType::U64)).bits(DType::S64);
+            words - (a.shift_right_arithmetic(63_i64) & b) - (b.shift_right_arithmetic(63_i64) & a)
+        }
+        (_, false) => (a.convert(DType::U64) * b.convert(DType::U64)).shift_right_logical(bits).convert(dtype),
+        (_, true) => (a.convert(DType::S64) * b.convert(DType::S64)).shift_right_arithmetic(bits).convert(dtype),
+    })
+}
+
+/// The upper half of the product of words of 64 bits, by products of their halves.
+fn high_product_of_words<'f>(a: Expr<'f>, b: Expr<'f>) -> Expr<'f> {
+    let low = |x: Expr<'f>| x & i64::from(u32::MAX);
+    let high = |x: Expr<'f>| x.shift_right_logical(32_i64);
+    let (low_high, high_low) = (low(a) * high(b), high(a) * low(b));
+    let carried = high(low(a) * low(b)) + low(low_high) + low(high_low);
+    high(a) * high(b) + high(low_high) + high(high_low) + high(carried)
+}
