@@ -204,6 +204,9 @@ def reductions():
     )
     yield "percentile", lambda x: jnp.percentile(x, 30), (normal(9),), ("gradient",)
     yield "associative_scan", lambda x: lax.associative_scan(jnp.multiply, x), (x,), ()
+    # Parts of one size: the exported formula selects a 0.
+    parts = np.array([2, 3, -1, 0.5], np.float32), np.array([2, -3, 4, -0.5], np.float32)
+    yield "complex square", lambda x, y: jnp.real(lax.square(lax.complex(x, y))), parts, ()
 
 
 def products():

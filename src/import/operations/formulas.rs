@@ -7,8 +7,9 @@
 //! operation of CHLO, which exporters write. One that differs in any way is imported as it is; but the logarithm in
 //! `select(p, -n, select(q, log(n), r))` is that of 1 where it is not selected, whatever `n`, `q` and `r` are.
 
+use super::numbers;
 use crate::error::Result;
-use crate::ir::{BinaryOp, Body, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};
 use crate::ops;
 use crate::types::{DType, Scalar, ScalarValue};
 use rustc_hash::FxHashMap;
@@ -41,6 +42,9 @@ pub fn recognized(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
     if !matches!(node.dtype, DType::F32 | DType::F64 | DType::F16 | DType::BF16) {
         return Ok(root);
     }
+    if let Some(parts) = parts_of_square(trace, root) {
+        return numbers::real_part_of_square(trace, parts);
+    }
     if let Some(tail) = tail_of_logarithm(trace, root) {
         return tail.recorded(trace);
     }
@@ -65,6 +69,27 @@ pub fn recognized(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
         Some((Function::Of(function), x)) => ops::elementwise::unary_function(trace, function, x),
         None => Ok(root),
     }
+}
+
+/// Returns x and y of `select(is_finite(x) & |x| == |y|, 0, (x - y) (x + y))`, the real part of the square of a complex
+/// number. The derivative of the 0 is not that of the square.
+fn parts_of_square(trace: &Trace, root: NodeId) -> Option<[NodeId; 2]> {
+    let operands = |id: NodeId, op: Op| {
+        let node = trace.node(id);
+        (node.op == op).then(|| trace.operands(node))
+    };
+    let &[pred, zero, product] = operands(root, Op::Select)? else { return None };
+    let &[difference, sum] = operands(product, Op::Binary(BinaryOp::Multiply))? else { return None };
+    let parts = operands(difference, Op::Binary(BinaryOp::Subtract))?;
+    let &[x, y] = parts else { return None };
+    let &[finite, equal] = operands(pred, Op::Binary(BinaryOp::And))? else { return None };
+    let &[size_of_x, size_of_y] = operands(equal, Op::Compare(CompareOp::Eq))? else { return None };
+    let is_square = operands(sum, Op::Binary(BinaryOp::Add))? == parts
+        && operands(finite, Op::Unary(UnaryOp::IsFinite))? == [x]
+        && operands(size_of_x, Op::Unary(UnaryOp::Abs))? == [x]
+        && operands(size_of_y, Op::Unary(UnaryOp::Abs))? == [y]
+        && splat(trace, zero)?.bits() == Scalar::new(trace.node(zero).dtype, ScalarValue::Float(0.0)).ok()?.bits();
+    is_square.then_some([x, y])
 }
 
 /// `select(pred, -n, select(inner, log(n), other))`, as `log_ndtr` of JAX ends: where `pred` holds, n may be 0, and the

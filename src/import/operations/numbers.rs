@@ -14,12 +14,23 @@ pub fn square(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
             return z * z;
         }
         let (x, y) = (z.real(), z.imag());
-        // Scaled instead of replaced by 0, so that the derivative stays.
-        let is_balanced = x.is_finite() & x.abs().eq(y.abs());
-        let (scale, back) = (is_balanced.select(x.number(0.25), 1.0), is_balanced.select(x.number(16.0), 1.0));
-        let (x_scaled, y_scaled) = (x * scale, y * scale);
-        ((x_scaled - y_scaled) * (x_scaled + y_scaled) * back).complex(x * y * 2.0)
+        real_part(x, y).complex(x * y * 2.0)
     })
+}
+
+/// The real part of the square of a complex number with these parts.
+pub fn real_part_of_square(trace: &mut Trace, parts: [NodeId; 2]) -> Result<NodeId> {
+    record(trace, parts, |[x, y]| real_part(x, y))
+}
+
+fn real_part<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    // Parts of one size are scaled; a 0 in place of their product would have no derivative.
+    let is_balanced = x.is_finite() & x.abs().eq(y.abs());
+    let (scale, back) = (is_balanced.select(x.number(0.25), 1.0), is_balanced.select(x.number(16.0), 1.0));
+    let (x, y) = (x * scale, y * scale);
+    let product = (x - y) * (x + y) * back;
+    // 0, not -0.
+    is_balanced.select(product + 0.0, product)
 }
 
 /// The larger or the smaller one of two complex numbers: by their real parts, if these are equal by the imaginary ones.
