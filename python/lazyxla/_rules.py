@@ -11,7 +11,10 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
+from ._elementwise import add, real
 from ._jit import Jit
+from ._reductions import sum
+from ._shapes import broadcast_to
 from ._trace import FLOATS, Traced, call, device_of, differentiable, differentiables, like_of
 from ._tree import Leaves, flatten, tree_map, unflatten
 
@@ -43,8 +46,12 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     return Jit(checkpointed) if isinstance(fun, Jit) else checkpointed
 
 
+# Calls of a function in its own rule have the rule, too, up to this number of rules within each other.
+_DEEPEST = 4
+
+
 class _WithRule:
-    """A function with a rule, in which a call of the function itself is one of the plain function."""
+    """A function with a rule, which may call the function."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         if not callable(fun):
@@ -57,16 +64,32 @@ class _WithRule:
         raise NotImplementedError
 
     @contextlib.contextmanager
-    def _plainly(self) -> Iterator[None]:
-        before = self._is_inside()
-        self._inside.now = True
+    def _within(self) -> Iterator[None]:
+        """Calls here stand in one rule more."""
+        before = self._depth()
+        self._inside.depth = before + 1
         try:
             yield
         finally:
-            self._inside.now = before
+            self._inside.depth = before
 
-    def _is_inside(self) -> bool:
-        return getattr(self._inside, "now", False)
+    def _depth(self) -> int:
+        return getattr(self._inside, "depth", 0)
+
+
+def _without_derivative(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function whose derivatives are NaN: better than those of the plain operations, which nobody asked
+    for."""
+    plain = custom_jvp(fun)
+
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        moves = [sum(real(move)).astype(_core.float64) for move in flatten(tangents)[0] if move is not None]
+        slope = functools.reduce(add, moves) * float("nan")
+        result = plain(*primals)
+        return result, tree_map(lambda y: broadcast_to(slope.astype(y.dtype), y.shape), result)
+
+    plain.defjvp(rule)
+    return plain
 
 
 class custom_vjp(_WithRule):
@@ -75,6 +98,7 @@ class custom_vjp(_WithRule):
     ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
     and the cotangents of the result, and returns a tuple of the gradients by each argument. Arguments are trees of
     arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken.
+    Both may call the function itself: it has this rule there, too, and from fifth derivatives on NaN.
 
     >>> import lazyxla as lx
     >>> @lx.custom_vjp
@@ -92,10 +116,10 @@ class custom_vjp(_WithRule):
         self._rule = (forward, backward)
 
     def __call__(self, *args: Any) -> Any:
-        if self._is_inside():
-            return self._fun(*args)
         if self._rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defvjp(forward, backward)")
+        if self._depth() == _DEEPEST:
+            return _without_derivative(self._fun)(*args)
         forward, backward = self._rule
         device = device_of(args)
         leaves, spec = flatten(args)
@@ -105,7 +129,7 @@ class custom_vjp(_WithRule):
         structure: list[Any] = []
 
         def with_residuals(*args: Any) -> Any:
-            with self._plainly():
+            with self._within():
                 pair = forward(*args)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError("the forward function of custom_vjp returns a pair: the result and residuals")
@@ -124,7 +148,8 @@ class custom_vjp(_WithRule):
             residuals = kept.rebuild(given[: len(given) - len(differentiable)])
             cotangents = iter(given[len(given) - len(differentiable) :])
             tree = [next(cotangents) if y.dtype.kind in FLOATS else None for y in primal.results]
-            found = backward(residuals, primal.tree.rebuild(tree))
+            with self._within():
+                found = backward(residuals, primal.tree.rebuild(tree))
             flat, found_spec = flatten(found)
             if found_spec != spec:
                 raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
@@ -139,9 +164,12 @@ class custom_vjp(_WithRule):
 
 
 class _Call:
-    """A call that a rule of custom_jvp is for: its arguments, and its result, which the rule may use."""
+    """A call that a rule of custom_jvp is for: its arguments, their tangents, and its result, which the rule may use."""
 
-    def __init__(self, args: tuple[Any, ...], tree: Leaves, results: Sequence[Array]) -> None:
+    def __init__(
+        self, args: tuple[Any, ...], tangents: Sequence[Array], tree: Leaves, results: Sequence[Array]
+    ) -> None:
+        self._tangents = list(tangents)
         leaves, self._spec = flatten(args)
         # The number of operations in place tells whether an array has the value that it had.
         self._leaves = [(leaf, leaf._changes if isinstance(leaf, Array) else 0) for leaf in leaves]
@@ -155,6 +183,11 @@ class _Call:
             leaf is own and (not isinstance(leaf, Array) or leaf._changes == changes) for leaf, (own, changes) in pairs
         )
 
+    def is_linear_in(self, args: Sequence[Array]) -> bool:
+        """Returns whether arguments of another call depend on tangents: they are captured, if they are no parameters."""
+        found = [_core.trace(tangents, args).info()[2] for tangents in ([], self._tangents)]
+        return found[0] > found[1]
+
     def result(self) -> Any:
         return self._tree.rebuild([result.copy() for result in self._results])
 
@@ -165,7 +198,8 @@ class custom_jvp(_WithRule):
     The rule takes a tuple of the arguments and a tuple of their tangents, and returns the result and its tangent, which
     has to be linear in the given tangents. Arguments are trees of arrays; the tangent of an array of integers or bools
     is None, and so is that of such a result. The functions must not take arrays from elsewhere by which a derivative
-    is taken. If the rule calls the function with its arguments, the result has this rule again in second derivatives.
+    is taken. The rule may call the function: with its own arguments, the result has this rule in derivatives of every
+    order; with others, in the next three, and derivatives of higher order are NaN.
 
     >>> import lazyxla as lx
     >>> @lx.custom_jvp
@@ -185,17 +219,15 @@ class custom_jvp(_WithRule):
         self._rule = rule
         return rule
 
-    def _result(self, args: tuple[Any, ...]) -> Any:
-        """Returns the result within the rule: that which the rule is for, if the arguments are its own."""
-        of: _Call | None = getattr(self._inside, "call", None)
-        return self._fun(*args) if of is None or not of.has(args) else of.result()
-
     def __call__(self, *args: Any) -> Any:
-        if self._is_inside():
-            return self._result(args)
         rule = self._rule
         if rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defjvp(rule)")
+        of: _Call | None = getattr(self._inside, "call", None)
+        if of is not None and of.has(args):
+            return of.result()
+        if self._depth() == _DEEPEST:
+            return _without_derivative(self._fun)(*args)
         device = device_of(args)
         leaves, spec = flatten(args)
         leaves = [
@@ -209,15 +241,16 @@ class custom_jvp(_WithRule):
 
         def with_tangents(*given: Array) -> Any:
             values = iter(given[: len(arrays)])
-            tangents = iter(given[len(arrays) : len(arrays) + len(varying)])
+            own = given[len(arrays) : len(arrays) + len(varying)]
+            tangents = iter(own)
             primals = unflatten(spec, [None if leaf is None else next(values) for leaf in leaves])
             moves = unflatten(
                 spec, [next(tangents) if leaf is not None and leaf.dtype.kind in FLOATS else None for leaf in leaves]
             )
             before = getattr(self._inside, "call", None)
-            self._inside.call = _Call(primals, primal.tree, given[len(arrays) + len(varying) :])
+            self._inside.call = _Call(primals, own, primal.tree, given[len(arrays) + len(varying) :])
             try:
-                with self._plainly():
+                with self._within():
                     pair = rule(primals, moves)
             finally:
                 self._inside.call = before
@@ -237,7 +270,13 @@ class custom_jvp(_WithRule):
 
         behind_leaves, behind_spec = flatten(((*arrays, *varying, *primal.results), {}))
         derivative = Traced(with_tangents, behind_leaves, behind_spec)
-        return primal.tree.rebuild(call(leaves, primal.computation.with_jvp(derivative.computation)))
+        computation = primal.computation
+        if of is not None and of.is_linear_in(arrays):
+            # What is linear in tangents is transposed as it is: only its derivative by the primals is the rule's.
+            places = [i for i, leaf in enumerate(arrays) if leaf.dtype.kind in FLOATS]
+            forward, backward, _ = computation.vjp(places)
+            computation = computation.with_vjp(forward, backward)
+        return primal.tree.rebuild(call(leaves, computation.with_jvp(derivative.computation)))
 
 
 def stop_gradient(tree: Any) -> Any:

@@ -197,6 +197,15 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
 
 
+def _with_one(x: Array, axis: int) -> Array:
+    """Returns zeros in place of an array that has no element along an axis; the array itself if there is no axis."""
+    if axis < 0:
+        return x
+    return _core.full(
+        x.shape[:axis] + (1,) + x.shape[axis + 1 :], False if x.dtype.kind == "bool" else 0, x.dtype, x.device
+    )
+
+
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
     """Returns ``fun`` over a batch: arguments have an axis more, at ``in_axes``, and results at ``out_axes``.
 
@@ -240,6 +249,13 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
             rank = next(results).ndim + 1
             wanted.append(-1 if axis is None else normalized([axis], rank, ValueError)[0])
         (size,) = sizes
-        return traced.tree.rebuild(call(leaves, traced.computation.vmap(axes, wanted, size)))
+        if size == 0:
+            # One call with zeros, of which nothing is kept.
+            arrays = iter(axes)
+            leaves = [_with_one(leaf, next(arrays)) if isinstance(leaf, Array) else leaf for leaf in leaves]
+        found = call(leaves, traced.computation.vmap(axes, wanted, size or 1))
+        if size == 0:
+            found = [x if axis < 0 else x[(slice(None),) * axis + (slice(0),)] for x, axis in zip(found, wanted)]
+        return traced.tree.rebuild(found)
 
     return Jit(batched) if isinstance(fun, Jit) else batched

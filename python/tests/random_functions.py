@@ -9,6 +9,8 @@ elements: there, derivatives are a matter of convention, which `docs/derivatives
 import random
 from dataclasses import dataclass
 
+from random_steps import MoreSteps
+
 SIZES = (1, 2, 3, 4)
 # Of one array: smooth, and bounded or of slow growth for arguments of any size.
 SMOOTH = (
@@ -92,12 +94,14 @@ def broadcast(a, b):
     return tuple(y if x == 1 else x for x, y in zip(a, b))
 
 
-class Writer:
+class Writer(MoreSteps):
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.lines, self.indent, self.count = [], 0, 0
         # while_loop has no reverse mode, and JAX's custom_vjp no forward mode: a function has one of them or neither.
         self.loops = self.backward = False
+        # Some functions may convert to float32; `single` says that one does.
+        self.narrow = self.single = False
         self.outer = []  # variables of the functions around this one
 
     def put(self, line):
@@ -356,7 +360,16 @@ class Writer:
         return Var(self.fresh("a"), tuple(shape), tied)
 
     def nested(self, scope, depth):
-        kinds = [self.mapped, self.gradient, self.pulled, self.wrapped, self.scanned, self.branch, self.ruled]
+        kinds = [
+            self.mapped,
+            self.gradient,
+            self.pulled,
+            self.wrapped,
+            self.scanned,
+            self.branch,
+            self.ruled,
+            self.counting,
+        ]
         kinds += [self.forward] * (not self.backward) + [self.repeated] * (3 * self.loops)
         return self.rng.choice(kinds)(scope, depth)
 
@@ -481,14 +494,16 @@ class Writer:
         scope = list(scope)
         plain = (self.unary, self.binary, self.reduction, self.along, self.reshaped, self.product, self.index)
         plain += (self.unary, self.binary, self.select, self.total, self.in_place)
-        rare = (self.matrix, self.fourier)
+        plain += (self.assigned, self.read, self.twice, self.tied_order, self.counted, self.scalar, self.longer)
+        plain += (self.complex, self.ruled_by_two)
+        rare = (self.matrix, self.fourier, self.factored, self.factored, self.empty, self.empty)
         result = None
         for _ in range(steps):
             for _ in range(20):
                 if depth > 0 and self.rng.random() < 0.25:
                     result = self.nested(scope, depth - 1)
                 else:
-                    result = self.rng.choice(plain if self.rng.random() < 0.93 else rare)(scope)
+                    result = self.rng.choice(plain if self.rng.random() < 0.87 else rare)(scope)
                 if result is not None:
                     break
             if size_of(result.shape) > 64 or len(result.shape) > 4:
@@ -514,6 +529,7 @@ class Written:
     shapes: tuple
     has_reverse: bool
     has_forward: bool
+    single: bool  # some of it is computed in float32
 
 
 def written(seed):
@@ -522,6 +538,7 @@ def written(seed):
     writer = Writer(seed)
     kind = writer.rng.random()
     writer.loops, writer.backward = kind < 0.1, kind > 0.85
+    writer.narrow = writer.rng.random() < 0.15
     shapes = writer.shape(), writer.shape()
     writer.put("def f(x, y):")
     writer.indent = 1
@@ -530,4 +547,4 @@ def written(seed):
     last = writer.body([*scope, first], writer.rng.choice((1, 2, 3)), 1)
     writer.put(f"return {{'first': {first.name}, 'last': [{last.name}, x * 0.5]}}")
     text = "\n".join(writer.lines) + "\n"
-    return Written(text, shapes, "while_loop" not in text, "custom_vjp" not in text)
+    return Written(text, shapes, "while_loop" not in text, "custom_vjp" not in text, writer.single)

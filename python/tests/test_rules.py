@@ -157,3 +157,63 @@ def test_a_rule_may_change_its_arguments():
 
         value, slope = lx.jvp(square, (lx.asarray(3.0),), (lx.asarray(1.0),))
         assert (value.item(), slope.item()) == (9, 16), change
+
+
+def test_rules_may_call_their_function_with_other_arguments():
+    @lx.custom_jvp
+    def ahead(x):
+        return lx.sin(x)
+
+    @ahead.defjvp
+    def rule(primals, tangents):
+        return ahead(*primals), tangents[0] * ahead(primals[0] / 2) * 3
+
+    @lx.custom_vjp
+    def behind(x):
+        return lx.sin(x)
+
+    behind.defvjp(lambda x: (behind(x), x), lambda x, ct: (ct * behind(x / 2) * 3,))
+
+    def along(f):
+        return lambda x: lx.jvp(f, (x,), (lx.ones_like(x),))[1]
+
+    with lx.use_device("cpu"):
+        x = lx.asarray(0.7, dtype=lx.float64)
+        for f, modes in ((ahead, (along, lx.grad)), (behind, (lx.grad,))):
+            for mode in modes:
+                found, factor, part = f, 1.0, 0.7
+                for order in range(5):
+                    same(found(x), np.float64(factor * np.sin(part)), 1e-14)
+                    # The derivative of f(x / n) is that of its rule.
+                    factor, part, found = factor * 3 / 2**order, part / 2, mode(found)
+                assert np.isnan(found(x).item())
+        mixed = lx.grad(along(lx.grad(ahead)))
+        same(mixed(x), np.float64(27 / 8 * np.sin(0.7 / 8)), 1e-14)
+        # The value that the forward function returns has the rule, too.
+        same(lx.grad(lambda x: lx.value_and_grad(behind)(x)[0])(x), np.float64(3 * np.sin(0.35)), 1e-14)
+
+
+def test_rules_may_call_their_function_with_tangents():
+    @lx.custom_jvp
+    def product(x, y):
+        return x * y
+
+    @product.defjvp
+    def rule(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        return product(x, y), product(dx, y) + product(x, dy)
+
+    def f(x):
+        return lx.sum(product(x, product(x, lx.sin(x))))
+
+    with lx.use_device("cpu"):
+        a = random(3, (4,), "float64")
+        x = on(a, "cpu")
+        wanted = 2 * a * np.sin(a) + a**2 * np.cos(a)
+        second = (2 - a**2) * np.sin(a) + 4 * a * np.cos(a)
+        third = (6 - a**2) * np.cos(a) - 6 * a * np.sin(a)
+        same(lx.grad(f)(x), wanted, 1e-13)
+        same(lx.grad(lambda x: lx.sum(lx.grad(f)(x)))(x), second, 1e-13)
+        same(lx.jvp(lx.grad(f), (x,), (lx.ones_like(x),))[1], second, 1e-13)
+        same(lx.grad(lambda x: lx.jvp(f, (x,), (lx.ones_like(x),))[1])(x), second, 1e-13)
+        same(lx.grad(lambda x: lx.sum(lx.jvp(lx.grad(f), (x,), (lx.ones_like(x),))[1]))(x), third, 1e-13)

@@ -243,6 +243,11 @@ def test_batches_are_stacks_of_single_results():
         same(tree[1], b.sum(0), 1e-12)
         nested = lx.vmap(lx.vmap(lambda u, v: lx.sum(u * v), (None, 0)), (0, None))(x[0], x[1])
         same(nested, a[0] @ a[1].T, 1e-12)
+        none = lx.vmap(lambda u, v: (u[:, 0] + v, v, v > 0, "text"), (1, None), (-1, None, 0, None))(x[:, :0], y[0])
+        same(none[0], np.zeros((b.shape[1], 0)))
+        same(none[1], b[0])
+        assert none[2].shape == (0, b.shape[1]) and none[3] == "text"
+        same(lx.grad(lambda u: lx.sum(lx.vmap(lx.sin)(u)))(x[:0]), a[:0])
         raises(ValueError, lambda: lx.vmap(lambda u, v: u)(x, y), "one size")
         raises(ValueError, lambda: lx.vmap(lambda u: u, 7)(x))
 
