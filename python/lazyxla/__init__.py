@@ -17,6 +17,17 @@ an integer array times a float is a TypeError, as the standard leaves it undefin
 Indices that are known on the host (integers, lists, NumPy's arrays) are an IndexError if they are out of range. In an
 index that is an array of this package, integers out of range are clamped by reads, and dropped by writes: its values
 are not known when the operation is recorded.
+
+Indexing makes an array of its own, never a view as in NumPy: ``part = x[1:]; part[0] = 1`` and ``part += 1`` leave x as
+it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself, by one key:
+
+>>> part = x[1:]
+>>> part[0] = 9.0
+>>> x[1].item(), part[0].item()
+(0.25, 9.0)
+>>> x[1:] += 1
+>>> x[1].item()
+1.25
 """
 
 from . import _core, collectives, fft, linalg, nn, optim, random

@@ -25,6 +25,8 @@ pub struct Key {
     pub new_axes: Vec<usize>,
     /// Before which axis a `...` of no axes stands that separates index arrays: the axes of the arrays come first then.
     pub gap: Option<usize>,
+    /// The shape with an axis of size 1 for each bool, which is an index array of this axis: empty, or a single 0.
+    pub wide: Vec<i64>,
 }
 
 enum Item {
@@ -34,12 +36,13 @@ enum Item {
     Ellipsis,
     By(Array, Bounds),
     Mask(Array),
+    Flag(bool),
 }
 
 impl Item {
     /// Whether NumPy counts it among the index arrays of a key that has one.
     fn is_advanced(&self) -> bool {
-        matches!(self, Item::Int(_) | Item::By(..) | Item::Mask(_))
+        matches!(self, Item::Int(_) | Item::By(..) | Item::Mask(_) | Item::Flag(_))
     }
 }
 
@@ -60,15 +63,15 @@ fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
     if object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>() {
         return object.extract().map(Item::Int).map_err(|_| PyIndexError::new_err("an index of more than 64 bits"));
     }
+    if let Some(flag) = flag(py, object)? {
+        return Ok(Item::Flag(flag));
+    }
     if let Ok(array) = object.cast::<Array>() {
         return of_array(py, array.get());
     }
     let is_array = object.hasattr("__array_interface__")?;
-    // An integer of NumPy is one, and so is an array of rank 0; bools refuse.
-    if object.hasattr("__index__")?
-        && !object.is_instance_of::<PyBool>()
-        && (!is_array || object.getattr("shape")?.eq(PyTuple::empty(py))?)
-    {
+    // An integer of NumPy is one, and so is an array of rank 0.
+    if object.hasattr("__index__")? && (!is_array || object.getattr("shape")?.eq(PyTuple::empty(py))?) {
         match object.call_method0("__index__") {
             Ok(found) => {
                 return found.extract().map(Item::Int).map_err(|_| PyIndexError::new_err("an index beyond 64 bits"));
@@ -84,6 +87,23 @@ fn item(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
     Err(PyIndexError::new_err(format!(
         "an index is an integer, a slice, None, ..., or an array of integers or bools, not a {name}"
     )))
+}
+
+/// Returns the value of a bool, of a bool of NumPy, or of an array of rank 0 with a bool, which is read.
+pub fn flag(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+    if object.is_instance_of::<PyBool>() {
+        return object.is_truthy().map(Some);
+    }
+    if let Ok(array) = object.cast::<Array>() {
+        let array = array.get();
+        let is_flag = array.dtype()? == LXLA_DTYPE_PRED && array.dims()?.is_empty();
+        return if is_flag { count(py, array).map(|count| Some(count == 1)) } else { Ok(None) };
+    }
+    if !object.hasattr("__array_interface__")? || !object.getattr("shape")?.eq(PyTuple::empty(py))? {
+        return Ok(None);
+    }
+    let is_flag = object.getattr("dtype")?.getattr("kind")?.eq("b")?;
+    if is_flag { object.is_truthy().map(Some) } else { Ok(None) }
 }
 
 /// An index of a list or of an array of another library: its values are known.
@@ -131,11 +151,11 @@ pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<
         Err(_) => vec![key.clone()],
     };
     let items = objects.iter().map(|object| item(object, device)).collect::<PyResult<Vec<_>>>()?;
-    let dims = array.dims()?;
+    let mut dims = array.dims()?;
     let mut used = 0;
     for item in &items {
         used += match item {
-            Item::New | Item::Ellipsis => 0,
+            Item::New | Item::Ellipsis | Item::Flag(_) => 0,
             Item::Mask(mask) => mask.dims()?.len(),
             _ => 1,
         };
@@ -147,7 +167,8 @@ pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<
     if items.iter().filter(|item| matches!(item, Item::Ellipsis)).count() > 1 {
         return Err(PyIndexError::new_err("a key has at most one ..."));
     }
-    let mut key = Key { axes: Vec::new(), new_axes: Vec::new(), gap: None };
+    used += widen(&items, &mut dims, used)?;
+    let mut key = Key { axes: Vec::new(), new_axes: Vec::new(), gap: None, wide: dims.clone() };
     let gap = gap(&items, dims.len() - used);
     check_bounds(&items, &dims, used)?;
     for (i, item) in items.into_iter().enumerate() {
@@ -162,11 +183,35 @@ pub fn parse(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<
             Item::Slice(slice) => key.axes.push(range(slice.bind(py), dims[at])?),
             Item::By(indices, _) => key.axes.push(Axis::By(indices)),
             Item::Mask(mask) => mask_axes(py, &mut key, &mask, &dims[at..])?,
+            Item::Flag(flag) => key.axes.push(Axis::By(zeros(device, flag.into())?)),
         }
     }
     let rest = key.axes.len();
     key.whole(&dims[rest..]);
     Ok(key)
+}
+
+/// Inserts the axes of bools into the shape, and returns their number. The other items stand for `used` axes.
+fn widen(items: &[Item], dims: &mut Vec<i64>, used: usize) -> PyResult<usize> {
+    let (mut at, rest) = (0, dims.len() - used);
+    for item in items {
+        at += match item {
+            Item::New => 0,
+            Item::Ellipsis => rest,
+            Item::Mask(mask) => mask.dims()?.len(),
+            Item::Flag(_) => {
+                dims.insert(at, 1);
+                1
+            }
+            _ => 1,
+        };
+    }
+    Ok(items.iter().filter(|item| matches!(item, Item::Flag(_))).count())
+}
+
+/// Returns an index array of `count` zeros.
+fn zeros(device: lxla_device, count: usize) -> PyResult<Array> {
+    host::from_slice(device, LXLA_DTYPE_S64, &[count as i64], &vec![0; 8 * count])
 }
 
 /// Returns the place of a `...` of no axes that alone separates the index arrays of a key.
@@ -206,6 +251,11 @@ impl Key {
         self.axes.extend(sizes.iter().map(|&size| Axis::Range { start: 0, size, step: 1, drop: false }));
     }
 
+    /// Returns the array with the axes of the bools; None if the key has none.
+    pub fn widened(&self, py: Python<'_>, array: &Array) -> PyResult<Option<Array>> {
+        if self.wide == array.dims()? { Ok(None) } else { reshape(py, array.copy()?, &self.wide).map(Some) }
+    }
+
     pub fn has_arrays(&self) -> bool {
         self.axes.iter().any(|axis| matches!(axis, Axis::By(_)))
     }
@@ -231,7 +281,7 @@ fn check_bounds(items: &[Item], dims: &[i64], used: usize) -> PyResult<()> {
                 within(*low, dims[at], at)?;
                 within(*high, dims[at], at).map(|()| 1)?
             }
-            Item::By(_, None) | Item::Slice(_) => 1,
+            Item::By(_, None) | Item::Slice(_) | Item::Flag(_) => 1,
         };
     }
     Ok(())
@@ -250,9 +300,6 @@ fn range(slice: &Bound<'_, PySlice>, size: i64) -> PyResult<Axis> {
 /// Adds the axes of a mask: the indices of its true elements. An axis of size 0 of the mask fits every axis.
 fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyResult<()> {
     let shape = mask.dims()?;
-    if shape.is_empty() {
-        return Err(PyIndexError::new_err("a mask of rank 0 is no index; take lx.where"));
-    }
     if shape.iter().zip(dims).any(|(&given, &size)| given != size && given != 0) {
         return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
     }
@@ -281,25 +328,23 @@ pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
     }
 }
 
-/// `x[mask]` with a mask of rank 0: a new first axis, of size 1 if it is true, else 0.
-fn by_flag(py: Python<'_>, array: &Array, mask: &Array) -> PyResult<Array> {
+/// `x[flag]`: a new first axis, of size 1 if the bool is true, else 0.
+fn by_flag(py: Python<'_>, array: &Array, flag: bool) -> PyResult<Array> {
     let mut dims = array.dims()?;
     dims.insert(0, 1);
-    let (count, wide) = (count(py, mask)?, reshape(py, array.copy()?, &dims)?);
-    let handle = wide.operand();
+    let wide = reshape(py, array.copy()?, &dims)?;
+    let (handle, count) = (wide.operand(), flag.into());
     // SAFETY: a writable output.
     Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
 }
 
 pub fn get(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>) -> PyResult<Array> {
-    if let Ok(mask) = key.cast::<Array>()
-        && mask.get().dtype()? == LXLA_DTYPE_PRED
-        && mask.get().dims()?.is_empty()
-    {
-        return by_flag(py, array, mask.get());
+    if let Some(flag) = flag(py, key)? {
+        return by_flag(py, array, flag);
     }
     let key = parse(py, array, key)?;
-    let part = slice(py, array, &key.axes)?;
+    let widened = key.widened(py, array)?;
+    let part = slice(py, widened.as_ref().unwrap_or(array), &key.axes)?;
     if !key.has_arrays() {
         let dims = part.dims()?;
         return reshape(py, part, &shape(&key, &dims));

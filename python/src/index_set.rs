@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{kind, name};
-use crate::index::{Key, Region, count, expanded, operands, parse, ranges, reshape, shape, slice};
+use crate::index::{Key, Region, expanded, flag, operands, parse, ranges, reshape, shape, slice};
 use crate::sys::*;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -16,14 +16,16 @@ pub fn set(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>, value: &Bound<
         if let Some(result) = by_mask(py, array, mask, &value)? {
             return array.assign(&result);
         }
-        if mask.dims()?.is_empty() {
-            return by_flag(py, array, mask, value);
-        }
+    }
+    if let Some(flag) = flag(py, key)? {
+        return by_flag(py, array, flag, value_of(py, array, value)?);
     }
     let key = parse(py, array, key)?;
     let value = value_of(py, array, value)?;
-    let result = if key.has_arrays() { by_arrays(py, array, &key, value)? } else { by_ranges(py, array, &key, value)? };
-    array.assign(&result)
+    let widened = key.widened(py, array)?;
+    let wide = widened.as_ref().unwrap_or(array);
+    let result = if key.has_arrays() { by_arrays(py, wide, &key, value)? } else { by_ranges(py, wide, &key, value)? };
+    array.assign(&reshape(py, result, &array.dims()?)?)
 }
 
 /// Returns the value in the array's dtype and on its device.
@@ -84,12 +86,12 @@ fn by_mask(py: Python<'_>, array: &Array, mask: &Array, value: &Array) -> PyResu
     Array::detached(py, move |out| unsafe { lxla_select(chosen, value, handle, out) }).map(Some)
 }
 
-/// `x[mask] = value` with a mask of rank 0: a value with a new first axis, of size 1 if the mask is true, else 0.
-fn by_flag(py: Python<'_>, array: &Array, mask: &Array, value: Array) -> PyResult<()> {
-    let (dims, count) = (array.dims()?, count(py, mask)?);
+/// `x[flag] = value`: a value with a new first axis, of size 1 if the bool is true, else 0.
+fn by_flag(py: Python<'_>, array: &Array, flag: bool, value: Array) -> PyResult<()> {
+    let dims = array.dims()?;
     let value = without_leading_ones(py, value, dims.len() + 1)?;
-    let value = broadcast(py, &value, &[&[count], &dims[..]].concat())?;
-    if count == 0 { Ok(()) } else { array.assign(&reshape(py, value, &dims)?) }
+    let value = broadcast(py, &value, &[&[flag.into()], &dims[..]].concat())?;
+    if flag { array.assign(&reshape(py, value, &dims)?) } else { Ok(()) }
 }
 
 fn broadcast(py: Python<'_>, value: &Array, dims: &[i64]) -> PyResult<Array> {

@@ -307,8 +307,11 @@ def cond(index, *operands, branches, **_):
 def while_(*operands, cond_nconsts, cond_jaxpr, body_nconsts, body_jaxpr):
     test, operands = operands[:cond_nconsts], operands[cond_nconsts:]
     body, carry = operands[:body_nconsts], operands[body_nconsts:]
-    while called(cond_jaxpr, [*test, *carry])[0]:
-        carry = called(body_jaxpr, [*body, *carry])
+    while np.any(goes := called(cond_jaxpr, [*test, *carry])[0]):
+        found = called(body_jaxpr, [*body, *carry])
+        # In a batch of loops, those that have ended keep what they have.
+        shapes = [goes.shape + (1,) * (x.ndim - goes.ndim) for x in found]
+        carry = [np.where(goes.reshape(shape), x, y) for shape, x, y in zip(shapes, found, carry)]
     return carry
 
 

@@ -123,3 +123,54 @@ def test_values_lose_leading_axes_of_size_1():
                 same(x, wanted)
         raises(ValueError, lambda: assign(on(a, device), [0, 2], np.ones((2, 2, 5))))
         raises(ValueError, lambda: assign(on(a, device), on(mask, device), np.ones((2, 1))))
+
+
+@in_one_step
+def test_bools_are_masks_of_rank_0():
+    i = np.array([1, 0, 3])
+    a = random(11, (4, 5), "float64")
+    flags = [True, False, np.True_, np.False_, np.array(True), np.array(False)]
+    keys = list(flags)
+    keys += [(flag, place) for flag in flags[:2] + flags[4:] for place in (0, slice(1, 3), None, ..., [2])]
+    keys += [(0, flag) for flag in flags[:3]] + [(..., flag) for flag in flags[:3]]
+    keys += [(slice(None), True, slice(1, None)), (slice(None), np.False_, 2), (i, True), (True, i, i), (True, True, 1)]
+    keys += [
+        (True, np.array([True, False, True, True])),
+        (slice(None), True, i),
+        (None, True, slice(2), i),
+        (True, ..., i),
+    ]
+    for device in DEVICES:
+        x = on(a, device)
+        for key in keys:
+            parts = key if isinstance(key, tuple) else (key,)
+            ours = tuple(on(each, device) if isinstance(each, np.ndarray) else each for each in parts)
+            for given in (key, ours if isinstance(key, tuple) else ours[0]):
+                same(x[given], a[key])
+                values = random(12, a[key].shape, "float64")
+                for value in (1.5, values, values[..., :1] if values.ndim and values.shape[-1] else 2.0):
+                    wanted, written = a.copy(), x.copy()
+                    wanted[key] = value
+                    written[given] = value
+                    same(written, wanted)
+        scalar = on(np.float64(2), device)
+        same(scalar[True], np.array([2.0]))
+        same(scalar[np.False_], np.zeros(0))
+        scalar[np.bool_(True)] = 3
+        same(scalar, np.float64(3))
+        scalar[False] = 4
+        same(scalar, np.float64(3))
+        raises(ValueError, lambda: assign(x.copy(), np.True_, np.ones(4)))
+        raises(ValueError, lambda: x[False, [0, 1]])
+        raises(IndexError, lambda: x[True, 0, 0, 0])
+        # A bool that is no constant selects, which reads nothing.
+        put = lx.jit(lambda x, flag: assigned(x, flag, 7.0))
+        same(put(x, on(np.True_, device)), np.full_like(a, 7))
+        same(put(x, on(np.False_, device)), a)
+        raises(RuntimeError, lambda: lx.jit(lambda x, flag: x[flag])(x, on(np.True_, device)))
+
+
+def assigned(x, key, value):
+    x = x.copy()
+    x[key] = value
+    return x
