@@ -1,4 +1,6 @@
-"""Runs the functions `test_*` of the files here: run.py [NAME ...]. Also pytest does: pytest python/tests."""
+"""Runs the functions `test_*` of the files here: run.py [--long] [NAME ...]. Also pytest does: pytest python/tests.
+
+`--long` runs the functions `long_test_*` instead."""
 
 import importlib
 import os
@@ -17,10 +19,12 @@ if PLUGIN.exists():
 
 def main():
     failed = count = 0
+    names = [each for each in sys.argv[1:] if each != "--long"]
+    kind = "long_test_" if "--long" in sys.argv else "test_"
     for path in sorted(FOLDER.glob("test_*.py")):
         module = importlib.import_module(path.stem)
         for name in sorted(vars(module)):
-            if not name.startswith("test_") or (sys.argv[1:] and not any(each in name for each in sys.argv[1:])):
+            if not name.startswith(kind) or (names and not any(each in name for each in names)):
                 continue
             start, count = time.perf_counter(), count + 1
             try:
