@@ -10,7 +10,10 @@ from typing import Any
 
 from . import _core
 from ._core import Array
+from ._creation import asarray
 from ._device import on
+from ._tree import flatten, unflatten
+from ._tree import optree as _optree
 
 # Saves that nothing has waited for, with their paths and processes; those among them that no object stands for.
 _unwaited: dict[int, tuple[_core.Save, str, int]] = {}
@@ -71,12 +74,43 @@ class Save:
             _report_dropped()
 
 
-def save(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], *, metadata: Mapping[str, str] | None = None
-) -> None:
-    """Writes arrays under their names to a safetensors file, and returns when it is on disk.
+def _entries(tree: Any) -> tuple[dict[str, Any], Any]:
+    """Returns the leaves of a tree by the names of their paths, joined by points, and its structure."""
+    optree = _optree()
+    leaves, spec = flatten(tree)
+    paths = [
+        ".".join(str(getattr(entry, "field", entry.entry)) for entry in accessor)
+        for accessor in optree.tree_accessors(tree, none_is_leaf=True)
+    ]
+    found: dict[str, Any] = {}
+    for path, leaf in zip(paths, leaves, strict=True):
+        if path in found:
+            raise ValueError(f"two leaves of the tree have the name {path!r}: rename one")
+        found[path] = leaf
+    return found, spec
 
-    Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without
+
+def _named(tree: Any) -> dict[str, Array]:
+    """Returns the arrays of a tree by their names."""
+    if isinstance(tree, Mapping) and all(isinstance(each, Array) for each in tree.values()):
+        return dict(tree)
+    found = {}
+    for path, leaf in _entries(tree)[0].items():
+        if path == "":
+            raise TypeError(f"save() takes a tree of arrays, such as {{'w': w}}, not a {type(leaf).__name__}")
+        if leaf is None:
+            continue
+        if not isinstance(leaf, (Array, bool, int, float, complex)) and not hasattr(leaf, "__array_interface__"):
+            raise TypeError(f"save() takes trees of arrays; {path!r} is a {type(leaf).__name__}")
+        found[path] = leaf if isinstance(leaf, Array) else asarray(leaf, device="cpu")
+    return found
+
+
+def save(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, str] | None = None) -> None:
+    """Writes the arrays of a tree to a safetensors file, and returns when it is on disk.
+
+    The names are those of a dictionary; in nested trees, keys, fields and positions joined by points ("blocks.0.w").
+    ``load(path, like=tree)`` returns such a tree. Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without
     ``metadata``, that of the replaced file is kept.
 
     >>> import lazyxla as lx
@@ -87,12 +121,11 @@ def save(
     '7'
     """
     pairs = None if metadata is None else list(metadata.items())
-    _core.save(os.fspath(path), list(arrays), list(arrays.values()), pairs)
+    named = _named(arrays)
+    _core.save(os.fspath(path), list(named), list(named.values()), pairs)
 
 
-def save_async(
-    path: str | os.PathLike[str], arrays: Mapping[str, Array], *, metadata: Mapping[str, str] | None = None
-) -> Save:
+def save_async(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, str] | None = None) -> Save:
     """As ``save``, but returns at once: a background thread writes the present values, which the program may change and
     drop meanwhile.
 
@@ -109,24 +142,50 @@ def save_async(
     """
     pairs = None if metadata is None else list(metadata.items())
     _report_dropped()
-    text = os.fspath(path)
-    return Save(_core.save_async(text, list(arrays), list(arrays.values()), pairs), text)
+    text, named = os.fspath(path), _named(arrays)
+    return Save(_core.save_async(text, list(named), list(named.values()), pairs), text)
 
 
-def load(path: str | os.PathLike[str], *, device: Any = None) -> dict[str, Array]:
-    """Returns the arrays of a safetensors file by their names.
+def load(path: str | os.PathLike[str], *, like: Any = None, device: Any = None) -> Any:
+    """Returns the arrays of a safetensors file by their names; with ``like`` a tree of its structure.
+
+    ``like`` is a tree as it was saved. Its arrays have the dtypes and shapes of those in the file, and give the devices
+    unless ``device`` does; its numbers are read as numbers. Other arrays of the file are left out.
 
     >>> import lazyxla as lx
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
-    >>> lx.save(path, {"w": lx.ones(2)})
-    >>> lx.load(path)["w"].tolist()
-    [1.0, 1.0]
+    >>> lx.save(path, {"layers": [{"w": lx.ones(2)}, {"w": lx.zeros(1)}], "steps": 7})
+    >>> sorted(lx.load(path))
+    ['layers.0.w', 'layers.1.w', 'steps']
+    >>> lx.load(path, like={"layers": [{"w": lx.zeros(2)}, {"w": lx.zeros(1)}], "steps": 0})["steps"]
+    7
     """
     text = os.fspath(path)
     import json
 
-    return {name: _core.load(text, name, on(device)) for name in json.loads(_core.file_names_json(text))}
+    names = json.loads(_core.file_names_json(text))
+    if like is None:
+        return {name: _core.load(text, name, on(device)) for name in names}
+    entries, spec = _entries(like)
+    lacking = [name for name, leaf in entries.items() if leaf is not None and name not in names]
+    if lacking:
+        raise ValueError(f"{text} has no {', '.join(map(repr, lacking))}; it has {', '.join(map(repr, names))}")
+    return unflatten(spec, [_like(text, name, leaf, device) for name, leaf in entries.items()])
+
+
+def _like(text: str, name: str, leaf: Any, device: Any) -> Any:
+    """Returns what a file has in the place of a leaf."""
+    if leaf is None:
+        return None
+    if isinstance(leaf, (bool, int, float, complex)):
+        return type(leaf)(_core.load(text, name, on("cpu")).item())
+    wanted = leaf if isinstance(leaf, Array) else asarray(leaf, device=device)
+    found = _core.load(text, name, wanted.device if device is None else on(device))
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        given, is_ = (f"{x.dtype.name}{list(x.shape)}" for x in (found, wanted))
+        raise ValueError(f"{name!r} of {text} is {given}, and of the tree {is_}")
+    return found
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import _constants as c
 from . import _core
@@ -261,6 +262,44 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     [[2], [3]]
     """
     return _core.take_along_axis(x, indices, axis)
+
+
+_UPDATES: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
+    "add": (c.SCATTER_SUM, lambda a, b: a + b),
+    "multiply": (c.SCATTER_PRODUCT, lambda a, b: a * b),
+    "maximum": (c.SCATTER_MAX, lambda a, b: binary_extreme(c.BINARY_MAXIMUM, a, b)),
+    "minimum": (c.SCATTER_MIN, lambda a, b: binary_extreme(c.BINARY_MINIMUM, a, b)),
+}
+
+
+def binary_extreme(op: int, a: Array, b: Any) -> Array:
+    return _core.binary(op, a, b, False, False)
+
+
+def scatter(x: Array, key: Any, values: Any, /, *, how: str = "add") -> Array:
+    """Returns a copy of x in which each of ``values`` is combined with the element of ``x[key]`` that it is for.
+
+    ``how`` is "add", "multiply", "maximum" or "minimum". Where indices are equal, all of their values are combined, in
+    contrast to ``x[key] += values``, which keeps one of them: sums of segments, histograms, gradients of a table's
+    rows. ``values`` broadcast to the shape of ``x[key]``. Indices of an array of this package that are out of range are
+    dropped.
+
+    >>> import lazyxla as lx
+    >>> segments = lx.asarray([0, 2, 0, 2])
+    >>> lx.scatter(lx.zeros(3), segments, lx.asarray([1.0, 2.0, 3.0, 4.0])).tolist()
+    [4.0, 0.0, 6.0]
+    >>> lx.scatter(lx.zeros((2, 3)), (slice(None), lx.asarray([1, 1])), 1.0).tolist()
+    [[0.0, 2.0, 0.0], [0.0, 2.0, 0.0]]
+    """
+    if how not in _UPDATES:
+        raise ValueError(f"how is one of {', '.join(_UPDATES)}, not {how!r}")
+    op, function = _UPDATES[how]
+    found = _core.index_put(op, x, key, values)
+    if found is None:
+        # A key without arrays selects no element twice.
+        found = x.copy()
+        found[key] = function(x[key], values)
+    return found
 
 
 def diff(

@@ -13,8 +13,8 @@ from ._reductions import sum as _sum
 from ._sizes import integers, normalized
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
-    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot",
     "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -238,6 +238,49 @@ def solve(x1: Array, x2: Array, /) -> Array:
     [1.0, 2.0]
     """
     return _core.solve(x1, x2)
+
+
+def solve_triangular(
+    a: Array, b: Array, /, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
+) -> Array:
+    """Returns the solution x of a x = b for triangular matrices a; of a^T x = b if ``transposed``.
+
+    Only the triangle that ``lower`` names is read, and with ``unit_diagonal`` not the diagonal, which counts as 1. b is
+    a vector if its rank is 1, and has matrices otherwise, with the batch axes of a. NaN where a diagonal has a 0.
+
+    >>> import lazyxla as lx
+    >>> a = lx.asarray([[2.0, 0.0], [1.0, 4.0]])
+    >>> lx.linalg.solve_triangular(a, lx.asarray([2.0, 9.0]), lower=True).tolist()
+    [1.0, 2.0]
+    """
+    how = c.TRANSPOSE_TRANSPOSE if transposed else c.TRANSPOSE_NO_TRANSPOSE
+    right = b[:, None] if b.ndim == 1 else b
+    x = _core.triangular_solve(a, right, lower, unit_diagonal, how)
+    return x[:, 0] if b.ndim == 1 else x
+
+
+def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> Array:
+    """Returns the x of the smallest norm among those for which the norm of a x - b is smallest.
+
+    b is a vector or a matrix. Singular values of at most ``rtol`` times the largest one count as 0; by default epsilon
+    times the larger size of a.
+
+    >>> import lazyxla as lx
+    >>> a = lx.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> [round(x, 4) for x in lx.linalg.lstsq(a, lx.asarray([1.0, 3.0, 5.0])).tolist()]
+    [1.0, 2.0]
+    """
+    return _core.lstsq(a, b, -1.0 if rtol is None else rtol)
+
+
+def expm(x: Array, /) -> Array:
+    """Returns the exponentials of square matrices.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.expm(lx.zeros((2, 2))).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return _core.matrix_exponential(x)
 
 
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:

@@ -11,18 +11,22 @@ from typing import Any
 from . import _core
 from ._core import Array, DType
 from ._device import on
-from ._sizes import integers
+from ._creation import arange
+from ._dtypes import iinfo
+from ._shapes import broadcast_shapes
+from ._sizes import integers as _integers
+from ._sizes import normalized
 
 __all__ = [
-    "bernoulli", "bits", "categorical", "exponential", "gumbel", "key", "laplace", "normal", "split",
-    "truncated_normal", "uniform",
+    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "gamma", "gumbel", "integers", "key", "laplace",
+    "normal", "permutation", "poisson", "split", "truncated_normal", "uniform",
 ]  # fmt: skip
 
 Shape = int | Sequence[int]
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
-    return tuple(integers(shape, "sizes"))
+    return tuple(_integers(shape, "sizes"))
 
 
 def key(seed: int, *, device: Any = None) -> Array:
@@ -144,3 +148,99 @@ def categorical(key: Array, logits: Array, *, axis: int = -1, shape: Shape = ())
     [0, 0, 0]
     """
     return _core.random_categorical(key, logits, axis, _shape(shape))
+
+
+def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DType = _core.int64) -> Array:
+    """Returns integers from ``low`` up to but excluding ``high``; those of ``jax.random.randint`` with this dtype.
+
+    >>> import lazyxla as lx
+    >>> x = lx.random.integers(lx.random.key(0), -3, 3, 1000)
+    >>> lx.unique_values(x).tolist()
+    [-3, -2, -1, 0, 1, 2]
+    """
+    if not low < high:
+        raise ValueError(f"integers() takes low < high, not {low} and {high}")
+    limits = iinfo(dtype)
+    if low < limits.min or high - 1 > limits.max:
+        raise OverflowError(f"integers from {low} to {high - 1} do not fit {dtype.name}")
+    if high > limits.max or high >= 2**63:
+        raise OverflowError(f"high is at most {min(limits.max, 2**63 - 1)}, not {high}: take a wider dtype, or bits()")
+    return _core.random_integers(key, low, high, _shape(shape), dtype)
+
+
+def choice(
+    key: Array,
+    x: Array | int,
+    shape: Shape = (),
+    *,
+    replace: bool = True,
+    p: Array | None = None,
+    axis: int = 0,
+) -> Array:
+    """Returns elements, or slices along an axis, of x at random; of ``arange(x)`` if x is an int.
+
+    ``shape`` stands in the place of the axis. Without ``replace`` none is drawn twice. ``p`` are floats, one for each
+    element of the axis, proportional to its probability.
+
+    >>> import lazyxla as lx
+    >>> sorted(lx.random.choice(lx.random.key(0), 4, 4, replace=False).tolist())
+    [0, 1, 2, 3]
+    >>> lx.random.choice(lx.random.key(0), lx.asarray([10, 20]), 3, p=lx.asarray([0.0, 1.0])).tolist()
+    [20, 20, 20]
+    """
+    of = x if isinstance(x, Array) else arange(x, device=key.device)
+    (at,) = normalized([axis], of.ndim)
+    return _core.random_choice(key, of, at, _shape(shape), replace, p)
+
+
+def permutation(key: Array, x: Array | int, *, axis: int = 0) -> Array:
+    """Returns x with its slices along an axis in random order; the numbers below x if x is an int.
+
+    To shuffle several arrays alike, take each at one permutation of their rows:
+
+    >>> import lazyxla as lx
+    >>> x, y = lx.asarray([1, 2, 3]), lx.asarray([10, 20, 30])
+    >>> order = lx.random.permutation(lx.random.key(0), 3)
+    >>> lx.all(x[order] * 10 == y[order]).item(), sorted(order.tolist())
+    (True, [0, 1, 2])
+    """
+    of = x if isinstance(x, Array) else arange(x, device=key.device)
+    (at,) = normalized([axis], of.ndim)
+    return choice(key, of, of.shape[at], replace=False, axis=at)
+
+
+def gamma(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
+    """Returns floats of the gamma distribution of scale 1, whose shape parameter ``alpha`` (floats) gives their dtype.
+
+    ``alpha`` broadcasts to ``shape``, by default its own. The numbers vary with alpha in derivatives.
+
+    >>> import lazyxla as lx
+    >>> lx.random.gamma(lx.random.key(0), lx.asarray([0.5, 2.0]), (3, 2)).shape
+    (3, 2)
+    """
+    return _core.random_gamma(key, alpha, alpha.shape if shape is None else _shape(shape))
+
+
+def beta(key: Array, a: Array, b: Array, shape: Shape | None = None) -> Array:
+    """Returns floats of the beta distribution, whose parameters a and b (floats) give their dtype.
+
+    The parameters are of one dtype, and broadcast to ``shape``, by default their common one.
+
+    >>> import lazyxla as lx
+    >>> x = lx.random.beta(lx.random.key(0), lx.asarray(2.0), lx.asarray(3.0), 100)
+    >>> lx.all((x > 0) & (x < 1)).item()
+    True
+    """
+    return _core.random_beta(key, a, b, broadcast_shapes(a.shape, b.shape) if shape is None else _shape(shape))
+
+
+def poisson(key: Array, rate: Array, shape: Shape | None = None, *, dtype: DType = _core.int64) -> Array:
+    """Returns integers of the Poisson distribution with the means ``rate`` (floats).
+
+    ``rate`` broadcasts to ``shape``, by default its own.
+
+    >>> import lazyxla as lx
+    >>> lx.random.poisson(lx.random.key(0), lx.asarray([0.0, 0.0])).tolist()
+    [0, 0]
+    """
+    return _core.random_poisson(key, rate, rate.shape if shape is None else _shape(shape), dtype)

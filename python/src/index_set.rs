@@ -24,8 +24,36 @@ pub fn set(py: Python<'_>, array: &Array, key: &Bound<'_, PyAny>, value: &Bound<
     let value = value_of(py, array, value)?;
     let widened = key.widened(py, array)?;
     let wide = widened.as_ref().unwrap_or(array);
-    let result = if key.has_arrays() { by_arrays(py, wide, &key, value)? } else { by_ranges(py, wide, &key, value)? };
+    let result = if key.has_arrays() {
+        by_arrays(py, LXLA_SCATTER_COPY, wide, &key, value)?
+    } else {
+        by_ranges(py, wide, &key, value)?
+    };
     array.assign(&reshape(py, result, &array.dims()?)?)
+}
+
+/// Returns the array with a value combined with the elements at `key`, by each of its updates where indices are equal;
+/// None if the key has no index arrays.
+#[pyfunction]
+fn index_put(
+    py: Python<'_>,
+    op: i32,
+    x: &Array,
+    key: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+) -> PyResult<Option<Array>> {
+    let key = parse(py, x, key)?;
+    if !key.has_arrays() {
+        return Ok(None);
+    }
+    let value = value_of(py, x, value)?;
+    let widened = key.widened(py, x)?;
+    let result = by_arrays(py, op, widened.as_ref().unwrap_or(x), &key, value)?;
+    reshape(py, result, &x.dims()?).map(Some)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(index_put, module)?)
 }
 
 /// Returns the value in the array's dtype and on its device.
@@ -147,8 +175,9 @@ fn with_gap(py: Python<'_>, value: Array, behind: usize) -> PyResult<Array> {
     reshape(py, value, &dims)
 }
 
-/// `x[key] = value` with index arrays: within the part of x that the ranges select, which is then written back.
-fn by_arrays(py: Python<'_>, array: &Array, key: &Key, value: Array) -> PyResult<Array> {
+/// Combines a value with the elements at a key with index arrays: within the part of x that the ranges select, which is
+/// then written back.
+fn by_arrays(py: Python<'_>, op: i32, array: &Array, key: &Key, value: Array) -> PyResult<Array> {
     let value = without_leading_ones(py, value, key.rank()?)?;
     let value = match key.gap {
         Some(gap) => with_gap(py, value, key.behind(gap))?,
@@ -160,9 +189,8 @@ fn by_arrays(py: Python<'_>, array: &Array, key: &Key, value: Array) -> PyResult
     let (_kept, handles) = operands(py, key, wide.device()?)?;
     let (x, values, list) = (wide.operand(), value.operand(), &handles);
     // SAFETY: a list of its length, with handles that `key` and `_kept` hold, and a writable output.
-    let written = Array::detached(py, move |out| unsafe {
-        lxla_index_put(LXLA_SCATTER_COPY, x, list.as_ptr(), list.len(), values, out)
-    })?;
+    let written =
+        Array::detached(py, move |out| unsafe { lxla_index_put(op, x, list.as_ptr(), list.len(), values, out) })?;
     let written = reshape(py, written, &sizes)?;
     let region = ranges(&key.axes, &array.dims()?);
     if region.is_whole && region.reversed.is_empty() { Ok(written) } else { assign_box(py, array, &region, written) }

@@ -35,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     host::register(module)?;
     dlpack::register(module)?;
     functions::register(module)?;
+    index_set::register(module)?;
     linear::register(module)?;
     files::register(module)?;
     mesh::register(module)?;

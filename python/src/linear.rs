@@ -265,10 +265,56 @@ fn random_categorical(py: Python<'_>, key: &Array, logits: &Array, axis: i64, sh
     })
 }
 
+#[pyfunction]
+fn random_integers(py: Python<'_>, key: &Array, low: i64, high: i64, shape: Vec<i64>, dtype: Code) -> PyResult<Array> {
+    let (key, dtype) = (key.operand(), dtype.0);
+    one!(py, |out| {
+        let (dims, rank) = (shape.as_ptr(), shape.len());
+        lxla_random_integers(LXLA_RNG_THREE_FRY, key, dtype, dims, rank, low, high, out)
+    })
+}
+
+#[pyfunction]
+fn random_choice(
+    py: Python<'_>,
+    key: &Array,
+    x: &Array,
+    axis: i64,
+    shape: Vec<i64>,
+    replace: bool,
+    probabilities: Option<&Array>,
+) -> PyResult<Array> {
+    let (key, x) = (key.operand(), x.operand());
+    let weights = probabilities.map_or(lxla_tensor { id: 0 }, Array::operand);
+    one!(py, |out| {
+        let (dims, rank) = (shape.as_ptr(), shape.len());
+        lxla_random_choice(LXLA_RNG_THREE_FRY, key, x, axis, dims, rank, replace.into(), weights, out)
+    })
+}
+
+#[pyfunction]
+fn random_poisson(py: Python<'_>, key: &Array, rate: &Array, shape: Vec<i64>, dtype: Code) -> PyResult<Array> {
+    let (key, rate, dtype) = (key.operand(), rate.operand(), dtype.0);
+    one!(py, |out| lxla_random_poisson(LXLA_RNG_THREE_FRY, key, rate, dtype, shape.as_ptr(), shape.len(), out))
+}
+
+#[pyfunction]
+fn random_gamma(py: Python<'_>, key: &Array, alpha: &Array, shape: Vec<i64>) -> PyResult<Array> {
+    let (key, alpha) = (key.operand(), alpha.operand());
+    one!(py, |out| lxla_random_gamma(LXLA_RNG_THREE_FRY, key, alpha, shape.as_ptr(), shape.len(), out))
+}
+
+#[pyfunction]
+fn random_beta(py: Python<'_>, key: &Array, a: &Array, b: &Array, shape: Vec<i64>) -> PyResult<Array> {
+    let (key, a, b) = (key.operand(), a.operand(), b.operand());
+    one!(py, |out| lxla_random_beta(LXLA_RNG_THREE_FRY, key, a, b, shape.as_ptr(), shape.len(), out))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, matmul, dot_general, einsum, cholesky, triangular_solve, norm, fft, qr, lu, svd, eigh, eig, slogdet);
     add!(module, singular_values, solve, lstsq, inverse, determinant, pinv, matrix_rank, matrix_power);
     add!(module, matrix_exponential, activation, softmax, layer_norm, random_split, random_bits, random_uniform);
     add!(module, random_floats, random_truncated_normal, random_bernoulli, random_categorical);
+    add!(module, random_integers, random_choice, random_poisson, random_gamma, random_beta);
     Ok(())
 }

@@ -102,6 +102,8 @@ class Writer(MoreSteps):
         self.loops = self.backward = False
         # Some functions may convert to float32; `single` says that one does.
         self.narrow = self.single = False
+        # JAX loses the rule of a value that a scan returns in derivatives of its vjp: rules there are the true ones.
+        self.scans = 0
         self.outer = []  # variables of the functions around this one
 
     def put(self, line):
@@ -428,12 +430,14 @@ class Writer(MoreSteps):
     def ruled(self, scope, depth):
         """A function with a derivative that is not its own, so that a rule that is not used shows."""
         x = self.pick(scope)
+        own, tangent = ("m.cos(a) * 2", "m.cos(a[0]) * 2") if self.scans else ("m.cos(a)", "m.cos(a[0]) * 3")
+        factor = "" if self.scans else " * m.tanh(r[0])"
         name, how = self.fresh("f"), "custom_vjp" if self.backward else "custom_jvp"
         self.put(f"{name} = m.{how}(lambda a: m.sin(a) * 2)")
         if how == "custom_vjp":
-            self.put(f"{name}.defvjp(lambda a: (m.sin(a) * 2, (a, m.cos(a))), lambda r, g: (g * r[1] * m.tanh(r[0]),))")
+            self.put(f"{name}.defvjp(lambda a: (m.sin(a) * 2, (a, {own})), lambda r, g: (g * r[1]{factor},))")
         else:
-            self.put(f"{name}.defjvp(lambda a, t: ({name}(a[0]), t[0] * m.cos(a[0]) * 3))")
+            self.put(f"{name}.defjvp(lambda a, t: ({name}(a[0]), t[0] * {tangent}))")
         return self.let(f"{name}({x.name})", x.shape, x.tied)
 
     def scanned(self, scope, depth):
@@ -446,7 +450,9 @@ class Writer(MoreSteps):
         self.put(f"def {name}({a.name}, {b.name}):")
         self.indent += 1
         inner = [each for each in [self.pick(scope)] if self.rng.random() < 0.5] + [a, b]
+        self.scans += 1
         result = self.body(inner, 3, depth)
+        self.scans -= 1
         after = result.name if result.shape == c.shape else f"m.sum(m.tanh({result.name})) * 0.25"
         self.put(f"return m.sin({a.name}) + 0.5 * {after}, {result.name}")
         self.indent -= 1

@@ -279,17 +279,21 @@ class MoreSteps:
         name, how = self.fresh("f"), "custom_vjp" if self.backward else "custom_jvp"
         self.put(f"{name} = m.{how}(lambda a, b: m.sin(a) * b)")
         if how == "custom_vjp":
+            slopes = "g * m.tanh(r['a']) * r['more'][1], g * m.sin(r['more'][0]) * 2"
+            if self.scans:
+                slopes = "g * m.cos(r['a']) * r['more'][0], g * m.sin(r['a'])"
             self.put(f"def {name}_forward(a, b):")
             self.put("    return m.sin(a) * b, {'a': a, 'more': (b, m.cos(b))}")
             self.put(f"def {name}_backward(r, g):")
-            self.put("    return g * m.tanh(r['a']) * r['more'][1], g * m.sin(r['more'][0]) * 2")
+            self.put(f"    return {slopes}")
             self.put(f"{name}.defvjp({name}_forward, {name}_backward)")
         else:
+            more = ("t[1] * m.sin(a[0])", f"{name}(a[1], a[0]) * t[1]", f"{name}(a[0], 2 * a[1]) * t[1]")
+            slope = "t[0] * m.cos(a[1]) * 3 + " + self.rng.choice(more)
+            if self.scans:
+                slope = f"t[0] * m.cos(a[0]) * a[1] + {name}(a[0], t[1])"
             self.put(f"def {name}_rule(a, t):")
-            more = self.rng.choice(
-                ("t[1] * m.sin(a[0])", f"{name}(a[1], a[0]) * t[1]", f"{name}(a[0], 2 * a[1]) * t[1]")
-            )
-            self.put(f"    return {name}(*a), t[0] * m.cos(a[1]) * 3 + {more}")
+            self.put(f"    return {name}(*a), {slope}")
             self.put(f"{name}.defjvp({name}_rule)")
         return self.let(f"{name}({x.name}, {y.name})", x.shape, True)
 
@@ -310,7 +314,9 @@ class MoreSteps:
         self.put(f"({a.name}, n), {b.name} = c['pair'], c['b']")
         for each in inner:
             self.put(f"{each.name} = r['x'] * m.astype(r['n'] + 1, m.float64)")
+        self.scans += 1
         result = self.body([*inner, b, a], 3, depth)
+        self.scans -= 1
         self.put(
             f"return {{'pair': (m.sin({a.name}) + 0.3 * m.sum(m.tanh({result.name})), n + 1), "
             f"'b': m.cos({b.name}) * m.astype(n, m.float64) * 0.5}}, (n, {result.name})"

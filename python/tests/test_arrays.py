@@ -335,3 +335,46 @@ def test_devices_are_named_and_chosen():
     assert lx.ones(2).device == lx.device("xla:0")
     raises(ValueError, lambda: lx.device("gpu"))
     raises(ValueError, lambda: lx.ones(2, device="xla:99"))
+
+
+@in_one_step
+def test_values_are_scattered_to_equal_indices():
+    rows, columns = np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0])
+    functions = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
+    keys = [
+        rows,
+        (rows, columns),
+        (slice(None), columns),
+        (..., columns),
+        (1, columns),
+        (slice(1, 3), columns),
+        (None, rows),
+    ]
+    keys += [1, (slice(None, None, -2),), (slice(1, 3), 0), ..., np.array([True, False, True]), (True, rows)]
+    for device in DEVICES:
+        for dtype in ("float64", "int32"):
+            a = random(23, (3, 4), dtype)
+            x = on(a, device)
+            for i, key in enumerate(keys):
+                values = random(24 + i, a[key].shape, dtype)
+                for how, function in functions.items():
+                    wanted = a.copy()
+                    function.at(wanted, key, values)
+                    parts = key if isinstance(key, tuple) else (key,)
+                    given = tuple(on(each, device) if isinstance(each, np.ndarray) else each for each in parts)
+                    same(lx.scatter(x, given, on(values, device), how=how), wanted, 1e-13)
+            wanted = a.copy()
+            np.add.at(wanted, rows, 2)
+            same(lx.scatter(x, list(rows), 2), wanted)
+            same(x, a)
+        # An index out of range is dropped; the gradient of the values is that of the places.
+        same(lx.scatter(lx.zeros(3, device=device), on(np.array([1, 7, 1]), device), 1.0), np.float32([0, 2, 0]))
+        slopes = lx.grad(lambda v: lx.sum(lx.scatter(x, on(rows, device), v).astype(lx.float64) ** 2))
+        v = random(40, (4, 4), "float64")
+        x = on(random(41, (3, 4), "float64"), device)
+        total = np.asarray(x).copy()
+        np.add.at(total, rows, v)
+        same(slopes(on(v, device)), 2 * total[rows], 1e-13)
+        raises(ValueError, lambda: lx.scatter(x, 0, 1.0, how="sum"), "add, multiply")
+        raises(ValueError, lambda: lx.scatter(x, rows, np.ones(3)))
+        raises(IndexError, lambda: lx.scatter(x, [3], 1.0))

@@ -190,3 +190,30 @@ def test_the_library_is_not_started_with_options_after_a_mesh():
         "print(lx.shard(lx.ones(2), mesh, 'd').tolist())\n"
     )
     assert "first mesh" in done.stdout and "[1.0, 1.0]" in done.stdout, (done.stdout, done.stderr)
+
+
+def test_trees_are_saved_by_their_paths_and_read_like_them():
+    optimizer = lx.optim.adam(0.1)
+    params = {"blocks": [{"w": on(random(31, (2, 3)), "cpu")}, {"w": lx.ones(2, device="cpu")}], "none": None}
+    tree = {"params": params, "state": optimizer.init(params), "numpy": np.arange(3), "rate": 0.5, "flag": True}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "tree.safetensors")
+        for save in (lx.save, lambda *arguments: lx.save_async(*arguments).wait()):
+            save(path, tree)
+            names = sorted(lx.load(path))
+            assert names[:3] == ["flag", "numpy", "params.blocks.0.w"] and "state.mean.blocks.1.w" in names, names
+            found = lx.load(path, like=tree)
+            same(found["params"]["blocks"][0]["w"], np.asarray(params["blocks"][0]["w"]))
+            same(found["numpy"], np.arange(3))
+            assert found["params"]["none"] is None and type(found["state"]) is type(tree["state"])
+            assert (found["state"].steps, found["rate"], found["flag"]) == (0, 0.5, True)
+            assert str(found["params"]["blocks"][1]["w"].device) == "cpu"
+        lx.save(path, [lx.ones(2), (lx.zeros(1),)])
+        assert sorted(lx.load(path)) == ["0", "1.0"]
+        raises(ValueError, lambda: lx.load(path, like=[lx.ones(2), lx.ones(1)]), "'1'", "'1.0'")
+        raises(ValueError, lambda: lx.load(path, like=[lx.ones(3)]), "float32[2]", "float32[3]")
+        raises(ValueError, lambda: lx.load(path, like=[lx.ones(2, dtype=lx.float64)]), "float64[2]")
+        raises(ValueError, lambda: lx.save(path, {"a.b": lx.ones(1), "a": {"b": lx.ones(1)}}), "'a.b'")
+        raises(TypeError, lambda: lx.save(path, {"a": {"b": "text"}}), "'a.b'", "str")
+        raises(TypeError, lambda: lx.save(path, lx.ones(1)), "tree")
+        assert sorted(lx.load(path)) == ["0", "1.0"]

@@ -301,3 +301,49 @@ def test_python_bool_is_a_dtype():
     for function in (lx.sum, lx.prod, lx.cumulative_sum):
         assert function(x, dtype=bool).dtype == lx.bool == function(x, dtype=lx.bool).dtype, function
     assert lx.sum(x, dtype=bool).item() is True and lx.prod(x, dtype=bool).item() is False
+
+
+@in_one_step
+def test_more_linear_algebra():
+    for device in DEVICES:
+        for dtype in ("float64", "complex128"):
+            a, b = random(51, (2, 4, 4), dtype) + 4 * np.eye(4), random(52, (2, 4, 3), dtype)
+            x, y = on(a, device), on(b, device)
+            for lower, part in ((True, np.tril), (False, np.triu)):
+                same(lx.linalg.solve_triangular(x, y, lower=lower), np.linalg.solve(part(a), b), 1e-12)
+                wanted = np.linalg.solve(np.swapaxes(part(a), -1, -2), b)
+                same(lx.linalg.solve_triangular(x, y, lower=lower, transposed=True), wanted, 1e-12)
+                unit = part(a) - np.eye(4) * a + np.eye(4)
+                found = lx.linalg.solve_triangular(x[0], y[0, :, 0], lower=lower, unit_diagonal=True)
+                same(found, np.linalg.solve(unit[0], b[0, :, 0]), 1e-11)
+            tall, right = random(53, (6, 3), dtype), random(54, (6, 2), dtype)
+            same(lx.linalg.lstsq(on(tall, device), on(right, device)), np.linalg.lstsq(tall, right)[0], 1e-12)
+            w, v = np.linalg.eigh(a[0] + np.conj(a[0].T))
+            wanted = (v * np.exp(w / 8)) @ np.conj(v.T)
+            same(lx.linalg.expm(on((a[0] + np.conj(a[0].T)) / 8, device)), wanted, 1e-12)
+        flat = np.ones((3, 2))
+        same(lx.linalg.lstsq(on(flat, device), on(np.ones(3), device)), np.array([0.5, 0.5]), 1e-13)
+
+
+def test_more_random_numbers_are_those_of_jax():
+    for device in DEVICES:
+        key = lx.random.key(3, device=device)
+        with lx.use_device(device):
+            # Printed by JAX 0.10.2 for jax.random.key(3).
+            assert lx.random.integers(key, -5, 20, 4, dtype=lx.int32).tolist() == [15, 9, 0, -1]
+            assert lx.random.permutation(key, 6).tolist() == [0, 5, 4, 2, 1, 3]
+            assert lx.random.choice(key, 10, 4).tolist() == [5, 9, 5, 4]
+            assert lx.random.choice(key, 5, 3, replace=False).tolist() == [0, 4, 2]
+            assert lx.random.choice(key, 4, 5, p=lx.asarray([0.1, 0.2, 0.3, 0.4])).tolist() == [3, 0, 2, 0, 3]
+            assert lx.random.poisson(key, lx.asarray(4.0), 4).tolist() == [1, 9, 6, 4]
+            numbers = np.float32([0.9447551369667053, 1.16017484664917, 6.683927536010742])
+            same(lx.random.gamma(key, lx.asarray(2.5), 3), numbers, 1e-5)
+            numbers = np.float32([0.13563720881938934, 0.4228614270687103, 0.38938039541244507])
+            same(lx.random.beta(key, lx.asarray(2.0), lx.asarray(3.0), 3), numbers, 1e-5)
+            x = lx.reshape(lx.arange(6), (2, 3))
+            assert lx.random.permutation(key, x, axis=1).shape == (2, 3)
+            assert lx.random.choice(key, x, (2, 2), axis=-1).shape == (2, 2, 2)
+        raises(ValueError, lambda: lx.random.integers(key, 3, 3), "low < high")
+        raises(OverflowError, lambda: lx.random.integers(key, 0, 300, dtype=lx.uint8), "uint8")
+        raises(OverflowError, lambda: lx.random.integers(key, 0, 2**63), "bits")
+        raises(ValueError, lambda: lx.random.choice(key, 3, 4, replace=False))
