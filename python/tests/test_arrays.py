@@ -352,12 +352,14 @@ def test_values_are_scattered_to_equal_indices():
     ]
     keys += [1, (slice(None, None, -2),), (slice(1, 3), 0), ..., np.array([True, False, True]), (True, rows)]
     for device in DEVICES:
-        for dtype in ("float64", "int32"):
+        # Each program takes XLA its time: not all of them there.
+        is_native = device == "cpu"
+        for dtype in ("float64", "int32") if is_native else ("float64",):
             a = random(23, (3, 4), dtype)
             x = on(a, device)
-            for i, key in enumerate(keys):
+            for i, key in enumerate(keys if is_native else keys[1:5]):
                 values = random(24 + i, a[key].shape, dtype)
-                for how, function in functions.items():
+                for how, function in functions.items() if is_native else [("add", np.add)]:
                     wanted = a.copy()
                     function.at(wanted, key, values)
                     parts = key if isinstance(key, tuple) else (key,)

@@ -142,7 +142,8 @@ def test_bools_are_masks_of_rank_0():
     ]
     for device in DEVICES:
         x = on(a, device)
-        for key in keys:
+        # Each program takes XLA its time: a few of them there.
+        for key in keys if device == "cpu" else keys[1:3] + keys[-7::2]:
             parts = key if isinstance(key, tuple) else (key,)
             ours = tuple(on(each, device) if isinstance(each, np.ndarray) else each for each in parts)
             for given in (key, ours if isinstance(key, tuple) else ours[0]):

@@ -306,7 +306,7 @@ def test_python_bool_is_a_dtype():
 @in_one_step
 def test_more_linear_algebra():
     for device in DEVICES:
-        for dtype in ("float64", "complex128"):
+        for dtype in ("float64", "complex128") if device == "cpu" else ("float64",):
             a, b = random(51, (2, 4, 4), dtype) + 4 * np.eye(4), random(52, (2, 4, 3), dtype)
             x, y = on(a, device), on(b, device)
             for lower, part in ((True, np.tril), (False, np.triu)):
@@ -332,6 +332,8 @@ def test_more_random_numbers_are_those_of_jax():
             # Printed by JAX 0.10.2 for jax.random.key(3).
             assert lx.random.integers(key, -5, 20, 4, dtype=lx.int32).tolist() == [15, 9, 0, -1]
             assert lx.random.permutation(key, 6).tolist() == [0, 5, 4, 2, 1, 3]
+            if device != "cpu":
+                continue  # the C tests compare all of them on each device
             assert lx.random.choice(key, 10, 4).tolist() == [5, 9, 5, 4]
             assert lx.random.choice(key, 5, 3, replace=False).tolist() == [0, 4, 2]
             assert lx.random.choice(key, 4, 5, p=lx.asarray([0.1, 0.2, 0.3, 0.4])).tolist() == [3, 0, 2, 0, 3]
@@ -343,7 +345,8 @@ def test_more_random_numbers_are_those_of_jax():
             x = lx.reshape(lx.arange(6), (2, 3))
             assert lx.random.permutation(key, x, axis=1).shape == (2, 3)
             assert lx.random.choice(key, x, (2, 2), axis=-1).shape == (2, 2, 2)
-        raises(ValueError, lambda: lx.random.integers(key, 3, 3), "low < high")
-        raises(OverflowError, lambda: lx.random.integers(key, 0, 300, dtype=lx.uint8), "uint8")
-        raises(OverflowError, lambda: lx.random.integers(key, 0, 2**63), "bits")
-        raises(ValueError, lambda: lx.random.choice(key, 3, 4, replace=False))
+    key = lx.random.key(3, device="cpu")
+    raises(ValueError, lambda: lx.random.integers(key, 3, 3), "low < high")
+    raises(OverflowError, lambda: lx.random.integers(key, 0, 300, dtype=lx.uint8), "uint8")
+    raises(OverflowError, lambda: lx.random.integers(key, 0, 2**63), "bits")
+    raises(ValueError, lambda: lx.random.choice(key, 3, 4, replace=False))
