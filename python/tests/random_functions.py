@@ -146,13 +146,6 @@ class Writer(MoreSteps):
             return self.let(self.rng.choice(TIED).format(x.name, y.name), shape, True)
         return self.let(self.rng.choice(BINARY).format(x.name, y.name), shape, tied)
 
-    def in_place(self, scope):
-        x = self.pick(scope)
-        y = self.pick(scope, lambda v: broadcast(x.shape, v.shape) == x.shape)
-        result = self.let(f"m.sin({x.name})", x.shape, x.tied or y.tied or y.shape != x.shape)
-        self.put(f"{result.name} {self.rng.choice(('+=', '-=', '*='))} {y.name}")
-        return result
-
     def select(self, scope):
         x = self.pick(scope)
         y = self.pick(scope, lambda v: broadcast(x.shape, v.shape) is not None)
@@ -262,44 +255,6 @@ class Writer(MoreSteps):
                 f"{x.name} @ m.matrix_transpose(m.cos({x.name})) / {k}", x.shape[:-1] + x.shape[-2:-1], x.tied
             )
         return self.let(f"{x.name} @ {y.name} / {k}", x.shape[:-1] + y.shape[1:], x.tied or y.tied)
-
-    def matrix(self, scope):
-        """A function of a symmetric matrix with eigenvalues above 1."""
-        x = self.pick(scope, lambda v: len(v.shape) == 2)
-        if x is None:
-            return None
-        n, k = x.shape
-        name = self.fresh()
-        wide = f"m.tanh({x.name})"
-        self.put(f"{name} = {wide} @ m.matrix_transpose({wide}) / {k} + 2 * m.eye({n}, dtype=m.float64)")
-        form = self.rng.choice(
-            (
-                ("m.linalg.inv({0})", (n, n)),
-                ("m.linalg.det({0} * 0.3)", ()),
-                ("m.linalg.slogdet({0})[1]", ()),
-                ("m.linalg.cholesky({0})", (n, n)),
-                (f"m.linalg.solve({{0}}, {x.name})", (n, k)),
-                ("m.linalg.trace({0}) * 0.3", ()),
-                ("m.linalg.diagonal({0})", (n,)),
-                ("m.tril({0})", (n, n)),
-                ("m.triu({0}, k=1)", (n, n)),
-                ("m.linalg.matrix_norm({0})", ()),
-                ("m.linalg.matrix_power({0} * 0.3, 3)", (n, n)),
-            )
-        )
-        return self.let(form[0].format(name), form[1], True)
-
-    def fourier(self, scope):
-        x = self.pick(scope, lambda v: len(v.shape) > 0)
-        if x is None:
-            return None
-        axis, part = self.rng.randrange(len(x.shape)), self.rng.choice(("real", "imag"))
-        size = x.shape[axis]
-        form = self.rng.choice(("fft", "ifft", "rfft"))
-        shape = list(x.shape)
-        if form == "rfft":
-            shape[axis] = size // 2 + 1
-        return self.let(f"m.{part}(m.fft.{form}({x.name}, axis={axis})) * 0.5", shape, True)
 
     def index(self, scope):
         x = self.pick(scope, lambda v: len(v.shape) > 0)
@@ -426,19 +381,6 @@ class Writer(MoreSteps):
         if how == "stop":
             return self.let(f"{f}(m.stop_gradient({x.name})) + {f}({x.name})", result.shape, True)
         return self.let(f"m.{how}({f})({x.name})", result.shape, result.tied)
-
-    def ruled(self, scope, depth):
-        """A function with a derivative that is not its own, so that a rule that is not used shows."""
-        x = self.pick(scope)
-        own, tangent = ("m.cos(a) * 2", "m.cos(a[0]) * 2") if self.scans else ("m.cos(a)", "m.cos(a[0]) * 3")
-        factor = "" if self.scans else " * m.tanh(r[0])"
-        name, how = self.fresh("f"), "custom_vjp" if self.backward else "custom_jvp"
-        self.put(f"{name} = m.{how}(lambda a: m.sin(a) * 2)")
-        if how == "custom_vjp":
-            self.put(f"{name}.defvjp(lambda a: (m.sin(a) * 2, (a, {own})), lambda r, g: (g * r[1]{factor},))")
-        else:
-            self.put(f"{name}.defjvp(lambda a, t: ({name}(a[0]), t[0] * {tangent}))")
-        return self.let(f"{name}({x.name})", x.shape, x.tied)
 
     def scanned(self, scope, depth):
         c = self.pick(scope)

@@ -1,4 +1,4 @@
-"""More steps of random_functions.py: indices, ties, dtypes, complex numbers, empty arrays, factors, equal operands."""
+"""More steps of random_functions.py: indices, ties, dtypes, complex numbers, empty arrays, factors, equal operands, rules."""
 
 import numpy as np
 
@@ -100,6 +100,13 @@ class MoreSteps:
     @staticmethod
     def selected(shape, key):
         return np.empty(shape)[eval(f"np.s_[{key}]", {"np": np, "m": np})].shape
+
+    def in_place(self, scope):
+        x = self.pick(scope)
+        y = self.pick(scope, lambda v: self.fits(v.shape, x.shape))
+        result = self.let(f"m.sin({x.name})", x.shape, x.tied or y.tied or y.shape != x.shape)
+        self.put(f"{result.name} {self.rng.choice(('+=', '-=', '*='))} {y.name}")
+        return result
 
     def assigned(self, scope):
         """A copy with some elements replaced, or changed by an operation in place."""
@@ -242,6 +249,44 @@ class MoreSteps:
             forms += ["{0} + m.sum({0}[..., :0] @ m.matrix_transpose({0}[..., :0]))"]
         return self.let(self.rng.choice(forms).format(x.name), x.shape, True)
 
+    def matrix(self, scope):
+        """A function of a symmetric matrix with eigenvalues above 1."""
+        x = self.pick(scope, lambda v: len(v.shape) == 2)
+        if x is None:
+            return None
+        n, k = x.shape
+        name = self.fresh()
+        wide = f"m.tanh({x.name})"
+        self.put(f"{name} = {wide} @ m.matrix_transpose({wide}) / {k} + 2 * m.eye({n}, dtype=m.float64)")
+        form = self.rng.choice(
+            (
+                ("m.linalg.inv({0})", (n, n)),
+                ("m.linalg.det({0} * 0.3)", ()),
+                ("m.linalg.slogdet({0})[1]", ()),
+                ("m.linalg.cholesky({0})", (n, n)),
+                (f"m.linalg.solve({{0}}, {x.name})", (n, k)),
+                ("m.linalg.trace({0}) * 0.3", ()),
+                ("m.linalg.diagonal({0})", (n,)),
+                ("m.tril({0})", (n, n)),
+                ("m.triu({0}, k=1)", (n, n)),
+                ("m.linalg.matrix_norm({0})", ()),
+                ("m.linalg.matrix_power({0} * 0.3, 3)", (n, n)),
+            )
+        )
+        return self.let(form[0].format(name), form[1], True)
+
+    def fourier(self, scope):
+        x = self.pick(scope, lambda v: len(v.shape) > 0)
+        if x is None:
+            return None
+        axis, part = self.rng.randrange(len(x.shape)), self.rng.choice(("real", "imag"))
+        size = x.shape[axis]
+        form = self.rng.choice(("fft", "ifft", "rfft"))
+        shape = list(x.shape)
+        if form == "rfft":
+            shape[axis] = size // 2 + 1
+        return self.let(f"m.{part}(m.fft.{form}({x.name}, axis={axis})) * 0.5", shape, True)
+
     def factored(self, scope):
         """Factors of matrices, in batches, too: positive definite, with distinct eigenvalues, or lower triangles."""
         x = self.pick(scope, lambda v: len(v.shape) >= 2)
@@ -271,6 +316,19 @@ class MoreSteps:
             )
         )
         return self.let(form.format(name), (*batch, *shape), True)
+
+    def ruled(self, scope, depth):
+        """A function with a derivative that is not its own, so that a rule that is not used shows."""
+        x = self.pick(scope)
+        own, tangent = ("m.cos(a) * 2", "m.cos(a[0]) * 2") if self.scans else ("m.cos(a)", "m.cos(a[0]) * 3")
+        factor = "" if self.scans else " * m.tanh(r[0])"
+        name, how = self.fresh("f"), "custom_vjp" if self.backward else "custom_jvp"
+        self.put(f"{name} = m.{how}(lambda a: m.sin(a) * 2)")
+        if how == "custom_vjp":
+            self.put(f"{name}.defvjp(lambda a: (m.sin(a) * 2, (a, {own})), lambda r, g: (g * r[1]{factor},))")
+        else:
+            self.put(f"{name}.defjvp(lambda a, t: ({name}(a[0]), t[0] * {tangent}))")
+        return self.let(f"{name}({x.name})", x.shape, x.tied)
 
     def ruled_by_two(self, scope):
         """A function of two arrays with derivatives that are not its own."""
