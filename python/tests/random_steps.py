@@ -94,7 +94,9 @@ class MoreSteps:
             else:
                 parts.append(f"::{rng.choice((1, 2, -1, -2))}")
         if rng.random() < 0.3:
-            parts.insert(rng.randrange(len(parts) + 1), rng.choice(("None", "...")))
+            # A `...` before the end would move the entries behind it to other axes.
+            more, whole = rng.choice(("None", "...")), len(parts) == len(shape)
+            parts.insert(rng.randrange(len(parts) + 1) if more == "None" or whole else len(parts), more)
         return ", ".join(parts)
 
     @staticmethod
