@@ -15,9 +15,6 @@ sys.path.insert(0, str(FOLDER))
 PLUGIN = FOLDER.parents[1] / "build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 if PLUGIN.exists():
     os.environ.setdefault("LXLA_PJRT_PLUGIN", str(PLUGIN))
-# Most of the time goes into small programs that run once: machine code that LLVM does not optimize is made sooner. The
-# tests in C run with XLA's defaults.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 
 def main():
