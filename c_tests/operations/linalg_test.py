@@ -1,8 +1,9 @@
 """Residuals of factorizations: python linalg_test.py /path/to/liblazyxla.so, with NumPy.
 
 Random matrices of several sizes and dtypes, also with elements near the ends of the range, on cpu and on the plugin's
-device. Products of the factors are compared with the matrix in long double, relative to its largest element, and the
-pseudoinverse with the inverse, relative to the condition.
+device. Products of the factors are compared with the matrix in long double, relative to its largest element, and
+pseudoinverses, inverses and solutions with the identity or the right-hand sides, relative to the condition. Inverses of
+matrices with NaN are NaN.
 """
 
 import os
@@ -44,20 +45,28 @@ def errors(env, device, a):
     w, v = results(lib.lxla_eig, [given], [((n,), complex_), ((n, n), complex_)])
     q, r = results(lib.lxla_qr, [given, 0], [matrix, matrix])
     lu, _, rows = results(lib.lxla_lu, [given], [matrix, ((n,), np.int32), ((n,), np.int32)])
-    (inverse,) = results(lib.lxla_pinv, [given, c_double(-1)], [matrix])
+    (pinv,) = results(lib.lxla_pinv, [given, c_double(-1)], [matrix])
+    (inverse,) = results(lib.lxla_inverse, [given], [matrix])
+    sides = np.random.default_rng(n + 1).normal(size=(n, 3)).astype(dtype)
+    b = tensor(env, device, sides)
+    (x,) = results(lib.lxla_solve, [given, b], [((n, 3), dtype)])
     ok(lib.lxla_tensor_release(given))
+    ok(lib.lxla_tensor_release(b))
     hermitian = (a / 2 + np.conj(a.T) / 2).astype(dtype)
     given = tensor(env, device, hermitian)
     values, vectors = results(lib.lxla_eigh, [given, 1], [((n,), real), matrix])
     ok(lib.lxla_tensor_release(given))
     condition = np.linalg.cond((wide / size).astype(np.complex128))
+    to_condition = lambda got, wanted: float(np.abs(got - wanted).max() / condition / np.finfo(dtype).eps)
     return {
         "svd": near((u * s) @ vh, wide),
         "eig": near(v * w, wide @ v),
         "qr": near(q @ r, wide),
         "lu": near((np.tril(lu, -1) + np.eye(n)) @ np.triu(lu), wide[rows]),
         "eigh": near(vectors * values, hermitian.astype(WIDE) @ vectors),
-        "pinv": float(np.abs(inverse @ wide - np.eye(n)).max() / condition / np.finfo(dtype).eps),
+        "pinv": to_condition(pinv @ wide, np.eye(n)),
+        "inverse": to_condition(inverse @ wide, np.eye(n)),
+        "solve": to_condition(wide @ x, sides),
     }
 
 
@@ -68,7 +77,7 @@ def main():
         for name in ("float32", "float64", "complex64", "complex128"):
             dtype = np.dtype(name)
             for scale in SCALES[np.finfo(dtype).nmant + 1]:
-                for n in (1, 2, 3, 20):
+                for n in (1, 2, 3, 20) + (77,) * (scale == 1):
                     draws = np.random.default_rng(n)
                     a = draws.normal(size=(n, n)) / 4 + 0.25j * draws.normal(size=(n, n)) * (dtype.kind == "c")
                     a = ((a if dtype.kind == "c" else a.real) * scale).astype(dtype)
@@ -76,6 +85,16 @@ def main():
                         count += 1
                         if not error < UNITS:
                             failures.append(f"{function} of {name}[{n},{n}] times {scale}: {error:.1f} units")
+        # The places are in the first and the last block of rows and columns.
+        for place in (0, 0), (39, 0), (0, 39), (39, 39), (20, 3):
+            a = np.random.default_rng(5).normal(size=(40, 40)).astype(np.float32)
+            a[place] = np.nan
+            given = tensor(env, device, a)
+            (inverse,) = results(lxla.lib.lxla_inverse, [given], [(a.shape, a.dtype)])
+            ok(lxla.lib.lxla_tensor_release(given))
+            count += 1
+            if not np.isnan(inverse).all() or not np.isnan(np.linalg.inv(a)).all():
+                failures.append(f"the inverse of a matrix with NaN in {place} has numbers")
     print("\n".join(failures))
     print(f"{count} residuals, {len(failures)} too large")
     sys.exit(len(failures) > 0)

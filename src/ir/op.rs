@@ -274,6 +274,11 @@ operations! {
         Ldl = 76: OpTraits::of(1).attributes().results();
         /// Solution of systems. Operands: the results of an [`Op::Ldl`] with the same attribute, right-hand sides.
         LdlSolve = 77: OpTraits::of(3).attributes();
+        /// Solution of systems. Operands: both factors in one matrix and the permutation of an [`Op::Lu`] of square
+        /// matrices, right-hand sides.
+        LuSolve = 78: OpTraits::of(3);
+        /// Inverse of matrices. Operands: as of [`Op::LuSolve`], without right-hand sides.
+        LuInverse = 79: OpTraits::of(2);
     }
 }
 

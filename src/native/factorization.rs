@@ -4,7 +4,7 @@ use super::array::Array;
 use super::convert::convert;
 use super::element::{Element, unsupported};
 use super::linalg::{by_number, widened};
-use super::parallel::collect;
+use super::parallel::each_piece;
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::types::{DType, TensorType};
@@ -18,6 +18,14 @@ const PARALLEL: usize = 1 << 17;
 trait Factored: Kernels<Real: Element, Complex: Element> + Element {}
 
 impl<T: Kernels<Real: Element, Complex: Element> + Element> Factored for T {}
+
+/// Writes the parts of results that belong to a matrix, given its number and its elements.
+type Work<'w, T, const N: usize> = dyn Fn(usize, &[T], [&mut [u8]; N]) + Sync + 'w;
+
+/// The elements of a part of a result.
+fn typed<T: Element>(part: &mut [u8]) -> &mut [T] {
+    bytemuck::cast_slice_mut(part)
+}
 
 /// A batch of matrices.
 struct Batch<'a, T> {
@@ -45,17 +53,25 @@ impl<'a, T: Factored> Batch<'a, T> {
         self.rows.min(self.columns)
     }
 
-    /// Results of `work` for each matrix. Small batches are computed on this thread.
-    fn each<R: Send>(&self, work: &(dyn Fn(&[T]) -> R + Sync)) -> Vec<R> {
-        self.numbered(self.least(), &|_, matrix| work(matrix))
-    }
-
-    /// Likewise; `work` also gets the number of the matrix. `depth` is the number of multiplications for each element.
-    fn numbered<R: Send>(&self, depth: usize, work: &(dyn Fn(usize, &[T]) -> R + Sync)) -> Vec<R> {
-        let (size, count) = (self.rows * self.columns, self.dims.iter().product::<i64>() as usize);
-        let of = |i: usize| work(i, &self.elements[i * size..][..size]);
-        let cost = (size + 1).saturating_mul(depth + 1).saturating_mul(count);
-        if count > 1 && cost >= PARALLEL { collect(count, &of) } else { (0..count).map(of).collect() }
+    /// Arrays of these types, of which `work` writes the parts that belong to each matrix; they are 0 before. Small batches
+    /// are computed on this thread. `depth` is the number of multiplications for each element.
+    fn made<const N: usize>(&self, types: [TensorType; N], depth: usize, work: &Work<T, N>) -> Result<[Array; N]> {
+        let count = self.dims.iter().product::<i64>() as usize;
+        let sizes = types.each_ref().map(|ty| ty.size_bytes() / count.max(1));
+        let made = Array::write_several(&types, |mut left| {
+            let mut next = |i: usize| left[i].split_off_mut(..sizes[i]).expect("the array has parts of all matrices");
+            let mut parts: Vec<Option<_>> = (0..count).map(|_| Some(std::array::from_fn(&mut next))).collect();
+            let size = self.rows * self.columns;
+            let write = |i: usize, part: [&mut [u8]; N]| work(i, &self.elements[i * size..][..size], part);
+            let cost = (size + 1).saturating_mul(depth + 1).saturating_mul(count);
+            if count > 1 && cost >= PARALLEL {
+                each_piece(&mut parts, 1, &|i, part| write(i, part[0].take().expect("it is written once")));
+            } else {
+                parts.into_iter().flatten().enumerate().for_each(|(i, part)| write(i, part));
+            }
+            Ok(())
+        })?;
+        Ok(made.try_into().expect("as many arrays as types"))
     }
 
     /// The type of an array with the batch axes and these.
@@ -63,15 +79,6 @@ impl<'a, T: Factored> Batch<'a, T> {
         let own = dims.iter().map(|&dim| dim as i64);
         TensorType { dtype, dims: self.dims.iter().copied().chain(own).collect() }
     }
-}
-
-/// Puts the results for the matrices of a batch into one array.
-fn joined<'p, T: Element>(ty: &TensorType, parts: impl Iterator<Item = &'p Vec<T>>) -> Result<Array> {
-    Array::write::<T>(ty, |out| parts.for_each(|part| out.copy(part)))
-}
-
-fn zeros<T: Element>(count: usize) -> Vec<T> {
-    vec![T::zeroed(); count]
 }
 
 /// Converts the results that are computed in f32 to the dtype of the operand.
@@ -91,13 +98,8 @@ pub fn qr(full: bool, x: &Array) -> Result<Vec<Array>> {
         let (rows, columns) = (batch.rows, batch.columns);
         let inner = if full { rows } else { batch.least() };
         batch.probe(rows.saturating_add(columns).saturating_mul(inner))?;
-        let parts = batch.each(&|a| {
-            let (mut q, mut r) = (zeros(rows * inner), zeros(inner * columns));
-            T::qr(a, rows, columns, full, &mut q, &mut r);
-            (q, r)
-        });
-        let (q_ty, r_ty) = (batch.ty(wide.ty().dtype, &[rows, inner]), batch.ty(wide.ty().dtype, &[inner, columns]));
-        Ok([joined(&q_ty, parts.iter().map(|of| &of.0))?, joined(&r_ty, parts.iter().map(|of| &of.1))?])
+        let types = [[rows, inner], [inner, columns]].map(|dims| batch.ty(wide.ty().dtype, &dims));
+        batch.made(types, batch.least(), &|_, a, [q, r]| T::qr(a, rows, columns, full, typed(q), typed(r)))
     })?;
     narrowed(x.ty().dtype, made)
 }
@@ -110,17 +112,11 @@ pub fn reflectors(x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         let (rows, columns, least) = (batch.rows, batch.columns, batch.least());
         batch.probe(rows.saturating_add(columns).saturating_mul(least))?;
-        let parts = batch.each(&|a| {
-            let (mut packed, mut factors, mut q) = (zeros(rows * columns), zeros(least), zeros(rows * least));
-            T::reflectors(a, rows, columns, &mut packed, &mut factors, &mut q);
-            (q, packed, factors)
-        });
         let dtype = wide.ty().dtype;
-        Ok([
-            joined(&batch.ty(dtype, &[rows, least]), parts.iter().map(|of| &of.0))?,
-            joined(wide.ty(), parts.iter().map(|of| &of.1))?,
-            joined(&batch.ty(dtype, &[least]), parts.iter().map(|of| &of.2))?,
-        ])
+        let types = [batch.ty(dtype, &[rows, least]), wide.ty().clone(), batch.ty(dtype, &[least])];
+        batch.made(types, least, &|_, a, [q, packed, factors]| {
+            T::reflectors(a, rows, columns, typed(packed), typed(factors), typed(q));
+        })
     })?;
     narrowed(x.ty().dtype, made)
 }
@@ -132,21 +128,33 @@ pub fn lu(x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         let (rows, columns) = (batch.rows, batch.columns);
         batch.probe(rows)?;
-        let parts = batch.each(&|a| {
-            let (mut factors, mut pivots) = (a.to_vec(), zeros::<i32>(batch.least()));
-            T::lu(&mut factors, rows, columns, &mut pivots);
-            let mut permutation: Vec<i32> = (0..rows as i32).collect();
+        let vectors = [batch.least(), rows].map(|size| batch.ty(DType::S32, &[size]));
+        let [of_pivots, of_rows] = vectors;
+        batch.made([wide.ty().clone(), of_pivots, of_rows], batch.least(), &|_, a, [factors, pivots, permutation]| {
+            let (factors, pivots, permutation) = (typed::<T>(factors), typed(pivots), typed(permutation));
+            factors.copy_from_slice(a);
+            T::lu(factors, rows, columns, pivots);
+            permutation.iter_mut().zip(0..).for_each(|(row, i)| *row = i);
             pivots.iter().enumerate().for_each(|(i, &pivot)| permutation.swap(i, pivot as usize));
-            (factors, pivots, permutation)
-        });
-        let (of_pivots, of_rows) = (batch.ty(DType::S32, &[batch.least()]), batch.ty(DType::S32, &[rows]));
-        Ok([
-            joined(wide.ty(), parts.iter().map(|of| &of.0))?,
-            joined(&of_pivots, parts.iter().map(|of| &of.1))?,
-            joined(&of_rows, parts.iter().map(|of| &of.2))?,
-        ])
+        })
     })?;
     narrowed(x.ty().dtype, made)
+}
+
+/// Solutions of systems, of this type, from the factors and the permutation of [`lu`] and right-hand sides `b` with the
+/// same batch axes; without `b`, inverses. All elements of a result are NaN if a pivot is 0.
+pub fn lu_solve(ty: &TensorType, factors: &Array, permutation: &Array, b: Option<&Array>) -> Result<Array> {
+    let permutation = permutation.elements::<i32>();
+    by_number!("solve", ty.dtype, T => {
+        let batch = Batch::<T>::of(factors);
+        let (n, columns) = (batch.rows, ty.dims[ty.dims.len() - 1] as usize);
+        let sides = b.map(|b| b.elements::<T>());
+        let [x] = batch.made([ty.clone()], columns, &|i, factors, [x]| {
+            let b = sides.map(|sides| &sides[i * n * columns..][..n * columns]);
+            T::lu_solve(factors, &permutation[i * n..][..n], n, b, columns, typed(x));
+        })?;
+        Ok(x)
+    })
 }
 
 /// Both factors of an LDL factorization in one matrix, and the pivots.
@@ -156,13 +164,11 @@ pub fn ldl(hermitian: bool, x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         batch.probe(batch.rows)?;
         let n = batch.rows;
-        let parts = batch.each(&|a| {
-            let (mut factors, mut pivots) = (a.to_vec(), zeros::<i32>(n));
-            T::ldl(&mut factors, n, hermitian, &mut pivots);
-            (factors, pivots)
-        });
-        let of_pivots = batch.ty(DType::S32, &[n]);
-        Ok([joined(wide.ty(), parts.iter().map(|of| &of.0))?, joined(&of_pivots, parts.iter().map(|of| &of.1))?])
+        batch.made([wide.ty().clone(), batch.ty(DType::S32, &[n])], n, &|_, a, [factors, pivots]| {
+            let factors = typed::<T>(factors);
+            factors.copy_from_slice(a);
+            T::ldl(factors, n, hermitian, typed(pivots));
+        })
     })?;
     narrowed(x.ty().dtype, made)
 }
@@ -177,12 +183,12 @@ pub fn ldl_solve(hermitian: bool, factors: &Array, pivots: &Array, b: &Array) ->
         let (n, columns) = (batch.rows, b.ty().dims[b.ty().dims.len() - 1] as usize);
         batch.probe(n.saturating_mul(columns))?;
         let sides = sides.elements::<T>();
-        let parts = batch.numbered(columns, &|i, factors| {
-            let mut x = sides[i * n * columns..][..n * columns].to_vec();
-            T::ldl_solve(factors, &pivots[i * n..][..n], n, hermitian, &mut x);
-            x
-        });
-        joined(&wide, parts.iter())
+        let [x] = batch.made([wide.clone()], columns, &|i, factors, [x]| {
+            let x = typed::<T>(x);
+            x.copy_from_slice(&sides[i * n * columns..][..n * columns]);
+            T::ldl_solve(factors, &pivots[i * n..][..n], n, hermitian, x);
+        })?;
+        Ok(x)
     })?;
     convert(&made, b.ty().dtype)
 }
@@ -200,17 +206,10 @@ pub fn svd(full: bool, vectors: bool, x: &Array) -> Result<Vec<Array>> {
             (true, false) => (least, least),
         };
         batch.probe(rows.saturating_mul(of_u).saturating_add(columns.saturating_mul(of_v)))?;
-        let parts = batch.each(&|a| {
-            let (mut u, mut s, mut vh) = (zeros(rows * of_u), zeros(least), zeros(of_v * columns));
-            T::svd(a, rows, columns, full, &mut s, vectors.then_some([&mut u[..], &mut vh[..]]));
-            (u, s, vh)
-        });
-        let (u_ty, vh_ty) = (batch.ty(dtype, &[rows, of_u]), batch.ty(dtype, &[of_v, columns]));
-        Ok([
-            joined(&u_ty, parts.iter().map(|of| &of.0))?,
-            joined(&batch.ty(dtype.real(), &[least]), parts.iter().map(|of| &of.1))?,
-            joined(&vh_ty, parts.iter().map(|of| &of.2))?,
-        ])
+        let types = [batch.ty(dtype, &[rows, of_u]), batch.ty(dtype.real(), &[least]), batch.ty(dtype, &[of_v, columns])];
+        batch.made(types, least, &|_, a, [u, s, vh]| {
+            T::svd(a, rows, columns, full, typed(s), vectors.then(|| [typed(u), typed(vh)]));
+        })
     })?;
     if vectors { narrowed(x.ty().dtype, [u, s, vh]) } else { narrowed(x.ty().dtype, [s]) }
 }
@@ -223,13 +222,8 @@ pub fn eigh(lower: bool, x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         let n = batch.rows;
         batch.probe(n.saturating_mul(n).saturating_mul(2))?;
-        let parts = batch.each(&|a| {
-            let (mut w, mut v) = (zeros(n), zeros(n * n));
-            T::eigh(a, n, lower, &mut w, &mut v);
-            (w, v)
-        });
-        let of_values = batch.ty(dtype.real(), &[n]);
-        Ok([joined(&of_values, parts.iter().map(|of| &of.0))?, joined(wide.ty(), parts.iter().map(|of| &of.1))?])
+        let types = [batch.ty(dtype.real(), &[n]), wide.ty().clone()];
+        batch.made(types, n, &|_, a, [w, v]| T::eigh(a, n, lower, typed(w), typed(v)))
     })?;
     narrowed(x.ty().dtype, made)
 }
@@ -242,13 +236,8 @@ pub fn eig(x: &Array) -> Result<Vec<Array>> {
         let batch = Batch::<T>::of(&wide);
         let n = batch.rows;
         batch.probe(n.saturating_mul(n).saturating_mul(2))?;
-        let parts = batch.each(&|a| {
-            let (mut w, mut v) = (zeros(n), zeros(n * n));
-            T::eig(a, n, &mut w, &mut v);
-            (w, v)
-        });
-        let (of_values, of_vectors) = (batch.ty(of_results, &[n]), batch.ty(of_results, &[n, n]));
-        Ok(vec![joined(&of_values, parts.iter().map(|of| &of.0))?, joined(&of_vectors, parts.iter().map(|of| &of.1))?])
+        let types = [batch.ty(of_results, &[n]), batch.ty(of_results, &[n, n])];
+        batch.made(types, n, &|_, a, [w, v]| T::eig(a, n, typed(w), typed(v))).map(Vec::from)
     })
 }
 
@@ -259,12 +248,10 @@ pub fn pinv(ty: &TensorType, tolerance: f64, x: &Array) -> Result<Array> {
         let batch = Batch::<T>::of(&wide);
         batch.probe(batch.rows.saturating_mul(batch.columns))?;
         let (rows, columns) = (batch.rows, batch.columns);
-        let parts = batch.each(&|a| {
-            let mut inverse = zeros(columns * rows);
-            T::pinv(a, rows, columns, tolerance, &mut inverse);
-            inverse
-        });
-        joined(&batch.ty(wide.ty().dtype, &[columns, rows]), parts.iter())
+        let [made] = batch.made([batch.ty(wide.ty().dtype, &[columns, rows])], batch.least(), &|_, a, [inverse]| {
+            T::pinv(a, rows, columns, tolerance, typed(inverse));
+        })?;
+        Ok(made)
     })?;
     convert(&made, ty.dtype)
 }

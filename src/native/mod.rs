@@ -72,7 +72,7 @@ pub use cumulative::cumulative;
 pub use dot_general::dot_general;
 pub use elementwise::Source;
 pub use extremes::extreme;
-pub use factorization::{eig, eigh, ldl, ldl_solve, lu, pinv, qr, reflectors, svd};
+pub use factorization::{eig, eigh, ldl, ldl_solve, lu, lu_solve, pinv, qr, reflectors, svd};
 pub use folds::reduce_with;
 pub use fourier::fft;
 pub use fused::{Builder, Fused, Lane, Value};

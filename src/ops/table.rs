@@ -133,6 +133,8 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Pinv => &linalg::decomposition_definitions::PINV,
         Op::Ldl => &linalg::decomposition_definitions::LDL,
         Op::LdlSolve => &linalg::decomposition_definitions::LDL_SOLVE,
+        Op::LuSolve => &linalg::decomposition_definitions::LU_SOLVE,
+        Op::LuInverse => &linalg::decomposition_definitions::LU_INVERSE,
     }
 }
 

@@ -12,7 +12,7 @@ use faer::linalg::evd::{
 use faer::linalg::matmul::matmul;
 use faer::traits::RealField;
 use faer::traits::math_utils::{abs, abs2, eps, from_f64, max, one, recip, sqrt, zero};
-use faer::{Accum, Mat, Par, Scale};
+use faer::{Accum, Mat, MatRef, Par, Scale};
 use num_complex::Complex;
 
 pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut [T]) {
@@ -23,18 +23,21 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
     let a = &*scaled.elements;
     let mut values = Diag::<T>::zeros(n);
     let mut vectors = Mat::<T>::zeros(n, n);
-    let done = dust::<T>().into_iter().any(|least| {
-        let hermitian = hermitian(a, n, lower, least);
-        is_finite(hermitian.as_ref()) && {
-            let with = ComputeEigenvectors::Yes;
-            let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default()));
-            let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-            let (from, options) = (hermitian.as_ref(), Default::default());
-            self_adjoint_evd(from, values.as_mut(), to, Par::Seq, stack, options).is_ok()
-                && is_finite(vectors.as_ref())
-                && values.column_vector().iter().all(|x| x.is_finite())
-        }
-    });
+    let with = ComputeEigenvectors::Yes;
+    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default()));
+    let mut decompose = |matrix: MatRef<'_, T>| {
+        let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
+        self_adjoint_evd(matrix, values.as_mut(), to, Par::Seq, stack, Default::default()).is_ok()
+            && is_finite(vectors.as_ref())
+            && values.column_vector().iter().all(|x| x.is_finite())
+    };
+    let done = is_triangle_finite(a, n, lower)
+        && dust::<T>().into_iter().any(|least| match (T::IS_REAL && least == zero(), lower) {
+            // The lower triangle is read.
+            (true, true) => decompose(MatRef::from_row_major_slice(a, n, n)),
+            (true, false) => decompose(MatRef::from_column_major_slice(a, n, n)),
+            _ => decompose(hermitian(a, n, lower, least).as_ref()),
+        });
     if !done {
         w.fill(T::NAN.real_part());
         return v.fill(T::NAN);
@@ -44,6 +47,14 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
         (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
     }
     put(vectors.as_ref(), v);
+}
+
+/// Whether all elements of a triangle are finite, of the diagonal the real parts.
+fn is_triangle_finite<T: Field>(a: &[T], n: usize, lower: bool) -> bool {
+    a.chunks_exact(n).enumerate().all(|(i, row)| {
+        let beside = if lower { &row[..i] } else { &row[i + 1..] };
+        T::of_real(row[i].real_part()).is_finite() && all_finite(beside)
+    })
 }
 
 /// The Hermitian matrix with one triangle of `a`; elements beside the diagonal are without parts smaller than `least`.

@@ -12,9 +12,11 @@ mod ldl;
 mod lu;
 mod qr;
 mod reflectors;
+mod solve;
 mod svd;
 mod triangular;
 
+use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, recip, zero};
 use faer::{Mat, MatMut, MatRef};
 use faer_field::Field;
@@ -59,6 +61,11 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// Overwrites `a` with its unit lower triangular and its upper triangular factor. `pivots[i]` is the row that was
     /// exchanged with row `i`. A column without a pivot other than 0 is left as it is.
     fn lu(a: &mut [Self], rows: usize, columns: usize, pivots: &mut [i32]);
+
+    /// Writes the solution `x`, `n` x `columns`, of `a x = b`, given the result of `lu` for a square `a`, and the
+    /// permutation that exchanges rows as `pivots` say: row `i` of the factors' product is row `permutation[i]` of `a`.
+    /// Without `b`, the inverse, `n` x `n`. All elements are NaN if a pivot is 0.
+    fn lu_solve(factors: &[Self], permutation: &[i32], n: usize, b: Option<&[Self]>, columns: usize, x: &mut [Self]);
 
     /// Overwrites the lower triangle of a symmetric or, if `hermitian`, Hermitian `a` with its factors `L` and `D`, as
     /// LAPACK's `sytrf` and `hetrf` have them, and the upper one with 0. `pivots[k]`, from 1: the row that was exchanged
@@ -175,6 +182,10 @@ macro_rules! number {
                 lu::lu(a, rows, columns, pivots);
             }
 
+            fn lu_solve(factors: &[$N], permutation: &[i32], n: usize, b: Option<&[$N]>, columns: usize, x: &mut [$N]) {
+                solve::lu_solve(factors, permutation, n, b, columns, x);
+            }
+
             fn ldl(a: &mut [$N], n: usize, hermitian: bool, pivots: &mut [i32]) {
                 ldl::ldl(a, n, hermitian, pivots);
             }
@@ -228,8 +239,6 @@ struct Scaled<'a, T: Field> {
 impl<'a, T: Field> Scaled<'a, T> {
     /// Elements that are not finite stay as they are.
     fn of(a: &'a [T]) -> Scaled<'a, T> {
-        let largest =
-            |a: &[T]| a.iter().map(abs1).fold(zero(), |most: T::Real, size| if size > most { size } else { most });
         let (low, high) = (from_f64::<T::Real>(2f64.powi(-16)), from_f64::<T::Real>(2f64.powi(16)));
         let size = largest(a);
         let is_small = size < low;
@@ -258,6 +267,23 @@ impl<'a, T: Field> Scaled<'a, T> {
     }
 }
 
+/// The largest sum of absolute parts; NaN is not larger than other elements. 0 of no elements.
+fn largest<T: Field>(a: &[T]) -> T::Real {
+    const LANES: usize = 16;
+    T::Arch::default().dispatch(
+        #[inline(always)]
+        || {
+            let larger = |most: T::Real, size: T::Real| if size > most { size } else { most };
+            let (lanes, rest) = a.as_chunks::<LANES>();
+            let mut most = [zero::<T::Real>(); LANES];
+            for lane in lanes {
+                most.iter_mut().zip(lane).for_each(|(most, x)| *most = larger(*most, abs1(x)));
+            }
+            rest.iter().map(abs1).chain(most).fold(zero(), larger)
+        },
+    )
+}
+
 /// `x / |x|`, also of subnormal numbers, of which the reciprocal overflows. `x` is not 0.
 fn phase<T: Field>(x: T) -> T {
     let x = Scaled::of(&[x]).elements[0];
@@ -281,7 +307,10 @@ fn without_dust<T: Field>(x: T, least: T::Real) -> T {
 
 /// Whether all elements of a matrix are finite.
 fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
-    a.col_iter().all(|column| column.iter().all(|x| x.is_finite()))
+    a.col_iter().all(|column| match column.try_as_col_major() {
+        Some(column) => all_finite(column.as_slice()),
+        None => column.iter().all(|x| x.is_finite()),
+    })
 }
 
 /// A column-major copy, as faer wants it.
@@ -295,5 +324,10 @@ fn put<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
 }
 
 fn all_finite<T: Field>(a: &[T]) -> bool {
-    a.iter().all(|x| x.is_finite())
+    // Blocks without branches between their elements are vectorized.
+    const BLOCK: usize = 256;
+    T::Arch::default().dispatch(
+        #[inline(always)]
+        || a.chunks(BLOCK).all(|block| block.iter().fold(true, |all, x| all & x.is_finite())),
+    )
 }

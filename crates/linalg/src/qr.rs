@@ -4,8 +4,8 @@ use crate::faer_field::Field;
 use crate::{Scaled, phase, put, taken};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+    apply_block_householder_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_on_the_left_in_place_with_conj as apply,
 };
 use faer::linalg::matmul::matmul;
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
@@ -30,8 +30,14 @@ pub fn qr<T: Field>(a: &[T], rows: usize, columns: usize, full: bool, q: &mut [T
     let mut memory = MemBuffer::new(scratch);
     let stack = MemStack::new(&mut memory);
     qr_in_place(factored.as_mut(), coefficients.as_mut(), Par::Seq, stack, Default::default());
-    let reflections = factored.as_ref().subcols(0, least);
-    apply(reflections, coefficients.as_ref(), Conj::No, basis.as_mut(), Par::Seq, stack);
+    // Of an identity matrix, the reflections from a block on change the columns from that block on.
+    for start in (0..least).step_by(block).rev() {
+        let width = block.min(least - start);
+        let vectors = factored.as_ref().submatrix(start, start, rows - start, width);
+        let factors = coefficients.as_ref().submatrix(0, start, width, width);
+        let part = basis.as_mut().submatrix_mut(start, start, rows - start, made - start);
+        apply(vectors, factors, Conj::No, part, Par::Seq, stack);
+    }
     let is_trivial: Vec<bool> = (0..least).map(|j| (j + 1..rows).all(|i| factored[(i, j)] == zero())).collect();
     for i in 0..made {
         for j in 0..i.min(columns) {

@@ -51,6 +51,8 @@ pub fn rounding(value: &Instruction, inputs: &[Array]) -> Rounding {
         | Op::Lu
         | Op::Ldl
         | Op::LdlSolve
+        | Op::LuSolve
+        | Op::LuInverse
         | Op::Svd
         | Op::Eigh
         | Op::Eig

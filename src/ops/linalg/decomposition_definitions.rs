@@ -2,7 +2,7 @@
 
 use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
 use super::ldl::{self, LdlAttributes};
-use super::{decomposition_lower, decomposition_rules as rules, ldl_rules};
+use super::{decomposition_lower, decomposition_rules as rules, ldl_rules, lu_solve};
 use crate::native;
 use crate::ops::definition::{Definition, Native};
 use crate::ops::rules::{Batching, Derivative};
@@ -60,6 +60,26 @@ pub const LDL_SOLVE: Definition = Definition {
     derivative: Derivative::Linear { jvp: ldl_rules::jvp, vjp: ldl_rules::vjp },
     batching: Batching::Rule(ldl_rules::batch),
     ..MATRICES
+};
+
+/// Definition of `lu_solve`, the solution of systems from LU factors.
+pub const LU_SOLVE: Definition = Definition {
+    name: "solve",
+    function: "lxla_solve",
+    lower: lu_solve::lower,
+    native: Native::One(|cx| native::lu_solve(cx.ty, cx.operands[0], cx.operands[1], Some(cx.operands[2]))),
+    derivative: Derivative::Expanded,
+    batching: Batching::Rule(lu_solve::batch),
+    expand: Some(lu_solve::expand),
+    ..MATRICES
+};
+
+/// Definition of `lu_inverse`, inverses from LU factors.
+pub const LU_INVERSE: Definition = Definition {
+    name: "inverse",
+    function: "lxla_inverse",
+    native: Native::One(|cx| native::lu_solve(cx.ty, cx.operands[0], cx.operands[1], None)),
+    ..LU_SOLVE
 };
 
 /// Definition of `svd`.

@@ -14,6 +14,7 @@ pub(super) mod fourier;
 pub mod lapack;
 pub(super) mod ldl;
 pub(super) mod ldl_rules;
+mod lu_solve;
 pub(super) mod matmul;
 pub(super) mod matrices;
 pub(super) mod narrow;

@@ -1,6 +1,7 @@
 //! Functions composed of decompositions: linear systems, determinants, least squares, powers and exponentials.
 
-use super::decomposition::{self, Matrices, lu, permuted, pinv, singular_values};
+use super::decomposition::{self, Matrices, lu, pinv, singular_values};
+use super::lu_solve;
 use super::matmul::matmul;
 use crate::error;
 use crate::error::Result;
@@ -21,8 +22,6 @@ const DTYPES: &str = "floats, 8-bit floats, complex numbers";
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
     Composed { name: "singular_values", function: "lxla_singular_values", dtypes: DTYPES },
-    Composed { name: "solve", function: "lxla_solve", dtypes: DTYPES },
-    Composed { name: "inverse", function: "lxla_inverse", dtypes: DTYPES },
     Composed { name: "determinant", function: "lxla_determinant", dtypes: DTYPES },
     Composed { name: "slogdet", function: "lxla_slogdet", dtypes: DTYPES },
     Composed { name: "lstsq", function: "lxla_lstsq", dtypes: DTYPES },
@@ -53,18 +52,18 @@ pub fn solve(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<NodeId> {
     let factors = broadcast_to(trace, factors, &with_batch(&[of.rows, of.rows]))?;
     let permutation = broadcast_to(trace, permutation, &with_batch(&[of.rows]))?;
     let b = broadcast_to(trace, b, &with_batch(&[of_b.rows, of_b.columns]))?;
-    let b = permuted(trace, b, permutation)?;
-    let x = record(trace, [factors, b], |[factors, b]| {
-        factors.solve(factors.solve(b, true, true), false, false).convert(dtype)
-    })?;
+    let x = lu_solve::solved(trace, factors, permutation, b);
+    let x = convert(trace, x, dtype);
     if is_vector { squeeze(trace, x, &[-1]) } else { Ok(x) }
 }
 
 /// Records the inverses of square matrices.
 pub fn inverse(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
     let of = Matrices::square("inverse", "a", &trace.ty(a))?;
-    let one = eye(trace, of.dtype, of.rows, of.rows, 0)?;
-    solve(trace, a, one)
+    let a = convert(trace, a, widened(of.dtype));
+    let [factors, _, permutation] = lu(trace, a)?;
+    let x = lu_solve::inverted(trace, factors, permutation);
+    Ok(convert(trace, x, of.dtype))
 }
 
 /// The diagonal of the upper factor, as a function of its number of exchanged rows: 1 or -1.
