@@ -3,7 +3,8 @@
 //!
 //! `file` recognizes and reads the bytes, `program` imports a function, `importer` walks functions and regions,
 //! `operations` has the table of operations with a function for each in the files beside it, `regions` makes bodies of
-//! regions, `sizes` evaluates shape computations, `tuples` takes tuples apart, `describe` says what a program holds before it is imported.
+//! regions, `sizes` evaluates shape computations, `tuples` takes tuples apart, `describe` says what a program holds
+//! before it is imported.
 
 mod attributes;
 mod describe;

@@ -2,7 +2,7 @@
 //! with one tuple as its result has several results. XLA writes such programs, and JAX wrote them for TPUs.
 
 use super::attributes::Attributes;
-use super::regions::block;
+use super::functions::described;
 use crate::error;
 use crate::error::Result;
 use crate::mlir::{Attribute, Block, Dictionary, Module, Operation, Region, Type, Value};
@@ -21,7 +21,8 @@ pub fn without_tuples(module: &Module) -> Result<Option<Module>> {
         return Ok(None);
     }
     let left = MOST_IN_ANY + MOST_FOR_EACH * module.types.len();
-    let mut flat = Flat { types: module.types.clone(), elements: FxHashMap::default(), left };
+    let (types, elements, starts) = (module.types.clone(), FxHashMap::default(), FxHashMap::default());
+    let mut flat = Flat { types, elements, starts, left };
     let operations = flat.operations(&module.operations)?;
     Ok(Some(Module {
         producer: module.producer.clone(),
@@ -42,6 +43,9 @@ struct Flat {
     types: Vec<Arc<Type>>,
     /// Elements of the values of tuple types that are defined.
     elements: FxHashMap<Value, Vec<Value>>,
+    /// For a tuple type, by its address: how many elements stand before each direct element, and how many there are. The
+    /// types of the module keep it alive.
+    starts: FxHashMap<*const Type, Arc<[usize]>>,
     /// Number of elements that tuples may still have.
     left: usize,
 }
@@ -50,23 +54,22 @@ impl Flat {
     fn operations(&mut self, operations: &[Operation]) -> Result<Vec<Operation>> {
         let mut made = Vec::new();
         for operation in operations {
-            made.extend(self.operation(operation)?);
+            made.extend(self.operation(operation).map_err(|e| e.context(described(operation)))?);
         }
         Ok(made)
     }
 
     /// Returns an operation of elements; None for one that makes a tuple or takes one apart.
     fn operation(&mut self, operation: &Operation) -> Result<Option<Operation>> {
+        if let ("stablehlo.get_tuple_element", &[result]) = (&*operation.name, &operation.results[..]) {
+            let chosen = self.chosen(operation)?;
+            return self.name(result, chosen).map(|()| None);
+        }
         let operands = self.used(&operation.operands)?;
-        if let [result] = operation.results[..] {
-            match &*operation.name {
-                "stablehlo.tuple" if is_tuple(self.ty(result)) => return self.name(result, operands).map(|()| None),
-                "stablehlo.get_tuple_element" => {
-                    let chosen = self.chosen(operation, operands)?;
-                    return self.name(result, chosen).map(|()| None);
-                }
-                _ => {}
-            }
+        if let ("stablehlo.tuple", &[result]) = (&*operation.name, &operation.results[..])
+            && is_tuple(self.ty(result))
+        {
+            return self.name(result, operands).map(|()| None);
         }
         let results = self.defined(&operation.results)?;
         let mut regions = Vec::new();
@@ -91,10 +94,10 @@ impl Flat {
 
     /// The attributes of an operation. Those of the parameters and results of a function are listed for each element.
     fn attributes(&self, operation: &Operation) -> Result<Dictionary> {
-        if &*operation.name != "func.func" || operation.regions.is_empty() {
-            return Ok(operation.attributes.clone());
-        }
-        let block = block(operation, 0)?;
+        let block = match &operation.regions[..] {
+            [Region { blocks }] if &*operation.name == "func.func" && blocks.len() == 1 => &blocks[0],
+            _ => return Ok(operation.attributes.clone()),
+        };
         let results: &[Value] = block.operations.last().map_or(&[], |last| &last.operands);
         let spread = |values: &[Value], list: &[Attribute]| -> Arc<[Attribute]> {
             let each = values.iter().zip(list).flat_map(|(&value, attribute)| match self.elements.get(&value) {
@@ -117,24 +120,40 @@ impl Flat {
     }
 
     /// The elements of the operand of `get_tuple_element` that are its result.
-    fn chosen(&self, operation: &Operation, elements: Vec<Value>) -> Result<Vec<Value>> {
+    fn chosen(&mut self, operation: &Operation) -> Result<Vec<Value>> {
         let index = Attributes::of(operation).integer("index")?;
-        let types = match operation.operands[..] {
-            [operand] => match &**self.ty(operand) {
-                Type::Tuple(types) => types,
-                _ => return Err(error!(InvalidArgument, "get_tuple_element of a value that is no tuple")),
-            },
-            _ => return Err(error!(InvalidArgument, "get_tuple_element of {} operands", operation.operands.len())),
+        let &[operand] = &operation.operands[..] else {
+            return Err(error!(InvalidArgument, "{} operands; want one", operation.operands.len()));
         };
+        let ty = self.ty(operand).clone();
+        let Type::Tuple(types) = &*ty else { return Err(error!(InvalidArgument, "its operand is no tuple")) };
         let Some(place) = usize::try_from(index).ok().filter(|&place| place < types.len()) else {
             return Err(error!(InvalidArgument, "element {index} of a tuple of {} elements", types.len()));
         };
-        let sizes = types.iter().map(|ty| Ok(leaves(ty)?.len())).collect::<Result<Vec<usize>>>()?;
-        let start = sizes[..place].iter().sum::<usize>();
-        Ok(elements[start..start + sizes[place]].to_vec())
+        let starts = self.starts(&ty, types)?;
+        Ok(self.elements_of(operand)?[starts[place]..starts[place + 1]].to_vec())
     }
 
-    /// Gives a value that is no operation's result any more its elements, whose types have to be those of its type.
+    /// How many elements stand before each direct element of a tuple type, and how many there are.
+    fn starts(&mut self, ty: &Arc<Type>, types: &[Arc<Type>]) -> Result<Arc<[usize]>> {
+        if let Some(known) = self.starts.get(&Arc::as_ptr(ty)) {
+            return Ok(known.clone());
+        }
+        let mut starts = vec![0];
+        for (i, ty) in types.iter().enumerate() {
+            starts.push(starts[i] + leaves(ty)?.len());
+        }
+        self.spend(starts[types.len()])?;
+        let starts: Arc<[usize]> = starts.into();
+        self.starts.insert(Arc::as_ptr(ty), starts.clone());
+        Ok(starts)
+    }
+
+    fn elements_of(&self, tuple: Value) -> Result<&Vec<Value>> {
+        self.elements.get(&tuple).ok_or_else(|| error!(InvalidArgument, "a tuple is used before it is defined"))
+    }
+
+    /// Records the elements of a value whose operation is left out. Their types have to be those of the value's type.
     fn name(&mut self, value: Value, elements: Vec<Value>) -> Result<()> {
         let wanted = leaves(self.ty(value))?;
         let fits = wanted.len() == elements.len() && wanted.iter().zip(&elements).all(|(ty, &e)| ty == self.ty(e));
@@ -166,16 +185,15 @@ impl Flat {
     }
 
     /// The elements of values that are used.
-    fn used(&self, values: &[Value]) -> Result<Vec<Value>> {
+    fn used(&mut self, values: &[Value]) -> Result<Vec<Value>> {
         let mut made = Vec::new();
-        for value in values {
-            match self.elements.get(value) {
-                Some(elements) => made.extend_from_slice(elements),
-                None if is_tuple(self.ty(*value)) => {
-                    return Err(error!(InvalidArgument, "a tuple is used before it is defined"));
-                }
-                None => made.push(*value),
+        for &value in values {
+            if !is_tuple(self.ty(value)) && !self.elements.contains_key(&value) {
+                made.push(value);
+                continue;
             }
+            self.spend(self.elements_of(value)?.len())?;
+            made.extend_from_slice(self.elements_of(value)?);
         }
         Ok(made)
     }
@@ -192,7 +210,8 @@ impl Flat {
     }
 }
 
-/// The types of the elements of a tuple, with those of tuples in it; any other type is its own only element.
+/// The types of the elements of a tuple, with those of tuples in it; any other type is its own only element. A tuple in
+/// which there is anything but tensors and tokens is UNIMPLEMENTED.
 fn leaves(ty: &Arc<Type>) -> Result<Vec<Arc<Type>>> {
     let (mut found, mut open) = (Vec::new(), vec![ty]);
     // Types may be shared, so that a small file can have an exponential number of elements, or of empty tuples.
@@ -200,7 +219,8 @@ fn leaves(ty: &Arc<Type>) -> Result<Vec<Arc<Type>>> {
         let Some(ty) = open.pop() else { return Ok(found) };
         match &**ty {
             Type::Tuple(types) => open.extend(types.iter().rev()),
-            _ => found.push(ty.clone()),
+            Type::Tensor(_) | Type::Token => found.push(ty.clone()),
+            other => return Err(error!(Unimplemented, "a tuple with an element of type {other}; want tensors")),
         }
     }
     Err(error!(Unimplemented, "a tuple of more than {MOST_ELEMENTS} elements"))

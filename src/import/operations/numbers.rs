@@ -6,7 +6,7 @@ use crate::ops::elementwise::formula::{Expr, record};
 use crate::types::{DType, Kind};
 
 /// The square. That of a complex number is `(x - y)(x + y) + 2xy i`: its real part is infinite or finite where the
-/// difference of the squares would be NaN, and 0 where the parts are of one size, however large these are.
+/// difference of the squares would be NaN, and 0 where the parts have one size, however large these are.
 pub fn square(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let is_complex = trace.node(x).dtype.kind() == Kind::Complex;
     record(trace, [x], |[z]| {
@@ -24,13 +24,13 @@ pub fn real_part_of_square(trace: &mut Trace, parts: [NodeId; 2]) -> Result<Node
 }
 
 fn real_part<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
-    // Parts of one size are scaled; a 0 in place of their product would have no derivative.
-    let is_balanced = x.is_finite() & x.abs().eq(y.abs());
-    let (scale, back) = (is_balanced.select(x.number(0.25), 1.0), is_balanced.select(x.number(16.0), 1.0));
-    let (x, y) = (x * scale, y * scale);
-    let product = (x - y) * (x + y) * back;
-    // 0, not -0.
-    is_balanced.select(product + 0.0, product)
+    // Of parts of one size, the difference of the sizes is 0, not -0, and the mean of the sizes is finite. A 0 in place of
+    // their product would have no derivative; the size of 0 has none of second order.
+    let (size_of_x, size_of_y) = (x.abs(), y.abs());
+    let is_balanced = x.is_finite() & size_of_x.eq(size_of_y) & x.ne(0.0);
+    let (x, y) = (is_balanced.select(size_of_x, x), is_balanced.select(size_of_y, y));
+    let (twice, half) = (is_balanced.select(x.number(2.0), 1.0), is_balanced.select(x.number(0.5), 1.0));
+    ((x - y) * twice) * (x * half + y * half)
 }
 
 /// The larger or the smaller one of two complex numbers: by their real parts, if these are equal by the imaginary ones.

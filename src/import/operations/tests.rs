@@ -433,4 +433,29 @@ fn tuples_that_are_malformed_are_refused() {
     );
     let e = run(&text::read(&program).unwrap(), "main").unwrap_err();
     assert!(e.code == Code::Unimplemented && e.to_string().contains("a tuple of more than 4096 elements"), "{e}");
+    assert!(e.to_string().contains("stablehlo.custom_call"), "{e}");
+    // An operation that uses a wide tuple many times has more operands than the file has bytes.
+    let (types, uses) = (["tensor<i1>"; 4000].join(", "), 2000);
+    let program = format!(
+        "func.func @main() {{ %t = \"stablehlo.custom_call\"() {{call_target_name = \"x\"}} : () -> tuple<{types}>
+         \"stablehlo.custom_call\"({}) {{call_target_name = \"y\"}} : ({}) -> ()
+         return }}",
+        vec!["%t"; uses].join(", "),
+        vec![format!("tuple<{types}>"); uses].join(", "),
+    );
+    let e = run(&text::read(&program).unwrap(), "main").unwrap_err();
+    assert!(e.code == Code::Unimplemented && e.to_string().contains("too many elements"), "{e}");
+}
+
+#[test]
+fn functions_without_a_body_may_stand_beside_tuples() {
+    let program = "func.func private @elsewhere(tensor<f32>) -> tensor<f32>
+        func.func @main() -> (tensor<f32>, tensor<f32>) {
+          %x = stablehlo.constant dense<1.0> : tensor<f32>
+          %t = \"stablehlo.tuple\"(%x) : (tensor<f32>) -> tuple<tensor<f32>>
+          %y = \"stablehlo.get_tuple_element\"(%t) {index = 0 : i32} : (tuple<tensor<f32>>) -> tensor<f32>
+          return %x, %y : tensor<f32>, tensor<f32>
+        }";
+    let results = run(&text::read(program).unwrap(), "main").unwrap();
+    assert_eq!(results[0].bytes(), results[1].bytes());
 }
