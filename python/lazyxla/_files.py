@@ -92,7 +92,7 @@ def _entries(tree: Any) -> tuple[dict[str, Any], Any]:
 
 def _named(tree: Any) -> dict[str, Array]:
     """Returns the arrays of a tree by their names."""
-    if isinstance(tree, Mapping) and all(isinstance(each, Array) for each in tree.values()):
+    if isinstance(tree, Mapping) and all(isinstance(k, str) and isinstance(x, Array) for k, x in tree.items()):
         return dict(tree)
     found = {}
     for path, leaf in _entries(tree)[0].items():
@@ -102,16 +102,28 @@ def _named(tree: Any) -> dict[str, Array]:
             continue
         if not isinstance(leaf, (Array, bool, int, float, complex)) and not hasattr(leaf, "__array_interface__"):
             raise TypeError(f"save() takes trees of arrays; {path!r} is a {type(leaf).__name__}")
-        found[path] = leaf if isinstance(leaf, Array) else asarray(leaf, device="cpu")
+        found[path] = leaf if isinstance(leaf, Array) else _array_of(path, leaf)
     return found
+
+
+def _array_of(path: str, leaf: Any) -> Array:
+    """Returns a number or an array of NumPy as an array of the same precision."""
+    is_number = not hasattr(leaf, "__array_interface__")
+    of_float = _core.float64 if isinstance(leaf, float) else None
+    dtype = _core.complex128 if isinstance(leaf, complex) else of_float
+    try:
+        return asarray(leaf, dtype=dtype if is_number else None, device="cpu")
+    except (TypeError, ValueError, OverflowError) as e:
+        raise type(e)(f"{path!r}: {e}") from None
 
 
 def save(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, str] | None = None) -> None:
     """Writes the arrays of a tree to a safetensors file, and returns when it is on disk.
 
-    The names are those of a dictionary; in nested trees, keys, fields and positions joined by points ("blocks.0.w").
-    ``load(path, like=tree)`` returns such a tree. Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without
-    ``metadata``, that of the replaced file is kept.
+    An array has the name of its key in a dictionary; in nested trees, keys, fields and positions are joined by points
+    ("blocks.0.w"). ``load(path, like=tree)`` returns such a tree. Python's floats are written as float64; complex numbers
+    of that precision have no form in the file. Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without ``metadata``, that
+    of the replaced file is kept.
 
     >>> import lazyxla as lx
     >>> import os, tempfile
@@ -178,14 +190,27 @@ def _like(text: str, name: str, leaf: Any, device: Any) -> Any:
     """Returns what a file has in the place of a leaf."""
     if leaf is None:
         return None
-    if isinstance(leaf, (bool, int, float, complex)):
-        return type(leaf)(_core.load(text, name, on("cpu")).item())
-    wanted = leaf if isinstance(leaf, Array) else asarray(leaf, device=device)
-    found = _core.load(text, name, wanted.device if device is None else on(device))
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
-        given, is_ = (f"{x.dtype.name}{list(x.shape)}" for x in (found, wanted))
+    if isinstance(leaf, (bool, int, float, complex)) and not hasattr(leaf, "__array_interface__"):
+        return _number(text, name, leaf)
+    if not isinstance(leaf, Array) and not hasattr(leaf, "__array_interface__"):
+        raise TypeError(f"like: {name!r} is a {type(leaf).__name__}; arrays and numbers are wanted")
+    found = _core.load(text, name, on(leaf.device if device is None and isinstance(leaf, Array) else device))
+    if found.shape != tuple(leaf.shape) or found.dtype.name != leaf.dtype.name:
+        given, is_ = (f"{x.dtype.name}{list(x.shape)}" for x in (found, leaf))
         raise ValueError(f"{name!r} of {text} is {given}, and of the tree {is_}")
     return found
+
+
+def _number(text: str, name: str, leaf: Any) -> Any:
+    """Returns a number of a file, of the type of ``leaf``."""
+    found = _core.load(text, name, on("cpu"))
+    kinds = ["bool", "signed integer", "unsigned integer", "real floating", "complex floating"]
+    fitting = {bool: kinds[:1], int: kinds[1:3], float: kinds[1:4], complex: kinds[1:]}
+    of = next(kind for kind in fitting if isinstance(leaf, kind))
+    if found.shape != () or found.dtype.kind not in fitting[of]:
+        given = f"{found.dtype.name}{list(found.shape)}"
+        raise ValueError(f"{name!r} of {text} is {given}, and of the tree a number of type {of.__name__}")
+    return type(leaf)(found.item())
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, str]:

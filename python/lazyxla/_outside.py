@@ -130,7 +130,7 @@ class Outside:
         self._cells: list[tuple[Any, str, Any]] = []
         self._lists: list[tuple[Any, str, tuple[Any, ...]]] = []
         self._dicts: list[tuple[Any, str, list[Any], tuple[Any, ...]]] = []
-        # Whether there is more than is looked at.
+        # True if there is more than what is looked at.
         self.is_full = False
         # While it is collected: names of attributes and globals in the code, those that may be absent, objects that may
         # have them, and what was seen already, by identity.

@@ -15,7 +15,7 @@ from ._elementwise import add, real
 from ._jit import Jit
 from ._reductions import sum
 from ._shapes import broadcast_to
-from ._trace import FLOATS, Traced, call, device_of, differentiable, differentiables, like_of
+from ._trace import FLOATS, Traced, call, device_of, differentiable, differentiables, like_of, zero_of
 from ._tree import Leaves, flatten, tree_map, unflatten
 
 _POLICIES = {
@@ -77,16 +77,23 @@ class _WithRule:
         return getattr(self._inside, "depth", 0)
 
 
-def _without_derivative(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose derivatives are NaN: better than those of the plain operations, which nobody asked
-    for."""
+def _without_derivative(fun: Callable[..., Any], *, linear: bool) -> Callable[..., Any]:
+    """Returns a function whose derivatives are NaN, since those of the plain operations are not the rule's. With
+    ``linear``, it is transposed by the plain operations, as a function that is linear in tangents."""
     plain = custom_jvp(fun)
+    plain._is_linear = linear
 
     def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        moves = [sum(real(move)).astype(_core.float64) for move in flatten(tangents)[0] if move is not None]
-        slope = functools.reduce(add, moves) * float("nan")
         result = plain(*primals)
-        return result, tree_map(lambda y: broadcast_to(slope.astype(y.dtype), y.shape), result)
+        moves = [sum(real(move)).astype(_core.float64) for move in flatten(tangents)[0] if isinstance(move, Array)]
+        slope = functools.reduce(add, moves) * float("nan") if moves else None
+
+        def moved(y: Any) -> Any:
+            if not isinstance(y, Array) or y.dtype.kind not in FLOATS:
+                return None
+            return zero_of(y) if slope is None else broadcast_to(slope.astype(y.dtype), y.shape)
+
+        return result, tree_map(moved, result)
 
     plain.defjvp(rule)
     return plain
@@ -119,7 +126,7 @@ class custom_vjp(_WithRule):
         if self._rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defvjp(forward, backward)")
         if self._depth() == _DEEPEST:
-            return _without_derivative(self._fun)(*args)
+            return _without_derivative(self._fun, linear=False)(*args)
         forward, backward = self._rule
         device = device_of(args)
         leaves, spec = flatten(args)
@@ -184,7 +191,8 @@ class _Call:
         )
 
     def is_linear_in(self, args: Sequence[Array]) -> bool:
-        """Returns whether arguments of another call depend on tangents: they are captured, if they are no parameters."""
+        """Returns whether arguments of another call depend on tangents: a trace of them captures more if the tangents are
+        no parameters of it."""
         found = [_core.trace(tangents, args).info()[2] for tangents in ([], self._tangents)]
         return found[0] > found[1]
 
@@ -199,7 +207,8 @@ class custom_jvp(_WithRule):
     has to be linear in the given tangents. Arguments are trees of arrays; the tangent of an array of integers or bools
     is None, and so is that of such a result. The functions must not take arrays from elsewhere by which a derivative
     is taken. The rule may call the function: with its own arguments, the result has this rule in derivatives of every
-    order; with others, in the next three, and derivatives of higher order are NaN.
+    order; with others, in the next three, and derivatives of higher order are NaN, or in reverse mode those of the plain
+    operations. Reverse mode transposes the plain operations of a call on tangents, with respect to all of its arguments.
 
     >>> import lazyxla as lx
     >>> @lx.custom_jvp
@@ -213,6 +222,8 @@ class custom_jvp(_WithRule):
     """
 
     _rule: Callable[..., Any] | None = None
+    # Whether a call is transposed by the plain operations, although the rule is not known to call it on tangents.
+    _is_linear = False
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Gives the derivative, and returns it."""
@@ -227,7 +238,7 @@ class custom_jvp(_WithRule):
         if of is not None and of.has(args):
             return of.result()
         if self._depth() == _DEEPEST:
-            return _without_derivative(self._fun)(*args)
+            return _without_derivative(self._fun, linear=True)(*args)
         device = device_of(args)
         leaves, spec = flatten(args)
         leaves = [
@@ -271,8 +282,8 @@ class custom_jvp(_WithRule):
         behind_leaves, behind_spec = flatten(((*arrays, *varying, *primal.results), {}))
         derivative = Traced(with_tangents, behind_leaves, behind_spec)
         computation = primal.computation
-        if of is not None and of.is_linear_in(arrays):
-            # What is linear in tangents is transposed as it is: only its derivative by the primals is the rule's.
+        if self._is_linear or (of is not None and of.is_linear_in(arrays)):
+            # A call on tangents is linear in them: reverse mode transposes the plain operations.
             places = [i for i, leaf in enumerate(arrays) if leaf.dtype.kind in FLOATS]
             forward, backward, _ = computation.vjp(places)
             computation = computation.with_vjp(forward, backward)

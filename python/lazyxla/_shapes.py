@@ -297,8 +297,10 @@ def scatter(x: Array, key: Any, values: Any, /, *, how: str = "add") -> Array:
     found = _core.index_put(op, x, key, values)
     if found is None:
         # A key without arrays selects no element twice.
+        given = x[key].copy()
+        given[...] = values
         found = x.copy()
-        found[key] = function(x[key], values)
+        found[key] = function(x[key], given)
     return found
 
 

@@ -197,13 +197,9 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
 
 
-def _with_one(x: Array, axis: int) -> Array:
-    """Returns zeros in place of an array that has no element along an axis; the array itself if there is no axis."""
-    if axis < 0:
-        return x
-    return _core.full(
-        x.shape[:axis] + (1,) + x.shape[axis + 1 :], False if x.dtype.kind == "bool" else 0, x.dtype, x.device
-    )
+def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
+    """Returns zeros of the dtype of an array, on its device."""
+    return _core.full(shape, False if x.dtype.kind == "bool" else 0, x.dtype, x.device)
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -249,13 +245,16 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
             rank = next(results).ndim + 1
             wanted.append(-1 if axis is None else normalized([axis], rank, ValueError)[0])
         (size,) = sizes
-        if size == 0:
-            # One call with zeros, of which nothing is kept.
-            arrays = iter(axes)
-            leaves = [_with_one(leaf, next(arrays)) if isinstance(leaf, Array) else leaf for leaf in leaves]
-        found = call(leaves, traced.computation.vmap(axes, wanted, size or 1))
-        if size == 0:
-            found = [x if axis < 0 else x[(slice(None),) * axis + (slice(0),)] for x, axis in zip(found, wanted)]
+        if size != 0:
+            return traced.tree.rebuild(call(leaves, traced.computation.vmap(axes, wanted, size)))
+        found = traced.results
+        if -1 in wanted:
+            # Results without the axis of the batch, from one call with zeros.
+            arrays = zip([x for x in leaves if isinstance(x, Array)], axes, strict=True)
+            one = [x if at < 0 else _zeros(x, x.shape[:at] + (1,) + x.shape[at + 1 :]) for x, at in arrays]
+            found = call(one, traced.computation.vmap(axes, wanted, 1))
+        pairs = zip(traced.results, found, wanted, strict=True)
+        found = [y if at < 0 else _zeros(x, x.shape[:at] + (0,) + x.shape[at:]) for x, y, at in pairs]
         return traced.tree.rebuild(found)
 
     return Jit(batched) if isinstance(fun, Jit) else batched

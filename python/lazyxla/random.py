@@ -209,7 +209,16 @@ def permutation(key: Array, x: Array | int, *, axis: int = 0) -> Array:
     return choice(key, of, of.shape[at], replace=False, axis=at)
 
 
-def gamma(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
+def _parameter(name: str, x: Any, key: Array) -> Array:
+    """Returns a parameter of a distribution as an array: of float32 if it is a number."""
+    if isinstance(x, Array):
+        return x
+    if isinstance(x, (int, float)) and not isinstance(x, bool):
+        return _core.full((), float(x), _core.float32, key.device)
+    raise TypeError(f"{name} is an array of floats or a number, not a {type(x).__name__}")
+
+
+def gamma(key: Array, alpha: Array | float, shape: Shape | None = None) -> Array:
     """Returns floats of the gamma distribution of scale 1, whose shape parameter ``alpha`` (floats) gives their dtype.
 
     ``alpha`` broadcasts to ``shape``, by default its own. The numbers vary with alpha in derivatives.
@@ -218,10 +227,11 @@ def gamma(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
     >>> lx.random.gamma(lx.random.key(0), lx.asarray([0.5, 2.0]), (3, 2)).shape
     (3, 2)
     """
+    alpha = _parameter("alpha", alpha, key)
     return _core.random_gamma(key, alpha, alpha.shape if shape is None else _shape(shape))
 
 
-def beta(key: Array, a: Array, b: Array, shape: Shape | None = None) -> Array:
+def beta(key: Array, a: Array | float, b: Array | float, shape: Shape | None = None) -> Array:
     """Returns floats of the beta distribution, whose parameters a and b (floats) give their dtype.
 
     The parameters are of one dtype, and broadcast to ``shape``, by default their common one.
@@ -231,10 +241,11 @@ def beta(key: Array, a: Array, b: Array, shape: Shape | None = None) -> Array:
     >>> lx.all((x > 0) & (x < 1)).item()
     True
     """
+    a, b = _parameter("a", a, key), _parameter("b", b, key)
     return _core.random_beta(key, a, b, broadcast_shapes(a.shape, b.shape) if shape is None else _shape(shape))
 
 
-def poisson(key: Array, rate: Array, shape: Shape | None = None, *, dtype: DType = _core.int64) -> Array:
+def poisson(key: Array, rate: Array | float, shape: Shape | None = None, *, dtype: DType = _core.int64) -> Array:
     """Returns integers of the Poisson distribution with the means ``rate`` (floats).
 
     ``rate`` broadcasts to ``shape``, by default its own.
@@ -243,4 +254,5 @@ def poisson(key: Array, rate: Array, shape: Shape | None = None, *, dtype: DType
     >>> lx.random.poisson(lx.random.key(0), lx.asarray([0.0, 0.0])).tolist()
     [0, 0]
     """
+    rate = _parameter("rate", rate, key)
     return _core.random_poisson(key, rate, rate.shape if shape is None else _shape(shape), dtype)

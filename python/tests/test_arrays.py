@@ -377,6 +377,9 @@ def test_values_are_scattered_to_equal_indices():
         total = np.asarray(x).copy()
         np.add.at(total, rows, v)
         same(slopes(on(v, device)), 2 * total[rows], 1e-13)
+        # A key without arrays takes the same values.
+        for values in (np.ones(4), lx.asarray([1, 2, 3, 4], device=device), 2, [1.0, 2.0, 3.0, 4.0]):
+            same(lx.scatter(x, slice(0, 2), values), np.asarray(lx.scatter(x, [0, 1], values)), 1e-13)
         raises(ValueError, lambda: lx.scatter(x, 0, 1.0, how="sum"), "add, multiply")
         raises(ValueError, lambda: lx.scatter(x, rows, np.ones(3)))
         raises(IndexError, lambda: lx.scatter(x, [3], 1.0))

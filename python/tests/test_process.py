@@ -195,7 +195,7 @@ def test_the_library_is_not_started_with_options_after_a_mesh():
 def test_trees_are_saved_by_their_paths_and_read_like_them():
     optimizer = lx.optim.adam(0.1)
     params = {"blocks": [{"w": on(random(31, (2, 3)), "cpu")}, {"w": lx.ones(2, device="cpu")}], "none": None}
-    tree = {"params": params, "state": optimizer.init(params), "numpy": np.arange(3), "rate": 0.5, "flag": True}
+    tree = {"params": params, "state": optimizer.init(params), "numpy": np.arange(3), "rate": 0.1, "flag": True}
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tree.safetensors")
         for save in (lx.save, lambda *arguments: lx.save_async(*arguments).wait()):
@@ -206,8 +206,18 @@ def test_trees_are_saved_by_their_paths_and_read_like_them():
             same(found["params"]["blocks"][0]["w"], np.asarray(params["blocks"][0]["w"]))
             same(found["numpy"], np.arange(3))
             assert found["params"]["none"] is None and type(found["state"]) is type(tree["state"])
-            assert (found["state"].steps, found["rate"], found["flag"]) == (0, 0.5, True)
+            assert (found["state"].steps, found["rate"], found["flag"]) == (0, 0.1, True)
             assert str(found["params"]["blocks"][1]["w"].device) == "cpu"
+        numbers = {"large": 1e300, "third": 1 / 3, "count": 7, 0: lx.ones(1)}
+        lx.save(path, numbers)
+        found = lx.load(path, like=numbers)
+        assert (found["large"], found["third"], found["count"]) == (1e300, 1 / 3, 7)
+        raises(ValueError, lambda: lx.save(path, {"z": 1 / 3 + 1j}), '"z"', "c128")
+        assert lx.load(path, like={"count": 0.0}) == {"count": 7.0}
+        raises(ValueError, lambda: lx.load(path, like={"large": 0}), "'large'", "float64[]", "int")
+        raises(ValueError, lambda: lx.load(path, like={"count": False}), "'count'", "bool")
+        raises(ValueError, lambda: lx.load(path, like={"0": 1.0}), "'0'", "float32[1]")
+        raises(TypeError, lambda: lx.load(path, like={"count": "text"}), "'count'", "str")
         lx.save(path, [lx.ones(2), (lx.zeros(1),)])
         assert sorted(lx.load(path)) == ["0", "1.0"]
         raises(ValueError, lambda: lx.load(path, like=[lx.ones(2), lx.ones(1)]), "'1'", "'1.0'")

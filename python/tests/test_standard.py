@@ -340,6 +340,8 @@ def test_more_random_numbers_are_those_of_jax():
             assert lx.random.poisson(key, lx.asarray(4.0), 4).tolist() == [1, 9, 6, 4]
             numbers = np.float32([0.9447551369667053, 1.16017484664917, 6.683927536010742])
             same(lx.random.gamma(key, lx.asarray(2.5), 3), numbers, 1e-5)
+            same(lx.random.gamma(key, 2.5, 3), numbers, 1e-5)
+            raises(TypeError, lambda: lx.random.gamma(key, [2.5]), "alpha", "list")
             numbers = np.float32([0.13563720881938934, 0.4228614270687103, 0.38938039541244507])
             same(lx.random.beta(key, lx.asarray(2.0), lx.asarray(3.0), 3), numbers, 1e-5)
             x = lx.reshape(lx.arange(6), (2, 3))

@@ -248,6 +248,9 @@ def test_batches_are_stacks_of_single_results():
         same(none[1], b[0])
         assert none[2].shape == (0, b.shape[1]) and none[3] == "text"
         same(lx.grad(lambda u: lx.sum(lx.vmap(lx.sin)(u)))(x[:0]), a[:0])
+        # Of an empty batch the function does not run: with zeros, this loop would not end.
+        endless = lx.vmap(lambda u: lx.while_loop(lambda v: v < 1, lambda v: v * 2, lx.sum(u * 0)))
+        same(endless(x[:0]), np.zeros(0, a.dtype))
         raises(ValueError, lambda: lx.vmap(lambda u, v: u)(x, y), "one size")
         raises(ValueError, lambda: lx.vmap(lambda u: u, 7)(x))
 
