@@ -52,6 +52,23 @@ def formulas():
             ("erfinv", special.erfinv, within),
         ]:
             yield f"{name} at edges, {dtype.__name__}", function, (x.astype(dtype),), ()
+    products = np.array([0, 0, 0, -2, 0.5]), np.array([0.5, 1, 3, 0.7, 2])
+
+    def both(x, y):
+        return special.xlogy(x, y), special.xlog1py(x, y)
+
+    for dtype in (np.float32, np.float64):
+        yield f"xlogy and xlog1py at 0, {dtype.__name__}", both, tuple(v.astype(dtype) for v in products), ()
+    # Where the formulas select constants: parts of one size, the axes, and log1p(0).
+    x, y = np.array([[2, 2], [0.3, -0.3], [-1, 1], [0.5, 0], [-2, 0], [0, 0.5], [0, -3], [1e-2, 1e-2], [1.5, 0.2]]).T
+    functions = [lax.sqrt, lax.log, lambda z: lax.log1p(z - 0.5), lax.exp, lax.sin, lax.cos, lax.atan, jnp.sinh]
+
+    def parts(x, y):
+        made = [function(lax.complex(x, y)) for function in functions]
+        return [jnp.real(z) for z in made], [jnp.imag(z) for z in made]
+
+    for dtype in (np.float32, np.float64):
+        yield f"complex functions at ties, {dtype.__name__}", parts, (x.astype(dtype), y.astype(dtype)), ()
 
 
 def elementwise():

@@ -126,7 +126,10 @@ pub fn bitcast_convert(call: Call) -> Result<Results> {
 /// `stablehlo.complex`.
 pub fn complex(call: Call) -> Result<Results> {
     call.common(&call.exactly::<2>()?)?;
-    call.one(|trace, [real, imag]| ops::elementwise::complex(trace, real, imag))
+    call.one(|trace, [real, imag]| {
+        let made = ops::elementwise::complex(trace, real, imag)?;
+        recognized(trace, made)
+    })
 }
 
 /// `stablehlo.reduce_precision`.

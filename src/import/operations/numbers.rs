@@ -33,6 +33,17 @@ fn real_part<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     ((x - y) * twice) * (x * half + y * half)
 }
 
+/// `select(pred, x g, 0)`, where x is 0 wherever `pred` does not hold: the product and not the 0, which would have no
+/// derivative, where it is 0.
+pub fn product_at_0(trace: &mut Trace, operands: [NodeId; 4]) -> Result<NodeId> {
+    let is_complex = trace.node(operands[3]).dtype.kind() == Kind::Complex;
+    record(trace, operands, |[pred, product, zero, g]| {
+        let is_finite = if is_complex { g.real().is_finite() & g.imag().is_finite() } else { g.is_finite() };
+        // 0, not -0.
+        pred.select(product, is_finite.select(product + 0.0, zero))
+    })
+}
+
 /// The larger or the smaller one of two complex numbers: by their real parts, if these are equal by the imaginary ones.
 pub fn complex_extreme(trace: &mut Trace, operands: [NodeId; 2], largest: bool) -> Result<NodeId> {
     fn is_beyond<'f>(a: Expr<'f>, b: Expr<'f>, largest: bool) -> Expr<'f> {

@@ -4,9 +4,10 @@ use super::super::functions::name_of;
 use crate::error::{Code, Error, Result};
 use crate::import::{Wanted, import};
 use crate::interpret;
-use crate::ir::{Op, SpecialOp, UnaryFunction, UnaryOp};
+use crate::ir::{Instruction, Op, SpecialOp, UnaryFunction, UnaryOp};
 use crate::mlir::{Module, bytecode, text};
 use crate::native::Array;
+use crate::types::Kind;
 use std::sync::Arc;
 
 /// Imports a function of a module and evaluates it.
@@ -100,6 +101,20 @@ fn formulas_of_special_functions_are_recognized() {
     ];
     for function in functions {
         let count = operations.iter().filter(|value| value.op == function).count();
+        assert_eq!(count, 2, "{function:?}");
+    }
+}
+
+#[test]
+fn formulas_of_complex_functions_are_recognized() {
+    let file = include_bytes!("../../../tests/data/mlir/complex_formulas.mlirbc");
+    let module = bytecode::read(Arc::new(file)).unwrap();
+    let operations = import(&module, &Wanted::default()).unwrap().body.decode().0;
+    use UnaryOp::{Cosine, Exponential, Log, LogPlusOne, Sine, Sqrt};
+    let functions = [Sqrt, Log, LogPlusOne, Exponential, Sine, Cosine].map(Op::Unary);
+    for function in functions.into_iter().chain([Op::UnaryFunction(UnaryFunction::Atan)]) {
+        let is_of_complex = |value: &&Instruction| value.op == function && value.ty.dtype.kind() == Kind::Complex;
+        let count = operations.iter().filter(is_of_complex).count();
         assert_eq!(count, 2, "{function:?}");
     }
 }
