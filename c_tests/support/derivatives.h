@@ -33,14 +33,14 @@ static inline void release_all(void) {
   static void name##_run(void) { name##_body(), release_all(); } \
   TEST(name) { on_both(name##_run); }                            \
   static void name##_body(void)
-#define XLA_TEST(name)                   \
-  static void name##_body(void);         \
-  TEST(name) {                           \
-    env = new_env(), device = XLA(0);    \
-    name##_body(), release_all();        \
-    no_live_bytes(env); \
-    OK(lxla_env_release(env));           \
-  }                                      \
+#define XLA_TEST(name)                \
+  static void name##_body(void);      \
+  TEST(name) {                        \
+    env = new_env(), device = XLA(0); \
+    name##_body(), release_all();     \
+    no_live_bytes(env);               \
+    OK(lxla_env_release(env));        \
+  }                                   \
   static void name##_body(void)
 
 // --- Operations ---
