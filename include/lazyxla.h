@@ -3751,7 +3751,8 @@ lxla_status lxla_computation_import_file(lxla_env env,
  *   the file names it or says its place in the caller's structure.
  * - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
  *   `options.mesh` has to have.
- * - `operations`: the number of operations by name.
+ *   Elements of a tuple are listed as parameters or results of their own, without `name`, and `donated` is false.
+ * - `operations`: the number of operations by name, without those that make tuples or take them apart.
  * - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
  *   and `count`. Errors that depend on operands, such as sizes that depend on data, are found by the import only.
  * - `jax`, for a file of jax.export: `name`, `calling_convention`, `platforms`, `devices`, `kept` (places of the

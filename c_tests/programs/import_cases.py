@@ -59,7 +59,7 @@ def formulas():
 
     for dtype in (np.float32, np.float64):
         yield f"xlogy and xlog1py at 0, {dtype.__name__}", both, tuple(v.astype(dtype) for v in products), ()
-    # Where the formulas select constants: parts of one size, the axes, and log1p(0).
+    # Points at which the formulas select constants: parts of one size, the axes, and 0 for log1p.
     x, y = np.array([[2, 2], [0.3, -0.3], [-1, 1], [0.5, 0], [-2, 0], [0, 0.5], [0, -3], [1e-2, 1e-2], [1.5, 0.2]]).T
     functions = [lax.sqrt, lax.log, lambda z: lax.log1p(z - 0.5), lax.exp, lax.sin, lax.cos, lax.atan, jnp.sinh]
 

@@ -46,7 +46,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     return Jit(checkpointed) if isinstance(fun, Jit) else checkpointed
 
 
-# Calls of a function in its own rule have the rule, too, up to this number of rules within each other.
+# Largest number of rules of a function within each other in which its calls still have the rule.
 _DEEPEST = 4
 
 
@@ -65,7 +65,7 @@ class _WithRule:
 
     @contextlib.contextmanager
     def _within(self) -> Iterator[None]:
-        """Calls here stand in one rule more."""
+        """Counts one rule more around the calls in this context."""
         before = self._depth()
         self._inside.depth = before + 1
         try:
@@ -222,7 +222,7 @@ class custom_jvp(_WithRule):
     """
 
     _rule: Callable[..., Any] | None = None
-    # Whether a call is transposed by the plain operations, although the rule is not known to call it on tangents.
+    # True if reverse mode transposes the plain operations of all calls, as of calls on tangents.
     _is_linear = False
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:

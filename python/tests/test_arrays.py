@@ -352,7 +352,7 @@ def test_values_are_scattered_to_equal_indices():
     ]
     keys += [1, (slice(None, None, -2),), (slice(1, 3), 0), ..., np.array([True, False, True]), (True, rows)]
     for device in DEVICES:
-        # Each program takes XLA its time: not all of them there.
+        # A few keys on the XLA device, which compiles a program for each.
         is_native = device == "cpu"
         for dtype in ("float64", "int32") if is_native else ("float64",):
             a = random(23, (3, 4), dtype)

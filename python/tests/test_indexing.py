@@ -142,7 +142,7 @@ def test_bools_are_masks_of_rank_0():
     ]
     for device in DEVICES:
         x = on(a, device)
-        # Each program takes XLA its time: a few of them there.
+        # A few keys on the XLA device, which compiles a program for each.
         for key in keys if device == "cpu" else keys[1:3] + keys[-7::2]:
             parts = key if isinstance(key, tuple) else (key,)
             ours = tuple(on(each, device) if isinstance(each, np.ndarray) else each for each in parts)

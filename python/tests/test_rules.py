@@ -186,7 +186,7 @@ def test_rules_may_call_their_function_with_other_arguments():
                     same(found(x), np.float64(factor * np.sin(part)), 1e-14)
                     # The derivative of f(x / n) is that of its rule.
                     factor, part, found = factor * 3 / 2**order, part / 2, mode(found)
-                # Reverse mode may be on a call on tangents there: it transposes the plain operations.
+                # In reverse mode, the call at this depth may be on tangents: the plain operations are transposed.
                 assert np.isnan(found(x).item()) or (f, mode) == (ahead, lx.grad)
         mixed = lx.grad(along(lx.grad(ahead)))
         same(mixed(x), np.float64(27 / 8 * np.sin(0.7 / 8)), 1e-14)

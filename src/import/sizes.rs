@@ -85,8 +85,8 @@ impl Known {
         self.found(id).flatten().cloned()
     }
 
-    /// Whether two nodes are one value, or the same operations of the same values. Only some operations are followed:
-    /// places that an exporter computes twice.
+    /// Returns true if two nodes are one node, or the same operations on the same values, as of an index that exporters
+    /// compute twice. Compares at most 256 pairs of nodes.
     pub fn are_equal(&self, trace: &Trace, one: NodeId, other: NodeId) -> bool {
         const MOST_PAIRS: usize = 256;
         let mut open = vec![(one, other)];

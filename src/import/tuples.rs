@@ -43,7 +43,7 @@ struct Flat {
     types: Vec<Arc<Type>>,
     /// Elements of the values of tuple types that are defined.
     elements: FxHashMap<Value, Vec<Value>>,
-    /// For a tuple type, by its address: how many elements stand before each direct element, and how many there are. The
+    /// Offsets of the direct elements of tuple types, as [`Flat::starts`] returns them, by the address of the type. The
     /// types of the module keep it alive.
     starts: FxHashMap<*const Type, Arc<[usize]>>,
     /// Number of elements that tuples may still have.
@@ -134,7 +134,8 @@ impl Flat {
         Ok(self.elements_of(operand)?[starts[place]..starts[place + 1]].to_vec())
     }
 
-    /// How many elements stand before each direct element of a tuple type, and how many there are.
+    /// Returns the offset of each direct element of a tuple type among all its elements, inner tuples taken apart;
+    /// then the number of all elements.
     fn starts(&mut self, ty: &Arc<Type>, types: &[Arc<Type>]) -> Result<Arc<[usize]>> {
         if let Some(known) = self.starts.get(&Arc::as_ptr(ty)) {
             return Ok(known.clone());

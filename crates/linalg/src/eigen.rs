@@ -49,7 +49,7 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
     put(vectors.as_ref(), v);
 }
 
-/// Whether all elements of a triangle are finite, of the diagonal the real parts.
+/// Returns true if the elements of a triangle beside the diagonal, and the real parts of the diagonal, are finite.
 fn is_triangle_finite<T: Field>(a: &[T], n: usize, lower: bool) -> bool {
     a.chunks_exact(n).enumerate().all(|(i, row)| {
         let beside = if lower { &row[..i] } else { &row[i + 1..] };

@@ -267,7 +267,7 @@ impl<'a, T: Field> Scaled<'a, T> {
     }
 }
 
-/// The largest sum of absolute parts; NaN is not larger than other elements. 0 of no elements.
+/// Returns the largest sum of the absolute values of real and imaginary part. Ignores NaN; 0 if there are no elements.
 fn largest<T: Field>(a: &[T]) -> T::Real {
     const LANES: usize = 16;
     T::Arch::default().dispatch(

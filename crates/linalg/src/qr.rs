@@ -30,7 +30,7 @@ pub fn qr<T: Field>(a: &[T], rows: usize, columns: usize, full: bool, q: &mut [T
     let mut memory = MemBuffer::new(scratch);
     let stack = MemStack::new(&mut memory);
     qr_in_place(factored.as_mut(), coefficients.as_mut(), Par::Seq, stack, Default::default());
-    // Of an identity matrix, the reflections from a block on change the columns from that block on.
+    // In an identity matrix, the reflections of this block and of later ones change only columns from `start` on.
     for start in (0..least).step_by(block).rev() {
         let width = block.min(least - start);
         let vectors = factored.as_ref().submatrix(start, start, rows - start, width);

@@ -8,7 +8,7 @@ use faer::prelude::*;
 use faer::traits::math_utils::{one, zero};
 use faer::{Accum, MatMut, MatRef, Par};
 
-/// Unknowns that are found one by one.
+/// Largest number of unknowns that are computed one by one.
 const FEW: usize = 16;
 
 /// Writes the solution of `a x = b` with `columns` columns, given the results of an LU factorization of `a`; without
@@ -36,7 +36,7 @@ pub fn lu_solve<T: Field>(factors: &[T], permutation: &[i32], n: usize, b: Optio
             if all_finite(factors) {
                 invert_lower(factors_of, made.rb_mut());
             } else {
-                // NaN and infinities reach the elements that are 0 in the inverse of other factors.
+                // NaN and infinite factors make elements above the diagonal NaN, which `invert_lower` leaves 0.
                 (0..n).for_each(|i| made[(i, i)] = one());
                 substitute(factors_of, made.rb_mut());
             }

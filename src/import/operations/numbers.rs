@@ -1,4 +1,4 @@
-//! Functions of numbers that are several operations of the library.
+//! Functions of elements that a program has as one operation or formula, and the library as several operations.
 
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};
@@ -24,8 +24,8 @@ pub fn real_part_of_square(trace: &mut Trace, parts: [NodeId; 2]) -> Result<Node
 }
 
 fn real_part<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
-    // Of parts of one size, the difference of the sizes is 0, not -0, and the mean of the sizes is finite. A 0 in place of
-    // their product would have no derivative; the size of 0 has none of second order.
+    // If |x| = |y|, then |x| - |y| is 0, not -0, and (|x| + |y|) / 2 is finite. A selected constant 0 would have the
+    // derivative 0. Not for x = 0, at which |x| has the second derivative 0.
     let (size_of_x, size_of_y) = (x.abs(), y.abs());
     let is_balanced = x.is_finite() & size_of_x.eq(size_of_y) & x.ne(0.0);
     let (x, y) = (is_balanced.select(size_of_x, x), is_balanced.select(size_of_y, y));
@@ -33,13 +33,13 @@ fn real_part<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     ((x - y) * twice) * (x * half + y * half)
 }
 
-/// `select(pred, x g, 0)`, where x is 0 wherever `pred` does not hold: the product and not the 0, which would have no
-/// derivative, where it is 0.
+/// Records `select(pred, x g, 0)`, where x is 0 if `pred` is false, with the product in place of the constant 0 if g is
+/// finite, so that the derivative by x is g there.
 pub fn product_at_0(trace: &mut Trace, operands: [NodeId; 4]) -> Result<NodeId> {
     let is_complex = trace.node(operands[3]).dtype.kind() == Kind::Complex;
     record(trace, operands, |[pred, product, zero, g]| {
         let is_finite = if is_complex { g.real().is_finite() & g.imag().is_finite() } else { g.is_finite() };
-        // 0, not -0.
+        // The sum turns a product of -0 into 0.
         pred.select(product, is_finite.select(product + 0.0, zero))
     })
 }

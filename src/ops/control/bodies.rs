@@ -96,12 +96,12 @@ pub fn known_keys(body: &Body) -> Option<(usize, bool)> {
     [false, true].into_iter().find(|&descending| is(3, descending)).map(|descending| (3, descending))
 }
 
-/// Whether `a` is less than `b`, or greater with `descending`.
+/// Compares `a` with `b`: true if it is less, or greater with `descending`.
 fn comes_first<'f>(a: Expr<'f>, b: Expr<'f>, descending: bool) -> Expr<'f> {
     if descending { a.gt(b) } else { a.lt(b) }
 }
 
-/// Whether `number` is not NaN and `nan` is NaN.
+/// Compares two elements: true if `number` is not NaN and `nan` is NaN.
 fn is_number_and_nan<'f>(number: Expr<'f>, nan: Expr<'f>) -> Expr<'f> {
     number.eq(number) & nan.ne(nan)
 }

@@ -114,7 +114,7 @@ fn key_of_float(x: Expr) -> Expr {
     is_nan.select(key_of_nan(bits), key)
 }
 
-/// Whether `a` precedes `b`, or with `or_equal` is equal to it. Keys are compared in order.
+/// Compares keys in order: true if `a` precedes `b`, or with `or_equal` if it is equal to it.
 fn precedes<'f>(a: &[Expr<'f>], b: &[Expr<'f>], or_equal: bool) -> Expr<'f> {
     let (&[first, ref rest_a @ ..], &[other, ref rest_b @ ..]) = (a, b) else { unreachable!("elements have keys") };
     match rest_a {

@@ -51,7 +51,7 @@ impl Parts {
         file
     }
 
-    /// With the attribute 0 of these bytes.
+    /// Replaces attribute 0 by these bytes.
     fn with_attribute(mut self, bytes: &[u8]) -> Parts {
         let mut offsets = vec![0x03, 0x01, 0x01, 0x03];
         varint(&mut offsets, (bytes.len() as u64) << 1 | 1);
