@@ -27,7 +27,7 @@
 //! | [`io`] | files, and arrays of other libraries |
 //! | [`mesh`], [`mlir`] | meshes of devices, shardings, pieces of arrays; modules of MLIR, their readers and writers |
 //! | [`types`], [`metrics`], [`allocation`], [`protobuf`], [`stack`], [`variables`] | dtypes and shapes; counters; fallible allocation; the wire format of protocol buffers; deep stacks; environment variables |
-//! | [`log`], [`call`], [`label`], [`error`](mod@error) | the log callback; the ABI call of a thread; labels of what is recorded; the error type |
+//! | [`log`], [`call`], [`label`], [`error`](mod@error), [`heap`] | the log callback; the ABI call of a thread; labels of what is recorded; the error type; the allocator |
 
 // The documentation is built with private items: `make check`.
 #![allow(rustdoc::private_intra_doc_links)]
@@ -45,6 +45,7 @@ mod env;
 mod error;
 mod export;
 pub mod extension;
+mod heap;
 mod import;
 mod interpret;
 mod io;

@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["mesh", "mlir"],
     &["types", "metrics", "allocation", "protobuf", "stack", "variables"],
     &["log", "call", "label"],
-    &["error"],
+    &["error", "heap"],
 ];
 
 fn layer(module: &str) -> Option<usize> {

@@ -1,6 +1,7 @@
 //! Memory that a thread holds: the allocator of the unit tests counts it.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use crate::heap::HEAP;
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 thread_local! {
@@ -23,31 +24,31 @@ fn count(change: isize) {
     });
 }
 
-// SAFETY: the system's allocator does all of it with the caller's arguments. Counting does not allocate: the counters
+// SAFETY: the library's allocator does all of it with the caller's arguments. Counting does not allocate: the counters
 // are thread-local numbers without destructors.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller's contract is that of the system's allocator.
-        unsafe { System.alloc(layout) }
+        // SAFETY: the caller's contract is the same as that of the library's allocator.
+        unsafe { HEAP.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
         // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { HEAP.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size as isize - layout.size() as isize);
         // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
+        unsafe { HEAP.realloc(memory, layout, size) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
         // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
+        unsafe { HEAP.dealloc(memory, layout) }
     }
 }
 
