@@ -52,6 +52,10 @@ def formulas():
             ("erfinv", special.erfinv, within),
         ]:
             yield f"{name} at edges, {dtype.__name__}", function, (x.astype(dtype),), ()
+    kinks = np.array([-2, 0, 0.5, 6, 9])
+    for dtype in (np.float32, np.float64, np.float16, jnp.bfloat16):
+        for function in (jax.nn.relu, jax.nn.relu6):
+            yield f"{function.__name__} at its kinks, {np.dtype(dtype)}", function, (kinks.astype(dtype),), ()
     products = np.array([0, 0, 0, -2, 0.5]), np.array([0.5, 1, 3, 0.7, 2])
 
     def both(x, y):

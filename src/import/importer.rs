@@ -246,7 +246,7 @@ impl<'m> Importer<'m> {
     }
 
     /// Records the operations of the function that an operation calls, in place of the call.
-    fn inlined(&mut self, call: &'m Operation, operands: &[NodeId]) -> Result<Results> {
+    pub fn inlined(&mut self, call: &'m Operation, operands: &[NodeId]) -> Result<Results> {
         let before = self.trace.len();
         let name = Attributes::of(call).symbol("callee")?;
         let replay = |trace: &mut Trace, body: &Arc<Body>, captures: &[NodeId], passed: &[NodeId]| {

@@ -1,7 +1,7 @@
 //! Calls of functions, branches and barriers.
 
 use super::super::regions::block;
-use super::formulas::recognized;
+use super::formulas::{activation, activation_named, recognized};
 use super::{Call, Results, applied};
 use crate::error;
 use crate::error::Result;
@@ -12,6 +12,10 @@ use crate::types::{DType, TensorType};
 /// `func.call`.
 pub fn call(call: Call) -> Result<Results> {
     let callee = call.attributes.symbol("callee")?;
+    if let (Some(op), &[x]) = (activation_named(callee), call.operands) {
+        let made = call.importer.inlined(call.operation, call.operands)?;
+        return made.into_iter().map(|root| activation(&mut call.importer.trace, op, x, root)).collect();
+    }
     let made = call.importer.call(callee, call.operands)?;
     made.into_iter().map(|result| recognized(&mut call.importer.trace, result)).collect()
 }

@@ -13,6 +13,7 @@ use super::numbers;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, SpecialOp, Trace, UnaryFunction, UnaryOp};
 use crate::ops;
+use crate::ops::nn::ActivationOp;
 use crate::types::{DType, Kind, Scalar, ScalarValue};
 use rustc_hash::FxHashMap;
 use std::collections::BinaryHeap;
@@ -92,6 +93,38 @@ fn function_at(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
         Some((Function::Of(function), x)) => ops::elementwise::unary_function(trace, function, x),
         Some((Function::Operation(op), x)) => ops::elementwise::unary(trace, op, x),
         None => Ok(root),
+    }
+}
+
+/// The activation function that JAX exports as a function with this name, or with this name and a number. JAX defines its
+/// derivative as 0 at 0 and at 6, where that of the exported maxima and minima is a half.
+pub fn activation_named(function: &str) -> Option<ActivationOp> {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = function.rsplit_once('_').filter(|(_, number)| is_number(number)).map_or(function, |(name, _)| name);
+    [ActivationOp::Relu, ActivationOp::Relu6].into_iter().find(|op| op.name() == name)
+}
+
+/// Records an activation function of `x` in place of `root`, if `root` is its formula; otherwise returns `root`.
+pub fn activation(trace: &mut Trace, op: ActivationOp, x: NodeId, root: NodeId) -> Result<NodeId> {
+    let bounded = |id: NodeId, by: BinaryOp, bound: f64| {
+        let node = trace.node(id);
+        let is_bound = |scalar: Scalar| {
+            Scalar::new(scalar.dtype(), ScalarValue::Float(bound)).is_ok_and(|bound| bound.bits() == scalar.bits())
+        };
+        match (node.op, trace.operands(node)) {
+            (Op::Binary(found), &[value, limit]) if found == by => {
+                splat(trace, limit).is_some_and(is_bound).then_some(value)
+            }
+            (Op::BinaryScalar(found), &[value]) if found == by => {
+                trace.scalar(node).is_some_and(is_bound).then_some(value)
+            }
+            _ => None,
+        }
+    };
+    let positive = if op == ActivationOp::Relu { Some(root) } else { bounded(root, BinaryOp::Minimum, 6.0) };
+    match positive.and_then(|positive| bounded(positive, BinaryOp::Maximum, 0.0)) {
+        Some(operand) if operand == x => ops::nn::activation(trace, op, x),
+        _ => Ok(root),
     }
 }
 

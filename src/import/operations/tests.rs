@@ -4,7 +4,7 @@ use super::super::functions::name_of;
 use crate::error::{Code, Error, Result};
 use crate::import::{Wanted, import};
 use crate::interpret;
-use crate::ir::{Instruction, Op, SpecialOp, UnaryFunction, UnaryOp};
+use crate::ir::{BinaryOp, Instruction, Op, SpecialOp, UnaryFunction, UnaryOp};
 use crate::mlir::{Module, bytecode, text};
 use crate::native::Array;
 use crate::types::Kind;
@@ -117,6 +117,52 @@ fn formulas_of_complex_functions_are_recognized() {
         let count = operations.iter().filter(is_of_complex).count();
         assert_eq!(count, 2, "{function:?}");
     }
+}
+
+#[test]
+fn functions_of_jax_named_relu_are_activations() {
+    let program = |name: &str, bound: &str| {
+        let program = format!(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+               %0 = func.call @{name}(%x) : (tensor<4xf32>) -> tensor<4xf32>
+               return %0 : tensor<4xf32>
+             }}
+             func.func private @{name}(%x: tensor<4xf32>) -> tensor<4xf32> {{
+               %c = stablehlo.constant dense<{bound}> : tensor<f32>
+               %zero = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4xf32>
+               %r = stablehlo.maximum %x, %zero : tensor<4xf32>
+               return %r : tensor<4xf32>
+             }}"
+        );
+        let operations = operations_of(&program, &[4]);
+        let count = |wanted: Op| operations.iter().filter(|op| **op == wanted).count();
+        (count(Op::Select), count(Op::Binary(BinaryOp::Maximum)), count(Op::Call))
+    };
+    assert_eq!(program("relu", "0.0"), (1, 0, 0));
+    assert_eq!(program("relu_12", "0.0"), (1, 0, 0));
+    assert_eq!(program("relu_of_x", "0.0"), (0, 0, 1));
+    assert_eq!(program("leaky_relu", "0.0"), (0, 0, 1));
+    // Functions of these names that compute something else.
+    assert_eq!(program("relu", "0.5"), (0, 1, 0));
+    assert_eq!(program("relu6", "0.0"), (0, 1, 0));
+    let relu6 = |limit: &str| {
+        let six = format!("%six = stablehlo.constant dense<{limit}> : tensor<4xf32>");
+        let program = format!(
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{
+               %0 = func.call @relu6_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
+               return %0 : tensor<4xf32>
+             }}
+             func.func private @relu6_0(%x: tensor<4xf32>) -> tensor<4xf32> {{
+               %zero = stablehlo.constant dense<0.0> : tensor<4xf32>
+               {six}
+               %1 = stablehlo.maximum %x, %zero : tensor<4xf32>
+               %2 = stablehlo.minimum %1, %six : tensor<4xf32>
+               return %2 : tensor<4xf32>
+             }}"
+        );
+        operations_of(&program, &[4]).iter().filter(|op| **op == Op::Select).count()
+    };
+    assert_eq!((relu6("6.0"), relu6("5.0")), (2, 0));
 }
 
 #[test]
