@@ -83,7 +83,8 @@ THEIRS = Names(
     nn=jax.nn,
     put=put_in_jax,
     put_sum=lambda x, key, value: x.at[key].add(value),
-    put_product=lambda x, key, value: x.at[key].multiply(value),
+    # Without unique_indices, JAX has no derivative. The keys of random_steps.py name no element twice.
+    put_product=lambda x, key, value: x.at[key].multiply(value, unique_indices=True),
     s=np.s_,
 )
 

@@ -67,7 +67,7 @@ NARROW = (
     "m.astype(m.astype(m.cos({0}), m.float32) ** 2 + 1, m.float64)",
     "m.sin({0}) * m.sum({0}, dtype=m.float32) * 0.2",
     "m.real(m.exp(m.astype(m.tanh({0}), m.complex64) * 1j) * m.cos({0}))",
-    "m.astype({0}, m.float32) * np.float64(1.5)",
+    "m.astype({0}, m.float32) * np.float32(1.5)",
 )
 
 
