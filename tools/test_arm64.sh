@@ -31,7 +31,7 @@ qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64) ||
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$qemu -L $root"
 export LXLA_PJRT_PLUGIN=$PWD/$folder/plugins/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so TF_CPP_MIN_LOG_LEVEL=1
-export LXLA_ORACLE_PROGRAMS=${LXLA_ORACLE_PROGRAMS:-1000} LXLA_ORACLE_PLUGIN_PROGRAMS=${LXLA_ORACLE_PLUGIN_PROGRAMS:-20}
+export LXLA_ORACLE_PROGRAMS=${LXLA_ORACLE_PROGRAMS:-1000} LXLA_ORACLE_PLUGIN_PROGRAMS=${LXLA_ORACLE_PLUGIN_PROGRAMS:-40}
 # Left out: meshes, for which a compile takes ten times as long; what QEMU does not do as Linux does (reading a page
 # beyond a file's end, starting a program that is not there); a race that needs runs that take longer than their start.
 cargo test --target $triple --target-dir "$folder/target" --lib --test oracle -- --skip e6_meshes \
