@@ -10,6 +10,12 @@ use faer::{Accum, MatMut, MatRef, Par};
 /// Columns that are factored one by one, in a column-major copy.
 const FEW: usize = 16;
 
+/// Largest number of columns with a pivot that are factored where they are, and half of that of rows.
+const SMALL: usize = 64;
+
+/// Columns of a small matrix that are factored before those behind them are updated.
+const STEP: usize = 8;
+
 /// Elements whose sizes are compared at the same time.
 pub const LANES: usize = 16;
 
@@ -17,12 +23,72 @@ pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]
     if a.is_empty() {
         return;
     }
+    if rows.min(columns) <= SMALL && rows <= 2 * SMALL {
+        return factor_small(a, rows, columns, pivots);
+    }
     let mut exchanged = vec![0; rows.min(columns)];
     // A panel's columns are an odd number of cache lines apart, so that they do not compete for the same ones.
     let step = rows.next_multiple_of(LANES) | LANES;
     let mut panel = vec![zero::<T>(); step * FEW.min(columns)];
     factor(MatMut::from_row_major_slice_mut(a, rows, columns), &mut exchanged, &mut panel, step);
     pivots.iter_mut().zip(exchanged).for_each(|(pivot, row)| *pivot = row as i32);
+}
+
+/// Factors a matrix that fits into the cache, where it is: `STEP` columns one by one, then what is right of them.
+fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
+    T::Arch::default().dispatch(
+        #[inline(always)]
+        || {
+            for start in (0..pivots.len()).step_by(STEP) {
+                let end = pivots.len().min(start + STEP);
+                for j in start..end {
+                    pivots[j] = factor_column(a, columns, j, end) as i32;
+                }
+                let (top, below) = a.split_at_mut(end * columns);
+                let top = &mut top[start * columns..];
+                for i in 1..end - start {
+                    let (known, row) = top.split_at_mut(i * columns);
+                    let (factors, x) = row[start..columns].split_at_mut(end - start);
+                    for (k, factor) in factors[..i].iter().enumerate() {
+                        let known = &known[k * columns + end..][..x.len()];
+                        x.iter_mut().zip(known).for_each(|(x, &known)| *x -= *factor * known);
+                    }
+                }
+                let known = MatRef::from_row_major_slice(top, end - start, columns).get(.., end..);
+                let below = MatMut::from_row_major_slice_mut(below, rows - end, columns);
+                let (left, rest) = below.split_at_col_mut(end);
+                matmul(rest, Accum::Add, left.rb().get(.., start..), known, -one::<T>(), Par::Seq);
+            }
+        },
+    );
+}
+
+/// Exchanges row `j` of a row-major matrix with that of the largest element of column `j`, whose number it returns,
+/// divides the column by its pivot unless that is 0, and updates the columns up to `end`.
+#[inline(always)]
+fn factor_column<T: Field>(a: &mut [T], columns: usize, j: usize, end: usize) -> usize {
+    let mut pivot = j;
+    let mut most = abs1(&a[j * columns + j]);
+    for (i, row) in a.chunks_exact(columns).enumerate().skip(j + 1) {
+        let size = abs1(&row[j]);
+        if size > most {
+            (pivot, most) = (i, size);
+        }
+    }
+    let (top, below) = a.split_at_mut((j + 1) * columns);
+    let known = &mut top[j * columns..];
+    if pivot != j {
+        known.swap_with_slice(&mut below[(pivot - j - 1) * columns..][..columns]);
+    }
+    let corner = known[j];
+    let divisor = (corner != zero()).then(|| Divisor::of(corner));
+    let known = &known[j + 1..end];
+    for row in below.chunks_exact_mut(columns) {
+        let factor = divisor.map_or(row[j], |divisor| divisor.divided(row[j]));
+        row[j] = factor;
+        row[j + 1..end].iter_mut().zip(known).for_each(|(x, &known)| *x -= factor * known);
+    }
+    pivot
 }
 
 /// Factors the left half of the columns, updates the right half, and factors what is left of it.
@@ -45,6 +111,7 @@ fn factor<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize], panel: &mut [T],
     of_right.iter_mut().for_each(|pivot| *pivot += half);
 }
 
+/// A row of a row-major matrix, to be written.
 pub fn row<'a, T: Field>(a: &'a mut MatMut<'_, T>, i: usize) -> &'a mut [T] {
     a.rb_mut().row_mut(i).try_as_row_major_mut().expect("row-major").as_slice_mut()
 }
@@ -151,21 +218,43 @@ fn factor_panel<T: Field>(panel: &mut [T], rows: usize, pivots: &mut [usize], st
     }
 }
 
-/// Divides by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as scale,
+/// Division by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as scale,
 /// since the reciprocal overflows, or is subnormal or 0.
-pub fn divide<T: Field>(column: &mut [T], by: T) {
-    let (low, high) = (from_f64::<T::Real>(2f64.powi(-64)), from_f64::<T::Real>(2f64.powi(64)));
-    let size = abs1(&by);
-    if size >= low && size <= high {
-        let reciprocal = recip(&by);
-        return T::Arch::default().dispatch(
-            #[inline(always)]
-            || column.iter_mut().for_each(|x| *x *= reciprocal),
-        );
+#[derive(Clone, Copy)]
+struct Divisor<T> {
+    /// None if the reciprocal of the number itself is taken.
+    scale: Option<T>,
+    reciprocal: T,
+}
+
+impl<T: Field> Divisor<T> {
+    #[inline(always)]
+    fn of(by: T) -> Divisor<T> {
+        let (low, high) = (from_f64::<T::Real>(2f64.powi(-64)), from_f64::<T::Real>(2f64.powi(64)));
+        let size = abs1(&by);
+        if size >= low && size <= high {
+            return Divisor { scale: None, reciprocal: recip(&by) };
+        }
+        let scale = T::of_real(if size < low { high } else { low });
+        Divisor { scale: Some(scale), reciprocal: recip(&(by * scale)) }
     }
-    let scale = T::of_real(if size < low { high } else { low });
-    let reciprocal = recip(&(by * scale));
-    column.iter_mut().for_each(|x| *x = (*x * scale) * reciprocal);
+
+    #[inline(always)]
+    fn divided(self, x: T) -> T {
+        match self.scale {
+            None => x * self.reciprocal,
+            Some(scale) => (x * scale) * self.reciprocal,
+        }
+    }
+}
+
+/// Divides elements by a number other than 0.
+pub fn divide<T: Field>(column: &mut [T], by: T) {
+    let divisor = Divisor::of(by);
+    T::Arch::default().dispatch(
+        #[inline(always)]
+        || column.iter_mut().for_each(|x| *x = divisor.divided(*x)),
+    );
 }
 
 /// Position of the first element with the largest sum of absolute parts, as LAPACK chooses it; NaN is not larger than
