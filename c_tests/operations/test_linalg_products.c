@@ -269,6 +269,91 @@ TEST(groups_of_ragged_products_are_separate) {
   OK(lxla_env_release(env));
 }
 
+// What reduces a product of a value with itself, by each axis; the value is a reshape, a product or a batch. The arrays
+// are as large as those that XLA fuses. All numbers are small integers, and exact.
+enum { ROWS = 300, INNER = 200 };
+
+static float element_of(int i) { return (float)(i * 7 % 5 - 2); }
+
+static lxla_tensor flat_of(int64_t n) {
+  float *host = malloc((size_t)n * sizeof *host);
+  for (int i = 0; i < n; i++) host[i] = element_of(i) - 1;
+  lxla_tensor x = array(F32, DIMS(n), host, (size_t)n * sizeof *host), out = scalar(ADD, x, 1);
+  free(host);
+  RELEASE(x);
+  return out;
+}
+
+static void squares_of_a_matrix(void) {
+  for (int axis = 0; axis < 2; axis++) {
+    lxla_tensor flat = flat_of(ROWS * INNER), y, turned, product, out;
+    OK(lxla_reshape(flat, DIMS(ROWS, INNER), &y));
+    OK(lxla_transpose(y, DIMS(1, 0), &turned));
+    OK(lxla_matmul(y, turned, &product));
+    OK(lxla_reduce(axis ? LXLA_REDUCE_MAX : LXLA_REDUCE_SUM, product, AXES(axis), 1, 0, &out));
+    RELEASE(flat, y, turned, product);
+    float want[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+      want[i] = axis ? -INFINITY : 0;
+      for (int j = 0; j < ROWS; j++) {
+        float sum = 0;
+        for (int k = 0; k < INNER; k++) sum += element_of(i * INNER + k) * element_of(j * INNER + k);
+        want[i] = axis ? fmaxf(want[i], sum) : want[i] + sum;
+      }
+    }
+    HAS_ARRAY(out, F32, DIMS(ROWS), want);
+  }
+}
+
+static void squares_of_a_batch(void) {
+  enum { BATCH = 6, N = 100 };
+  lxla_tensor flat = flat_of(BATCH * N * N), y, product, out;
+  OK(lxla_reshape(flat, DIMS(BATCH, N, N), &y));
+  OK(lxla_matmul(y, y, &product));
+  OK(lxla_reduce(LXLA_REDUCE_SUM, product, AXES(2), 1, 0, &out));
+  RELEASE(flat, y, product);
+  static float want[BATCH * N];
+  for (int i = 0; i < BATCH * N; i++) {
+    want[i] = 0;
+    for (int k = 0; k < N; k++) {
+      float row = 0;
+      for (int j = 0; j < N; j++) row += element_of((i / N * N + k) * N + j);
+      want[i] += element_of(i * N + k) * row;
+    }
+  }
+  HAS_ARRAY(out, F32, DIMS(BATCH, N), want);
+}
+
+// The product of a product with its transpose, whose sum over a row is that of a product with a sum.
+static void squares_of_a_product(void) {
+  lxla_tensor flat = flat_of(ROWS * INNER), y, turned, product, square, sums, out, want;
+  OK(lxla_reshape(flat, DIMS(ROWS, INNER), &y));
+  OK(lxla_transpose(y, DIMS(1, 0), &turned));
+  OK(lxla_matmul(y, turned, &product));
+  OK(lxla_matmul(product, product, &square));
+  OK(lxla_reduce(LXLA_REDUCE_SUM, square, AXES(1), 1, 0, &out));
+  RELEASE(product, square);
+  OK(lxla_mark_step(env, device, 1));
+  OK(lxla_matmul(y, turned, &product));
+  OK(lxla_reduce(LXLA_REDUCE_SUM, product, AXES(1), 1, 0, &sums));
+  RELEASE(flat, y, turned);
+  OK(lxla_mark_step(env, device, 1));
+  OK(lxla_matmul(product, sums, &want));
+  RELEASE(product, sums);
+  float got[2][ROWS];
+  OK(lxla_tensor_read(out, got[0], sizeof got[0]));
+  OK(lxla_tensor_read(want, got[1], sizeof got[1]));
+  for (int i = 0; i < ROWS; i++) CHECK(fabsf(got[0][i] - got[1][i]) <= 1e-4f * (1000 + fabsf(got[1][i])));
+  RELEASE(out, want);
+}
+
+static void reductions_of_squares(void) {
+  squares_of_a_matrix();
+  squares_of_a_batch();
+  squares_of_a_product();
+}
+
+TEST(reductions_of_a_product_of_a_value_with_itself) { on_both(reductions_of_squares); }
 TEST(sizes_of_ragged_products_do_not_overflow) { on_both(ragged_sizes); }
 TEST(matmul_follows_numpy) { on_both(matmuls); }
 TEST(dot_general_of_any_axes) { on_both(dot_axes); }

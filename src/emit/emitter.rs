@@ -25,6 +25,8 @@ pub struct Emitter<'a> {
     pub calls_host: bool,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
+    /// Whether the function is called, so that one value may be passed for several of its parameters.
+    pub is_called: bool,
     /// Whether labels are written as locations.
     pub has_locations: bool,
     /// Bodies that the function calls, each with whether it is applied to pieces.
@@ -81,6 +83,7 @@ impl<'a> Emitter<'a> {
             platform,
             calls_host: false,
             extent: Extent::Device,
+            is_called: false,
             has_locations: false,
             called: Vec::new(),
             text,
@@ -119,7 +122,7 @@ impl<'a> Emitter<'a> {
         let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
         // Inlined functions are elementwise, or part of an operation: XLA does not partition inside.
         let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
-        let mut inner = Emitter { prefix, arguments, extent, calls_host: self.calls_host, ..new };
+        let mut inner = Emitter { prefix, arguments, extent, is_called: true, calls_host: self.calls_host, ..new };
         inner.lower_all();
         self.text.append(std::mem::take(&mut inner.text));
         self.called.append(&mut inner.called);

@@ -215,7 +215,7 @@ fn function(
     let (values, results) = body.decode();
     check_host(&values, target)?;
     let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
-    emitter.extent = extent;
+    (emitter.extent, emitter.is_called) = (extent, true);
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
     Ok(function::function(emitter, name, &results, annotations))
 }

@@ -1,6 +1,6 @@
 //! Tensor contractions over given axes.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
@@ -9,6 +9,7 @@ use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, distinct_axes};
 use crate::ops::linalg::narrow;
+use crate::ops::linalg::product::{Factor, product};
 
 use crate::types::{DType, Dims, TensorType, element_count};
 
@@ -151,13 +152,9 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     }
     let lhs = e.cast(value.operands[0], &l_ty);
     let rhs = e.cast(value.operands[1], &r_ty);
-    emit!(
-        e,
-        "    {name} = stablehlo.dot_general {lhs}, {rhs}, batching_dims = {lhs_batching:?} x {rhs_batching:?}, contracting_dims = {lhs_contracting:?} x {rhs_contracting:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
-        mlir(&l_ty),
-        mlir(&r_ty),
-        mlir(&value.ty)
-    );
+    let lhs = Factor { name: &lhs, ty: &l_ty, batching: &lhs_batching, contracting: &lhs_contracting };
+    let rhs = Factor { name: &rhs, ty: &r_ty, batching: &rhs_batching, contracting: &rhs_contracting };
+    product(e, &name, [value.operands[0], value.operands[1]], [&lhs, &rhs], &value.ty);
 }
 
 pub(super) fn native_dot_general(cx: &EvalContext) -> Result<Array> {

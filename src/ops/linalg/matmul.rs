@@ -1,6 +1,6 @@
 //! NumPy's matmul.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
@@ -8,6 +8,7 @@ use crate::ir::{NodeId, Op, Trace};
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{common_dtype, inferred};
 use crate::ops::linalg::narrow;
+use crate::ops::linalg::product::{Factor, product};
 use crate::types::{DType, Dims, TensorType, broadcast, element_count};
 
 /// Records NumPy's matmul.
@@ -76,17 +77,11 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let (l_ty, r_ty) = (with_batch(&l_dims), with_batch(&r_dims));
     let lhs = e.cast(l, &l_ty);
     let rhs = e.cast(r, &r_ty);
-    let axes: Vec<usize> = (0..batch).collect();
-    let contracted = (l_ty.dims.len() - 1, r_ty.dims.len().saturating_sub(2));
-    emit!(
-        e,
-        "    {name} = stablehlo.dot_general {lhs}, {rhs}, batching_dims = {axes:?} x {axes:?}, contracting_dims = [{}] x [{}], precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
-        contracted.0,
-        contracted.1,
-        mlir(&l_ty),
-        mlir(&r_ty),
-        mlir(&value.ty)
-    );
+    let batching: Vec<i64> = (0..batch as i64).collect();
+    let contracting = [l_ty.dims.len() as i64 - 1, (r_ty.dims.len() as i64 - 2).max(0)];
+    let [lhs, rhs] = [(&lhs, &l_ty, &contracting[..1]), (&rhs, &r_ty, &contracting[1..])]
+        .map(|(name, ty, contracting)| Factor { name, ty, batching: &batching, contracting });
+    product(e, &name, [l, r], [&lhs, &rhs], &value.ty);
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(super) mod matrices;
 pub(super) mod narrow;
 pub(super) mod norm;
 mod portable;
+mod product;
 pub(super) mod ragged;
 pub(super) mod systems;
 
