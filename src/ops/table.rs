@@ -1,6 +1,7 @@
 //! The table of operations: the definition of each one.
 
 use super::definition::{Composed, Definition, EvalContext, Native};
+use super::folding::keep_constants;
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
 use crate::engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
@@ -156,6 +157,7 @@ fn lower(emitter: &mut Emitter, position: usize) {
             return mesh::open::lower(emitter, position, axes, &open);
         }
     }
+    keep_constants(emitter, position, |op| self::definition(op).is_elementwise());
     (definition.lower)(emitter, position);
 }
 

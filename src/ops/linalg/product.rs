@@ -15,8 +15,8 @@ pub struct Factor<'a> {
     pub contracting: &'a [i64],
 }
 
-/// Writes `name`, the product of the values at two positions, as a `dot_general`. If XLA may find that both are forms of
-/// one value, the product passes through an identity that XLA cannot fold: in 2026.6.23, a reduction of it ends the
+/// Writes `name`, the product of the values at two positions, as a `dot_general`. If XLA may find that both are forms
+/// of one value, the product passes through an identity that XLA cannot fold: in 2026.6.23, a reduction of it ends the
 /// process (`docs/xla-workarounds.md`, "Reductions of a product of a value with itself").
 pub fn product(e: &mut Emitter, name: &str, positions: [usize; 2], [lhs, rhs]: [&Factor; 2], ty: &TensorType) {
     if !is_fused(e, lhs.ty, rhs.ty) || !may_be_equal(e, positions[0], positions[1], DEPTH) {
