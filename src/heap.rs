@@ -1,6 +1,6 @@
-//! The library's allocator: the system's, but some large blocks that were freed are kept for the next ones of their size.
-//! The system gives such blocks back to the kernel, and a new one then costs a page fault for every 4 KiB, which takes
-//! longer than most kernels compute on them.
+//! The library's allocator: the system's, but some large blocks that were freed are kept for the next ones of their
+//! size. The system gives such blocks back to the kernel, and a new one then costs a page fault for every 4 KiB, which
+//! takes longer than most kernels compute on them.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;

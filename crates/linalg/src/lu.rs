@@ -218,8 +218,8 @@ fn factor_panel<T: Field>(panel: &mut [T], rows: usize, pivots: &mut [usize], st
     }
 }
 
-/// Division by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as scale,
-/// since the reciprocal overflows, or is subnormal or 0.
+/// Division by multiplication with the reciprocal; of a number near the ends of the range, with a power of two as
+/// scale, since the reciprocal overflows, or is subnormal or 0.
 #[derive(Clone, Copy)]
 struct Divisor<T> {
     /// None if the reciprocal of the number itself is taken.
