@@ -1205,7 +1205,7 @@ lxla_status lxla_unary(int32_t op,
  * value divided by -1 is itself, with MODULO 0. For floats, FLOOR_DIVIDE by 0 returns the quotient (infinite or
  * NaN), and MODULO NaN; a finite number modulo an infinity of the opposite sign is that infinity. COPYSIGN also
  * copies the sign of -0 and NaN. HYPOT is infinite if either operand is infinite, even if the other is NaN.
- * LOGADDEXP of two -infinity is -infinity. COPYSIGN, HYPOT and LOGADDEXP take floats.
+ * LOGADDEXP of two -infinity is -infinity. COPYSIGN and HYPOT take floats, LOGADDEXP floats and complex numbers.
  *
  * POLYGAMMA and ZETA take floats. POLYGAMMA is NaN unless the order lhs is an integer from 0 to 170, or to 34 in f32
  * and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.
@@ -4118,9 +4118,8 @@ lxla_status lxla_wait(lxla_env env,
 /**
  * Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and
  * nothing else, as `lxla_sync`, but donates as `lxla_mark_step`: the buffers of values that nothing can read any more.
- * What stays pending keeps what it needs: no value is donated that a live tensor holds, or from which a tensor outside
- * of the list, or one that waits for a placeholder, is still to be computed. If nothing else is pending on the device,
- * it is the step that `lxla_mark_step` would make.
+ * A buffer is not donated if a live tensor holds it, or if a tensor that stays pending still needs it. If nothing else
+ * is pending on the device, it is the step that `lxla_mark_step` would make.
  *
  * All tensors are on one device, else INVALID_ARGUMENT. Nothing is done for native tensors and for tensors that are
  * computed already. With `wait` 1, blocks until the device has finished and returns its failure, as `lxla_wait`; with

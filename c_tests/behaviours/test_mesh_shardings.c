@@ -407,9 +407,9 @@ MESH_TEST(m10_tensors_elsewhere_have_no_shardings, "data=2,model=4") {
   OK(lxla_tensor_full(env, on_cpu, F32, DIMS(8), 1, &native));
   const lxla_tensor list[] = {own(native), own(from_f32(env, DIMS(8), numbers()))};
   for (int i = 0; i < 2; i++) {
-    REFUSED(lxla_tensor_sharding(list[i], &text), BAD, i ? "x: is on xla:0" : "x: is on cpu");
-    REFUSED(lxla_tensor_sharding_picture(list[i], &text), BAD, "want a tensor on a mesh");
-    REFUSED(lxla_tensor_shard_read(list[i], 0, v, sizeof v, NULL, NULL, 0), BAD, "want a tensor on a mesh");
+    REFUSED(lxla_tensor_sharding(list[i], &text), BAD, i ? "x: it is on xla:0" : "x: it is on cpu");
+    REFUSED(lxla_tensor_sharding_picture(list[i], &text), BAD, "want a mesh");
+    REFUSED(lxla_tensor_shard_read(list[i], 0, v, sizeof v, NULL, NULL, 0), BAD, "want a mesh");
     REFUSED(lxla_sharding_constraint(list[i], "data", &out), BAD, i ? "xla:0" : "cpu");
   }
   REFUSED(lxla_tensor_sharding(none, &text), LXLA_INVALID_HANDLE, "x");

@@ -167,7 +167,7 @@ static void slices_of_an_axis(void) {
   HAS_F32(out, DIMS(2, 1), 1, 4);
   OK(lxla_slice_axis(nothing, 0, -1, 1, 1, &out));
   EMPTY(out, F32, DIMS(0));
-  REFUSED(lxla_slice_axis(x, 0, 0, 1, 0, &out), BAD, "step: 0 given; want another number");
+  REFUSED(lxla_slice_axis(x, 0, 0, 1, 0, &out), BAD, "step: 0 given; want a nonzero step");
   REFUSED(lxla_slice_axis(x, 1, 0, 1, 1, &out), BAD, "axis 1 is out of range for rank 1");
   RELEASE(x, y, nothing);
 }

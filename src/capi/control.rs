@@ -198,7 +198,7 @@ pub extern "C" fn lxla_custom_call(
         let results = tensor_types(dtypes, ranks, dims, n_results)?;
         let call = CustomCall { target: target.to_string(), results, ..read_options(options)? };
         if operands.is_empty() {
-            let wanted = "want at least 1, which says on what device it runs";
+            let wanted = "want at least 1: the operands determine the device";
             return Err(error!(InvalidArgument, "n_operands: 0 given; {wanted}"));
         }
         record_list([], ("operands", &operands), |trace, [], operands| control::custom_call(trace, &call, operands))

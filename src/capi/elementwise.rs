@@ -47,7 +47,7 @@ pub extern "C" fn lxla_unary(op: i32, x: lxla_tensor, out_tensor: Out<lxla_tenso
 /// value divided by -1 is itself, with MODULO 0. For floats, FLOOR_DIVIDE by 0 returns the quotient (infinite or
 /// NaN), and MODULO NaN; a finite number modulo an infinity of the opposite sign is that infinity. COPYSIGN also
 /// copies the sign of -0 and NaN. HYPOT is infinite if either operand is infinite, even if the other is NaN.
-/// LOGADDEXP of two -infinity is -infinity. COPYSIGN, HYPOT and LOGADDEXP take floats.
+/// LOGADDEXP of two -infinity is -infinity. COPYSIGN and HYPOT take floats, LOGADDEXP floats and complex numbers.
 ///
 /// POLYGAMMA and ZETA take floats. POLYGAMMA is NaN unless the order lhs is an integer from 0 to 170, or to 34 in f32
 /// and smaller dtypes. ZETA is infinite for lhs 1 and NaN below, and for a negative rhs NaN unless lhs is an integer.

@@ -54,9 +54,8 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
 
 /// Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and
 /// nothing else, as `lxla_sync`, but donates as `lxla_mark_step`: the buffers of values that nothing can read any more.
-/// What stays pending keeps what it needs: no value is donated that a live tensor holds, or from which a tensor outside
-/// of the list, or one that waits for a placeholder, is still to be computed. If nothing else is pending on the device,
-/// it is the step that `lxla_mark_step` would make.
+/// A buffer is not donated if a live tensor holds it, or if a tensor that stays pending still needs it. If nothing else
+/// is pending on the device, it is the step that `lxla_mark_step` would make.
 ///
 /// All tensors are on one device, else INVALID_ARGUMENT. Nothing is done for native tensors and for tensors that are
 /// computed already. With `wait` 1, blocks until the device has finished and returns its failure, as `lxla_wait`; with

@@ -212,7 +212,7 @@ fn explain(known: &[Arc<Known>], new: &Compiling, ops: &[u32]) -> (Option<u64>, 
     }
     let same: Vec<&Arc<Known>> = known.iter().rev().filter(|known| known.compiled.encoding == new.encoding).collect();
     let variants = same.iter().map(|known| (known.number, of_variants(&known.compiled, new)));
-    // Of the variants of the program, one that differs in nothing, else in the donors only.
+    // Prefer a variant without a difference, then one that differs only in its donors.
     let rank = |cause: Cause| [Cause::Evicted, Cause::Donors].iter().position(|&first| first == cause).unwrap_or(2);
     if let Some((number, difference)) = variants.min_by_key(|(_, difference)| rank(difference.cause)) {
         return (Some(number), difference);

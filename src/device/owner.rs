@@ -129,8 +129,6 @@ impl Owner {
 
     /// Mesh of the device, or an error that names the argument.
     pub fn mesh(&self, argument: &str) -> Result<&Arc<Mesh>> {
-        self.mesh
-            .as_ref()
-            .ok_or_else(|| error!(InvalidArgument, "{argument}: is on {}; want a tensor on a mesh", self.place))
+        self.mesh.as_ref().ok_or_else(|| error!(InvalidArgument, "{argument}: it is on {}; want a mesh", self.place))
     }
 }

@@ -26,8 +26,9 @@ pub(super) struct Effect {
     /// Whether the call keeps the order of recording.
     pub is_ordered: bool,
     pub parameters: Parameters,
-    /// Of a call on collectives alone: the placeholders that were held when it was recorded. It belongs to a
-    /// computation over one of them: loops inside of that one have placeholders that were created later.
+    /// Only for calls that depend on collectives and no placeholder: the placeholders that were held when the call was
+    /// recorded. It belongs to a computation over one of them: loops inside of that one have placeholders that were
+    /// created later.
     pub around: Vec<Arc<DeviceData>>,
     /// Parameters of the first computation that made the call; empty if there was none.
     pub traced: Vec<Arc<DeviceData>>,

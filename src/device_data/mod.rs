@@ -1,4 +1,4 @@
-//! Device data: the owned slot of one PJRT buffer, with a typed state. It is identified by the object itself, never by
+//! Device data: the owned slot of one engine buffer, with a typed state. It is identified by the object itself, never by
 //! its contents, shape or buffer address.
 
 mod origin;
@@ -256,7 +256,7 @@ impl DeviceData {
     }
 
     /// Whether it has a buffer or an array in host memory.
-    pub fn has_buffer(&self) -> bool {
+    pub fn has_memory(&self) -> bool {
         matches!(self.kind.load(Ordering::Acquire), READY | HOST)
     }
 

@@ -312,7 +312,7 @@ impl Latest {
 }
 
 /// Returns a path from one of `targets` (serial numbers of data) to one of `leaves` that a sync computed, if there is
-/// one. Data that was computed by a sync of whose results none is left, and that is younger than a target, may have
+/// one. Data that was computed by a sync whose results were all released, and that is younger than a target, may have
 /// been on a path, and counts as one.
 pub fn lost_path(leaves: &[Arc<DeviceData>], targets: &[u64]) -> Result<Option<LostPath>> {
     let Some(&oldest) = targets.iter().min() else { return Ok(None) };

@@ -128,7 +128,7 @@ mod tests {
         let again = spares.computed(ty(3), 2, 9, (origin, 4));
         assert_eq!((Arc::as_ptr(&again), again.ty(), again.serial()), (address, &ty(3), 9));
         assert_eq!((again.tensors.get(), again.is_held(), again.is_in_flight()), (0, false, true));
-        assert!(!again.has_buffer() && again.buffer().is_err());
+        assert!(!again.has_memory() && again.buffer().is_err());
         assert_eq!(again.origin().unwrap().1, 4);
     }
 

@@ -101,8 +101,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// Compiles a module whose `main` has this signature. `origin` is the program from which the text was lowered, for
-    /// engines that interpret it; other engines ignore it. UNIMPLEMENTED if the compiler chose a sharding of an output
-    /// that whole mesh axes cannot express: the program must then be compiled with stated shardings.
+    /// engines that interpret it; other engines ignore it. If the compiler chose a sharding that whole mesh axes cannot
+    /// express, the output is listed in [`Executable::unknown_outputs`].
     fn compile(&self, text: &str, signature: Signature, origin: &dyn Any) -> Result<Arc<dyn Executable>>;
 
     /// Loads the output of [`Executable::serialize`], which may come from another process with an engine with the same

@@ -113,9 +113,9 @@ operations! {
         ScalarBinary(BinaryOp) = 6: OpTraits::of(1).scalar();
         /// Comparison of two operands, which are broadcast and promoted.
         Compare(CompareOp) = 7: OpTraits::of(2);
-        /// Elementwise function of one float operand.
+        /// Elementwise function of one operand, a float or complex.
         UnaryFunction(UnaryFunction) = 53: OpTraits::of(1);
-        /// Elementwise function of two float operands of one dtype, which are broadcast.
+        /// Elementwise function of two operands of one dtype, floats or complex, which are broadcast.
         BinaryFunction(BinaryFunction) = 54: OpTraits::of(2);
         /// Special function of one float operand.
         Special(SpecialOp) = 55: OpTraits::of(1);

@@ -8,7 +8,7 @@ use crate::error::Result;
 /// Number of nodes that may be recorded until room is checked again.
 const STRIDE: usize = 256;
 
-/// Number of nodes for which there is more room than that: an operation may record many.
+/// Nodes reserved beyond [`STRIDE`], for an operation that records many.
 const SPARE: usize = 1024;
 
 /// Number of words of attributes for each node.

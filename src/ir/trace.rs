@@ -340,7 +340,7 @@ impl Trace {
     pub fn remove_last(&mut self) -> Vec<Arc<dyn LeafData>> {
         let (mut data, mut had_bodies) = (Vec::new(), false);
         while let Some(last) = self.nodes.pop_if(|last| last.holder == NONE) {
-            // What the node has in the lists is at their end, unless an earlier node was given more results since.
+            // The node's list entries are last, unless `extend_results` appended entries for an earlier node.
             let start = last.payload as usize;
             if last.op == Op::Leaf {
                 if start + 1 == self.leaves.len() {

@@ -13,7 +13,7 @@ pub struct Annotations {
     pub packs: String,
     /// One entry for each result, or none at all.
     pub results: Vec<String>,
-    /// Parameter before all others that nothing uses: its name, type and attributes.
+    /// An unused parameter in front of all others: name, type, attributes.
     pub first: Option<&'static str>,
     /// Attributes of the constants that take the place of the last parameters: `dense<...>`.
     pub constants: Vec<String>,

@@ -28,7 +28,7 @@ macro_rules! arcs {
                 let (height, width) = (y.abs(), x.abs());
                 let is_steep = height > width;
                 let (small, large) = if is_steep { (width, height) } else { (height, width) };
-                // Of zeros and of infinities, it is 0 or 1.
+                // Without this, 0/0 and inf/inf would be NaN.
                 let q = if small == large { 1.0 } else { small / large };
                 let q = if large == 0.0 { 0.0 } else { q };
                 // Right angles, and what is added to them.

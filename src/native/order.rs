@@ -89,7 +89,7 @@ pub trait Pair: Copy + Ord + Send + Sync {
     fn index(self) -> usize;
 }
 
-/// Of an element of at most 32 bits in a row of at most 2^32.
+/// For elements of at most 32 bits, in rows of at most 2^32.
 impl Pair for u64 {
     fn new(rank: u64, descending: bool, index: usize) -> u64 {
         let rank = if descending { u64::from(!(rank as u32)) } else { rank };
@@ -101,7 +101,7 @@ impl Pair for u64 {
     }
 }
 
-/// Of an element of 64 bits in a row of at most 2^32.
+/// For elements of 64 bits, in rows of at most 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wide {
     high: u32,

@@ -37,7 +37,7 @@ pub fn collect(environment: &Environment) -> Value {
         for data in data {
             let state = if data.is_placeholder() {
                 "placeholder"
-            } else if data.has_buffer() {
+            } else if data.has_memory() {
                 "computed"
             } else {
                 "pending"

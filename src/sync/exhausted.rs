@@ -25,7 +25,7 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
     }
     let live = device.state().live_data();
     let mut sizes: Vec<(usize, &DeviceData)> =
-        live.iter().filter(|data| data.has_buffer()).map(|data| (data.ty().size_bytes(), &**data)).collect();
+        live.iter().filter(|data| data.has_memory()).map(|data| (data.ty().size_bytes(), &**data)).collect();
     sizes.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
     let total: usize = sizes.iter().map(|(size, _)| size).sum();
     let asked = asked.map_or_else(String::new, |asked| format!("{asked} bytes were asked for; "));

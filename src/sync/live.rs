@@ -31,7 +31,7 @@ struct Live {
 fn values_of(state: &DeviceState) -> Vec<Live> {
     let Some((_, place)) = state.place() else { return Vec::new() };
     let mut live = Vec::new();
-    for data in state.live_data().iter().filter(|data| data.has_buffer()) {
+    for data in state.live_data().iter().filter(|data| data.has_memory()) {
         live.push(Live {
             place,
             ty: data.ty().to_string(),
@@ -54,7 +54,7 @@ fn values_of(state: &DeviceState) -> Vec<Live> {
 #[cold]
 pub(super) fn note_live(owner: &Owner, state: &DeviceState) {
     let mut bytes: BTreeMap<String, u64> = BTreeMap::new();
-    for data in state.live_data().iter().filter(|data| data.has_buffer()) {
+    for data in state.live_data().iter().filter(|data| data.has_memory()) {
         *bytes.entry(label_of(data).to_string()).or_default() += data.ty().size_bytes() as u64;
     }
     let mut all = owner.shared.peaks.lock();

@@ -78,7 +78,7 @@ pub(super) fn check_results(owner: &Owner, plan: &Plan, made: &Made) -> Result<(
     };
     match evaluated.found {
         Some(found) => Err(error!(OutOfRange, "{}", found.text())),
-        // NaNs of the arguments, and infinities that are constants, are no find.
+        // NaNs that came with the arguments, and constant infinities, are not reported.
         None if nonfinite > 0 => Ok(()),
         None if evaluated.outputs[output].as_ref().is_some_and(|array| !matches!(first_nonfinite(array), Ok(None))) => {
             Ok(())

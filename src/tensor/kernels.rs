@@ -18,7 +18,7 @@ pub fn apply_kernel(
     json: &str,
 ) -> Result<Vec<TensorHandle>> {
     if inputs.is_empty() {
-        return Err(error!(InvalidArgument, "n_inputs: 0 given; want at least 1, which says on what device it runs"));
+        return Err(error!(InvalidArgument, "n_inputs: 0 given; want at least 1: the inputs determine the device"));
     }
     let (mut state, nodes) = operand_list(numbered("inputs", inputs))?;
     if !state.is_native() && !state.owner()?.shared.runtime().engine.calls_host() {

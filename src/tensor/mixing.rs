@@ -129,11 +129,10 @@ fn constant(operand: &Operand, target: &Operand) -> Option<Stand> {
 }
 
 fn only_scalars(operand: &Operand, apart: &Error) -> Error {
-    let ty = super::ty(operand.handle).map_or_else(|_| "it".to_string(), |ty| ty.to_string());
+    let ty = super::ty(operand.handle).map_or_else(|_| "released".to_string(), |ty| ty.to_string());
     error!(
         InvalidArgument,
-        "{}; of {} ({ty}) no copy is made, since the option mixed_device_policy is scalar, which takes native tensors of one \
-         element only",
+        "{}; mixed_device_policy is scalar, which copies native tensors of one element only, and {} is {ty}",
         apart.message,
         operand.name
     )

@@ -39,7 +39,7 @@ pub trait Recorded {
     type Tensors;
 
     /// Creates a tensor for each node. On an XLA device they are pending; on cpu they are evaluated now, by this thread
-    /// and without the lock, unless they depend on a placeholder.
+    /// (up to 1 KiB under the lock, else without it), unless they depend on a placeholder.
     fn finish(self, state: State) -> Result<Self::Tensors>;
 }
 

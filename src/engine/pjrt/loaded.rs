@@ -92,7 +92,7 @@ impl Drop for Loaded {
 #[cold]
 pub fn wrong_number(signature: &Signature, arguments: &[&dyn Buffer]) -> Error {
     let (wanted, given) = (signature.parameters.len(), arguments.len());
-    error!(InvalidArgument, "the program takes {wanted} arguments, {given} were given")
+    error!(InvalidArgument, "{given} arguments given; the program takes {wanted}")
 }
 
 /// Error of a run whose argument `i` has another type than the parameter.

@@ -28,7 +28,7 @@ impl TraceCopy {
         }
     }
 
-    /// How the labels of the trace, which has the same operations, differ; None if that is no renaming.
+    /// How the labels of the trace, which has the same operations, differ; None if one label became two.
     pub fn renaming(&self, trace: &Trace) -> Option<Renaming> {
         self.labels.renaming(&trace.labels)
     }

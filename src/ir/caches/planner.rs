@@ -1,4 +1,4 @@
-//! Recognition of repeated syncs. A training loop records the same operations in every step. A sync whose trace equals
+//! Recognition of repeated steps. A training loop records the same operations in every step. A step whose trace equals
 //! an earlier one, except for the data of its leaves and the values of its scalars, uses the scheme of that one again:
 //! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
 //! nothing is assumed: the first difference, in any operation, makes the sync plan again. Labels may change, as in a loop
@@ -29,7 +29,7 @@ struct Known {
     scheme: Arc<Scheme>,
 }
 
-/// Makes the schemes of one device's syncs, and remembers those of the last different traces.
+/// Makes the schemes of one device's steps, and remembers those of the last different traces.
 #[derive(Default)]
 pub struct Planner {
     /// Memory of linearizations.

@@ -130,7 +130,7 @@ pub enum Field {
     Priority,
 }
 
-/// Where the flag of an attribute that may be absent is.
+/// Encoding of the presence flag of an optional attribute.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Flag {
     /// The lowest bit of the reference.

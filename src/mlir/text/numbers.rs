@@ -45,7 +45,7 @@ pub fn decimal(text: &str, negative: bool) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Returns the floating-point number with these bits; None if they are too many, or the type is none of real numbers.
+/// Returns the floating-point number with these bits; None if they are too many, or the type is not a real type.
 pub fn float_from_bits(dtype: DType, bits: u64) -> Option<f64> {
     if dtype.size_bytes() < 8 && bits >> (8 * dtype.size_bytes()) != 0 {
         return None;
@@ -60,7 +60,7 @@ pub fn float_from_bits(dtype: DType, bits: u64) -> Option<f64> {
     })
 }
 
-/// Returns the bits of a floating-point number rounded to a type; None if the type is none of real numbers.
+/// Returns the bits of a floating-point number rounded to a type; None if the type is not a real type.
 pub fn bits_of_float(dtype: DType, value: f64) -> Option<u64> {
     Some(match dtype {
         DType::F64 => value.to_bits(),

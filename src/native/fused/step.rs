@@ -32,7 +32,7 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Float,
-    /// Of the width of the floats.
+    /// Integer as wide as the floats.
     Integer {
         signed: bool,
     },

@@ -30,7 +30,7 @@ fn total(site: &mut Site, x: NodeId) -> Result<NodeId> {
 
 /// Devices of a group that tie for its maximum or minimum, and share the derivative.
 struct Ties {
-    /// Where the value of this device is the result, or NaN.
+    /// Mask: this device's value equals the result, or is NaN.
     is_extreme: NodeId,
     /// Number of such devices, at least 1, in the dtype of sums.
     count: NodeId,

@@ -157,16 +157,17 @@ fn check_groups(lhs: &TensorType, rhs: &TensorType, attributes: &ConvolutionAttr
         ));
     }
     if out_features % feature_groups != 0 || out_features % batch_groups != 0 {
+        let name = if feature_groups > 1 { "feature_group_count" } else { "batch_group_count" };
         return Err(error!(
             InvalidArgument,
-            "feature_group_count, batch_group_count: the {out_features} output features of rhs, which is {rhs}, are not to be shared out to {} groups",
+            "{name}: {} given; rhs ({rhs}) has {out_features} output features, want a divisor of that number",
             feature_groups.max(batch_groups)
         ));
     }
     if batch % batch_groups != 0 {
         return Err(error!(
             InvalidArgument,
-            "batch_group_count: the batch of lhs, which is {lhs}, is {batch}, and not to be shared out to {batch_groups} groups"
+            "batch_group_count: {batch_groups} given; the batch of lhs ({lhs}) is {batch}, want a divisor of it"
         ));
     }
     Ok([batch / batch_groups, out_features])
@@ -430,7 +431,10 @@ mod tests {
             "rhs is f32[6,3,3], which takes 3 in each of 3 groups",
         );
         message(ConvolutionOptions { batch_groups: 5, ..plain() }, "6 output features");
-        message(ConvolutionOptions { batch_groups: 3, ..plain() }, "is 4, and not to be shared out to 3 groups");
+        message(
+            ConvolutionOptions { batch_groups: 3, ..plain() },
+            "batch_group_count: 3 given; the batch of lhs (f32[4,3,8]) is 4, want a divisor of it",
+        );
         message(ConvolutionOptions { batch_groups: 0, ..plain() }, "batch_group_count: 0 given; want at least 1");
         message(ConvolutionOptions { batch_groups: 2, feature_groups: 3, ..plain() }, "one of them must be 1");
         message(ConvolutionOptions { padding_low: Some(&[i64::MAX]), ..plain() }, "leave no shape");

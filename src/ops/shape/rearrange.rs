@@ -100,7 +100,7 @@ pub fn slice_axis(trace: &mut Trace, x: NodeId, axis: i64, start: i64, stop: i64
     let ty = trace.ty(x);
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
     if step == 0 {
-        return Err(error!(InvalidArgument, "step: 0 given; want another number"));
+        return Err(error!(InvalidArgument, "step: 0 given; want a nonzero step"));
     }
     let (first, count) = python_range(ty.dims[axis], start, stop, step);
     if count == 0 {

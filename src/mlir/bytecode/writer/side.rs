@@ -5,9 +5,9 @@ use super::super::forms::Dialect;
 /// The dialect whose types and attributes an operation has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
-    /// Those of VHLO.
+    /// VHLO's types and attributes.
     Vhlo,
-    /// Those of MLIR's builtin dialect.
+    /// Types and attributes of MLIR's builtin dialect.
     Builtin,
 }
 

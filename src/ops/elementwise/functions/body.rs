@@ -1,5 +1,5 @@
-//! Elementwise functions without a StableHLO operation. Each is one node. Its formula, a list of simpler operations, is
-//! used to lower and to evaluate it, but not to differentiate it: formulas split bits and select between
+//! Elementwise functions without a StableHLO operation. Those with a formula are one node. The formula, a list of simpler
+//! operations, is used to lower and to evaluate it, but not to differentiate it: formulas split bits and select between
 //! approximations, so that their derivatives would be wrong or inaccurate. Derivatives are rules of their own.
 
 use super::{erf, of_one, of_two};
