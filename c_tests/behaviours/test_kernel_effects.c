@@ -290,6 +290,25 @@ static void exhausted_on(void) {
 }
 TEST(a_kernel_that_lacks_something_is_not_out_of_device_memory) { on_both(exhausted_on); }
 
+static uint64_t live_tensors(void) { return counter(env, "CreateTensor") - counter(env, "DestroyTensor"); }
+TEST(a_step_with_values_that_cannot_be_compiled_releases_the_calls_that_it_made) {
+  env = new_env();
+  device = XLA(0);
+  lxla_tensor x = F32S(SCALAR, 4), bad;
+  OK(lxla_custom_call("no_such_target", &x, 1, (int32_t[]){F32}, (size_t[]){0}, NULL, 1, NULL, &bad));
+  EQUAL(live_tensors(), 2);
+  noted(x);
+  EQUAL(live_tensors(), 3);
+  REFUSED(lxla_mark_step(env, device, 1), LXLA_NOT_FOUND, "; the other value was computed");
+  NOTED("4");
+  EQUAL(live_tensors(), 2);
+  REFUSED(lxla_mark_step(env, device, 1), LXLA_NOT_FOUND, "no_such_target");
+  NOTED("");
+  RELEASE(bad, x);
+  no_live_bytes(env);
+  OK(lxla_env_release(env));
+}
+
 // Two threads that are the first to call one function.
 enum { ROUNDS = 200 };
 static pthread_barrier_t both_ready;

@@ -305,3 +305,30 @@ TEST(d5_borrowed_memory_is_used_in_place_and_released_once) {
   no_live_bytes(env);
   OK(lxla_env_release(env));
 }
+
+static int32_t mark_of(lxla_tensor t) {
+  int32_t flag = -1;
+  OK(lxla_tensor_requires_grad(t, &flag));
+  return flag;
+}
+
+TEST(a_snapshot_has_the_mark_of_its_tensor_and_a_copy_has_none) {
+  lxla_env env = new_env();
+  const lxla_device devices[] = {cpu, XLA(0)};
+  for (int i = 0; i < 2; i++) {
+    lxla_tensor t = counted(env, devices[i]), snapshot;
+    OK(lxla_tensor_set_requires_grad(t, 1));
+    OK(lxla_tensor_snapshot(t, &snapshot));
+    lxla_tensor same = moved(t, devices[i]), copy = moved(t, devices[1 - i]);
+    EQUAL(mark_of(snapshot), 1);
+    EQUAL(mark_of(same), 1);
+    EQUAL(mark_of(copy), 0);
+    holds(same, 0, 1);
+    OK(lxla_tensor_set_requires_grad(t, 0));
+    lxla_tensor plain = moved(t, devices[i]);
+    EQUAL(mark_of(plain), 0);
+    EQUAL(mark_of(same), 1);
+    RELEASE(t, snapshot, same, copy, plain);
+  }
+  OK(lxla_env_release(env));
+}

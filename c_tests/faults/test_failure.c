@@ -84,7 +84,7 @@ TEST(f1_the_rest_of_a_divided_step_fails_too) {
   OK(lxla_binary_scalar_inplace(ADD, t, 1));
   FAULT(arm)("LoadedExecutable_Execute", 1, FAULT_FAIL, LXLA_ABORTED);
   REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND,
-          "; the other values were not computed: planted by the fault plugin");
+          "; the other values were not computed: step 2 on xla:0: planted by the fault plugin");
   EQUAL(state_of(t), LXLA_STATE_PENDING);
   REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_NOT_FOUND, "; the other value was computed");
   EQUAL(state_of(t), LXLA_STATE_READY);

@@ -3,7 +3,7 @@
 use super::effects::{after_others, finish_applied, make_calls};
 use crate::allocation::with_room;
 use crate::device::{
-    self, Device, DeviceState, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
+    Device, DeviceState, Handles, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
 };
 use crate::device_data::{self, DeviceData};
 use crate::error;
@@ -25,41 +25,18 @@ use std::sync::Arc;
 pub struct Computation {
     device: &'static Device,
     body: Arc<Body>,
-    captures: Tensors,
+    captures: Handles,
     /// Environment and device of the captured values; None if there are none.
     home: Option<Home>,
     /// Whether the captured values are constants of an imported program, which are copied to other devices whatever
     /// the option mixed_device_policy says: they are no tensors of the caller's.
     owns_captures: bool,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
-    brought: Mutex<Vec<(Home, Tensors)>>,
+    brought: Mutex<Vec<(Home, Handles)>>,
 }
 
 /// Number of an environment, and the device within it.
 type Home = (u64, Place);
-
-/// Tensors whose handles are owned by this struct and released on drop.
-pub(super) struct Tensors(pub(super) Vec<TensorHandle>);
-
-impl Tensors {
-    /// Adds a reference to each tensor.
-    fn retained(handles: &[TensorHandle]) -> Result<Tensors> {
-        let mut tensors = Tensors(Vec::with_capacity(handles.len()));
-        for &handle in handles {
-            device::retain(handle)?;
-            tensors.0.push(handle);
-        }
-        Ok(tensors)
-    }
-}
-
-impl Drop for Tensors {
-    fn drop(&mut self) {
-        for &handle in &self.0 {
-            let _ = device::release(handle);
-        }
-    }
-}
 
 impl Computation {
     /// Extracts the computation of `results` from the trace. `params` are distinct placeholders.
@@ -83,7 +60,7 @@ impl Computation {
         }
         let home = state.place();
         // Captured cpu values that do not depend on a placeholder are materialized here.
-        let captures = Tensors(finish_all(state, &captured)?);
+        let captures = Handles(finish_all(state, &captured)?);
         calls.keep(device);
         Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
     }
@@ -92,7 +69,7 @@ impl Computation {
     /// no eager tensors.
     pub(super) fn of_constants(device: &'static Device, body: Arc<Body>, constants: Vec<Array>) -> Result<Computation> {
         check_depth(&body)?;
-        let mut captures = Tensors(with_room(constants.len(), "the constants of a computation")?);
+        let mut captures = Handles(with_room(constants.len(), "the constants of a computation")?);
         for array in constants {
             captures.0.push(sync::from_array(device, array)?);
         }
@@ -131,18 +108,18 @@ impl Computation {
     /// Creates a computation with another body that captures the same values.
     pub(super) fn with_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
-        let captures = Tensors::retained(&self.captures.0)?;
+        let captures = Handles::retained(&self.captures.0)?;
         Ok(self.with(body, captures))
     }
 
     /// Creates a computation with another body, which has no captures.
     pub(super) fn with_closed_body(&self, body: Arc<Body>) -> Result<Computation> {
         check_depth(&body)?;
-        Ok(self.with(body, Tensors(Vec::new())))
+        Ok(self.with(body, Handles::default()))
     }
 
     /// Creates a computation of the same place with another body and other captures.
-    fn with(&self, body: Arc<Body>, captures: Tensors) -> Computation {
+    fn with(&self, body: Arc<Body>, captures: Handles) -> Computation {
         let Computation { device, home, owns_captures, .. } = *self;
         Computation { device, body, captures, home, owns_captures, brought: Mutex::default() }
     }
@@ -162,7 +139,7 @@ impl Computation {
         }
         let all: Vec<TensorHandle> =
             computations.iter().flat_map(|computation| computation.captures.0.iter().copied()).collect();
-        let captures = Tensors::retained(&all)?;
+        let captures = Handles::retained(&all)?;
         let capturing = computations.iter().filter(|computation| computation.captured() > 0);
         let owns_captures = { capturing }.all(|computation| computation.owns_captures);
         let (device, home) = (first.device, first.home);
@@ -210,7 +187,7 @@ impl Computation {
         let names: Vec<String> = (0..self.captured()).map(|i| format!("captured[{i}] of {name}")).collect();
         let captures: Vec<(&str, TensorHandle)> =
             names.iter().map(String::as_str).zip(self.captures.0.iter().copied()).collect();
-        let tensors = Tensors(brought(device, policy, &captures, &apart)?);
+        let tensors = brought(device, policy, &captures, &apart)?;
         self.brought.lock().push((target, tensors));
         Ok(())
     }

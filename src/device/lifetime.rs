@@ -3,6 +3,35 @@
 use super::{TensorHandle, device_of};
 use crate::error::{Error, Result};
 
+/// Tensors whose handles belong to this list: each is released when the list is dropped.
+#[derive(Default)]
+pub struct Handles(pub Vec<TensorHandle>);
+
+impl Handles {
+    /// Adds a reference to each tensor.
+    pub fn retained(handles: &[TensorHandle]) -> Result<Handles> {
+        let mut retained = Handles(Vec::with_capacity(handles.len()));
+        for &handle in handles {
+            retain(handle)?;
+            retained.0.push(handle);
+        }
+        Ok(retained)
+    }
+
+    /// Gives the handles away.
+    pub fn take(mut self) -> Vec<TensorHandle> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        for &handle in &self.0 {
+            let _ = release(handle);
+        }
+    }
+}
+
 /// Adds a reference.
 pub fn retain(tensor: TensorHandle) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();

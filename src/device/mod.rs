@@ -22,7 +22,7 @@ mod work;
 pub use compiles::{CompileLog, Compiling, Cost, Known};
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use known::{CallKey, Function};
-pub use lifetime::{release, release_many, retain};
+pub use lifetime::{Handles, release, release_many, retain};
 pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
 pub use owner::Owner;
 pub use pending_calls::Parameters;

@@ -228,6 +228,20 @@ impl DeviceState {
         self.new_tensor(value, shape)
     }
 
+    /// Like [`DeviceState::new_tensor_of`], for a tensor that is marked as requiring gradients, or not.
+    pub fn new_tensor_marked(&mut self, value: Value, requires_grad: bool) -> Result<TensorHandle> {
+        let shape = self.shape_of(&value);
+        let (slot, handle) = self.table.insert(shape, || value)?;
+        self.link(slot);
+        self.set_requires_grad(slot, requires_grad);
+        Ok(handle)
+    }
+
+    /// Returns a new tensor with the value of the one in a slot, and its mark.
+    pub fn snapshot(&mut self, slot: u32) -> Result<TensorHandle> {
+        self.new_tensor_marked(self.value(slot).clone(), self.requires_grad(slot))
+    }
+
     /// Like [`DeviceState::new_tensor_of`], for a value with the shape of a node.
     #[inline(always)]
     pub fn new_tensor_like(&mut self, id: NodeId, value: Value) -> Result<TensorHandle> {
@@ -511,21 +525,19 @@ fn released() -> Error {
 }
 
 impl Device {
-    /// Opens a device for an environment.
-    pub fn open(shared: &Arc<Shared>, place: Place) -> Result<&'static Device> {
+    /// Opens a device, or a mesh, for an environment.
+    pub fn open(shared: &Arc<Shared>, place: Place, mesh: Option<Arc<Mesh>>) -> Result<&'static Device> {
         let device = registry::take()?;
         // Schemes of the syncs of an earlier environment are not needed any more.
         *device.order() = Planner::default();
-        device.state().open(Owner { shared: shared.clone(), place, mesh: None });
+        device.state().open(Owner { shared: shared.clone(), place, mesh });
         Ok(device)
     }
 
-    /// Opens a mesh for an environment, under a number.
-    pub fn open_mesh(shared: &Arc<Shared>, number: usize, mesh: Arc<Mesh>) -> Result<&'static Device> {
-        let device = registry::take()?;
-        // Schemes of the syncs of an earlier environment are not needed any more.
-        *device.order() = Planner::default();
-        device.state().open(Owner { shared: shared.clone(), place: Place::Mesh(number), mesh: Some(mesh) });
-        Ok(device)
+    /// Environment to which the device belongs, or an error if it was released.
+    pub fn open_owner(&self) -> Result<Owner> {
+        let state = self.state();
+        state.check_open()?;
+        Ok(state.owner()?.clone())
     }
 }

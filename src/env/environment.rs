@@ -179,7 +179,7 @@ impl Environment {
         let at_once = options.plugin_path.is_some() || matches!(options.engine, Some(EngineKind::Registered(_)));
         let cache_dir = options.cache_dir.or_else(from_variable);
         let environment = Environment {
-            cpu: Device::open(&shared, Place::Cpu)?,
+            cpu: Device::open(&shared, Place::Cpu, None)?,
             shared,
             xla: OnceLock::new(),
             meshes: Mutex::default(),
@@ -248,7 +248,7 @@ impl Environment {
         let count = self.shared.runtime().engine.device_count();
         let mut devices = Vec::with_capacity(count);
         for ordinal in 0..count {
-            match Device::open(&self.shared, Place::Xla(ordinal)) {
+            match Device::open(&self.shared, Place::Xla(ordinal), None) {
                 Ok(device) => devices.push(device),
                 Err(error) => {
                     close(&devices);
@@ -303,7 +303,7 @@ impl Environment {
                 "this environment had {number} meshes; devices have no more numbers"
             ));
         }
-        let device = Device::open_mesh(&self.shared, number, mesh)?;
+        let device = Device::open(&self.shared, Place::Mesh(number), Some(mesh))?;
         meshes.open.insert(number, device);
         meshes.created += 1;
         Ok(number)

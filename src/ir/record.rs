@@ -143,12 +143,7 @@ impl Trace {
         words: &[i64],
         bodies: &[&Arc<Body>],
     ) -> NodeId {
-        let payload = self.attributes.len() as u32;
-        self.attributes.extend_from_slice(words);
-        for body in bodies {
-            let number = self.body_number(body) as i64;
-            self.attributes.push(number);
-        }
+        let payload = self.push_words(words, bodies);
         let id = self.operation(op, dtype, shape, operands);
         let new = &mut self.nodes[id.0 as usize];
         new.payload = payload;
@@ -156,6 +151,17 @@ impl Trace {
         self.has_collectives |=
             op.is_collective() || (op != Op::ShardMap && bodies.iter().any(|body| body.has_collectives()));
         id
+    }
+
+    /// Adds encoded attributes and the numbers of bodies. Returns where they begin.
+    fn push_words(&mut self, words: &[i64], bodies: &[&Arc<Body>]) -> u32 {
+        let start = self.attributes.len() as u32;
+        self.attributes.extend_from_slice(words);
+        for body in bodies {
+            let number = self.body_number(body) as i64;
+            self.attributes.push(number);
+        }
+        start
     }
 
     /// Records an operation with several results, such as an application of traced computations, and one node for each
@@ -190,12 +196,7 @@ impl Trace {
         added: &[TensorType],
     ) -> Vec<NodeId> {
         let words = encode(attributes);
-        let payload = self.attributes.len() as u32;
-        self.attributes.extend_from_slice(&words);
-        for body in bodies {
-            let number = self.body_number(body) as i64;
-            self.attributes.push(number);
-        }
+        let payload = self.push_words(&words, bodies);
         let node = &mut self.nodes[application.0 as usize];
         (node.payload, node.attributes) = (payload, words.len() as u32);
         added.iter().enumerate().map(|(i, ty)| self.result(application, present + i, ty)).collect()

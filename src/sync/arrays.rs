@@ -27,9 +27,14 @@ pub(super) fn array_of(hold: Hold, owner: &Owner) -> Result<(Array, bool)> {
         }
         None => Array::from_bytes(&ty, buffer.start_host_copy()?.bytes()?)?,
     };
-    owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-    owner.shared.metrics.add(Counter::InboundBytes, array.bytes().len() as u64);
+    count_read(owner, array.bytes().len());
     Ok((array, true))
+}
+
+/// Counts a value that was copied to the host.
+pub(super) fn count_read(owner: &Owner, bytes: usize) {
+    owner.shared.metrics.add(Counter::TransferFromDevice, 1);
+    owner.shared.metrics.add(Counter::InboundBytes, bytes as u64);
 }
 
 /// Counts a value that two devices share.

@@ -2,10 +2,8 @@
 //! step without running them; then the step is made without these values, which stay pending.
 
 use super::collect::is_pending;
-use super::exhausted::{explain, explain_run};
-use super::nonfinite::check_results;
 use super::plan::{Plan, partial_scheme};
-use super::run::{compile_all, run_compiled};
+use super::run::compile_all;
 use super::transaction::{Pinned, Transaction};
 use crate::device::{Device, DeviceState, Kind, Owner};
 use crate::error::{Code, Error, Result, quoted};
@@ -180,7 +178,7 @@ impl Search {
         self.untried.iter().for_each(|id| is_left[id.0 as usize] = true);
         let mut is_good = vec![false; is_left.len()];
         self.roots.iter().for_each(|id| is_good[id.0 as usize] = !is_left[id.0 as usize]);
-        let mut transaction = {
+        let transaction = {
             let mut state = device.state();
             state.check_open()?;
             let is_root = |id: NodeId| is_good.get(id.0 as usize) == Some(&true);
@@ -191,14 +189,9 @@ impl Search {
             let plan = Plan::new(&state.trace, Arc::new(scheme));
             Transaction::start(device, &mut state, self.owner.clone(), "step", plan, Vec::new())
         };
-        let Transaction { owner, plan, made, .. } = &mut transaction;
-        let count = plan.scheme.roots.len();
-        let compiled = compile_all(owner, plan).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)))?;
-        run_compiled(owner, plan, Kind::Step, &compiled, made).map_err(|e| explain_run(e, device, plan, &compiled))?;
-        let checked = check_results(owner, plan, made);
-        // The values are there, whatever they are.
-        transaction.commit();
-        Ok((count, checked))
+        let count = transaction.plan.scheme.roots.len();
+        let compiled = compile_all(&transaction.owner, &transaction.plan).map_err(|e| transaction.explain(e))?;
+        Ok((count, transaction.run(Kind::Step, &compiled)?))
     }
 
     /// Names the culprits by dtype, shape, operation and custom call targets.

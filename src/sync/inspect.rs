@@ -23,10 +23,8 @@ pub fn stablehlo(tensors: &[TensorHandle]) -> Result<String> {
 
 /// Returns the StableHLO text that a step would compile now, with donors marked.
 pub fn step_stablehlo(device: &'static Device) -> Result<String> {
-    let state = device.state();
-    let owner = state.owner()?.clone();
-    check_memory(&state.trace)?;
-    text(&owner, &plan_step(&state, &mut Planner::default(), &owner))
+    let (owner, plan) = step_plan(device)?;
+    text(&owner, &plan)
 }
 
 /// Compiles the programs that a sync of these tensors would run, and returns their memory use.
@@ -37,11 +35,7 @@ pub fn memory(tensors: &[TensorHandle]) -> Result<ProgramMemory> {
 
 /// Compiles the programs that a step would run now, and returns their memory use.
 pub fn step_memory(device: &'static Device) -> Result<ProgramMemory> {
-    let state = device.state();
-    let owner = state.owner()?.clone();
-    check_memory(&state.trace)?;
-    let plan = plan_step(&state, &mut Planner::default(), &owner);
-    drop(state);
+    let (owner, plan) = step_plan(device)?;
     memory_of(&owner, &plan)
 }
 
@@ -70,12 +64,17 @@ pub fn graph_hash(tensors: &[TensorHandle]) -> Result<[u8; 32]> {
 
 /// Returns the blake3 hash of the key of the programs that a step would run now, including donors.
 pub fn step_hash(device: &'static Device) -> Result<[u8; 32]> {
+    let (owner, plan) = step_plan(device)?;
+    hash(&owner, &plan)
+}
+
+/// Returns the plan of the step that would be made now.
+fn step_plan(device: &'static Device) -> Result<(Owner, Plan)> {
     let state = device.state();
     let owner = state.owner()?.clone();
     check_memory(&state.trace)?;
     let plan = plan_step(&state, &mut Planner::default(), &owner);
-    drop(state);
-    hash(&owner, &plan)
+    Ok((owner, plan))
 }
 
 /// Returns as JSON the first operation of a sync of these tensors that makes a NaN or an infinity out of finite

@@ -2,10 +2,8 @@
 //! is computed twice. Never donates, because other pending work may read the same buffers. Atomic on each device.
 
 use super::collect::{Obstacles, is_pending};
-use super::exhausted::{explain, explain_run};
-use super::nonfinite::check_results;
-use super::plan::{Plan, check_memory};
-use super::run::{compile_all, run_compiled};
+use super::plan::{Plan, begin};
+use super::run::compile_all;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Kind, Owner, TensorHandle, Value, device_of};
 use crate::error::{Code, Error, Result};
@@ -58,30 +56,22 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
     // Declared first, so that the sync ends after its work.
     let _step: Span;
     let mut planner = device.order();
-    let mut transaction = {
+    let transaction = {
         let mut state = device.state();
+        // Not `check_open`: pending tensors of an environment that was released can be read.
         let owner = state.owner()?.clone();
         let roots = listed(&state, group)?;
         if roots.is_empty() {
             return Ok(());
         }
-        check_memory(&state.trace)?;
-        _step = owner.shared.timeline().sync_span("step", "sync");
-        let mut span = owner.shared.timeline().span("plan", "plan");
+        let (step, mut planning) = begin(&state, &owner, "sync")?;
+        _step = step;
         let (plan, passed) = plan_partial(&state, &mut planner.workspace, &owner, &roots);
-        span.number("results", plan.scheme.roots.len() as u64);
+        planning.number("results", plan.scheme.roots.len() as u64);
         Transaction::start(device, &mut state, owner, "sync", plan, passed)
     };
-    let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    let compiled =
-        compile_all(owner, plan).map_err(|e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name))?;
-    run_compiled(owner, plan, Kind::Sync, &compiled, made)
-        .map_err(|e| explain_run(e, device, plan, &compiled).context(&*name))?;
-    let checked = check_results(owner, plan, made).map_err(|e| e.context(&*name));
-    // The values are there, whatever they are.
-    transaction.commit();
-    device.release_effects(false);
-    checked
+    let compiled = compile_all(&transaction.owner, &transaction.plan).map_err(|e| transaction.explain(e))?;
+    transaction.run(Kind::Sync, &compiled)?
 }
 
 /// Returns the plan of a sync of these nodes, and the operations on which they depend whose results are not kept.

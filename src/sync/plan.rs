@@ -3,11 +3,12 @@
 
 use super::collect::needed_data;
 use crate::allocation::probe;
-use crate::device::Owner;
+use crate::device::{DeviceState, Owner};
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
 use crate::label::Label;
+use crate::timeline::Span;
 use crate::types::Scalar;
 use std::sync::Arc;
 
@@ -40,6 +41,13 @@ pub struct Plan {
 /// Bytes that planning takes for each recorded operation, and a sync for each value that it computes.
 const PLANNED_BYTES: usize = 256;
 const COMPUTED_BYTES: usize = 512;
+
+/// Begins a sync of this name: checks that there is memory for it, and returns the spans of the sync and of its plan.
+pub fn begin(state: &DeviceState, owner: &Owner, name: &'static str) -> Result<(Span, Span)> {
+    check_memory(&state.trace)?;
+    let timeline = owner.shared.timeline();
+    Ok((timeline.sync_span("step", name), timeline.span("plan", "plan")))
+}
 
 /// Tests that there is memory to plan and commit a sync of a trace.
 pub fn check_memory(trace: &Trace) -> Result<()> {

@@ -2,17 +2,17 @@
 //! partial sync; all copies to the host are started before the first is awaited; then the file is written, either
 //! immediately or by the background writer.
 
+use super::arrays::count_read;
 use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{Materialized, from_host, materialize};
 use crate::allocation::{probe, zeroed_bytes};
-use crate::device::{Device, Owner, TensorHandle, Value, device_of, release};
+use crate::device::{Device, Handles, Owner, TensorHandle, Value, device_of};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
 use crate::error;
 use crate::error::{Error, Result, quoted};
 use crate::io::{self, About, Entry, Metadata};
-use crate::metrics::Counter;
 use crate::native::Array;
 use crate::timeline::Timeline;
 use crate::types::TensorType;
@@ -71,8 +71,7 @@ impl Content {
                 let mut span = owner.shared.timeline().span("transfer", "from device");
                 let bytes = copy.bytes()?;
                 span.number("bytes", bytes.len() as u64);
-                owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-                owner.shared.metrics.add(Counter::InboundBytes, bytes.len() as u64);
+                count_read(owner, bytes.len());
                 Ok(bytes)
             }
         }
@@ -109,35 +108,22 @@ pub fn load(device: &'static Device, path: &Path, name: &str) -> Result<TensorHa
     from_host(device, &ty, &bytes)
 }
 
-/// Private tensors that hold the values of the caller's tensors at one moment, so that changes made by other threads
-/// meanwhile do not reach the file.
-struct Snapshots(Vec<TensorHandle>);
-
-impl Snapshots {
-    fn take(tensors: &[TensorHandle], names: &[&str]) -> Result<Snapshots> {
-        let mut taken = Snapshots(Vec::with_capacity(tensors.len()));
-        for (i, &handle) in tensors.iter().enumerate() {
-            let named = |e: Error| e.context(format_args!("tensors[{i}] ({})", quoted(names[i])));
-            let mut state = device_of("tensor", handle).map_err(named)?.state();
-            let slot = state.check("tensor", handle).map_err(named)?;
-            let value = state.value(slot).clone();
-            if let Value::Data(data) = &value
-                && data.is_placeholder()
-            {
-                return Err(named(data.unbound()));
-            }
-            taken.0.push(state.new_tensor_of(value)?);
+/// Returns private tensors that hold the values of the caller's tensors at one moment, so that changes made by other
+/// threads meanwhile do not reach the file.
+fn snapshots(tensors: &[TensorHandle], names: &[&str]) -> Result<Handles> {
+    let mut taken = Handles(Vec::with_capacity(tensors.len()));
+    for (i, &handle) in tensors.iter().enumerate() {
+        let named = |e: Error| e.context(format_args!("tensors[{i}] ({})", quoted(names[i])));
+        let mut state = device_of("tensor", handle).map_err(named)?.state();
+        let slot = state.check("tensor", handle).map_err(named)?;
+        if let Value::Data(data) = state.value(slot)
+            && data.is_placeholder()
+        {
+            return Err(named(data.unbound()));
         }
-        Ok(taken)
+        taken.0.push(state.snapshot(slot)?);
     }
-}
-
-impl Drop for Snapshots {
-    fn drop(&mut self) {
-        for &handle in &self.0 {
-            let _ = release(handle);
-        }
-    }
+    Ok(taken)
 }
 
 impl Save {
@@ -146,7 +132,7 @@ impl Save {
         let bytes = names.iter().fold(names.len() * SAVED_BYTES, |sum, name| sum.saturating_add(name.len()));
         probe(bytes, "the tensors of a file")?;
         check_names(names)?;
-        let snapshots = Snapshots::take(tensors, names)?;
+        let snapshots = snapshots(tensors, names)?;
         let mut timeline = None;
         for (i, &handle) in snapshots.0.iter().enumerate() {
             let state = device_of("tensor", handle)?.state();

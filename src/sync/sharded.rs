@@ -1,6 +1,6 @@
 //! Tensors on meshes: creation from host memory, moves to a mesh, reads of single pieces.
 
-use super::arrays::array_of;
+use super::arrays::{array_of, count_read};
 use super::exhausted::explain;
 use super::transfer::{Materialized, check_pred, check_size, materialize, origin_of_copy, upload};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of};
@@ -9,7 +9,6 @@ use crate::engine::ShardedBuffer;
 use crate::error;
 use crate::error::Result;
 use crate::mesh::{Mesh, Sharding};
-use crate::metrics::Counter;
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -22,15 +21,9 @@ pub fn from_host_sharded(
 ) -> Result<TensorHandle> {
     check_size(ty, data.len())?;
     check_pred(ty, data)?;
-    let owner = owner_of(device)?;
+    let owner = device.open_owner()?;
     let data = upload(device, &owner, ty, data, Some(sharding))?;
     device.state().new_tensor_of(Value::Data(data))
-}
-
-fn owner_of(device: &'static Device) -> Result<Owner> {
-    let state = device.state();
-    state.check_open()?;
-    Ok(state.owner()?.clone())
 }
 
 /// Returns a new tensor on a mesh with the value of a tensor on another device of the same environment. A placeholder
@@ -43,7 +36,7 @@ pub fn shard(tensor: TensorHandle, target: &'static Device, sharding: &Sharding)
         let is_placeholder = matches!(state.value(slot), Value::Data(data) if data.is_placeholder());
         (state.ty(slot), is_placeholder, state.place())
     };
-    let owner = owner_of(target)?;
+    let owner = target.open_owner()?;
     if from.map(|(env, _)| env) != Some(owner.shared.number) {
         return Err(error!(InvalidArgument, "mesh: it belongs to another environment than x"));
     }
@@ -132,8 +125,7 @@ impl Piece {
         let sharded = buffer.as_any().downcast_ref::<ShardedBuffer>();
         let sharded = sharded.ok_or_else(|| error!(Internal, "x: a buffer of one device on a mesh"))?;
         sharded.read_piece(self.position, destination).map_err(|e| explain(e, self.device, None))?;
-        self.owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-        self.owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
+        count_read(&self.owner, destination.len());
         Ok(())
     }
 }

@@ -2,11 +2,10 @@
 
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
-use super::exhausted::{explain, explain_run};
-use super::nonfinite::check_results;
+use super::exhausted::explain;
 use super::partial::{closure, listed};
-use super::plan::{Plan, check_memory, is_unreferenced, partial_scheme};
-use super::run::{compile_all, run_compiled};
+use super::plan::{Plan, begin, is_unreferenced, partial_scheme};
+use super::run::compile_all;
 use super::transaction::Transaction;
 use crate::device::{DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData, State};
@@ -26,13 +25,12 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         let mut state = device.state();
         state.check_open()?;
         let owner = state.owner()?.clone();
-        _step = owner.shared.timeline().sync_span("step", "step");
+        let (step, mut planning) = begin(&state, &owner, "step")?;
+        _step = step;
         owner.shared.metrics.add(Counter::MarkStep, 1);
-        check_memory(&state.trace)?;
-        let mut span = owner.shared.timeline().span("plan", "plan");
         let obstacles = settle_lost(&mut state);
         let plan = plan_with(&state, &mut planner, &owner, &obstacles);
-        span.number("results", plan.scheme.roots.len() as u64);
+        planning.number("results", plan.scheme.roots.len() as u64);
         if plan.scheme.roots.is_empty() {
             let garbage = if state.trace.pending() == 0 { state.tidy() } else { DeferredDrop::default() };
             drop(state);
@@ -74,16 +72,15 @@ fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Resul
         state.check_open()?;
         let owner = state.owner()?.clone();
         let nodes = listed(&state, group)?;
-        check_memory(&state.trace)?;
-        _step = owner.shared.timeline().sync_span("step", "step");
+        let (step, mut planning) = begin(&state, &owner, "step")?;
+        _step = step;
         owner.shared.metrics.add(Counter::MarkStep, 1);
         if nodes.is_empty() {
             return Ok(());
         }
-        let mut span = owner.shared.timeline().span("plan", "plan");
         let (roots, passed) = closure(&state, &mut planner.workspace, &nodes);
         let plan = plan_some(&state, &mut planner, &owner, &roots);
-        span.number("results", plan.scheme.roots.len() as u64);
+        planning.number("results", plan.scheme.roots.len() as u64);
         Transaction::start(device, &mut state, owner, "step", plan, passed)
     };
     finish(
@@ -98,27 +95,17 @@ fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Resul
 fn finish(
     device: &'static Device,
     planner: &mut Planner,
-    mut transaction: Transaction,
+    transaction: Transaction,
     values: impl Fn(&DeviceState, &mut Workspace) -> Result<Vec<NodeId>>,
 ) -> Result<()> {
-    let Transaction { owner, plan, made, name, .. } = &mut transaction;
-    let named = |e| explain(e, device, Some(plan.scheme.output_bytes)).context(&*name);
-    let checked = match compile_all(owner, plan) {
-        Ok(compiled) => {
-            let ran = run_compiled(owner, plan, Kind::Step, &compiled, made);
-            ran.map_err(|e| explain_run(e, device, plan, &compiled).context(&*name))?;
-            check_results(owner, plan, made).map_err(named)
-        }
+    match compile_all(&transaction.owner, &transaction.plan) {
+        Ok(compiled) => transaction.run(Kind::Step, &compiled)?,
         Err(e) => {
-            let failure = named(e);
+            let failure = transaction.explain(e);
             drop(transaction);
-            return Err(step_without_culprits(device, planner, failure, values));
+            Err(step_without_culprits(device, planner, failure, values))
         }
-    };
-    // The values are there, whatever they are.
-    transaction.commit();
-    device.release_effects(false);
-    checked
+    }
 }
 
 /// Blocks until all work enqueued on a device has ended.

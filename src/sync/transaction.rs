@@ -1,12 +1,15 @@
 //! A sync in progress: from the moment its roots become InFlight until they have data, or the recorded operations are
 //! pending again. If it is dropped without a commit (also on panic), it rolls back.
 
+use super::exhausted::{explain, explain_run};
 use super::live::note_live;
+use super::nonfinite::check_results;
 use super::plan::{Plan, Run, RunArgument};
-use super::run::Made;
-use crate::device::{DeferredDrop, Device, DeviceState, Owner, Place};
+use super::run::{Made, run_compiled};
+use crate::device::{Compiled, DeferredDrop, Device, DeviceState, Kind, Owner, Place};
 use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
 use crate::engine::{self, Buffer};
+use crate::error::{Error, Result};
 use crate::ir::{Node, NodeId, Scheme};
 use crate::metrics::Counter;
 use parking_lot::MutexGuard;
@@ -19,11 +22,11 @@ pub struct Transaction {
     /// Keeps the environment alive.
     pub owner: Owner,
     /// Name used in error messages.
-    pub name: Name,
+    name: Name,
     /// Plan that is run.
     pub plan: Plan,
     /// Outputs made so far, by number.
-    pub made: Made,
+    made: Made,
     roots: Vec<Root>,
     /// Operations that are computed without keeping their results. A later sync that needs one recomputes it.
     passed: Vec<NodeId>,
@@ -114,8 +117,26 @@ impl Transaction {
         Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false, origin }
     }
 
+    /// Runs the compiled plan, and commits. Returns the outcome of the option `check_nonfinite`: a value that it refuses
+    /// is committed, too.
+    pub fn run(mut self, kind: Kind, compiled: &[Arc<Compiled>]) -> Result<Result<()>> {
+        let Transaction { device, owner, name, plan, made, .. } = &mut self;
+        run_compiled(owner, plan, kind, compiled, made)
+            .map_err(|e| explain_run(e, device, plan, compiled).context(&*name))?;
+        let device = *device;
+        let checked = check_results(owner, plan, made).map_err(|e| self.explain(e));
+        self.commit();
+        device.release_effects(false);
+        Ok(checked)
+    }
+
+    /// Returns a failure of the sync with its name, and with the largest tensors if the device lacks memory.
+    pub fn explain(&self, error: Error) -> Error {
+        explain(error, self.device, Some(self.plan.scheme.output_bytes)).context(&*self.name)
+    }
+
     /// Sets the results of the roots; their tensors have data from here on.
-    pub fn commit(mut self) {
+    fn commit(mut self) {
         self.ended = true;
         // Dropped after the lock: it has the values that only the plan's own runs needed.
         let mut made = std::mem::take(&mut self.made);

@@ -1,6 +1,6 @@
 //! Transfers values between the host and devices, and between devices.
 
-use super::arrays::{array_of, count_shared};
+use super::arrays::{array_of, count_read, count_shared};
 use super::exhausted::explain;
 use super::partial::sync_on;
 use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
@@ -8,7 +8,6 @@ use crate::device_data::{DeviceData, Hold, Origin, State};
 use crate::error;
 use crate::error::Result;
 use crate::mesh::Sharding;
-use crate::metrics::Counter;
 use crate::native::Array;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
@@ -16,11 +15,7 @@ use std::sync::Arc;
 /// Returns a new tensor with host values. The transfer has completed on return.
 pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Result<TensorHandle> {
     check_pred(ty, data)?;
-    let owner = {
-        let state = device.state();
-        state.check_open()?;
-        state.owner()?.clone()
-    };
+    let owner = device.open_owner()?;
     let value = value_of_host(device, &owner, ty, data, None)?;
     device.state().new_tensor_of(value)
 }
@@ -106,8 +101,7 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
             let mut span = owner.shared.timeline().sync_span("transfer", "from device");
             span.number("bytes", destination.len() as u64);
             read_data(hold.data(), destination).map_err(|e| explain(e, device, None))?;
-            owner.shared.metrics.add(Counter::TransferFromDevice, 1);
-            owner.shared.metrics.add(Counter::InboundBytes, destination.len() as u64);
+            count_read(&owner, destination.len());
         }
     }
     Ok(())
@@ -178,8 +172,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
         let mut state = source.state();
         state.check_open()?;
         let slot = state.check("tensor", tensor)?;
-        let value = state.value(slot).clone();
-        return state.new_tensor_of(value);
+        return state.snapshot(slot);
     }
     // Takes one lock after the other: a copy in the opposite direction takes them in the opposite order.
     let target_place = target.state().place();
@@ -196,11 +189,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
 /// Makes a value available on another device; on a mesh, replicated. Copies between XLA devices are enqueued, and not
 /// waited for.
 pub fn value_on(target: &'static Device, value: Materialized) -> Result<Value> {
-    let owner = {
-        let state = target.state();
-        state.check_open()?;
-        state.owner()?.clone()
-    };
+    let owner = target.open_owner()?;
     match (value, owner.place) {
         (Materialized::Native(array), Place::Cpu) => Ok(Value::Native(array)),
         (Materialized::Native(array), Place::Xla(_)) => alias(target, &owner, &array).map(Value::Data),

@@ -3,7 +3,7 @@
 
 use super::recording::{State, create, to_record};
 use crate::call;
-use crate::device::{self, Device, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
+use crate::device::{Device, Handles, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::NodeId;
@@ -21,10 +21,8 @@ struct Operand<'a> {
     place: Place,
 }
 
-/// Replacement for an operand, on the device of the operation.
+/// Replacement for an operand that is not on the device of the operation.
 enum Stand {
-    /// No replacement: the operand is on that device.
-    Tensor,
     /// A constant with the operand's value.
     Constant(TensorType, Scalar),
     /// A copy of the operand's value.
@@ -50,21 +48,14 @@ pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(S
         if first.name == "dst" { first } else { operands.iter().find(|o| o.place != Place::Cpu).unwrap_or(first) };
     let mut stands = Vec::with_capacity(operands.len());
     for operand in &operands {
-        stands.push(if std::ptr::eq(operand.device, target.device) {
-            Stand::Tensor
-        } else {
-            match policy {
-                MixedDevicePolicy::Error => return Err(apart),
-                MixedDevicePolicy::Scalar => constant(operand, target).ok_or_else(|| only_scalars(operand, &apart))?,
-                MixedDevicePolicy::Copy => Stand::Copy(copied(operand, target)?),
-            }
-        });
+        let is_there = std::ptr::eq(operand.device, target.device);
+        stands.push(if is_there { None } else { Some(stand_for(operand, target, policy, &apart)?) });
     }
     let mut state = to_record(target.device)?;
     let nodes = operands.iter().zip(stands).map(|(operand, stand)| match stand {
-        Stand::Tensor => state.operand(operand.name, operand.handle),
-        Stand::Constant(ty, scalar) => Ok(creation::constant(&mut state.trace, &ty.dims, scalar)),
-        Stand::Copy(value) => Ok(state.operand_of(value)),
+        None => state.operand(operand.name, operand.handle),
+        Some(Stand::Constant(ty, scalar)) => Ok(creation::constant(&mut state.trace, &ty.dims, scalar)),
+        Some(Stand::Copy(value)) => Ok(state.operand_of(value)),
     });
     let nodes = nodes.collect::<Result<Vec<NodeId>>>()?;
     Ok((state, nodes))
@@ -84,45 +75,44 @@ pub fn brought(
     policy: MixedDevicePolicy,
     named: &[(&str, TensorHandle)],
     apart: &Error,
-) -> Result<Vec<TensorHandle>> {
+) -> Result<Handles> {
     let owner = target.state().owner()?.clone();
     let target = Operand { name: "target", handle: TensorHandle(0), device: target, place: owner.place };
-    let mut made = Vec::with_capacity(named.len());
-    let outcome = named.iter().try_for_each(|&(name, handle)| {
-        let operand = find(name, handle)?;
-        made.push(match policy {
-            MixedDevicePolicy::Error => return Err(apart.clone()),
-            MixedDevicePolicy::Scalar => match constant(&operand, &target) {
-                Some(Stand::Constant(ty, scalar)) => {
-                    create(target.device, |trace| Ok(creation::constant(trace, &ty.dims, scalar)))?
-                }
-                _ => return Err(only_scalars(&operand, apart)),
-            },
-            MixedDevicePolicy::Copy => {
-                let value = copied(&operand, &target)?;
+    let mut made = Handles(Vec::with_capacity(named.len()));
+    for &(name, handle) in named {
+        made.0.push(match stand_for(&find(name, handle)?, &target, policy, apart)? {
+            Stand::Constant(ty, scalar) => {
+                create(target.device, |trace| Ok(creation::constant(trace, &ty.dims, scalar)))?
+            }
+            Stand::Copy(value) => {
                 let mut state = target.device.state();
                 state.check_open()?;
                 state.new_tensor_of(value)?
             }
         });
-        Ok(())
-    });
-    match outcome {
-        Ok(()) => Ok(made),
-        Err(error) => {
-            made.into_iter().for_each(|handle| drop(device::release(handle)));
-            Err(error)
-        }
+    }
+    Ok(made)
+}
+
+/// Returns the replacement for an operand that the policy allows, else the error `apart`.
+fn stand_for(operand: &Operand, target: &Operand, policy: MixedDevicePolicy, apart: &Error) -> Result<Stand> {
+    match policy {
+        MixedDevicePolicy::Error => Err(apart.clone()),
+        MixedDevicePolicy::Scalar => match constant(operand, target) {
+            Some((ty, scalar)) => Ok(Stand::Constant(ty, scalar)),
+            None => Err(only_scalars(operand, apart)),
+        },
+        MixedDevicePolicy::Copy => Ok(Stand::Copy(copied(operand, target)?)),
     }
 }
 
 /// Returns the one element of a native tensor as a constant, to be recorded on an XLA device.
-fn constant(operand: &Operand, target: &Operand) -> Option<Stand> {
+fn constant(operand: &Operand, target: &Operand) -> Option<(TensorType, Scalar)> {
     let state = operand.device.state();
     let slot = state.check(operand.name, operand.handle).ok()?;
     match state.value(slot) {
         Value::Native(array) if target.place != Place::Cpu && array.ty().elements() == 1 => {
-            Some(Stand::Constant(array.ty().clone(), Scalar::from_bytes(array.ty().dtype, array.bytes())))
+            Some((array.ty().clone(), Scalar::from_bytes(array.ty().dtype, array.bytes())))
         }
         _ => None,
     }

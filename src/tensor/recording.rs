@@ -2,7 +2,7 @@
 //! results. An operation without operands is recorded here.
 
 use crate::allocation::{probe, with_room};
-use crate::device::{self, Device, DeviceState, PendingLimitPolicy, TensorHandle, Value, Values};
+use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, ShapeId, Trace};
@@ -103,7 +103,7 @@ fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
 /// Creates a tensor for each of several recorded results; on an error, creates none.
 pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
-    let mut tensors = Unfinished(with_room(ids.len(), "the handles of results")?);
+    let mut tensors = Handles(with_room(ids.len(), "the handles of results")?);
     probe(ids.len() * size_of::<Value>(), "the values of results")?;
     // Results that wait become tensors first, which keeps their nodes while the others are evaluated without the lock.
     let mut waiting = Vec::new();
@@ -129,12 +129,12 @@ pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>>
         });
     }
     state.end_call();
-    // Dropping unfinished tensors takes the lock itself.
+    // If not all tensors were made, those that were are released, which takes the lock itself.
     drop(state);
     made?;
     order.extend(others);
     let mut handles = vec![TensorHandle(0); ids.len()];
-    order.into_iter().zip(std::mem::take(&mut tensors.0)).for_each(|(i, handle)| handles[i] = handle);
+    order.into_iter().zip(tensors.take()).for_each(|(i, handle)| handles[i] = handle);
     Ok(handles)
 }
 
@@ -148,17 +148,6 @@ fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Values)> {
     let state = device.lock();
     state.check_open()?;
     Ok((state, values))
-}
-
-/// Releases its tensors when dropped, unless all of them were made.
-struct Unfinished(Vec<TensorHandle>);
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        for &handle in &self.0 {
-            let _ = device::release(handle);
-        }
-    }
 }
 
 /// Gives the tensor `dst` the recorded result as its value. On cpu it is evaluated under the lock, so that no other

@@ -27,10 +27,7 @@ pub fn placeholder(device: &'static Device, ty: TensorType, requires_grad: bool)
     element_count(&ty.dims)?;
     let mut state = device.state();
     state.check_open()?;
-    let handle = state.new_tensor_of(Value::Data(DeviceData::new(ty, State::Placeholder)))?;
-    let slot = state.check("out_tensor", handle)?;
-    state.set_requires_grad(slot, requires_grad);
-    Ok(handle)
+    state.new_tensor_marked(Value::Data(DeviceData::new(ty, State::Placeholder)), requires_grad)
 }
 
 /// Creates a placeholder with the dtype, shape, device and requires_grad of `tensor`.
@@ -44,17 +41,12 @@ pub fn placeholder_like(tensor: TensorHandle) -> Result<TensorHandle> {
     placeholder(device, ty, requires_grad)
 }
 
-/// Creates a tensor with the current value of `tensor`. Copies nothing.
+/// Creates a tensor with the current value and the mark of `tensor`. Copies nothing.
 pub fn snapshot(tensor: TensorHandle) -> Result<TensorHandle> {
     let mut state = device_of("tensor", tensor)?.state();
     state.check_open()?;
     let slot = state.check("tensor", tensor)?;
-    let value = state.value(slot).clone();
-    let requires_grad = state.requires_grad(slot);
-    let handle = state.new_tensor_of(value)?;
-    let slot = state.check("out_tensor", handle)?;
-    state.set_requires_grad(slot, requires_grad);
-    Ok(handle)
+    state.snapshot(slot)
 }
 
 /// Replaces the value of `dst` by the current value of `src`.

@@ -7,7 +7,7 @@ mod opened;
 mod rounding;
 
 use super::Computation;
-use super::traced::Tensors;
+use crate::device::Handles;
 use crate::device::{Device, Place, TensorHandle};
 use crate::error;
 use crate::error::{Code, Result};
@@ -162,11 +162,11 @@ impl Search {
 
     /// Runs a computation without captures on the device, and reads its results.
     fn on_device(&self, body: &Arc<Body>, inputs: &[Array]) -> Result<Vec<Array>> {
-        let mut given = Tensors(Vec::with_capacity(inputs.len()));
+        let mut given = Handles(Vec::with_capacity(inputs.len()));
         for input in inputs {
             given.0.push(from_array(self.device, input.clone())?);
         }
-        let made = Tensors(Computation::of_constants(self.device, body.clone(), Vec::new())?.call(&given.0)?);
+        let made = Handles(Computation::of_constants(self.device, body.clone(), Vec::new())?.call(&given.0)?);
         match sync::sync(&made.0) {
             // The option check_nonfinite found a NaN: the values are there nevertheless.
             Err(e) if e.code == Code::OutOfRange => {}
