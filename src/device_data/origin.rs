@@ -7,8 +7,7 @@ use crate::allocation::{collected, filled, probe, with_room};
 use crate::error::Result;
 use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
 use crate::label::Label;
-use crate::ops::definition;
-use crate::ops::rules::{Derivative, is_differentiable};
+use crate::ops::passes_tangents;
 use crate::types::{DType, TensorType};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -159,11 +158,9 @@ impl Dependencies {
         let (mut ends, mut parameters) = (with_room(values.len(), PURPOSE)?, Vec::new());
         let mut operands = with_room(values.iter().map(|value| value.operands.len()).sum(), PURPOSE)?;
         for (position, value) in values.iter().enumerate() {
-            let is_zero = matches!(definition(value.op).derivative, Derivative::Zero);
-            let passes = value.op.has_results() || is_differentiable(value.ty.dtype) && !is_zero;
             if value.op == Op::Leaf {
                 parameters.push(position as u32);
-            } else if passes {
+            } else if passes_tangents(value.op, value.ty.dtype) {
                 operands.extend(value.operands.iter().map(|&operand| operand as u32));
             }
             ends.push(operands.len() as u32);

@@ -35,4 +35,4 @@ mod table;
 pub mod tangents;
 
 pub use definition::{Composed, Definition, EvalContext, InPlace, Native};
-pub use table::{COMPOSED, LOWERING, definition, evaluate, operation_name, provide_host_functions};
+pub use table::{COMPOSED, LOWERING, definition, evaluate, operation_name, passes_tangents, provide_host_functions};

@@ -48,6 +48,9 @@ pub type Tangent = Option<NodeId>;
 /// A node of a batched program, and whether it has the batch as its leading axis.
 pub type Mapped = (NodeId, bool);
 
+/// Records the tangent of the only result from those of the operands.
+pub type Jvp = fn(&mut Site, &[Tangent]) -> Result<Tangent>;
+
 /// Records the cotangents of the operands in the mask from those of the results.
 pub type VjpOfSeveral = fn(&mut Site, &[Tangent], &[bool]) -> Result<Vec<Tangent>>;
 
@@ -68,7 +71,7 @@ pub enum Derivative {
     },
     /// Operation with one result: its tangent, given the operands' tangents (at least one). The recorded operations
     /// must be linear in the tangents; reverse mode transposes them.
-    Jvp(fn(&mut Site, &[Tangent]) -> Result<Tangent>),
+    Jvp(Jvp),
     /// The derivative of the operations that [`Expand`] records.
     Expanded,
     /// Operation with several results.

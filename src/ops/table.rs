@@ -2,6 +2,7 @@
 
 use super::definition::{Composed, Definition, EvalContext, Native};
 use super::folding::keep_constants;
+use super::rules::{Derivative, is_differentiable};
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
 use crate::engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
@@ -10,7 +11,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::Op;
 use crate::native::Array;
-use crate::types::{Scalar, TensorType};
+use crate::types::{DType, Scalar, TensorType};
 
 /// Composed operations, recorded as several others, listed by the file that records them.
 pub const COMPOSED: &[&[Composed]] = &[
@@ -56,6 +57,12 @@ pub fn operation_name(op: Op) -> &'static str {
         Op::Special(member) => member.name(),
         _ => definition(op).name,
     }
+}
+
+/// Whether a tangent of an operand of the operation can reach a result of this dtype: false for integers, and for
+/// operations whose derivative is zero. The dtype of an operation with a list of results does not matter.
+pub fn passes_tangents(op: Op, dtype: DType) -> bool {
+    op.has_results() || is_differentiable(dtype) && !matches!(definition(op).derivative, Derivative::Zero)
 }
 
 /// Returns the definition of an operation.

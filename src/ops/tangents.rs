@@ -1,8 +1,8 @@
-//! What rules of derivatives record on tangents and cotangents: zeros, sums, products with partial derivatives, and
-//! broadcasts and conversions with their transposes.
+//! What rules of derivatives record on tangents and cotangents: zeros, sums, products with partial derivatives,
+//! broadcasts and conversions with their transposes, derivatives of expansions and transposes of forward rules.
 
 use crate::error::Result;
-use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp, take_closed_body};
 use crate::ops::creation::constants::full;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::compare_select::{compare, select};
@@ -11,13 +11,33 @@ use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::widened;
 use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
-use crate::ops::rules::Factor;
+use crate::ops::rules::{Expand, Factor, Jvp, Site, Tangent, is_differentiable};
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::types::{DType, Kind, ScalarValue, TensorType};
 
 /// Records zeros of a type.
 pub fn zeros(trace: &mut Trace, ty: &TensorType) -> Result<NodeId> {
     full(trace, ty, ScalarValue::Signed(0))
+}
+
+/// Records zeros in place of each absent tangent, of the type of the node in `like`.
+pub fn or_zeros(trace: &mut Trace, tangents: &[Tangent], like: &[NodeId]) -> Result<Vec<NodeId>> {
+    let mut present = Vec::with_capacity(tangents.len());
+    for (tangent, &like) in tangents.iter().zip(like) {
+        present.push(match tangent {
+            Some(tangent) => *tangent,
+            None => {
+                let ty = trace.ty(like);
+                zeros(trace, &ty)?
+            }
+        });
+    }
+    Ok(present)
+}
+
+/// Indices in a mask.
+pub fn indices(mask: &[bool]) -> impl Iterator<Item = usize> + '_ {
+    (0..mask.len()).filter(|&i| mask[i])
 }
 
 /// Records the sum of two tangents or cotangents of one value; `None` is zero.
@@ -98,4 +118,39 @@ pub fn scaled(trace: &mut Trace, x: NodeId, factor: &Factor) -> Result<Option<No
             select(trace, pred, zero, x)?
         }
     }))
+}
+
+/// Records an expansion and its tangent. Returns both. It is expanded once, taken out as a body, and recorded again with
+/// tangents.
+pub fn expanded(site: &mut Site, tangents: &[Tangent], expand: Expand) -> Result<(NodeId, Tangent)> {
+    let result = expand(site)?;
+    let (mut operands, mut known): (Vec<NodeId>, Vec<Tangent>) = (Vec::new(), Vec::new());
+    for (operand, tangent) in site.operands.iter().zip(tangents) {
+        if !operands.contains(operand) {
+            operands.push(*operand);
+            known.push(*tangent);
+        }
+    }
+    let body = take_closed_body(site.trace, &operands, &[], &[result])?;
+    let transforms = site.transforms;
+    let (results, tangents) = transforms.jvp(site.trace, &body, &operands, &known)?;
+    Ok((results[0], tangents[0]))
+}
+
+/// Records the cotangents of the wanted operands, as the transpose of a forward rule: the rule is recorded with zeros as
+/// tangents of the operands, and the cotangent is propagated back to these zeros. The rule is linear in the tangents, so
+/// that their values do not matter.
+pub fn transposed(site: &mut Site, cotangent: NodeId, wanted: &[bool], jvp: Jvp) -> Result<Vec<Tangent>> {
+    let mut starts: Vec<Tangent> = vec![None; wanted.len()];
+    for operand in indices(wanted) {
+        let ty = site.operand_ty(operand);
+        if is_differentiable(ty.dtype) {
+            starts[operand] = Some(zeros(site.trace, &ty)?);
+        }
+    }
+    let Some(tangent) = jvp(site, &starts)? else { return Ok(vec![None; wanted.len()]) };
+    let inputs: Vec<NodeId> = starts.iter().flatten().copied().collect();
+    let transforms = site.transforms;
+    let mut found = transforms.vjp(site.trace, &[(tangent, cotangent)], &inputs)?.into_iter();
+    Ok(starts.iter().map(|start| start.and_then(|_| found.next().expect("one for each input"))).collect())
 }

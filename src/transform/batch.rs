@@ -1,20 +1,17 @@
 //! Batching: records a body with a new leading axis on some of its values.
 
 use super::Transformer;
-use super::site::{name, of_instruction};
+use super::site::of_instruction;
 use crate::allocation::probe;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Positions, Trace, take_closed_body};
 use crate::ops::batch_axis::with_batch_axis;
 use crate::ops::control::{self, Applied};
-use crate::ops::rules::{Batching, Site};
-use crate::ops::{definition, shape};
+use crate::ops::rules::{Batching, Mapped, Site};
+use crate::ops::{definition, operation_name, shape};
 use crate::types::{Dims, TensorType};
 use rustc_hash::FxHashMap;
-
-/// A node in the trace, and whether it has the batch as its leading axis.
-type Mapped = (NodeId, bool);
 
 /// Records `body` on arguments; those in the mask have a leading batch axis of this size. Returns each result, and
 /// whether it has the axis.
@@ -158,7 +155,7 @@ fn looped(
 ) -> Result<Vec<Mapped>> {
     // The body of a kernel's call is not applied.
     if !site.bodies.is_empty() && site.op != Op::Kernel {
-        return Err(error!(Unimplemented, "{} cannot be batched", name(site)));
+        return Err(error!(Unimplemented, "{} cannot be batched", operation_name(site.op)));
     }
     let mut inner = Trace::new();
     let leaves: Vec<NodeId> =

@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::ops::control::{self, Checkpoint};
 use crate::ops::creation;
-use crate::ops::rules::is_differentiable;
-use crate::ops::tangents::zeros;
+use crate::ops::rules::{Tangent, is_differentiable};
+use crate::ops::tangents::{or_zeros, zeros};
 use crate::types::{DType, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -73,11 +73,10 @@ pub fn jvp(transformer: &Transformer, body: &Body, wrt: &[usize]) -> Result<Arc<
         parameters.push(tangent);
     }
     let (mut results, tangents) = push_body(transformer, &mut trace, body, &primals, &tangents)?;
-    for (ty, tangent) in body.results().iter().zip(tangents) {
-        if is_differentiable(ty.dtype) {
-            results.push(or_zeros(&mut trace, tangent, ty)?);
-        }
-    }
+    let differentiable = |(id, _): &(NodeId, Tangent)| is_differentiable(trace.node(*id).dtype);
+    let (like, tangents): (Vec<NodeId>, Vec<Tangent>) =
+        results.iter().copied().zip(tangents).filter(differentiable).unzip();
+    results.extend(or_zeros(&mut trace, &tangents, &like)?);
     take_closed_body(&trace, &parameters, &leaves.captures, &results)
 }
 
@@ -87,10 +86,6 @@ pub fn lifted(body: &Body) -> Result<Arc<Body>> {
     let leaves = Leaves::of(&mut trace, body).all();
     let results = trace.replay(body, &leaves)?;
     take_closed_body(&trace, &leaves, &[], &results)
-}
-
-fn or_zeros(trace: &mut Trace, tangent: Option<NodeId>, ty: &TensorType) -> Result<NodeId> {
-    tangent.map_or_else(|| zeros(trace, ty), Ok)
 }
 
 /// A body in a trace together with its backward pass.
@@ -132,11 +127,7 @@ fn gradients(
     inputs: &[NodeId],
 ) -> Result<Vec<NodeId>> {
     let found = pull_back(transformer, trace, outputs, inputs)?;
-    let given = |(gradient, &input): (Option<NodeId>, &NodeId)| {
-        let ty = trace.ty(input);
-        or_zeros(trace, gradient, &ty)
-    };
-    found.into_iter().zip(inputs).map(given).collect()
+    or_zeros(trace, &found, inputs)
 }
 
 /// Returns the forward and the backward pass of a body.

@@ -4,9 +4,10 @@ use super::Transformer;
 use super::site::{forward, of_node};
 use crate::allocation::probe;
 use crate::error::Result;
-use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
-use crate::ops::definition;
+use crate::ir::{Body, Instruction, NodeId, Op, Trace};
 use crate::ops::rules::{Derivative, Forward, is_differentiable};
+use crate::ops::tangents::expanded;
+use crate::ops::{definition, passes_tangents};
 use rustc_hash::FxHashMap;
 
 /// A node in the trace, and its tangent; `None` is zero.
@@ -102,35 +103,15 @@ fn push_node(transformer: &Transformer, trace: &mut Trace, id: NodeId, tangents:
     if tangents.iter().all(Option::is_none) || !is_differentiable(node.dtype) {
         return Ok((id, None));
     }
-    if matches!(definition(node.op).derivative, Derivative::Expanded) {
-        return push_expanded(transformer, trace, id, tangents);
+    let found = definition(node.op);
+    let mut site = of_node(transformer, trace, id, vec![Some(id)]);
+    if matches!(found.derivative, Derivative::Expanded) {
+        return expanded(&mut site, tangents, found.expand.expect("an expanded operation says how"));
     }
-    let mut made = forward(&mut of_node(transformer, trace, id, vec![Some(id)]), tangents)?;
+    let mut made = forward(&mut site, tangents)?;
     let tangent = made.tangents.remove(0);
     debug_assert!(tangent.is_none_or(|tangent| trace.ty(tangent) == trace.ty(id)), "a tangent of {:?}", node.op);
     Ok((made.results.map_or(id, |results| results[0]), tangent))
-}
-
-/// Records the expansion of an operation, and its tangent by the rules of the operations of the expansion.
-fn push_expanded(
-    transformer: &Transformer,
-    trace: &mut Trace,
-    id: NodeId,
-    tangents: &[Option<NodeId>],
-) -> Result<Dual> {
-    let expand = definition(trace.node(id).op).expand.expect("an expanded operation says how");
-    let mut site = of_node(transformer, trace, id, vec![Some(id)]);
-    let result = expand(&mut site)?;
-    let (mut operands, mut known): (Vec<NodeId>, Vec<Option<NodeId>>) = (Vec::new(), Vec::new());
-    for (operand, tangent) in site.operands.iter().zip(tangents) {
-        if !operands.contains(operand) {
-            operands.push(*operand);
-            known.push(*tangent);
-        }
-    }
-    let body = take_closed_body(trace, &operands, &[], &[result])?;
-    let (results, tangents) = push_body(transformer, trace, &body, &operands, &known)?;
-    Ok((results[0], tangents[0]))
 }
 
 /// For each result of a body, whether it may have a tangent if the operands in the mask have one.
@@ -141,11 +122,7 @@ pub fn reached(body: &Body, active: &[bool]) -> Vec<bool> {
     for value in &values {
         let is_reached = match value.op {
             Op::Leaf => active.next().expect("one for each parameter and capture"),
-            op => {
-                let is_zero = matches!(definition(op).derivative, Derivative::Zero);
-                let given = value.operands.iter().any(|&operand| known[operand]);
-                given && (op.has_results() || is_differentiable(value.ty.dtype) && (op == Op::Result || !is_zero))
-            }
+            op => value.operands.iter().any(|&operand| known[operand]) && passes_tangents(op, value.ty.dtype),
         };
         known.push(is_reached);
     }

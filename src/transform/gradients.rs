@@ -2,14 +2,13 @@
 //! the end of an equal trace.
 
 use super::reverse::pull_back;
-use super::site::passes_tangents;
 use super::{Transformer, with_room};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
-use crate::ops::creation;
 use crate::ops::rules::is_differentiable;
-use crate::ops::tangents::zeros;
+use crate::ops::tangents::or_zeros;
+use crate::ops::{creation, passes_tangents};
 use crate::types::ScalarValue;
 
 /// Bytes that gradients take for each operation, besides what they record: a copy of the trace, and what reaches it.
@@ -33,7 +32,7 @@ pub fn gradients_of(
     check(trace, &leaves)?;
     let before = memory.before(trace, request, &leaves);
     let found = recorded_gradients(trace, request)?;
-    let gradients = with_zeros(trace, found, request.xs)?;
+    let gradients = or_zeros(trace, &found, request.xs)?;
     if let Some(before) = before {
         memory.remember(before, trace, &gradients);
     }
@@ -57,18 +56,6 @@ fn recorded_gradients(trace: &mut Trace, request: Request) -> Result<Vec<Option<
     with_room(&bodies, || pull_back(&Transformer::default(), trace, &outputs, request.xs))
 }
 
-/// Records zeros of the types of `xs` in place of absent gradients.
-fn with_zeros(trace: &mut Trace, gradients: Vec<Option<NodeId>>, xs: &[NodeId]) -> Result<Vec<NodeId>> {
-    let or_zeros = |(gradient, &x): (Option<NodeId>, &NodeId)| match gradient {
-        Some(gradient) => Ok(gradient),
-        None => {
-            let ty = trace.ty(x);
-            zeros(trace, &ty)
-        }
-    };
-    gradients.into_iter().zip(xs).map(or_zeros).collect()
-}
-
 /// Leaves from which a tangent reaches one of `ys`.
 fn sources(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
     let mut seen = vec![false; trace.len()];
@@ -82,7 +69,7 @@ fn sources(trace: &Trace, ys: &[NodeId]) -> Vec<NodeId> {
             if is_differentiable(node.dtype) {
                 leaves.push(id);
             }
-        } else if passes_tangents(trace, id) {
+        } else if passes_tangents(node.op, node.dtype) {
             stack.extend_from_slice(trace.operands(node));
         }
     }

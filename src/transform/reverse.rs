@@ -1,13 +1,14 @@
 //! Reverse mode: propagates cotangents from outputs to inputs over the nodes of a trace.
 
 use super::Transformer;
-use super::site::{backward, of_node, passes_tangents};
+use super::site::{backward, of_node};
 use crate::allocation::probe;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Trace};
 use crate::label::{GRADIENT, Label};
 use crate::ops::control;
 use crate::ops::elementwise;
+use crate::ops::passes_tangents;
 use crate::ops::rules::{Nodes, Tangent, is_differentiable};
 use crate::ops::tangents::{add_tangents, sum_dtype};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -123,10 +124,11 @@ impl Pass<'_> {
             pass.marks[(input.0 - first) as usize] = Mark { is_input: true, is_reached: true };
         }
         for id in first..end {
-            let operands = trace.operands(trace.node(NodeId(id)));
+            let node = trace.node(NodeId(id));
+            let operands = trace.operands(node);
             let at = (id - first) as usize;
             pass.marks[at].is_reached |=
-                operands.iter().any(|&operand| pass.reaches(operand)) && passes_tangents(trace, NodeId(id));
+                operands.iter().any(|&operand| pass.reaches(operand)) && passes_tangents(node.op, node.dtype);
         }
         for &(output, cotangent) in outputs {
             if pass.reaches(output) {

@@ -3,10 +3,10 @@
 
 use super::Transformer;
 use crate::error::Result;
-use crate::ir::{Instruction, NodeId, Op, Trace, Words};
-use crate::ops::definition;
-use crate::ops::rules::{Derivative, Factor, Forward, Nodes, Site, Tangent, is_differentiable, no_derivative};
-use crate::ops::tangents::{scaled, to_operand, to_result, zeros};
+use crate::ir::{Instruction, NodeId, Trace, Words};
+use crate::ops::rules::{Derivative, Factor, Forward, Nodes, Site, Tangent, no_derivative};
+use crate::ops::tangents::{add_tangents, indices, scaled, to_operand, to_result, transposed};
+use crate::ops::{definition, operation_name};
 use crate::types::Scalar;
 use smallvec::SmallVec;
 
@@ -57,17 +57,6 @@ pub fn of_instruction<'a>(
     }
 }
 
-/// Whether a tangent of the operation's operands can reach its results: false for integer results, and for operations
-/// whose derivative is zero.
-pub fn passes_tangents(trace: &Trace, id: NodeId) -> bool {
-    let node = trace.node(id);
-    if node.op.has_results() {
-        return true;
-    }
-    is_differentiable(node.dtype)
-        && (node.op == Op::Result || !matches!(definition(node.op).derivative, Derivative::Zero))
-}
-
 /// Records the tangents of a site's results. At least one operand has a tangent.
 pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> {
     let found = definition(site.op);
@@ -85,7 +74,7 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
                 }
                 let tangent = to_result(site.trace, tangent, &ty)?;
                 let term = scaled(site.trace, tangent, &factor)?;
-                sum = crate::ops::tangents::add_tangents(site.trace, sum, term)?;
+                sum = add_tangents(site.trace, sum, term)?;
             }
             one(sum)
         }
@@ -94,13 +83,13 @@ pub fn forward(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Forward> 
             for (operand, tangent) in tangents.iter().enumerate() {
                 let Some(tangent) = *tangent else { continue };
                 let term = jvp(site, operand, tangent)?;
-                sum = crate::ops::tangents::add_tangents(site.trace, sum, term)?;
+                sum = add_tangents(site.trace, sum, term)?;
             }
             one(sum)
         }
         Derivative::Jvp(jvp) => one(jvp(site, tangents)?),
         Derivative::Several { jvp, .. } => jvp(site, tangents),
-        Derivative::Expanded | Derivative::Missing => Err(no_derivative(&name(site))),
+        Derivative::Expanded | Derivative::Missing => Err(no_derivative(operation_name(site.op))),
     }
 }
 
@@ -112,7 +101,7 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
         Derivative::Zero => {}
         Derivative::Elementwise(partial) => {
             let cotangent = cotangents[0].expect("the cotangent of the only result");
-            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+            for operand in indices(wanted) {
                 let factor = partial(site, operand)?;
                 if let Some(term) = scaled(site.trace, cotangent, &factor)? {
                     let ty = site.operand_ty(operand);
@@ -122,7 +111,7 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
         }
         Derivative::Linear { vjp, .. } => {
             let cotangent = cotangents[0].expect("the cotangent of the only result");
-            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+            for operand in indices(wanted) {
                 gradients[operand] = vjp(site, operand, cotangent)?;
             }
         }
@@ -135,17 +124,16 @@ pub fn backward(site: &mut Site, cotangents: &[Option<NodeId>], wanted: &[bool])
             let expand = found.expand.expect("an expanded operation says how");
             let first = NodeId(site.trace.len() as u32);
             let result = expand(site)?;
-            let inputs: Vec<NodeId> =
-                (0..wanted.len()).filter(|&operand| wanted[operand]).map(|operand| site.operands[operand]).collect();
+            let inputs: Vec<NodeId> = indices(wanted).map(|operand| site.operands[operand]).collect();
             let transforms = site.transforms;
             let mut found = transforms.vjp_since(site.trace, &[(result, cotangent)], &inputs, first)?.into_iter();
-            for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
+            for operand in indices(wanted) {
                 gradients[operand] = found.next().expect("one for each input");
             }
             deduplicate(site, wanted, &mut gradients);
         }
         Derivative::Several { vjp, .. } => return vjp(site, cotangents, wanted).map(Gradients::from_vec),
-        Derivative::Missing => return Err(no_derivative(&name(site))),
+        Derivative::Missing => return Err(no_derivative(operation_name(site.op))),
     }
     Ok(gradients)
 }
@@ -157,31 +145,5 @@ fn deduplicate(site: &Site, wanted: &[bool], gradients: &mut [Option<NodeId>]) {
         if (0..operand).any(|before| wanted[before] && site.operands[before] == site.operands[operand]) {
             *gradient = None;
         }
-    }
-}
-
-type Jvp = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
-
-/// Records the transpose of a forward rule: the rule is recorded with zeros as tangents of the operands, and the
-/// cotangent is propagated back to these zeros. The rule is linear in the tangents, so their values do not matter.
-fn transposed(site: &mut Site, cotangent: NodeId, wanted: &[bool], jvp: Jvp) -> Result<Vec<Option<NodeId>>> {
-    let mut starts: Vec<Option<NodeId>> = vec![None; wanted.len()];
-    for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
-        let ty = site.operand_ty(operand);
-        starts[operand] = Some(zeros(site.trace, &ty)?);
-    }
-    let Some(tangent) = jvp(site, &starts)? else { return Ok(vec![None; wanted.len()]) };
-    let inputs: Vec<NodeId> = starts.iter().flatten().copied().collect();
-    let transforms = site.transforms;
-    let mut found = transforms.vjp(site.trace, &[(tangent, cotangent)], &inputs)?.into_iter();
-    Ok(starts.iter().map(|start| start.and_then(|_| found.next().expect("one for each input"))).collect())
-}
-
-/// Name of the operation of a site, for messages.
-pub fn name(site: &Site) -> String {
-    match site.op {
-        Op::Unary(op) => op.name().to_string(),
-        Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => op.name().to_string(),
-        op => definition(op).name.to_string(),
     }
 }

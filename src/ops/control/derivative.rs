@@ -10,7 +10,7 @@ use crate::ops::control::barrier::{held_back, optimization_barrier};
 use crate::ops::control::checkpoint::Checkpoint;
 use crate::ops::control::ordered::in_recording_order;
 use crate::ops::rules::{Forward, Site, Transforms};
-use crate::ops::tangents::zeros;
+use crate::ops::tangents::{or_zeros, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 
@@ -40,21 +40,6 @@ pub(in crate::ops) fn present(list: &[Option<NodeId>]) -> Vec<bool> {
 
 pub(in crate::ops) fn flat(list: &[Option<NodeId>]) -> Vec<NodeId> {
     list.iter().flatten().copied().collect()
-}
-
-/// Replaces each `None` by zeros of the type of the node in `like`.
-pub(super) fn or_zeros(trace: &mut Trace, nodes: &[Option<NodeId>], like: &[NodeId]) -> Result<Vec<NodeId>> {
-    nodes
-        .iter()
-        .zip(like)
-        .map(|(node, &like)| match node {
-            Some(id) => Ok(*id),
-            None => {
-                let ty = trace.ty(like);
-                zeros(trace, &ty)
-            }
-        })
-        .collect()
 }
 
 /// Returns pairs of a result and its cotangent, for the results that have one.

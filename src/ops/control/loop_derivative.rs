@@ -1,9 +1,7 @@
 //! Derivatives of loops: scans in both modes, loops with a condition in forward mode only.
 
 use super::apply::{Applied, ScanAttributes, WhileAttributes};
-use super::derivative::{
-    arriving, chosen, flat, leaves, leaves_where, or_zeros, present, pushed, split, with_cotangents,
-};
+use super::derivative::{arriving, chosen, flat, leaves, leaves_where, present, pushed, split, with_cotangents};
 use super::memo::{Derivation, Residuals, ScanPasses};
 use crate::error;
 use crate::error::Result;
@@ -13,7 +11,7 @@ use crate::ops::control::ordered::in_recording_order;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::rules::{Forward, Site, Transforms};
-use crate::ops::tangents::{sum_dtype, zeros};
+use crate::ops::tangents::{or_zeros, sum_dtype, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 use super::reduce::{ReduceAttributes, accumulator};
 use super::reduce_with::ReduceWithAttributes;
 use crate::error::Result;
-use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace};
 use crate::ops::control::batch::combiner;
 use crate::ops::control::bodies;
 use crate::ops::creation::constants::full;
@@ -16,13 +16,8 @@ use crate::ops::rules::{Forward, Site, is_differentiable, no_derivative};
 use crate::ops::shape::axes::{broadcast_to, reshape, transpose};
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::shape::slicing::pad_scalar;
-use crate::ops::tangents::{equal_or_nan, sum_dtype, zeros};
+use crate::ops::tangents::{equal_or_nan, expanded, sum_dtype, transposed, zeros};
 use crate::types::{DType, Dims, ScalarValue, TensorType};
-
-/// Records an operation as simpler ones.
-pub type Expand = fn(&mut Site) -> Result<NodeId>;
-/// Records the tangent of the first result.
-pub type Tangent = fn(&mut Site, &[Option<NodeId>]) -> Result<Option<NodeId>>;
 
 /// Returns the reduction that combines elements by a binary operation.
 pub fn reduction(op: BinaryOp) -> ReduceOp {
@@ -55,7 +50,7 @@ pub fn jvp_of_reduce(site: &mut Site, _: usize, tangent: NodeId) -> Result<Optio
             let mask = extremes(site.trace, site.operands[0], result, &axes)?;
             mean_where(site.trace, mask, tangent, &axes, &ty.dims).map(Some)
         }
-        ReduceOp::Product => tangent_of(site, &[Some(tangent)], product),
+        ReduceOp::Product => expanded(site, &[Some(tangent)], product).map(|(_, tangent)| tangent),
         ReduceOp::All | ReduceOp::Any => Ok(None),
     }
 }
@@ -164,43 +159,6 @@ fn product(site: &mut Site) -> Result<NodeId> {
     Ok(convert(trace, shaped, result.dtype))
 }
 
-/// Records the tangent of an expansion: it is expanded once, extracted as a body, and recorded again with tangents.
-pub fn tangent_of(site: &mut Site, tangents: &[Option<NodeId>], expand: Expand) -> Result<Option<NodeId>> {
-    let result = expand(site)?;
-    let (mut operands, mut known): (Vec<NodeId>, Vec<Option<NodeId>>) = (Vec::new(), Vec::new());
-    for (operand, tangent) in site.operands.iter().zip(tangents) {
-        if !operands.contains(operand) {
-            operands.push(*operand);
-            known.push(*tangent);
-        }
-    }
-    let body = take_closed_body(site.trace, &operands, &[], &[result])?;
-    let transforms = site.transforms;
-    Ok(transforms.jvp(site.trace, &body, &operands, &known)?.1.remove(0))
-}
-
-/// Records the cotangents of the wanted operands, as the transpose of a tangent that is linear in the operands'
-/// tangents. These tangents are leaves, whose values are never read.
-pub fn transposed(
-    site: &mut Site,
-    cotangent: NodeId,
-    wanted: &[bool],
-    tangent: Tangent,
-) -> Result<Vec<Option<NodeId>>> {
-    let mut leaves: Vec<Option<NodeId>> = vec![None; wanted.len()];
-    for operand in (0..wanted.len()).filter(|&operand| wanted[operand]) {
-        let ty = site.operand_ty(operand);
-        if is_differentiable(ty.dtype) {
-            leaves[operand] = Some(zeros(site.trace, &ty)?);
-        }
-    }
-    let Some(tangent) = tangent(site, &leaves)? else { return Ok(vec![None; wanted.len()]) };
-    let inputs: Vec<NodeId> = leaves.iter().flatten().copied().collect();
-    let transforms = site.transforms;
-    let mut found = transforms.vjp(site.trace, &[(tangent, cotangent)], &inputs)?.into_iter();
-    Ok(leaves.iter().map(|leaf| leaf.and_then(|_| found.next().flatten())).collect())
-}
-
 /// Returns the tangents of all results: the given one for the first result, symbolic zeros for the others.
 pub fn of_first(site: &Site, tangent: Option<NodeId>) -> Forward {
     let mut tangents = vec![None; site.results.len().max(1)];
@@ -251,7 +209,7 @@ pub fn vjp_of_reduce_with(
 
 fn tangent_of_reduce_with(site: &mut Site, tangents: &[Option<NodeId>]) -> Result<Option<NodeId>> {
     if combiner(&site.bodies[0]).is_some() {
-        return tangent_of(site, tangents, combined);
+        return expanded(site, tangents, combined).map(|(_, tangent)| tangent);
     }
     if largest_with_index(&site.bodies[0]).is_none() {
         return Err(no_derivative("reduce_with"));

@@ -1,7 +1,7 @@
 //! Derivatives of reductions over windows. The maximum or minimum of a window passes its cotangent to the first of the
 //! tied elements.
 
-use super::derivative::{has_varying_results, largest_with_index, of_first, of_only, tangent_of, transposed};
+use super::derivative::{has_varying_results, largest_with_index, of_first, of_only};
 use super::reduce_with::worst;
 use super::select_and_scatter::SelectAndScatterAttributes;
 use super::windows::ReduceWindowAttributes;
@@ -22,7 +22,7 @@ use crate::ops::rules::{Forward, Site, no_derivative};
 use crate::ops::shape::axes::{broadcast_to, reshape};
 use crate::ops::shape::rearrange::slice_axis;
 use crate::ops::shape::slicing::pad_scalar;
-use crate::ops::tangents::{add_tangents, sum, sum_dtype, zeros};
+use crate::ops::tangents::{add_tangents, expanded, sum, sum_dtype, transposed, zeros};
 use crate::types::{DType, Dims, Kind, ScalarValue, TensorType};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn tangent_of_reduce_window(site: &mut Site, tangents: &[Option<NodeId>]) -> Res
             let of_init = broadcast_to(site.trace, of_init, &dims)?;
             add_tangents(site.trace, of_x, Some(of_init))
         }
-        Some(BinaryOp::Multiply) => tangent_of(site, tangents, cumulative_product),
+        Some(BinaryOp::Multiply) => expanded(site, tangents, cumulative_product).map(|(_, tangent)| tangent),
         Some(op) => tangent_of_extreme(site, tangents, &windows, op == BinaryOp::Maximum),
         None => match largest_with_index(&site.bodies[0]) {
             Some(largest) => tangent_of_extreme(site, tangents, &windows, largest),
