@@ -15,7 +15,7 @@ use crate::interpret;
 use crate::ir::{NONE, NodeId, Op, ShapeId};
 use crate::native::Array;
 use crate::types::TensorType;
-use rustc_hash::FxHashSet;
+use std::ops::ControlFlow;
 
 impl DeviceState {
     /// Value of a result that the current call recorded. None if it has to be evaluated, which takes so long that it is
@@ -143,20 +143,12 @@ impl DeviceState {
 
     #[cold]
     fn needs_placeholder(&self, id: NodeId) -> bool {
-        let (mut seen, mut stack) = (FxHashSet::default(), vec![id]);
-        while let Some(id) = stack.pop() {
-            let node = self.trace.node(id);
-            if node.op == Op::Leaf {
-                if device_data::of_node(&self.trace, node).is_some_and(DeviceData::is_placeholder) {
-                    return true;
-                }
-            } else if self.trace.holder(id) != NONE {
-                return true;
-            } else {
-                let operands = self.trace.operands(node).iter();
-                stack.extend(operands.copied().filter(|operand| seen.insert(operand.0)));
-            }
-        }
-        false
+        self.trace.search(&[id], |id, node| {
+            let waits = match node.op {
+                Op::Leaf => device_data::of_node(&self.trace, node).is_some_and(DeviceData::is_placeholder),
+                _ => self.trace.holder(id) != NONE,
+            };
+            if waits { ControlFlow::Break(()) } else { ControlFlow::Continue(true) }
+        })
     }
 }

@@ -12,7 +12,7 @@ use super::table::Value;
 use super::{Device, TensorHandle, release};
 use crate::device_data::{self, DeviceData};
 use crate::ir::{NodeId, Op};
-use rustc_hash::FxHashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A call that belongs to a computation.
@@ -54,20 +54,13 @@ impl DeviceState {
         if !self.trace.has_collectives() && !self.trace.leaves().iter().any(is_placeholder) {
             return found;
         }
-        let (mut seen, mut stack) = (FxHashSet::default(), nodes.to_vec());
-        while let Some(id) = stack.pop() {
-            let node = self.trace.node(id);
-            match device_data::shared_of_node(&self.trace, node) {
-                Some(data) if data.is_placeholder() && !is_among(&data, &found.placeholders) => {
-                    found.placeholders.push(data);
-                }
-                Some(_) => {}
-                None => {
-                    found.has_collective |= self.trace.is_collective(node);
-                    stack.extend(self.trace.operands(node).iter().copied().filter(|operand| seen.insert(operand.0)));
-                }
-            }
-        }
+        self.trace.search(nodes, |_, node| {
+            let data = device_data::shared_of_node(&self.trace, node);
+            let is_operation = data.is_none();
+            found.has_collective |= is_operation && self.trace.is_collective(node);
+            found.placeholders.extend(data.filter(|data| data.is_placeholder()));
+            ControlFlow::Continue(is_operation)
+        });
         found
     }
 

@@ -129,6 +129,11 @@ impl DeviceState {
         self.owner.as_ref().map(|owner| (owner.shared.number, owner.place))
     }
 
+    /// Mesh of the device, or an error that names the argument.
+    pub fn mesh(&self, argument: &str) -> Result<&Arc<Mesh>> {
+        self.owner()?.mesh(argument)
+    }
+
     /// Whether the device evaluates eagerly (cpu).
     #[inline]
     pub fn is_native(&self) -> bool {

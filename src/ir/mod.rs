@@ -19,6 +19,7 @@ mod record;
 mod replay;
 mod room;
 mod scheme;
+mod search;
 mod shapes;
 mod trace;
 mod window;

@@ -1,10 +1,10 @@
 //! Custom calls: targets of frontends that the library has operations for.
 
 use super::super::importer::Applied;
+use super::reduction::windows_of;
 use super::{Call, Results, applied, chlo, factorizations, kernels, sharding, sorting, threefry};
 use crate::error;
 use crate::error::{Result, quoted};
-use crate::ir::Window;
 use crate::mlir::Attribute;
 use crate::ops;
 use crate::types::{DType, Dims, TensorType};
@@ -141,15 +141,7 @@ fn dynamic_reduce_window(mut call: Call) -> Result<Results> {
     if lists[..4].iter().any(|list| list.len() != rank) || padding.len() != 2 * rank {
         return Err(error!(InvalidArgument, "lists of the windows do not fit the rank {rank}"));
     }
-    let window = |axis: usize| Window {
-        size: sizes[axis],
-        stride: strides[axis],
-        base_dilation: base_dilations[axis],
-        dilation: dilations[axis],
-        low: padding[2 * axis],
-        high: padding[2 * axis + 1],
-    };
-    let windows: Vec<Window> = (0..rank).map(window).collect();
+    let windows = windows_of([sizes, strides, base_dilations, dilations], padding);
     let dtypes: Vec<DType> = call.operands[..2 * count].iter().map(|&operand| call.ty(operand).dtype).collect();
     let body = super::reducers::reducer(computation(&mut call, &dtypes)?)?;
     ops::reduction::reduce_window(call.trace(), &applied(&body), arrays, inits, &windows).map(Results::from_vec)

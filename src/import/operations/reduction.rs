@@ -68,14 +68,15 @@ fn reduce_by(mut call: Call, op: ReduceOp, x: NodeId, init: NodeId, axes: &[i64]
 /// The windows of an operation, one for each axis.
 fn windows(call: &Call, rank: usize) -> Result<Vec<Window>> {
     let padding = call.attributes.integers_or("padding", 2 * rank, 0)?;
-    windows_padded(call, rank, &padding)
-}
-
-fn windows_padded(call: &Call, rank: usize, padding: &[i64]) -> Result<Vec<Window>> {
     let sizes = call.list("window_dimensions", rank)?;
     let list = |name: &str| call.attributes.integers_or(name, rank, 1);
     let (strides, base_dilations) = (list("window_strides")?, list("base_dilations")?);
-    let dilations = list("window_dilations")?;
+    Ok(windows_of([&sizes, &strides, &base_dilations, &list("window_dilations")?], &padding))
+}
+
+/// Windows with these sizes, strides, dilations of the array and dilations, which have a number for each axis.
+/// `padding` has two.
+pub(super) fn windows_of([sizes, strides, base_dilations, dilations]: [&[i64]; 4], padding: &[i64]) -> Vec<Window> {
     let window = |axis: usize| Window {
         size: sizes[axis],
         stride: strides[axis],
@@ -84,7 +85,7 @@ fn windows_padded(call: &Call, rank: usize, padding: &[i64]) -> Result<Vec<Windo
         low: padding[2 * axis],
         high: padding[2 * axis + 1],
     };
-    Ok((0..rank).map(window).collect())
+    (0..sizes.len()).map(window).collect()
 }
 
 /// `stablehlo.reduce_window` of one or several arrays.

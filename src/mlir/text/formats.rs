@@ -18,6 +18,8 @@ pub enum Part {
     Sign(char),
     /// An attribute by its name.
     Attribute(&'static str, Kind),
+    /// A keyword, `=` and an attribute by its name.
+    Named(&'static str, &'static str, Kind),
     /// Parts that are left out unless the first one is there, which is punctuation or a keyword.
     Optional(&'static [Part]),
     /// `{a = 1}`, or nothing.
@@ -119,7 +121,6 @@ const OPERANDS: &[Part] = &[Operands, Attributes, FUNCTION];
 const RESULTS: &[Part] = &[Attributes, Types(Types::Results)];
 const COMMA: Part = Sign(',');
 const EQUAL: Part = Sign('=');
-const DIM: Part = Word("dim");
 
 /// Returns the pretty form of an operation; None if it has none, or it is not known.
 pub fn format(name: &str) -> Option<&'static [Part]> {
@@ -161,8 +162,8 @@ fn elementwise(name: &str) -> Option<&'static [Part]> {
         | "tan"
         | "tanh"
         | "uniform_quantize"
-        | "uniform_dequantize" => ELEMENTWISE,
-        "add"
+        | "uniform_dequantize"
+        | "add"
         | "and"
         | "atan2"
         | "divide"
@@ -176,8 +177,9 @@ fn elementwise(name: &str) -> Option<&'static [Part]> {
         | "shift_right_arithmetic"
         | "shift_right_logical"
         | "subtract"
-        | "xor" => ELEMENTWISE,
-        "clamp" | "after_all" => ELEMENTWISE,
+        | "xor"
+        | "clamp"
+        | "after_all" => ELEMENTWISE,
         "is_finite" => OPERANDS,
         "complex" => &[Operands, Attributes, Types(Types::Complex)],
         "select" => &[Operands, Attributes, Types(Types::Select)],
@@ -202,8 +204,8 @@ fn elementwise(name: &str) -> Option<&'static [Part]> {
 fn shaped(name: &str) -> Option<&'static [Part]> {
     Some(match name {
         "constant" => &[Own(Own::Constant)],
-        "iota" => &[DIM, EQUAL, Attribute("iota_dimension", Integer), Attributes, Types(Types::Results)],
-        "dynamic_iota" => &[Operand, COMMA, DIM, EQUAL, Attribute("iota_dimension", Integer), Attributes, FUNCTION],
+        "iota" => &[Named("dim", "iota_dimension", Integer), Attributes, Types(Types::Results)],
+        "dynamic_iota" => &[Operand, COMMA, Named("dim", "iota_dimension", Integer), Attributes, FUNCTION],
         "reshape"
         | "dynamic_reshape"
         | "bitcast_convert"
@@ -211,60 +213,33 @@ fn shaped(name: &str) -> Option<&'static [Part]> {
         | "real_dynamic_slice"
         | "dynamic_pad" => OPERANDS,
         "slice" => &[Operand, Own(Own::Ranges), Attributes, FUNCTION],
-        "dynamic_slice" => &[
-            Operand,
-            COMMA,
-            OperandsBefore,
-            Word("sizes"),
-            EQUAL,
-            Attribute("slice_sizes", Integers),
-            Attributes,
-            FUNCTION,
-        ],
-        "broadcast" => {
-            &[Operand, COMMA, Word("sizes"), EQUAL, Attribute("broadcast_sizes", Integers), Attributes, FUNCTION]
+        "dynamic_slice" => {
+            &[Operand, COMMA, OperandsBefore, Named("sizes", "slice_sizes", Integers), Attributes, FUNCTION]
         }
-        "broadcast_in_dim" => {
-            &[Operand, COMMA, Word("dims"), EQUAL, Attribute("broadcast_dimensions", Integers), Attributes, FUNCTION]
+        "broadcast" => &[Operand, COMMA, Named("sizes", "broadcast_sizes", Integers), Attributes, FUNCTION],
+        "broadcast_in_dim" => &[Operand, COMMA, Named("dims", "broadcast_dimensions", Integers), Attributes, FUNCTION],
+        "dynamic_broadcast_in_dim" => {
+            &[Operand, COMMA, Operand, COMMA, Named("dims", "broadcast_dimensions", Integers), Attributes, FUNCTION]
         }
-        "dynamic_broadcast_in_dim" => &[
-            Operand,
-            COMMA,
-            Operand,
-            COMMA,
-            Word("dims"),
-            EQUAL,
-            Attribute("broadcast_dimensions", Integers),
-            Attributes,
-            FUNCTION,
-        ],
-        "concatenate" => &[OperandsBefore, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION],
-        "transpose" => &[Operand, COMMA, Word("dims"), EQUAL, Attribute("permutation", Integers), Attributes, FUNCTION],
-        "reverse" => {
-            &[Operand, COMMA, Word("dims"), EQUAL, Attribute("dimensions", Integers), Attributes, Types(Types::Same)]
-        }
+        "concatenate" => &[OperandsBefore, Named("dim", "dimension", Integer), Attributes, FUNCTION],
+        "transpose" => &[Operand, COMMA, Named("dims", "permutation", Integers), Attributes, FUNCTION],
+        "reverse" => &[Operand, COMMA, Named("dims", "dimensions", Integers), Attributes, Types(Types::Same)],
         "pad" => &[
             Operand,
             COMMA,
             Operand,
             COMMA,
-            Word("low"),
-            EQUAL,
-            Attribute("edge_padding_low", Integers),
+            Named("low", "edge_padding_low", Integers),
             COMMA,
-            Word("high"),
-            EQUAL,
-            Attribute("edge_padding_high", Integers),
+            Named("high", "edge_padding_high", Integers),
             COMMA,
-            Word("interior"),
-            EQUAL,
-            Attribute("interior_padding", Integers),
+            Named("interior", "interior_padding", Integers),
             Attributes,
             FUNCTION,
         ],
-        "get_dimension_size" => &[Operand, COMMA, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION],
+        "get_dimension_size" => &[Operand, COMMA, Named("dim", "dimension", Integer), Attributes, FUNCTION],
         "set_dimension_size" => {
-            &[Operand, COMMA, Operand, COMMA, DIM, EQUAL, Attribute("dimension", Integer), Attributes, FUNCTION]
+            &[Operand, COMMA, Operand, COMMA, Named("dim", "dimension", Integer), Attributes, FUNCTION]
         }
         _ => return None,
     })
@@ -282,12 +257,7 @@ fn structured(name: &str) -> Option<&'static [Part]> {
         "get_tuple_element" => &[Operand, Sign('['), Attribute("index", Integer32), Sign(']'), Attributes, FUNCTION],
         "custom_call" => &[Attribute("call_target_name", Symbol), Sign('('), Operands, Sign(')'), Attributes, FUNCTION],
         "composite" => &[Attribute("name", Text), Operands, Regions, Attributes, FUNCTION],
-        "cholesky" => &[
-            Operand,
-            Optional(&[COMMA, Word("lower"), EQUAL, Attribute("lower", Any)]),
-            Attributes,
-            Types(Types::Same),
-        ],
+        "cholesky" => &[Operand, Optional(&[COMMA, Named("lower", "lower", Any)]), Attributes, Types(Types::Same)],
         "dot" => &[Operand, COMMA, Operand, Own(Own::Precision), Attributes, FUNCTION],
         "dot_general" => {
             &[Operand, COMMA, Operand, COMMA, Own(Own::Contraction), Own(Own::Precision), Attributes, FUNCTION]
@@ -305,30 +275,14 @@ fn structured(name: &str) -> Option<&'static [Part]> {
             Attributes,
             FUNCTION,
         ],
-        "einsum" => &[
-            Operand,
-            COMMA,
-            Operand,
-            COMMA,
-            Word("config"),
-            EQUAL,
-            Attribute("einsum_config", Text),
-            Attributes,
-            FUNCTION,
-        ],
-        "unary_einsum" => {
-            &[Operand, COMMA, Word("config"), EQUAL, Attribute("einsum_config", Text), Attributes, FUNCTION]
-        }
+        "einsum" => &[Operand, COMMA, Operand, COMMA, Named("config", "einsum_config", Text), Attributes, FUNCTION],
+        "unary_einsum" => &[Operand, COMMA, Named("config", "einsum_config", Text), Attributes, FUNCTION],
         "fft" => &[
             Operand,
             COMMA,
-            Word("type"),
-            EQUAL,
-            Attribute("fft_type", Case),
+            Named("type", "fft_type", Case),
             COMMA,
-            Word("length"),
-            EQUAL,
-            Attribute("fft_length", Integers),
+            Named("length", "fft_length", Integers),
             Attributes,
             FUNCTION,
         ],
@@ -339,15 +293,11 @@ fn structured(name: &str) -> Option<&'static [Part]> {
             COMMA,
             Operand,
             COMMA,
-            Word("distribution"),
-            EQUAL,
-            Attribute("rng_distribution", Case),
+            Named("distribution", "rng_distribution", Case),
             Attributes,
             FUNCTION,
         ],
-        "rng_bit_generator" => {
-            &[Operand, COMMA, Word("algorithm"), EQUAL, Attribute("rng_algorithm", Case), Attributes, FUNCTION]
-        }
+        "rng_bit_generator" => &[Operand, COMMA, Named("algorithm", "rng_algorithm", Case), Attributes, FUNCTION],
         _ => return None,
     })
 }
@@ -360,10 +310,8 @@ fn chlo(name: &str) -> &'static [Part] {
             Sign('('),
             Operand,
             COMMA,
-            Word("k"),
-            EQUAL,
-            Attribute("k", Integer),
-            Optional(&[COMMA, Word("is_stable"), EQUAL, Attribute("is_stable", Any)]),
+            Named("k", "k", Integer),
+            Optional(&[COMMA, Named("is_stable", "is_stable", Any)]),
             Sign(')'),
             Attributes,
             Types(Types::Arrow),
@@ -392,17 +340,10 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
         "sharding_constraint" | "reshard" => {
             &[Operand, Attribute("sharding", Sharding), Attributes, Types(Types::Same)]
         }
-        "sharding_group" => {
-            &[Operand, Word("group_id"), EQUAL, Attribute("group_id", Integer), Attributes, Types(Types::Operands)]
+        "sharding_group" => &[Operand, Named("group_id", "group_id", Integer), Attributes, Types(Types::Operands)],
+        "propagation_barrier" => {
+            &[Operand, Named("allowed_direction", "allowed_direction", Case), Attributes, Types(Types::Same)]
         }
-        "propagation_barrier" => &[
-            Operand,
-            Word("allowed_direction"),
-            EQUAL,
-            Attribute("allowed_direction", Case),
-            Attributes,
-            Types(Types::Same),
-        ],
         "manual_computation" => &[Sign('('), Operands, Sign(')'), Own(Own::Manual), Body, Attributes, FUNCTION],
         "named_computation" => &[
             Sign('<'),
@@ -411,8 +352,8 @@ fn sdy(name: &str) -> Option<&'static [Part]> {
             Sign('('),
             Operands,
             Sign(')'),
-            Optional(&[Word("in_shardings"), EQUAL, Attribute("in_shardings", Shardings)]),
-            Optional(&[Word("out_shardings"), EQUAL, Attribute("out_shardings", Shardings)]),
+            Optional(&[Named("in_shardings", "in_shardings", Shardings)]),
+            Optional(&[Named("out_shardings", "out_shardings", Shardings)]),
             Body,
             Attributes,
             FUNCTION,

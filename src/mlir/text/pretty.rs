@@ -62,7 +62,7 @@ impl<'t> Parser<'t> {
             Part::Optional(parts) => {
                 let given = match parts.first() {
                     Some(Part::Sign(sign)) => self.is(*sign),
-                    Some(Part::Word(word)) => self.is_word(word),
+                    Some(Part::Word(word) | Part::Named(word, ..)) => self.is_word(word),
                     _ => false,
                 };
                 if given {
@@ -76,11 +76,19 @@ impl<'t> Parser<'t> {
             Part::Body => self.body(draft)?,
             Part::Types(types) => self.types_of(types, draft)?,
             Part::Own(own) => self.own(own, draft)?,
-            Part::Attribute(name, kind) => {
-                let value = self.attribute_of(kind, name)?;
-                draft.set(self.name(name), value);
+            Part::Attribute(name, kind) => self.stated(name, kind, draft)?,
+            Part::Named(word, name, kind) => {
+                self.expect_word(word)?;
+                self.expect('=')?;
+                self.stated(name, kind, draft)?;
             }
         }
+        Ok(())
+    }
+
+    fn stated(&mut self, name: &'static str, kind: Kind, draft: &mut Draft) -> Result<()> {
+        let value = self.attribute_of(kind, name)?;
+        draft.set(self.name(name), value);
         Ok(())
     }
 

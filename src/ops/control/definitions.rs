@@ -90,7 +90,6 @@ pub const OPTIMIZATION_BARRIER: Definition = Definition {
 /// Definition of `stop_gradient`: returns its operand, which derivatives treat as a constant.
 pub const STOP_GRADIENT: Definition = Definition {
     name: "stop_gradient",
-    stablehlo: "",
     function: "lxla_stop_gradient",
     dtypes: "all",
     lower: custom::identity,

@@ -39,9 +39,7 @@ pub const SPECIAL_FUNCTION: Definition = Definition {
 /// Definition of the operations in [`UnaryOp`](crate::ir::UnaryOp).
 pub const UNARY: Definition = Definition {
     name: "unary",
-    stablehlo: "",
     function: "lxla_unary",
-    dtypes: "",
     lower: lower::unary,
     native: Native::One(|cx| native::unary(unary::member(cx), cx.ty, cx.operands[0])),
     in_place: InPlace::Elementwise,
@@ -53,9 +51,7 @@ pub const UNARY: Definition = Definition {
 /// Definition of `binary`: two tensors, with broadcasting and type promotion.
 pub const BINARY: Definition = Definition {
     name: "binary",
-    stablehlo: "",
     function: "lxla_binary",
-    dtypes: "",
     lower: lower::binary,
     native: Native::One(binary::native_of_two),
     in_place: InPlace::Elementwise,
@@ -67,9 +63,7 @@ pub const BINARY: Definition = Definition {
 /// Definition of `binary_scalar`: the operand on the right is a scalar.
 pub const BINARY_SCALAR: Definition = Definition {
     name: "binary_scalar",
-    stablehlo: "",
     function: "lxla_binary_scalar",
-    dtypes: "",
     lower: lower::binary_with_scalar,
     native: Native::One(|cx| {
         native::binary(binary::member(cx), cx.ty, Source::Array(cx.operands[0]), Source::Scalar(cx.scalar()?))

@@ -9,7 +9,6 @@ pub const REDUCE: Definition = Definition {
     name: "reduce",
     stablehlo: "reduce",
     function: "lxla_reduce",
-    dtypes: "",
     lower: reduce::lower,
     native: Native::One(reduce::native_reduce),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_reduce, vjp: derivative::vjp_of_reduce },
