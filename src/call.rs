@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 
 /// A deferred function.
-type Work = Box<dyn FnOnce()>;
+type Deferred = Box<dyn FnOnce()>;
 
 /// The calls of one thread. All of it in one variable without a destructor, because every access to a variable of a
 /// thread is a call in a shared library.
@@ -24,7 +24,7 @@ struct Calls {
 thread_local! {
     static CALLS: Calls =
         const { Calls { name: Cell::new(None), depth: Cell::new(0), is_waiting: Cell::new(false), kernels: Cell::new(0) } };
-    static WAITING: RefCell<Vec<Work>> = const { RefCell::new(Vec::new()) };
+    static WAITING: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs `body`, which does not panic, as the ABI function with this name. When the outermost call ends, runs the work

@@ -1,7 +1,7 @@
 //! Loops, branches, scans and `shard_map` over traced computations.
 
 use super::effects::{after_others, finish_applied};
-use super::traced::{Computation, Given, nodes, place};
+use super::traced::{Computation, Given, device_for, nodes};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
@@ -20,7 +20,7 @@ fn first_of(arguments: &mut [NodeId]) -> &mut [NodeId] {
 
 /// Applies `body` to the loop state while `condition` returns true. The state starts as `init`.
 pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
+    let device = device_for(&[("cond", condition), ("body", body)], &[Given::List("init", init)])?;
     let mut state = to_record(device)?;
     let mut init = nodes(&mut state, "init", init)?;
     after_others(&mut state, &[condition.body(), body.body()], first_of(&mut init))?;
@@ -41,7 +41,7 @@ pub fn branch(
     on_false: &Computation,
     arguments: &[TensorHandle],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(
+    let device = device_for(
         &[("on_true", on_true), ("on_false", on_false)],
         &[Given::One("pred", pred), Given::List("args", arguments)],
     )?;
@@ -72,7 +72,7 @@ pub fn case(
     let names: Vec<String> = (0..branches.len()).map(|i| format!("branches[{i}]")).collect();
     let named: Vec<(&str, &Computation)> =
         names.iter().map(String::as_str).zip(branches.iter().map(Arc::as_ref)).collect();
-    let device = place(&named, &[Given::One("index", index), Given::List("args", arguments)])?;
+    let device = device_for(&named, &[Given::One("index", index), Given::List("args", arguments)])?;
     let mut state = to_record(device)?;
     let index = state.operand("index", index)?;
     let mut arguments = nodes(&mut state, "args", arguments)?;
@@ -94,7 +94,7 @@ pub fn scan(
     length: i64,
     reverse: bool,
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[Given::List("init", init), Given::List("xs", arrays)])?;
+    let device = device_for(&[("body", body)], &[Given::List("init", init), Given::List("xs", arrays)])?;
     let mut state = to_record(device)?;
     let mut init = nodes(&mut state, "init", init)?;
     let mut arrays = nodes(&mut state, "xs", arrays)?;
@@ -114,7 +114,7 @@ pub fn shard_map(
     arguments: &[TensorHandle],
     out_shardings: &[Sharding],
 ) -> Result<Vec<TensorHandle>> {
-    let device = place(&[("body", body)], &[Given::List("args", arguments)])?;
+    let device = device_for(&[("body", body)], &[Given::List("args", arguments)])?;
     let mut state = to_record(device)?;
     if !state.mesh("args").is_ok_and(|own| own.axes == mesh.axes && own.ordinals == mesh.ordinals) {
         let on = state.owner()?.place;

@@ -6,16 +6,16 @@ use crate::device_data::{self, DeviceData};
 use crate::error::Result;
 use crate::ir::{Body, NodeId};
 use crate::ops::control;
-use crate::tensor::{State, finish_all};
+use crate::tensor::{Locked, finish_all};
 use std::sync::Arc;
 
 /// Calls that a computation makes.
-pub(super) struct Made {
+pub(super) struct TracedCalls {
     calls: Vec<TensorHandle>,
     parameters: Vec<Arc<DeviceData>>,
 }
 
-impl Made {
+impl TracedCalls {
     /// Says that the computation was traced. Without that, the calls wait for another one.
     pub(super) fn keep(self, device: &'static Device) {
         if !self.calls.is_empty() {
@@ -26,7 +26,11 @@ impl Made {
 
 /// Makes the first of the results of a computation depend on the calls that depend on its parameters, one after
 /// another, so that they are made where it is applied.
-pub(super) fn make_calls(state: &mut DeviceState, parameters: &[NodeId], results: &mut [NodeId]) -> Result<Made> {
+pub(super) fn make_calls(
+    state: &mut DeviceState,
+    parameters: &[NodeId],
+    results: &mut [NodeId],
+) -> Result<TracedCalls> {
     let data = |id: &NodeId| device_data::shared_of_node(&state.trace, state.trace.node(*id));
     let parameters: Vec<Arc<DeviceData>> = parameters.iter().filter_map(data).collect();
     let calls = state.effects_over(&parameters);
@@ -37,7 +41,7 @@ pub(super) fn make_calls(state: &mut DeviceState, parameters: &[NodeId], results
         let all = [&results[..1], &done].concat();
         results[0] = control::optimization_barrier(&mut state.trace, &all)?[0];
     }
-    Ok(Made { calls: calls.iter().map(|call| call.done).collect(), parameters })
+    Ok(TracedCalls { calls: calls.iter().map(|call| call.done).collect(), parameters })
 }
 
 fn have_effects(applied: &[&Arc<Body>]) -> bool {
@@ -59,7 +63,7 @@ pub(super) fn after_others(state: &mut DeviceState, applied: &[&Arc<Body>], argu
 /// Creates a tensor for each result of an application. If a computation has effects, the application is made by the
 /// next step even if nothing holds the results.
 pub(super) fn finish_applied(
-    mut state: State,
+    mut state: Locked,
     applied: &[&Arc<Body>],
     results: &[NodeId],
 ) -> Result<Vec<TensorHandle>> {

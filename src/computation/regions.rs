@@ -1,6 +1,6 @@
 //! Operations that apply a traced computation of scalars (a StableHLO region) to the elements of tensors.
 
-use super::traced::{Computation, Given, nodes, place};
+use super::traced::{Computation, Given, device_for, nodes};
 use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
@@ -22,7 +22,7 @@ fn refuse_kernels(name: &str, computation: &Computation) -> Result<()> {
 /// Sorts the inputs together along `axis`, ordered by `comparator`.
 pub fn sort(comparator: &Computation, inputs: &[TensorHandle], axis: i64, stable: bool) -> Result<Vec<TensorHandle>> {
     refuse_kernels("comparator", comparator)?;
-    let device = place(&[("comparator", comparator)], &[Given::List("inputs", inputs)])?;
+    let device = device_for(&[("comparator", comparator)], &[Given::List("inputs", inputs)])?;
     let mut state = to_record(device)?;
     let inputs = nodes(&mut state, "inputs", inputs)?;
     let captures = comparator.captures(&mut state)?;
@@ -60,7 +60,7 @@ fn reduced(
     record: impl FnOnce(&mut Trace, &Applied, &[NodeId], &[NodeId]) -> Result<Vec<NodeId>>,
 ) -> Result<Vec<TensorHandle>> {
     refuse_kernels("body", body)?;
-    let device = place(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
+    let device = device_for(&[("body", body)], &[Given::List("inputs", inputs), Given::List("inits", inits)])?;
     let mut state = to_record(device)?;
     let (inputs, inits) = (nodes(&mut state, "inputs", inputs)?, nodes(&mut state, "inits", inits)?);
     let captures = body.captures(&mut state)?;
@@ -80,7 +80,8 @@ pub fn select_and_scatter(
 ) -> Result<TensorHandle> {
     let computations = [("select", select), ("combiner", combiner)];
     computations.iter().try_for_each(|(name, computation)| refuse_kernels(name, computation))?;
-    let device = place(&computations, &[Given::One("x", x), Given::One("source", source), Given::One("init", init)])?;
+    let device =
+        device_for(&computations, &[Given::One("x", x), Given::One("source", source), Given::One("init", init)])?;
     let mut state = to_record(device)?;
     let (x, source, init) = (state.operand("x", x)?, state.operand("source", source)?, state.operand("init", init)?);
     let (of_select, of_combiner) = (select.captures(&mut state)?, combiner.captures(&mut state)?);
@@ -107,7 +108,7 @@ pub fn scatter(
 ) -> Result<Vec<TensorHandle>> {
     refuse_kernels("combiner", combiner)?;
     let lists = [Given::List("inputs", inputs), Given::One("indices", indices), Given::List("updates", updates)];
-    let device = place(&[("combiner", combiner)], &lists)?;
+    let device = device_for(&[("combiner", combiner)], &lists)?;
     let mut state = to_record(device)?;
     let inputs = nodes(&mut state, "inputs", inputs)?;
     let indices = state.operand("indices", indices)?;

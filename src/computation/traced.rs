@@ -147,7 +147,7 @@ impl Computation {
     }
 
     /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.
-    /// [`place`] has made the values available there.
+    /// [`device_for`] has made the values available there.
     pub(super) fn captures(&self, state: &mut DeviceState) -> Result<Vec<NodeId>> {
         if self.captures.0.is_empty() || state.place() == self.home {
             return nodes(state, "captured", &self.captures.0);
@@ -206,7 +206,7 @@ impl Computation {
 
     /// Records an application to `arguments` and returns its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
-        let device = place(&[("the computation", self)], &[Given::List("args", arguments)])?;
+        let device = device_for(&[("the computation", self)], &[Given::List("args", arguments)])?;
         let mut state = to_record(device)?;
         let mut arguments = nodes(&mut state, "args", arguments)?;
         after_others(&mut state, &[&self.body], &mut arguments)?;
@@ -249,7 +249,7 @@ fn named<'a>(given: &[Given<'a>]) -> Vec<(OperandName<'a>, TensorHandle)> {
 
 /// Returns the device on which the computations are applied: the common device of the tensors, or the device of the
 /// first computation if there are none. A computation without captures can be applied on any device of its environment.
-pub(super) fn place(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
+pub(super) fn device_for(computations: &[(&str, &Computation)], given: &[Given]) -> Result<&'static Device> {
     let named = named(given);
     let device = if named.is_empty() { computations[0].1.device } else { common_device_of_list(&named)? };
     let elsewhere = computations.iter().filter(|(_, computation)| !std::ptr::eq(computation.device, device));

@@ -98,7 +98,7 @@ struct Difference {
 }
 
 /// A program that was compiled.
-pub struct Known {
+pub struct CompileRecord {
     /// Number of its compile, from 1.
     pub number: u64,
     /// The program, with bodies that keep no kernel alive.
@@ -109,7 +109,7 @@ pub struct Known {
     ops: Vec<u32>,
 }
 
-impl Known {
+impl CompileRecord {
     /// Number of operations, parameters left out.
     pub fn operations(&self) -> usize {
         self.ops.len() - self.parameters()
@@ -124,7 +124,7 @@ impl Known {
 #[derive(Default)]
 struct Compiles {
     count: u64,
-    known: VecDeque<Arc<Known>>,
+    known: VecDeque<Arc<CompileRecord>>,
     entries: VecDeque<Value>,
 }
 
@@ -134,8 +134,8 @@ pub struct CompileLog(Mutex<Compiles>);
 
 impl CompileLog {
     /// Adds a compile on a device, named by `place`. Returns its record and a line that describes it.
-    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> (Arc<Known>, String) {
-        let known: Vec<Arc<Known>> = self.0.lock().known.iter().cloned().collect();
+    pub fn add(&self, place: &str, compiled: &Compiling, cost: &Cost) -> (Arc<CompileRecord>, String) {
+        let known: Vec<Arc<CompileRecord>> = self.0.lock().known.iter().cloned().collect();
         let (values, _) = compiled.program.decode();
         let ops: Vec<u32> = values.iter().map(|value| value.op.code()).collect();
         let (nearest, difference) = explain(&known, compiled, &ops);
@@ -153,7 +153,7 @@ impl CompileLog {
         }
         // Programs of the log do not hold kernels, which would never be destroyed after they are unregistered.
         let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
-        let known = Arc::new(Known { number, compiled, cost: cost.clone(), ops });
+        let known = Arc::new(CompileRecord { number, compiled, cost: cost.clone(), ops });
         compiles.known.push_back(known.clone());
         (known, line(number, place, nearest, &difference, count, cost))
     }
@@ -206,11 +206,12 @@ fn line(number: u64, place: &str, nearest: Option<u64>, found: &Difference, oper
 }
 
 /// Returns the number of the nearest of the known programs, and the difference from it. The latest are last.
-fn explain(known: &[Arc<Known>], new: &Compiling, ops: &[u32]) -> (Option<u64>, Difference) {
+fn explain(known: &[Arc<CompileRecord>], new: &Compiling, ops: &[u32]) -> (Option<u64>, Difference) {
     if known.is_empty() {
         return (None, plain(Cause::First, String::new(), String::new()));
     }
-    let same: Vec<&Arc<Known>> = known.iter().rev().filter(|known| known.compiled.encoding == new.encoding).collect();
+    let same: Vec<&Arc<CompileRecord>> =
+        known.iter().rev().filter(|known| known.compiled.encoding == new.encoding).collect();
     let variants = same.iter().map(|known| (known.number, of_variants(&known.compiled, new)));
     // Prefer a variant without a difference, then one that differs only in its donors.
     let rank = |cause: Cause| [Cause::Evicted, Cause::Donors].iter().position(|&first| first == cause).unwrap_or(2);
@@ -226,7 +227,7 @@ fn explain(known: &[Arc<Known>], new: &Compiling, ops: &[u32]) -> (Option<u64>, 
     if let Some((number, difference)) = { alike }.find(|(_, difference)| difference.cause != Cause::NewProgram) {
         return (Some(number), difference);
     }
-    let common = |known: &&Arc<Known>| known.ops.iter().zip(ops).take_while(|(a, b)| a == b).count();
+    let common = |known: &&Arc<CompileRecord>| known.ops.iter().zip(ops).take_while(|(a, b)| a == b).count();
     let nearest = known.iter().max_by_key(common).expect("there is one");
     let found = if nearest.ops == ops {
         // Other operands or results, or other operations in the body of a computation.

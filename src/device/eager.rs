@@ -138,7 +138,7 @@ impl DeviceState {
     /// tensors always do, so the search is limited to the nodes recorded by the current call.
     #[inline]
     pub fn waits(&self, id: NodeId) -> bool {
-        self.recorded > 0 && self.needs_placeholder(id)
+        self.not_native > 0 && self.needs_placeholder(id)
     }
 
     #[cold]

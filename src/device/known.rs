@@ -63,7 +63,7 @@ impl CallKey {
 }
 
 /// An operation that was recorded.
-pub struct Known {
+pub struct KnownCall {
     key: CallKey,
     operands: [Option<Type>; MOST_OPERANDS],
     /// Operation with one result, on the operands of the call.
@@ -76,13 +76,13 @@ pub struct Known {
 
 /// Operations by the key of the call, and the types of its operands.
 #[derive(Default)]
-pub struct KnownCalls(Vec<Option<Known>>);
+pub struct KnownCalls(Vec<Option<KnownCall>>);
 
 impl KnownCalls {
     /// The operation that a call with this key recorded on operands of these types, if it is remembered.
     #[inline]
-    pub fn get<const N: usize>(&self, key: CallKey, operands: [Type; N]) -> Option<&Known> {
-        let known = self.0.get(place(key, &operands))?.as_ref()?;
+    pub fn get<const N: usize>(&self, key: CallKey, operands: [Type; N]) -> Option<&KnownCall> {
+        let known = self.0.get(index(key, &operands))?.as_ref()?;
         let is_same = |(known, given): (&Option<Type>, &Type)| *known == Some(*given);
         (known.key == key && known.operands.iter().zip(&operands).all(is_same)).then_some(known)
     }
@@ -96,8 +96,8 @@ impl KnownCalls {
         }
         let mut padded = [None; MOST_OPERANDS];
         padded.iter_mut().zip(operands).for_each(|(to, from)| *to = Some(from));
-        self.0[place(key, &operands)] =
-            Some(Known { key, operands: padded, op, result, words: Words::from_slice(words) });
+        self.0[index(key, &operands)] =
+            Some(KnownCall { key, operands: padded, op, result, words: Words::from_slice(words) });
     }
 
     /// Forgets all operations: ids of shapes change.
@@ -108,7 +108,7 @@ impl KnownCalls {
 
 /// Index of the entry for a call.
 #[inline]
-fn place(key: CallKey, operands: &[Type]) -> usize {
+fn index(key: CallKey, operands: &[Type]) -> usize {
     let mixed = |hash: u32, bits: u32| (hash.rotate_left(5) ^ bits).wrapping_mul(0x9E37_79B9);
     let start = mixed((key.0 >> 32) as u32, key.0 as u32);
     let hash = operands.iter().fold(start, |hash, &(dtype, shape)| mixed(hash, shape.0 << 5 | dtype as u32));

@@ -1,6 +1,7 @@
 //! A device: its tensors, its trace, and the one lock that protects both. Devices are never freed, so that a handle can
 //! be resolved without reference counting; the device of a released environment is reused by the next one.
 
+mod compaction;
 mod compiles;
 mod eager;
 mod effects;
@@ -8,6 +9,7 @@ mod evaluation;
 mod handle;
 mod known;
 mod lifetime;
+mod live;
 mod options;
 mod owner;
 mod pending_calls;
@@ -19,7 +21,7 @@ mod table;
 mod unbound;
 mod work;
 
-pub use compiles::{CompileLog, Compiling, Cost, Known};
+pub use compiles::{CompileLog, CompileRecord, Compiling, Cost};
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use known::{CallKey, Function};
 pub use lifetime::{Handles, release, release_many, retain};

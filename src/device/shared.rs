@@ -1,7 +1,7 @@
 //! State shared by the devices of one environment.
 
 use super::Place;
-use super::compiles::{CompileLog, Known};
+use super::compiles::{CompileLog, CompileRecord};
 use super::options::Options;
 use super::ran::{RanLog, Usage};
 use crate::cache::{DiskCache, ProgramCache};
@@ -84,7 +84,7 @@ pub struct Compiled {
     /// Nesting depth of the computations that it calls.
     pub depth: usize,
     /// The program and its compile.
-    pub known: Arc<Known>,
+    pub known: Arc<CompileRecord>,
     /// How often it ran, and for how long.
     pub usage: Usage,
 }

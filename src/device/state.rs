@@ -8,26 +8,22 @@ use super::registry;
 use super::shared::Shared;
 use super::table::{Table, Value};
 use super::{Device, Place, TensorHandle};
-use crate::allocation::probe;
-use crate::call;
 use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, ShapeId, Trace};
 use crate::mesh::Mesh;
-use crate::native::Array;
 use crate::types::TensorType;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Number of nodes below which a trace is not compacted.
-const COMPACT_FROM: usize = 1 << 16;
+pub(super) const COMPACT_FROM: usize = 1 << 16;
 
 /// Values released under the lock. The caller drops them after unlocking, because that may free memory.
 #[derive(Default)]
 pub struct DeferredDrop {
     /// Data to which the trace referred, if there is any.
-    leaves: Option<Vec<Arc<dyn LeafData>>>,
+    pub(super) leaves: Option<Vec<Arc<dyn LeafData>>>,
     /// Value of a tensor.
     pub(super) value: Option<Value>,
 }
@@ -61,7 +57,7 @@ pub struct DeviceState {
     pub(super) known: KnownCalls,
     /// Number of tensors whose value is not an array in host memory. On an eager device: placeholders and tensors that
     /// depend on them.
-    pub(super) recorded: usize,
+    pub(super) not_native: usize,
     /// Calls of kernels with effects that may not have been made yet, in recording order.
     pub(super) effects: Vec<Effect>,
     /// Empty objects of device data, for the results of the next sync.
@@ -72,7 +68,8 @@ pub struct DeviceState {
     /// Set while a sync is between its collection and its commit: node ids must remain valid.
     pub syncing: bool,
     steps: u64,
-    compact_at: usize,
+    /// Number of nodes from which the trace is compacted, if most of them are dead.
+    pub(super) compact_at: usize,
 }
 
 impl DeviceState {
@@ -84,7 +81,7 @@ impl DeviceState {
             evaluation: Evaluation::Lazy,
             arrays: ArrayLeaves::default(),
             known: KnownCalls::default(),
-            recorded: 0,
+            not_native: 0,
             effects: Vec::new(),
             spares: Spares::default(),
             owner: None,
@@ -114,13 +111,6 @@ impl DeviceState {
                 !self.closed && self.trace.len() < owner.shared.options.max_pending_ops() && self.trace.has_room()
             }
             None => false,
-        }
-    }
-
-    /// Removes dead nodes, which do not count as pending.
-    pub fn forget_dead(&mut self) {
-        if !self.syncing {
-            call::drop_later(self.compact());
         }
     }
 
@@ -193,7 +183,7 @@ impl DeviceState {
         Ok(match &slot.value {
             Value::Pending(id) => *id,
             Value::Data(data) => self.trace.leaf(data),
-            Value::Native(array) if self.recorded > 0 => {
+            Value::Native(array) if self.not_native > 0 => {
                 let array = array.clone();
                 self.leaf_of(&array)
             }
@@ -207,23 +197,6 @@ impl DeviceState {
             Value::Pending(id) => id,
             Value::Data(data) => self.trace.leaf(&data),
             Value::Native(array) => self.leaf_of(&array),
-        }
-    }
-
-    /// Compacts a large trace, so that memory stays proportional to the live nodes even without syncs.
-    #[inline]
-    pub(super) fn compact_if_large(&mut self) {
-        if self.trace.len() >= self.compact_at && !self.syncing {
-            self.compact_if_mostly_dead();
-        }
-    }
-
-    #[cold]
-    fn compact_if_mostly_dead(&mut self) {
-        if !self.can_compact() || self.trace.count_needed() > self.trace.len() / 2 {
-            self.compact_at = 2 * self.trace.len();
-        } else {
-            call::drop_later(self.compact());
         }
     }
 
@@ -269,14 +242,6 @@ impl DeviceState {
         self.trace.intern(&array.ty().dims)
     }
 
-    /// Removes shapes that neither a node nor an array has, if there are many.
-    #[inline]
-    pub(super) fn forget_shapes(&mut self) {
-        if self.trace.forget_shapes(|| self.table.shapes()) {
-            self.known.clear();
-        }
-    }
-
     /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a
     /// node, because a failed sync restores the recorded operation.
     #[inline]
@@ -310,11 +275,11 @@ impl DeviceState {
         match &self.table.slot(slot).value {
             Value::Native(_) => {}
             Value::Data(data) => {
-                self.recorded += 1;
+                self.not_native += 1;
                 data.tensors.add();
             }
             &Value::Pending(id) => {
-                self.recorded += 1;
+                self.not_native += 1;
                 let next = self.trace.holder(id);
                 let new = self.table.slot_mut(slot);
                 new.previous = NONE;
@@ -335,11 +300,11 @@ impl DeviceState {
         match &old.value {
             Value::Native(_) => {}
             Value::Data(data) => {
-                self.recorded -= 1;
+                self.not_native -= 1;
                 data.tensors.remove();
             }
             &Value::Pending(id) => {
-                self.recorded -= 1;
+                self.not_native -= 1;
                 let (previous, next) = (old.previous, old.next);
                 if next != NONE {
                     self.table.slot_mut(next).previous = previous;
@@ -372,19 +337,6 @@ impl DeviceState {
         }
     }
 
-    /// Collects what is unreachable after a tensor released this value: its data, and the whole trace if nothing else
-    /// is pending.
-    #[inline]
-    fn garbage_of(&mut self, value: Value) -> DeferredDrop {
-        if let Value::Native(_) = value {
-            // Releasing an array does not affect the trace.
-            return DeferredDrop { leaves: None, value: Some(value) };
-        }
-        let idle = self.trace.pending() == 0 && !self.trace.is_empty() && !self.syncing;
-        let garbage = if idle { self.clear_trace().into() } else { DeferredDrop::default() };
-        DeferredDrop { value: matches!(value, Value::Data(_)).then_some(value), ..garbage }
-    }
-
     /// Whether the tensor is marked as requiring gradients.
     pub fn requires_grad(&self, slot: u32) -> bool {
         self.table.slot(slot).requires_grad
@@ -410,77 +362,6 @@ impl DeviceState {
             }
             tensor.value = Value::Data(data.clone());
         }
-    }
-
-    /// Types of the distinct values of live tensors that are pending, and of those that are arrays in host memory; with
-    /// the number of tensors of each.
-    pub fn live_others(&self) -> [Vec<(TensorType, u32)>; 2] {
-        let (mut pending, mut arrays) = (BTreeMap::new(), BTreeMap::new());
-        for value in self.table.values() {
-            let count = match value {
-                Value::Pending(id) => &mut pending.entry(id.0).or_insert_with(|| (self.trace.ty(*id), 0)).1,
-                Value::Native(array) => {
-                    let place = (array.bytes().as_ptr(), array.bytes().len());
-                    &mut arrays.entry(place).or_insert_with(|| (array.ty().clone(), 0)).1
-                }
-                Value::Data(_) => continue,
-            };
-            *count += 1;
-        }
-        [pending.into_values().collect(), arrays.into_values().collect()]
-    }
-
-    /// Distinct device data of all live tensors.
-    pub fn live_data(&self) -> Vec<Arc<DeviceData>> {
-        let mut live: Vec<Arc<DeviceData>> = self.table.values().filter_map(Value::data).cloned().collect();
-        live.sort_by_key(Arc::as_ptr);
-        live.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        live
-    }
-
-    /// Distinct arrays of live tensors.
-    pub fn live_arrays(&self) -> Vec<Array> {
-        let native = |value: &Value| if let Value::Native(array) = value { Some(array.clone()) } else { None };
-        let mut live: Vec<Array> = self.table.values().filter_map(native).collect();
-        let place = |array: &Array| (array.bytes().as_ptr(), array.bytes().len());
-        live.sort_by_key(place);
-        live.dedup_by_key(|array| place(array));
-        live
-    }
-
-    /// Removes nodes that no tensor needs: the whole trace if nothing is pending.
-    pub fn tidy(&mut self) -> DeferredDrop {
-        if self.trace.pending() == 0 { self.clear_trace().into() } else { self.compact() }
-    }
-
-    /// Removes everything that was recorded.
-    fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
-        let data = self.trace.clear();
-        self.forget_shapes();
-        data
-    }
-
-    /// Whether there is memory to compact the trace.
-    fn can_compact(&self) -> bool {
-        probe(3 * self.trace.size_bytes(), "the compaction of recorded operations").is_ok()
-    }
-
-    /// Removes dead nodes. Without memory for that, the trace stays as it is.
-    fn compact(&mut self) -> DeferredDrop {
-        if !self.can_compact() {
-            return DeferredDrop::default();
-        }
-        let table = &mut self.table;
-        let data = self.trace.compact(|mut slot, id| {
-            while slot != NONE {
-                let tensor = table.slot_mut(slot);
-                tensor.value = Value::Pending(id);
-                slot = tensor.next;
-            }
-        });
-        self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
-        self.forget_shapes();
-        data.into()
     }
 
     /// Assigns the device to an environment.

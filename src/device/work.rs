@@ -23,12 +23,12 @@ pub fn at_once(trace: &Trace, table: &Table, id: NodeId) -> Option<Result<Array>
     let node = trace.node(id);
     let ids = trace.operands(node);
     if ids.is_empty() || ids.len() > 3 {
-        return if node.op == Op::Leaf { table.array(node.place()).cloned().map(Ok) } else { None };
+        return if node.op == Op::Leaf { table.array(node.slot()).cloned().map(Ok) } else { None };
     }
     let mut like = None;
     let mut small = |id: NodeId| {
         let operand = trace.node(id);
-        let array = table.array(operand.place()).filter(|array| array.size_bytes() <= SMALL)?;
+        let array = table.array(operand.slot()).filter(|array| array.size_bytes() <= SMALL)?;
         if operand.shape == node.shape && operand.dtype == node.dtype {
             like = Some(array);
         }
@@ -70,7 +70,7 @@ fn is_alone(trace: &Trace, id: NodeId) -> bool {
 /// Array of a leaf: that of a tensor, or the data of the leaf.
 fn array(trace: &Trace, table: &Table, id: NodeId) -> Array {
     let of_trace = || device_data::of_node(trace, trace.node(id)).and_then(DeviceData::host_array);
-    table.array(trace.node(id).place()).cloned().or_else(of_trace).expect("a leaf's array")
+    table.array(trace.node(id).slot()).cloned().or_else(of_trace).expect("a leaf's array")
 }
 
 fn operation(trace: &Trace, table: &Table, id: NodeId) -> Work {

@@ -66,27 +66,27 @@ struct Slot {
 static PROGRAMS: [Mutex<Slot>; 64] = [const { Mutex::new(Slot { last: 0, kept: None }) }; 64];
 
 /// Result of looking a program up in the cache.
-pub enum Known {
+pub enum Seen {
     /// It was not evaluated before, or long ago.
-    Nothing,
+    First,
     /// It was evaluated before: it is worth to be kept.
     Again,
     Kept(Arc<Whole>),
 }
 
 /// Looks a program up.
-pub fn look_up(program: &Program, scalars: &[Scalar]) -> Known {
+pub fn look_up(program: &Program, scalars: &[Scalar]) -> Seen {
     if program.words().len() > MOST_WORDS || program.depth() > 0 {
-        return Known::Nothing;
+        return Seen::First;
     }
     let hash = hash_of(program, scalars);
     let mut slot = slot(hash).lock();
     match &slot.kept {
-        Some((kept, with, whole)) if kept == program && with == scalars => Known::Kept(whole.clone()),
-        _ if slot.last == hash => Known::Again,
+        Some((kept, with, whole)) if kept == program && with == scalars => Seen::Kept(whole.clone()),
+        _ if slot.last == hash => Seen::Again,
         _ => {
             slot.last = hash;
-            Known::Nothing
+            Seen::First
         }
     }
 }

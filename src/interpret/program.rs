@@ -1,7 +1,7 @@
 //! Interpreter: evaluates a whole program, one operation at a time.
 
 use super::fused::{Elementwise, Parameter};
-use super::kept::{self, Known, Whole};
+use super::kept::{self, Seen, Whole};
 use super::watch::Watch;
 use crate::allocation::{probe, with_room};
 use crate::error;
@@ -24,12 +24,12 @@ const ROOM: usize = 8 << 20;
 pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Vec<Array>> {
     let call = || {
         let known = kept::look_up(program, scalars);
-        if let Known::Kept(whole) = &known
+        if let Seen::Kept(whole) = &known
             && whole.takes(inputs)
         {
             return Ok(vec![whole.evaluate(inputs)?]);
         }
-        Function::new(program, scalars)?.call_once(matches!(known, Known::Again).then_some(program), inputs)
+        Function::new(program, scalars)?.call_once(matches!(known, Seen::Again).then_some(program), inputs)
     };
     match program.depth() {
         0..=SHALLOW => call(),

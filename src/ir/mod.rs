@@ -42,7 +42,7 @@ pub use members::{
 };
 pub use op::Op;
 pub use program::{Body, Instruction, Positions, Program};
-pub use scheme::{Argument, Scheme, Stage};
+pub use scheme::{Scheme, Source, Stage};
 pub use shapes::ShapeId;
 pub use trace::{NONE, Node, NodeId, Trace};
 pub use window::Window;

@@ -33,10 +33,10 @@ impl Trace {
         self.leaf(&Arc::new(Parameter { ty, place: LeafPlace::default() }))
     }
 
-    /// Adds a leaf without data. The caller knows its value by `place`.
+    /// Adds a leaf without data. The caller knows its value by `slot`.
     #[inline(always)]
-    pub fn input(&mut self, dtype: DType, shape: ShapeId, place: u32) -> NodeId {
-        let operands = [NodeId(place), NodeId(NONE), NodeId(NONE)];
+    pub fn input(&mut self, dtype: DType, shape: ShapeId, slot: u32) -> NodeId {
+        let operands = [NodeId(slot), NodeId(NONE), NodeId(NONE)];
         self.push(Node { operands, ..node(Op::Leaf, dtype, shape) })
     }
 

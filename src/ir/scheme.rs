@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Source of an argument of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum Source {
     /// Data of the trace's leaf with this number.
     Leaf(usize),
     /// Output of an earlier stage of the same scheme, by number.
@@ -28,7 +28,7 @@ pub struct Stage {
     /// For each scalar slot, the index of the scalar in the trace.
     pub scalars: Vec<u32>,
     /// Sources of the arguments, in parameter order.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<Source>,
     /// Indices of the arguments that the run may consume, ascending. Part of the cache key.
     pub donors: Vec<usize>,
     /// Number of tensor arguments without later uses whose memory no output can reuse. They are freed with the plan.
@@ -134,7 +134,7 @@ impl Making {
                 if is_last && scheme.donatable[leaf] {
                     candidates.push((index, BufferType::of(trace, id)));
                 }
-                stage.arguments.push(Argument::Leaf(leaf));
+                stage.arguments.push(Source::Leaf(leaf));
             } else {
                 let number = self.numbers[&id.0];
                 // A root belongs to a tensor; any other value passed between stages is private to the scheme.
@@ -142,14 +142,14 @@ impl Making {
                     candidates.push((index, BufferType::of(trace, id)));
                     stage.last_uses.push(number);
                 }
-                stage.arguments.push(Argument::Made(number));
+                stage.arguments.push(Source::Made(number));
             }
         }
         let outputs = segment.outputs.iter().map(|&id| BufferType::of(trace, id));
         scheme.output_bytes += outputs.clone().map(|output| output.bytes as u64).sum::<u64>();
         stage.donors = donors::useful(&candidates, outputs);
         let is_spare = |&&(index, _): &&(usize, BufferType)| {
-            matches!(stage.arguments[index], Argument::Leaf(_)) && stage.donors.binary_search(&index).is_err()
+            matches!(stage.arguments[index], Source::Leaf(_)) && stage.donors.binary_search(&index).is_err()
         };
         stage.spare = candidates.iter().filter(is_spare).count();
         for (offset, &id) in segment.outputs.iter().enumerate() {

@@ -52,9 +52,9 @@ pub struct Node {
 }
 
 impl Node {
-    /// Place of a leaf without data, see [`Trace::input`]; [`NONE`] for other nodes.
+    /// Slot of a leaf without data, see [`Trace::input`]; [`NONE`] for other nodes.
     #[inline]
-    pub fn place(&self) -> u32 {
+    pub fn slot(&self) -> u32 {
         if self.op == Op::Leaf && self.payload == NONE { self.operands[0].0 } else { NONE }
     }
 }
@@ -557,7 +557,7 @@ mod tests {
         let x = trace.input(DType::F32, shape, 9);
         let y = trace.operation(Op::Unary(UnaryOp::Tanh), DType::F32, shape, &[x]);
         let z = trace.leaf(&data());
-        assert_eq!([x, y, z].map(|id| trace.node(id).place()), [9, NONE, NONE]);
+        assert_eq!([x, y, z].map(|id| trace.node(id).slot()), [9, NONE, NONE]);
         assert!(trace.data(trace.node(x)).is_none() && trace.operands(trace.node(x)).is_empty());
     }
 

@@ -20,7 +20,7 @@ trait Factored: Kernels<Real: Element, Complex: Element> + Element {}
 impl<T: Kernels<Real: Element, Complex: Element> + Element> Factored for T {}
 
 /// Writes the parts of results that belong to a matrix, given its number and its elements.
-type Work<'w, T, const N: usize> = dyn Fn(usize, &[T], [&mut [u8]; N]) + Sync + 'w;
+type Kernel<'w, T, const N: usize> = dyn Fn(usize, &[T], [&mut [u8]; N]) + Sync + 'w;
 
 /// The elements of a part of a result.
 fn typed<T: Element>(part: &mut [u8]) -> &mut [T] {
@@ -55,7 +55,7 @@ impl<'a, T: Factored> Batch<'a, T> {
 
     /// Arrays of these types, of which `work` writes the parts that belong to each matrix; they are 0 before. Small batches
     /// are computed on this thread. `depth` is the number of multiplications for each element.
-    fn made<const N: usize>(&self, types: [TensorType; N], depth: usize, work: &Work<T, N>) -> Result<[Array; N]> {
+    fn made<const N: usize>(&self, types: [TensorType; N], depth: usize, work: &Kernel<T, N>) -> Result<[Array; N]> {
         let count = self.dims.iter().product::<i64>() as usize;
         let sizes = types.each_ref().map(|ty| ty.size_bytes() / count.max(1));
         let made = Array::write_several(&types, |mut left| {

@@ -3,7 +3,7 @@
 
 use super::arrays::array_of;
 use super::plan::{Plan, RunArgument};
-use super::run::Made;
+use super::run::Outputs;
 use crate::device::{Owner, TensorHandle, device_of};
 use crate::device_data::{DeviceData, Hold};
 use crate::error;
@@ -42,7 +42,7 @@ pub(super) fn find_in(tensors: &[TensorHandle], planned: (Owner, Plan, Vec<Hold>
 
 /// With the option `check_nonfinite`, checks the results of a plan that was run. Fails if one of its operations made a
 /// NaN or an infinity out of finite operands. The arguments have not been consumed.
-pub(super) fn check_results(owner: &Owner, plan: &Plan, made: &Made) -> Result<()> {
+pub(super) fn check_results(owner: &Owner, plan: &Plan, made: &Outputs) -> Result<()> {
     if !owner.shared.options.check_nonfinite() {
         return Ok(());
     }

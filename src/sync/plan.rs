@@ -6,7 +6,7 @@ use crate::allocation::probe;
 use crate::device::{DeviceState, Owner};
 use crate::device_data::{self, DeviceData};
 use crate::error::Result;
-use crate::ir::{Argument, NodeId, Scheme, Stage, Trace, Workspace};
+use crate::ir::{NodeId, Scheme, Source, Stage, Trace, Workspace};
 use crate::label::Label;
 use crate::timeline::Span;
 use crate::types::Scalar;
@@ -65,11 +65,11 @@ impl Plan {
     /// The plan that runs a scheme of the trace on the data of its leaves.
     pub fn new(trace: &Trace, scheme: Arc<Scheme>) -> Plan {
         let leaves = trace.leaves();
-        let source = |argument: &Argument| match *argument {
-            Argument::Leaf(leaf) => {
+        let source = |argument: &Source| match *argument {
+            Source::Leaf(leaf) => {
                 RunArgument::Data(device_data::shared_of_leaf(&leaves[leaf]).expect("a leaf of device data"))
             }
-            Argument::Made(number) => RunArgument::Output(number),
+            Source::Made(number) => RunArgument::Output(number),
         };
         let run = |stage: &Arc<Stage>| Run {
             stage: stage.clone(),

@@ -3,7 +3,7 @@
 use super::key;
 use super::plan::{Plan, Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
-use crate::device::{Compiled, Compiling, Cost, Kind, Known, Owner, Shared, Usage};
+use crate::device::{CompileRecord, Compiled, Compiling, Cost, Kind, Owner, Shared, Usage};
 use crate::emit::PackedScalars;
 use crate::engine::{Buffer, Executable, cpu};
 use crate::error;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Outputs of a plan, by number. Intermediate outputs are dropped after their last use.
-pub type Made = Vec<Option<Arc<dyn Buffer>>>;
+pub type Outputs = Vec<Option<Arc<dyn Buffer>>>;
 
 /// Compiles the programs of a plan. Called without locks.
 pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
@@ -31,7 +31,13 @@ pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
 
 /// Runs the plan of a sync, in which the programs are compiled. On failure, `made` holds the outputs of the runs that
 /// finished. Scalars are transferred first, because that can fail without consuming an argument. Called without locks.
-pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Arc<Compiled>], made: &mut Made) -> Result<()> {
+pub fn run_compiled(
+    owner: &Owner,
+    plan: &Plan,
+    kind: Kind,
+    compiled: &[Arc<Compiled>],
+    made: &mut Outputs,
+) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for (run, compiled) in plan.runs.iter().zip(compiled) {
         let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
@@ -51,7 +57,7 @@ pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Arc<Comp
 }
 
 /// Waits for the outputs of a run, and returns the error of one that failed. The outputs are removed then.
-fn await_run(owner: &Owner, run: &Run, made: &mut Made) -> Result<()> {
+fn await_run(owner: &Owner, run: &Run, made: &mut Outputs) -> Result<()> {
     // Later runs have no outputs yet.
     let outputs = run.stage.first_output..;
     let failure = made[outputs.clone()].iter().flatten().find_map(|buffer| buffer.failure());
@@ -139,7 +145,7 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
 
 /// Adds a compile to the environment's log, and returns its record. With LXLA_LOG_COMPILES=1, also writes it as one line
 /// to the log callback, or to stderr if there is none, so that a program can be looked at without changing it.
-fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> Arc<Known> {
+fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> Arc<CompileRecord> {
     let compiling = Compiling {
         program: (*run.stage.program).clone(),
         encoding: encoding.clone(),
@@ -250,7 +256,7 @@ fn execute(
     compiled: &Compiled,
     packs: Vec<Arc<dyn Buffer>>,
     keeps_all: bool,
-    made: &mut Made,
+    made: &mut Outputs,
 ) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal());
     let stage = &run.stage;

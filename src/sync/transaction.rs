@@ -5,7 +5,7 @@ use super::exhausted::{explain, explain_run};
 use super::live::note_live;
 use super::nonfinite::check_results;
 use super::plan::{Plan, Run, RunArgument};
-use super::run::{Made, run_compiled};
+use super::run::{Outputs, run_compiled};
 use crate::device::{Compiled, DeferredDrop, Device, DeviceState, Kind, Owner, Place};
 use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
 use crate::engine::{self, Buffer};
@@ -26,7 +26,7 @@ pub struct Transaction {
     /// Plan that is run.
     pub plan: Plan,
     /// Outputs made so far, by number.
-    made: Made,
+    made: Outputs,
     roots: Vec<Root>,
     /// Operations that are computed without keeping their results. A later sync that needs one recomputes it.
     passed: Vec<NodeId>,

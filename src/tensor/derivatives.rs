@@ -1,7 +1,7 @@
 //! Derivatives of pending values, by tensor handles.
 
 use super::operands::{numbered, operand_list};
-use super::recording::{State, finish_all};
+use super::results::{Locked, finish_all};
 use crate::device::{DeviceState, OperandName, Parameters, TensorHandle, common_device_of_list, device_of};
 use crate::device_data::{self, DeviceData};
 use crate::error;
@@ -49,7 +49,7 @@ pub fn gradients(
 
 /// Creates tensors for gradients with ordered calls, each of which is given by a result. The calls follow one another,
 /// and those that were recorded before; steps make them, as all ordered calls.
-fn finish_ordered(mut state: State, mut results: Vec<NodeId>, calls: Vec<NodeId>) -> Result<Vec<TensorHandle>> {
+fn finish_ordered(mut state: Locked, mut results: Vec<NodeId>, calls: Vec<NodeId>) -> Result<Vec<TensorHandle>> {
     let before = if state.parameters_of(&calls).is_empty() { state.last_effect() } else { None };
     let mut calls: Vec<NodeId> = before.into_iter().chain(calls).collect();
     let listed = calls.clone();
@@ -106,7 +106,7 @@ fn check_history(trace: &Trace, leaves: &[NodeId], xs: &[NodeId]) -> Result<()> 
 }
 
 /// Returns an error unless the tensors are differentiable, and the cotangents fit `ys`.
-fn check(state: &State, ys: &[NodeId], cotangents: Option<&[NodeId]>, xs: &[NodeId]) -> Result<()> {
+fn check(state: &Locked, ys: &[NodeId], cotangents: Option<&[NodeId]>, xs: &[NodeId]) -> Result<()> {
     let trace = &state.trace;
     for (name, list) in [("ys", ys), ("xs", xs)] {
         for (i, &id) in list.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Calls of the callers' kernels on tensors.
 
 use super::operands::{numbered, operand_list};
-use super::recording::finish_all;
+use super::results::finish_all;
 use crate::device::{Parameters, TensorHandle, device_of};
 use crate::engine::kernels::Kernel;
 use crate::error;

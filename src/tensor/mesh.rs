@@ -1,7 +1,7 @@
 //! Tensors on meshes: sharding, and recording of operations that take the axes of the mesh.
 
 use super::operands::operands;
-use super::recording::{Recorded, State, to_record};
+use super::results::{Locked, Recorded, to_record};
 use crate::device::{Device, TensorHandle, device_of};
 use crate::error;
 use crate::error::Result;
@@ -59,7 +59,7 @@ pub fn record_collective(
     made.finish(state)
 }
 
-fn operand_on_mesh(x: TensorHandle) -> Result<(State, NodeId, Arc<Mesh>)> {
+fn operand_on_mesh(x: TensorHandle) -> Result<(Locked, NodeId, Arc<Mesh>)> {
     let (state, [x]) = operands([("x", x)])?;
     let mesh = state.mesh("x")?.clone();
     Ok((state, x, mesh))

@@ -1,7 +1,7 @@
 //! Operations on tensors of several devices, by the option `mixed_device_policy`. Tensors of two environments never
 //! mix.
 
-use super::recording::{State, create, to_record};
+use super::results::{Locked, create, to_record};
 use crate::call;
 use crate::device::{Device, Handles, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
 use crate::error;
@@ -33,7 +33,7 @@ enum Stand {
 /// is recorded: the device of `dst` if there is one, else the first XLA device among the operands. Returns the error
 /// `apart` if the option does not allow the operands together.
 #[cold]
-pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(State, Vec<NodeId>)> {
+pub fn bring_together(named: &[(&str, TensorHandle)], apart: Error) -> Result<(Locked, Vec<NodeId>)> {
     let operands = named.iter().map(|&(name, handle)| find(name, handle)).collect::<Result<Vec<Operand>>>()?;
     let first = &operands[0];
     let owner = first.device.state().owner()?.clone();

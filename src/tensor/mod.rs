@@ -6,7 +6,7 @@ mod mesh;
 mod mixing;
 mod operands;
 mod record;
-mod recording;
+mod results;
 mod values;
 
 pub use derivatives::gradients;
@@ -15,7 +15,7 @@ pub use mesh::{create_on_mesh, record_collective, record_on_mesh, shard};
 pub use mixing::brought;
 pub use operands::numbered;
 pub use record::{record, record_in_place, record_known, record_known_in_place, record_list, record_optional};
-pub use recording::{Recorded, State, create, finish_all, to_record};
+pub use results::{Locked, Recorded, create, finish_all, to_record};
 pub use values::{
     TensorState, assign, place, placeholder, placeholder_like, requires_grad, set_requires_grad, snapshot, state, ty,
 };

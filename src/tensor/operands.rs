@@ -1,7 +1,7 @@
 //! Looks up the nodes of operands on their device.
 
 use super::mixing::bring_together;
-use super::recording::{State, to_record};
+use super::results::{Locked, to_record};
 use crate::device::{OperandName, TensorHandle, common_device, common_device_of_list, with_names};
 use crate::error::Result;
 use crate::ir::NodeId;
@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// Returns the nodes of named operands, and the locked state of the one device that they are on.
 #[inline]
-pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(State, [NodeId; N])> {
+pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Locked, [NodeId; N])> {
     let device = match common_device(&named) {
         Ok(device) => device,
         Err(apart) => {
@@ -23,7 +23,7 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Sta
 }
 
 /// Returns the nodes of named operands, all on the device of this state.
-pub fn nodes<const N: usize>(state: &mut State, named: [(&str, TensorHandle); N]) -> Result<[NodeId; N]> {
+pub fn nodes<const N: usize>(state: &mut Locked, named: [(&str, TensorHandle); N]) -> Result<[NodeId; N]> {
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {
         *node = state.operand(name, handle)?;
@@ -39,7 +39,7 @@ pub fn numbered<'a, T: Copy>(name: &'a str, list: &'a [T]) -> impl Iterator<Item
 /// Does what [`operands`] does, for a list of any length.
 pub fn operand_list<'a>(
     named: impl Iterator<Item = (OperandName<'a>, TensorHandle)>,
-) -> Result<(State, SmallVec<[NodeId; 16]>)> {
+) -> Result<(Locked, SmallVec<[NodeId; 16]>)> {
     let named: SmallVec<[(OperandName, TensorHandle); 16]> = named.collect();
     let device = match common_device_of_list(&named) {
         Ok(device) => device,
@@ -55,6 +55,6 @@ pub fn operand_list<'a>(
 }
 
 /// Returns the node of an operand, or an error with its name.
-fn list_operand(state: &mut State, name: OperandName, handle: TensorHandle) -> Result<NodeId> {
+fn list_operand(state: &mut Locked, name: OperandName, handle: TensorHandle) -> Result<NodeId> {
     state.operand("", handle).or_else(|_| state.operand(&name.to_string(), handle))
 }

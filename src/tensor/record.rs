@@ -2,7 +2,7 @@
 //! records, and makes tensors of the results. The names of operands are for messages.
 
 use super::operands::{nodes, numbered, operand_list, operands};
-use super::recording::{Recorded, finish_in_place, replace, to_record};
+use super::results::{Recorded, finish_in_place, replace, to_record};
 use crate::device::{CallKey, OperandName, TensorHandle, common_device};
 use crate::error::Result;
 use crate::ir::{NodeId, Trace};

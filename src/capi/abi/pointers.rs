@@ -181,9 +181,9 @@ impl<'a, T> Out<'a, T> {
 
     /// Validates the place of one value.
     #[inline]
-    pub fn checked(&self, name: &str) -> Result<Place<'a, T>> {
+    pub fn checked(&self, name: &str) -> Result<CheckedOut<'a, T>> {
         check_pointer(name, self.0)?;
-        Ok(Place { start: self.0, n: 1, _call: PhantomData })
+        Ok(CheckedOut { start: self.0, n: 1, _call: PhantomData })
     }
 
     /// Writes one value, or returns an error that names the argument.
@@ -196,7 +196,7 @@ impl<'a, T> Out<'a, T> {
     }
 
     /// Validates the place of one value; None if the caller passed NULL.
-    pub fn checked_if_given(&self, name: &str) -> Result<Option<Place<'a, T>>> {
+    pub fn checked_if_given(&self, name: &str) -> Result<Option<CheckedOut<'a, T>>> {
         if self.is_null() { Ok(None) } else { self.checked(name).map(Some) }
     }
 }
@@ -210,22 +210,22 @@ impl<'a, T> OutList<'a, T> {
     /// Validates the places of `n` values. `n` must be at most the number that the header documents. If it is 0, the
     /// pointer may be NULL.
     #[inline]
-    pub fn checked_list(&self, name: &str, n: usize) -> Result<Place<'a, T>> {
+    pub fn checked_list(&self, name: &str, n: usize) -> Result<CheckedOut<'a, T>> {
         if n > 0 {
             check_range(name, self.0, n)?;
         }
-        Ok(Place { start: self.0, n, _call: PhantomData })
+        Ok(CheckedOut { start: self.0, n, _call: PhantomData })
     }
 }
 
 /// Validated places of outputs.
-pub struct Place<'a, T> {
+pub struct CheckedOut<'a, T> {
     start: *mut T,
     n: usize,
     _call: PhantomData<&'a mut T>,
 }
 
-impl<T> Place<'_, T> {
+impl<T> CheckedOut<'_, T> {
     /// Writes values to the first places; excess values are dropped.
     #[inline]
     pub fn fill(self, values: impl IntoIterator<Item = T>) {

@@ -2,7 +2,7 @@
 //! written only on success.
 
 use super::options::{Options, check_size};
-use super::pointers::{Out, OutList, Place};
+use super::pointers::{CheckedOut, Out, OutList};
 use super::types::lxla_tensor;
 use crate::device::{TensorHandle, release};
 use crate::error;
@@ -124,7 +124,7 @@ pub struct OutputList<'a, T> {
 }
 
 impl<'a, T> OutputList<'a, T> {
-    fn checked(&self) -> Result<Place<'a, T>> {
+    fn checked(&self) -> Result<CheckedOut<'a, T>> {
         self.start.checked_list(self.name, self.n)
     }
 }

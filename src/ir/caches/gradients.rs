@@ -39,7 +39,7 @@ pub struct Request<'a> {
 /// The gradients of one device that were taken last.
 #[derive(Default)]
 pub struct GradientMemory {
-    known: Vec<Known>,
+    known: Vec<KnownGradients>,
     /// Hashes of the last requests, each with the attributes, scalars and bodies of its trace. As many as gradients are
     /// remembered. With more alternating requests than entries, nothing is cached.
     seen: [u64; MOST],
@@ -78,7 +78,7 @@ impl Mark {
     }
 }
 
-struct Known {
+struct KnownGradients {
     before: Before,
     /// Operations that were recorded, with what they refer to.
     nodes: Vec<Node>,
@@ -97,7 +97,8 @@ impl GradientMemory {
     /// If the same gradients of an equal trace are remembered, returns the leaves that [`GradientMemory::before`] got
     /// with them, and [`GradientMemory::repeat`] records them.
     pub fn find(&mut self, trace: &Trace, request: Request) -> Option<&[NodeId]> {
-        let is_it = |known: &Known| known.before.is_of(trace, request) && known.before.trace.renaming(trace).is_some();
+        let is_it =
+            |known: &KnownGradients| known.before.is_of(trace, request) && known.before.trace.renaming(trace).is_some();
         let found = self.known.iter().position(is_it)?;
         self.known[..=found].rotate_right(1);
         Some(&self.known[0].before.leaves)
@@ -164,7 +165,7 @@ impl GradientMemory {
         self.known.truncate(MOST - 1);
         self.known.insert(
             0,
-            Known {
+            KnownGradients {
                 nodes: nodes.to_vec(),
                 spilled: trace.spilled[mark.spilled..].to_vec(),
                 attributes: trace.attributes[mark.attributes..].to_vec(),

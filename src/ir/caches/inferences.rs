@@ -133,14 +133,14 @@ fn padded<const N: usize>(operands: [Type; N]) -> [Option<Type>; MOST_OPERANDS] 
 
 #[inline]
 fn index(op: Op, operands: [Option<Type>; MOST_OPERANDS]) -> usize {
-    place(operands.into_iter().flatten().fold(op.code(), |hash, ty| mixed(hash, type_bits(ty))))
+    entry_of(operands.into_iter().flatten().fold(op.code(), |hash, ty| mixed(hash, type_bits(ty))))
 }
 
 #[inline]
 fn detailed_index(op: Op, operand: Type, arguments: &Key) -> usize {
     let start = mixed(op.code(), type_bits(operand) ^ u32::from(arguments.flag) << 31);
     // Arguments that differ only in their high halves share an entry; they are compared in full.
-    place(arguments.list.iter().fold(start, |hash, &argument| mixed(hash, argument as u32)))
+    entry_of(arguments.list.iter().fold(start, |hash, &argument| mixed(hash, argument as u32)))
 }
 
 #[inline]
@@ -155,7 +155,7 @@ fn mixed(hash: u32, bits: u32) -> u32 {
 
 /// Index of the entry for a hash.
 #[inline]
-fn place(hash: u32) -> usize {
+fn entry_of(hash: u32) -> usize {
     hash as usize >> (u32::BITS - ENTRIES.trailing_zeros())
 }
 

@@ -6,7 +6,7 @@
 
 use super::copy::TraceCopy;
 use crate::ir::linear::Workspace;
-use crate::ir::scheme::{Argument, Scheme};
+use crate::ir::scheme::{Scheme, Source};
 use crate::ir::trace::{NONE, Node, Trace};
 use crate::types::{DType, Scalar};
 use rustc_hash::FxHasher;
@@ -21,7 +21,7 @@ const MOST: usize = 4;
 const MOST_NODES: usize = 1 << 18;
 
 /// A copy of a trace, and its scheme.
-struct Known {
+struct KnownTrace {
     trace: TraceCopy,
     /// Dtypes of the scalars; their values may change.
     scalars: Vec<DType>,
@@ -34,7 +34,7 @@ struct Known {
 pub struct Planner {
     /// Memory of linearizations.
     pub workspace: Workspace,
-    known: Vec<Known>,
+    known: Vec<KnownTrace>,
     /// Hashes of the programs of the last schemes.
     seen: [u64; 2 * MOST],
 }
@@ -44,7 +44,7 @@ impl Planner {
     /// this one repeats. `may_donate` returns whether a leaf, by number, may be donated now; a leaf for which that has
     /// changed is a difference.
     pub fn scheme(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> (Arc<Scheme>, bool) {
-        let renaming = |known: &Known| {
+        let renaming = |known: &KnownTrace| {
             let is_same = known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
             if is_same { known.trace.renaming(trace) } else { None }
         };
@@ -81,7 +81,7 @@ impl Planner {
         let hash = hasher.finish();
         if self.seen.contains(&hash) {
             self.known.truncate(MOST - 1);
-            self.known.insert(0, Known::new(trace, max_ops, scheme.clone()));
+            self.known.insert(0, KnownTrace::new(trace, max_ops, scheme.clone()));
         } else {
             self.seen.rotate_right(1);
             self.seen[0] = hash;
@@ -89,9 +89,9 @@ impl Planner {
     }
 }
 
-impl Known {
-    fn new(trace: &Trace, max_ops: usize, scheme: Arc<Scheme>) -> Known {
-        Known {
+impl KnownTrace {
+    fn new(trace: &Trace, max_ops: usize, scheme: Arc<Scheme>) -> KnownTrace {
+        KnownTrace {
             trace: TraceCopy::of(trace),
             scalars: trace.scalars.iter().map(|scalar| scalar.dtype()).collect(),
             max_ops,
@@ -110,9 +110,9 @@ impl Known {
 
     /// Whether the same leaves of those that the scheme reads may be donated.
     fn donates(&self, may_donate: impl Fn(usize) -> bool) -> bool {
-        let of_leaf = |argument: &Argument| match *argument {
-            Argument::Leaf(leaf) => may_donate(leaf) == self.scheme.donatable[leaf],
-            Argument::Made(_) => true,
+        let of_leaf = |argument: &Source| match *argument {
+            Source::Leaf(leaf) => may_donate(leaf) == self.scheme.donatable[leaf],
+            Source::Made(_) => true,
         };
         self.scheme.stages.iter().all(|stage| stage.arguments.iter().all(of_leaf))
     }

@@ -1,7 +1,7 @@
 //! Reads attributes, by the tables of their encodings.
 
 use super::dense;
-use super::forms::{self, Dialect, Field, Flag, Form, Place};
+use super::forms::{self, Dialect, Field, Flag, Form, LocationForm};
 use super::numbers;
 use super::reader::{Reader, integer, record};
 use super::upgrade;
@@ -125,33 +125,33 @@ fn symbol(reader: &mut Reader) -> Result<Attribute> {
     Ok(Attribute::Symbol(parts.into()))
 }
 
-fn location(reader: &mut Reader, place: Place) -> Result<Location> {
+fn location(reader: &mut Reader, place: LocationForm) -> Result<Location> {
     let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(match place {
-        Place::Call => {
+        LocationForm::Call => {
             let callee = reader.location()?;
             Location::Call(Arc::new(callee), Arc::new(reader.location()?))
         }
-        Place::File => {
+        LocationForm::File => {
             Location::File { name: reader.name()?, line: narrow(reader.varint()?), column: narrow(reader.varint()?) }
         }
-        Place::Range => {
+        LocationForm::Range => {
             let name = reader.name()?;
             let numbers = reader.list(Reader::varint)?;
             let number = |i: usize| numbers.get(i).map_or(0, |&number| narrow(number));
             Location::File { name, line: number(0), column: number(1) }
         }
-        Place::Fused => Location::Fused(reader.list(Reader::location)?.into()),
-        Place::FusedWith => {
+        LocationForm::Fused => Location::Fused(reader.list(Reader::location)?.into()),
+        LocationForm::FusedWith => {
             let locations = reader.list(Reader::location)?;
             reader.attribute()?;
             Location::Fused(locations.into())
         }
-        Place::Name => {
+        LocationForm::Name => {
             let name = reader.name()?;
             Location::Name(name, Arc::new(reader.location()?))
         }
-        Place::Unknown => Location::Unknown,
+        LocationForm::Unknown => Location::Unknown,
     })
 }
 

@@ -80,7 +80,7 @@ pub enum Form {
     /// A reference to an attribute that this one stands for.
     Distinct,
     /// A location.
-    Location(Place),
+    Location(LocationForm),
     /// The number of a case of an enumeration: its keyword by its number; empty for numbers without a case.
     Case(&'static [&'static str]),
     /// The fields of a record with a name.
@@ -89,7 +89,7 @@ pub enum Form {
 
 /// The form of a location.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Place {
+pub enum LocationForm {
     Call,
     File,
     /// A part of a file: up to four numbers, which begin with a line and a column.
@@ -242,17 +242,17 @@ const BUILTIN: &[Code<Form>] = &[
     code(7, Form::Unit),
     code(8, Form::Integer),
     code(9, Form::Float),
-    code(10, Form::Location(Place::Call)),
-    code(11, Form::Location(Place::File)),
-    code(12, Form::Location(Place::Fused)),
-    code(13, Form::Location(Place::FusedWith)),
-    code(14, Form::Location(Place::Name)),
-    code(15, Form::Location(Place::Unknown)),
+    code(10, Form::Location(LocationForm::Call)),
+    code(11, Form::Location(LocationForm::File)),
+    code(12, Form::Location(LocationForm::Fused)),
+    code(13, Form::Location(LocationForm::FusedWith)),
+    code(14, Form::Location(LocationForm::Name)),
+    code(15, Form::Location(LocationForm::Unknown)),
     code(16, Form::Resource),
     code(17, Form::Numbers),
     code(18, Form::Dense),
     code(21, Form::Distinct),
-    code(22, Form::Location(Place::Range)),
+    code(22, Form::Location(LocationForm::Range)),
 ];
 
 const VHLO: &[Code<Form>] = &[

@@ -3,7 +3,7 @@
 use super::super::integer::Integer;
 use super::lane::{self, Lane, WithScalar};
 use super::run::Fused;
-use super::step::{Class, Place, Step, Work};
+use super::step::{Class, Location, Step, Work};
 use crate::ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
 use crate::types::{DType, Kind, Scalar};
 use smallvec::SmallVec;
@@ -321,16 +321,16 @@ impl<T: Lane> Builder<T> {
         let last_uses = self.last_uses(result);
         let mut made =
             Fused { steps: Vec::new(), repeated: Vec::new(), registers: 0, result: None, class: result.class };
-        let (mut places, mut free) = (Vec::with_capacity(self.nodes.len()), Vec::new());
+        let (mut locations, mut free) = (Vec::with_capacity(self.nodes.len()), Vec::new());
         for (index, node) in self.nodes.into_iter().enumerate() {
             if last_uses[index].is_none() {
-                places.push(None);
+                locations.push(None);
                 continue;
             }
             let is_repeated = matches!(node.work, Work::Constant(_) | Work::Single(_));
             let register = match node.work {
                 Work::Input(number) => {
-                    places.push(Some(Place::Input(number)));
+                    locations.push(Some(Location::Input(number)));
                     continue;
                 }
                 _ if is_repeated => None,
@@ -345,13 +345,13 @@ impl<T: Lane> Builder<T> {
                     made.registers - 1
                 }
             };
-            places.push(Some(Place::Register(register)));
+            locations.push(Some(Location::Register(register)));
             if is_repeated {
                 made.repeated.push((register, node.work));
                 continue;
             }
-            let place = |&operand: &usize| places[operand].expect("an operand comes before its use");
-            let operands: SmallVec<[Place; 3]> = node.operands.iter().map(place).collect();
+            let location = |&operand: &usize| locations[operand].expect("an operand comes before its use");
+            let operands: SmallVec<[Location; 3]> = node.operands.iter().map(location).collect();
             // A value that is both operands of its last use is freed once.
             for (i, &operand) in node.operands.iter().enumerate() {
                 if last_uses[operand] == Some(index) && !node.operands[..i].contains(&operand) {
@@ -360,8 +360,8 @@ impl<T: Lane> Builder<T> {
             }
             made.steps.push(Step { work: node.work, operands, to: register });
         }
-        let place = places[result.index].expect("the result is used");
-        made.result = (place != Place::Register(made.registers)).then_some(place);
+        let location = locations[result.index].expect("the result is used");
+        made.result = (location != Location::Register(made.registers)).then_some(location);
         Some(made)
     }
 

@@ -5,7 +5,7 @@ use super::super::element::Element;
 use super::super::writer::Writer;
 use super::lane::{self, Lane};
 use super::polynomial::polynomial;
-use super::step::{Class, Place, Step, Work};
+use super::step::{Class, Location, Step, Work};
 use crate::error;
 use crate::error::Result;
 use crate::types::TensorType;
@@ -38,7 +38,7 @@ pub struct Fused<T: Lane> {
     /// Number of registers. A step that writes the register with this number writes the result.
     pub(super) registers: usize,
     /// The value that is the result, if no step writes it.
-    pub(super) result: Option<Place>,
+    pub(super) result: Option<Location>,
     pub(super) class: Class,
 }
 
@@ -63,10 +63,10 @@ struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// The elements of a value.
-    fn of<A: Element>(&self, place: Place) -> &'a [A] {
-        let register = match place {
-            Place::Input(number) => return &self.inputs[number].elements()[self.range.clone()],
-            Place::Register(register) => register * self.each,
+    fn of<A: Element>(&self, location: Location) -> &'a [A] {
+        let register = match location {
+            Location::Input(number) => return &self.inputs[number].elements()[self.range.clone()],
+            Location::Register(register) => register * self.each,
         };
         let lines = match register.checked_sub(self.before.len()) {
             None => &self.before[register..][..self.each],
@@ -149,8 +149,8 @@ impl<T: Lane> Fused<T> {
         for start in range.clone().step_by(lanes) {
             block.range = start..range.end.min(start + lanes);
             self.steps.iter().for_each(|step| step.run(&mut block));
-            if let Some(place) = self.result {
-                block.write(self.registers, |from, out: &mut Writer<O>| out.copy(from.of(place)));
+            if let Some(location) = self.result {
+                block.write(self.registers, |from, out: &mut Writer<O>| out.copy(from.of(location)));
             }
         }
         Ok(())

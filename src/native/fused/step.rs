@@ -7,23 +7,23 @@ use smallvec::SmallVec;
 /// A step: its work, and the locations of its operands and of its result.
 pub struct Step<T: Lane> {
     pub(super) work: Work<T>,
-    pub(super) operands: SmallVec<[Place; 3]>,
+    pub(super) operands: SmallVec<[Location; 3]>,
     /// The register of the result, which is none of the operands.
     pub(super) to: usize,
 }
 
 /// Location of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     Input(usize),
     Register(usize),
 }
 
-impl Place {
+impl Location {
     pub(super) fn register(self) -> Option<usize> {
         match self {
-            Place::Register(register) => Some(register),
-            Place::Input(_) => None,
+            Location::Register(register) => Some(register),
+            Location::Input(_) => None,
         }
     }
 }

@@ -17,10 +17,10 @@ enum Purpose {
     Extreme { largest: bool },
 }
 
-type Made = FxHashMap<(Purpose, Vec<DType>), Arc<Body>>;
+type Cache = FxHashMap<(Purpose, Vec<DType>), Arc<Body>>;
 
 /// Cache of bodies. There are few, so no entry is ever removed.
-static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
 
 /// Returns the cached body for a purpose and dtypes; on a miss, `record` traces it on scalar parameters of these
 /// dtypes.
@@ -30,7 +30,7 @@ fn made(
     record: impl for<'f> FnOnce(&[Expr<'f>]) -> Vec<Expr<'f>>,
 ) -> Result<Arc<Body>> {
     let key = (purpose, dtypes.to_vec());
-    if let Some(body) = MADE.lock().get(&key) {
+    if let Some(body) = CACHE.lock().get(&key) {
         return Ok(body.clone());
     }
     let mut trace = Trace::new();
@@ -39,7 +39,7 @@ fn made(
     let f = Formula::new(&mut trace);
     let results = f.finish_list(&record(&f.operands(&parameters)))?;
     let body = take_body(&trace, &parameters, &results)?.0;
-    MADE.lock().insert(key, body.clone());
+    CACHE.lock().insert(key, body.clone());
     Ok(body)
 }
 

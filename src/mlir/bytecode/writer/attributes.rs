@@ -1,6 +1,6 @@
 //! Attributes and locations.
 
-use super::super::forms::{self, Code, Dialect, Field, Flag, Form, Place};
+use super::super::forms::{self, Code, Dialect, Field, Flag, Form, LocationForm};
 use super::super::numbers;
 use super::assembly;
 use super::entries::Entries;
@@ -294,22 +294,22 @@ impl Entries {
     /// Returns the number of a location.
     pub fn location(&mut self, location: &Location) -> u32 {
         let (place, words) = match location {
-            Location::Unknown => (Place::Unknown, vec![]),
+            Location::Unknown => (LocationForm::Unknown, vec![]),
             Location::File { name, line, column } => {
                 let name = attribute(self.string(Side::Builtin, name.as_bytes()));
-                (Place::File, vec![name, Word::Number((*line).into()), Word::Number((*column).into())])
+                (LocationForm::File, vec![name, Word::Number((*line).into()), Word::Number((*column).into())])
             }
             Location::Name(name, inner) => {
                 let name = attribute(self.string(Side::Builtin, name.as_bytes()));
-                (Place::Name, vec![name, attribute(self.location(inner))])
+                (LocationForm::Name, vec![name, attribute(self.location(inner))])
             }
             Location::Call(callee, caller) => {
-                (Place::Call, vec![attribute(self.location(callee)), attribute(self.location(caller))])
+                (LocationForm::Call, vec![attribute(self.location(callee)), attribute(self.location(caller))])
             }
             Location::Fused(all) => {
                 let count = Word::Number(all.len() as u64);
                 let all: Vec<Word> = all.iter().map(|inner| attribute(self.location(inner))).collect();
-                (Place::Fused, std::iter::once(count).chain(all).collect())
+                (LocationForm::Fused, std::iter::once(count).chain(all).collect())
             }
         };
         self.entry(Dialect::Builtin, Form::Location(place), words)

@@ -18,7 +18,7 @@ use std::f64::consts::{FRAC_1_PI, FRAC_2_PI};
 /// `J0`, which is 1 at 0.
 pub fn bessel_j0(x: Expr) -> Expr {
     let size = x.abs();
-    let near = place(size).polynomial(tables(x).j0);
+    let near = argument(size).polynomial(tables(x).j0);
     let far = Hankel::new(size, 0);
     ends(size, near, far.p * far.sum - far.q * far.difference, &far)
 }
@@ -26,7 +26,7 @@ pub fn bessel_j0(x: Expr) -> Expr {
 /// `J1`, which has the sign of `x` near 0.
 pub fn bessel_j1(x: Expr) -> Expr {
     let size = x.abs();
-    let near = place(size).polynomial(tables(x).j1) * size;
+    let near = argument(size).polynomial(tables(x).j1) * size;
     let far = Hankel::new(size, 1);
     let value = ends(size, near, far.p * far.difference + far.q * far.sum, &far);
     x.lt(0.0).select(-value, x.eq(0.0).select(x, value))
@@ -34,18 +34,18 @@ pub fn bessel_j1(x: Expr) -> Expr {
 
 /// `Y0`: minus infinity at 0, NaN below.
 pub fn bessel_y0(x: Expr) -> Expr {
-    let place = place(x);
+    let argument = argument(x);
     let log = x.log() * FRAC_2_PI;
-    let near = place.polynomial(tables(x).y0) + log * place.polynomial(tables(x).j0);
+    let near = argument.polynomial(tables(x).y0) + log * argument.polynomial(tables(x).j0);
     let far = Hankel::new(x, 0);
     ends(x, near, far.p * far.difference + far.q * far.sum, &far)
 }
 
 /// `Y1`: minus infinity at 0, NaN below.
 pub fn bessel_y1(x: Expr) -> Expr {
-    let place = place(x);
+    let argument = argument(x);
     let log = x.log() * FRAC_2_PI;
-    let regular = x * (place.polynomial(tables(x).y1) + log * place.polynomial(tables(x).j1));
+    let regular = x * (argument.polynomial(tables(x).y1) + log * argument.polynomial(tables(x).j1));
     let near = regular - 1.0 / x * FRAC_2_PI;
     let far = Hankel::new(x, 1);
     let value = ends(x, near, far.q * far.difference - far.p * far.sum, &far);
@@ -75,7 +75,7 @@ pub(in crate::ops) fn bessel_y1_slope(x: Expr) -> Expr {
 const NEAR: f64 = 5.0;
 
 /// `2 x^2 / 25 - 1`, up to 1.
-fn place(size: Expr) -> Expr {
+fn argument(size: Expr) -> Expr {
     let size = size.min(NEAR);
     size * size * (2.0 / (NEAR * NEAR)) - 1.0
 }

@@ -24,7 +24,7 @@ pub fn bessel_k(x: Expr, order: usize, is_scaled: bool) -> Expr {
         0 => square.polynomial(tables.rest[0]) - log * square.polynomial(tables.first_kind[0]),
         _ => square.polynomial(tables.rest[1]) / small + log * (small * square.polynomial(tables.first_kind[1])),
     };
-    let far = place(x).polynomial(tables.tail[order]) / x.sqrt();
+    let far = argument(x).polynomial(tables.tail[order]) / x.sqrt();
     let (near, far) = if is_scaled { (near * small.exp(), far) } else { (near, far * (-x).exp()) };
     let value = x.le(NEAR).select(near, far);
     x.eq(0.0).select(f64::INFINITY, value)
@@ -58,14 +58,14 @@ pub(in crate::ops) fn bessel_k1e_slope(x: Expr) -> Expr {
 /// derivatives of any order.
 fn far_difference(x: Expr) -> Expr {
     let large = x.max(NEAR);
-    place(large).polynomial(tables(x).difference) / large.sqrt() / large
+    argument(large).polynomial(tables(x).difference) / large.sqrt() / large
 }
 
 /// Up to here, the functions are computed from power series.
 const NEAR: f64 = 2.0;
 
 /// `(x - 2) / (x + 2)`, 1 at infinity.
-fn place(x: Expr) -> Expr {
+fn argument(x: Expr) -> Expr {
     let x = x.min(1e30);
     (x - NEAR) / (x + NEAR)
 }

@@ -39,18 +39,18 @@ pub(in crate::ops) fn body_of(op: Op, types: &[TensorType]) -> Result<Arc<Body>>
     take_closed_body(&trace, &parameters, &[], &[result])
 }
 
-type Made = FxHashMap<(u32, DType), Arc<Body>>;
+type Cache = FxHashMap<(u32, DType), Arc<Body>>;
 
 /// Formulas of scalars. There are few, so no entry is ever removed.
-static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Default::default);
+static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Default::default);
 
 /// Returns the formula of a function of scalars of one dtype, as a cached body.
 pub fn formula_body(op: Op, dtype: DType) -> Result<Arc<Body>> {
-    if let Some(body) = MADE.lock().get(&(op.code(), dtype)) {
+    if let Some(body) = CACHE.lock().get(&(op.code(), dtype)) {
         return Ok(body.clone());
     }
     let body = body_of(op, &vec![TensorType::new(dtype, &[]); op.arity().unwrap_or(1)])?;
-    MADE.lock().insert((op.code(), dtype), body.clone());
+    CACHE.lock().insert((op.code(), dtype), body.clone());
     Ok(body)
 }
 

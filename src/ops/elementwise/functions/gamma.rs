@@ -94,8 +94,8 @@ pub fn stirling(x: Expr) -> &'static [f64] {
 
 /// lgamma of `x >= 1/2`. `log` is its logarithm, used beyond 8 only.
 fn lgamma_from_half<'f>(x: Expr<'f>, log: Expr<'f>) -> Expr<'f> {
-    let place = place(x, 2.0);
-    let near = (x - 1.0) * place * place.polynomial(tables(x).lgamma);
+    let argument = argument(x, 2.0);
+    let near = (x - 1.0) * argument * argument.polynomial(tables(x).lgamma);
     let inverse = 1.0 / x;
     let rest = (inverse * inverse).polynomial(tables(x).lgamma_tail) * inverse + HALF_LOG_OF_2_PI_OVER_E;
     let far = (x - 0.5) * (log - 1.0) + rest;
@@ -122,8 +122,8 @@ pub fn digamma(x: Expr) -> Expr {
 
 /// digamma of `x >= 1/2`.
 fn digamma_from_half(x: Expr) -> Expr {
-    let place = place(x, tables(x).root);
-    let near = place * place.polynomial(tables(x).digamma) + tables(x).value_at_root;
+    let argument = argument(x, tables(x).root);
+    let near = argument * argument.polynomial(tables(x).digamma) + tables(x).value_at_root;
     let inverse = 1.0 / x;
     let square = inverse * inverse;
     let far = x.log() - (inverse * 0.5 + square.polynomial(tables(x).digamma_tail) * square);
@@ -148,7 +148,7 @@ pub fn trigamma(x: Expr) -> Expr {
 
 /// trigamma of `x >= 1`.
 fn trigamma_from_one(x: Expr) -> Expr {
-    let near = place(x, 3.0).polynomial(tables(x).trigamma) / x;
+    let near = argument(x, 3.0).polynomial(tables(x).trigamma) / x;
     let inverse = 1.0 / x;
     let series = (inverse * inverse).polynomial(tables(x).trigamma_tail);
     let far = inverse + (series * inverse + 0.5) * inverse * inverse;
@@ -162,7 +162,7 @@ fn is_small(x: Expr) -> Expr {
 }
 
 /// `(x - c) / (x + c)`.
-fn place(x: Expr, c: f64) -> Expr {
+fn argument(x: Expr, c: f64) -> Expr {
     (x - c) / (x + c)
 }
 

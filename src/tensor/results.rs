@@ -1,5 +1,5 @@
-//! Begin and end of recording an operation: checks that the device has room for it, and creates tensors for its
-//! results. An operation without operands is recorded here.
+//! Tensors of the results of a recorded operation, and the begin of recording one: its device is locked, and has room.
+//! An operation without operands is recorded here.
 
 use crate::allocation::{probe, with_room};
 use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values};
@@ -13,15 +13,15 @@ use crate::types::check_rank;
 use parking_lot::MutexGuard;
 
 /// The locked state of a device.
-pub type State = MutexGuard<'static, DeviceState>;
+pub type Locked = MutexGuard<'static, DeviceState>;
 
 /// Locks a device with room to record one more operation. Fails if the environment was released, or too much is
 /// pending.
 #[inline]
-pub fn to_record(device: &'static Device) -> Result<State> {
+pub fn to_record(device: &'static Device) -> Result<Locked> {
     let mut state = device.state();
     if !state.has_room() {
-        state = make_room(device, state)?;
+        state = to_record_when_full(device, state)?;
     }
     state.begin_call();
     if label::in_use() {
@@ -40,14 +40,14 @@ pub trait Recorded {
 
     /// Creates a tensor for each node. On an XLA device they are pending; on cpu they are evaluated now, by this thread
     /// (up to 1 KiB under the lock, else without it), unless they depend on a placeholder.
-    fn finish(self, state: State) -> Result<Self::Tensors>;
+    fn finish(self, state: Locked) -> Result<Self::Tensors>;
 }
 
 impl Recorded for NodeId {
     type Tensors = TensorHandle;
 
     #[inline]
-    fn finish(self, state: State) -> Result<TensorHandle> {
+    fn finish(self, state: Locked) -> Result<TensorHandle> {
         finish(state, self)
     }
 }
@@ -55,7 +55,7 @@ impl Recorded for NodeId {
 impl<const N: usize> Recorded for [NodeId; N] {
     type Tensors = [TensorHandle; N];
 
-    fn finish(self, state: State) -> Result<[TensorHandle; N]> {
+    fn finish(self, state: Locked) -> Result<[TensorHandle; N]> {
         Ok(finish_all(state, &self)?.try_into().expect("a tensor for each node"))
     }
 }
@@ -63,7 +63,7 @@ impl<const N: usize> Recorded for [NodeId; N] {
 impl Recorded for Vec<NodeId> {
     type Tensors = Vec<TensorHandle>;
 
-    fn finish(self, state: State) -> Result<Vec<TensorHandle>> {
+    fn finish(self, state: Locked) -> Result<Vec<TensorHandle>> {
         finish_all(state, &self)
     }
 }
@@ -80,7 +80,7 @@ pub fn create<R: Recorded>(
 
 /// Creates a tensor with the recorded result as its value.
 #[inline]
-fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
+fn finish(mut state: Locked, id: NodeId) -> Result<TensorHandle> {
     check_ranks(&state, &[id])?;
     let made = match state.value_now(id) {
         Some(value) => state.new_tensor_like(id, value?),
@@ -96,12 +96,12 @@ fn finish(mut state: State, id: NodeId) -> Result<TensorHandle> {
 
 /// Returns an error for results of more axes than the library supports, whatever the operation's own checks allow.
 #[inline]
-fn check_ranks(state: &State, ids: &[NodeId]) -> Result<()> {
+fn check_ranks(state: &Locked, ids: &[NodeId]) -> Result<()> {
     ids.iter().try_for_each(|&id| check_rank(state.trace.dims(state.trace.node(id).shape)))
 }
 
 /// Creates a tensor for each of several recorded results; on an error, creates none.
-pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
+pub fn finish_all(mut state: Locked, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
     let mut tensors = Handles(with_room(ids.len(), "the handles of results")?);
     probe(ids.len() * size_of::<Value>(), "the values of results")?;
@@ -139,7 +139,7 @@ pub fn finish_all(mut state: State, ids: &[NodeId]) -> Result<Vec<TensorHandle>>
 }
 
 /// Evaluates nodes on cpu, with nothing locked meanwhile.
-fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Values)> {
+fn evaluated(mut state: Locked, ids: &[NodeId]) -> Result<(Locked, Values)> {
     let work = state.take_work(ids);
     state.end_call();
     let device = MutexGuard::mutex(&state);
@@ -152,7 +152,7 @@ fn evaluated(mut state: State, ids: &[NodeId]) -> Result<(State, Values)> {
 
 /// Gives the tensor `dst` the recorded result as its value. On cpu it is evaluated under the lock, so that no other
 /// thread's update is lost.
-pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Result<()> {
+pub fn finish_in_place(mut state: Locked, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     let value = match state.value_now(id) {
         Some(value) => value?,
@@ -167,7 +167,7 @@ pub fn finish_in_place(mut state: State, dst: TensorHandle, id: NodeId) -> Resul
 }
 
 /// Gives the tensor `dst` a value of this shape.
-pub fn replace(mut state: State, dst: TensorHandle, value: Value, shape: ShapeId) -> Result<()> {
+pub fn replace(mut state: Locked, dst: TensorHandle, value: Value, shape: ShapeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     let garbage = state.replace(slot, value, shape);
     drop(state);
@@ -175,8 +175,9 @@ pub fn replace(mut state: State, dst: TensorHandle, value: Value, shape: ShapeId
     Ok(())
 }
 
+/// Makes room for an operation, as the option `pending_limit_policy` says, or fails.
 #[cold]
-fn make_room(device: &'static Device, mut state: State) -> Result<State> {
+fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Locked> {
     state.check_open()?;
     state.trace.check_room()?;
     if state.has_room() {
