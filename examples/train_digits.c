@@ -255,6 +255,19 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+// Prints what the training took. Sorts the times of the steps.
+static void summarize(double held_out, uint64_t donated, int epochs, int steps, double *times) {
+  qsort(times, (size_t)steps, sizeof *times, by_value);
+  printf("\n  held-out accuracy    %.4f\n", held_out);
+  printf("  programs compiled    %llu in all, for %d steps and %d evaluations\n",
+         (unsigned long long)counter("UncachedCompile"), steps, epochs);
+  printf("  cache hits           %llu\n", (unsigned long long)counter("CachedCompile"));
+  printf("  buffers donated      %llu each step: all %d parameters and momenta\n", (unsigned long long)donated,
+         4 * LAYERS);
+  printf("  live bytes           %.2f MB at most\n", (double)counter("PeakLiveBytes") / 1e6);
+  printf("  time per step        %.0f us (median; loss read back every step)\n", times[steps / 2] * 1e6);
+}
+
 static void shuffle(int *order, int count) {
   for (int i = count - 1; i > 0; i--) {
     int k = (int)(uniform() * (i + 1)), swap = order[i];
@@ -325,15 +338,7 @@ int main(int argc, char **argv) {
   }
 
   if (curve && fclose(curve) != 0) return 1;
-  qsort(times, (size_t)steps, sizeof *times, by_value);
-  printf("\n  held-out accuracy    %.4f\n", held_out);
-  printf("  programs compiled    %llu in all, for %d steps and %d evaluations\n",
-         (unsigned long long)counter("UncachedCompile"), steps, epochs);
-  printf("  cache hits           %llu\n", (unsigned long long)counter("CachedCompile"));
-  printf("  buffers donated      %llu each step: all %d parameters and momenta\n", (unsigned long long)least_donated,
-         4 * LAYERS);
-  printf("  live bytes           %.2f MB at most\n", (double)counter("PeakLiveBytes") / 1e6);
-  printf("  time per step        %.0f us (median; loss read back every step)\n", times[steps / 2] * 1e6);
+  summarize(held_out, least_donated, epochs, steps, times);
   for (int i = 0; i < LAYERS; i++)
     drop(layers[i].weight), drop(layers[i].bias), drop(layers[i].weight_momentum), drop(layers[i].bias_momentum);
   mesh_close();

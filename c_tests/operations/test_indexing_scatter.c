@@ -102,6 +102,23 @@ static void gathers(void) {
   RELEASE(x, s8, u64, constant, pairs, each, no_indices, z, last);
 }
 
+static void scatters_refused(lxla_computation add, lxla_tensor x, lxla_tensor at_rows, lxla_tensor updates,
+                             const lxla_scatter_options *options) {
+  lxla_tensor out = none;
+  lxla_tensor wrong = ARRAY(S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6),
+              f = ARRAY(F32, float, DIMS(4, 2), 1, 2, 3, 4, 5, 6, 7, 8);
+  REFUSED(lxla_scatter(add, &x, at_rows, &wrong, 1, options, &out), LXLA_INVALID_ARGUMENT,
+          "updates: they are s32[3,2], with [3] beside update_window_dims; indices are s64[4]");
+  REFUSED(lxla_scatter(add, &x, at_rows, &f, 1, options, &out), LXLA_INVALID_ARGUMENT,
+          "updates[0] is f32[4,2]; inputs[0] is s32[3,2]");
+  REFUSED(lxla_scatter(add, &x, at_rows, &updates, 0, options, NULL), LXLA_INVALID_ARGUMENT, "n: 0 tensors given");
+  lxla_computation floats = of_two(ADD, F32);
+  REFUSED(lxla_scatter(floats, &x, at_rows, &updates, 1, options, &out), LXLA_INVALID_ARGUMENT,
+          "combiner: its parameters are f32[], f32[]; those wanted are s32[], s32[]");
+  DONE(floats);
+  RELEASE(wrong, f);
+}
+
 static void scatters(void) {
   lxla_computation add = of_two(ADD, S32), keep_new;
   lxla_tensor a = placeholder(env, S32, NULL, 0), b = placeholder(env, S32, NULL, 0), out = none;
@@ -170,20 +187,10 @@ static void scatters(void) {
   lxla_tensor no_rows = array(S32, DIMS(0), NULL, 0), no_updates = array(S32, DIMS(0, 2), NULL, 0);
   OK(lxla_scatter(add, &x, no_rows, &no_updates, 1, &options, &out));
   HAS(out, S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6);
-
-  lxla_tensor wrong = ARRAY(S32, int32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6),
-              f = ARRAY(F32, float, DIMS(4, 2), 1, 2, 3, 4, 5, 6, 7, 8);
-  REFUSED(lxla_scatter(add, &x, at_rows, &wrong, 1, &options, &out), LXLA_INVALID_ARGUMENT,
-          "updates: they are s32[3,2], with [3] beside update_window_dims; indices are s64[4]");
-  REFUSED(lxla_scatter(add, &x, at_rows, &f, 1, &options, &out), LXLA_INVALID_ARGUMENT,
-          "updates[0] is f32[4,2]; inputs[0] is s32[3,2]");
-  REFUSED(lxla_scatter(add, &x, at_rows, &updates, 0, &options, NULL), LXLA_INVALID_ARGUMENT, "n: 0 tensors given");
-  lxla_computation floats = of_two(ADD, F32);
-  REFUSED(lxla_scatter(floats, &x, at_rows, &updates, 1, &options, &out), LXLA_INVALID_ARGUMENT,
-          "combiner: its parameters are f32[], f32[]; those wanted are s32[], s32[]");
-  DONE(add, keep_new, floats);
+  scatters_refused(add, x, at_rows, updates, &options);
+  DONE(add, keep_new);
   RELEASE(x, at_rows, updates, large, corners, columns, own, three, no_vectors, five, one, three_by_one, no_rows,
-          no_updates, wrong, f);
+          no_updates);
 }
 
 // Scatters two arrays together: the largest update, and its position.

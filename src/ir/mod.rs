@@ -16,6 +16,7 @@ mod numbers;
 mod op;
 mod program;
 mod record;
+mod removal;
 mod replay;
 mod room;
 mod scheme;

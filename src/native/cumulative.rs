@@ -16,59 +16,24 @@ use std::cmp::Ordering;
 /// f32 are accumulated in f64, those of f64 with their rounding errors, so that errors do not grow with the length.
 pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Array) -> Result<Option<Array>> {
     let (along, dtype) = (Along { axis, reverse }, x.ty().dtype);
-    let made = match (op, dtype, dtype.kind()) {
-        (BinaryOp::Add, _, Kind::Signed | Kind::Unsigned) => by_integer_width!(dtype, T => {
+    let made = match (op, dtype.kind()) {
+        (BinaryOp::Add, Kind::Signed | Kind::Unsigned) => by_integer_width!(dtype, T => {
             along.scan(x, first::<T>(init), |sum, x: T| { *sum = sum.wrapping_add(x); *sum })
         }),
-        (BinaryOp::Multiply, _, Kind::Signed | Kind::Unsigned) => by_integer_width!(dtype, T => {
+        (BinaryOp::Multiply, Kind::Signed | Kind::Unsigned) => by_integer_width!(dtype, T => {
             along.scan(x, first::<T>(init), |product, x: T| { *product = product.wrapping_mul(x); *product })
         }),
-        (BinaryOp::Add, DType::F32, _) => along.scan(x, f64::from(first::<f32>(init)), added),
-        (BinaryOp::Add, DType::F64, _) => along.scan(x, (first::<f64>(init), 0.0), added_f64),
-        (BinaryOp::Add, DType::C64, _) => {
-            let Complex { re, im } = first::<Complex<f32>>(init);
-            along.scan(x, [f64::from(re), f64::from(im)], |[re, im], x: Complex<f32>| {
-                Complex::new(added(re, x.re), added(im, x.im))
-            })
-        }
-        (BinaryOp::Add, DType::C128, _) => {
-            let Complex { re, im } = first::<Complex<f64>>(init);
-            along.scan(x, [(re, 0.0), (im, 0.0)], |[re, im], x: Complex<f64>| {
-                Complex::new(added_f64(re, x.re), added_f64(im, x.im))
-            })
-        }
-        (BinaryOp::Multiply, DType::F32, _) => along.scan(x, f64::from(first::<f32>(init)), |product, x: f32| {
-            *product *= f64::from(x);
-            settled(product, |rounded| rounded == 0.0 || rounded.is_infinite())
-        }),
-        (BinaryOp::Multiply, DType::F64, _) => along.scan(x, (first::<f64>(init), 0.0), |product, x: f64| {
-            *product = multiplied(*product, x);
-            product.0 + product.1
-        }),
-        (BinaryOp::Multiply, DType::C64, _) => {
-            let Complex { re, im } = first::<Complex<f32>>(init);
-            along.scan(x, Complex::new(f64::from(re), f64::from(im)), |product, x: Complex<f32>| {
-                *product *= Complex::new(f64::from(x.re), f64::from(x.im));
-                let stays = |rounded: f32| rounded == 0.0 || rounded.is_infinite();
-                Complex::new(settled(&mut product.re, stays), settled(&mut product.im, stays))
-            })
-        }
-        (BinaryOp::Multiply, DType::C128, _) => {
-            let Complex { re, im } = first::<Complex<f64>>(init);
-            along.scan(x, [(re, 0.0), (im, 0.0)], |product, x: Complex<f64>| {
-                *product = complex_multiplied(*product, x);
-                Complex::new(product[0].0 + product[0].1, product[1].0 + product[1].1)
-            })
-        }
-        (BinaryOp::And, DType::Pred, _) => along.scan(x, first::<u8>(init), |all, x: u8| {
+        (BinaryOp::Add, _) => return sums(along, x, init).transpose(),
+        (BinaryOp::Multiply, _) => return products(along, x, init).transpose(),
+        (BinaryOp::And, Kind::Pred) => along.scan(x, first::<u8>(init), |all, x: u8| {
             *all &= x;
             *all
         }),
-        (BinaryOp::Or, DType::Pred, _) => along.scan(x, first::<u8>(init), |any, x: u8| {
+        (BinaryOp::Or, Kind::Pred) => along.scan(x, first::<u8>(init), |any, x: u8| {
             *any |= x;
             *any
         }),
-        (BinaryOp::Maximum | BinaryOp::Minimum, _, kind) if !matches!(kind, Kind::Complex | Kind::Float8) => {
+        (BinaryOp::Maximum | BinaryOp::Minimum, kind) if !matches!(kind, Kind::Complex | Kind::Float8) => {
             let is_maximum = op == BinaryOp::Maximum;
             by_order!(dtype, T => along.scan(x, first::<T>(init), |best, x: T| {
                 if is_better(x, *best, is_maximum) {
@@ -80,6 +45,57 @@ pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Ar
         _ => return Ok(None),
     };
     made.map(Some)
+}
+
+/// Cumulative sums of floats and complex numbers; None for dtypes that have no kernel.
+fn sums(along: Along, x: &Array, init: &Array) -> Option<Result<Array>> {
+    Some(match x.ty().dtype {
+        DType::F32 => along.scan(x, f64::from(first::<f32>(init)), added),
+        DType::F64 => along.scan(x, (first::<f64>(init), 0.0), added_f64),
+        DType::C64 => {
+            let Complex { re, im } = first::<Complex<f32>>(init);
+            along.scan(x, [f64::from(re), f64::from(im)], |[re, im], x: Complex<f32>| {
+                Complex::new(added(re, x.re), added(im, x.im))
+            })
+        }
+        DType::C128 => {
+            let Complex { re, im } = first::<Complex<f64>>(init);
+            along.scan(x, [(re, 0.0), (im, 0.0)], |[re, im], x: Complex<f64>| {
+                Complex::new(added_f64(re, x.re), added_f64(im, x.im))
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// Cumulative products of floats and complex numbers; None for dtypes that have no kernel.
+fn products(along: Along, x: &Array, init: &Array) -> Option<Result<Array>> {
+    let stays = |rounded: f32| rounded == 0.0 || rounded.is_infinite();
+    Some(match x.ty().dtype {
+        DType::F32 => along.scan(x, f64::from(first::<f32>(init)), |product, x: f32| {
+            *product *= f64::from(x);
+            settled(product, stays)
+        }),
+        DType::F64 => along.scan(x, (first::<f64>(init), 0.0), |product, x: f64| {
+            *product = multiplied(*product, x);
+            product.0 + product.1
+        }),
+        DType::C64 => {
+            let Complex { re, im } = first::<Complex<f32>>(init);
+            along.scan(x, Complex::new(f64::from(re), f64::from(im)), |product, x: Complex<f32>| {
+                *product *= Complex::new(f64::from(x.re), f64::from(x.im));
+                Complex::new(settled(&mut product.re, stays), settled(&mut product.im, stays))
+            })
+        }
+        DType::C128 => {
+            let Complex { re, im } = first::<Complex<f64>>(init);
+            along.scan(x, [(re, 0.0), (im, 0.0)], |product, x: Complex<f64>| {
+                *product = complex_multiplied(*product, x);
+                Complex::new(product[0].0 + product[0].1, product[1].0 + product[1].1)
+            })
+        }
+        _ => return None,
+    })
 }
 
 fn first<T: Element>(init: &Array) -> T {

@@ -250,6 +250,7 @@ impl Job<'_> {
     }
 }
 
+/// Runs one program of a plan, and puts its outputs into `made`.
 fn execute(
     owner: &Owner,
     run: &Run,
@@ -259,27 +260,10 @@ fn execute(
     made: &mut Outputs,
 ) -> Result<()> {
     let (shared, device) = (&owner.shared, owner.ordinal());
-    let stage = &run.stage;
-    let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
-    for argument in &run.arguments {
-        arguments.push(match argument {
-            RunArgument::Data(data) => &**data.buffer()?,
-            RunArgument::Output(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
-        });
-    }
-    arguments.extend(packs.iter().map(|pack| &**pack));
-    // Arguments that this run must not consume: donors of the executable that are not donors of this run (it was
-    // compiled for other donors), and buffers held by reads and saves in flight. Holds are transient and not part of
-    // the key; no new one can begin now, because a donor is no longer the value of a live tensor.
-    let donors = &compiled.executable.signature().donors;
-    let is_held = |donor: usize| matches!(&run.arguments[donor], RunArgument::Data(data) if data.is_held());
-    let is_for_others = *donors != stage.donors;
-    let withheld =
-        |donor: &usize| keeps_all || is_for_others && stage.donors.binary_search(donor).is_err() || is_held(*donor);
-    let keep: Vec<usize> = donors.iter().copied().filter(withheld).collect();
+    let (arguments, keep) = (arguments(run, &packs, made)?, withheld(run, compiled, keeps_all));
     let mut span = shared.timeline().span("execute", "execute");
     if span.is_on() {
-        span.program(compiled.known.number, stage.program.common_label());
+        span.program(compiled.known.number, run.stage.program.common_label());
     }
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let start = Instant::now();
@@ -288,7 +272,6 @@ fn execute(
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
     compiled.usage.add(start);
-
     if span.is_on() {
         for &ordinal in owner.ordinals() {
             let run = shared.timeline().run_on(ordinal, &mut span);
@@ -296,21 +279,50 @@ fn execute(
         }
     }
     drop(span);
+    count(shared, run, &compiled.executable.signature().donors, &keep, &execution.consumed);
+    for (offset, buffer) in execution.outputs.into_iter().enumerate() {
+        made[run.stage.first_output + offset] = Some(buffer);
+    }
+    run.stage.last_uses.iter().for_each(|&number| made[number] = None);
+    Ok(())
+}
 
+/// Buffers that a run takes: its arguments, then the packs of scalars.
+fn arguments<'a>(run: &'a Run, packs: &'a [Arc<dyn Buffer>], made: &'a Outputs) -> Result<Vec<&'a dyn Buffer>> {
+    let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
+    for argument in &run.arguments {
+        arguments.push(match argument {
+            RunArgument::Data(data) => &**data.buffer()?,
+            RunArgument::Output(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
+        });
+    }
+    arguments.extend(packs.iter().map(|pack| &**pack));
+    Ok(arguments)
+}
+
+/// Indices of the arguments that a run must not consume: donors of the executable that are not donors of this run (it
+/// was compiled for other donors), and buffers held by reads and saves in flight. Holds are transient and not part of
+/// the key; no new one can begin now, because a donor is no longer the value of a live tensor.
+fn withheld(run: &Run, compiled: &Compiled, keeps_all: bool) -> Vec<usize> {
+    let (donors, own) = (&compiled.executable.signature().donors, &run.stage.donors);
+    let is_held = |donor: usize| matches!(&run.arguments[donor], RunArgument::Data(data) if data.is_held());
+    let is_for_others = donors != own;
+    let is_withheld =
+        |&donor: &usize| keeps_all || is_for_others && own.binary_search(&donor).is_err() || is_held(donor);
+    donors.iter().copied().filter(is_withheld).collect()
+}
+
+/// Counts a run with these donors, of which it was to keep some, and consumed others.
+fn count(shared: &Shared, run: &Run, donors: &[usize], keep: &[usize], consumed: &[usize]) {
     let is_of_tensor = |&&i: &&usize| matches!(run.arguments[i], RunArgument::Data(_));
     // The first run has no outputs of earlier ones as arguments.
-    let is_first = stage.first_output == 0;
+    let is_first = run.stage.first_output == 0;
     let of_tensors = |indices: &[usize]| match is_first {
         true => indices.len() as u64,
         false => indices.iter().filter(is_of_tensor).count() as u64,
     };
     shared.metrics.add(Counter::ExecuteComputation, 1);
-    shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(&keep));
-    shared.metrics.add(Counter::DonatedBuffers, of_tensors(&execution.consumed));
-    shared.metrics.add(Counter::FreedEarly, stage.spare as u64);
-    for (offset, buffer) in execution.outputs.into_iter().enumerate() {
-        made[stage.first_output + offset] = Some(buffer);
-    }
-    stage.last_uses.iter().for_each(|&number| made[number] = None);
-    Ok(())
+    shared.metrics.add(Counter::DonorsRequested, of_tensors(donors) - of_tensors(keep));
+    shared.metrics.add(Counter::DonatedBuffers, of_tensors(consumed));
+    shared.metrics.add(Counter::FreedEarly, run.stage.spare as u64);
 }

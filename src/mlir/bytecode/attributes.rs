@@ -1,7 +1,8 @@
 //! Reads attributes, by the tables of their encodings.
 
+use super::codes;
 use super::dense;
-use super::forms::{self, Dialect, Field, Flag, Form, LocationForm};
+use super::forms::{Dialect, Field, Flag, Form, LocationForm};
 use super::numbers;
 use super::reader::{Reader, integer, record};
 use super::upgrade;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 pub fn attribute(reader: &mut Reader, dialect: Dialect, name: &str) -> Result<Attribute> {
     let place = *reader.cursor();
     let code = reader.varint()?;
-    let found = forms::attributes(dialect).iter().find(|known| known.code == code);
+    let found = codes::attributes(dialect).iter().find(|known| known.code == code);
     match (found, dialect) {
         (Some(known), _) => of_form(reader, known.form),
         (None, Dialect::Vhlo) => Err(upgrade::unknown(place, format_args!("attribute {code}"))),

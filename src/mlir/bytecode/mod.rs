@@ -4,6 +4,7 @@
 
 mod attributes;
 mod bytes;
+mod codes;
 mod decode;
 mod dense;
 mod forms;

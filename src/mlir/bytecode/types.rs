@@ -1,6 +1,7 @@
 //! Reads types, by the tables of their encodings.
 
-use super::forms::{self, BOUNDS, Dialect, TypeForm};
+use super::codes::{self, BOUNDS};
+use super::forms::{Dialect, TypeForm};
 use super::quant;
 use super::reader::Reader;
 use super::upgrade;
@@ -13,7 +14,7 @@ use smallvec::SmallVec;
 pub fn ty(reader: &mut Reader, dialect: Dialect, name: &str) -> Result<Type> {
     let place = *reader.cursor();
     let code = reader.varint()?;
-    let found = forms::types(dialect).iter().find(|known| known.code == code);
+    let found = codes::types(dialect).iter().find(|known| known.code == code);
     match (found, dialect) {
         (Some(known), _) => of_form(reader, known.form),
         (None, Dialect::Vhlo) => Err(upgrade::unknown(place, format_args!("type {code}"))),

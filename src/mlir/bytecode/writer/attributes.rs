@@ -1,6 +1,7 @@
 //! Attributes and locations.
 
-use super::super::forms::{self, Code, Dialect, Field, Flag, Form, LocationForm};
+use super::super::codes::{self, Code};
+use super::super::forms::{self, Dialect, Field, Flag, Form, LocationForm};
 use super::super::numbers;
 use super::assembly;
 use super::entries::Entries;
@@ -59,7 +60,7 @@ impl Entries {
     /// Returns the number of an attribute of a form that the dialect has.
     fn entry(&mut self, dialect: Dialect, form: Form, content: Vec<Word>) -> u32 {
         let known =
-            forms::attributes(dialect).iter().find(|known| known.form == form).expect("the dialect has the form");
+            codes::attributes(dialect).iter().find(|known| known.form == form).expect("the dialect has the form");
         self.entry_of(dialect, known, content)
     }
 
@@ -92,8 +93,8 @@ impl Entries {
     /// Returns the number of the encoding of a tensor whose free sizes have bounds.
     pub fn encoding(&mut self, side: Side, list: &[i64]) -> u32 {
         let dialect = if side == Side::Vhlo { Dialect::Vhlo } else { Dialect::StableHlo };
-        let is_bounds = |known: &&Code<Form>| matches!(known.form, Form::Record(forms::BOUNDS, _));
-        let known = forms::attributes(dialect).iter().find(is_bounds).expect("the dialect has bounds");
+        let is_bounds = |known: &&Code<Form>| matches!(known.form, Form::Record(codes::BOUNDS, _));
+        let known = codes::attributes(dialect).iter().find(is_bounds).expect("the dialect has bounds");
         self.entry_of(dialect, known, bounds(list).collect())
     }
 
@@ -216,7 +217,7 @@ impl Entries {
         };
         let found: Vec<_> = match (wanted, side) {
             (Some(cases), Side::Vhlo) => has(cases).into_iter().collect(),
-            (None, Side::Vhlo) => forms::attributes(Dialect::Vhlo)
+            (None, Side::Vhlo) => codes::attributes(Dialect::Vhlo)
                 .iter()
                 .filter_map(|known| if let Form::Case(cases) = known.form { has(cases) } else { None })
                 .collect(),
@@ -231,7 +232,7 @@ impl Entries {
     fn record(&mut self, side: Side, key: &str, record: &Record) -> Result<u32> {
         let dialect = side.dialect();
         let named = |known: &&Code<Form>| matches!(known.form, Form::Record(name, _) if name == &*record.name);
-        let Some(known) = forms::attributes(dialect).iter().find(named) else {
+        let Some(known) = codes::attributes(dialect).iter().find(named) else {
             return Err(error!(
                 Unimplemented,
                 "MLIR bytecode: the attribute {key} = #{}<...> is not written", record.name

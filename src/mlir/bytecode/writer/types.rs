@@ -1,6 +1,7 @@
 //! Types.
 
-use super::super::forms::{self, Code, Dialect, TypeForm};
+use super::super::codes::{self, Code};
+use super::super::forms::{Dialect, TypeForm};
 use super::super::quant::Quantized;
 use super::attributes::double_word;
 use super::entries::Entries;
@@ -42,7 +43,7 @@ impl Entries {
 
     /// Returns the number of a type of a form.
     fn type_entry(&mut self, dialect: Dialect, form: TypeForm, content: Vec<Word>) -> Result<u32> {
-        let known: Option<&Code<TypeForm>> = forms::types(dialect).iter().find(|known| known.form == form);
+        let known: Option<&Code<TypeForm>> = codes::types(dialect).iter().find(|known| known.form == form);
         let Some(known) = known else {
             let name = if let TypeForm::Element(text) = form { text } else { "a type" };
             return Err(error!(Unimplemented, "MLIR bytecode: {} has no {name}", dialect.name()));
@@ -83,7 +84,7 @@ impl Entries {
         }
         let text = element.to_string();
         let named = |known: &&Code<TypeForm>| matches!(known.form, TypeForm::Element(known) if known == text);
-        if let Some(known) = forms::types(side.dialect()).iter().find(named) {
+        if let Some(known) = codes::types(side.dialect()).iter().find(named) {
             return self.type_entry(side.dialect(), known.form, vec![]);
         }
         let signs = [("si", 1), ("ui", 2), ("i", 0)];
