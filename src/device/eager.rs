@@ -3,7 +3,6 @@
 //! operands are then data of leaves.
 
 use super::TensorHandle;
-use super::evaluation::Evaluation;
 use super::known::CallKey;
 use super::state::DeviceState;
 use super::table::Value;
@@ -33,7 +32,7 @@ impl DeviceState {
     /// waits for a placeholder on an eager one.
     #[inline(always)]
     pub fn pending_value(&self, id: NodeId) -> Option<Value> {
-        (self.evaluation == Evaluation::Lazy || self.waits(id)).then(|| self.value_of(id))
+        (self.is_lazy() || self.waits(id)).then(|| self.value_of(id))
     }
 
     /// Value of the result of a call, and its shape, if an equal call has recorded one operation on small arrays of the
@@ -44,7 +43,7 @@ impl DeviceState {
         key: CallKey,
         tensors: [TensorHandle; N],
     ) -> Option<(Result<Value>, ShapeId)> {
-        if self.evaluation == Evaluation::Lazy {
+        if self.is_lazy() {
             return None;
         }
         let operand = |tensor| {
@@ -74,7 +73,7 @@ impl DeviceState {
     /// Remembers what a call recorded on `operands`, for [`DeviceState::known_value`].
     #[inline]
     pub fn remember<const N: usize>(&mut self, key: CallKey, operands: [NodeId; N], id: NodeId) {
-        if self.evaluation == Evaluation::Eager {
+        if self.is_native() {
             self.remember_call(key, operands, id);
         }
     }
@@ -99,7 +98,7 @@ impl DeviceState {
     /// evaluated leaves the trace; the trace of another device is compacted if it has become large.
     #[inline(always)]
     pub fn end_call(&mut self) {
-        if self.evaluation == Evaluation::Lazy {
+        if self.is_lazy() {
             return self.compact_if_large();
         }
         if !self.trace.clear_operations() {
@@ -111,7 +110,7 @@ impl DeviceState {
     /// Discards what an earlier call recorded on an eager device before it failed.
     #[inline]
     pub fn begin_call(&mut self) {
-        if self.evaluation == Evaluation::Eager && !self.trace.is_empty() {
+        if self.is_native() && !self.trace.is_empty() {
             self.remove_evaluated();
         }
     }

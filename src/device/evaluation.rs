@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
 /// Time at which a device evaluates recorded operations.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Evaluation {
     /// At a sync, on an XLA device or a mesh.
     Lazy,

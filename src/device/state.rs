@@ -124,10 +124,16 @@ impl DeviceState {
         self.owner()?.mesh(argument)
     }
 
+    /// Whether recorded operations wait for a sync.
+    #[inline]
+    pub(super) fn is_lazy(&self) -> bool {
+        matches!(self.evaluation, Evaluation::Lazy)
+    }
+
     /// Whether the device evaluates eagerly (cpu).
     #[inline]
     pub fn is_native(&self) -> bool {
-        self.evaluation == Evaluation::Eager
+        matches!(self.evaluation, Evaluation::Eager)
     }
 
     /// Returns a new number for a sync.

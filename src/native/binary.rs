@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
 use half::{bf16, f16};
+use std::ops;
 
 /// Applies `op` elementwise. Array operands have the dtype of the result and broadcast to its shape.
 #[inline]
@@ -37,11 +38,11 @@ pub fn binary(op: BinaryOp, ty: &TensorType, a: Source, b: Source) -> Result<Arr
 pub(super) fn float<T: Real>(op: BinaryOp) -> Option<Kernel2<T, T>> {
     use BinaryOp::*;
     Some(match op {
-        Add => |a, b, out| out.zip(a, b, T::plus),
-        Subtract => |a, b, out| out.zip(a, b, T::minus),
-        Multiply => |a, b, out| out.zip(a, b, T::times),
-        Divide => |a, b, out| out.zip(a, b, T::over),
-        Remainder => |a, b, out| out.zip(a, b, T::modulo),
+        Add => |a, b, out| out.zip(a, b, ops::Add::add),
+        Subtract => |a, b, out| out.zip(a, b, ops::Sub::sub),
+        Multiply => |a, b, out| out.zip(a, b, ops::Mul::mul),
+        Divide => |a, b, out| out.zip(a, b, ops::Div::div),
+        Remainder => |a, b, out| out.zip(a, b, ops::Rem::rem),
         Power => T::powers,
         Maximum => |a, b, out| out.zip(a, b, T::greater),
         Minimum => |a, b, out| out.zip(a, b, T::smaller),

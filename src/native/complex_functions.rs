@@ -38,7 +38,7 @@ pub trait Part:
     /// The smaller number; NaN if either is NaN.
     fn smaller(self, other: Self) -> Self;
     /// The magnitude with the sign bit of another number.
-    fn signed_as(self, other: Self) -> Self;
+    fn with_sign_of(self, other: Self) -> Self;
     fn abs(self) -> Self;
     fn exp(self) -> Self;
     fn exp_minus_one(self) -> Self;
@@ -112,7 +112,7 @@ impl Part for f64 {
         if self < other || self.is_nan() { self } else { other }
     }
 
-    fn signed_as(self, other: f64) -> f64 {
+    fn with_sign_of(self, other: f64) -> f64 {
         self.copysign(other)
     }
 
@@ -202,7 +202,7 @@ impl<R: Part> Scaled<R> {
         let half = ((a.abs() + self.size) * 0.5).sqrt();
         let other = (b.abs() / (half + half)).unless(self.is_zero, 0.0);
         let is_right = a.is_right();
-        [half.when(is_right, other), other.when(is_right, half).signed_as(b)]
+        [half.when(is_right, other), other.when(is_right, half).with_sign_of(b)]
     }
 }
 
@@ -226,7 +226,7 @@ pub fn sqrt<R: Part>(z: Parts<R>) -> Parts<R> {
     let [a, b] = z;
     let is_tall = b.abs().is_number(f64::INFINITY);
     let (grows, above) = (is_tall | a.is_number(f64::INFINITY), is_tall | a.is_number(f64::NEG_INFINITY));
-    [re.unless(grows, f64::INFINITY), im.unless(above, f64::INFINITY).signed_as(b)]
+    [re.unless(grows, f64::INFINITY), im.unless(above, f64::INFINITY).with_sign_of(b)]
 }
 
 /// The reciprocal square root: the conjugate of the root divided by the absolute value; 0 for infinity;
@@ -235,7 +235,7 @@ pub fn rsqrt<R: Part>(z: Parts<R>) -> Parts<R> {
     let scaled = Scaled::of(z);
     let any = any_infinite(z);
     let [re, im] = scaled.square_root().map(|part| (part / scaled.size * scaled.root).unless(any, 0.0));
-    [re.unless(scaled.is_zero, f64::INFINITY), -im.signed_as(z[1])]
+    [re.unless(scaled.is_zero, f64::INFINITY), -im.with_sign_of(z[1])]
 }
 
 /// `e^x` as a product of two factors. `x` may be nearly twice as large as for the exponential itself, if the value that
@@ -383,7 +383,7 @@ impl<R: Part> Circle<R> {
         Circle {
             sine: a.sin() * scale,
             cosine: a.cos() * scale,
-            sinh: size.signed_as(b),
+            sinh: size.with_sign_of(b),
             cosh,
             flat: is_lost & b.is_number(0.0),
             tall: is_lost & h.is_number(f64::INFINITY),
@@ -403,7 +403,7 @@ pub fn sin<R: Part>(z: Parts<R>) -> Parts<R> {
 pub fn cos<R: Part>(z: Parts<R>) -> Parts<R> {
     let c = Circle::of(z);
     let (sine, cosine) = (c.sine.unless(c.flat, 1.0), c.cosine.unless(c.tall, 1.0));
-    let side = z[1].number(1.0).signed_as(z[1]);
+    let side = z[1].number(1.0).with_sign_of(z[1]);
     [cosine * c.cosh, -(z[0] * side).when(c.straight, sine * c.sinh)]
 }
 
@@ -420,7 +420,7 @@ pub fn tanh<R: Part>([x, y]: Parts<R>) -> Parts<R> {
     let turn = (y.sin() * cosine).unless(is_infinite & !is_finite, 0.0);
     let divisor = sinh * sinh + cosine * cosine;
     let far = x.number(1.0).when_or(is_infinite | is_finite, f64::NAN);
-    let re = far.when(is_far, sinh * cosh / divisor).signed_as(x);
+    let re = far.when(is_far, sinh * cosh / divisor).with_sign_of(x);
     let im = (turn * 4.0 * power * power).when(is_far, turn / divisor);
     [x.when(x.is_number(0.0), re), y.when(y.is_number(0.0), im)]
 }

@@ -7,15 +7,20 @@ use super::fast64;
 use super::powers;
 use super::roots;
 use super::writer::Writer;
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 
 /// A 32-bit or 64-bit float.
 #[allow(missing_docs)]
-pub trait Real: Element + PartialOrd + std::ops::Neg<Output = Self> {
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn modulo(self, other: Self) -> Self;
+pub trait Real:
+    Element
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + Neg<Output = Self>
+{
     fn atan2(self, other: Self) -> Self;
     fn greater(self, other: Self) -> Self;
     fn smaller(self, other: Self) -> Self;
@@ -59,26 +64,6 @@ macro_rules! real {
         powers: $powers:expr,
     }) => {
         impl Real for $T {
-            #[inline(always)]
-            fn plus(self, other: $T) -> $T {
-                self + other
-            }
-            #[inline(always)]
-            fn minus(self, other: $T) -> $T {
-                self - other
-            }
-            #[inline(always)]
-            fn times(self, other: $T) -> $T {
-                self * other
-            }
-            #[inline(always)]
-            fn over(self, other: $T) -> $T {
-                self / other
-            }
-            #[inline(always)]
-            fn modulo(self, other: $T) -> $T {
-                self % other
-            }
             #[inline(always)]
             fn atan2(self, other: $T) -> $T {
                 $atan2(self, other)

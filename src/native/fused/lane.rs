@@ -9,7 +9,7 @@ use super::super::writer::Writer;
 use super::super::{binary, unary};
 use crate::ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
 use bytemuck::Zeroable;
-use std::ops::{BitAnd, BitOr, Not};
+use std::ops::{self, BitAnd, BitOr, Not};
 
 /// A loop over one operand and a constant.
 pub type WithScalar<A, O> = fn(&[A], A, &mut Writer<O>);
@@ -154,10 +154,10 @@ pub fn map<T: Lane>(op: UnaryOp) -> Option<Kernel1<T, T>> {
 pub fn zip<T: Lane>(op: BinaryOp) -> Option<Kernel2<T, T>> {
     use BinaryOp::*;
     Some(match op {
-        Add => |a, b, out| out.compute_two(a, b, T::plus),
-        Subtract => |a, b, out| out.compute_two(a, b, T::minus),
-        Multiply => |a, b, out| out.compute_two(a, b, T::times),
-        Divide => |a, b, out| out.compute_two(a, b, T::over),
+        Add => |a, b, out| out.compute_two(a, b, ops::Add::add),
+        Subtract => |a, b, out| out.compute_two(a, b, ops::Sub::sub),
+        Multiply => |a, b, out| out.compute_two(a, b, ops::Mul::mul),
+        Divide => |a, b, out| out.compute_two(a, b, ops::Div::div),
         Maximum => |a, b, out| out.compute_two(a, b, T::greater),
         Minimum => |a, b, out| out.compute_two(a, b, T::smaller),
         _ => return binary::float(op),
@@ -179,12 +179,12 @@ pub fn with_scalar<T: Lane>(op: BinaryOp, on_left: bool) -> Option<WithScalar<T,
     }
     use BinaryOp::*;
     Some(match (op, on_left) {
-        (Add, _) => with!(x, c => x.plus(c)),
-        (Multiply, _) => with!(x, c => x.times(c)),
-        (Subtract, false) => with!(x, c => x.minus(c)),
-        (Subtract, true) => with!(x, c => c.minus(x)),
-        (Divide, false) => with!(x, c => x.over(c)),
-        (Divide, true) => with!(x, c => c.over(x)),
+        (Add, _) => with!(x, c => x + c),
+        (Multiply, _) => with!(x, c => x * c),
+        (Subtract, false) => with!(x, c => x - c),
+        (Subtract, true) => with!(x, c => c - x),
+        (Divide, false) => with!(x, c => x / c),
+        (Divide, true) => with!(x, c => c / x),
         (Maximum, false) => with!(x, c => x.greater(c)),
         (Maximum, true) => with!(x, c => c.greater(x)),
         (Minimum, false) => with!(x, c => x.smaller(c)),

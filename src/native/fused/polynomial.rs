@@ -32,10 +32,10 @@ fn continued<T: Lane, const N: usize>(x: &[T], terms: &[T], sums: &mut [T]) {
         move || {
             for (sum, &x) in sums.iter_mut().zip(x) {
                 let mut total = *sum;
-                // LLVM vectorizes the loop around this one only if it is no iterator (see `fast.rs`).
+                // LLVM vectorizes the loop around this one only if it is not an iterator (see `fast.rs`).
                 let mut i = 0;
                 while i < N {
-                    total = total.times(x).plus(terms[i]);
+                    total = total * x + terms[i];
                     i += 1;
                 }
                 *sum = total;

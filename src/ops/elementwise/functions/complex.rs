@@ -72,7 +72,7 @@ impl<'f> Part for Expr<'f> {
         self.min(other)
     }
 
-    fn signed_as(self, other: Expr<'f>) -> Expr<'f> {
+    fn with_sign_of(self, other: Expr<'f>) -> Expr<'f> {
         self.with_sign_of(other)
     }
 
