@@ -3746,9 +3746,9 @@ lxla_status lxla_computation_import_file(lxla_env env,
  * - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
  *   null.
  * - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
- *   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `bounds`, if the type has
- *   bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`, if
- *   the file names it or says its place in the caller's structure.
+ *   library has none for it) and `dims` (-1 for a free size), or `type` if it is not a tensor; `bounds`, if the type
+ *   has bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`,
+ *   if the file names it or says its place in the caller's structure.
  * - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
  *   `options.mesh` has to have.
  *   Elements of a tuple are listed as parameters or results of their own, without `name`, and `donated` is false.
@@ -4069,7 +4069,7 @@ lxla_status lxla_all_to_all(lxla_tensor x,
 /**
  * Records the value that x has on another device. `axis` names one axis of the mesh. `pairs` lists `n_pairs` pairs, 2
  * `n_pairs` entries: the position of a source along that axis, then the position of its target. The target gets the x
- * of the source; devices that are no target get zeros. A position may be a source at most once, and a target at most
+ * of the source; devices that are not a target get zeros. A position may be a source at most once, and a target at most
  * once. All dtypes. The cotangent of x goes from the targets back to the sources.
  */
 lxla_status lxla_collective_permute(lxla_tensor x,

@@ -332,7 +332,7 @@ fn coverage(out: &mut String, names: &[&str]) {
     let all: BTreeSet<&str> = SPECIFICATION.split_whitespace().collect();
     let covered: BTreeSet<&str> = names.iter().copied().filter(|name| all.contains(name)).collect();
     let left_out: BTreeSet<&str> = LEFT_OUT.iter().flat_map(|(names, _)| names.split_whitespace()).collect();
-    assert!(left_out.is_subset(&all), "{:?} are no operations of the specification", left_out.difference(&all));
+    assert!(left_out.is_subset(&all), "{:?} are not operations of the specification", left_out.difference(&all));
     let missing: Vec<&str> =
         all.iter().copied().filter(|name| !covered.contains(name) && !left_out.contains(name)).collect();
     let told = format!("| StableHLO | {} of the {} operations", covered.len(), all.len());

@@ -1,7 +1,8 @@
 """Checks the documents that git tracks:
 - a relative link in Markdown leads to a file that exists, and to one of its headings,
 - a file of Rust, Python, shell or C++ that Markdown or a comment in Rust names in backticks exists,
-- a line of Markdown has at most 120 columns, except for rows of tables, code and single words."""
+- a line of Markdown has at most 120 columns, except for rows of tables, code and single words,
+- documents, comments and messages say "X is not a Y" where they do not say "there is no Y"."""
 
 import re
 import subprocess
@@ -11,7 +12,11 @@ from pathlib import Path
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"`([\w./-]+\.(?:rs|py|sh|hpp))`")
+WORD = re.compile(r"[\w']+[.,:;]?")
 COLUMNS = 120
+WRITTEN = (".md", ".rs", ".h", ".hpp", ".c", ".cc", ".py", ".sh", ".mjs")
+# Other people's texts, this file, and the Python package.
+SPARED = ("examples/data/", "tools/check_links.py", "python/")
 
 
 def anchors(text):
@@ -46,6 +51,15 @@ def problems_of_width(path, text):
             yield f"{path}:{number}: {len(line)} columns; want at most {COLUMNS}"
 
 
+def problems_of_phrases(path, text):
+    lines = enumerate(text.split("\n"), 1)
+    words = [(word, number) for number, line in lines for word in WORD.findall(line)]
+    for (before, _), (verb, number), (no, _), (after, _) in zip(words, words[1:], words[2:], words[3:], strict=False):
+        is_usual = before.lower() in ("there", "x") or after.strip(".,:;") in ("longer", "more")
+        if verb in ("is", "are") and no == "no" and not is_usual:
+            yield f"{path}:{number}: {verb} no {after}; want {verb} not"
+
+
 def problems_of_links(path, text):
     for target in LINK.findall(CODE.sub("", text)):
         if re.match(r"[a-z]+:", target):
@@ -64,14 +78,17 @@ def main():
     known, found, documents = tails(listed), [], 0
     for name in listed:
         path = root / name
-        if path.suffix not in (".md", ".rs") or not path.exists():
+        if path.suffix not in WRITTEN or not path.exists():
             continue
         text = path.read_text(encoding="utf-8")
-        found += problems_of_names(path, text, known)
+        if not name.startswith(SPARED):
+            found += problems_of_phrases(path, text)
+        if path.suffix in (".md", ".rs"):
+            found += problems_of_names(path, text, known)
         if path.suffix == ".md":
             documents += 1
             found += [*problems_of_links(path, text), *problems_of_width(path, text)]
-    print("\n".join(found) or f"links, names and lines of {documents} documents")
+    print("\n".join(found) or f"links, names, lines and phrases of {documents} documents")
     return 1 if found else 0
 
 

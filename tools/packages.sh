@@ -26,7 +26,7 @@ for tool in dpkg-shlibdeps git gzip tar; do
   command -v $tool > /dev/null || fail "$tool was not found; Debian: apt-get install dpkg-dev git gzip tar"
 done
 git rev-parse --verify --quiet HEAD > /dev/null ||
-  fail "$root is no git repository; the version of its files is unknown"
+  fail "$root is not a git repository; the version of its files is unknown"
 if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
   [ -n "${LXLA_PACKAGE_CHANGED:-}" ] || fail "files differ from the commit; commit them, or set LXLA_PACKAGE_CHANGED=1"
 fi

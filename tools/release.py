@@ -102,7 +102,7 @@ def prepare(tree, version, date):
     """Writes the version to Cargo.toml and the conda recipe, the date to the changelog, and removes from docs/abi.md
     that the version is not released. The caller makes the other files from these. May be repeated with one version."""
     if not is_date(date):
-        raise Refused(f"{date!r} is no date; want YYYY-MM-DD")
+        raise Refused(f"{date!r} is not a date; want YYYY-MM-DD")
     has = found(r'^version = "(.*)"$', tree / "Cargo.toml")
     if numbers(version) < numbers(has):
         raise Refused(f"version {version} is lower than that of Cargo.toml, {has}")
@@ -139,7 +139,7 @@ def main(arguments, tree):
         sys.exit(__doc__)
     try:
         if not VERSION.fullmatch(arguments[1]):
-            raise Refused(f"{arguments[1]!r} is no version; want three numbers, such as 0.1.0")
+            raise Refused(f"{arguments[1]!r} is not a version; want three numbers, such as 0.1.0")
         if key[0] == "notes":
             print(section(tree, arguments[1])[1])
         else:

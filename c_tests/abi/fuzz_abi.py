@@ -31,7 +31,7 @@ from fuzz_programs import Programs
 from header import constants, family, functions, types
 
 
-# Functions that are no operations on tensors, or whose arguments the plugin judges; for those of meshes see
+# Functions that are not operations on tensors, or whose arguments the plugin judges; for those of meshes see
 # fuzz_meshes.py. OTHERS are called by methods of their own.
 LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|scalar_cast|save|load|file_names|file_metadata|computation_|module_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"

@@ -66,7 +66,7 @@ def test_types_are_mapped(lib, tree):
     }
     for name, of in wanted.items():
         assert (functions[name].restype, functions[name].argtypes) == of, functions[name]
-    # Keys of a store have a length, and are no strings; messages of the log are.
+    # Keys of a store have a length, and are not strings; messages of the log are.
     assert types.lxla_key_value_try_get_fn._argtypes_[1] is c_void_p and types.lxla_log_fn._argtypes_[1] is c_char_p
     assert lib.lxla_set_log_callback(types.lxla_log_fn(), None) == constants.OK
 

@@ -91,7 +91,7 @@ def main(folder):
     assert manifest.count(f'"{version}"') == 1, "Cargo.toml has the version once"
     changelog = folder / "CHANGELOG.md"
     for wrong in ("1", "1.2", "v1.2.3", "1.2.3-rc1", "01.2.3", "", "1.2.3.4"):
-        refused(folder, wrong, f"{wrong!r} is no version; want three numbers")
+        refused(folder, wrong, f"{wrong!r} is not a version; want three numbers")
     major, minor, _ = version.split(".")
     later = f"{major}.{int(minor) + 7}.3"
     refused(folder, later, f"Cargo.toml has version {version}, not {later}: run tools/release.sh --prepare {later}")
@@ -99,7 +99,7 @@ def main(folder):
     changelog.write_text(f"# Changelog\n\n## {version}, not yet released\n\n- One.\n\n## 0.0.9, 2020-01-02\n\n- Old.\n")
     refused(folder, version, "has 'not yet released' for a date, want YYYY-MM-DD")
     for date in ("2031-13-01", "2031-02-30", "6.5.2031", "20310506", "", "today"):
-        not_prepared(folder, later, date, f"{date!r} is no date; want YYYY-MM-DD")
+        not_prepared(folder, later, date, f"{date!r} is not a date; want YYYY-MM-DD")
     not_prepared(folder, "0.0.9", "2031-05-06", f"version 0.0.9 is lower than that of Cargo.toml, {version}")
     edit(folder / "docs/abi.md", "# The ABI", f"Version {version} is not released yet. Until then.\n\n# The ABI")
     assert said(folder, "prepare", later, "2031-05-06") == (0, "")

@@ -480,7 +480,7 @@ def check_case(native, place, operation, name, case, count):
 
 
 def unknown(operations):
-    """Yields operations that no table has, and names in tables that are no operations."""
+    """Yields operations that no table has, and names in tables that are not operations."""
     names, tables = {base_name(operation) for operation in operations}, FUNCTIONS.keys() | WITHOUT.keys()
     yield from (f"{name}: neither FUNCTIONS nor WITHOUT has it" for name in sorted(names - tables))
     tables |= CONVENTIONS.keys()

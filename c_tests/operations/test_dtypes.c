@@ -31,7 +31,7 @@ TEST(dtypes_are_looked_up) {
   OK(lxla_dtype_promote(S64, BF16, &dtype));
   EQUAL(dtype, BF16);
   REFUSED(lxla_dtype_promote(LXLA_DTYPE_F8E5M2, F32, &dtype), BAD, "f8e5m2 and f32 have no common dtype");
-  REFUSED(lxla_dtype_promote(F32, 0, &dtype), BAD, "b: dtype: 0 is no");
+  REFUSED(lxla_dtype_promote(F32, 0, &dtype), BAD, "b: dtype: 0 is not");
   EQUAL(dtype, BF16);
   OK(lxla_dtype_can_cast(F64, F32, &flag));
   EQUAL(flag, 0);
@@ -98,6 +98,6 @@ TEST(scalars_are_cast_as_numpy_casts_them) {
   REFUSED(lxla_scalar_cast(NULL, S8, &out), LXLA_NULL_ARGUMENT, "scalar: it is NULL");
   REFUSED(lxla_scalar_cast(&x, S8, NULL), LXLA_NULL_ARGUMENT, "out_scalar");
   x.dtype = 0;
-  REFUSED(lxla_scalar_cast(&x, S8, &out), BAD, "scalar: dtype: 0 is no");
+  REFUSED(lxla_scalar_cast(&x, S8, &out), BAD, "scalar: dtype: 0 is not");
   EQUAL(out.dtype, 77);
 }

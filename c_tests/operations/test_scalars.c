@@ -73,7 +73,7 @@ static void refusals(void) {
   REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &half, &out), BAD,
           "value: 0.5 cannot be represented in s32");
   REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), NULL, &out), LXLA_NULL_ARGUMENT, "value: it is NULL");
-  REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &bad, &out), BAD, "value: dtype: 99 is no");
+  REFUSED(lxla_tensor_full_with_scalar(env, device, S32, DIMS(1), &bad, &out), BAD, "value: dtype: 99 is not");
   REFUSED(lxla_tensor_full(env, device, F32, DIMS(1), 1e300, &out), BAD, "lxla_tensor_full: value: 1e300 cannot be");
   REFUSED(lxla_binary_scalar(LXLA_BINARY_ADD, x, 300, &out), BAD, "lxla_binary_scalar: rhs: 300.0 cannot be");
   REFUSED(lxla_binary_scalar(LXLA_BINARY_MODULO, x, 300, &out), BAD, "lxla_binary_scalar: rhs: 300.0 cannot be");

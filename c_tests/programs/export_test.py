@@ -169,7 +169,7 @@ def test_folders_are_replaced_unless_they_have_other_files(env, folder):
     ok(exported(first, path))
     file = folder / "file"
     file.write_text("x")
-    refused(exported(first, file), INVALID_ARGUMENT, "it is there and is no folder")
+    refused(exported(first, file), INVALID_ARGUMENT, "it exists and is not a folder")
     ok(exported(first, file, format=TEXT))
     refused(exported(first, folder / "no/where"), NOT_FOUND, "no/where")
     refused(exported(first, folder / "no/where", format=JAX), NOT_FOUND, "no/where")

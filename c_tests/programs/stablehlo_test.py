@@ -172,7 +172,7 @@ def check_function(env, devices, place, function, text, counted):
     except AssertionError as e:
         known = "UNIMPLEMENTED" in str(e) and any(reason in str(e) for reason in REASONS)
         counted["refused"] += 1
-        # Checks in other functions of the module are no operations of a program.
+        # Checks in other functions of the module are not operations of a program.
         if not known and "check." not in str(e) and "interpreter." not in str(e):
             yield f"{place}: {e}"
         return

@@ -165,7 +165,7 @@ static inline void plain_all_to_all(pieces *in, const char *over, int split_axis
   }
 }
 
-// Expected result of collective_permute: devices that are no target get zeros.
+// Expected result of collective_permute: devices that are not a target get zeros.
 static inline void plain_permute(pieces *in, const char *along, const int64_t *pairs, size_t n_pairs, pieces *out) {
   int64_t count;
   out->rows = in->rows, out->columns = in->columns;

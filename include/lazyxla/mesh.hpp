@@ -122,7 +122,7 @@ inline Tensor reduce_scatter(int32_t op, const Tensor &x, const std::string &axe
 inline Tensor all_to_all(const Tensor &x, const std::string &axes, int64_t split_axis, int64_t concat_axis) {
   return Tensor::make<lxla_all_to_all>(x.handle(), axes.c_str(), split_axis, concat_axis);
 }
-/// In the body of a shard_map: sends the value of each source to its target; devices that are no target get zeros.
+/// In the body of a shard_map: sends the value of each source to its target; devices that are not a target get zeros.
 inline Tensor collective_permute(const Tensor &x, const std::string &axis,
                                  const std::vector<std::pair<int64_t, int64_t>> &pairs) {
   Dims positions;

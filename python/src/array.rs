@@ -350,7 +350,7 @@ impl Array {
             Scalar::Int(value) => Ok(value as f64),
             Scalar::Large(value) => Ok(value as f64),
             Scalar::Float(value) => Ok(value),
-            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is no float; take lx.real(x)")),
+            Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is not a float; take lx.real(x)")),
         }
     }
     fn __complex__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyComplex>> {

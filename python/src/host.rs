@@ -311,7 +311,7 @@ pub fn refuse_lossy(scalar: Scalar, dtype: i32) -> PyResult<()> {
         Scalar::Int(value) => limits(value.into()),
         Scalar::Large(value) => limits(value.into()),
         Scalar::Float(value) if !value.is_finite() && matches!(kind, LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) => {
-            Err(PyValueError::new_err(format!("{value} is no integer")))
+            Err(PyValueError::new_err(format!("{value} is not an integer")))
         }
         Scalar::Complex(..) if !matches!(kind, LXLA_KIND_COMPLEX | LXLA_KIND_PRED) => {
             Err(PyTypeError::new_err("a complex number has no value in a real dtype"))

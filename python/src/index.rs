@@ -139,7 +139,7 @@ fn of_array(py: Python<'_>, array: &Array) -> PyResult<Item> {
     match kind(dtype) {
         LXLA_KIND_PRED => Ok(Item::Mask(array.convert(py, dtype)?)),
         LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => Ok(Item::By(array.convert(py, dtype)?, None)),
-        _ => Err(PyIndexError::new_err(format!("an array of {} is no index", crate::dtype::name(dtype)))),
+        _ => Err(PyIndexError::new_err(format!("an array of {} is not an index", crate::dtype::name(dtype)))),
     }
 }
 

@@ -135,9 +135,9 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 /// - `producer`: what the file says of its writer, or null. `stablehlo_version`: version of a portable artifact, or
 ///   null.
 /// - `functions`: each with `name`, `public`, `parameters` and `results`. Each of these has `dtype` (null if the
-///   library has none for it) and `dims` (-1 for a free size), or `type` if it is no tensor; `bounds`, if the type has
-///   bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`, if
-///   the file names it or says its place in the caller's structure.
+///   library has none for it) and `dims` (-1 for a free size), or `type` if it is not a tensor; `bounds`, if the type
+///   has bounds of free sizes: the largest size of each axis (-1 for an axis without a bound); `donated`; and `name`,
+///   if the file names it or says its place in the caller's structure.
 /// - `meshes`: the program's meshes that have axes, each with `name` and `axes` (`name` and `size`): what
 ///   `options.mesh` has to have.
 ///   Elements of a tuple are listed as parameters or results of their own, without `name`, and `donated` is false.

@@ -29,7 +29,7 @@ pub struct Computation {
     /// Environment and device of the captured values; None if there are none.
     home: Option<Home>,
     /// Whether the captured values are constants of an imported program, which are copied to other devices whatever
-    /// the option mixed_device_policy says: they are no tensors of the caller's.
+    /// the option mixed_device_policy says: they are not tensors of the caller's.
     owns_captures: bool,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Handles)>>,

@@ -273,7 +273,7 @@ fn of_variants(old: &Compiling, new: &Compiling) -> Difference {
 
 /// The first difference between two programs.
 fn of_programs(old: &Compiling, new: &Compiling) -> Option<Difference> {
-    // Scalars of the programs are no part of them.
+    // Scalars of the programs are not part of them.
     of_functions((&old.program, &[]), (&new.program, &[]))
 }
 

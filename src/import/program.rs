@@ -43,7 +43,7 @@ pub struct Wanted {
 pub struct Imported {
     /// Its body. Its captures are `constants`.
     pub body: Arc<Body>,
-    /// Values of its captures: the constants of the module that are no splats.
+    /// Values of its captures: the constants of the module that are not splats.
     pub constants: Vec<Array>,
 }
 

@@ -126,7 +126,7 @@ impl Flat {
             return Err(error!(InvalidArgument, "{} operands; want one", operation.operands.len()));
         };
         let ty = self.ty(operand).clone();
-        let Type::Tuple(types) = &*ty else { return Err(error!(InvalidArgument, "its operand is no tuple")) };
+        let Type::Tuple(types) = &*ty else { return Err(error!(InvalidArgument, "its operand is not a tuple")) };
         let Some(place) = usize::try_from(index).ok().filter(|&place| place < types.len()) else {
             return Err(error!(InvalidArgument, "element {index} of a tuple of {} elements", types.len()));
         };

@@ -134,7 +134,7 @@ pub fn replace_folder(
 }
 
 /// Resolves links. Returns the place of the folder, and whether a folder is there; an error if it has files of other
-/// names or is not replaceable, or is no folder.
+/// names or is not replaceable, or is not a folder.
 fn target(path: &Path, files: &[&str], is_replaceable: impl FnOnce(&Path) -> bool) -> Result<(PathBuf, bool)> {
     let failed = |e: std::io::Error| io_error(path, &e);
     if path.file_name().is_none() {
@@ -145,7 +145,7 @@ fn target(path: &Path, files: &[&str], is_replaceable: impl FnOnce(&Path) -> boo
         // A path that ends with a slash has the same parts without it.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok((path.components().collect(), false)),
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
-            return Err(refused(path, "it is there and is no folder; want a new path, or a folder of an export"));
+            return Err(refused(path, "it exists and is not a folder; want a new path, or a folder of an export"));
         }
         Err(e) => return Err(failed(e)),
     };

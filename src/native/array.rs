@@ -151,7 +151,7 @@ impl Block {
         if size >= HUGE_BYTES {
             let skipped = base.align_offset(PAGE_BYTES);
             // SAFETY: the whole pages from there on are in the allocation, and the advice does not change their
-            // content. It is no error if the system does not take it.
+            // content. It is not an error if the system does not take it.
             unsafe { libc::madvise(base.add(skipped).as_ptr().cast(), size - skipped, libc::MADV_HUGEPAGE) };
         }
         Some(Block { base, start, layout })

@@ -146,7 +146,7 @@ fn index_add_of_preds(case: &mut Case) -> Vec<NodeId> {
     vec![indexing::index_combine(&mut case.trace, op, x, axis as i64, indices, source).unwrap()]
 }
 
-/// Also with segments without slices, and ids that are no segment.
+/// Also with segments without slices, and ids that are not a segment.
 fn segment_reduce(case: &mut Case) -> Vec<NodeId> {
     let op = case.pick(ReduceOp::ALL);
     let dtype = match op {

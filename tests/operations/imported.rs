@@ -79,7 +79,7 @@ impl Table {
         }
     }
 
-    /// Whether the importer takes an operation; otherwise why not. `name` is no part of other operations.
+    /// Whether the importer takes an operation; otherwise why not. `name` is not part of other operations.
     fn refusal(self, name: &str) -> Option<String> {
         let program = format!("func.func @main() {{ {} : () -> () \n return }}", self.operation(name));
         let program = read(Arc::new(program.into_bytes())).unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -169,7 +169,7 @@ fn an_operation_is_imported_where_the_document_says_so() {
     for table in Table::ALL {
         for (name, is_imported) in stated(&document, table) {
             let refusal = table.refusal(&name);
-            // The end of a region, and a mesh, which is no operation of a function.
+            // The end of a region, and a mesh, which is not an operation of a function.
             let is_part = name == "return" || table == Table::Shardy && name == "mesh";
             if refusal.is_none() != is_imported && !is_part {
                 wrong.push(format!("{}: {name}: {}", table.heading(), refusal.unwrap_or("it is imported".to_string())));

@@ -261,7 +261,7 @@ impl Executable for OracleExecutable {
             let donated = parts(arguments[donor]);
             let is_donated = |part: &OracleBuffer| donated.iter().any(|&known| std::ptr::eq(known, part));
             let again = arguments.iter().flat_map(|argument| parts(*argument)).filter(|&part| is_donated(part)).count();
-            assert_eq!(again, donated.len(), "a donor is no other argument, too");
+            assert_eq!(again, donated.len(), "a donor is passed once");
         }
         let mut inputs = Vec::with_capacity(arguments.len());
         for argument in arguments {

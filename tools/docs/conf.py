@@ -38,7 +38,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 6
 myst_fence_as_directive = ["mermaid"]
 copybutton_exclude = ".linenos, .gp, .go"
-# Excerpts of code and such with an ellipsis are no programs: Sphinx warns, and highlights them as far as it can.
+# Excerpts of code and such with an ellipsis are not programs: Sphinx warns, and highlights them as far as it can.
 suppress_warnings = ["misc.highlighting_failure"]
 
 

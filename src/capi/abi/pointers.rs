@@ -100,7 +100,7 @@ impl<T> Default for In<'_, T> {
 }
 
 impl<'a, T> List<'a, T> {
-    /// Makes a list of an address that is no argument of the C API, such as a field of a DLPack struct.
+    /// Makes a list of an address that is not an argument of the C API, such as a field of a DLPack struct.
     ///
     /// # Safety
     /// The address must satisfy the promise of a C caller for the length that is passed to `get`.

@@ -23,7 +23,7 @@ pub fn stablehlo(name: &str, call: Call) -> Result<Results> {
         "set_dimension_size" => set_dimension_size(call),
         "after_all" | "create_token" => refused("there are no tokens: a program has no input and output while it runs"),
         "infeed" | "outfeed" | "recv" | "send" => refused("a program has no input and output while it runs"),
-        "get_tuple_element" | "tuple" => Err(error!(InvalidArgument, "its operand or its result is no tuple")),
+        "get_tuple_element" | "tuple" => Err(error!(InvalidArgument, "its operand or its result is not a tuple")),
         "async_done" | "async_start" => refused("a program starts nothing that it waits for later"),
         "rng" => refused("its numbers are not reproducible; rng_bit_generator makes some that are"),
         "trace" => Ok(Results::new()),

@@ -189,7 +189,7 @@ impl<'t> Parser<'t> {
     }
 
     fn no_number(&self, start: usize, element: &Element) -> Error {
-        self.refuse_at(start, format!("{element} is no type of the numbers of an array"))
+        self.refuse_at(start, format!("{element} is not a type of the numbers of an array"))
     }
 
     fn array_integer(&mut self, element: &Element) -> Result<i64> {

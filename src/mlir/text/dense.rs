@@ -125,7 +125,7 @@ impl<'t> Parser<'t> {
             _ => return Err(self.expected(&format!("an element of type {element}"))),
         };
         let Some(bits) = bits else {
-            return Err(self.refuse_at(start, format!("{} is no element of type {element}", self.token.shown())));
+            return Err(self.refuse_at(start, format!("{} is not an element of type {element}", self.token.shown())));
         };
         bytes.extend_from_slice(&bits.to_le_bytes()[..element_size(element).unwrap_or(1)]);
         self.bump()

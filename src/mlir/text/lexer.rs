@@ -160,7 +160,7 @@ impl<'t> Lexer<'t> {
             true => self.end_of(from, |byte| byte.is_ascii_digit()),
             false => self.end_of(from, is(SUFFIX)),
         };
-        // The arrow is no part of a name: `%a->`.
+        // The arrow is not part of a name: `%a->`.
         if self.byte(self.at) == b'>' && self.text[from..self.at].ends_with('-') {
             self.at -= 1;
         }

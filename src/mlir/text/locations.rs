@@ -97,7 +97,7 @@ impl<'t> Parser<'t> {
         let key = &self.rest(start)[..name.len() + 1];
         match self.alias(key)? {
             Meaning::Attribute(Attribute::Location(location)) => Ok(location),
-            _ => Err(self.refuse_at(start, "this alias is no location")),
+            _ => Err(self.refuse_at(start, "this alias is not a location")),
         }
     }
 }

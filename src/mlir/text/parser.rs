@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
         let Token::Integer(digits) = self.token else { return Err(self.expected(what)) };
         let value = digits.parse().ok().map(|value: i128| if negative { -value } else { value });
         let value = value.and_then(|value| i64::try_from(value).ok());
-        let value = value.ok_or_else(|| self.refuse_at(start, format!("{what} is no integer of 64 bits")))?;
+        let value = value.ok_or_else(|| self.refuse_at(start, format!("{what} is not an integer of 64 bits")))?;
         self.bump()?;
         Ok(value)
     }

@@ -73,7 +73,7 @@ fn is_group(name: &str) -> bool {
     )
 }
 
-/// Returns the plain form of an attribute that is no structure; None if it has it.
+/// Returns the plain form of an attribute that is not a structure; None if it has it.
 fn plain_value(name: &str, value: &Attribute) -> Option<Attribute> {
     match value {
         Attribute::Unit if matches!(name, "use_global_device_ids" | "has_dynamic_root") => Some(Attribute::Bool(true)),

@@ -205,7 +205,7 @@ impl<'t> Parser<'t> {
     fn region_of(&mut self, reducer: Reducer, draft: &Draft, location: &Location) -> Result<Region> {
         let element = match draft.operands.first().map(|value| &*self.types[value.0 as usize]) {
             Some(Type::Tensor(shape)) => shape.element.clone(),
-            _ => return Err(self.refuse_at(reducer.at, "the operand of a reduction is no tensor")),
+            _ => return Err(self.refuse_at(reducer.at, "the operand of a reduction is not a tensor")),
         };
         let ty = self.shared(Type::Tensor(TensorShape::new(element, SmallVec::new())));
         self.block_of(reducer.name, ty, location)

@@ -172,7 +172,7 @@ impl<'t> Parser<'t> {
         match &*ty {
             Type::Scalar(element) => Ok(element.clone()),
             Type::Other(text) => Ok(Element::Other(text.clone())),
-            _ => Err(self.refuse_at(start, format!("{} is no type of elements", quoted(&ty.to_string())))),
+            _ => Err(self.refuse_at(start, format!("{} is not a type of elements", quoted(&ty.to_string())))),
         }
     }
 
@@ -195,7 +195,7 @@ impl<'t> Parser<'t> {
             let key = &self.rest(start)[..name.len() + 1];
             return match self.alias(key)? {
                 Meaning::Type(ty) => Ok(ty),
-                Meaning::Attribute(_) => Err(self.refuse_at(start, format!("{} is no type", quoted(key)))),
+                Meaning::Attribute(_) => Err(self.refuse_at(start, format!("{} is not a type", quoted(key)))),
             };
         }
         self.bump()?;

@@ -195,7 +195,7 @@ impl<T: Lane> Step<T> {
             Work::TestIntegersToPreds(kernel) => {
                 block.write(to, |from, out| kernel(from.of(at(0)), from.of(at(1)), out));
             }
-            Work::Input(_) | Work::Single(_) | Work::Constant(_) => unreachable!("they are no steps"),
+            Work::Input(_) | Work::Single(_) | Work::Constant(_) => unreachable!("they are not steps"),
         }
     }
 }

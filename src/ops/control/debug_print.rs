@@ -43,7 +43,7 @@ fn print(call: &mut HostCall) -> Result<()> {
         text.push_str(part);
     }
     text.push('\n');
-    // One write, so that lines of several threads do not mix. It is no error if standard error is closed.
+    // One write, so that lines of several threads do not mix. It is not an error if standard error is closed.
     let _ = std::io::stderr().write_all(text.as_bytes());
     Ok(())
 }

@@ -34,7 +34,7 @@ attributes! {
 }
 
 /// Records the value of the device at the source position along an axis of the mesh, on the device at the target
-/// position. Devices that are no target get zeros.
+/// position. Devices that are not a target get zeros.
 pub fn collective_permute(
     trace: &mut Trace,
     x: NodeId,

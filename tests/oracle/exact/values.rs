@@ -98,7 +98,7 @@ pub fn content(ty: &TensorType, seed: u16, specials: bool) -> (Vec<u8>, f64) {
 ///
 /// On a mesh, all NaNs are equal, and denormal floats equal 0. The partitioner moves elements between devices by sums
 /// in which the other devices' terms are 0 (for gathers, concatenations and updates along a split axis). These sums
-/// make NaNs quiet, and the plugin flushes denormal numbers to 0. Only floats of arbitrary bits, which are no operands
+/// make NaNs quiet, and the plugin flushes denormal numbers to 0. Only floats of arbitrary bits, which are not operands
 /// of arithmetic, have such elements.
 pub fn equal(dtype: DType, a: &[u8], b: &[u8], is_on_mesh: bool) -> bool {
     if a == b || !is_floating(dtype) {
