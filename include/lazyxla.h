@@ -4069,8 +4069,8 @@ lxla_status lxla_all_to_all(lxla_tensor x,
 /**
  * Records the value that x has on another device. `axis` names one axis of the mesh. `pairs` lists `n_pairs` pairs, 2
  * `n_pairs` entries: the position of a source along that axis, then the position of its target. The target gets the x
- * of the source; devices that are not a target get zeros. A position may be a source at most once, and a target at most
- * once. All dtypes. The cotangent of x goes from the targets back to the sources.
+ * of the source; devices that are not a target get zeros. A position may be a source at most once, and a target at
+ * most once. All dtypes. The cotangent of x goes from the targets back to the sources.
  */
 lxla_status lxla_collective_permute(lxla_tensor x,
                                     const char *axis,

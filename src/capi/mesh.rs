@@ -183,8 +183,8 @@ pub extern "C" fn lxla_all_to_all(
 
 /// Records the value that x has on another device. `axis` names one axis of the mesh. `pairs` lists `n_pairs` pairs, 2
 /// `n_pairs` entries: the position of a source along that axis, then the position of its target. The target gets the x
-/// of the source; devices that are not a target get zeros. A position may be a source at most once, and a target at most
-/// once. All dtypes. The cotangent of x goes from the targets back to the sources.
+/// of the source; devices that are not a target get zeros. A position may be a source at most once, and a target at
+/// most once. All dtypes. The cotangent of x goes from the targets back to the sources.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_collective_permute(
     x: lxla_tensor,
