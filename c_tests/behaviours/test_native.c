@@ -134,7 +134,7 @@ TEST(e5_scalar_takes_native_tensors_of_one_element) {
   EQUAL(counter(env, "MixedDeviceCopy"), 0);
   EQUAL(counter(env, "TransferToDevice"), sent);
   REFUSED(lxla_binary(ADD, x, pair, &out), LXLA_INVALID_ARGUMENT, "lhs is on xla:0 and rhs is on cpu");
-  REFUSED(lxla_binary(ADD, x, pair, &out), LXLA_INVALID_ARGUMENT, "rhs (f32[2])");
+  REFUSED(lxla_binary(ADD, x, pair, &out), LXLA_INVALID_ARGUMENT, "rhs is f32[2]");
   REFUSED(lxla_binary_inplace(ADD, two, x), LXLA_INVALID_ARGUMENT, "dst is on cpu and rhs is on xla:0");
   REFUSED(lxla_tensor_assign(two, x), LXLA_INVALID_ARGUMENT, "dst is on cpu and src is on xla:0");
   EQUAL(value(two), 2);
