@@ -142,7 +142,7 @@ static void convolution_refusals(void) {
       "feature_group_count: lhs is f32[1,2,4], with 2 features, and rhs is f32[1,2,2], which takes 2 in each of 2 "
       "groups");
   WRONG_OPTION(feature_group_count, -1, "feature_group_count: -1 given; want at least 1");
-  WRONG_OPTION(batch_group_count, 2, "the 1 output features of rhs");
+  WRONG_OPTION(batch_group_count, 2, "rhs (f32[1,2,2]) has 1 output features");
   WRONG_OPTION(lhs_dimensions, AXES(0, 1, 1), "lhs_dimensions: axis 1 is given twice");
   WRONG_OPTION(out_dimensions, AXES(0, 1, 3), "out_dimensions: axis 3 is out of range");
   WRONG_OPTION(dtype, S32, "dtype: s32 given");
