@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import _core
 from ._core import Array, DType
 from ._device import on
+from ._dtypes import result_type
 from ._sizes import integers
 
 Shape = int | Sequence[int]
@@ -107,10 +108,22 @@ def _holds_numpy(obj: Any) -> bool:
 
 
 def _stacked(obj: Any, dtype: DType | None, device: Any) -> Array:
-    """Returns nested lists with arrays among their elements, as one array of their common dtype."""
-    if isinstance(obj, (list, tuple)):
+    """Returns nested lists with arrays among their elements, as one array. Its dtype is that of the arrays, which
+    Python's scalars take."""
+    if dtype is None:
+        dtype = result_type(*_elements(obj))
+    if holds_lazy(obj):
         return _core.join([_stacked(each, dtype, device) for each in obj], 0, True)
     return asarray(obj, dtype=dtype, device=device)
+
+
+def _elements(obj: Any) -> Iterator[Any]:
+    """Returns the arrays and Python's scalars in nested lists; objects of other libraries as arrays."""
+    if isinstance(obj, (list, tuple)):
+        for each in obj:
+            yield from _elements(each)
+    else:
+        yield obj if isinstance(obj, (Array, bool, int, float, complex)) else asarray(obj, device="cpu")
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:

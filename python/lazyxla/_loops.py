@@ -14,7 +14,7 @@ from ._core import Array
 from ._device import default_device
 from ._elementwise import clip
 from ._sizes import integers, is_integer
-from ._trace import Traced, device_of
+from ._trace import Traced, array_leaves, device_of, with_arrays
 from ._tree import Leaves, array_of, flatten
 
 
@@ -36,6 +36,7 @@ def scan(
     >>> total.item(), sums.tolist()
     (6, [1, 3, 6])
     """
+    init, xs = with_arrays((init, xs))
     first = Leaves(init, device_of((init, xs)))
     carry = first.arrays
     slices, _ = flatten(xs)
@@ -92,7 +93,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> lx.cond(lx.asarray(True), lambda x: x + 1, lambda x: x * 2, lx.asarray(5)).item()
     6
     """
-    leaves, spec = flatten((operands, {}))
+    leaves, spec = array_leaves((operands, {}))
     branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]
     if not branches[0].tree.same_places(branches[1].tree):
         raise TypeError(f"the branches return {branches[0].tree.spec} and {branches[1].tree.spec}")
@@ -122,7 +123,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     """
     if not branches:
         raise ValueError("switch() takes at least one branch")
-    leaves, spec = flatten((operands, {}))
+    leaves, spec = array_leaves((operands, {}))
     traced = [Traced(function, leaves, spec) for function in branches]
     for number, branch in enumerate(traced):
         if not traced[0].tree.same_places(branch.tree):

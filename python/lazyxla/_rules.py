@@ -15,7 +15,7 @@ from ._elementwise import add, real
 from ._jit import Jit
 from ._reductions import sum
 from ._shapes import broadcast_to
-from ._trace import FLOATS, Traced, call, device_of, differentiable, differentiables, like_of, zero_of
+from ._trace import FLOATS, Traced, array_leaves, call, device_of, differentiable, differentiables, like_of, zero_of
 from ._tree import Leaves, flatten, tree_map, unflatten
 
 _POLICIES = {
@@ -39,7 +39,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = flatten((args, kwargs))
+        leaves, spec = array_leaves((args, kwargs))
         traced = Traced(fun, leaves, spec)
         return traced.tree.rebuild(call(leaves, traced.computation.checkpoint(_POLICIES[save])))
 

@@ -120,6 +120,25 @@ class Traced:
         return self.tree.rebuild(self.computation.call([*arrays, *self.captured]))
 
 
+def array_leaves(tree: Any) -> tuple[list[Any], Any]:
+    """Returns the leaves of arguments and their structure; arrays of NumPy become arrays, as in jit. Scalars stay."""
+    leaves, spec = flatten(tree)
+    if any(map(_is_foreign, leaves)):
+        device = device_of(tree)
+        leaves = [asarray(leaf, device=device) if _is_foreign(leaf) else leaf for leaf in leaves]
+    return leaves, spec
+
+
+def with_arrays(tree: Any) -> Any:
+    """Returns a tree with arrays in place of those of NumPy."""
+    leaves, spec = flatten(tree)
+    return unflatten(spec, array_leaves(tree)[0]) if any(map(_is_foreign, leaves)) else tree
+
+
+def _is_foreign(leaf: Any) -> bool:
+    return not isinstance(leaf, Array) and hasattr(leaf, "__array_interface__") and leaf.shape != ()
+
+
 def call(leaves: Sequence[Any], computation: Computation) -> list[Array]:
     return computation.call([leaf for leaf in leaves if isinstance(leaf, Array)])
 

@@ -22,7 +22,18 @@ from . import _core
 from ._core import Array
 from ._jit import Jit
 from ._sizes import integers, is_integer, normalized
-from ._trace import FLOATS, Traced, call, device_of, differentiables, like_of, spread, zero_of
+from ._trace import (
+    FLOATS,
+    Traced,
+    array_leaves,
+    call,
+    device_of,
+    differentiables,
+    like_of,
+    spread,
+    with_arrays,
+    zero_of,
+)
 from ._tree import axes_of, flatten, unflatten
 
 
@@ -44,6 +55,7 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = with_arrays((args, kwargs))
         arguments, chosen = differentiable_arguments(args, numbers, device_of((args, kwargs)))
         specs, count = {}, 0
         wrt: list[int] = []
@@ -206,7 +218,8 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
     """Returns ``fun`` over a batch: arguments have an axis more, at ``in_axes``, and results at ``out_axes``.
 
     Both are a number, or a tree of numbers whose structure begins that of the arguments or results; None is an
-    argument that all elements of the batch share. Keyword arguments are shared.
+    argument that all elements of the batch share. Keyword arguments, scalars of Python and NumPy, and texts are shared,
+    also where ``in_axes`` has a number. Arrays of NumPy become arrays.
 
     >>> import lazyxla as lx
     >>> lx.vmap(lambda x, y: x * y, (0, None))(lx.asarray([1, 2, 3]), lx.asarray(10)).tolist()
@@ -215,7 +228,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
     @functools.wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = flatten((args, kwargs))
+        leaves, spec = array_leaves((args, kwargs))
         prefix = in_axes if in_axes is None or is_integer(in_axes) else tuple(in_axes)
         given = axes_of(prefix, args, "in_axes")
         given += [None] * (len(leaves) - len(given))
