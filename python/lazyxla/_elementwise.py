@@ -153,14 +153,16 @@ def real(x: Array, /) -> Array:
 
 
 def imag(x: Array, /) -> Array:
-    """Returns imaginary parts; zeros of real numbers.
+    """Returns imaginary parts; zeros of the dtype of real numbers.
 
     >>> import lazyxla as lx
     >>> lx.imag(lx.asarray([1 + 2j])).tolist()
     [2.0]
     """
-    if x.dtype.kind != "complex floating":
-        raise TypeError(f"imag() takes complex dtypes, not {x.dtype.name}")
+    if x.dtype.kind in _REALS:
+        return _core.full(x.shape, 0, x.dtype, x.device)
+    if x.dtype.kind == "bool":
+        raise TypeError("imag() takes numeric dtypes, not bool")
     return _core.part(x, True)
 
 

@@ -66,7 +66,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """
     if x.ndim == 0:
         raise ValueError("nonzero() takes arrays of rank 1 and more")
-    return tuple(_core.nonzero(x, _core.mask_count(x.astype(_core.bool))))
+    return tuple(_core.nonzero(x))
 
 
 def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
@@ -129,15 +129,24 @@ def unique_all(x: Array, /) -> UniqueAll:
     >>> [x.tolist() for x in lx.unique_all(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
     """
+    return _unique(x, "values", "indices", "inverse_indices", "counts")
+
+
+def _unique(x: Array, *names: str) -> UniqueAll:
+    """Returns some of the results; the others are not computed."""
     size = x.size
     if size == 0:
         none = _core.full((0,), 0, _core.int64, x.device)
         return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
+    x = _core.value_of(x)
     if x.dtype.kind in ("real floating", "complex floating"):
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
         if nans:
             return _unique_with_nan(x, nans)
-    values, indices, inverse, counts, count = _core.unique(x, size)
+    found = _core.unique(x, size)
+    # In one step: otherwise each number of elements would be another program with the search in it.
+    _core.compute([*(found[UniqueAll._fields.index(name)] for name in names), found[4]], False, False)
+    values, indices, inverse, counts, count = found
     n = int(count)
     return UniqueAll(values[:n], indices[:n], inverse, counts[:n])
 
@@ -148,6 +157,7 @@ def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
     is_nan = _core.unary(c.UNARY_IS_NAN, flat)
     (places,) = nonzero(is_nan)
     values, indices, inverse, counts, count = _core.unique(flat, flat.size)
+    _core.compute([values, indices, inverse, counts, count], False, False)
     n = int(count) - 1  # all NaN are one element there, the last
     ones = _core.full((nans,), 1, _core.int64, x.device)
     order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
@@ -166,7 +176,7 @@ def unique_counts(x: Array, /) -> UniqueCounts:
     >>> [x.tolist() for x in lx.unique_counts(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 2]]
     """
-    found = unique_all(x)
+    found = _unique(x, "values", "counts")
     return UniqueCounts(found.values, found.counts)
 
 
@@ -177,7 +187,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
     >>> [x.tolist() for x in lx.unique_inverse(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 0, 1]]
     """
-    found = unique_all(x)
+    found = _unique(x, "values", "inverse_indices")
     return UniqueInverse(found.values, found.inverse_indices)
 
 
@@ -188,7 +198,7 @@ def unique_values(x: Array, /) -> Array:
     >>> lx.unique_values(lx.asarray([3, 1, 3])).tolist()
     [1, 3]
     """
-    return unique_all(x).values
+    return _unique(x, "values").values
 
 
 # Reductions.

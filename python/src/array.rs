@@ -141,6 +141,11 @@ impl Array {
         trace::operand(self)
     }
 
+    /// Returns a snapshot of the value, which is then read: of an array from outside, also in a function that is traced.
+    pub fn value(&self) -> PyResult<Array> {
+        self.copy_of(crate::device::read_of(self))
+    }
+
     /// As `assign`, at the end of a trace.
     pub fn restore(&self, value: &Array) -> PyResult<()> {
         // SAFETY: handles are values.

@@ -23,9 +23,15 @@ pub fn error(status: lxla_status) -> PyErr {
 }
 
 const TRACED: &str = "a function that is traced (by jit, grad, vmap, scan, ...) reads the value of an array, as by \
-                      float(x), bool(x), if x: or x.tolist(), but its arguments, and in jit also arrays from outside, \
-                      are placeholders without values then; compute with arrays instead, such as lx.where or lx.cond, or return the array as an \
-                      auxiliary result and read it afterwards";
+                      float(x), bool(x), if x: or x.tolist(), but its arguments, and in jit also arrays that are \
+                      computed from arrays from outside, are placeholders without values then; compute with arrays \
+                      instead, such as lx.where or lx.cond, or return the array as an auxiliary result and read it \
+                      afterwards";
+
+const ENDED: &str = "an array has no value, and gets none: it was computed in a function while that was traced (by jit, \
+                     grad, vmap, scan, ...), and the trace has ended. Has the function stored it, in an attribute, a \
+                     global or a list? Return it as an auxiliary result (has_aux=True, or one more result), and store \
+                     it after the call";
 
 /// Says of some messages what a program in Python can do.
 fn in_terms_of_python(message: String) -> String {
@@ -33,7 +39,7 @@ fn in_terms_of_python(message: String) -> String {
         return format!("{message}; start processes by multiprocessing's method 'spawn' or 'forkserver'");
     }
     if message.contains("has no value: trace a computation over it") {
-        return TRACED.to_string();
+        return if crate::trace::reads_from_ended() { ENDED } else { TRACED }.to_string();
     }
     message
 }

@@ -300,16 +300,16 @@ fn take_along_axis(py: Python<'_>, x: &Array, indices: &Array, axis: i64) -> PyR
     one!(py, |out| lxla_take_along_axis(x, indices, axis, out))
 }
 
+/// The indices of the elements of x that are not 0. x is read.
 #[pyfunction]
-fn nonzero(py: Python<'_>, x: &Array, size: i64) -> PyResult<Vec<Array>> {
-    let (rank, x) = (x.dims()?.len(), x.operand());
-    let mut out = vec![lxla_tensor { id: 0 }; rank];
-    let space = &mut out;
-    crate::device::check_detached(py, move || {
-        // SAFETY: `space` has one entry for each axis.
-        unsafe { lxla_nonzero(x, size, 0, LXLA_DTYPE_S64, space.as_mut_ptr(), rank, std::ptr::null_mut()) }
-    })?;
-    Ok(out.into_iter().map(Array::sized).collect())
+fn nonzero(py: Python<'_>, x: &Array) -> PyResult<Vec<Array>> {
+    crate::index::places(py, &x.value()?.convert(py, LXLA_DTYPE_PRED)?)
+}
+
+/// A copy of an array that is read: of one from outside of a traced function, with its value.
+#[pyfunction]
+fn value_of(x: &Array) -> PyResult<Array> {
+    x.value()
 }
 
 #[pyfunction]
@@ -449,7 +449,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         transpose
     );
     add!(module, flip, roll, squeeze, expand_dims, join, tile, repeat, slice_axis, pad, take, take_along_axis, nonzero);
-    add!(module, mask_count, unique, searchsorted, sort, argsort, topk, reduce, mean, variance, logsumexp);
+    add!(module, mask_count, value_of, unique, searchsorted, sort, argsort, topk, reduce, mean, variance, logsumexp);
     add!(module, arg_extreme, cumulative, promote);
     Ok(())
 }

@@ -137,7 +137,7 @@ fn of_host(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Item> {
 fn of_array(py: Python<'_>, array: &Array) -> PyResult<Item> {
     let dtype = array.dtype()?;
     match kind(dtype) {
-        LXLA_KIND_PRED => Ok(Item::Mask(array.convert(py, dtype)?)),
+        LXLA_KIND_PRED => Ok(Item::Mask(array.value()?)),
         LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => Ok(Item::By(array.convert(py, dtype)?, None)),
         _ => Err(PyIndexError::new_err(format!("an array of {} is not an index", crate::dtype::name(dtype)))),
     }
@@ -303,21 +303,45 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
     if shape.iter().zip(dims).any(|(&given, &size)| given != size && given != 0) {
         return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
     }
-    let (count, handle, rank) = (count(py, mask)?, mask.operand(), shape.len());
-    let mut out = vec![lxla_tensor { id: 0 }; rank];
+    key.axes.extend(places(py, mask)?.into_iter().map(Axis::By));
+    Ok(())
+}
+
+/// Returns the indices of the true elements of a mask, which is read, as an array for each axis.
+///
+/// On a device that compiles, they are computed for a number of elements that is rounded up to a power of two, and cut
+/// afterwards: by far the most of the time to compile is that of the search, and few numbers remain.
+pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
+    let count = count(py, mask)?;
+    let mask = mask.value()?;
+    let (handle, dims, is_eager) = (mask.handle, mask.dims()?, mask.device()?.kind == LXLA_DEVICE_CPU);
+    let size = dims.iter().product::<i64>();
+    let capacity = if is_eager { count } else { (count as u64).next_power_of_two().min(size.max(1) as u64) as i64 };
+    let mut out = vec![lxla_tensor { id: 0 }; dims.len()];
     let space = &mut out;
     crate::device::check_detached(py, move || {
-        let none = std::ptr::null_mut();
-        // SAFETY: `space` has `rank` entries, one for each axis of the mask.
-        unsafe { lxla_nonzero(handle, count, 0, LXLA_DTYPE_S64, space.as_mut_ptr(), rank, none) }
+        let (rank, none) = (space.len(), std::ptr::null_mut());
+        // SAFETY: `space` has one entry for each axis of the mask.
+        unsafe { lxla_nonzero(handle, capacity, 0, LXLA_DTYPE_S64, space.as_mut_ptr(), rank, none) }
     })?;
-    key.axes.extend(out.into_iter().map(|handle| Axis::By(Array::new(handle, false))));
-    Ok(())
+    let found: Vec<Array> = out.into_iter().map(Array::sized).collect();
+    if is_eager {
+        return Ok(found);
+    }
+    let handles: Vec<lxla_tensor> = found.iter().map(|array| array.handle).collect();
+    // SAFETY: the handles belong to `found`.
+    crate::device::check_detached(py, || unsafe { lxla_sync(handles.as_ptr(), handles.len()) })?;
+    // SAFETY: a writable output.
+    let cut = |array: &Array| {
+        let handle = array.handle;
+        Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
+    };
+    if capacity == count { Ok(found) } else { found.iter().map(cut).collect() }
 }
 
 /// Returns the number of true elements of a mask, which is read.
 pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
-    let numbers = mask.convert(py, LXLA_DTYPE_S64)?;
+    let numbers = mask.value()?.convert(py, LXLA_DTYPE_S64)?;
     let handle = numbers.operand();
     let none = || std::ptr::null();
     // SAFETY: NULL axes are all axes; a writable output.

@@ -7,7 +7,7 @@ use crate::device::On;
 use crate::functions::add;
 use crate::sys::*;
 use pyo3::prelude::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,6 +34,8 @@ struct Kept {
 thread_local! {
     /// The functions that this thread traces, the innermost one last.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// The age of the array that was read last.
+    static READ: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Number of frames of all threads whose computations are to be kept.
@@ -89,6 +91,7 @@ impl Kept {
 
 /// Called before the value of an array is read, other than by an operation that is recorded.
 pub fn before_read(array: &Array) {
+    READ.set(array.age);
     if KEPT.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -99,6 +102,12 @@ pub fn before_read(array: &Array) {
             }
         }
     });
+}
+
+/// Whether an array without a value, the last one that was read, is of a trace that has ended: none is going on, or it
+/// is older than the outermost one.
+pub fn reads_from_ended() -> bool {
+    FRAMES.with_borrow(|frames| frames.first().is_none_or(|frame| READ.get() < frame.start))
 }
 
 /// Called before the value of an array is replaced: keeps the value if the array is older than the traced function.

@@ -1,0 +1,88 @@
+"""Values that operations read: masks, numbers of elements, in functions that are traced and outside of them."""
+
+import re
+
+import numpy as np
+from common import DEVICES, on, raises, same
+
+import lazyxla as lx
+
+
+def test_masks_from_outside_are_read_in_jitted_functions():
+    a, flags = np.float32([1, 2, 3]), np.array([True, False, True])
+    for device in DEVICES:
+        x, mask, one = on(a, device), on(flags, device), on(np.array(True), device)
+        functions = [
+            (lambda v: v[mask], a[flags]),
+            (lambda v: v * lx.sum(lx.nonzero(mask)[0]).astype(lx.float32), a * 2),
+            (lambda v: v * lx.unique_values(mask).shape[0], a * 2),
+            (lambda v: v[one], a[None]),
+        ]
+        for function, wanted in functions:
+            jitted = lx.jit(function)
+            same(jitted(x), wanted)
+            same(jitted(x), wanted)
+            assert jitted.kinds == 0 and jitted.traces == 2
+            same(lx.grad(lambda v: lx.sum(jitted(v)))(x), np.asarray(lx.grad(lambda v: lx.sum(function(v)))(x)))
+        jitted = lx.jit(lambda v: v[mask])
+        same(jitted(x), a[flags])
+        mask[1] = True
+        same(jitted(x), a)
+        # An operation of an array from outside has no value in the trace.
+        for function in (lambda v: v * float(x[0] * 2), lambda v: v[x > 1], lambda v: v if mask[0] else v):
+            raises(RuntimeError, lambda: lx.jit(function)(x), "traced", "computed from arrays from outside")
+
+
+def test_arrays_that_a_traced_function_stored_say_so():
+    class Norm:
+        def __init__(self, device):
+            self.mean = lx.zeros((), device=device)
+
+        def __call__(self, v):
+            self.mean = self.mean * 0.9 + lx.mean(v) * 0.1
+            return v - self.mean
+
+    for device in DEVICES:
+        for transformed in (lx.grad, lambda f: lx.grad(lx.jit(f)), lambda f: lx.vmap(lx.grad(f))):
+            norm = Norm(device)
+            x = on(np.float32([[1.0, 2.0]]), device)
+            gradient = transformed(lambda v: lx.sum(norm(v) ** 2))
+            gradient(x)
+            raises(RuntimeError, norm.mean.item, "trace has ended", "auxiliary result")
+            raises(RuntimeError, lambda: gradient(x).tolist(), "trace has ended")
+            # Within another trace, too.
+            raises(RuntimeError, lambda: lx.jit(lambda v: v * float(norm.mean))(x), "trace has ended")
+        raises(RuntimeError, lambda: lx.jit(lambda v: v * float(lx.sum(v)))(x), "reads the value")
+
+
+def test_sizes_that_are_read_compile_little():
+    a = np.arange(300, dtype="float32")
+    x = on(a, "xla:0")
+    functions = [
+        lambda k: (x[x >= on(np.float32(300 - k), x.device)], a[a >= 300 - k]),
+        lambda k: (lx.nonzero(x >= on(np.float32(300 - k), x.device))[0], np.nonzero(a >= 300 - k)[0]),
+        lambda k: (lx.unique_values(lx.minimum(x, on(np.float32(k), x.device))), np.unique(np.minimum(a, k))),
+    ]
+    for function in functions:
+        for k in (130, 170):
+            before = lx.counter("UncachedCompile")
+            found, wanted = function(k)
+            # What each number of elements compiles is a slice, with or without a gather: the search has run.
+            operations = set(re.findall(r"stablehlo\.(\w+)", lx._core.stablehlo([found])))
+            assert not operations & {"sort", "scatter", "reduce_window", "while", "reduce"}, operations
+            same(found, wanted)
+        assert lx.counter("UncachedCompile") - before <= 1
+    for k in (0, 1, 128, 300):
+        same(*functions[0](k))
+    empty = on(np.zeros((0, 3), "float32"), "xla:0")
+    same(empty[empty > 0], np.zeros(0, "float32"))
+    assert [i.shape for i in lx.nonzero(empty)] == [(0,), (0,)]
+
+
+def test_imaginary_parts_of_real_numbers_are_zeros():
+    for device in DEVICES:
+        for dtype in ("float32", "float64", "int8", "uint64"):
+            same(lx.imag(on(np.array([1, 2], dtype), device)), np.zeros(2, dtype))
+            same(lx.real(on(np.array([1, 2], dtype), device)), np.array([1, 2], dtype))
+        same(lx.imag(on(np.complex64([1 + 2j]), device)), np.float32([2]))
+        raises(TypeError, lambda: lx.imag(on(np.array([True]), device)), "bool")
