@@ -31,6 +31,7 @@ it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself
 """
 
 from . import _core, collectives, fft, linalg, nn, optim, random
+from ._checks import check_all
 from ._core import (
     Array,
     Device,
@@ -207,6 +208,7 @@ from ._shapes import (
     vecdot,
 )
 from ._rules import checkpoint, custom_jvp, custom_vjp, stop_gradient
+from ._sizes import AxisError
 from ._transform import grad, jvp, value_and_grad, vjp, vmap
 
 find_plugin()
@@ -228,6 +230,7 @@ def __array_namespace_info__() -> Info:
 
 __all__ = [
     "Array",
+    "AxisError",
     "DType",
     "Device",
     "Mesh",
@@ -435,3 +438,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+check_all(__all__, globals())
+for _module in (collectives, fft, linalg, nn, optim, random):
+    check_all(_module.__all__, vars(_module))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import _core
 from ._core import Array, DType
+from ._checks import kind_of
 from ._device import on
 from ._dtypes import result_type
-from ._sizes import integers
+from ._sizes import DTypeLike, integers
 
 Shape = int | Sequence[int]
 
@@ -32,7 +34,7 @@ def _default_dtype(*values: Any) -> DType:
     return _core.bool if all(isinstance(value, bool) for value in values) else _core.int64
 
 
-def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None) -> Array:
     """Returns an array of ``obj``: an array, a scalar, nested lists or tuples of them, or an array of another library.
 
     An array of this package is returned itself, unless dtype, device or ``copy=True`` ask for another one. Values of
@@ -63,6 +65,8 @@ def asarray(obj: Any, /, *, dtype: DType | None = None, device: Any = None, copy
         return made if dtype is None else made.astype(dtype, copy=False)
     if isinstance(obj, (bytes, bytearray, memoryview)) or type(obj).__module__ == "array":
         return _from_buffer(memoryview(obj), dtype, target)
+    if isinstance(obj, (range, collections.deque)):
+        obj = list(obj)
     if isinstance(obj, (list, tuple)) and _is_plain(obj):
         return _core.from_nested(obj, dtype, target)
     if holds_lazy(obj):
@@ -79,7 +83,7 @@ _FORMATS = {"?": "bool", "b": "int8", "B": "uint8", "h": "int16", "H": "uint16",
 _FORMATS |= {"l": "int64", "L": "uint64", "q": "int64", "Q": "uint64", "e": "float16", "f": "float32", "d": "float64"}
 
 
-def _from_buffer(view: memoryview, dtype: DType | None, device: Any) -> Array:
+def _from_buffer(view: memoryview, dtype: DTypeLike | None, device: Any) -> Array:
     name = _FORMATS.get(view.format.lstrip("@="))
     if name is None or getattr(_core, name).itemsize != view.itemsize:
         raise TypeError(f"a buffer of format {view.format!r} has no dtype here")
@@ -107,7 +111,7 @@ def _holds_numpy(obj: Any) -> bool:
     return any(_holds_numpy(each) or hasattr(each, "__array_interface__") for each in obj)
 
 
-def _stacked(obj: Any, dtype: DType | None, device: Any) -> Array:
+def _stacked(obj: Any, dtype: DTypeLike | None, device: Any) -> Array:
     """Returns nested lists with arrays among their elements, as one array. Its dtype is that of the arrays, which
     Python's scalars take."""
     if dtype is None:
@@ -140,6 +144,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     if isinstance(x, Array):
         return asarray(x, device=device, copy=copy)
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack(): x is an object with __dlpack__, not {kind_of(x)}")
     try:
         capsule = x.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:
@@ -148,7 +154,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return _core.from_capsule(capsule, _core.Device("cpu") if device is None else on(device), bool(copy), copy is False)
 
 
-def full(shape: Shape, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
+def full(shape: Shape, fill_value: Any, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns an array of ``fill_value``.
 
     >>> import lazyxla as lx
@@ -160,7 +166,7 @@ def full(shape: Shape, fill_value: Any, *, dtype: DType | None = None, device: A
     return _core.full(_shape(shape), fill_value, dtype or _default_dtype(fill_value), on(device))
 
 
-def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns an array of zeros, float32 without a dtype.
 
     >>> import lazyxla as lx
@@ -170,7 +176,7 @@ def zeros(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Ar
     return _of(0, shape, dtype or _core.float32, device)
 
 
-def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns an array of ones, float32 without a dtype.
 
     >>> import lazyxla as lx
@@ -180,7 +186,7 @@ def ones(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Arr
     return _of(1, shape, dtype or _core.float32, device)
 
 
-def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Array:
+def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns an array of zeros: values that are not set cannot be seen.
 
     >>> import lazyxla as lx
@@ -190,11 +196,11 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: Any = None) -> Ar
     return zeros(shape, dtype=dtype, device=device)
 
 
-def _of(value: int, shape: Shape, dtype: DType, device: Any) -> Array:
+def _of(value: int, shape: Shape, dtype: DTypeLike, device: Any) -> Array:
     return _core.full(_shape(shape), value, dtype, on(device))
 
 
-def full_like(x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Any = None) -> Array:
+def full_like(x: Array, /, fill_value: Any, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -204,7 +210,7 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: DType | None = None, devic
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+def zeros_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -214,7 +220,7 @@ def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -
     return _of(0, x.shape, dtype or x.dtype, device or x.device)
 
 
-def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+def ones_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns ones with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -224,7 +230,7 @@ def ones_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) ->
     return _of(1, x.shape, dtype or x.dtype, device or x.device)
 
 
-def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -> Array:
+def empty_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -235,7 +241,7 @@ def empty_like(x: Array, /, *, dtype: DType | None = None, device: Any = None) -
 
 
 def arange(
-    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DType | None = None, device: Any = None
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DTypeLike | None = None, device: Any = None
 ) -> Array:
     """Returns start, start + step, ... up to but excluding stop; with one argument, from 0.
 
@@ -250,7 +256,14 @@ def arange(
 
 
 def linspace(
-    start: complex, stop: complex, /, num: int, *, dtype: DType | None = None, device: Any = None, endpoint: bool = True
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+    endpoint: bool = True,
 ) -> Array:
     """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``.
 
@@ -269,7 +282,7 @@ def _diagonal(k: int) -> int:
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType | None = None, device: Any = None
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None
 ) -> Array:
     """Returns a matrix with ones on diagonal ``k`` and zeros elsewhere.
 

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from . import _constants as _c
 from . import _core
 from ._core import Array, DType
 from ._device import default_device
 from ._elementwise import isdtype
+from ._sizes import DTypeLike
 
+_SCALARS = (bool, int, float, complex)
 NAMES = tuple("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128".split())
 
 
 def _dtype(of: Any) -> DType:
-    """Returns the dtype of an array, or a dtype, which Python's bool names too."""
-    return of.dtype if isinstance(of, Array) else _core.bool if of is bool else of
+    """Returns the dtype of an array, or the one that an object names."""
+    return of.dtype if isinstance(of, Array) else _core.as_dtype(of)
 
 
-def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
+def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Array:
     """Returns x in another dtype. ``copy=False`` returns x itself if it has the dtype already.
+
+    Complex numbers become real ones by ``lx.real``, not by this.
 
     >>> import lazyxla as lx
     >>> lx.astype(lx.asarray([1.7]), lx.int32).tolist()
     [1]
     """
-    if x.dtype.kind == "complex floating" and dtype.kind not in ("complex floating", "bool"):
-        raise TypeError(f"{x.dtype.name} to {dtype.name} drops imaginary parts; take lx.real(x)")
     return x.astype(dtype, copy=copy, device=device)
 
 
-def can_cast(from_: DType | Array, to: DType, /) -> bool:
+def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     """Returns whether the promotion of the two dtypes is ``to``.
 
     >>> import lazyxla as lx
     >>> lx.can_cast(lx.int8, lx.int16)
     True
     """
+    given, wanted = _dtype(from_), _dtype(to)
     try:
-        return _promoted(_dtype(from_), _dtype(to)) == _dtype(to)
+        return _promoted(given, wanted) == wanted
     except TypeError:
         return False
 
@@ -60,16 +64,18 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     >>> lx.result_type(lx.int8, lx.int16).name
     'int16'
     """
-    dtypes = [_dtype(each) for each in arrays_and_dtypes if isinstance(each, (Array, DType)) or each is bool]
+    dtypes = [_dtype(each) for each in arrays_and_dtypes if not isinstance(each, _SCALARS)]
     if not dtypes:
         raise ValueError("result_type() takes at least one array or dtype")
     result = dtypes[0]
     for dtype in dtypes[1:]:
         result = _promoted(result, dtype)
     for scalar in arrays_and_dtypes:
-        if not isinstance(scalar, (Array, DType)) and scalar is not bool:
+        if isinstance(scalar, _SCALARS):
             like = _core.full((), 0, result, "cpu")
-            result = (like | scalar if result.kind == "bool" else like + scalar).dtype
+            result = _core.binary(
+                _c.BINARY_OR if result.kind == "bool" else _c.BINARY_ADD, like, scalar, False, False
+            ).dtype
     return result
 
 
@@ -89,7 +95,7 @@ class iinfo_object(NamedTuple):
     dtype: DType
 
 
-def finfo(type: DType | Array, /) -> finfo_object:
+def finfo(type: DTypeLike | Array, /) -> finfo_object:
     """Returns limits of a float dtype, or of the parts of a complex one.
 
     >>> import lazyxla as lx
@@ -105,7 +111,7 @@ def finfo(type: DType | Array, /) -> finfo_object:
     return finfo_object(int(limits["bits"]), eps, most, least, normal, part)
 
 
-def iinfo(type: DType | Array, /) -> iinfo_object:
+def iinfo(type: DTypeLike | Array, /) -> iinfo_object:
     """Returns limits of an integer dtype.
 
     >>> import lazyxla as lx

@@ -6,7 +6,8 @@ from typing import Any
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
+from ._core import Array
+from ._sizes import DTypeLike
 
 _FLOATS = ("real floating", "complex floating")
 
@@ -238,7 +239,7 @@ def where(condition: Array, x1: Any, x2: Any, /) -> Array:
     return _core.select(condition, x1, x2)
 
 
-def isdtype(dtype: DType, kind: Any) -> bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> bool:
     """Returns whether a dtype is of a kind: a dtype, a name such as ``"real floating"``, or a tuple of these.
 
     >>> import lazyxla as lx
@@ -247,8 +248,9 @@ def isdtype(dtype: DType, kind: Any) -> bool:
     """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
-    if isinstance(kind, DType) or kind is bool:
-        return dtype == (_core.bool if kind is bool else kind)
+    dtype = _core.as_dtype(dtype)
+    if not isinstance(kind, str):
+        return dtype == _core.as_dtype(kind)
     groups = {
         "bool": ("bool",),
         "signed integer": ("signed integer",),

@@ -117,6 +117,15 @@ def _array_of(path: str, leaf: Any) -> Array:
         raise type(e)(f"{path!r}: {e}") from None
 
 
+def _pairs(metadata: Mapping[str, str] | None) -> list[tuple[str, str]] | None:
+    if metadata is None:
+        return None
+    for key, value in metadata.items():
+        if not isinstance(key, str) or not isinstance(value, str):
+            raise TypeError(f"metadata are texts by texts, not {key!r}: {value!r}; convert by str() or json.dumps()")
+    return list(metadata.items())
+
+
 def save(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, str] | None = None) -> None:
     """Writes the arrays of a tree to a safetensors file, and returns when it is on disk.
 
@@ -132,7 +141,7 @@ def save(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, st
     >>> lx.load_metadata(path)["steps"]
     '7'
     """
-    pairs = None if metadata is None else list(metadata.items())
+    pairs = _pairs(metadata)
     named = _named(arrays)
     _core.save(os.fspath(path), list(named), list(named.values()), pairs)
 
@@ -152,7 +161,7 @@ def save_async(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[s
     >>> lx.load(path)["w"].tolist()
     [1.0, 1.0, 1.0]
     """
-    pairs = None if metadata is None else list(metadata.items())
+    pairs = _pairs(metadata)
     _report_dropped()
     text, named = os.fspath(path), _named(arrays)
     return Save(_core.save_async(text, list(named), list(named.values()), pairs), text)

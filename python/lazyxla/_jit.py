@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
+from ._checks import a_function
 from ._core import Array, Device, DType
 from ._device import default_device
 from ._outside import Outside
@@ -104,8 +105,7 @@ class Jit:
         prepare: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]] | None = None,
     ) -> None:
         """``prepare`` returns the positional arguments as the function takes them."""
-        if not callable(fun):
-            raise TypeError(f"jit() takes a function, not a {type(fun).__name__}")
+        a_function(fun, "jit", "fun")
         functools.update_wrapper(self, fun)
         self._fun = fun
         self._prepare = prepare

@@ -13,7 +13,8 @@ from . import _core
 from ._core import Array
 from ._device import default_device
 from ._elementwise import clip
-from ._sizes import integers, is_integer
+from ._checks import a_function, kind_of
+from ._sizes import is_integer
 from ._trace import Traced, array_leaves, device_of, with_arrays
 from ._tree import Leaves, array_of, flatten
 
@@ -36,15 +37,23 @@ def scan(
     >>> total.item(), sums.tolist()
     (6, [1, 3, 6])
     """
+    a_function(fun, "scan", "fun")
+    if length is not None and (isinstance(length, Array) or not is_integer(length)):
+        raise TypeError(f"scan(): length is an int or None, not {kind_of(length)}: it is a part of the program")
     init, xs = with_arrays((init, xs))
     first = Leaves(init, device_of((init, xs)))
     carry = first.arrays
     slices, _ = flatten(xs)
     arrays = [leaf for leaf in slices if isinstance(leaf, Array)]
-    lengths = {x.shape[0] if x.ndim else None for x in arrays} | ({length} if length is not None else set())
-    if len(lengths) != 1 or None in lengths:
-        raise ValueError(f"scan() takes arrays with one size of the first axis, or a length, not {lengths or 'none'}")
-    (count,) = integers(lengths, "the length")
+    if any(x.ndim == 0 for x in arrays):
+        raise ValueError("scan(): xs is a tree of arrays that have a first axis, not of rank 0")
+    lengths = {x.shape[0]: None for x in arrays} | ({operator.index(length): None} if length is not None else {})
+    if len(lengths) != 1:
+        given = f"the sizes {', '.join(map(str, lengths))}" if lengths else "neither"
+        raise ValueError(f"scan() takes xs with one size of the first axis, or that number as length, not {given}")
+    (count,) = lengths
+    if count < 0:
+        raise ValueError(f"scan(): length is at least 0, not {count}")
     leaves, spec = flatten(((first.rebuild(carry), xs), {}))
     likes = carry + [_core.placeholder(x.shape[1:], x.dtype, x.device) for x in arrays]
     structure: list[Leaves] = []
@@ -76,6 +85,8 @@ def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any],
     >>> lx.while_loop(lambda x: x < 100, lambda x: x * 2, 3).item()
     192
     """
+    a_function(cond_fun, "while_loop", "cond_fun")
+    a_function(body_fun, "while_loop", "body_fun")
     first = Leaves(init, device_of(init))
     call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
     condition, body = Traced(cond_fun, call, call_spec), Traced(body_fun, call, call_spec)
@@ -93,6 +104,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> lx.cond(lx.asarray(True), lambda x: x + 1, lambda x: x * 2, lx.asarray(5)).item()
     6
     """
+    a_function(true_fun, "cond", "true_fun")
+    a_function(false_fun, "cond", "false_fun")
+    if isinstance(pred, str) or pred is None:
+        raise TypeError(f"cond(): pred is a bool or an array of one, not {kind_of(pred)}")
     leaves, spec = array_leaves((operands, {}))
     branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]
     if not branches[0].tree.same_places(branches[1].tree):
@@ -121,13 +136,19 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     >>> lx.switch(1, [lx.sin, lambda x: x + 1, lambda x: x * 3], lx.asarray(2.0)).item()
     3.0
     """
+    if callable(branches):
+        raise TypeError(f"switch(): branches is a sequence of functions, not {kind_of(branches)}")
+    for number, branch in enumerate(branches):
+        a_function(branch, "switch", f"branches[{number}]")
+    if not isinstance(index, Array) and not is_integer(index):
+        raise TypeError(f"switch(): index is an int or an array of one, not {kind_of(index)}")
     if not branches:
         raise ValueError("switch() takes at least one branch")
     leaves, spec = array_leaves((operands, {}))
     traced = [Traced(function, leaves, spec) for function in branches]
-    for number, branch in enumerate(traced):
-        if not traced[0].tree.same_places(branch.tree):
-            raise TypeError(f"branch 0 returns {traced[0].tree.spec}, and branch {number} {branch.tree.spec}")
+    for number, other in enumerate(traced):
+        if not traced[0].tree.same_places(other.tree):
+            raise TypeError(f"branch 0 returns {traced[0].tree.spec}, and branch {number} {other.tree.spec}")
     arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
     choice = _branch_number(index, len(branches), device_of(operands))
-    return traced[0].tree.rebuild(_core.switch(choice, [branch.computation for branch in traced], arrays))
+    return traced[0].tree.rebuild(_core.switch(choice, [each.computation for each in traced], arrays))

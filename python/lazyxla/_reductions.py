@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
+from ._core import Array
 from ._shapes import Axis, axes_of, concat, reshape, take, numeric
-from ._sizes import normalized
+from ._sizes import DTypeLike, normalized
 
 
 def _real_only(name: str, x: Array) -> None:
@@ -204,7 +204,7 @@ def unique_values(x: Array, /) -> Array:
 # Reductions.
 
 
-def _widened(x: Array, dtype: DType | None) -> Array:
+def _widened(x: Array, dtype: DTypeLike | None) -> Array:
     """Returns x in the dtype of its sums: the given one, and else int64 or uint64 for narrower integers."""
     if dtype is not None:
         return x.astype(dtype, copy=False)
@@ -212,7 +212,7 @@ def _widened(x: Array, dtype: DType | None) -> Array:
     return x if wide is None else x.astype(wide, copy=False)
 
 
-def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
     """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given.
 
     >>> import lazyxla as lx
@@ -224,7 +224,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims:
     return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
-def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
     """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given.
 
     >>> import lazyxla as lx
@@ -326,7 +326,7 @@ def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
     return _core.variance(x, axes_of(axis), correction, keepdims, True)
 
 
-def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, include_initial: bool) -> Array:
+def _cumulative(op: int, x: Array, axis: int | None, dtype: DTypeLike | None, include_initial: bool) -> Array:
     numeric("a cumulative function", x)
     if axis is None:
         if x.ndim > 1:
@@ -347,7 +347,7 @@ def _cumulative(op: int, x: Array, axis: int | None, dtype: DType | None, includ
 
 
 def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+    x: Array, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> Array:
     """Returns the sums of the elements up to each one along an axis; with ``include_initial`` preceded by 0.
 
@@ -359,7 +359,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
+    x: Array, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
 ) -> Array:
     """Returns the products of the elements up to each one along an axis; with ``include_initial`` preceded by 1.
 

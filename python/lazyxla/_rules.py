@@ -11,6 +11,7 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
+from ._checks import a_function
 from ._elementwise import add, real
 from ._jit import Jit
 from ._reductions import sum
@@ -34,6 +35,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     >>> lx.grad(lx.checkpoint(lambda x: lx.sin(x) ** 2, save="none"))(0.0).item()
     0.0
     """
+    a_function(fun, "checkpoint", "fun")
     if save not in _POLICIES:
         raise ValueError(f"save is one of {', '.join(_POLICIES)}, not {save!r}")
 
@@ -54,8 +56,7 @@ class _WithRule:
     """A function with a rule, which may call the function."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
-        if not callable(fun):
-            raise TypeError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
+        a_function(fun, type(self).__name__, "fun")
         self._fun = fun
         self._inside = threading.local()
         functools.update_wrapper(self, fun)
@@ -103,8 +104,8 @@ class custom_vjp(_WithRule):
     """A function with a reverse-mode derivative of its own, which ``defvjp`` gives.
 
     ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
-    and the cotangents of the result, and returns a tuple of the gradients by each argument. Arguments are trees of
-    arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken.
+    and the cotangents of the result, and returns a tuple of the gradients by each argument, with None for zeros.
+    Arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken.
     Both may call the function itself: it has this rule there, too, and from fifth derivatives on NaN.
 
     >>> import lazyxla as lx
@@ -161,7 +162,11 @@ class custom_vjp(_WithRule):
             if found_spec != spec:
                 raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
             pairs = zip(flat, leaves, strict=True)
-            return [like_of(gradient, leaf) for gradient, leaf in pairs if leaf is not None]
+            return [
+                zero_of(leaf) if gradient is None else like_of(gradient, leaf)
+                for gradient, leaf in pairs
+                if leaf is not None
+            ]
 
         likes = [*ahead.results[n:], *differentiable]
         behind_leaves, behind_spec = flatten((tuple(likes), {}))

@@ -11,7 +11,7 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._sizes import integers, is_integer, normalized
+from ._sizes import AxisError, integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
 
@@ -97,7 +97,7 @@ def expand_dims(x: Array, /, axis: int = 0) -> Array:
     (1, 2)
     """
     if not -x.ndim - 1 <= axis <= x.ndim:
-        raise IndexError(f"axis {axis} is out of bounds for a result of rank {x.ndim + 1}")
+        raise AxisError(f"axis {axis} is out of range for a result of rank {x.ndim + 1}")
     return _core.expand_dims(x, [axis])
 
 
@@ -145,7 +145,7 @@ def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
     >>> lx.permute_dims(lx.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return _core.transpose(x, axes)
+    return _core.transpose(x, integers(axes, "axes"))
 
 
 def matrix_transpose(x: Array, /) -> Array:
@@ -216,14 +216,14 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array
     return _core.roll(x, integers(shift, "shifts") * (len(axes) if is_integer(shift) else 1), axes)
 
 
-def tile(x: Array, repetitions: Sequence[int], /) -> Array:
+def tile(x: Array, repetitions: int | Sequence[int], /) -> Array:
     """Returns x repeated along its axes, as ``numpy.tile``.
 
     >>> import lazyxla as lx
     >>> lx.tile(lx.asarray([1, 2]), (2,)).tolist()
     [1, 2, 1, 2]
     """
-    return _core.tile(x, repetitions)
+    return _core.tile(x, integers(repetitions, "repetitions"))
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -364,7 +364,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """
     numeric("vecdot", x1)
     if not -builtins.min(x1.ndim, x2.ndim) <= axis < 0:
-        raise ValueError(f"axis {axis} is not one of the last axes of both arrays")
+        raise AxisError(f"axis {axis} is not one of the last axes of both arrays")
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"sizes {x1.shape[axis]} and {x2.shape[axis]} along axis {axis}")
     left, right = (moveaxis(x, axis, -1) for x in (x1, x2))

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
+
+from . import _core
 
 Sizes = int | Sequence[int]
+
+
+class _Named(Protocol):
+    """A dtype of NumPy or ml_dtypes."""
+
+    @property
+    def name(self) -> str: ...
+
+
+# A dtype as argument: of this package, its name, a type of Python's or NumPy's numbers, or a dtype of NumPy.
+DTypeLike = _core.DType | str | type[Any] | _Named
 
 
 def integers(value: Any, what: str = "sizes and axes") -> list[int]:
@@ -17,7 +30,12 @@ def integers(value: Any, what: str = "sizes and axes") -> list[int]:
         pass
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise TypeError(f"{what} are an int or a sequence of ints, not a {type(value).__name__}")
-    return [operator.index(each) for each in value]
+    found = []
+    for each in value:
+        if not is_integer(each):
+            raise TypeError(f"{what} are an int or a sequence of ints, not one with a {type(each).__name__}")
+        found.append(operator.index(each))
+    return found
 
 
 def is_integer(value: Any) -> bool:
@@ -29,9 +47,14 @@ def is_integer(value: Any) -> bool:
     return True
 
 
-def normalized(axes: Sequence[int], rank: int, error: type[Exception] = IndexError) -> list[int]:
+class AxisError(ValueError, IndexError):
+    """An axis that an array lacks."""
+
+
+def normalized(axes: Sequence[int], rank: int) -> list[int]:
     """Returns axes counted from the first one."""
     for axis in axes:
         if not -rank <= axis < rank:
-            raise error(f"axis {axis} is out of bounds for rank {rank}")
+            wanted = f"want {-rank} to {rank - 1}" if rank else "it has no axes"
+            raise AxisError(f"axis {axis} is out of range for rank {rank} ({wanted})")
     return [operator.index(axis) % rank for axis in axes]

@@ -174,7 +174,7 @@ def like_of(value: Any, like: Array) -> Array:
     if not isinstance(value, Array):
         return _core.full(like.shape, value, like.dtype, like.device)
     if value.shape != like.shape or value.dtype != like.dtype:
-        raise ValueError(
+        raise (ValueError if value.dtype == like.dtype else TypeError)(
             f"a tangent of {value.dtype.name}{list(value.shape)} for a value of {like.dtype.name}{list(like.shape)}"
         )
     return value

@@ -15,13 +15,15 @@ arrays; Python's scalars, texts and None are passed on as they are.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
 from ._core import Array
 from ._jit import Jit
-from ._sizes import integers, is_integer, normalized
+from ._checks import a_function, kind_of
+from ._sizes import AxisError, integers, is_integer, normalized
 from ._trace import (
     FLOATS,
     Traced,
@@ -51,6 +53,7 @@ def value_and_grad(
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
+    a_function(fun, "grad", "fun")
     numbers = tuple(integers(argnums, "argnums"))
 
     @functools.wraps(fun)
@@ -156,6 +159,7 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
     >>> value.item(), pullback(1.0)[0].item()
     (9.0, 6.0)
     """
+    a_function(fun, "vjp", "fun")
     device = device_of(primals)
     leaves, spec = flatten(primals)
     leaves = differentiables(leaves, "vjp()", device)
@@ -188,6 +192,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     >>> value.item(), slope.item()
     (9.0, 6.0)
     """
+    a_function(fun, "jvp", "fun")
     device = device_of(primals)
     leaves, spec = flatten(tuple(primals))
     directions, direction_spec = flatten(tuple(tangents))
@@ -214,22 +219,26 @@ def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
     return _core.full(shape, False if x.dtype.kind == "bool" else 0, x.dtype, x.device)
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
+) -> Callable[..., Any]:
     """Returns ``fun`` over a batch: arguments have an axis more, at ``in_axes``, and results at ``out_axes``.
 
     Both are a number, or a tree of numbers whose structure begins that of the arguments or results; None is an
     argument that all elements of the batch share. Keyword arguments, scalars of Python and NumPy, and texts are shared,
-    also where ``in_axes`` has a number. Arrays of NumPy become arrays.
+    also where ``in_axes`` has a number. Arrays of NumPy become arrays. ``axis_size`` is the size of the batch where all
+    arguments are shared.
 
     >>> import lazyxla as lx
     >>> lx.vmap(lambda x, y: x * y, (0, None))(lx.asarray([1, 2, 3]), lx.asarray(10)).tolist()
     [10, 20, 30]
     """
+    a_function(fun, "vmap", "fun")
 
     @functools.wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = array_leaves((args, kwargs))
-        prefix = in_axes if in_axes is None or is_integer(in_axes) else tuple(in_axes)
+        prefix = tuple(in_axes) if isinstance(in_axes, (list, tuple)) else in_axes
         given = axes_of(prefix, args, "in_axes")
         given += [None] * (len(leaves) - len(given))
         axes, likes = [], []
@@ -241,22 +250,29 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
                 axes.append(-1)
                 likes.append(leaf)
                 continue
+            if not is_integer(axis):
+                raise TypeError(f"vmap(): in_axes is an int, None or a tree of these, not {kind_of(axis)}")
             if not -leaf.ndim <= axis < leaf.ndim:
-                raise ValueError(f"in_axes {axis} for an array of shape {leaf.shape}")
+                raise AxisError(f"in_axes {axis} for an array of shape {leaf.shape}")
             axis %= leaf.ndim
             axes.append(axis)
             sizes[leaf.shape[axis]] = None
             shape = leaf.shape[:axis] + leaf.shape[axis + 1 :]
             likes.append(_core.placeholder(shape, leaf.dtype, leaf.device))
+        if axis_size is not None:
+            sizes[operator.index(axis_size)] = None
         if len(sizes) != 1:
-            raise ValueError(f"vmap() takes arrays with one size of the batch, not {list(sizes) or 'none'}")
+            counts = f"the sizes {', '.join(map(str, sizes))}" if sizes else "none"
+            raise ValueError(
+                f"vmap() takes arrays with one size of the batch along in_axes, or axis_size, not {counts}"
+            )
         traced = Traced(fun, leaves, spec, likes)
         results, wanted = iter(traced.results), []
         for i, axis in enumerate(axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
             if i in traced.tree.statics:
                 continue
             rank = next(results).ndim + 1
-            wanted.append(-1 if axis is None else normalized([axis], rank, ValueError)[0])
+            wanted.append(-1 if axis is None else normalized([axis], rank)[0])
         (size,) = sizes
         if size != 0:
             return traced.tree.rebuild(call(leaves, traced.computation.vmap(axes, wanted, size)))

@@ -8,10 +8,10 @@ from typing import Any
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
+from ._core import Array
 from ._device import on
 from ._shapes import moveaxis, roll
-from ._sizes import integers, normalized
+from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -57,7 +57,7 @@ def _scaled(x: Array, count: int, norm: str, inverse: bool) -> Array:
 def _along(x: Array, op: int, n: int | None, axis: int, norm: str, inverse: bool) -> Array:
     """One transform along an axis."""
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"axis {axis} is out of bounds for rank {x.ndim}")
+        normalized([axis], x.ndim)
     last = moveaxis(x, axis, -1)
     if op == c.FFT_IRFFT:
         size = 2 * (last.shape[-1] - 1) if n is None else n
@@ -135,7 +135,7 @@ def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 
 
 def _axes(x: Array, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple[list[int], list[int | None]]:
-    over = list(range(x.ndim)) if axes is None else normalized(integers(axes, "axes"), x.ndim, ValueError)
+    over = list(range(x.ndim)) if axes is None else normalized(integers(axes, "axes"), x.ndim)
     s = None if s is None else integers(s, "sizes")
     if s is not None and axes is None and len(s) > x.ndim:
         raise ValueError(f"{len(s)} sizes for an array of rank {x.ndim}")
@@ -202,7 +202,7 @@ def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backwar
     return irfft(x, n=sizes[-1], axis=over[-1], norm=norm)
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns the frequencies of ``fft`` of n samples at a distance of ``d``.
 
     >>> import lazyxla as lx
@@ -214,7 +214,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: An
     return _core.from_nested([i / (n * d) for i in numbers], dtype or _core.float32, on(device))
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns the frequencies of ``rfft`` of n samples at a distance of ``d``.
 
     >>> import lazyxla as lx

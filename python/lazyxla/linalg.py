@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
+from ._core import Array
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
 from ._reductions import sum as _sum
-from ._sizes import integers, normalized
+from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power",
@@ -304,7 +304,7 @@ def svdvals(x: Array, /) -> Array:
     return _core.singular_values(x)
 
 
-def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
+def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Returns sums of diagonals.
 
     >>> import lazyxla as lx

@@ -7,8 +7,8 @@ from typing import Any
 
 from . import _constants as c
 from . import _core
-from ._core import Array, DType
-from ._sizes import integers
+from ._core import Array
+from ._sizes import DTypeLike, integers
 
 __all__ = [
     "elu", "gelu", "hard_sigmoid", "hard_swish", "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "mish",
@@ -106,7 +106,7 @@ def layer_norm(
     return _core.layer_norm(x, integers(axis, "axes"), scale, offset, epsilon)
 
 
-def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DType = _core.float32) -> Array:
+def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DTypeLike = _core.float32) -> Array:
     """Returns ones at the positions that indices give along a new axis, and zeros elsewhere.
 
     >>> import lazyxla as lx

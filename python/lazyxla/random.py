@@ -5,15 +5,17 @@ Keys, and the numbers of ``uniform`` and ``bits``, are those of ``jax.random`` w
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 from . import _core
-from ._core import Array, DType
+from ._core import Array
 from ._device import on
 from ._creation import arange
 from ._dtypes import iinfo
 from ._shapes import broadcast_shapes
+from ._sizes import DTypeLike
 from ._sizes import integers as _integers
 from ._sizes import normalized
 
@@ -36,6 +38,7 @@ def key(seed: int, *, device: Any = None) -> Array:
     >>> lx.random.key(42).tolist()
     [0, 42]
     """
+    seed = operator.index(seed)
     if not -(2**63) <= seed < 2**64:
         raise OverflowError(f"a seed has at most 64 bits: {seed}")
     words = [(seed >> 32) & 0xFFFFFFFF, seed & 0xFFFFFFFF]
@@ -49,10 +52,12 @@ def split(key: Array, num: int = 2) -> Array:
     >>> lx.random.split(lx.random.key(0), 3).shape
     (3, 2)
     """
+    if num < 0:
+        raise ValueError(f"split(): num is at least 0, not {num}")
     return _core.random_split(key, num)
 
 
-def bits(key: Array, shape: Shape = (), *, dtype: DType = _core.uint32) -> Array:
+def bits(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.uint32) -> Array:
     """Returns integers whose bits are random.
 
     >>> import lazyxla as lx
@@ -63,7 +68,7 @@ def bits(key: Array, shape: Shape = (), *, dtype: DType = _core.uint32) -> Array
 
 
 def uniform(
-    key: Array, shape: Shape = (), *, minval: float = 0.0, maxval: float = 1.0, dtype: DType = _core.float32
+    key: Array, shape: Shape = (), *, minval: float = 0.0, maxval: float = 1.0, dtype: DTypeLike = _core.float32
 ) -> Array:
     """Returns floats that are uniformly distributed from ``minval`` up to but excluding ``maxval``.
 
@@ -75,7 +80,7 @@ def uniform(
     return _core.random_uniform(key, _shape(shape), dtype, minval, maxval)
 
 
-def normal(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Array:
+def normal(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard normal distribution.
 
     >>> import lazyxla as lx
@@ -85,7 +90,7 @@ def normal(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Ar
     return _core.random_floats("normal", key, _shape(shape), dtype)
 
 
-def exponential(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Array:
+def exponential(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the exponential distribution of rate 1.
 
     >>> import lazyxla as lx
@@ -95,7 +100,7 @@ def exponential(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) 
     return _core.random_floats("exponential", key, _shape(shape), dtype)
 
 
-def gumbel(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Array:
+def gumbel(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard Gumbel distribution.
 
     >>> import lazyxla as lx
@@ -105,7 +110,7 @@ def gumbel(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Ar
     return _core.random_floats("gumbel", key, _shape(shape), dtype)
 
 
-def laplace(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> Array:
+def laplace(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard Laplace distribution.
 
     >>> import lazyxla as lx
@@ -116,7 +121,7 @@ def laplace(key: Array, shape: Shape = (), *, dtype: DType = _core.float32) -> A
 
 
 def truncated_normal(
-    key: Array, lower: float, upper: float, shape: Shape = (), *, dtype: DType = _core.float32
+    key: Array, lower: float, upper: float, shape: Shape = (), *, dtype: DTypeLike = _core.float32
 ) -> Array:
     """Returns floats of the standard normal distribution between two bounds.
 
@@ -150,7 +155,7 @@ def categorical(key: Array, logits: Array, *, axis: int = -1, shape: Shape = ())
     return _core.random_categorical(key, logits, axis, _shape(shape))
 
 
-def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DType = _core.int64) -> Array:
+def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DTypeLike = _core.int64) -> Array:
     """Returns integers from ``low`` up to but excluding ``high``; those of ``jax.random.randint`` with this dtype.
 
     >>> import lazyxla as lx
@@ -162,7 +167,7 @@ def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DType
         raise ValueError(f"integers() takes low < high, not {low} and {high}")
     limits = iinfo(dtype)
     if low < limits.min or high - 1 > limits.max:
-        raise OverflowError(f"integers from {low} to {high - 1} do not fit {dtype.name}")
+        raise OverflowError(f"integers from {low} to {high - 1} do not fit {limits.dtype.name}")
     if high > limits.max or high >= 2**63:
         raise OverflowError(f"high is at most {min(limits.max, 2**63 - 1)}, not {high}: take a wider dtype, or bits()")
     return _core.random_integers(key, low, high, _shape(shape), dtype)
@@ -180,7 +185,8 @@ def choice(
     """Returns elements, or slices along an axis, of x at random; of ``arange(x)`` if x is an int.
 
     ``shape`` stands in the place of the axis. Without ``replace`` none is drawn twice. ``p`` are floats, one for each
-    element of the axis, proportional to its probability.
+    element of the axis, proportional to its probability. As in JAX, ``p`` is not read: without ``replace``, elements of
+    probability 0 are drawn where no others are left.
 
     >>> import lazyxla as lx
     >>> sorted(lx.random.choice(lx.random.key(0), 4, 4, replace=False).tolist())
@@ -245,7 +251,7 @@ def beta(key: Array, a: Array | float, b: Array | float, shape: Shape | None = N
     return _core.random_beta(key, a, b, broadcast_shapes(a.shape, b.shape) if shape is None else _shape(shape))
 
 
-def poisson(key: Array, rate: Array | float, shape: Shape | None = None, *, dtype: DType = _core.int64) -> Array:
+def poisson(key: Array, rate: Array | float, shape: Shape | None = None, *, dtype: DTypeLike = _core.int64) -> Array:
     """Returns integers of the Poisson distribution with the means ``rate`` (floats).
 
     ``rate`` broadcasts to ``shape``, by default its own.

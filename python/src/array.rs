@@ -1,7 +1,7 @@
 //! The array type: a handle of the library, its properties and operators.
 
 use crate::device::{Device, check_detached};
-use crate::dtype::{Code, DType, object};
+use crate::dtype::{Code, DType, kind, name, object};
 use crate::error::check;
 use crate::operators::Operation::{Binary, Compare};
 use crate::operators::{Operation, apply, apply_in_place, shift_right};
@@ -159,6 +159,15 @@ impl Array {
         found.map_err(|error| if error.is_instance_of::<PyValueError>(py) { type_error(py, &error) } else { error })
     }
 
+    fn quotient_and_remainder(&self, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Py<PyAny>> {
+        let (py, quotient) = (other.py(), self.operator(Binary(LXLA_BINARY_FLOOR_DIVIDE), other, swapped)?);
+        if quotient.is(py.NotImplemented()) {
+            return Ok(quotient);
+        }
+        let remainder = self.operator(Binary(LXLA_BINARY_MODULO), other, swapped)?;
+        Ok(PyTuple::new(py, [quotient, remainder])?.into_any().unbind())
+    }
+
     fn operator(&self, op: Operation, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Py<PyAny>> {
         let py = other.py();
         match apply(py, op, self, other, swapped)? {
@@ -253,6 +262,12 @@ impl Array {
         no_modulo(modulo)?;
         apply_in_place(py, LXLA_BINARY_POWER, self, other)
     }
+    fn __divmod__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.quotient_and_remainder(other, false)
+    }
+    fn __rdivmod__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.quotient_and_remainder(other, true)
+    }
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         self.operator(Binary(LXLA_BINARY_AND), other, false)
     }
@@ -345,7 +360,7 @@ impl Array {
             Scalar::Bool(value) => value,
             Scalar::Int(value) => value != 0,
             Scalar::Large(value) => value != 0,
-            Scalar::Float(value) => value != 0.0,
+            Scalar::Float(value) | Scalar::Huge(value) => value != 0.0,
             Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
         })
     }
@@ -354,7 +369,7 @@ impl Array {
             Scalar::Bool(value) => Ok(f64::from(u8::from(value))),
             Scalar::Int(value) => Ok(value as f64),
             Scalar::Large(value) => Ok(value as f64),
-            Scalar::Float(value) => Ok(value),
+            Scalar::Float(value) | Scalar::Huge(value) => Ok(value),
             Scalar::Complex(..) => Err(PyTypeError::new_err("a complex number is not a float; take lx.real(x)")),
         }
     }
@@ -382,9 +397,24 @@ impl Array {
         }
     }
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let n = slf.get().__len__().map_err(|_| PyTypeError::new_err("an array of rank 0 cannot be iterated over"))?;
-        let rows = (0..n).map(|i| slf.get_item(i)).collect::<PyResult<Vec<_>>>()?;
+        let rows = rows(slf)?;
         Ok(PyTuple::new(slf.py(), rows)?.try_iter()?.into_any())
+    }
+    fn __reversed__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = rows(slf)?.into_iter().rev().collect::<Vec<_>>();
+        Ok(PyTuple::new(slf.py(), rows)?.try_iter()?.into_any())
+    }
+    /// The nearest integers, ties to even.
+    #[pyo3(signature = (ndigits = None))]
+    fn __round__<'py>(slf: &Bound<'py, Self>, ndigits: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        if ndigits.is_some() {
+            return Err(PyTypeError::new_err("round() of an array takes no digits; take lx.round(x * 10**n) / 10**n"));
+        }
+        slf.py().import("lazyxla")?.getattr("round")?.call1((slf,))
+    }
+    /// The values as those of ``tobytes``.
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.tobytes(py)
     }
     /// The data type, such as ``lx.float32``.
     #[getter(dtype)]
@@ -472,6 +502,11 @@ impl Array {
         device: Option<crate::device::On>,
     ) -> PyResult<Py<Array>> {
         let (py, array) = (slf.py(), slf.get());
+        let (from, to) = (array.dtype()?, dtype.0);
+        if kind(from) == LXLA_KIND_COMPLEX && !matches!(kind(to), LXLA_KIND_COMPLEX | LXLA_KIND_PRED) {
+            let (from, to) = (name(from), name(to));
+            return Err(PyTypeError::new_err(format!("{from} to {to} drops imaginary parts; take lx.real(x)")));
+        }
         let moved = match device {
             Some(on) => Some(array.moved(py, on.0)?),
             None => None,
@@ -577,6 +612,11 @@ impl Array {
         // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_tensor_to_device(handle, device, out) })
     }
+}
+
+fn rows<'py>(array: &Bound<'py, Array>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let n = array.get().__len__().map_err(|_| PyTypeError::new_err("an array of rank 0 cannot be iterated over"))?;
+    (0..n).map(|i| array.get_item(i)).collect()
 }
 
 fn no_modulo(modulo: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -13,7 +13,7 @@ use std::ptr::null;
 /// A computation that was traced of a function.
 #[pyclass(frozen, module = "lazyxla._core")]
 pub struct Computation {
-    handle: lxla_computation,
+    pub handle: lxla_computation,
 }
 
 impl Drop for Computation {

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::error::{check, error};
 use crate::sys::*;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ffi::{CStr, CString, c_char};
@@ -83,8 +83,8 @@ impl Device {
 #[pymethods]
 impl Device {
     #[new]
-    fn new(name: &str) -> PyResult<Device> {
-        parse(name).map(|device| Device { device })
+    fn new(name: On) -> Device {
+        Device { device: name.0 }
     }
 
     fn __str__(&self) -> String {
@@ -133,9 +133,10 @@ impl<'py> FromPyObject<'_, 'py> for On {
         if let Ok(mesh) = object.cast::<crate::mesh::Mesh>() {
             return Ok(On(mesh.get().device));
         }
-        let text: String = object
-            .extract()
-            .map_err(|_| PyTypeError::new_err("a device such as lx.device('cpu'), or its name, is wanted"))?;
+        let text: String = object.extract().map_err(|_| {
+            let given = object.repr().map_or_else(|_| "an object".to_string(), |text| text.to_string());
+            PyTypeError::new_err(format!("a device such as lx.device('cpu'), or its name, is wanted, not {given}"))
+        })?;
         parse(&text).map(On)
     }
 }
@@ -207,8 +208,10 @@ fn device_count(py: Python<'_>) -> PyResult<i32> {
 fn counter(name: &str) -> PyResult<u64> {
     let (name, mut value) = (CString::new(name)?, 0);
     // SAFETY: a string that ends in NUL, and a writable output.
-    check(unsafe { lxla_env_counter(env(), name.as_ptr(), &mut value) })?;
-    Ok(value)
+    match unsafe { lxla_env_counter(env(), name.as_ptr(), &mut value) } {
+        LXLA_NOT_FOUND => Err(PyValueError::new_err(crate::texts::in_python(&crate::error::message()))),
+        status => check(status).map(|()| value),
+    }
 }
 
 #[pyfunction]

@@ -2,10 +2,10 @@
 
 use crate::error::check;
 use crate::sys::*;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
 use std::collections::HashMap;
 use std::mem::zeroed;
 
@@ -155,10 +155,33 @@ pub fn name(code: i32) -> &'static str {
 
 pub fn by_name(text: &str) -> PyResult<i32> {
     let found = NAMES.iter().find(|row| row.1 == text).map(|row| row.0);
-    found.ok_or_else(|| PyValueError::new_err(format!("there is no dtype {text:?}; lx.float32 is one")))
+    found.ok_or_else(|| PyTypeError::new_err(format!("there is no dtype {text:?}; lx.float32 is one")))
 }
 
-/// A dtype as argument: an object of this module, a name, or Python's `bool`.
+/// Returns the dtype of a name of the library, such as `f32`.
+pub fn library_name(name: &str) -> Option<i32> {
+    Some(match name {
+        "pred" => LXLA_DTYPE_PRED,
+        "s8" => LXLA_DTYPE_S8,
+        "s16" => LXLA_DTYPE_S16,
+        "s32" => LXLA_DTYPE_S32,
+        "s64" => LXLA_DTYPE_S64,
+        "u8" => LXLA_DTYPE_U8,
+        "u16" => LXLA_DTYPE_U16,
+        "u32" => LXLA_DTYPE_U32,
+        "u64" => LXLA_DTYPE_U64,
+        "f16" => LXLA_DTYPE_F16,
+        "f32" => LXLA_DTYPE_F32,
+        "f64" => LXLA_DTYPE_F64,
+        "bf16" => LXLA_DTYPE_BF16,
+        "c64" => LXLA_DTYPE_C64,
+        "c128" => LXLA_DTYPE_C128,
+        _ => NAMES.iter().find(|row| row.1.strip_prefix("float8_").is_some_and(|end| name == format!("f8{end}")))?.0,
+    })
+}
+
+/// A dtype as argument: an object of this module, a name, a dtype or a scalar type of NumPy or ml_dtypes, or one of
+/// Python's types of numbers, which is the dtype that arrays of such numbers get.
 #[derive(Clone, Copy)]
 pub struct Code(pub i32);
 
@@ -169,14 +192,45 @@ impl<'py> FromPyObject<'_, 'py> for Code {
         if let Ok(dtype) = object.cast::<DType>() {
             return Ok(Code(dtype.get().code));
         }
-        // SciPy asks for it so. Python's other types have no dtype of their size.
-        if object.is(object.py().get_type::<PyBool>()) {
-            return Ok(Code(LXLA_DTYPE_PRED));
+        if let Ok(text) = object.extract::<String>() {
+            return by_name(&text).map(Code);
         }
-        let text: String = object.extract().map_err(|_| {
-            let kind = object.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string());
-            PyTypeError::new_err(format!("a dtype such as lx.float32 is wanted, not a {kind}"))
-        })?;
-        by_name(&text).map(Code)
+        if let Some(code) = of_type(&object)? {
+            return Ok(Code(code));
+        }
+        Err(PyTypeError::new_err(format!("a dtype such as lx.float32 is wanted, not {}", object.repr()?)))
     }
+}
+
+fn of_type(object: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
+    let py = object.py();
+    let plain = [
+        (py.get_type::<PyBool>(), LXLA_DTYPE_PRED),
+        (py.get_type::<PyInt>(), LXLA_DTYPE_S64),
+        (py.get_type::<PyFloat>(), LXLA_DTYPE_F32),
+        (py.get_type::<PyComplex>(), LXLA_DTYPE_C64),
+    ];
+    if let Some((_, code)) = plain.iter().find(|(kind, _)| object.is(kind)) {
+        return Ok(Some(*code));
+    }
+    // `numpy.dtype` objects have names; of scalar types, those are the names of the classes.
+    let (module, name) = match object.cast::<PyType>() {
+        Ok(kind) => (kind.module()?.to_string(), kind.name()?.to_string()),
+        Err(_) if object.hasattr("name")? => {
+            (object.get_type().module()?.to_string(), object.getattr("name")?.to_string())
+        }
+        Err(_) => return Ok(None),
+    };
+    let is_known = matches!(module.split('.').next(), Some("numpy" | "ml_dtypes"));
+    Ok(is_known.then(|| by_name(name.trim_end_matches('_'))).transpose()?)
+}
+
+/// The dtype that an object names.
+#[pyfunction]
+fn as_dtype(py: Python<'_>, object: Code) -> PyResult<Py<DType>> {
+    self::object(py, object.0)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(as_dtype, module)?)
 }

@@ -1,6 +1,7 @@
 //! Statuses of the library as Python exceptions with the library's message.
 
 use crate::sys::*;
+use crate::texts;
 use pyo3::exceptions::*;
 use pyo3::prelude::*;
 use std::ffi::CStr;
@@ -8,8 +9,11 @@ use std::ffi::CStr;
 /// Returns the exception for a status other than OK, with the message of the calling thread's last failed call.
 #[cold]
 pub fn error(status: lxla_status) -> PyErr {
-    let message = in_terms_of_python(message());
+    let given = message();
+    let message = in_terms_of_python(&given, status);
     match status {
+        LXLA_INVALID_ARGUMENT if texts::is_about_axis(&given) => axis_error(message),
+        LXLA_INVALID_ARGUMENT if texts::is_about_dtype(&given) => PyTypeError::new_err(message),
         LXLA_INVALID_ARGUMENT | LXLA_INVALID_HANDLE | LXLA_NULL_ARGUMENT => PyValueError::new_err(message),
         LXLA_RESOURCE_EXHAUSTED => PyMemoryError::new_err(message),
         LXLA_NOT_FOUND => PyFileNotFoundError::new_err(message),
@@ -20,6 +24,15 @@ pub fn error(status: lxla_status) -> PyErr {
         LXLA_OUT_OF_RANGE => PyFloatingPointError::new_err(message),
         _ => PyRuntimeError::new_err(message),
     }
+}
+
+/// Returns an `AxisError`, which is a ValueError and an IndexError.
+fn axis_error(message: String) -> PyErr {
+    let made = Python::attach(|py| {
+        let made = py.import("lazyxla._sizes")?.getattr("AxisError")?.call1((&message,))?;
+        Ok::<PyErr, PyErr>(PyErr::from_value(made))
+    });
+    made.unwrap_or_else(|_| PyValueError::new_err(message))
 }
 
 const TRACED: &str = "a function that is traced (by jit, grad, vmap, scan, ...) reads the value of an array, as by \
@@ -34,14 +47,18 @@ const ENDED: &str = "an array has no value, and gets none: it was computed in a 
                      it after the call";
 
 /// Says of some messages what a program in Python can do.
-fn in_terms_of_python(message: String) -> String {
+fn in_terms_of_python(message: &str, status: lxla_status) -> String {
     if message.contains("the process was forked") {
         return format!("{message}; start processes by multiprocessing's method 'spawn' or 'forkserver'");
     }
     if message.contains("has no value: trace a computation over it") {
         return if crate::trace::reads_from_ended() { ENDED } else { TRACED }.to_string();
     }
-    message
+    match status {
+        // They name files and devices.
+        LXLA_NOT_FOUND | LXLA_ALREADY_EXISTS | LXLA_PERMISSION_DENIED => texts::parts(message).1.to_string(),
+        _ => texts::in_python(message),
+    }
 }
 
 /// Returns the message of the calling thread's last failed call.

@@ -77,7 +77,7 @@ pub fn scalar_object(py: Python<'_>, value: Scalar) -> PyResult<Bound<'_, PyAny>
         Scalar::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
         Scalar::Int(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Large(value) => value.into_pyobject(py)?.into_any(),
-        Scalar::Float(value) => value.into_pyobject(py)?.into_any(),
+        Scalar::Float(value) | Scalar::Huge(value) => value.into_pyobject(py)?.into_any(),
         Scalar::Complex(re, im) => PyComplex::from_doubles(py, re, im).into_any(),
     })
 }
@@ -233,7 +233,7 @@ fn common(scalars: &[Scalar]) -> PyResult<i32> {
     let rank = |scalar: &Scalar| match scalar {
         Scalar::Bool(_) => 0,
         Scalar::Int(_) => 1,
-        Scalar::Large(_) => 2,
+        Scalar::Large(_) | Scalar::Huge(_) => 2,
         Scalar::Float(_) => 3,
         Scalar::Complex(..) => 4,
     };
@@ -289,27 +289,11 @@ fn push(scalar: Scalar, dtype: i32, bytes: &mut Vec<u8>) -> PyResult<()> {
 /// An integer that the dtype lacks, and a complex number for a real dtype, are errors, as in NumPy.
 pub fn refuse_lossy(scalar: Scalar, dtype: i32) -> PyResult<()> {
     let kind = kind(dtype);
-    let limits = |value: i128| {
-        let bits = match dtype {
-            LXLA_DTYPE_S8 | LXLA_DTYPE_U8 => 8,
-            LXLA_DTYPE_S16 | LXLA_DTYPE_U16 => 16,
-            LXLA_DTYPE_S32 | LXLA_DTYPE_U32 => 32,
-            _ => 64,
-        };
-        let (low, high) = match kind {
-            LXLA_KIND_SIGNED => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-            LXLA_KIND_UNSIGNED => (0, (1i128 << bits) - 1),
-            _ => (i128::MIN, i128::MAX),
-        };
-        if low <= value && value <= high {
-            return Ok(());
-        }
+    if scalar.beyond(dtype).is_some() {
         let name = crate::dtype::name(dtype);
-        Err(pyo3::exceptions::PyOverflowError::new_err(format!("{value} is out of bounds for {name}")))
-    };
+        return Err(pyo3::exceptions::PyOverflowError::new_err(format!("{scalar} is out of bounds for {name}")));
+    }
     match scalar {
-        Scalar::Int(value) => limits(value.into()),
-        Scalar::Large(value) => limits(value.into()),
         Scalar::Float(value) if !value.is_finite() && matches!(kind, LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) => {
             Err(PyValueError::new_err(format!("{value} is not an integer")))
         }

@@ -14,10 +14,12 @@ mod index;
 mod index_set;
 mod linear;
 mod mesh;
+mod nn;
 mod operators;
 mod scalar;
 mod signature;
 mod sys;
+mod texts;
 mod trace;
 
 use pyo3::prelude::*;
@@ -32,11 +34,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(name, value)?;
     }
     device::register(module)?;
+    dtype::register(module)?;
     host::register(module)?;
     dlpack::register(module)?;
     functions::register(module)?;
     index_set::register(module)?;
     linear::register(module)?;
+    nn::register(module)?;
     files::register(module)?;
     mesh::register(module)?;
     signature::register(module)?;

@@ -1,6 +1,7 @@
 //! Operators of arrays: arithmetic, bits, comparisons, with arrays and with Python's scalars.
 
 use crate::array::Array;
+use crate::device::env;
 use crate::dtype::{kind, name};
 use crate::error::error;
 use crate::host;
@@ -8,6 +9,7 @@ use crate::scalar::Scalar;
 use crate::sys::*;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use std::cmp::Ordering;
 
 /// A function of the library on two arrays: `lxla_binary` or `lxla_compare`, with one of their operations.
 #[derive(Clone, Copy)]
@@ -118,7 +120,7 @@ fn mismatch(op: Operation, lhs: &Array, rhs: &Array, status: lxla_status) -> PyE
     let found = error(status);
     match (lhs.dtype(), rhs.dtype()) {
         (Ok(a), Ok(b)) if status == LXLA_INVALID_ARGUMENT && (!op.takes(a) || a != b && has_no_result(a, b)) => {
-            PyTypeError::new_err(crate::error::message())
+            PyTypeError::new_err(crate::texts::in_python(&crate::error::message()))
         }
         _ => found,
     }
@@ -136,6 +138,9 @@ fn has_no_result(a: i32, b: i32) -> bool {
 fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped: bool) -> PyResult<Array> {
     let dtype = lhs.dtype()?;
     let scalar = scalar.beside(dtype)?;
+    if let (Compare(op), Some(order)) = (op, scalar.beyond(dtype)) {
+        return beyond_all(py, op, lhs, if swapped { order } else { order.reverse() });
+    }
     if matches!(kind(dtype), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) {
         host::refuse_lossy(scalar, dtype)?;
     }
@@ -169,9 +174,23 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     }
     match status {
         LXLA_OK => Ok(Array::new(out, lhs.is_large)),
-        LXLA_INVALID_ARGUMENT if !op.takes(dtype) => Err(PyTypeError::new_err(crate::error::message())),
         _ => Err(error(status)),
     }
+}
+
+/// Returns a comparison with an integer that the dtype lacks; `order` is that of what is on the left.
+fn beyond_all(py: Python<'_>, op: i32, array: &Array, order: Ordering) -> PyResult<Array> {
+    let holds = match op {
+        LXLA_COMPARE_EQ => false,
+        LXLA_COMPARE_NE => true,
+        LXLA_COMPARE_LT | LXLA_COMPARE_LE => order == Ordering::Less,
+        _ => order == Ordering::Greater,
+    };
+    let (device, dims, value) = (array.device()?, array.dims()?, Scalar::Bool(holds).in_c());
+    // SAFETY: a list of its length, a valid scalar, and a writable output.
+    Array::detached(py, move |out| unsafe {
+        lxla_tensor_full_with_scalar(env(), device, LXLA_DTYPE_PRED, dims.as_ptr(), dims.len(), &value, out)
+    })
 }
 
 /// Replaces the value of lhs by lhs (op) rhs.

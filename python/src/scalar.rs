@@ -3,9 +3,11 @@
 use crate::dtype::{kind, name};
 use crate::error::check;
 use crate::sys::*;
-use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
+use std::cmp::Ordering;
+use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
@@ -13,6 +15,8 @@ pub enum Scalar {
     Int(i64),
     /// An integer beyond the largest i64.
     Large(u64),
+    /// An integer of more than 64 bits, as a float: no integer dtype has it.
+    Huge(f64),
     Float(f64),
     Complex(f64, f64),
 }
@@ -42,10 +46,11 @@ impl Scalar {
     pub fn beside(self, dtype: i32) -> PyResult<Scalar> {
         match (self, kind(dtype)) {
             (Bool(_), LXLA_KIND_PRED)
-            | (Int(_) | Large(_), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED)
+            | (Int(_) | Large(_) | Huge(_), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED)
             | (Float(_) | Complex(..), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(self),
             (Int(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(value as f64)),
             (Large(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(value as f64)),
+            (Huge(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(value)),
             _ => Err(PyTypeError::new_err(format!(
                 "a Python {} has no common dtype with an array of {}; convert one of them (x.astype, lx.asarray)",
                 self.type_name(),
@@ -54,10 +59,37 @@ impl Scalar {
         }
     }
 
+    /// Whether an integer is less or greater than all of an integer dtype; None if the dtype has it, and for others.
+    pub fn beyond(self, dtype: i32) -> Option<Ordering> {
+        let value = match self {
+            Int(value) => i128::from(value),
+            Large(value) => i128::from(value),
+            Huge(value) if value < 0.0 => i128::MIN,
+            Huge(_) => i128::MAX,
+            _ => return None,
+        };
+        let bits = match dtype {
+            LXLA_DTYPE_S8 | LXLA_DTYPE_U8 => 8,
+            LXLA_DTYPE_S16 | LXLA_DTYPE_U16 => 16,
+            LXLA_DTYPE_S32 | LXLA_DTYPE_U32 => 32,
+            _ => 64,
+        };
+        let (low, high) = match kind(dtype) {
+            LXLA_KIND_SIGNED => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            LXLA_KIND_UNSIGNED => (0, (1i128 << bits) - 1),
+            _ => return None,
+        };
+        match value {
+            value if value < low => Some(Ordering::Less),
+            value if value > high => Some(Ordering::Greater),
+            _ => None,
+        }
+    }
+
     fn type_name(self) -> &'static str {
         match self {
             Bool(_) => "bool",
-            Int(_) | Large(_) => "int",
+            Int(_) | Large(_) | Huge(_) => "int",
             Float(_) => "float",
             Complex(..) => "complex",
         }
@@ -69,7 +101,7 @@ impl Scalar {
             Bool(flag) => (LXLA_DTYPE_PRED, lxla_scalar_value { u: flag.into() }),
             Int(i) => (LXLA_DTYPE_S64, lxla_scalar_value { i }),
             Large(u) => (LXLA_DTYPE_U64, lxla_scalar_value { u }),
-            Float(f) => (LXLA_DTYPE_F64, lxla_scalar_value { f }),
+            Float(f) | Huge(f) => (LXLA_DTYPE_F64, lxla_scalar_value { f }),
             Complex(re, im) => (LXLA_DTYPE_C128, lxla_scalar_value { c: [re, im] }),
         };
         lxla_scalar { dtype, reserved: 0, value }
@@ -85,10 +117,23 @@ impl Scalar {
     }
 }
 
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bool(value) => write!(f, "{value}"),
+            Int(value) => write!(f, "{value}"),
+            Large(value) => write!(f, "{value}"),
+            Huge(value) => write!(f, "an int of about {value:e}"),
+            Float(value) => write!(f, "{value}"),
+            Complex(re, im) => write!(f, "{re}{im:+}j"),
+        }
+    }
+}
+
 fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(value) = object.extract::<i64>() {
         return Ok(Int(value));
     }
-    let large = object.extract::<u64>().map(Large);
-    large.map_err(|_| PyOverflowError::new_err("an int of more than 64 bits is in no dtype"))
+    // An OverflowError beyond the largest float.
+    object.extract::<u64>().map(Large).or_else(|_| object.extract::<f64>().map(Huge))
 }

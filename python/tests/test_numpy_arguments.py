@@ -26,7 +26,7 @@ def test_numpy_arrays_are_mapped_and_sliced_as_arrays_are():
             same(lx.cond(True, lambda p: p * 2, lambda p: p, n), 2 * n)
             same(lx.switch(1, [lambda p: p, lambda p: p * 2], n), 2 * n)
             same(lx.checkpoint(lambda p: p * 2)(n), 2 * n)
-        raises(ValueError, lambda: lx.vmap(product)(x, np.zeros(2, "float32")), "[3, 2]")
+        raises(ValueError, lambda: lx.vmap(product)(x, np.zeros(2, "float32")), "3, 2")
 
 
 def test_numpy_arrays_are_arguments_of_gradients():

@@ -419,4 +419,4 @@ def test_wrong_changes_say_what_to_do():
 
     jitted = lx.jit(leaks)
     jitted(x)
-    raises(RuntimeError, lambda: jitted(x).tolist(), "placeholders")
+    raises(RuntimeError, lambda: jitted(x).tolist(), "trace has ended")

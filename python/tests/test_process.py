@@ -212,7 +212,7 @@ def test_trees_are_saved_by_their_paths_and_read_like_them():
         lx.save(path, numbers)
         found = lx.load(path, like=numbers)
         assert (found["large"], found["third"], found["count"]) == (1e300, 1 / 3, 7)
-        raises(ValueError, lambda: lx.save(path, {"z": 1 / 3 + 1j}), '"z"', "c128")
+        raises(ValueError, lambda: lx.save(path, {"z": 1 / 3 + 1j}), '"z"', "complex128")
         assert lx.load(path, like={"count": 0.0}) == {"count": 7.0}
         raises(ValueError, lambda: lx.load(path, like={"large": 0}), "'large'", "float64[]", "int")
         raises(ValueError, lambda: lx.load(path, like={"count": False}), "'count'", "bool")

@@ -49,7 +49,6 @@ def test_functions_of_one_array():
         a = random(4, (9,), "bool")
         same(lx.logical_not(on(a, device)), ~a)
         raises(TypeError, lambda: lx.sin(on(np.ones(2, "int32"), device)), "int32")
-        raises(TypeError, lambda: lx.imag(on(np.ones(2), device)))
         c = random(5, (4,), "complex64")
         same(lx.real(on(c, device)), c.real)
         same(lx.imag(on(c, device)), c.imag)
@@ -118,7 +117,7 @@ def test_creation():
         same(lx.zeros((2, 0), dtype=lx.int8, device=device), np.zeros((2, 0), "int8"))
         same(lx.zeros(2, dtype=bool, device=device), np.zeros(2, bool))
         same(lx.asarray([1, 0], dtype=bool, device=device), np.bool_([1, 0]))
-        raises(TypeError, lambda: lx.zeros(2, dtype=float, device=device), "dtype")
+        raises(TypeError, lambda: lx.zeros(2, dtype=list, device=device), "dtype")
         a = random(9, (4, 5))
         same(lx.tril(on(a, device), k=-1), np.tril(a, -1))
         for k in (2**63, -(2**70), 2**62, -(2**63)):

@@ -1,0 +1,120 @@
+"""Wrong arguments of functions: errors that name the argument, what was given and what is wanted."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._core import Array
+
+
+def kind_of(value: Any) -> str:
+    """Returns the type of a value with its article, and of an array its type."""
+    if isinstance(value, Array):
+        return f"an array of {value.dtype.name}{list(value.shape)}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def a_function(value: Any, of: str, name: str) -> None:
+    """Raises a TypeError unless an argument may be called."""
+    if not callable(value):
+        raise TypeError(f"{of}(): {name} is a function, not {kind_of(value)}")
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, Array)
+
+
+def _is_integer(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(type(value), "__float__") and not (isinstance(value, Array) and value.shape != ())
+
+
+def _are_arrays(value: Any) -> bool:
+    return not isinstance(value, (str, bytes)) and isinstance(value, Iterable) and all(map(_is_array, value))
+
+
+# By the annotations of parameters.
+_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "Array": (_is_array, "an array (lx.asarray makes one)"),
+    "_core.Array": (_is_array, "an array (lx.asarray makes one)"),
+    "Sequence[Array]": (_are_arrays, "a sequence of arrays (lx.asarray makes one)"),
+    "int": (_is_integer, "an int"),
+    "float": (_is_number, "a number"),
+    "str": (lambda value: isinstance(value, str), "a text"),
+}
+
+
+def _tests(annotation: Any) -> tuple[list[tuple[Callable[[Any], bool], str]], bool]:
+    """Returns the tests of an annotation, none if it has an unknown part, and whether None is allowed."""
+    parts = annotation.split(" | ") if isinstance(annotation, str) else []
+    tests = [_WANTED[part] for part in parts if part in _WANTED]
+    may_be_none = "None" in parts
+    return (tests if len(tests) + may_be_none == len(parts) else []), may_be_none
+
+
+def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Returns what is wrong with the type of an argument, or None."""
+    signature = inspect.signature(function)
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:
+        return None
+    for name, value in given.items():
+        parameter = signature.parameters[name]
+        tests, may_be_none = _tests(parameter.annotation)
+        if not tests or (value is None and may_be_none):
+            continue
+        for each in value if parameter.kind is inspect.Parameter.VAR_POSITIONAL else [value]:
+            if not any(test(each) for test, _ in tests):
+                wanted = " or ".join(text for _, text in tests)
+                if isinstance(each, (list, tuple)) and tests[0][0] is _are_arrays:
+                    other = next((part for part in each if not _is_array(part)), each)
+                    return f"{function.__name__}(): {name} is {wanted}, not one with {kind_of(other)}"
+                return f"{function.__name__}(): {name} is {wanted}, not {kind_of(each)}"
+    return None
+
+
+def checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function whose failures because of an argument of a wrong type say so. Nothing is checked in calls that
+    succeed."""
+    if not any(_tests(annotation)[0] for annotation in function.__annotations__.values()):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (AttributeError, TypeError, IndexError):
+            text = _mistake(function, args, kwargs)
+            if text is None:
+                raise
+        raise TypeError(text)
+
+    return call
+
+
+def check_all(names: Iterable[str], module: dict[str, Any]) -> None:
+    """Puts checked functions in the place of those of a module, and of the modules in which they are defined."""
+    for name in names:
+        function: Any = module[name]
+        if not inspect.isfunction(function) or hasattr(function, "__wrapped__"):
+            continue
+        home = vars(sys.modules[function.__module__])
+        there: Any = home.get(name)
+        if there is function:
+            home[name] = checked(there)
+        if getattr(home.get(name), "__wrapped__", None) is function:
+            module[name] = home[name]
