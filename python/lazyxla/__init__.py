@@ -154,6 +154,7 @@ from ._elementwise import (
 )
 from ._files import load, load_metadata, save, save_async
 from ._jit import jit
+from ._jacobians import hessian, jacfwd, jacobian, jacrev
 from ._loops import cond, scan, switch, while_loop
 from ._mesh import initialize, shard, shard_map, sharding
 from ._programs import export_program, import_program
@@ -193,11 +194,13 @@ from ._shapes import (
     matmul,
     matrix_transpose,
     moveaxis,
+    pad,
     permute_dims,
     repeat,
     reshape,
     roll,
     scatter,
+    split,
     squeeze,
     stack,
     take,
@@ -320,6 +323,7 @@ __all__ = [
     "grad",
     "greater",
     "greater_equal",
+    "hessian",
     "hypot",
     "iinfo",
     "imag",
@@ -334,6 +338,9 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
     "jit",
     "jvp",
     "less",
@@ -371,6 +378,7 @@ __all__ = [
     "ones",
     "ones_like",
     "optim",
+    "pad",
     "permute_dims",
     "pi",
     "positive",
@@ -398,6 +406,7 @@ __all__ = [
     "sin",
     "sinh",
     "sort",
+    "split",
     "sqrt",
     "square",
     "squeeze",

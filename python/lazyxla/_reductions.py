@@ -305,14 +305,27 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Returns the variance of floats over axes: squares divided by their number less ``correction``.
+    """Returns the variance of floats over axes: squares divided by their number less ``correction``. That of complex
+    numbers is real: squares of absolute values.
 
     >>> import lazyxla as lx
     >>> lx.var(lx.asarray([1.0, 3.0]), correction=1).item()
     2.0
     """
+    if x.dtype.kind == "complex floating":
+        return _complex_variance(x, axis, correction, keepdims)
     _floats("var", x)
     return _core.variance(x, axes_of(axis), correction, keepdims, False)
+
+
+def _complex_variance(x: Array, axis: Axis, correction: float, keepdims: bool) -> Array:
+    over = range(x.ndim) if axis is None else normalized(axes_of(axis) or [], x.ndim)
+    apart = x - mean(x, axis=axis, keepdims=True)
+    re, im = _core.part(apart, False), _core.part(apart, True)
+    total = _core.reduce(c.REDUCE_SUM, re * re + im * im, axes_of(axis), keepdims)
+    # As for real numbers: NaN or infinities where no degrees of freedom are left.
+    count = math.prod(x.shape[each] for each in over) - correction
+    return total / builtins.max(count, 0)
 
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
@@ -322,6 +335,8 @@ def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
     >>> lx.std(lx.asarray([1.0, 3.0])).item()
     1.0
     """
+    if x.dtype.kind == "complex floating":
+        return _complex_variance(x, axis, correction, keepdims) ** 0.5
     _floats("std", x)
     return _core.variance(x, axes_of(axis), correction, keepdims, True)
 

@@ -216,6 +216,102 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array
     return _core.roll(x, integers(shift, "shifts") * (len(axes) if is_integer(shift) else 1), axes)
 
 
+def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> Array:
+    """Returns x with elements before and after each axis, as ``numpy.pad``.
+
+    ``width`` is their number: an int for all axes, a pair of those before and after all axes, or a pair for each axis.
+    ``mode`` is "constant" for ``value``, "edge" for the next element, "reflect" and "symmetric" for a reflection without
+    and with the element at the edge, or "wrap".
+
+    >>> import lazyxla as lx
+    >>> lx.pad(lx.asarray([1, 2, 3]), (1, 2), value=9).tolist()
+    [9, 1, 2, 3, 9, 9]
+    >>> lx.pad(lx.asarray([1, 2, 3]), 2, mode="reflect").tolist()
+    [3, 2, 1, 2, 3, 2, 1]
+    """
+    pairs = _pad_widths(width, x.ndim)
+    if mode == "constant":
+        fill = value if not isinstance(value, Array) else value.item()
+        if x.dtype == _core.bool and fill in (0, 1):
+            fill = builtins.bool(fill)
+        _core.scalar_like(fill, x)  # refuses numbers that x's dtype lacks
+        return _core.pad(x, fill, [low for low, _ in pairs], [high for _, high in pairs])
+    if mode not in _PADS:
+        raise ValueError(f"pad(): mode is constant, {', '.join(_PADS)}, not {mode!r}")
+    for axis, (low, high) in enumerate(pairs):
+        n = x.shape[axis]
+        if low == high == 0:
+            continue
+        if n == 0:
+            raise ValueError(f"pad(): mode {mode!r} takes no elements from axis {axis}, which has none")
+        places = [_PADS[mode](i, n) for i in range(-low, n + high)]
+        x = _core.take(x, _core.from_nested(places, _core.int64, x.device), axis)
+    return x.copy()
+
+
+def _reflected(i: int, n: int) -> int:
+    i = i % (2 * n - 2) if n > 1 else 0
+    return i if i < n else 2 * n - 2 - i
+
+
+def _symmetric(i: int, n: int) -> int:
+    i %= 2 * n
+    return i if i < n else 2 * n - 1 - i
+
+
+# The index on an axis of n elements that a place before, on or behind it gets its element from.
+_PADS: dict[str, Callable[[int, int], int]] = {
+    "edge": lambda i, n: builtins.min(builtins.max(i, 0), n - 1),
+    "reflect": _reflected,
+    "symmetric": _symmetric,
+    "wrap": lambda i, n: i % n,
+}
+
+
+def _pad_widths(width: Any, rank: int) -> list[tuple[int, int]]:
+    if is_integer(width):
+        pairs = [[operator.index(width)] * 2] * rank
+    else:
+        each = list(width)
+        nested = [each] * rank if all(map(is_integer, each)) and len(each) == 2 else each
+        found = [integers(pair, "numbers of elements") for pair in nested]
+        found = [pair * 2 if len(pair) == 1 else pair for pair in found]
+        pairs = found * rank if len(found) == 1 else found
+    if len(pairs) != rank or any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"pad(): width is an int, a pair, or a pair for each of {rank} axes, not {width!r}")
+    if any(n < 0 for pair in pairs for n in pair):
+        raise ValueError(f"pad(): a width is not negative: {width!r}")
+    return [(low, high) for low, high in pairs]
+
+
+def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Array]:
+    """Returns the parts of x along an axis: an int is the number of equal parts, a sequence has the indices where the
+    second and further parts begin, as in ``numpy.split``.
+
+    >>> import lazyxla as lx
+    >>> [part.tolist() for part in lx.split(lx.arange(6), 3)]
+    [[0, 1], [2, 3], [4, 5]]
+    >>> [part.tolist() for part in lx.split(lx.arange(6), [1, 4])]
+    [[0], [1, 2, 3], [4, 5]]
+    """
+    (at,) = normalized([axis], x.ndim)
+    size = x.shape[at]
+    if is_integer(parts):
+        count = integers(parts)[0]
+        if count < 1 or size % count:
+            raise ValueError(f"split(): {size} elements on axis {axis} have no {count} equal parts")
+        return _core.split(x, [size // count] * count, at)
+    # Indices as those of slices: negative ones count from the end, and those beyond it are cut.
+    ends = [slice(None, end).indices(size)[1] for end in integers(parts, "indices")]
+    starts, ends = [0, *ends], [*ends, size]
+    sizes = [builtins.max(end - start, 0) for start, end in zip(starts, ends, strict=True)]
+    if builtins.sum(sizes) == size:
+        return _core.split(x, sizes, at)
+    # Indices that descend give parts of their own.
+    whole = (slice(None),) * at
+    return [x[(*whole, slice(start, builtins.max(end, start)))] for start, end in zip(starts, ends, strict=True)]
+
+
 def tile(x: Array, repetitions: int | Sequence[int], /) -> Array:
     """Returns x repeated along its axes, as ``numpy.tile``.
 

@@ -9,10 +9,12 @@ from . import _constants as c
 from . import _core
 from ._core import Array
 from ._sizes import DTypeLike, integers
+from ._windows import avg_pool, batch_norm, batch_norm_inference, conv, dropout, max_pool
 
 __all__ = [
-    "elu", "gelu", "hard_sigmoid", "hard_swish", "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "mish",
-    "one_hot", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softplus",
+    "avg_pool", "batch_norm", "batch_norm_inference", "conv", "dropout", "elu", "gelu", "hard_sigmoid", "hard_swish",
+    "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "max_pool", "mish", "one_hot", "relu", "relu6", "selu",
+    "sigmoid", "silu", "softmax", "softplus",
 ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Random numbers by keys: equal keys give equal numbers, on every device. A key is used once; ``split`` derives others.
 
-Keys, and the numbers of ``uniform`` and ``bits``, are those of ``jax.random`` with its default generator (Threefry).
+Keys, those of ``split`` and ``fold_in``, and the numbers of ``uniform`` and ``bits`` are those of ``jax.random`` with its default generator (Threefry).
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from typing import Any
 from . import _core
 from ._core import Array
 from ._device import on
+from ._checks import kind_of
 from ._creation import arange
 from ._dtypes import iinfo
+from ._jit import jit
 from ._shapes import broadcast_shapes
 from ._sizes import DTypeLike
 from ._sizes import integers as _integers
 from ._sizes import normalized
 
 __all__ = [
-    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "gamma", "gumbel", "integers", "key", "laplace",
+    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "fold_in", "gamma", "gumbel", "integers", "key", "laplace",
     "normal", "permutation", "poisson", "split", "truncated_normal", "uniform",
 ]  # fmt: skip
 
@@ -55,6 +57,47 @@ def split(key: Array, num: int = 2) -> Array:
     if num < 0:
         raise ValueError(f"split(): num is at least 0, not {num}")
     return _core.random_split(key, num)
+
+
+def fold_in(key: Array, data: int | Array) -> Array:
+    """Returns the key that a key and a number make, that of ``jax.random.fold_in``: for the number of a step or a layer.
+
+    ``data`` is an int of 32 bits without a sign, or an array of rank 0 of integers, whose lowest 32 bits count. For
+    numbers less than n it is the row of ``split(key, n)``.
+
+    >>> import lazyxla as lx
+    >>> key = lx.random.key(0)
+    >>> lx.random.fold_in(key, 2).tolist() == lx.random.split(key, 5)[2].tolist()
+    True
+    """
+    if isinstance(data, Array):
+        if data.dtype.kind not in ("signed integer", "unsigned integer") or data.shape != ():
+            raise TypeError(f"fold_in(): data is an int or an integer array of rank 0, not {kind_of(data)}")
+        number = data.astype(_core.uint32, copy=False)
+    else:
+        if not 0 <= operator.index(data) < 2**32:
+            raise OverflowError(f"fold_in(): data is an int from 0 to {2**32 - 1}, not {data}")
+        number = _core.full((), operator.index(data), _core.uint32, key.device)
+    if key.dtype != _core.uint32 or key.shape != (2,):
+        wrong = TypeError if key.dtype != _core.uint32 else ValueError
+        raise wrong(f"fold_in(): key is an array of uint32[2], not {kind_of(key)}")
+    result: Array = _fold_in(key, number)
+    return result
+
+
+# One operation for each call.
+@jit
+def _fold_in(key: Array, number: Array) -> Array:
+    """The block of Threefry-2x32 with 20 rounds (Salmon et al., 2011) of the counter (0, number)."""
+    words = [key[0], key[1]]
+    words.append(words[0] ^ words[1] ^ 0x1BD11BDA)
+    x, y = words[0], number + words[1]
+    for i in range(5):
+        for by in ((13, 15, 26, 6), (17, 29, 16, 24))[i % 2]:
+            x = x + y
+            y = ((y << by) | (y >> (32 - by))) ^ x
+        x, y = x + words[(i + 1) % 3], y + words[(i + 2) % 3] + (i + 1)
+    return _core.join([x, y], 0, True)
 
 
 def bits(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.uint32) -> Array:

@@ -222,7 +222,7 @@ fn of_type(object: &Bound<'_, PyAny>) -> PyResult<Option<i32>> {
         Err(_) => return Ok(None),
     };
     let is_known = matches!(module.split('.').next(), Some("numpy" | "ml_dtypes"));
-    Ok(is_known.then(|| by_name(name.trim_end_matches('_'))).transpose()?)
+    is_known.then(|| by_name(name.trim_end_matches('_'))).transpose()
 }
 
 /// The dtype that an object names.

@@ -331,9 +331,9 @@ pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
     let handles: Vec<lxla_tensor> = found.iter().map(|array| array.handle).collect();
     // SAFETY: the handles belong to `found`.
     crate::device::check_detached(py, || unsafe { lxla_sync(handles.as_ptr(), handles.len()) })?;
-    // SAFETY: a writable output.
     let cut = |array: &Array| {
         let handle = array.handle;
+        // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
     };
     if capacity == count { Ok(found) } else { found.iter().map(cut).collect() }
