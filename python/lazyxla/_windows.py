@@ -100,6 +100,8 @@ def conv(
     )
     by, spread = _each(strides, count, "strides"), _each(kernel_dilation, count, "dilations")
     apart = _each(input_dilation, count, "dilations")
+    if isinstance(padding, str) and padding.lower() == "same" and max(apart, default=1) > 1:
+        raise ValueError("conv(): padding 'same' has no meaning with input_dilation; give the numbers of zeros")
     sizes = [max((x.shape[axis] - 1) * gap + 1, 0) for axis, gap in zip(of_x[2:], apart, strict=True)]
     windows = [(kernel.shape[axis] - 1) * gap + 1 for axis, gap in zip(of_kernel[2:], spread, strict=True)]
     low, high = _padding(padding, sizes, windows, by)

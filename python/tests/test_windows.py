@@ -58,6 +58,7 @@ def test_convolutions_are_sums_over_windows():
         same(slope, 2 * np.einsum("ncxyhw,noxy->ochw", wide, result), 1e-11)
         raises(ValueError, lambda: lx.nn.conv(x, kernel[0]), "rank")
         raises(ValueError, lambda: lx.nn.conv(x, kernel, padding="full"), "padding", "'full'")
+        raises(ValueError, lambda: lx.nn.conv(x, kernel, padding="same", input_dilation=2), "input_dilation")
         raises(ValueError, lambda: lx.nn.conv(x, kernel, strides=(1, 2, 3)), "strides")
         raises(ValueError, lambda: lx.nn.conv(x, kernel, layout=("NHWC", "HWIO", "NXWC")), "layout", "'NXWC'")
         raises(ValueError, lambda: lx.nn.conv(x, kernel[:, :3]), "conv()")
