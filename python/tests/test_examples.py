@@ -76,11 +76,11 @@ MODULES += (
     "._rules",
     "._shapes",
 )
-MODULES += ("._transform",)
+MODULES += ("._transform", "._jacobians", "._windows")
 
 
 NATIVE = (".linalg", ".nn", ".optim", ".random", "._creation", "._elementwise", "._reductions", "._rules")
-NATIVE += ("._loops", "._shapes", "._transform")
+NATIVE += ("._loops", "._shapes", "._transform", "._jacobians", "._windows")
 
 
 # Of these, a few that run on the default device, too.
