@@ -52,7 +52,7 @@ class _Identity:
 
 
 def _part(value: Any, gone: Callable[[Any], None] | None = None) -> Any:
-    """Returns a part of a key for an argument that is no array."""
+    """Returns a part of a key for an argument that is not an array."""
     kind = type(value)
     if kind in _BY_VALUE:
         return kind, value
@@ -204,7 +204,7 @@ class Jit:
             while len(self._kept) >= _MOST_KINDS and key not in self._kept:
                 self._warn(
                     f"was called with more than {_MOST_KINDS} kinds of arguments; computations that were not used for "
-                    f"the longest time are dropped. Python's numbers and other arguments that are no arrays are "
+                    f"the longest time are dropped. Python's numbers and other arguments that are not arrays are "
                     f"constants: pass a number that changes as an array, by lx.asarray"
                 )
                 pairs = self._kept.copy().items()

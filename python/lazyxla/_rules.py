@@ -196,8 +196,8 @@ class _Call:
         )
 
     def is_linear_in(self, args: Sequence[Array]) -> bool:
-        """Returns whether arguments of another call depend on tangents: a trace of them captures more if the tangents are
-        no parameters of it."""
+        """Returns whether arguments of another call depend on tangents: a trace of them captures more if the tangents
+        are not parameters of it."""
         found = [_core.trace(tangents, args).info()[2] for tangents in ([], self._tangents)]
         return found[0] > found[1]
 

@@ -84,7 +84,7 @@ def all_to_all(x: Array, axes: Axes, *, split_axis: int, concat_axis: int) -> Ar
 
 def permute(x: Array, axis: str, pairs: Sequence[tuple[int, int]]) -> Array:
     """Returns the x of the device that a pair (source, target) of positions along an axis names for this one; zeros on
-    devices that are no target.
+    devices that are not a target.
 
     >>> import lazyxla as lx
     >>> mesh = lx.Mesh({"data": 1})

@@ -1,5 +1,5 @@
 """Wrong arguments: one class of exceptions for each mistake, with the argument, what was given and what is wanted, in
-terms of Python; and what is no mistake."""
+terms of Python; and what is not a mistake."""
 
 import collections
 import operator

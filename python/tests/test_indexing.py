@@ -164,7 +164,7 @@ def test_bools_are_masks_of_rank_0():
         raises(ValueError, lambda: assign(x.copy(), np.True_, np.ones(4)))
         raises(ValueError, lambda: x[False, [0, 1]])
         raises(IndexError, lambda: x[True, 0, 0, 0])
-        # A bool that is no constant selects, which reads nothing.
+        # A bool that is not a constant selects, which reads nothing.
         put = lx.jit(lambda x, flag: assigned(x, flag, 7.0))
         same(put(x, on(np.True_, device)), np.full_like(a, 7))
         same(put(x, on(np.False_, device)), a)

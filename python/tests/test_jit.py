@@ -242,7 +242,7 @@ def test_transformations_of_jitted_functions_are_traced_once():
             w += 1
         assert len(calls) == before, (before, len(calls))
         assert isinstance(gradient, type(jitted)) and gradient.kinds == 1
-        # A float that is differentiated by is no constant.
+        # A float that is differentiated by is not a constant.
         cube = lx.grad(lx.jit(lambda x: x**3))
         assert [float(cube(float(i))) for i in range(4)] == [0, 3, 12, 27] and cube.kinds == 1
 
