@@ -115,7 +115,7 @@ const HINTS: &[(&str, &str)] = &[
 pub fn in_python(message: &str) -> String {
     let (function, rest) = parts(message);
     let mut rest = rest.to_string();
-    if let Some(at) = rest.find("; of ").filter(|&at| rest[at..].contains("mixed_device_policy")) {
+    if let Some(at) = rest.find("; mixed_device_policy") {
         rest.truncate(at);
     }
     for (given, wanted) in HINTS {
