@@ -48,7 +48,7 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     let mut state = device_of("tensor", tensor)?.state();
     let slot = state.check("tensor", tensor)?;
     let garbage = state.release(slot);
-    let abandoned = if garbage.is_placeholder() { state.abandon_effects() } else { Vec::new() };
+    let abandoned = if garbage.is_placeholder() { Some(state.abandon_effects()) } else { None };
     if state.is_unused() {
         let unused = state.abandon_if_unused();
         drop(state);
@@ -59,7 +59,9 @@ pub fn release(tensor: TensorHandle) -> Result<()> {
     if !garbage.is_empty() {
         drop(garbage);
     }
-    drop(abandoned);
+    if let Some(abandoned) = abandoned {
+        drop(abandoned);
+    }
     Ok(())
 }
 
