@@ -5,7 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 
-// The unit tests count what this allocator gives, by one of their own.
+// Unit tests have an allocator of their own, which counts the bytes and calls this one.
 #[cfg_attr(not(test), global_allocator)]
 pub static HEAP: Heap = Heap;
 

@@ -269,8 +269,8 @@ TEST(groups_of_ragged_products_are_separate) {
   OK(lxla_env_release(env));
 }
 
-// What reduces a product of a value with itself, by each axis; the value is a reshape, a product or a batch. The arrays
-// are as large as those that XLA fuses. All numbers are small integers, and exact.
+// Sums and maxima of y * transpose(y) and of y * y, where y is a reshape, a product or a batch of matrices. The arrays
+// are large enough for XLA to fuse the product with the reduction. Elements are small integers, so that sums are exact.
 enum { ROWS = 300, INNER = 200 };
 
 static float element_of(int i) { return (float)(i * 7 % 5 - 2); }
@@ -324,7 +324,7 @@ static void squares_of_a_batch(void) {
   HAS_ARRAY(out, F32, DIMS(BATCH, N), want);
 }
 
-// The product of a product with its transpose, whose sum over a row is that of a product with a sum.
+// Row sums of m * m, where m = y * transpose(y), against m times the row sums of m.
 static void squares_of_a_product(void) {
   lxla_tensor flat = flat_of(ROWS * INNER), y, turned, product, square, sums, out, want;
   OK(lxla_reshape(flat, DIMS(ROWS, INNER), &y));

@@ -1,19 +1,19 @@
-"""Wrong arguments of functions: errors that name the argument, what was given and what is wanted."""
+"""Errors for arguments of a wrong type: they name the argument, its type and the types that are allowed."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import operator
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._core import Array
+from ._sizes import is_integer
 
 
 def kind_of(value: Any) -> str:
-    """Returns the type of a value with its article, and of an array its type."""
+    """Returns the type of a value, with an article, for an error message; of an array also dtype and shape."""
     if isinstance(value, Array):
         return f"an array of {value.dtype.name}{list(value.shape)}"
     name = type(value).__name__
@@ -21,21 +21,13 @@ def kind_of(value: Any) -> str:
 
 
 def a_function(value: Any, of: str, name: str) -> None:
-    """Raises a TypeError unless an argument may be called."""
+    """Raises a TypeError if a value cannot be called; ``of`` and ``name`` are its function and its name there."""
     if not callable(value):
         raise TypeError(f"{of}(): {name} is a function, not {kind_of(value)}")
 
 
 def _is_array(value: Any) -> bool:
     return isinstance(value, Array)
-
-
-def _is_integer(value: Any) -> bool:
-    try:
-        operator.index(value)
-    except TypeError:
-        return False
-    return True
 
 
 def _is_number(value: Any) -> bool:
@@ -46,19 +38,20 @@ def _are_arrays(value: Any) -> bool:
     return not isinstance(value, (str, bytes)) and isinstance(value, Iterable) and all(map(_is_array, value))
 
 
-# By the annotations of parameters.
+# For each annotation of a parameter: a test of values, and the words for them.
 _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "Array": (_is_array, "an array (lx.asarray makes one)"),
     "_core.Array": (_is_array, "an array (lx.asarray makes one)"),
     "Sequence[Array]": (_are_arrays, "a sequence of arrays (lx.asarray makes one)"),
-    "int": (_is_integer, "an int"),
+    "int": (is_integer, "an int"),
     "float": (_is_number, "a number"),
     "str": (lambda value: isinstance(value, str), "a text"),
 }
 
 
 def _tests(annotation: Any) -> tuple[list[tuple[Callable[[Any], bool], str]], bool]:
-    """Returns the tests of an annotation, none if it has an unknown part, and whether None is allowed."""
+    """Returns the tests and words for the parts of an annotation, and whether None is allowed. An annotation with a
+    part that is not in the table has no tests."""
     parts = annotation.split(" | ") if isinstance(annotation, str) else []
     tests = [_WANTED[part] for part in parts if part in _WANTED]
     may_be_none = "None" in parts
@@ -66,7 +59,7 @@ def _tests(annotation: Any) -> tuple[list[tuple[Callable[[Any], bool], str]], bo
 
 
 def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-    """Returns what is wrong with the type of an argument, or None."""
+    """Returns a message about the first argument of a wrong type, or None."""
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -88,8 +81,8 @@ def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose failures because of an argument of a wrong type say so. Nothing is checked in calls that
-    succeed."""
+    """Returns a function that checks the types of its arguments after ``function`` has failed, and then raises a
+    TypeError that names the argument. A call that succeeds is not checked."""
     if not any(_tests(annotation)[0] for annotation in function.__annotations__.values()):
         return function
 
@@ -107,7 +100,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_all(names: Iterable[str], module: dict[str, Any]) -> None:
-    """Puts checked functions in the place of those of a module, and of the modules in which they are defined."""
+    """Replaces functions by checked ones, in a module and in the modules that define them."""
     for name in names:
         function: Any = module[name]
         if not inspect.isfunction(function) or hasattr(function, "__wrapped__"):

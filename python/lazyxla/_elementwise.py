@@ -154,7 +154,7 @@ def real(x: Array, /) -> Array:
 
 
 def imag(x: Array, /) -> Array:
-    """Returns imaginary parts; zeros of the dtype of real numbers.
+    """Returns the imaginary parts; of real numbers, zeros of their dtype.
 
     >>> import lazyxla as lx
     >>> lx.imag(lx.asarray([1 + 2j])).tolist()

@@ -40,7 +40,8 @@ def _alone(leaves: Sequence[Array], place: int, value: Array) -> list[Array]:
 def _with_chosen(
     fun: Callable[..., Any], argnums: int | Sequence[int], jacobian: Callable[..., Any], name: str
 ) -> Callable[..., Any]:
-    """Returns a function of all arguments: a Jacobian by those of ``argnums``, a tuple unless that is an int."""
+    """Returns a function of the arguments of ``fun`` that applies ``jacobian`` to ``fun`` as a function of those that
+    ``argnums`` select. Its results are tuples, or single ones if ``argnums`` is an int."""
     a_function(fun, name, "fun")
     numbers = tuple(integers(argnums, "argnums"))
 

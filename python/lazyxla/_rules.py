@@ -48,7 +48,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
     return Jit(checkpointed) if isinstance(fun, Jit) else checkpointed
 
 
-# Largest number of rules of a function within each other in which its calls still have the rule.
+# Depth of nested rules of one function up to which calls of it use its rule.
 _DEEPEST = 4
 
 

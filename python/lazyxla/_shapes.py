@@ -259,7 +259,7 @@ def _symmetric(i: int, n: int) -> int:
     return i if i < n else 2 * n - 1 - i
 
 
-# The index on an axis of n elements that a place before, on or behind it gets its element from.
+# For each mode: the index, on an axis of n elements, of the element that a padded position copies.
 _PADS: dict[str, Callable[[int, int], int]] = {
     "edge": lambda i, n: builtins.min(builtins.max(i, 0), n - 1),
     "reflect": _reflected,
@@ -301,13 +301,13 @@ def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Arr
         if count < 1 or size % count:
             raise ValueError(f"split(): {size} elements on axis {axis} have no {count} equal parts")
         return _core.split(x, [size // count] * count, at)
-    # Indices as those of slices: negative ones count from the end, and those beyond it are cut.
+    # Indices count as in slices: negative ones from the end, larger ones are cut to the size.
     ends = [slice(None, end).indices(size)[1] for end in integers(parts, "indices")]
     starts, ends = [0, *ends], [*ends, size]
     sizes = [builtins.max(end - start, 0) for start, end in zip(starts, ends, strict=True)]
     if builtins.sum(sizes) == size:
         return _core.split(x, sizes, at)
-    # Indices that descend give parts of their own.
+    # An index below the one before it gives an empty part.
     whole = (slice(None),) * at
     return [x[(*whole, slice(start, builtins.max(end, start)))] for start, end in zip(starts, ends, strict=True)]
 

@@ -48,7 +48,7 @@ def is_integer(value: Any) -> bool:
 
 
 class AxisError(ValueError, IndexError):
-    """An axis that an array lacks."""
+    """Raised for an axis that the array does not have. It is a ValueError and an IndexError, as in NumPy."""
 
 
 def normalized(axes: Sequence[int], rank: int) -> list[int]:

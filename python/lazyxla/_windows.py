@@ -32,7 +32,7 @@ def _each(value: Sizes, count: int, what: str) -> list[int]:
 def _padding(
     padding: Padding, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Returns the numbers of elements before and after each axis. "same" is that of JAX and TensorFlow."""
+    """Returns the padding before and after each axis. "same" pads as JAX and TensorFlow do."""
     if isinstance(padding, str):
         if padding.lower() == "valid":
             return [0] * len(sizes), [0] * len(sizes)
@@ -49,7 +49,8 @@ def _padding(
 
 
 def _axes_of_layout(layout: str, first: str, of_kernel: str, rank: int, name: str) -> list[int]:
-    """Returns the axes of a layout: those of its first two letters, then the spatial ones in the order of the kernel."""
+    """Returns the axes of a layout in the order that the library takes: its first two letters, then the spatial axes in
+    the order of the kernel's."""
     spatial = [letter for letter in of_kernel if letter not in "OI"]
     if sorted(layout) != sorted([*first, *spatial]) or len({*layout}) != rank:
         raise ValueError(

@@ -108,7 +108,7 @@ def _by(x: Array, factor: Any) -> Array:
 
 
 def _moved(p: Array, step: Array) -> Array:
-    """Returns p - step in the dtype of p, also where that of gradients is wider."""
+    """Returns p - step, in the dtype of p even if gradients are wider."""
     return (p - step).astype(p.dtype, copy=False)
 
 
@@ -268,7 +268,7 @@ def clip_by_global_norm(tree: Any, limit: float) -> Any:
     """
     scale, root = _scaled_norm(tree)
     is_within, to_limit = scale * root <= limit, limit / root
-    # The norm itself may be infinite where all elements are finite.
+    # The norm can overflow although all elements are finite.
     return tree_map(lambda x: where(is_within, x, (x / scale * to_limit).astype(x.dtype, copy=False)), tree)
 
 

@@ -412,7 +412,7 @@ impl Array {
         }
         slf.py().import("lazyxla")?.getattr("round")?.call1((slf,))
     }
-    /// The values as those of ``tobytes``.
+    /// Returns the bytes of the elements in row-major order, as NumPy's ``tobytes``.
     fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.tobytes(py)
     }

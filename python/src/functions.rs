@@ -300,13 +300,13 @@ fn take_along_axis(py: Python<'_>, x: &Array, indices: &Array, axis: i64) -> PyR
     one!(py, |out| lxla_take_along_axis(x, indices, axis, out))
 }
 
-/// The indices of the elements of x that are not 0. x is read.
+/// Returns the indices of the elements of x that are not 0. Reads x.
 #[pyfunction]
 fn nonzero(py: Python<'_>, x: &Array) -> PyResult<Vec<Array>> {
     crate::index::places(py, &x.value()?.convert(py, LXLA_DTYPE_PRED)?)
 }
 
-/// A copy of an array that is read: of one from outside of a traced function, with its value.
+/// Returns a snapshot of an array, with a value even if a function is traced that captures the array.
 #[pyfunction]
 fn value_of(x: &Array) -> PyResult<Array> {
     x.value()

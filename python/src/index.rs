@@ -310,7 +310,7 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
 /// Returns the indices of the true elements of a mask, which is read, as an array for each axis.
 ///
 /// On a device that compiles, they are computed for a number of elements that is rounded up to a power of two, and cut
-/// afterwards: by far the most of the time to compile is that of the search, and few numbers remain.
+/// afterwards: the search takes most of the time to compile, and is compiled for few numbers.
 pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
     let count = count(py, mask)?;
     let mask = mask.value()?;

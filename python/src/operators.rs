@@ -178,7 +178,8 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     }
 }
 
-/// Returns a comparison with an integer that the dtype lacks; `order` is that of what is on the left.
+/// Returns a comparison with an integer that the dtype cannot represent; `order` is that of the left operand relative to
+/// the right one.
 fn beyond_all(py: Python<'_>, op: i32, array: &Array, order: Ordering) -> PyResult<Array> {
     let holds = match op {
         LXLA_COMPARE_EQ => false,

@@ -59,7 +59,7 @@ impl Scalar {
         }
     }
 
-    /// Whether an integer is less or greater than all of an integer dtype; None if the dtype has it, and for others.
+    /// Returns how an integer compares with all numbers of an integer dtype that cannot represent it; otherwise None.
     pub fn beyond(self, dtype: i32) -> Option<Ordering> {
         let value = match self {
             Int(value) => i128::from(value),

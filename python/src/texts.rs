@@ -1,11 +1,11 @@
-//! The library's messages in the terms of Python: names of functions, arguments and dtypes; and whether they are about
-//! a dtype or an axis, which decides the class of the exception.
+//! Translates the library's messages to Python's names of functions, arguments and dtypes, and finds out whether a
+//! message is about a dtype or an axis, which decides the class of the exception.
 
 use crate::dtype::{kind, library_name, name};
 use crate::sys::*;
 
-/// Functions of the library, and the names in the package of what they compute. Others are not named: operators, and
-/// parts of what a function of the package does.
+/// Functions of the library, and the functions of the package that call them. Messages of other functions lose the name:
+/// operators, and functions that are called on the way.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("arange_with_scalars", "arange"),
     ("argmax", "argmax"),
@@ -92,7 +92,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("while", "while_loop"),
 ];
 
-/// Parts of messages that name what a program in C does.
+/// Replacements for parts of messages that concern programs in C.
 const HINTS: &[(&str, &str)] = &[
     ("move one of them with lxla_tensor_to_device", "move one of them by x.to_device(device)"),
     ("lxla_computation_with_vjp or lxla_computation_with_jvp", "lx.custom_vjp or lx.custom_jvp"),
@@ -191,7 +191,7 @@ fn name_of<'a>(word: &'a str, last: &str, after: &str, function: &str) -> &'a st
     }
 }
 
-/// Whether a message is about an axis that an array lacks.
+/// Returns whether a message is about an axis that the array does not have.
 pub fn is_about_axis(message: &str) -> bool {
     message.contains("is out of range for rank")
 }
@@ -228,7 +228,7 @@ fn dtypes_in(text: &str) -> Vec<i32> {
     words(text).iter().filter_map(|(_, word)| library_name(word)).collect()
 }
 
-/// Whether a list of kinds and dtypes in words has a dtype; None if it names none.
+/// Returns whether a list of kinds and dtypes, as in a message, contains a dtype; None if it names no kind or dtype.
 fn accepts(wanted: &str, dtype: i32) -> Option<bool> {
     let (mut names_any, mut has, mut last) = (false, false, "");
     for (_, word) in words(wanted) {

@@ -104,8 +104,8 @@ pub fn before_read(array: &Array) {
     });
 }
 
-/// Whether an array without a value, the last one that was read, is of a trace that has ended: none is going on, or it
-/// is older than the outermost one.
+/// Returns whether the array that was read last, which has no value, belongs to a trace that has ended: no function is
+/// traced, or the array is older than the outermost trace.
 pub fn reads_from_ended() -> bool {
     FRAMES.with_borrow(|frames| frames.first().is_none_or(|frame| READ.get() < frame.start))
 }

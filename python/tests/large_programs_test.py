@@ -17,7 +17,7 @@ import run  # noqa: F401 - it names the plugin
 
 SHAPES = ((60000,), (300, 200), (200, 300), (600, 100), (3, 100, 200), (6, 100, 100))
 UNARY = ("tanh", "abs", "square", "negative", "sin", "cos", "exp", "log1p_of_square", "half", "rounded")
-# Beside the largest element. Programs that round to float16 have another one.
+# Relative to the largest element; HALF for programs that round to float16.
 TOLERANCE, HALF = 2e-3, 3e-2
 
 
@@ -76,7 +76,7 @@ class Writer:
             self.product(x, shape)
 
     def product(self, x, shape):
-        """With a value that fits, transposed or not; often with itself."""
+        """Adds a product with a value that fits, transposed or not, often with the value itself."""
         fits = []
         for i, other in enumerate(self.shapes):
             if len(other) == len(shape) and other[:-2] == shape[:-2]:
@@ -113,7 +113,7 @@ def names(m, rounded, cumulative_sum):
 
 
 def difference(found, wanted, tolerance):
-    """Returns what differs more than rounding does; None if nothing does."""
+    """Returns the largest difference as a text; None if it is within the tolerance."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     finite = np.isfinite(wanted) & (np.abs(wanted) < 1e30)
     scale = np.max(np.abs(wanted[finite]), initial=1e-3)
@@ -122,7 +122,7 @@ def difference(found, wanted, tolerance):
 
 
 def compared(seed):
-    """Returns what is wrong with a program: a list of texts."""
+    """Returns the differences of a program from its references, as texts."""
     import lazyxla as lx
 
     writer = Writer(seed)
@@ -136,7 +136,7 @@ def compared(seed):
     host = [numbers(seed, i, shape) for i, shape in enumerate(writer.inputs)]
     tolerance = HALF if "half" in text else TOLERANCE
     wrong = []
-    # Rounding errors at an edge become steps.
+    # At an edge of `floor`, a rounding error becomes a step.
     if "rounded" not in text:
         wanted = program(theirs, *[x.astype(np.float64) for x in host])
         found = program(ours, *[lx.asarray(x, device="xla:0") for x in host])
@@ -149,7 +149,7 @@ def compared(seed):
         made = lx.grad(total, argnums=(0, 1))(*[lx.asarray(x, device=device) for x in host])
         return [np.asarray(x) for x in made]
 
-    # The largest element of a row may be another one after rounding, and have the gradient then.
+    # After rounding, another element can be the largest one, and gets the gradient.
     if not any(how in text for how in ("max", "min", "rounded", "abs")):
         for i, (found, wanted) in enumerate(zip(gradients("xla:0"), gradients("cpu"), strict=True)):
             wrong.append((f"gradient {i}", difference(found, wanted, 5 * tolerance)))

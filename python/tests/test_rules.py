@@ -48,6 +48,16 @@ def test_a_function_may_bring_its_derivative():
     raises(TypeError, lambda: scaled({"x": x}, s), "backward")
 
 
+def test_results_beside_a_gradient_have_the_derivative_of_the_rule():
+    f = lx.custom_vjp(lambda x: lx.sin(x))
+    # Not the derivative of sin, so that the two can be told apart.
+    f.defvjp(lambda x: (lx.sin(x), x), lambda x, g: (g * lx.tanh(x),))
+    for device in DEVICES:
+        x = on(np.float64(0.7), device)
+        same(lx.grad(lambda a: lx.vjp(f, a)[0])(x), np.tanh(0.7), 1e-15)
+        same(lx.grad(lambda a: lx.value_and_grad(f)(a)[0])(x), np.tanh(0.7), 1e-15)
+
+
 def test_a_function_may_bring_its_forward_derivative():
     calls = []
 

@@ -67,7 +67,7 @@ def test_sizes_that_are_read_compile_little():
         for k in (130, 170):
             before = lx.counter("UncachedCompile")
             found, wanted = function(k)
-            # What each number of elements compiles is a slice, with or without a gather: the search has run.
+            # A new number of elements compiles a slice, and for x[mask] a gather; the search was compiled before.
             operations = set(re.findall(r"stablehlo\.(\w+)", lx._core.stablehlo([found])))
             assert not operations & {"sort", "scatter", "reduce_window", "while", "reduce"}, operations
             same(found, wanted)

@@ -3,7 +3,7 @@
 use super::{TensorHandle, device_of};
 use crate::error::{Error, Result};
 
-/// Tensors whose handles belong to this list: each is released when the list is dropped.
+/// Owned handles of tensors: dropping the list releases them.
 #[derive(Default)]
 pub struct Handles(pub Vec<TensorHandle>);
 
@@ -18,7 +18,7 @@ impl Handles {
         Ok(retained)
     }
 
-    /// Gives the handles away.
+    /// Returns the handles; the caller releases them.
     pub fn take(mut self) -> Vec<TensorHandle> {
         std::mem::take(&mut self.0)
     }

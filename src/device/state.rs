@@ -221,7 +221,7 @@ impl DeviceState {
         Ok(handle)
     }
 
-    /// Returns a new tensor with the value of the one in a slot, and its mark.
+    /// Creates a tensor with the value and the `requires_grad` mark of the tensor in a slot.
     pub fn snapshot(&mut self, slot: u32) -> Result<TensorHandle> {
         self.new_tensor_marked(self.value(slot).clone(), self.requires_grad(slot))
     }

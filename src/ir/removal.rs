@@ -10,7 +10,7 @@ const FEW_LEAVES: usize = 16;
 
 impl Trace {
     /// Removes everything if there are neither leaves with data nor bodies, and no operation is the value of a tensor.
-    /// Returns whether that was so. The epoch stays, because no data has a leaf in it.
+    /// Returns whether it removed everything. The epoch stays, because no data has a leaf in it.
     #[inline]
     pub fn clear_operations(&mut self) -> bool {
         if !self.leaves.is_empty() || !self.bodies.is_empty() || self.pending > 0 {

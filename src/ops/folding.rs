@@ -8,8 +8,8 @@ use crate::ir::Op;
 /// Minimum number of elements of a constant that is not evaluated.
 const LARGE: usize = 1 << 14;
 
-/// Number of operations behind each other that are looked through.
-const DEPTH: usize = 8;
+/// Most operations that are looked at for one operand.
+const VISITED: usize = 64;
 
 /// Whether XLA's interpreter is slow for an operation.
 fn is_slow(op: Op) -> bool {
@@ -17,7 +17,7 @@ fn is_slow(op: Op) -> bool {
 }
 
 /// Writes barriers behind the large constants among the operands of a slow operation. XLA removes them after it has
-/// folded constants. `is_elementwise` tells it of an operation.
+/// folded constants. `is_elementwise` returns whether an operation is elementwise.
 pub fn keep_constants(e: &mut Emitter, position: usize, is_elementwise: fn(Op) -> bool) {
     let value = e.instruction(position);
     if !is_slow(value.op) || e.platform.is_empty() || matches!(e.extent, Extent::Whole(_)) {
@@ -25,7 +25,7 @@ pub fn keep_constants(e: &mut Emitter, position: usize, is_elementwise: fn(Op) -
     }
     for &operand in value.operands.iter() {
         let ty = &e.instruction(operand).ty;
-        if ty.elements() < LARGE || !is_constant(e, operand, is_elementwise, DEPTH) {
+        if ty.elements() < LARGE || !is_constant(e, operand, is_elementwise, &mut { VISITED }) {
             continue;
         }
         let (name, kept) = (e.name(operand), e.temporary());
@@ -34,11 +34,15 @@ pub fn keep_constants(e: &mut Emitter, position: usize, is_elementwise: fn(Op) -
     }
 }
 
-/// Whether a value depends on nothing but constants, by operations that XLA evaluates.
-fn is_constant(e: &Emitter, position: usize, is_elementwise: fn(Op) -> bool, depth: usize) -> bool {
+/// Returns whether elementwise operations and operations on shapes compute a value from constants alone; false after
+/// `left` operations.
+fn is_constant(e: &Emitter, position: usize, is_elementwise: fn(Op) -> bool, left: &mut usize) -> bool {
+    if *left == 0 {
+        return false;
+    }
+    *left -= 1;
     let value = e.instruction(position);
-    let of_constants =
-        || depth > 0 && value.operands.iter().all(|&operand| is_constant(e, operand, is_elementwise, depth - 1));
+    let mut of_constants = || value.operands.iter().all(|&operand| is_constant(e, operand, is_elementwise, left));
     match value.op {
         Op::Full | Op::Iota => true,
         Op::Leaf => false,

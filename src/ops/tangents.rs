@@ -1,5 +1,6 @@
-//! What rules of derivatives record on tangents and cotangents: zeros, sums, products with partial derivatives,
-//! broadcasts and conversions with their transposes, derivatives of expansions and transposes of forward rules.
+//! Operations on tangents and cotangents that rules of derivatives share: zeros, sums, products with partial
+//! derivatives, broadcasts and conversions with their transposes, derivatives of expansions, and transposes of forward
+//! rules.
 
 use crate::error::Result;
 use crate::ir::{BinaryOp, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp, take_closed_body};

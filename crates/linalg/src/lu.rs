@@ -10,10 +10,10 @@ use faer::{Accum, MatMut, MatRef, Par};
 /// Columns that are factored one by one, in a column-major copy.
 const FEW: usize = 16;
 
-/// Largest number of columns with a pivot that are factored where they are, and half of that of rows.
+/// Matrices with at most this many pivots, and at most twice as many rows, are factored without a copy.
 const SMALL: usize = 64;
 
-/// Columns of a small matrix that are factored before those behind them are updated.
+/// Number of columns of a small matrix that are factored before the columns to the right of them are updated.
 const STEP: usize = 8;
 
 /// Elements whose sizes are compared at the same time.
@@ -34,7 +34,8 @@ pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]
     pivots.iter_mut().zip(exchanged).for_each(|(pivot, row)| *pivot = row as i32);
 }
 
-/// Factors a matrix that fits into the cache, where it is: `STEP` columns one by one, then what is right of them.
+/// Factors a matrix that fits into the cache, in place: `STEP` columns one by one, then updates the columns to the right
+/// of them by one product.
 fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
     T::Arch::default().dispatch(
         #[inline(always)]
@@ -63,8 +64,8 @@ fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut
     );
 }
 
-/// Exchanges row `j` of a row-major matrix with that of the largest element of column `j`, whose number it returns,
-/// divides the column by its pivot unless that is 0, and updates the columns up to `end`.
+/// Eliminates column `j` of a row-major matrix from the columns up to `end`: exchanges row `j` with the row of the
+/// largest element, divides the column by that pivot unless it is 0, and returns the row of the pivot.
 #[inline(always)]
 fn factor_column<T: Field>(a: &mut [T], columns: usize, j: usize, end: usize) -> usize {
     let mut pivot = j;

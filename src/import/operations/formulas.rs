@@ -96,8 +96,8 @@ fn function_at(trace: &mut Trace, root: NodeId) -> Result<NodeId> {
     }
 }
 
-/// The activation function that JAX exports as a function with this name, or with this name and a number. JAX defines its
-/// derivative as 0 at 0 and at 6, where that of the exported maxima and minima is a half.
+/// Returns the activation function of which JAX exports calls under this name, which may end in `_` and a number. JAX
+/// defines its derivative as 0 at 0 and at 6, where the derivative of the exported maxima and minima is 1/2.
 pub fn activation_named(function: &str) -> Option<ActivationOp> {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let name = function.rsplit_once('_').filter(|(_, number)| is_number(number)).map_or(function, |(name, _)| name);

@@ -1,16 +1,16 @@
-//! Encodings of the attributes and types of each dialect: one table for the reader and the writer. An entry has its
-//! number, which the file has first; the oldest VHLO that has it; and the form of what follows.
+//! Encodings of the attributes and types of each dialect: one table for the reader and the writer. A file has the number
+//! of an attribute or type, then its fields, whose forms are in `forms.rs`.
 
 use super::forms::{Dialect, Field, Flag, Form, LocationForm, TypeForm, keywords};
 use crate::mlir::Version;
 
 /// The encoding of an attribute or type of a dialect.
 pub struct Code<F> {
-    /// Its number.
+    /// Number of the attribute or type in a file.
     pub code: u64,
     /// The oldest VHLO that has it.
     pub since: Version,
-    /// What follows its number.
+    /// Form of the fields that follow the number.
     pub form: F,
 }
 

@@ -19,7 +19,7 @@ pub struct Factor<'a> {
 /// of one value, the product passes through an identity that XLA cannot fold: in 2026.6.23, a reduction of it ends the
 /// process (`docs/xla-workarounds.md`, "Reductions of a product of a value with itself").
 pub fn product(e: &mut Emitter, name: &str, positions: [usize; 2], [lhs, rhs]: [&Factor; 2], ty: &TensorType) {
-    if !is_fused(e, lhs.ty, rhs.ty) || !may_be_equal(e, positions[0], positions[1], DEPTH) {
+    if !is_fused(e, lhs.ty, rhs.ty) || !may_be_equal(e, positions[0], positions[1], &mut { COMPARED }) {
         return write(e, name, lhs, rhs, ty);
     }
     let product = e.temporary();
@@ -45,7 +45,8 @@ fn write(e: &mut Emitter, name: &str, lhs: &Factor, rhs: &Factor, ty: &TensorTyp
     );
 }
 
-/// Whether XLA's CPU backend takes a product of such factors into a reduction if they are one value.
+/// Whether XLA's CPU backend fuses a product of operands of these types with a reduction, and the operands can be forms
+/// of one value.
 fn is_fused(e: &Emitter, lhs: &TensorType, rhs: &TensorType) -> bool {
     e.platform == "cpu"
         && lhs.dtype.size_bytes() <= 4
@@ -53,17 +54,18 @@ fn is_fused(e: &Emitter, lhs: &TensorType, rhs: &TensorType) -> bool {
         && lhs.elements() == rhs.elements()
 }
 
-/// Number of operations behind each other that are compared.
-const DEPTH: usize = 6;
+/// Most pairs of operations that are compared for one product.
+const COMPARED: usize = 64;
 
-/// Whether XLA may find that two values are one, apart from their shapes: they are computed by the same operations, as
-/// far as these are compared. An operation with a scalar may be simplified to nothing, and one value may be passed for
-/// two parameters of a function.
-fn may_be_equal(e: &Emitter, a: usize, b: usize, depth: usize) -> bool {
+/// Returns false if two values differ for certain, apart from their shapes. XLA merges equal computations, so the
+/// operations are compared, and their operands; after `left` pairs, the values may be equal. XLA may remove an operation
+/// with a scalar, and the caller of a function may pass one value for two parameters.
+fn may_be_equal(e: &Emitter, a: usize, b: usize, left: &mut usize) -> bool {
     let [a, b] = [a, b].map(|position| source(e, position));
-    if a == b || depth == 0 {
+    if a == b || *left == 0 {
         return true;
     }
+    *left -= 1;
     let [x, y] = [a, b].map(|position| e.instruction(position));
     if x.op == Op::Leaf || y.op == Op::Leaf {
         return x.op == y.op && e.is_called;
@@ -73,10 +75,11 @@ fn may_be_equal(e: &Emitter, a: usize, b: usize, depth: usize) -> bool {
         && x.ty == y.ty
         && x.bodies == y.bodies
         && x.operands.len() == y.operands.len()
-        && x.operands.iter().zip(&y.operands).all(|(&a, &b)| may_be_equal(e, a, b, depth - 1))
+        && x.operands.iter().zip(&y.operands).all(|(&a, &b)| may_be_equal(e, a, b, left))
 }
 
-/// Follows operations that keep all elements, or may do so: of one value, or of a value and a scalar.
+/// Returns the value of which this one is another form: follows reshapes, transposes, slices of the whole, conversions
+/// and operations with a scalar.
 fn source(e: &Emitter, mut position: usize) -> usize {
     loop {
         let value = e.instruction(position);
@@ -133,7 +136,7 @@ mod tests {
 
     type Make = fn(&mut Trace, [NodeId; 2]) -> [NodeId; 2];
 
-    /// A value and its transpose.
+    /// Returns x and the transpose of y.
     fn with_transpose(trace: &mut Trace, x: NodeId, y: NodeId) -> [NodeId; 2] {
         [x, transpose(trace, y, &[1, 0]).unwrap()]
     }
@@ -163,6 +166,17 @@ mod tests {
             let square = squared(trace, x);
             with_transpose(trace, x, square)
         }));
+    }
+
+    #[test]
+    fn values_of_long_computations_may_be_equal() {
+        fn with_operations(trace: &mut Trace, [x, y]: [NodeId; 2], count: usize) -> [NodeId; 2] {
+            let [x, y] = [x, y].map(|value| (0..count).fold(value, |value, _| squared(trace, value)));
+            with_transpose(trace, x, y)
+        }
+        let on_cpu = |make: Make| has_barrier("cpu", &TensorType::new(DType::F32, &[6, 4]), false, make);
+        assert!(!on_cpu(|trace, parameters| with_operations(trace, parameters, 60)));
+        assert!(on_cpu(|trace, parameters| with_operations(trace, parameters, 70)));
     }
 
     #[test]
