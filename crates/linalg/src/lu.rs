@@ -42,8 +42,8 @@ fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut
         || {
             for start in (0..pivots.len()).step_by(STEP) {
                 let end = pivots.len().min(start + STEP);
-                for j in start..end {
-                    pivots[j] = factor_column(a, columns, j, end) as i32;
+                for (j, pivot) in (start..end).zip(&mut pivots[start..end]) {
+                    *pivot = factor_column(a, columns, j, end) as i32;
                 }
                 let (top, below) = a.split_at_mut(end * columns);
                 let top = &mut top[start * columns..];
