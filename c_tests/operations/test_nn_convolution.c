@@ -83,6 +83,22 @@ static void planes(void) {
   RELEASE(x, k, last, k_last, depthwise, images, kernels, none_in, none_kernel);
 }
 
+// An axis with the window of groups, but of another size, beside one where the kernel is larger than the operand.
+static void dilations_like_groups(void) {
+  lxla_tensor x = F32S(DIMS(1, 1, 1, 3), 1, 2, 3), k = F32S(DIMS(1, 1, 3, 2), 1, 2, 3, 4, 5, 6);
+  lxla_convolution_options o = plain(2);
+  o.padding_low = o.padding_high = AXES(1, 0);
+  o.lhs_dilation = AXES(1, 2);
+  VALUES(convolved(x, k, &o), F32, DIMS(1, 1, 1, 4), 3, 8, 6, 12);
+  lxla_tensor longer = F32S(DIMS(1, 1, 1, 4), 1, 2, 3, 4), wider = F32S(DIMS(1, 1, 3, 3), 0, 1, 2, 3, 4, 5, 6, 7, 8);
+  o.lhs_dilation = AXES(1, 3);
+  o.window_strides = AXES(1, 2);
+  VALUES(convolved(longer, wider, &o), F32, DIMS(1, 1, 1, 4), 3, 8, 15, 9);
+  // As large as the kernel: groups.
+  VALUES(convolved(x, wider, &o), F32, DIMS(1, 1, 1, 3), 3, 8, 15);
+  RELEASE(x, k, longer, wider);
+}
+
 static void convolution_dtypes(void) {
   const int32_t dtypes[] = {
       S8, LXLA_DTYPE_S16, S32, LXLA_DTYPE_S64, U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32, U64, F16, BF16, F32, F64};
@@ -169,6 +185,7 @@ static void convolution_refusals(void) {
 
 TEST(convolution_of_lines) { on_both(lines); }
 TEST(convolution_of_planes_and_groups) { on_both(planes); }
+TEST(convolution_with_dilations_like_groups) { on_both(dilations_like_groups); }
 TEST(convolution_of_all_kinds_of_numbers) { on_both(convolution_dtypes); }
 TEST(convolution_of_nothing) { on_both(nothing_left); }
 TEST(convolution_refuses_what_does_not_fit) { on_both(convolution_refusals); }

@@ -265,7 +265,8 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let [mut l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
     let mut lhs = e.cast(value.operands[0], &l_ty);
     let mut attributes: ConvolutionAttributes = value.attributes();
-    if attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0) {
+    let pads_below_zero = attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0);
+    if pads_below_zero || looks_like_groups(&l_ty, &r_ty, &attributes) {
         lhs = padded(e, lhs, &mut l_ty, &mut attributes);
     }
     let rhs = e.cast(value.operands[1], &r_ty);
@@ -293,7 +294,22 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Writes the padding and dilation of lhs as a separate operation, and removes them from the attributes. XLA's CPU
+/// Whether a spatial axis has the window that XLA writes for groups (lhs dilated by the size of the kernel, windows one
+/// step less apart, no padding), but not the size. XLA takes such an axis for groups when it exchanges the operands of a
+/// convolution whose kernel is larger than lhs, and a check of it ends the process.
+fn looks_like_groups(lhs: &TensorType, rhs: &TensorType, attributes: &ConvolutionAttributes) -> bool {
+    (0..attributes.strides.len()).any(|i| {
+        let [elements, taps] =
+            [(lhs, &attributes.lhs), (rhs, &attributes.rhs)].map(|(ty, axes)| ty.dims[axes[2 + i] as usize]);
+        attributes.lhs_dilation[i] == taps
+            && attributes.strides[i] == taps - 1
+            && attributes.rhs_dilation[i] == 1
+            && [attributes.low[i], attributes.high[i]] == [0, 0]
+            && elements != taps
+    })
+}
+
+/// Writes the padding and dilation of lhs as a separate operation, and removes them from the attributes: XLA's CPU
 /// backend reads outside of the operand where the padding of a convolution is negative on one side.
 fn padded(e: &mut Emitter, lhs: String, ty: &mut TensorType, attributes: &mut ConvolutionAttributes) -> String {
     let rank = ty.dims.len();
