@@ -4116,6 +4116,29 @@ lxla_status lxla_wait(lxla_env env,
                       lxla_device device);
 
 /**
+ * Does what `lxla_wait` does, but returns after at most `timeout_ms` milliseconds: for frontends that check for
+ * interrupts of the user meanwhile. `out_done` is 1 if all work that was enqueued before this call has ended, else 0.
+ * With a `timeout_ms` of 0, does not wait. INVALID_ARGUMENT if it is negative. Returns the first failure that no
+ * earlier wait reported. The work goes on in any case. CPU plugins run short programs before `lxla_mark_step` returns.
+ * An engine other than a PJRT plugin's waits without a limit.
+ */
+lxla_status lxla_wait_for(lxla_env env,
+                          lxla_device device,
+                          int64_t timeout_ms,
+                          int32_t *out_done);
+
+/**
+ * Waits until a tensor's value is on its device or its computation has failed, for at most `timeout_ms` milliseconds:
+ * then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. Computes a
+ * pending value first, as `lxla_sync`; the limit does not apply to compiling. A native tensor is ready. A failure of the
+ * computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative; FAILED_PRECONDITION if the
+ * tensor depends on a placeholder, and the failure of the tensor if its value is lost.
+ */
+lxla_status lxla_tensor_wait_for(lxla_tensor tensor,
+                                 int64_t timeout_ms,
+                                 int32_t *out_ready);
+
+/**
  * Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and
  * nothing else, as `lxla_sync`, but donates as `lxla_mark_step`: the buffers of values that nothing can read any more.
  * A buffer is not donated if a live tensor holds it, or if a tensor that stays pending still needs it. If nothing else

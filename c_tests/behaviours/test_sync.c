@@ -1,5 +1,5 @@
 // Partial syncs and reads: S2 and S9 of docs/behaviours.md, and operations that a step does not run.
-#include "check.h"
+#include "computation.h"
 
 // Runs the scenario of S1 with a partial sync in place of the save.
 static void s2(int by_read) {
@@ -112,6 +112,82 @@ TEST(a_step_on_no_device_named_steps_all) {
   OK(lxla_tensor_device(moved, &where));
   CHECK(where.kind == LXLA_DEVICE_XLA && where.ordinal == 1);
   RELEASE(t[0], t[1], moved);
+  OK(lxla_env_release(env));
+}
+
+enum { MANY = 1 << 16 };
+
+// x + the number of iterations, by a loop that takes far longer than a call. XLA's CPU client runs programs with few
+// operations on the thread that starts them: x has MANY elements.
+static lxla_tensor long_loop(lxla_env env, lxla_tensor x, int iterations) {
+  lxla_tensor i = placeholder(env, LXLA_DTYPE_S32, NULL, 0), value = placeholder(env, LXLA_DTYPE_F32, DIMS(MANY));
+  lxla_tensor more, next = scalar(ADD, i, 1), grown = scalar(ADD, value, 1), zero, r[2];
+  OK(lxla_compare_scalar(LXLA_COMPARE_LT, i, iterations, &more));
+  lxla_computation cond = traced(TENSORS(i, value), &more, 1), body = traced(TENSORS(i, value), TENSORS(next, grown));
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_S32, NULL, 0, 0, &zero));
+  OK(lxla_while(cond, body, (lxla_tensor[]){zero, x}, 2, r));
+  RELEASE(i, value, more, next, grown, zero, r[0]);
+  OK(lxla_computation_release(cond));
+  OK(lxla_computation_release(body));
+  return r[1];
+}
+
+static float first_of(lxla_tensor x) {
+  static float values[MANY];
+  OK(lxla_tensor_read(x, values, sizeof values));
+  return values[0];
+}
+
+TEST(waits_end_after_their_time) {
+  enum { ITERATIONS = 30000 };
+  const lxla_device all = {LXLA_DEVICE_UNSPECIFIED, 0};
+  lxla_env env = new_env();
+  int32_t done = 7;
+  OK(lxla_wait_for(env, all, 0, &done));
+  EQUAL(done, 1);
+  lxla_tensor x, y;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(MANY), 1, &x));
+  y = long_loop(env, x, ITERATIONS);
+  OK(lxla_mark_step(env, all, 0));
+  OK(lxla_tensor_wait_for(y, 0, &done));
+  EQUAL(done, 0);
+  OK(lxla_tensor_wait_for(y, 1, &done));
+  EQUAL(done, 0);
+  OK(lxla_wait_for(env, XLA(0), 1, &done));
+  EQUAL(done, 0);
+  OK(lxla_tensor_wait_for(x, INT64_MAX, &done));
+  EQUAL(done, 1);
+  OK(lxla_wait_for(env, XLA(0), INT64_MAX, &done));
+  EQUAL(done, 1);
+  OK(lxla_tensor_wait_for(y, 0, &done));
+  EQUAL(done, 1);
+  EQUAL(first_of(y), 1 + ITERATIONS);
+  RELEASE(y);
+
+  // A pending value is computed; the loop ends while it is waited for.
+  y = long_loop(env, x, ITERATIONS);
+  OK(lxla_tensor_wait_for(y, 0, &done));
+  EQUAL(done, 0);
+  EQUAL(state_of(y), LXLA_STATE_READY);
+  OK(lxla_tensor_wait_for(y, INT64_MAX, &done));
+  EQUAL(done, 1);
+  EQUAL(first_of(y), 1 + ITERATIONS);
+
+  lxla_tensor native, stands = placeholder(env, LXLA_DTYPE_F32, NULL, 0), on_it = scalar(ADD, stands, 1);
+  OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, LXLA_DTYPE_F32, DIMS(1), 7, &native));
+  OK(lxla_tensor_wait_for(native, 0, &done));
+  EQUAL(done, 1);
+  OK(lxla_wait_for(env, (lxla_device){LXLA_DEVICE_CPU, 0}, 0, &done));
+  EQUAL(done, 1);
+  done = 7;
+  REFUSED(lxla_tensor_wait_for(on_it, 0, &done), LXLA_FAILED_PRECONDITION, "placeholder");
+  REFUSED(lxla_tensor_wait_for(x, -1, &done), LXLA_INVALID_ARGUMENT, "timeout_ms: -1 given; want 0 or more");
+  REFUSED(lxla_wait_for(env, all, INT64_MIN, &done), LXLA_INVALID_ARGUMENT, "timeout_ms: -9223372036854775808 given");
+  REFUSED(lxla_tensor_wait_for(none, 0, &done), LXLA_INVALID_HANDLE, "tensor");
+  REFUSED(lxla_tensor_wait_for(x, 0, NULL), LXLA_NULL_ARGUMENT, "out_ready");
+  REFUSED(lxla_wait_for(env, all, 0, NULL), LXLA_NULL_ARGUMENT, "out_done");
+  EQUAL(done, 7);
+  RELEASE(x, y, native, stands, on_it);
   OK(lxla_env_release(env));
 }
 

@@ -186,6 +186,9 @@ TEST(f3_a_later_failure_reaches_whoever_reads_and_nobody_else) {
   OK(lxla_binary_scalar_inplace(ADD, other, 1));
   lxla_tensor on_it = scalar(ADD, t, 1);
   OK(lxla_mark_step(env, XLA(0), 0));
+  int32_t ready = 0;
+  OK(lxla_tensor_wait_for(t, INT64_MAX, &ready));
+  EQUAL(ready, 1);
   float v = 42;
   REFUSED(lxla_tensor_read(t, &v, sizeof v), LXLA_DATA_LOSS, PLANTED);
   EQUAL(v, 42);
@@ -193,8 +196,9 @@ TEST(f3_a_later_failure_reaches_whoever_reads_and_nobody_else) {
   REFUSED(lxla_tensor_read(on_it, &v, sizeof v), LXLA_DATA_LOSS, PLANTED);
   lxla_tensor untouched = one(env, 5);
   OK(lxla_binary_scalar_inplace(ADD, untouched, 1));
-  REFUSED(lxla_wait(env, XLA(0)), LXLA_DATA_LOSS, PLANTED);
-  OK(lxla_wait(env, XLA(0)));
+  REFUSED(lxla_wait_for(env, XLA(0), INT64_MAX, &ready), LXLA_DATA_LOSS, PLANTED);
+  OK(lxla_wait_for(env, XLA(0), INT64_MAX, &ready));
+  EQUAL(ready, 1);
   EQUAL(value(untouched), 6);
   RELEASE(t, other, on_it, untouched);
   OK(lxla_env_release(env));

@@ -20,6 +20,14 @@ inline void step(const std::vector<Tensor> &tensors, bool wait = false) {
   check(lxla_step_tensors(list.data(), list.size(), wait ? 1 : 0));
 }
 
+/// Waits until the value of a tensor is on its device or its computation has failed, for at most `timeout_ms`
+/// milliseconds. Returns whether it is. Computes a pending value first, as `sync`.
+inline bool wait_for(const Tensor &tensor, int64_t timeout_ms) {
+  int32_t ready = 0;
+  check(lxla_tensor_wait_for(tensor.handle(), timeout_ms, &ready));
+  return ready == 1;
+}
+
 }  // namespace lazyxla
 
 #endif  // LAZYXLA_SYNC_HPP

@@ -2140,6 +2140,16 @@ lxla_mark_step = _function(
     "lxla_mark_step", lxla_status, [("env", lxla_env), ("device", lxla_device), ("wait", c_int32)]
 )
 lxla_wait = _function("lxla_wait", lxla_status, [("env", lxla_env), ("device", lxla_device)])
+lxla_wait_for = _function(
+    "lxla_wait_for",
+    lxla_status,
+    [("env", lxla_env), ("device", lxla_device), ("timeout_ms", c_int64), ("out_done", POINTER(c_int32))],
+)
+lxla_tensor_wait_for = _function(
+    "lxla_tensor_wait_for",
+    lxla_status,
+    [("tensor", lxla_tensor), ("timeout_ms", c_int64), ("out_ready", POINTER(c_int32))],
+)
 lxla_step_tensors = _function(
     "lxla_step_tensors", lxla_status, [("tensors", POINTER(lxla_tensor)), ("n", c_size_t), ("wait", c_int32)]
 )

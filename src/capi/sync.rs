@@ -1,8 +1,8 @@
 //! Chapter Sync: steps, syncs and waits.
 
-use super::abi::arguments::flag;
-use super::abi::guard::guard;
-use super::abi::pointers::List;
+use super::abi::arguments::{deadline, flag};
+use super::abi::guard::{guard, guard_into};
+use super::abi::pointers::{List, Out};
 use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kind_of;
 use super::tensor::handles;
@@ -10,6 +10,7 @@ use crate::device::Device;
 use crate::env::{self, DeviceKind};
 use crate::error::Result;
 use crate::sync;
+use std::cell::Cell;
 
 /// Calls each of `passes` with the devices selected by a caller's device argument: every XLA device in use and every
 /// mesh for UNSPECIFIED, none for CPU. Goes on after a failure; returns the first failure.
@@ -50,6 +51,43 @@ pub extern "C" fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) 
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))
+}
+
+/// Does what `lxla_wait` does, but returns after at most `timeout_ms` milliseconds: for frontends that check for
+/// interrupts of the user meanwhile. `out_done` is 1 if all work that was enqueued before this call has ended, else 0.
+/// With a `timeout_ms` of 0, does not wait. INVALID_ARGUMENT if it is negative. Returns the first failure that no
+/// earlier wait reported. The work goes on in any case. CPU plugins run short programs before `lxla_mark_step` returns.
+/// An engine other than a PJRT plugin's waits without a limit.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_wait_for(
+    env: lxla_env,
+    device: lxla_device,
+    timeout_ms: i64,
+    out_done: Out<i32>,
+) -> lxla_status {
+    guard_into("lxla_wait_for", out_done.named("out_done"), || {
+        let deadline = deadline("timeout_ms", timeout_ms)?;
+        let is_done = Cell::new(true);
+        let wait = |device: &'static Device| {
+            is_done.set(sync::wait_until(device, deadline)? && is_done.get());
+            Ok(())
+        };
+        on_devices(env, device, &[&wait])?;
+        Ok(is_done.get())
+    })
+}
+
+/// Waits until a tensor's value is on its device or its computation has failed, for at most `timeout_ms` milliseconds:
+/// then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. Computes a
+/// pending value first, as `lxla_sync`; the limit does not apply to compiling. A native tensor is ready. A failure of the
+/// computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative; FAILED_PRECONDITION if the
+/// tensor depends on a placeholder, and the failure of the tensor if its value is lost.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out_ready: Out<i32>) -> lxla_status {
+    guard_into("lxla_tensor_wait_for", out_ready.named("out_ready"), || {
+        let deadline = deadline("timeout_ms", timeout_ms)?;
+        sync::ready_by(tensor.into(), deadline)
+    })
 }
 
 /// Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and

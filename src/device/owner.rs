@@ -10,6 +10,7 @@ use crate::mesh::{Mesh, Placement, Sharding, take_piece};
 use crate::metrics::Counter;
 use crate::types::TensorType;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Environment and location of a device.
 #[derive(Clone)]
@@ -111,6 +112,15 @@ impl Owner {
         let engine = &self.shared.runtime().engine;
         let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait(ordinal)).collect();
         waited.into_iter().collect()
+    }
+
+    /// Does what [`Owner::wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
+    pub fn wait_until(&self, deadline: Instant) -> Result<bool> {
+        let _span = self.shared.timeline().sync_span("wait", "wait");
+        let engine = &self.shared.runtime().engine;
+        let waited: Vec<Result<bool>> =
+            self.ordinals().iter().map(|&ordinal| engine.wait_until(ordinal, deadline)).collect();
+        waited.into_iter().try_fold(true, |all, ended| Ok(all & ended?))
     }
 
     /// Memory statistics of each XLA device, with its ordinal. UNIMPLEMENTED for cpu, and if the plugin has none.

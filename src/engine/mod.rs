@@ -29,6 +29,7 @@ use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Options for starting an engine.
 #[derive(Clone, Default)]
@@ -111,6 +112,12 @@ pub trait Engine: Send + Sync {
 
     /// Blocks until all work enqueued on `device` has ended. Returns its first error.
     fn wait(&self, device: usize) -> Result<()>;
+
+    /// Blocks until all work enqueued on `device` has ended, at most until `deadline`. Returns whether it has ended, or
+    /// its first error. An engine whose waits have no limit waits as [`Engine::wait`].
+    fn wait_until(&self, device: usize, _deadline: Instant) -> Result<bool> {
+        self.wait(device).map(|()| true)
+    }
 
     /// Drops `run` when the work that was enqueued on the device so far has ended; at once if the engine cannot tell.
     fn when_ended(&self, _device: usize, run: Box<dyn Any + Send>) {
@@ -254,6 +261,12 @@ pub trait Buffer: Send + Sync + Any {
 
     /// Whether a run consumed the buffer.
     fn is_deleted(&self) -> bool;
+
+    /// Waits until the buffer is ready or its computation has failed, at most until `deadline`. Returns whether it is.
+    /// An engine whose waits have no limit returns true; then the next read waits.
+    fn is_ready_by(&self, _deadline: Instant) -> bool {
+        true
+    }
 
     /// Waits until the buffer is ready. Returns the error of the computation that defines it, if it failed, and None if
     /// the status cannot be queried.

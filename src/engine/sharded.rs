@@ -9,6 +9,7 @@ use crate::mesh::{Placement, put_piece};
 use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Buffers of an array whose pieces are on the devices of a mesh.
 pub struct ShardedBuffer {
@@ -118,6 +119,10 @@ impl Buffer for ShardedBuffer {
 
     fn is_deleted(&self) -> bool {
         self.pieces.iter().any(|piece| piece.is_deleted())
+    }
+
+    fn is_ready_by(&self, deadline: Instant) -> bool {
+        self.pieces.iter().all(|piece| piece.is_ready_by(deadline))
     }
 
     fn failure(&self) -> Option<Error> {

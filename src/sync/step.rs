@@ -14,6 +14,7 @@ use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
 use crate::metrics::Counter;
 use crate::timeline::Span;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it. If it
 /// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.
@@ -112,6 +113,12 @@ fn finish(
 pub fn wait(device: &'static Device) -> Result<()> {
     let owner = device.state().owner()?.clone();
     owner.wait().map_err(|e| explain(e, device, None))
+}
+
+/// Does what [`wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
+pub fn wait_until(device: &'static Device, deadline: Instant) -> Result<bool> {
+    let owner = device.state().owner()?.clone();
+    owner.wait_until(deadline).map_err(|e| explain(e, device, None))
 }
 
 /// Returns the plan of a step. A step that repeats an earlier one has its scheme.

@@ -11,6 +11,7 @@ use crate::mesh::Sharding;
 use crate::native::Array;
 use crate::types::{DType, TensorType};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Returns a new tensor with host values. The transfer has completed on return.
 pub fn from_host(device: &'static Device, ty: &TensorType, data: &[u8]) -> Result<TensorHandle> {
@@ -144,6 +145,18 @@ pub fn materialize(device: &'static Device, tensor: TensorHandle) -> Result<Mate
         // If the sync that was computing it failed, the tensor is pending again.
         if !matches!(hold.data().state(), State::Abandoned) {
             return Ok(Materialized::Device(hold, owner));
+        }
+    }
+}
+
+/// Computes a tensor if it is pending, and waits until the value is ready, at most until `deadline`. Returns whether it
+/// is; true if its computation failed, which the next read reports.
+pub fn ready_by(tensor: TensorHandle, deadline: Instant) -> Result<bool> {
+    match materialize(device_of("tensor", tensor)?, tensor)? {
+        Materialized::Native(_) => Ok(true),
+        Materialized::Device(hold, owner) => {
+            let _span = owner.shared.timeline().sync_span("wait", "wait");
+            Ok(hold.data().buffer()?.is_ready_by(deadline))
         }
     }
 }

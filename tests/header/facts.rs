@@ -131,7 +131,7 @@ pub const NUMBERS: &[(&str, &str)] = &[
 ];
 
 /// Flags that bodies do not convert by `flag(...)`.
-pub const FLAGS: &[(&str, &str)] = &[("", "out_flag"), ("", "out_done")];
+pub const FLAGS: &[(&str, &str)] = &[("", "out_flag"), ("", "out_done"), ("", "out_ready")];
 
 /// Functions that return handles which the caller must not release.
 pub const BORROWED: &[&str] = &["lxla_env_current", "lxla_env_default", "lxla_tensor_env"];

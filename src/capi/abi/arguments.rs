@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::tensor;
 use crate::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count};
 use std::borrow::Cow;
+use std::time::{Duration, Instant};
 
 /// Returns the `length` elements of a list, or None if it is NULL.
 pub fn optional_slice<'a, T>(name: &str, list: List<'a, T>, length: usize) -> Result<Option<&'a [T]>> {
@@ -47,6 +48,15 @@ pub fn axes_of<'a>(x: lxla_tensor, axes: List<'a, i64>, n_axes: usize) -> Result
         return Ok((0..rank as i64).collect());
     }
     ranked("axes", axes, n_axes).map(Cow::Borrowed)
+}
+
+/// Returns the time at which a wait of so many milliseconds ends.
+pub fn deadline(name: &str, milliseconds: i64) -> Result<Instant> {
+    /// Longer waits are as good as endless, and an `Instant` may overflow.
+    const MOST_MILLISECONDS: u64 = 1 << 40;
+    let wait = u64::try_from(milliseconds)
+        .map_err(|_| error!(InvalidArgument, "{name}: {milliseconds} given; want 0 or more milliseconds"))?;
+    Ok(Instant::now() + Duration::from_millis(wait.min(MOST_MILLISECONDS)))
 }
 
 /// Returns the dtype and value of a required scalar.

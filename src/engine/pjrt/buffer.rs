@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Axes of a buffer in minor-to-major order (fastest-varying in memory first).
 type AxisOrder = SmallVec<[i64; 8]>;
@@ -254,6 +255,12 @@ impl Buffer for PjrtBuffer {
         let mut args = Args::<sys::PJRT_Buffer_IsDeleted_Args>::new(self.client().api);
         args.buffer = self.raw;
         call!(self.client().api, PJRT_Buffer_IsDeleted, args).is_ok() && args.is_deleted
+    }
+
+    fn is_ready_by(&self, deadline: Instant) -> bool {
+        // At the end of the process, and without an event, the read reports why.
+        let Ok(_inside) = exit::enter() else { return true };
+        self.ready_event().map_or(true, |event| event.has_ended_by(deadline))
     }
 
     fn failure(&self) -> Option<Error> {

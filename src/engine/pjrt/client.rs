@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// Owns a `PJRT_Client`. Kept alive by its buffers and executables.
 pub struct Client {
@@ -235,10 +236,22 @@ impl Client {
 
     /// Blocks until all work enqueued on a device has ended. Returns the first error that was not reported before.
     pub fn wait(&self, device: usize) -> Result<()> {
-        let (events, failure) = {
-            let mut list = self.in_flight[device].lock();
-            (list.events.clone(), list.failure.take())
-        };
+        let events = self.in_flight[device].lock().events.clone();
+        self.wait_for(device, &events)
+    }
+
+    /// Does what [`Client::wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
+    pub fn wait_until(&self, device: usize, deadline: Instant) -> Result<bool> {
+        let events = self.in_flight[device].lock().events.clone();
+        if !events.iter().all(|event| event.has_ended_by(deadline)) {
+            return Ok(false);
+        }
+        self.wait_for(device, &events).map(|()| true)
+    }
+
+    /// Blocks until these events in flight on a device are ready, and removes them from the list of these.
+    fn wait_for(&self, device: usize, events: &VecDeque<Arc<Event>>) -> Result<()> {
+        let failure = self.in_flight[device].lock().failure.take();
         let results: Vec<Result<()>> = events.iter().map(|event| event.wait()).collect();
         let mut list = self.in_flight[device].lock();
         list.events.retain(|event| !events.iter().any(|waited| Arc::ptr_eq(waited, event)));

@@ -19,6 +19,7 @@ use crate::variables;
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Engine with one PJRT client.
 pub struct PjrtEngine {
@@ -282,6 +283,11 @@ impl Engine for PjrtEngine {
     fn wait(&self, device: usize) -> Result<()> {
         let _inside = exit::enter()?;
         self.client.wait(device)
+    }
+
+    fn wait_until(&self, device: usize, deadline: Instant) -> Result<bool> {
+        let _inside = exit::enter()?;
+        self.client.wait_until(device, deadline)
     }
 
     fn when_ended(&self, device: usize, run: Box<dyn Any + Send>) {

@@ -4,9 +4,11 @@ use super::api::{Api, Args, call, function};
 use super::sys;
 use crate::error::Result;
 use crate::types::SharedBytes;
+use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Owns a `PJRT_Event`.
 pub struct Event {
@@ -41,6 +43,42 @@ impl Event {
         let mut args = Args::<sys::PJRT_Event_Await_Args>::new(self.api);
         args.event = self.raw;
         call!(self.api, PJRT_Event_Await, args)
+    }
+
+    /// Blocks until the work has ended, at most until `deadline`. Returns whether it has ended.
+    pub fn has_ended_by(&self, deadline: Instant) -> bool {
+        if self.is_ready() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        let signal = Arc::new(Signal::default());
+        if self.drop_when_ended(Box::new(RaisedByDrop(signal.clone()))).is_err() {
+            // Without a callback there is no wait with a limit.
+            let _ = self.wait();
+            return true;
+        }
+        let mut is_raised = signal.is_raised.lock();
+        while !*is_raised && !signal.raised.wait_until(&mut is_raised, deadline).timed_out() {}
+        *is_raised
+    }
+}
+
+/// A flag that a callback of the plugin raises.
+#[derive(Default)]
+struct Signal {
+    is_raised: Mutex<bool>,
+    raised: Condvar,
+}
+
+/// Raises the flag when it is dropped.
+struct RaisedByDrop(Arc<Signal>);
+
+impl Drop for RaisedByDrop {
+    fn drop(&mut self) {
+        *self.0.is_raised.lock() = true;
+        self.0.raised.notify_all();
     }
 }
 
