@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -60,6 +60,8 @@ def _tests(annotation: Any) -> tuple[list[tuple[Callable[[Any], bool], str]], bo
 
 def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     """Returns a message about the first argument of a wrong type, or None."""
+    import inspect  # after a failure only: to import it takes as long as a third of this package
+
     signature = inspect.signature(function)
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -103,7 +105,7 @@ def check_all(names: Iterable[str], module: dict[str, Any]) -> None:
     """Replaces functions by checked ones, in a module and in the modules that define them."""
     for name in names:
         function: Any = module[name]
-        if not inspect.isfunction(function) or hasattr(function, "__wrapped__"):
+        if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
             continue
         home = vars(sys.modules[function.__module__])
         there: Any = home.get(name)

@@ -1,6 +1,6 @@
 //! The array type: a handle of the library, its properties and operators.
 
-use crate::device::{Device, check_detached};
+use crate::device::{Device, check_detached, wait_for_value};
 use crate::dtype::{Code, DType, kind, name, object};
 use crate::error::check;
 use crate::operators::Operation::{Binary, Compare};
@@ -608,6 +608,9 @@ impl Array {
 impl Array {
     pub fn moved(&self, py: Python<'_>, device: lxla_device) -> PyResult<Array> {
         trace::before_read(self);
+        if device.kind == LXLA_DEVICE_CPU {
+            wait_for_value(py, self)?;
+        }
         let handle = self.handle;
         // SAFETY: a writable output.
         Array::detached(py, move |out| unsafe { lxla_tensor_to_device(handle, device, out) })

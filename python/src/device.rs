@@ -165,14 +165,14 @@ pub fn read_of(array: &Array) -> lxla_tensor {
 fn mark_step(py: Python<'_>, device: Option<On>, wait: bool) -> PyResult<()> {
     let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
     // SAFETY: values only.
-    check_detached(py, move || unsafe { lxla_mark_step(env(), device, i32::from(wait)) })
+    check_detached(py, move || unsafe { lxla_mark_step(env(), device, 0) })?;
+    if wait { wait_for_device(py, device) } else { Ok(()) }
 }
 
 #[pyfunction]
 fn wait(py: Python<'_>, device: Option<On>) -> PyResult<()> {
     let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
-    // SAFETY: values only.
-    check_detached(py, move || unsafe { lxla_wait(env(), device) })
+    wait_for_device(py, device)
 }
 
 /// Computes some arrays and what they need; donates as a step does if `donate`.
@@ -182,11 +182,45 @@ fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bo
     // SAFETY: the handles belong to `arrays`, which live until the call has returned.
     check_detached(py, || unsafe {
         if donate {
-            lxla_step_tensors(handles.as_ptr(), handles.len(), i32::from(wait))
+            lxla_step_tensors(handles.as_ptr(), handles.len(), 0)
         } else {
             lxla_sync(handles.as_ptr(), handles.len())
         }
-    })
+    })?;
+    match arrays.first().filter(|_| wait) {
+        Some(array) => wait_for_device(py, array.device()?),
+        None => Ok(()),
+    }
+}
+
+/// Milliseconds between two calls of Python's signal handlers while a thread waits.
+const SIGNALS_MS: i64 = 50;
+
+/// Calls a wait of limited time until it says that it is done, and Python's signal handlers in between: Ctrl-C raises
+/// KeyboardInterrupt although the device goes on.
+fn wait_with_signals(py: Python<'_>, wait: impl Fn(&mut i32) -> lxla_status + Sync) -> PyResult<()> {
+    let mut done = 0;
+    loop {
+        check_detached(py, || wait(&mut done))?;
+        if done == 1 {
+            return Ok(());
+        }
+        py.check_signals()?;
+    }
+}
+
+/// Waits for a device as `lxla_wait`, and calls Python's signal handlers meanwhile.
+fn wait_for_device(py: Python<'_>, device: lxla_device) -> PyResult<()> {
+    // SAFETY: a writable output.
+    wait_with_signals(py, |done| unsafe { lxla_wait_for(env(), device, SIGNALS_MS, done) })
+}
+
+/// Computes the value of an array and waits for it, and calls Python's signal handlers meanwhile: a read does not wait
+/// then.
+pub fn wait_for_value(py: Python<'_>, array: &Array) -> PyResult<()> {
+    let handle = array.handle;
+    // SAFETY: a writable output; the handle belongs to `array`.
+    wait_with_signals(py, |done| unsafe { lxla_tensor_wait_for(handle, SIGNALS_MS, done) })
 }
 
 /// Calls the library without the interpreter's lock, so that other threads go on.

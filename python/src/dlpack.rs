@@ -147,6 +147,7 @@ fn capsule<'py>(
     call: impl FnOnce(lxla_tensor, *mut *mut c_void) -> lxla_status + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     crate::trace::before_read(array.get());
+    crate::device::wait_for_value(py, array.get())?;
     let (handle, mut address) = (array.get().handle, 0usize);
     let status = py.detach(|| {
         let mut managed = null_mut();

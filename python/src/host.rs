@@ -1,7 +1,7 @@
 //! Values between Python and the library: nested lists, bytes, scalars, memory of NumPy's arrays.
 
 use crate::array::Array;
-use crate::device::{On, env};
+use crate::device::{On, env, wait_for_value};
 use crate::dtype::{Code, kind, object};
 use crate::error::check;
 use crate::scalar::Scalar;
@@ -18,6 +18,7 @@ pub fn read(py: Python<'_>, array: &Array) -> PyResult<Vec<u8>> {
     let lacking = |_| PyMemoryError::new_err(format!("no memory for the {size} bytes of an array on the host"));
     bytes.try_reserve_exact(size).map_err(lacking)?;
     bytes.resize(size, 0);
+    wait_for_value(py, array)?;
     let space = &mut bytes;
     // SAFETY: `space` has `size` writable bytes.
     crate::device::check_detached(py, move || unsafe { lxla_tensor_read(handle, space.as_mut_ptr().cast(), size) })?;
@@ -152,6 +153,7 @@ fn from_address(address: usize, size: usize, dtype: Code, shape: Vec<i64>, devic
 #[pyfunction]
 fn read_to_address(py: Python<'_>, array: &Array, address: usize, size: usize) -> PyResult<()> {
     crate::trace::before_read(array);
+    wait_for_value(py, array)?;
     let handle = array.handle;
     // SAFETY: the package passes the memory of a new NumPy array.
     crate::device::check_detached(py, move || unsafe {

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,6 +74,34 @@ def test_a_program_may_end_with_steps_in_flight():
     assert done.returncode == 0 and done.stdout == "end\n", done
     done = run("import lazyxla as lx\nx = lx.ones((500, 500)) + 1\nraise KeyError('stop')")
     assert done.returncode == 1 and "KeyError" in done.stderr, done
+
+
+def test_an_interrupt_ends_the_wait_for_a_long_step():
+    # The loop takes minutes. Once its step has begun, SIGINT raises KeyboardInterrupt in the read and in the wait.
+    text = """
+import os, lazyxla as lx
+start = (lx.asarray(0, dtype=lx.int32), lx.ones(100_000))
+count, x = lx.while_loop(lambda c: c[0] < 10_000_000, lambda c: (c[0] + 1, c[1] * 0.5 + 1), start)
+lx.step()
+for wait in (lambda: float(x[0]), lx.wait, lambda: x.__array__(), lambda: lx.step(wait=True)):
+    try:
+        print("waits", flush=True)
+        wait()
+    except KeyboardInterrupt:
+        print("interrupted", count.state, flush=True)
+os._exit(0)
+"""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, env=environment) as child:
+        lines = []
+        try:
+            for line in child.stdout:
+                lines.append(line)
+                if line == "waits\n":
+                    child.send_signal(signal.SIGINT)
+        finally:
+            child.kill()
+    assert lines == ["waits\n", "interrupted ready\n"] * 4 and child.returncode == 0, lines
 
 
 def test_cpu_needs_no_plugin_and_its_absence_says_what_to_do():
