@@ -1,7 +1,8 @@
 """Optimizers as plain functions on trees of arrays.
 
 Each has ``init(params)``, which returns a state, and ``update(grads, state, params)``, which returns new parameters and
-a new state. The trees are those of ``optree``: dictionaries, lists, tuples and named tuples.
+a new state. The trees are those of ``optree``: dictionaries, lists, tuples and named tuples. Moments and steps are
+float32 for parameters of 8 and 16 bits, else of the parameters' dtypes; gradients are converted to them.
 
 The state counts steps by an int, and rates are computed from it. In a jitted update the int is a constant: its first
 call returns an array in its place, so that the second call traces it again. ``init(params, on_device=True)`` counts by
@@ -59,6 +60,11 @@ class AdamState(NamedTuple):
 _PARTS = {_core.complex64: _core.float32, _core.complex128: _core.float64}
 
 
+def _wide(dtype: Any) -> Any:
+    """Returns the dtype of the moments of parameters of a dtype: eps and small squares are 0 in float16."""
+    return _core.float32 if dtype.itemsize < 4 else dtype
+
+
 def _ready_zeros(params: Any, *, real: bool = False) -> Any:
     """Zeros from the host: recorded ones would make the first step another program than the next. With ``real``, of the
     dtype of the parts of complex parameters."""
@@ -67,7 +73,7 @@ def _ready_zeros(params: Any, *, real: bool = False) -> Any:
         if not isinstance(x, Array) or x.dtype.kind not in FLOATS:
             found = x.dtype.name if isinstance(x, Array) else type(x).__name__
             raise TypeError(f"params is a tree of arrays of float and complex dtypes, not of {found}")
-        dtype = _PARTS.get(x.dtype, x.dtype) if real else x.dtype
+        dtype = _wide(_PARTS.get(x.dtype, x.dtype) if real else x.dtype)
         return _core.from_bytes(bytes(x.size * dtype.itemsize), dtype, x.shape, x.device)
 
     return tree_map(ready, params)
@@ -107,9 +113,14 @@ def _by(x: Array, factor: Any) -> Array:
     return x * (factor.astype(x.dtype) if isinstance(factor, Array) else factor)
 
 
+def _converted(g: Array, p: Array) -> Array:
+    """Returns a gradient in the dtype of moments, so that states keep their dtypes from step to step."""
+    return g.astype(_wide(p.dtype), copy=False)
+
+
 def _moved(p: Array, step: Array) -> Array:
-    """Returns p - step, in the dtype of p even if gradients are wider."""
-    return (p - step).astype(p.dtype, copy=False)
+    """Returns p - step in the dtype of p; the step has the dtype of moments."""
+    return (p.astype(step.dtype, copy=False) - step).astype(p.dtype, copy=False)
 
 
 def _check(rate: Any, **numbers: Any) -> None:
@@ -131,6 +142,7 @@ def _update_sgd(
     rate: Rate, momentum: float, nesterov: bool, grads: Any, state: SgdState, params: Any
 ) -> tuple[Any, SgdState]:
     now = _rate(rate, state.steps)
+    grads = tree_map(_converted, grads, params)
     if not momentum:
         return tree_map(lambda p, g: _moved(p, _by(g, now)), params, grads), SgdState(state.steps + 1, None)
     speed = tree_map(lambda v, g: v * momentum + g, state.momentum, grads)
@@ -168,13 +180,16 @@ def _init_adam(params: Any, *, on_device: bool = False) -> AdamState:
 
 def _update_adam(by: _Adam, grads: Any, state: AdamState, params: Any) -> tuple[Any, AdamState]:
     count = state.steps + 1
+    grads = tree_map(_converted, grads, params)
     mean = tree_map(lambda m, g: m * by.b1 + g * (1 - by.b1), state.mean, grads)
     square = tree_map(lambda v, g: v * by.b2 + _squares(g) * (1 - by.b2), state.square, grads)
     now, of_mean, of_square = _rate(by.rate, state.steps), _correction(by.b1, count), _correction(by.b2, count)
 
     def moved(p: Array, m: Array, v: Array, does_decay: bool) -> Array:
         step = _by(m, of_mean) / (_by(v, of_square) ** 0.5 + by.eps)
-        return _moved(p, _by(step + p * by.weight_decay if by.weight_decay and does_decay else step, now))
+        if by.weight_decay and does_decay:
+            step = step + p.astype(step.dtype, copy=False) * by.weight_decay
+        return _moved(p, _by(step, now))
 
     leaves, spec = flatten(params)
     each = [
@@ -227,27 +242,30 @@ def adam(rate: Rate, *, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -
 
 def global_norm(tree: Any) -> Array:
     """Returns the square root of the sum of the squared absolute values of all elements of all arrays: float32, or
-    float64 if an array has it. Squares do not overflow in between.
+    float64 if an array has it. Squares do not overflow in between. Its derivative at zeros is 0.
 
     >>> import lazyxla as lx
     >>> lx.optim.global_norm({"w": lx.asarray([3.0]), "b": lx.asarray([4.0])}).item()
     5.0
     """
-    scale, root = _scaled_norm(tree)
-    return scale * root
+    scale, root, is_zero = _scaled_norm(tree)
+    return where(is_zero, 0.0, scale * root)
 
 
-def _scaled_norm(tree: Any) -> tuple[Array, Array]:
-    """Returns two factors of the global norm: the largest absolute value, and the norm of the arrays over it, since
-    squares of the arrays themselves may overflow."""
+def _scaled_norm(tree: Any) -> tuple[Array, Array, Array]:
+    """Returns two factors of the global norm, and whether it is 0, where both factors are 1: the largest absolute
+    value, and the norm of the arrays over it, since squares of the arrays themselves may overflow."""
     parts = [part for leaf in flatten(tree)[0] if leaf is not None for part in _wide_parts(leaf)]
     if not parts:
         raise ValueError("a tree without arrays has no norm")
     parts = [part for part in parts if part.size] or [zeros((1,), dtype=parts[0].dtype, device=parts[0].device)]
-    # A factor: the derivative of the norm does not depend on it.
+    # Constant for derivatives: scale * root has the same derivative for each scale.
     largest = _core.stop_gradient(functools.reduce(_maximum, (_max(abs(part)) for part in parts)))
     scale = where((largest > 0) & (largest < math.inf), largest, 1.0)
-    return scale, functools.reduce(add, (_sum(square(part / scale)) for part in parts)) ** 0.5
+    total = functools.reduce(add, (_sum(square(part / scale)) for part in parts))
+    # The slope of the square root at 0 is infinite, and times 0 NaN.
+    is_zero = total == 0
+    return scale, where(is_zero, 1.0, total) ** 0.5, is_zero
 
 
 def _wide_parts(x: Any) -> list[Array]:
@@ -266,8 +284,8 @@ def clip_by_global_norm(tree: Any, limit: float) -> Any:
     >>> [round(x, 4) for x in lx.optim.clip_by_global_norm({"w": lx.asarray([3.0, 4.0])}, 1.0)["w"].tolist()]
     [0.6, 0.8]
     """
-    scale, root = _scaled_norm(tree)
-    is_within, to_limit = scale * root <= limit, limit / root
+    scale, root, is_zero = _scaled_norm(tree)
+    is_within, to_limit = is_zero | (scale * root <= limit), limit / root
     # The norm can overflow although all elements are finite.
     return tree_map(lambda x: where(is_within, x, (x / scale * to_limit).astype(x.dtype, copy=False)), tree)
 

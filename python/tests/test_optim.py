@@ -59,6 +59,48 @@ def test_exploding_gradients_are_clipped():
         assert np.isnan(np.asarray(lx.optim.clip_by_global_norm([on(np.float32([1, np.nan]), device)], 1.0)[0])).all()
 
 
+def test_states_keep_their_dtypes_in_loops():
+    device = DEVICES[0]
+    optimizers = [lx.optim.sgd(0.1, momentum=0.9), lx.optim.sgd(0.1, momentum=0.9, nesterov=True), lx.optim.adamw(0.1)]
+    for p, g in (("float16", "float16"), ("bfloat16", "float32"), ("float32", "float64"), ("float64", "float32")):
+        grads = [lx.asarray([1.0, -2.0], dtype=g, device=device)]
+        for optimizer in optimizers:
+            params = [lx.ones(2, dtype=p, device=device)]
+            state = optimizer.init(params, on_device=True)
+            (found, last), _ = lx.scan(
+                lambda c, _: (optimizer.update(grads, c[1], c[0]), None), (params, state), length=3
+            )
+            assert found[0].dtype.name == p and [x.dtype for x in last[1]] == [x.dtype for x in state[1]]
+            assert last[1][0].dtype.name == ("float64" if p == "float64" else "float32")
+            wide, of = (
+                [lx.ones(2, dtype=lx.float64, device=device)],
+                optimizer.init([lx.ones(2, dtype=lx.float64, device=device)]),
+            )
+            for _ in range(3):
+                wide, of = optimizer.update([grads[0].astype(lx.float64)], of, wide)
+            tolerance = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "float64": 1e-7}[p]
+            same(found[0].astype(lx.float64), np.asarray(wide[0]), tolerance)
+
+
+def test_adam_of_half_floats_divides_by_no_zero():
+    for device in DEVICES:
+        params, grads = [lx.ones(3, dtype=lx.float16, device=device)], lx.asarray([0.0, 1e-4, -2e-4], device=device)
+        moved, _ = lx.optim.adam(0.125).update([grads.astype(lx.float16)], lx.optim.adam(0.125).init(params), params)
+        same(moved[0], np.float16([1, 0.875, 1.125]), 1e-3)
+
+
+def test_gradients_of_clipping_are_finite_at_zeros():
+    for device in DEVICES:
+        x, limit = lx.zeros(3, device=device), 1.0
+        clipped = lambda x: lx.optim.clip_by_global_norm([x], limit)[0]
+        same(lx.grad(lambda x: lx.sum(clipped(x) * 2))(x), np.float32([2, 2, 2]))
+        same(lx.grad(lambda x: lx.optim.global_norm([x]))(x), np.float32([0, 0, 0]))
+        # Beyond the limit: (I - x x^T / |x|^2) / |x|.
+        a = np.array([3.0, 4.0])
+        wanted = (np.eye(2) - np.outer(a, a) / 25) / 5
+        same(lx.jacrev(clipped)(on(a, device)), wanted, 1e-12)
+
+
 def test_parameters_keep_their_dtypes():
     for device in DEVICES:
         params = [lx.asarray([1.0, 2.0], dtype=lx.bfloat16, device=device)]
