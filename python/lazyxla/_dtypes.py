@@ -33,13 +33,16 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Any = No
 
 
 def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
-    """Returns whether the promotion of the two dtypes is ``to``.
+    """Returns whether the promotion of the two dtypes is ``to``, or an 8-bit float becomes a float or complex dtype of
+    at least 32 bits, which has all of its values.
 
     >>> import lazyxla as lx
     >>> lx.can_cast(lx.int8, lx.int16)
     True
     """
     given, wanted = _dtype(from_), _dtype(to)
+    if "float8" in given.name and given != wanted:
+        return wanted in (_core.float32, _core.float64, _core.complex64, _core.complex128)
     try:
         return _promoted(given, wanted) == wanted
     except TypeError:

@@ -351,3 +351,18 @@ def test_more_random_numbers_are_those_of_jax():
     raises(OverflowError, lambda: lx.random.integers(key, 0, 300, dtype=lx.uint8), "uint8")
     raises(OverflowError, lambda: lx.random.integers(key, 0, 2**63), "bits")
     raises(ValueError, lambda: lx.random.choice(key, 3, 4, replace=False))
+
+
+def test_floats_are_cast_where_no_value_is_lost():
+    import ml_dtypes
+
+    ends = "e5m2 e4m3fn e4m3b11fnuz e5m2fnuz e4m3fnuz e4m3 e3m4 e8m0fnu".split()
+    small, large = [f"float8_{end}" for end in ends], ["float16", "bfloat16", "float32", "float64"]
+    of_numpy = {name: np.dtype(getattr(ml_dtypes, name, name)) for name in [*small, *large, "complex64", "complex128"]}
+    for a, first in of_numpy.items():
+        for b, second in of_numpy.items():
+            # ml_dtypes also casts 8-bit floats to each other, where values are lost.
+            wanted = a == b if a in small and b in small else np.can_cast(first, second)
+            assert lx.can_cast(a, b) == wanted, (a, b)
+    assert not lx.can_cast(lx.float32, lx.float8_e5m2) and not lx.can_cast(lx.int8, lx.float8_e5m2)
+    raises(TypeError, lambda: lx.result_type(lx.float32, lx.float8_e5m2), "float32", "float8_e5m2")
