@@ -10,7 +10,7 @@ from . import _constants as c
 from . import _core
 from ._checks import kind_of
 from ._core import Array
-from ._dtypes import iinfo
+from ._dtypes import finfo, iinfo
 from ._elementwise import where
 from .random import bernoulli
 from ._sizes import integers, is_integer, normalized
@@ -157,8 +157,7 @@ def max_pool(
     """
     if x.dtype.kind not in ("real floating", "signed integer", "unsigned integer"):
         raise TypeError(f"max_pool() takes real dtypes, not {x.dtype.name}")
-    least: Any = -math.inf if x.dtype.kind == "real floating" else iinfo(x).min
-    return _pooled(x, c.BINARY_MAXIMUM, least, _windows(x, window, strides, padding, axes))
+    return _pooled(x, c.BINARY_MAXIMUM, _least(x), _windows(x, window, strides, padding, axes))
 
 
 def avg_pool(
@@ -168,11 +167,19 @@ def avg_pool(
     *,
     strides: Sizes | None = None,
     padding: Padding = "valid",
+def _least(x: Array) -> Any:
+    """Returns the value that no element of the dtype of x is below."""
+    if x.dtype.kind != "real floating":
+        return iinfo(x).min
+    # Some 8-bit floats (fn: finite) have no infinity.
+    return finfo(x).min if "fn" in x.dtype.name else -math.inf
+
+
     axes: Sizes | None = None,
     count_include_pad: bool = True,
 ) -> Array:
     """Returns the mean of each window of floats, with arguments as ``max_pool``. Padding counts as zeros; without
-    ``count_include_pad``, it does not count.
+    ``count_include_pad``, it does not count. Means of floats of 8 and 16 bits are computed in float32.
 
     >>> import lazyxla as lx
     >>> lx.nn.avg_pool(lx.asarray([[[1.0, 5.0, 2.0, 4.0]]]), 2).tolist()
@@ -181,10 +188,13 @@ def avg_pool(
     if x.dtype.kind not in ("real floating", "complex floating"):
         raise TypeError(f"avg_pool() takes float and complex dtypes, not {x.dtype.name}")
     options = _windows(x, window, strides, padding, axes)
-    total = _pooled(x, c.BINARY_ADD, 0, options)
+    wide = x.astype(_core.float32) if x.dtype.itemsize < 4 else x
+    total = _pooled(wide, c.BINARY_ADD, 0, options)
     if count_include_pad:
-        return total / math.prod(options[0])
-    return total / _pooled(_core.full(x.shape, 1, x.dtype, x.device), c.BINARY_ADD, 0, options)
+        mean = total / math.prod(options[0])
+    else:
+        mean = total / _pooled(_core.full(x.shape, 1, wide.dtype, x.device), c.BINARY_ADD, 0, options)
+    return mean.astype(x.dtype, copy=False)
 
 
 class BatchNorm(NamedTuple):

@@ -98,6 +98,26 @@ def test_pools_are_reductions_of_windows():
         raises(TypeError, lambda: lx.nn.avg_pool(on(whole, device), 2), "int32")
 
 
+def test_pools_of_small_floats_neither_overflow_nor_become_nan():
+    names = "e5m2 e4m3fn e4m3b11fnuz e5m2fnuz e4m3fnuz e4m3 e3m4".split()
+    for device in DEVICES:
+        x = on(np.float32([[[-1, -2, -0.5, -4, -8]]]), device)
+        wanted = np.float32([[[-1, -0.5, -4]]])
+        for name in [*(f"float8_{end}" for end in names), "float16", "bfloat16"]:
+            found = lx.nn.max_pool(x.astype(name), 2, padding=[(1, 0)])
+            assert found.dtype.name == name
+            same(found.astype(lx.float32), wanted)
+        powers = lx.nn.max_pool(abs(x).astype(lx.float8_e8m0fnu), 2, padding=[(1, 0)])
+        same(powers.astype(lx.float32), np.float32([[[1, 2, 8]]]))
+        large = lx.full((1, 1, 4), 40000.0, dtype=lx.float16, device=device)
+        same(lx.nn.avg_pool(large, 4), np.full((1, 1, 1), 40000, "float16"))
+        found = lx.nn.avg_pool(large, 4, strides=1, padding=2, count_include_pad=False)
+        same(found, np.full((1, 1, 5), 40000, "float16"))
+        # Sums of 300 ones, which bfloat16 does not count to.
+        ones = lx.nn.avg_pool(lx.ones((1, 1, 300), dtype=lx.bfloat16, device=device), 300, count_include_pad=False)
+        assert ones.dtype == lx.bfloat16 and ones.tolist() == [[[1.0]]]
+
+
 def test_batches_are_normalized_and_give_their_statistics():
     a, by, shift = random(5, (4, 3, 5), "float64"), random(6, (3,), "float64"), random(7, (3,), "float64")
     mean, variance = a.mean((0, 2)), a.var((0, 2))
