@@ -20,7 +20,7 @@ Padding = str | int | Sequence[Any]
 
 
 def _each(value: Sizes, count: int, what: str) -> list[int]:
-    """Returns a number for each axis: of one number, the same for all."""
+    """Returns a number for each of ``count`` axes: of one number, the same for all."""
     found = integers(value, what)
     if is_integer(value):
         found *= count
@@ -41,11 +41,24 @@ def _padding(
         triples = zip(sizes, windows, strides, strict=True)
         total = [max((-(-size // by) - 1) * by + window - size, 0) for size, window, by in triples]
         return [each // 2 for each in total], [each - each // 2 for each in total]
+    if not is_integer(padding) and not hasattr(padding, "__iter__"):
+        raise TypeError(
+            f"padding is 'valid', 'same', an int, or an int or a pair for each axis, not {kind_of(padding)}"
+        )
     each: list[Any] = [padding] * len(sizes) if is_integer(padding) else list(padding)  # type: ignore[arg-type]
     if len(each) != len(sizes):
         raise ValueError(f"padding is an int, or an int or a pair for each of {len(sizes)} axes, not {padding!r}")
-    pairs = [_each(one, 2, "paddings of an axis") for one in each]
-    return [low for low, _ in pairs], [high for _, high in pairs]
+    pairs = [integers(one, "numbers of padding") for one in each]
+    other = next((pair for pair in pairs if len(pair) not in (1, 2)), None)
+    if other is not None:
+        raise ValueError(f"padding of an axis is an int or a pair, not {len(other)} numbers")
+    return [pair[0] for pair in pairs], [pair[-1] for pair in pairs]
+
+
+def _at_least_1(values: Sequence[int], what: str) -> list[int]:
+    if min(values, default=1) < 1:
+        raise ValueError(f"{what} are at least 1, not {min(values)}")
+    return list(values)
 
 
 def _axes_of_layout(layout: str, first: str, of_kernel: str, rank: int, name: str) -> list[int]:
@@ -57,6 +70,19 @@ def _axes_of_layout(layout: str, first: str, of_kernel: str, rank: int, name: st
             f"layout: {name} is {layout!r}; want the letters {first} and {''.join(spatial)}, {rank} in all"
         )
     return [layout.index(letter) for letter in [*first, *spatial]]
+
+
+def _layout(layout: Any) -> tuple[str, str, str]:
+    wanted = "conv(): layout is three texts, of x, kernel and the result"
+    if isinstance(layout, str) or not hasattr(layout, "__iter__"):
+        raise TypeError(f"{wanted}, not {kind_of(layout)}")
+    names = tuple(layout)
+    for each in names:
+        if not isinstance(each, str):
+            raise TypeError(f"{wanted}, not one with {kind_of(each)}")
+    if len(names) != 3:
+        raise ValueError(f"{wanted}, not {layout!r}")
+    return names[0], names[1], names[2]
 
 
 def conv(
@@ -78,7 +104,8 @@ def conv(
     ``("NHWC", "HWIO", "NHWC")``; N is the batch, C and I are input features, O output features. ``padding`` is "valid",
     "same", an int, or an int or a pair for each spatial axis. ``input_dilation`` puts zeros between elements of x
     (transposed convolutions), ``kernel_dilation`` between those of the kernel. x has ``groups`` times the input
-    features of the kernel.
+    features of the kernel. x and the kernel
+    promote to the dtype of the result.
 
     >>> import lazyxla as lx
     >>> x, kernel = lx.reshape(lx.arange(5, dtype=lx.float32), (1, 1, 5)), lx.ones((1, 1, 3))
@@ -92,15 +119,22 @@ def conv(
         raise ValueError(f"conv(): x and kernel have one rank of at least 2, not {rank} and {kernel.ndim}")
     count = rank - 2
     spatial = "DHW"[-count:] if 0 < count <= 3 else "".join(map(chr, range(ord("a"), ord("a") + count)))
-    names = ("NC" + spatial, "OI" + spatial, "NC" + spatial) if layout is None else tuple(layout)
-    if len(names) != 3:
-        raise ValueError(f"conv(): layout is three texts, of x, kernel and the result, not {layout!r}")
+    names = ("NC" + spatial, "OI" + spatial, "NC" + spatial) if layout is None else _layout(layout)
     of_x, of_kernel, of_result = (
         _axes_of_layout(text, first, names[1], rank, name)
         for text, first, name in zip(names, ("NC", "OI", "NC"), ("that of x", "that of kernel", "that of the result"))
     )
-    by, spread = _each(strides, count, "strides"), _each(kernel_dilation, count, "dilations")
-    apart = _each(input_dilation, count, "dilations")
+    by, spread, apart = (
+        _at_least_1(_each(value, count, f"conv(): {numbers}"), f"conv(): {numbers}")
+        for numbers, value in (
+            ("strides", strides),
+            ("numbers of kernel_dilation", kernel_dilation),
+            ("numbers of input_dilation", input_dilation),
+        )
+    )
+    # The library takes 0 for 1.
+    if groups < 1:
+        raise ValueError(f"conv(): groups is at least 1, not {groups}")
     if isinstance(padding, str) and padding.lower() == "same" and max(apart, default=1) > 1:
         raise ValueError("conv(): padding 'same' has no meaning with input_dilation; give the numbers of zeros")
     sizes = [max((x.shape[axis] - 1) * gap + 1, 0) for axis, gap in zip(of_x[2:], apart, strict=True)]
@@ -125,15 +159,21 @@ def _windows(
     sizes = _each(window, len(over), "sizes of windows")
     if min(sizes, default=1) < 1:
         raise ValueError(f"a window has at least one element on each axis, not {min(sizes)}")
-    by = sizes if strides is None else _each(strides, len(over), "strides")
-    if min(by, default=1) < 1:
-        raise ValueError(f"strides are at least 1, not {min(by)}")
+    by = sizes if strides is None else _at_least_1(_each(strides, len(over), "strides"), "strides")
     low, high = _padding(padding, [x.shape[axis] for axis in over], sizes, by)
     whole = [[1] * x.ndim, [1] * x.ndim, [0] * x.ndim, [0] * x.ndim]
     for place, values in zip(whole, (sizes, by, low, high), strict=True):
         for axis, value in zip(over, values, strict=True):
             place[axis] = value
     return whole[0], whole[1], whole[2], whole[3]
+
+
+def _least(x: Array) -> Any:
+    """Returns the value that no element of the dtype of x is below."""
+    if x.dtype.kind != "real floating":
+        return iinfo(x).min
+    # Some 8-bit floats (fn: finite) have no infinity.
+    return finfo(x).min if "fn" in x.dtype.name else -math.inf
 
 
 def _pooled(x: Array, op: int, init: Any, options: tuple[list[int], list[int], list[int], list[int]]) -> Array:
@@ -167,14 +207,6 @@ def avg_pool(
     *,
     strides: Sizes | None = None,
     padding: Padding = "valid",
-def _least(x: Array) -> Any:
-    """Returns the value that no element of the dtype of x is below."""
-    if x.dtype.kind != "real floating":
-        return iinfo(x).min
-    # Some 8-bit floats (fn: finite) have no infinity.
-    return finfo(x).min if "fn" in x.dtype.name else -math.inf
-
-
     axes: Sizes | None = None,
     count_include_pad: bool = True,
 ) -> Array:

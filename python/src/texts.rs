@@ -4,14 +4,14 @@
 use crate::dtype::{kind, library_name, name};
 use crate::sys::*;
 
-/// Functions of the library, and the functions of the package that call them. Messages of other functions lose the name:
-/// operators, and functions that are called on the way.
+/// Functions of the library, and the functions of the package that call them. Messages of other functions lose the
+/// name: operators, and functions that are called on the way.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("arange_with_scalars", "arange"),
     ("argmax", "argmax"),
     ("argmin", "argmin"),
     ("argsort", "argsort"),
-    ("batch_norm_inference", "nn.batch_norm"),
+    ("batch_norm_inference", "nn.batch_norm_inference"),
     ("batch_norm_training", "nn.batch_norm"),
     ("broadcast_to", "broadcast_to"),
     ("cholesky", "linalg.cholesky"),
@@ -53,7 +53,6 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("random_categorical", "random.categorical"),
     ("random_choice", "random.choice"),
     ("random_exponential", "random.exponential"),
-    ("random_fold_in", "random.fold_in"),
     ("random_gamma", "random.gamma"),
     ("random_gumbel", "random.gumbel"),
     ("random_integers", "random.integers"),
@@ -101,6 +100,7 @@ const HINTS: &[(&str, &str)] = &[
     ("call lxla_mark_step", "call lx.step()"),
     ("lxla_stop_gradient", "lx.stop_gradient"),
     ("lxla_shard_map", "lx.shard_map"),
+    ("lxla_scan", "lx.scan"),
     ("lxla_solve", "lx.linalg.solve"),
     ("in place (lhs is dst): ", "in place: "),
     ("text: \"", "\""),
@@ -109,6 +109,8 @@ const HINTS: &[(&str, &str)] = &[
     ("axes: axis ", "axis "),
     ("axis: axis ", "axis "),
     ("perm: axis ", "axes: axis "),
+    ("padding_low, padding_high", "padding"),
+    ("] is -1, and result", "] is None, and result"),
 ];
 
 /// Returns a message in the terms of Python.
@@ -121,10 +123,15 @@ pub fn in_python(message: &str) -> String {
     for (given, wanted) in HINTS {
         rest = rest.replace(given, wanted);
     }
+    if function == "reduce_window" {
+        rest = rest.replace("low, high: ", "padding: ");
+    }
     // Types in programs that are imported are those of MLIR.
     let rest = if function == "computation_import_file" { rest } else { renamed(&rest, function) };
     match FUNCTIONS.iter().find(|row| row.0 == function) {
-        Some((_, name)) => format!("{name}(): {rest}"),
+        Some((_, name)) => {
+            format!("{name}(): {}", rest.replace(&format!("{function} takes"), &format!("{name} takes")))
+        }
         None => rest,
     }
 }
@@ -176,6 +183,12 @@ fn name_of<'a>(word: &'a str, last: &str, after: &str, function: &str) -> &'a st
     match (word, function) {
         ("pred", _) if is_dtype => "bool",
         ("pred", "select") => "condition",
+        ("on_true", "cond") => "true_fun",
+        ("on_false", "cond") => "false_fun",
+        (_, "convolution") if argument_of_conv(word).is_some() => argument_of_conv(word).unwrap_or(word),
+        ("values", "searchsorted") => "x2",
+        // As an adjective, the word is no argument: "one sorted row".
+        ("sorted", "searchsorted") if after.starts_with(':') || last == "and" => "x1",
         ("on_true", "select") | ("lhs" | "dst", _) => "x1",
         ("on_false", "select") | ("rhs", _) => "x2",
         ("tensors", _) => "arrays",
@@ -191,6 +204,20 @@ fn name_of<'a>(word: &'a str, last: &str, after: &str, function: &str) -> &'a st
     }
 }
 
+/// Returns the argument of `nn.conv` that a name of the library's options stands for.
+fn argument_of_conv(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "lhs" => "x",
+        "rhs" => "kernel",
+        "window_strides" => "strides",
+        "lhs_dilation" => "input_dilation",
+        "rhs_dilation" => "kernel_dilation",
+        "padding_low" | "padding_high" => "padding",
+        "feature_group_count" => "groups",
+        _ => return None,
+    })
+}
+
 /// Returns whether a message is about an axis that the array does not have.
 pub fn is_about_axis(message: &str) -> bool {
     message.contains("is out of range for rank")
@@ -199,11 +226,22 @@ pub fn is_about_axis(message: &str) -> bool {
 /// Whether a message is about a dtype: another one is wanted, or two do not fit together.
 pub fn is_about_dtype(message: &str) -> bool {
     let (_, rest) = parts(message);
-    if ["do not promote", "does not promote", "dtypes that promote", "have no order"]
-        .iter()
-        .any(|part| rest.contains(part))
-    {
+    // Only bools are no numbers.
+    let parts_of_dtypes = [
+        "do not promote",
+        "does not promote",
+        "dtypes that promote",
+        "have no order",
+        "have no common dtype",
+        "takes numbers",
+    ];
+    if parts_of_dtypes.iter().any(|part| rest.contains(part)) {
         return true;
+    }
+    if let Some((given, wanted)) = rest.rsplit_once(", and wants ") {
+        // "scale: it is f64[2]; x is f32[3,2], and wants f32[2]"
+        let wanted = dtypes_in(wanted);
+        return dtypes_in(given).first().is_some_and(|dtype| !wanted.is_empty() && !wanted.contains(dtype));
     }
     if rest.contains("does not fit in place") || rest.contains("one dtype") || rest.contains("its dtype") {
         let found = dtypes_in(rest);

@@ -118,6 +118,43 @@ def test_pools_of_small_floats_neither_overflow_nor_become_nan():
         assert ones.dtype == lx.bfloat16 and ones.tolist() == [[[1.0]]]
 
 
+def test_wrong_options_of_windows_are_named():
+    x, kernel = lx.ones((1, 2, 5, 5), device="cpu"), lx.ones((2, 2, 3, 3), device="cpu")
+    values = [
+        ({"groups": 0}, "groups", "0"),
+        ({"groups": -1}, "groups", "-1"),
+        ({"groups": 3}, "groups", "x is float32[1,2,5,5]", "kernel is float32[2,2,3,3]"),
+        ({"strides": 0}, "strides", "0"),
+        ({"strides": 0, "padding": "same"}, "strides", "0"),
+        ({"kernel_dilation": 0}, "kernel_dilation", "0"),
+        ({"input_dilation": (1, -2)}, "input_dilation", "-2"),
+        ({"kernel_dilation": (1, 2, 3)}, "kernel_dilation", "3"),
+        ({"input_dilation": (1, 2, 3)}, "input_dilation", "3"),
+        ({"padding": [(1, 2, 3), 0]}, "padding", "3"),
+        ({"padding": 2**62}, "padding", "input_dilation", "of x"),
+        ({"layout": ("NCHW", "OIHW")}, "layout", "OIHW"),
+    ]
+    types = [
+        ({"groups": 1.5}, "groups", "float"),
+        ({"padding": None}, "padding", "NoneType"),
+        ({"padding": 1.5}, "padding", "float"),
+        ({"padding": (1, None)}, "padding", "NoneType"),
+        ({"layout": 5}, "layout", "int"),
+        ({"layout": "NCHW"}, "layout", "str"),
+        ({"layout": (1, 2, 3)}, "layout", "int"),
+        ({"layout": [None] * 3}, "layout", "NoneType"),
+        ({"kernel_dilation": 1.5}, "kernel_dilation", "float"),
+    ]
+    for kind, cases in ((ValueError, values), (TypeError, types)):
+        for options, *parts in cases:
+            raises(kind, lambda: lx.nn.conv(x, kernel, **options), "conv()" if "padding" not in options else "", *parts)
+    raises(TypeError, lambda: lx.nn.conv(x, kernel.astype(lx.int32)), "x is float32", "kernel is int32")
+    raises(TypeError, lambda: lx.nn.conv(x > 0, kernel > 0), "nn.conv takes numbers", "bool")
+    raises(ValueError, lambda: lx.nn.max_pool(x, 2, padding=-9), "padding", "-9")
+    mean = lx.ones(2, device="cpu")
+    raises(ValueError, lambda: lx.nn.batch_norm_inference(x, mean[:1], mean), "nn.batch_norm_inference()", "mean")
+
+
 def test_batches_are_normalized_and_give_their_statistics():
     a, by, shift = random(5, (4, 3, 5), "float64"), random(6, (3,), "float64"), random(7, (3,), "float64")
     mean, variance = a.mean((0, 2)), a.var((0, 2))
