@@ -21,12 +21,14 @@ def _units(x: Array) -> Array:
     return _core.reshape(units, (x.size, *x.shape))
 
 
-def _real_leaves(tree: Any, what: str) -> tuple[list[Array], Any]:
+def _real_leaves(tree: Any, what: str, name: str) -> tuple[list[Array], Any]:
     leaves, spec = flatten(tree)
+    if not leaves:
+        raise ValueError(f"{name}(): {what} has no arrays")
     for leaf in leaves:
         if not isinstance(leaf, Array) or leaf.dtype.kind != "real floating":
             found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
-            raise TypeError(f"jacobians are of and by arrays of real float dtypes; {what} has {found}")
+            raise TypeError(f"{name}() takes functions of and to arrays of real float dtypes; {what} has {found}")
     return leaves, spec
 
 
@@ -48,20 +50,24 @@ def _with_chosen(
     @functools.wraps(fun)
     def called(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = with_arrays((args, kwargs))
-        arguments, _ = differentiable_arguments(args, numbers, device_of((args, kwargs)))
+        arguments, _ = differentiable_arguments(args, numbers, device_of((args, kwargs)), name)
         places = [number % len(args) for number in numbers]
+        # An argument that is given twice is one variable.
+        distinct = list(dict.fromkeys(places))
 
         def of_chosen(*chosen: Any) -> Any:
             inner = list(arguments)
-            for place, value in zip(places, chosen, strict=True):
+            for place, value in zip(distinct, chosen, strict=True):
                 inner[place] = value
             return fun(*inner, **kwargs)
 
-        chosen = tuple(arguments[place] for place in places)
-        pick = (lambda found: found[0]) if is_integer(argnums) else tuple
-        return jacobian(of_chosen, chosen, pick)
+        def pick(found: Sequence[Any]) -> Any:
+            by_place = dict(zip(distinct, found, strict=True))
+            return by_place[places[0]] if is_integer(argnums) else tuple(by_place[place] for place in places)
 
-    return _as_jitted(fun, called, numbers)
+        return jacobian(of_chosen, tuple(arguments[place] for place in distinct), pick)
+
+    return _as_jitted(fun, called, numbers, name)
 
 
 def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -77,10 +83,14 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
     [[2.0, 0.0], [0.0, 4.0]]
     """
 
+    return _jacrev(fun, argnums, "jacrev")
+
+
+def _jacrev(fun: Callable[..., Any], argnums: int | Sequence[int], name: str) -> Callable[..., Any]:
     def jacobian(of: Callable[..., Any], chosen: tuple[Any, ...], pick: Callable[..., Any]) -> Any:
-        _real_leaves(chosen, "an argument")
+        _real_leaves(chosen, "the argument", name)
         value, pullback = vjp(of, *chosen)
-        results, spec = _real_leaves(value, "the result")
+        results, spec = _real_leaves(value, "the result", name)
         found = []
         for place, y in enumerate(results):
 
@@ -92,7 +102,7 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
             found.append(pick(unflatten(row_spec, shaped)))
         return unflatten(spec, found)
 
-    return _with_chosen(fun, argnums, jacobian, "jacrev")
+    return _with_chosen(fun, argnums, jacobian, name)
 
 
 def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
@@ -104,8 +114,12 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
     [[2.0, 0.0], [2.0, 1.0]]
     """
 
+    return _jacfwd(fun, argnums, "jacfwd")
+
+
+def _jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int], name: str) -> Callable[..., Any]:
     def jacobian(of: Callable[..., Any], chosen: tuple[Any, ...], pick: Callable[..., Any]) -> Any:
-        leaves, spec = _real_leaves(chosen, "an argument")
+        leaves, spec = _real_leaves(chosen, "the argument", name)
         columns: list[list[Array]] = []
         result_spec = None
         for place, x in enumerate(leaves):
@@ -113,11 +127,11 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callabl
             def forward(direction: Array, place: int = place) -> Any:
                 return jvp(of, chosen, unflatten(spec, _alone(leaves, place, direction)))[1]
 
-            slopes, result_spec = _real_leaves(vmap(forward, out_axes=-1)(_units(x)), "the result")
+            slopes, result_spec = _real_leaves(vmap(forward, out_axes=-1)(_units(x)), "the result", name)
             columns.append([_core.reshape(slope, slope.shape[:-1] + x.shape) for slope in slopes])
         return unflatten(result_spec, [pick(unflatten(spec, list(of_one))) for of_one in zip(*columns, strict=True)])
 
-    return _with_chosen(fun, argnums, jacobian, "jacfwd")
+    return _with_chosen(fun, argnums, jacobian, name)
 
 
 jacobian = jacrev
@@ -130,4 +144,4 @@ def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callab
     >>> lx.hessian(lambda x: lx.sum(x**3))(lx.asarray([1.0, 2.0])).tolist()
     [[6.0, 0.0], [0.0, 12.0]]
     """
-    return jacfwd(jacrev(fun, argnums), argnums)
+    return _jacfwd(_jacrev(fun, argnums, "hessian"), argnums, "hessian")

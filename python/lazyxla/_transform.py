@@ -59,7 +59,7 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = with_arrays((args, kwargs))
-        arguments, chosen = differentiable_arguments(args, numbers, device_of((args, kwargs)))
+        arguments, chosen = differentiable_arguments(args, numbers, device_of((args, kwargs)), "grad")
         specs, count = {}, 0
         wrt: list[int] = []
         for i, argument in enumerate(arguments):
@@ -86,27 +86,31 @@ def value_and_grad(
 
 
 def differentiable_arguments(
-    args: tuple[Any, ...], numbers: Sequence[int], device: _core.Device
+    args: tuple[Any, ...], numbers: Sequence[int], device: _core.Device, name: str
 ) -> tuple[list[Any], set[int]]:
-    """Returns arguments with arrays in place of Python's floats in those of some numbers, and these numbers."""
+    """Returns arguments with arrays in place of Python's floats in those of some numbers, and these numbers. ``name``
+    is the function that differentiates."""
     chosen = {number % len(args) if -len(args) <= number < len(args) else number for number in numbers}
-    if not chosen or max(chosen) >= len(args):
-        raise ValueError(f"argnums {', '.join(map(str, numbers))} for {len(args)} positional arguments")
+    if not chosen or not all(0 <= number < len(args) for number in chosen):
+        given = ", ".join(map(str, numbers)) or "is empty,"
+        raise ValueError(f"{name}(): argnums {given} for {len(args)} positional arguments")
     arguments = list(args)
     for i in chosen:
         leaves, spec = flatten(args[i])
-        arguments[i] = unflatten(spec, differentiables(leaves, "grad()", device))
+        arguments[i] = unflatten(spec, differentiables(leaves, f"{name}()", device))
     return arguments, chosen
 
 
-def _as_jitted(fun: Callable[..., Any], transformed: Callable[..., Any], numbers: Sequence[int]) -> Callable[..., Any]:
+def _as_jitted(
+    fun: Callable[..., Any], transformed: Callable[..., Any], numbers: Sequence[int], name: str = "grad"
+) -> Callable[..., Any]:
     """Returns the transformed function, jitted if the function is."""
     if not isinstance(fun, Jit):
         return transformed
 
     # Floats that are differentiated by are arrays, not constants.
     def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(differentiable_arguments(args, numbers, device_of((args, kwargs)))[0])
+        return tuple(differentiable_arguments(args, numbers, device_of((args, kwargs)), name)[0])
 
     return Jit(transformed, prepare)
 

@@ -104,3 +104,34 @@ def test_statistics_of_complex_numbers_are_those_of_absolute_values():
             same(lx.var(x, **options), np.var(a, **numpys), 1e-12)
             same(lx.std(x, **options), np.std(a, **numpys), 1e-12)
         assert lx.var(x.astype(lx.complex64)).dtype == lx.float32
+
+
+def test_jacobians_by_one_argument_twice_are_equal():
+    y, x = lx.asarray([1.0, 2.0], device="cpu"), lx.asarray([3.0, 4.0], device="cpu")
+    fun = lambda y, x: lx.sum(y**3 * x**2)
+    by_y, by_x = np.float32([27, 192]), np.float32([6, 64])
+    for of in (lx.grad, lx.jacrev, lx.jacfwd):
+        for argnums in ((0, 0), (0, -2), (1, 0, 1)):
+            found = of(fun, argnums)(y, x)
+            assert isinstance(found, tuple) and len(found) == len(argnums)
+            for each, number in zip(found, argnums):
+                same(each, (by_y, by_x)[number % 2], 1e-6)
+    second = lx.hessian(fun, (0, 1, 0))(y, x)
+    wanted = {(0, 0): [54, 192], (0, 1): [18, 96], (1, 0): [18, 96], (1, 1): [2, 16]}
+    for i, row in zip((0, 1, 0), second, strict=True):
+        for j, found in zip((0, 1, 0), row, strict=True):
+            same(found, np.diag(np.float32(wanted[i, j])), 1e-5)
+
+
+def test_errors_of_jacobians_name_the_function():
+    y = lx.asarray([1.0, 2.0], device="cpu")
+    for name in ("jacrev", "jacfwd", "hessian"):
+        of = getattr(lx, name)
+        raises(TypeError, lambda: of(3), f"{name}()", "fun", "int")
+        raises(TypeError, lambda: of(lambda x: x)(lx.asarray([1])), f"{name}()", "int64")
+        raises(TypeError, lambda: of(lambda x: x * 1j)(y), f"{name}()", "the result", "complex64")
+        raises(ValueError, lambda: of(lambda x: x, 1)(y), f"{name}()", "argnums 1", "1 positional")
+        raises(ValueError, lambda: of(lambda x: x, -2)(y), f"{name}()", "argnums -2")
+        raises(ValueError, lambda: of(lambda x: y)({}), f"{name}()", "argument")
+        raises(ValueError, lambda: of(lambda x: x, ())(y), f"{name}()", "argnums is empty")
+    raises(ValueError, lambda: lx.grad(lambda x: x, -2)(y), "grad()", "argnums -2")
