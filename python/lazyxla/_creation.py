@@ -65,9 +65,11 @@ def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, 
         return made if dtype is None else made.astype(dtype, copy=False)
     if isinstance(obj, (bytes, bytearray, memoryview)) or type(obj).__module__ == "array":
         return _from_buffer(memoryview(obj), dtype, target)
-    if isinstance(obj, (range, collections.deque)):
-        obj = list(obj)
-    if isinstance(obj, (list, tuple)) and _is_plain(obj):
+    is_plain = isinstance(obj, (list, tuple)) and _is_plain(obj)
+    if not is_plain:
+        obj = _as_lists(obj)
+        is_plain = isinstance(obj, (list, tuple)) and _is_plain(obj)
+    if is_plain:
         return _core.from_nested(obj, dtype, target)
     if holds_lazy(obj):
         return _stacked(obj, dtype, target)
@@ -98,6 +100,13 @@ def _is_plain(obj: Any) -> bool:
     """Returns whether nested lists hold Python's numbers alone, row by row: faster than element by element."""
     kinds = {*map(type, obj)}
     return kinds <= _NUMBERS or (kinds <= _LISTS and all(map(_is_plain, obj)))
+
+
+def _as_lists(obj: Any) -> Any:
+    """Returns nested lists with lists in place of ranges and deques among them."""
+    if isinstance(obj, (range, collections.deque)):
+        return [_as_lists(each) for each in obj]
+    return type(obj)(map(_as_lists, obj)) if type(obj) in _LISTS else obj
 
 
 def holds_lazy(obj: Any) -> bool:
@@ -252,7 +261,17 @@ def arange(
     if stop is None:
         start, stop = 0, start
     start, stop, step = _plain(start), _plain(stop), _plain(step)
-    return _core.arange(start, stop, step, dtype or _default_dtype(start, stop, step), on(device))
+    chosen = _core.as_dtype(dtype or _default_dtype(start, stop, step))
+    is_integer = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
+    if is_integer and "integer" in chosen.kind and step != 0:
+        low, high = chosen.integer_limits
+        last = range(int(start), int(stop), int(step))[-1:]
+        beyond = [value for value in (int(start), *last) if not low <= value <= high]
+        if beyond:
+            bits = beyond[0].bit_length()
+            number = beyond[0] if bits <= 128 else f"an int of {bits} bits"
+            raise OverflowError(f"arange(): {number} is out of bounds for {chosen.name}")
+    return _core.arange(start, stop, step, chosen, on(device))
 
 
 def linspace(

@@ -106,7 +106,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     a_function(true_fun, "cond", "true_fun")
     a_function(false_fun, "cond", "false_fun")
-    if isinstance(pred, str) or pred is None:
+    if not isinstance(pred, (Array, bool, int, float, complex)) and not hasattr(pred, "__array_interface__"):
         raise TypeError(f"cond(): pred is a bool or an array of one, not {kind_of(pred)}")
     leaves, spec = array_leaves((operands, {}))
     branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import _constants as c
 from . import _core
+from ._checks import kind_of
 from ._core import Array
 from ._sizes import AxisError, integers, is_integer, normalized
 
@@ -67,6 +68,19 @@ def broadcast_arrays(*arrays: Array) -> list[Array]:
     return [_core.broadcast_to(x, shape) for x in arrays]
 
 
+def _listed(arrays: Any, of: str) -> list[Array]:
+    """Returns the arrays of an iterable; an error that names the function if there are none, or others."""
+    each = list(arrays)
+    other = [x for x in each if not isinstance(x, Array)]
+    if other:
+        raise TypeError(
+            f"{of}(): arrays is a sequence of arrays (lx.asarray makes one), not one with {kind_of(other[0])}"
+        )
+    if not each:
+        raise ValueError(f"{of}(): arrays is empty; want at least one array")
+    return each
+
+
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """Returns arrays one after another along an axis; with ``axis=None``, all elements in one axis.
 
@@ -74,9 +88,10 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     >>> lx.concat([lx.asarray([1, 2]), lx.asarray([3])]).tolist()
     [1, 2, 3]
     """
+    each = _listed(arrays, "concat")
     if axis is None:
-        return _core.join([reshape(x, (-1,)) for x in arrays], 0, False)
-    return _core.join(list(arrays), axis, False)
+        return _core.join([reshape(x, (-1,)) for x in each], 0, False)
+    return _core.join(each, axis, False)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
@@ -86,7 +101,7 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     >>> lx.stack([lx.asarray([1, 2]), lx.asarray([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    return _core.join(list(arrays), axis, True)
+    return _core.join(_listed(arrays, "stack"), axis, True)
 
 
 def expand_dims(x: Array, /, axis: int = 0) -> Array:
@@ -220,8 +235,9 @@ def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> A
     """Returns x with elements before and after each axis, as ``numpy.pad``.
 
     ``width`` is their number: an int for all axes, a pair of those before and after all axes, or a pair for each axis.
-    ``mode`` is "constant" for ``value``, "edge" for the next element, "reflect" and "symmetric" for a reflection without
-    and with the element at the edge, or "wrap".
+    ``mode`` is "constant" for ``value``, "edge" for the next element, "reflect" and "symmetric" for a reflection
+    without and with the element at the edge, or "wrap". ``value`` is a scalar, or an array of one element, which is
+    read.
 
     >>> import lazyxla as lx
     >>> lx.pad(lx.asarray([1, 2, 3]), (1, 2), value=9).tolist()
@@ -231,7 +247,9 @@ def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> A
     """
     pairs = _pad_widths(width, x.ndim)
     if mode == "constant":
-        fill = value if not isinstance(value, Array) else value.item()
+        fill = value.item() if hasattr(value, "item") else value
+        if isinstance(fill, complex) and x.dtype.kind != "complex floating":
+            raise TypeError(f"pad(): value is {fill}, which is no number of {x.dtype.name}")
         if x.dtype == _core.bool and fill in (0, 1):
             fill = builtins.bool(fill)
         _core.scalar_like(fill, x)  # refuses numbers that x's dtype lacks

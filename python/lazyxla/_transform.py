@@ -223,6 +223,11 @@ def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
     return _core.full(shape, False if x.dtype.kind == "bool" else 0, x.dtype, x.device)
 
 
+def _require_axis(axis: Any, what: str) -> None:
+    if not is_integer(axis):
+        raise TypeError(f"vmap(): {what} is an int, None or a tree of these, not {kind_of(axis)}")
+
+
 def vmap(
     fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None
 ) -> Callable[..., Any]:
@@ -238,6 +243,12 @@ def vmap(
     [10, 20, 30]
     """
     a_function(fun, "vmap", "fun")
+    if axis_size is not None:
+        if isinstance(axis_size, Array) or not is_integer(axis_size):
+            raise TypeError(f"vmap(): axis_size is an int or None, not {kind_of(axis_size)}")
+        axis_size = operator.index(axis_size)
+        if axis_size < 0:
+            raise ValueError(f"vmap(): axis_size is at least 0, not {axis_size}")
 
     @functools.wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
@@ -254,8 +265,7 @@ def vmap(
                 axes.append(-1)
                 likes.append(leaf)
                 continue
-            if not is_integer(axis):
-                raise TypeError(f"vmap(): in_axes is an int, None or a tree of these, not {kind_of(axis)}")
+            _require_axis(axis, "in_axes")
             if not -leaf.ndim <= axis < leaf.ndim:
                 raise AxisError(f"in_axes {axis} for an array of shape {leaf.shape}")
             axis %= leaf.ndim
@@ -264,7 +274,10 @@ def vmap(
             shape = leaf.shape[:axis] + leaf.shape[axis + 1 :]
             likes.append(_core.placeholder(shape, leaf.dtype, leaf.device))
         if axis_size is not None:
-            sizes[operator.index(axis_size)] = None
+            if sizes and [*sizes] != [axis_size]:
+                counts = ", ".join(map(str, sizes))
+                raise ValueError(f"vmap(): axis_size is {axis_size}, and arrays have the sizes {counts} along in_axes")
+            sizes[axis_size] = None
         if len(sizes) != 1:
             counts = f"the sizes {', '.join(map(str, sizes))}" if sizes else "none"
             raise ValueError(
@@ -273,6 +286,8 @@ def vmap(
         traced = Traced(fun, leaves, spec, likes)
         results, wanted = iter(traced.results), []
         for i, axis in enumerate(axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
+            if axis is not None:
+                _require_axis(axis, "out_axes")
             if i in traced.tree.statics:
                 continue
             rank = next(results).ndim + 1

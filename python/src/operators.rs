@@ -7,7 +7,7 @@ use crate::error::error;
 use crate::host;
 use crate::scalar::Scalar;
 use crate::sys::*;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use std::cmp::Ordering;
 
@@ -23,8 +23,7 @@ use Operation::*;
 impl Operation {
     /// Whether arrays of a dtype have the operation.
     fn takes(self, dtype: i32) -> bool {
-        let kind = kind(dtype);
-        let is_integer = matches!(kind, LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED);
+        let (kind, is_integer) = (kind(dtype), is_integer(dtype));
         match self {
             Compare(LXLA_COMPARE_EQ | LXLA_COMPARE_NE) => true,
             Compare(_) => kind != LXLA_KIND_COMPLEX,
@@ -68,6 +67,10 @@ impl Operation {
     }
 }
 
+fn is_integer(dtype: i32) -> bool {
+    matches!(kind(dtype), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED)
+}
+
 /// Returns lhs (op) rhs, or with `swapped` rhs (op) lhs; None if rhs is neither an array nor a scalar.
 pub fn apply(
     py: Python<'_>,
@@ -80,8 +83,15 @@ pub fn apply(
         let rhs = rhs.get();
         return if swapped { on_arrays(py, op, rhs, lhs) } else { on_arrays(py, op, lhs, rhs) }.map(Some);
     }
-    if let Some(scalar) = Scalar::of(rhs)? {
-        return on_scalar(py, op, lhs, scalar, swapped).map(Some);
+    match (Scalar::of(rhs), op) {
+        (Ok(Some(scalar)), _) => return on_scalar(py, op, lhs, scalar, swapped).map(Some),
+        (Ok(None), _) => {}
+        // An int beyond the largest float is compared with integers by value.
+        (Err(error), Compare(op)) if is_integer(lhs.dtype()?) && error.is_instance_of::<PyOverflowError>(py) => {
+            let order = if rhs.lt(0)? { Ordering::Less } else { Ordering::Greater };
+            return beyond_all(py, op, lhs, if swapped { order } else { order.reverse() }).map(Some);
+        }
+        (Err(error), _) => return Err(error),
     }
     let Some(rhs) = host::numpy_scalar(rhs, lhs.device()?)? else { return Ok(None) };
     if swapped { on_arrays(py, op, &rhs, lhs) } else { on_arrays(py, op, lhs, &rhs) }.map(Some)
@@ -141,7 +151,7 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     if let (Compare(op), Some(order)) = (op, scalar.beyond(dtype)) {
         return beyond_all(py, op, lhs, if swapped { order } else { order.reverse() });
     }
-    if matches!(kind(dtype), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) {
+    if is_integer(dtype) {
         host::refuse_lossy(scalar, dtype)?;
     }
     if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
@@ -178,8 +188,8 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     }
 }
 
-/// Returns a comparison with an integer that the dtype cannot represent; `order` is that of the left operand relative to
-/// the right one.
+/// Returns a comparison with an integer that the dtype cannot represent; `order` is that of the left operand relative
+/// to the right one.
 fn beyond_all(py: Python<'_>, op: i32, array: &Array, order: Ordering) -> PyResult<Array> {
     let holds = match op {
         LXLA_COMPARE_EQ => false,

@@ -3,7 +3,7 @@
 use crate::dtype::{kind, name};
 use crate::error::check;
 use crate::sys::*;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt};
 use std::cmp::Ordering;
@@ -134,6 +134,8 @@ fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(value) = object.extract::<i64>() {
         return Ok(Int(value));
     }
-    // An OverflowError beyond the largest float.
-    object.extract::<u64>().map(Large).or_else(|_| object.extract::<f64>().map(Huge))
+    object.extract::<u64>().map(Large).or_else(|_| object.extract::<f64>().map(Huge)).map_err(|_| {
+        let bits = object.call_method0("bit_length").map_or_else(|_| "too many".to_string(), |bits| bits.to_string());
+        PyOverflowError::new_err(format!("an int of {bits} bits is out of bounds for every dtype"))
+    })
 }

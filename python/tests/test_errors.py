@@ -55,6 +55,16 @@ def test_wrong_dtypes_are_type_errors():
             (lambda: z.astype(lx.float32), "lx.real"),
             (lambda: lx.astype(z, lx.int8), "lx.real"),
             (lambda: lx.asarray(z, dtype=lx.float64), "lx.real"),
+            (lambda: lx.matmul(b, b), "matmul takes numbers", "bool"),
+            (lambda: lx.tensordot(b, b, axes=1), "tensordot takes numbers", "bool"),
+            (lambda: lx.einsum("i,i->", b, b), "takes numbers", "bool"),
+            (lambda: f.astype(lx.float8_e5m2) + f, "float8_e5m2", "float32"),
+            (lambda: lx.cond(f[:0], lambda: f, lambda: f), "pred", "float32[0]", "bool[]"),
+            (lambda: lx.nn.layer_norm(f, d), "scale", "float64[3]", "wants float32"),
+            (lambda: lx.nn.batch_norm(f[:, None], d[:1]), "scale", "float64[1]", "wants float32[1]"),
+            (lambda: lx.searchsorted(f, i), "x2: int64[3]", "x1 is float32[3]"),
+            (lambda: lx.pad(f, 1, value=1j), "pad()", "value", "1j", "float32"),
+            (lambda: lx.pad(f, 1, value=np.complex64(1j)), "pad()", "value", "1j", "float32"),
         ]
         for function, *parts in calls:
             raises(TypeError, function, *parts)
@@ -81,6 +91,14 @@ def test_wrong_shapes_and_values_are_value_errors():
             (lambda: lx.scan(lambda c, v: (c, v), 1.0, x[0]), "rank 0"),
             (lambda: lx.scan(lambda c, v: (c, v), 1.0, (x, m)), "3, 2"),
             (lambda: lx.counter("a"), "a"),
+            (lambda: lx.searchsorted(m, x), "x2", "x1 is float32[2,3]", "one sorted row"),
+            (lambda: lx.nn.layer_norm(m, x[:2]), "scale", "float32[2]"),
+            (lambda: lx.vmap(lambda v: v, axis_size=-1)(x), "axis_size", "-1"),
+            (lambda: lx.vmap(lambda v: v, axis_size=4)(x), "axis_size is 4", "3"),
+            (lambda: lx.vmap(lambda v: v, out_axes=None)(x), "out_axes[0] is None"),
+            (lambda: lx.cond(x[:0] > 0, lambda: x, lambda: x), "pred", "bool[0]"),
+            (lambda: lx.stack([]), "stack()", "arrays"),
+            (lambda: lx.concat([]), "concat()", "arrays"),
             (lambda: lx.zeros(3, device="gpu"), '"gpu"', '"cpu"'),
         ]
         for function in (lambda: x + other, lambda: other @ x, lambda: lx.where(x > 0, x, other)):
@@ -127,6 +145,8 @@ def test_arguments_of_other_types_are_named():
         (lambda: lx.fft.fft([1.0]), "fft()", "x is", "list"),
         (lambda: lx.tensordot(1, 2), "x1 is an array", "int"),
         (lambda: lx.stack([1, 2]), "arrays", "int"),
+        (lambda: lx.stack(each for each in (x, 2)), "stack()", "arrays", "int"),
+        (lambda: lx.concat((each for each in (x, 2.5)), axis=None), "concat()", "arrays", "float"),
         (lambda: lx.concat([x, 2]), "arrays", "int"),
         (lambda: lx.where(True, x, 0), "condition", "bool"),
         (lambda: lx.searchsorted(x, 2), "x2", "int"),
@@ -148,11 +168,17 @@ def test_arguments_of_other_types_are_named():
         (lambda: lx.step(3), "arrays", "int"),
         (lambda: lx.scan(lambda c, v: (c, v), 1.0, length=x[0]), "length", "array"),
         (lambda: lx.vmap(lambda v: v, "a")(x), "in_axes", "str"),
+        (lambda: lx.vmap(lambda v: v, out_axes="a")(x), "out_axes", "str"),
+        (lambda: lx.vmap(lambda v: (v, None), out_axes=(0, 1.5))(x), "out_axes", "float"),
+        (lambda: lx.vmap(lambda v: v, axis_size=2.0)(x), "axis_size", "float"),
+        (lambda: lx.cond([], lambda: x, lambda: x), "cond()", "pred", "list"),
         (lambda: lx.switch("a", [lambda: x]), "index", "str"),
         (lambda: lx.switch(0, lambda: x), "branches", "function"),
     ]
     transforms = (lx.grad, lx.value_and_grad, lx.vmap, lx.jit, lx.checkpoint, lx.custom_vjp, lx.custom_jvp)
     calls += [(lambda of=of: of(3), "fun is a function", "int") for of in transforms]
+    loop = lambda v: lx.while_loop(lambda v: v < 5, lambda v: v * 2, v)
+    raises(NotImplementedError, lambda: lx.grad(loop)(1.0), "lx.scan has one")
     calls += [
         (lambda: lx.vjp(3, x), "fun"),
         (lambda: lx.jvp(3, (x,), (x,)), "fun"),
@@ -171,7 +197,7 @@ def test_integers_beyond_a_dtype_are_compared():
         for dtype in ("int8", "uint8", "int64", "uint64"):
             a = np.array([0, 1, 100], dtype)
             x = on(a, device)
-            for value in (200, -1, -(2**70), 2**70, 2**64 - 1, 255):
+            for value in (200, -1, -(2**70), 2**70, 2**64 - 1, 255, 2**2000, -(2**2000)):
                 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
                     function = getattr(operator, name)
                     same(function(x, value), function(a, value))
@@ -180,6 +206,13 @@ def test_integers_beyond_a_dtype_are_compared():
                 assert (value in x) == (value in a.tolist())
         raises(OverflowError, lambda: on(np.int8([1]), device) + 200, "200", "int8")
         raises(OverflowError, lambda: on(np.int64([1]), device) + 2**70, "int64")
+        raises(OverflowError, lambda: on(np.int64([1]), device) + 2**2000, "2001 bits")
+        raises(OverflowError, lambda: on(np.float32([1]), device) < 2**2000, "2001 bits")
+        for start in (2**63, 2**70, -(2**70), 2**2000):
+            raises(OverflowError, lambda: lx.arange(start, start + 3, device=device), "arange()", "int64")
+        raises(OverflowError, lambda: lx.arange(300, dtype=lx.int8, device=device), "299", "int8")
+        same(lx.arange(2**63, 2**63 + 2, dtype=lx.uint64, device=device), np.array([2**63, 2**63 + 1], "uint64"))
+        same(lx.arange(2**63 - 2, 2**63, device=device), np.array([2**63 - 2, 2**63 - 1]))
         f = on(np.float32([1, 2]), device)
         same(f + 2**70, np.float32([1, 2]) + np.float32(2**70))
         same(f * -(2**70), np.float32([1, 2]) * np.float32(-(2**70)))
@@ -202,6 +235,10 @@ def test_arrays_have_the_protocols_of_numbers_and_sequences():
             same(found, wanted)
         same(lx.asarray(range(2, 5), device=device), np.arange(2, 5))
         same(lx.asarray(collections.deque([1.0, 2.0]), device=device), np.float32([1, 2]))
+        same(lx.asarray([range(3), (4, 5, 6)], device=device), np.array([[0, 1, 2], [4, 5, 6]]))
+        same(lx.asarray((range(2), collections.deque([x[0, 0], 1])), device=device), np.float32([[0, 1], [3.5, 1]]))
+        same(lx.stack(row for row in x), a)
+        same(lx.concat((row for row in x), axis=None), a.ravel())
 
 
 def test_dtypes_are_named_by_types_of_python_and_numpy():
