@@ -130,9 +130,9 @@ def save(path: str | os.PathLike[str], arrays: Any, *, metadata: Mapping[str, st
     """Writes the arrays of a tree to a safetensors file, and returns when it is on disk.
 
     An array has the name of its key in a dictionary; in nested trees, keys, fields and positions are joined by points
-    ("blocks.0.w"). ``load(path, like=tree)`` returns such a tree. Python's floats are written as float64; complex numbers
-    of that precision have no form in the file. Pending arrays are computed first. The file is replaced as a whole, or stays as it was if the call fails. Without ``metadata``, that
-    of the replaced file is kept.
+    ("blocks.0.w"). ``load(path, like=tree)`` returns such a tree. Python's floats are written as float64; complex
+    numbers of that precision have no form in the file. Pending arrays are computed first. The file is replaced as a
+    whole, or stays as it was if the call fails. Without ``metadata``, that of the replaced file is kept.
 
     >>> import lazyxla as lx
     >>> import os, tempfile

@@ -105,8 +105,9 @@ class custom_vjp(_WithRule):
 
     ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
     and the cotangents of the result, and returns a tuple of the gradients by each argument, with None for zeros.
-    Arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken.
-    Both may call the function itself: it has this rule there, too, and from fifth derivatives on NaN.
+    Arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which
+    a derivative is taken. Both may call the function itself: it has this rule there, too, and from fifth derivatives on
+    NaN.
 
     >>> import lazyxla as lx
     >>> @lx.custom_vjp
@@ -176,7 +177,8 @@ class custom_vjp(_WithRule):
 
 
 class _Call:
-    """A call that a rule of custom_jvp is for: its arguments, their tangents, and its result, which the rule may use."""
+    """A call that a rule of custom_jvp is for: its arguments, their tangents, and its result, which the rule may
+    use."""
 
     def __init__(
         self, args: tuple[Any, ...], tangents: Sequence[Array], tree: Leaves, results: Sequence[Array]
@@ -212,8 +214,9 @@ class custom_jvp(_WithRule):
     has to be linear in the given tangents. Arguments are trees of arrays; the tangent of an array of integers or bools
     is None, and so is that of such a result. The functions must not take arrays from elsewhere by which a derivative
     is taken. The rule may call the function: with its own arguments, the result has this rule in derivatives of every
-    order; with others, in the next three, and derivatives of higher order are NaN, or in reverse mode those of the plain
-    operations. Reverse mode transposes the plain operations of a call on tangents, with respect to all of its arguments.
+    order; with others, in the next three, and derivatives of higher order are NaN, or in reverse mode those of the
+    plain operations. Reverse mode transposes the plain operations of a call on tangents, with respect to all of its
+    arguments.
 
     >>> import lazyxla as lx
     >>> @lx.custom_jvp

@@ -20,8 +20,8 @@ def _types(arrays: Sequence[Array]) -> str:
 
 def _changed_by_jitted(arrays: Sequence[Array]) -> RuntimeError:
     return RuntimeError(
-        f"a jitted function changes its arguments or arrays from outside of it in place: {_types(arrays)}; a call would "
-        f"lose the change. Write x = x + 1 in place of x += 1, or change x.copy(), and return the new value"
+        f"a jitted function changes its arguments or arrays from outside of it in place: {_types(arrays)}; a call "
+        f"would lose the change. Write x = x + 1 in place of x += 1, or change x.copy(), and return the new value"
     )
 
 

@@ -75,7 +75,8 @@ def all_to_all(x: Array, axes: Axes, *, split_axis: int, concat_axis: int) -> Ar
 
     >>> import lazyxla as lx
     >>> mesh = lx.Mesh({"data": 1})
-    >>> f = lx.shard_map(lambda x: lx.collectives.all_to_all(x, "data", split_axis=0, concat_axis=0), mesh, "data", "data")
+    >>> exchange = lambda x: lx.collectives.all_to_all(x, "data", split_axis=0, concat_axis=0)
+    >>> f = lx.shard_map(exchange, mesh, "data", "data")
     >>> f(lx.shard(lx.asarray([1.0, 2.0]), mesh, "data")).tolist()
     [1.0, 2.0]
     """

@@ -56,8 +56,7 @@ def _scaled(x: Array, count: int, norm: str, inverse: bool) -> Array:
 
 def _along(x: Array, op: int, n: int | None, axis: int, norm: str, inverse: bool) -> Array:
     """One transform along an axis."""
-    if not -x.ndim <= axis < x.ndim:
-        normalized([axis], x.ndim)
+    normalized([axis], x.ndim)
     last = moveaxis(x, axis, -1)
     if op == c.FFT_IRFFT:
         size = 2 * (last.shape[-1] - 1) if n is None else n

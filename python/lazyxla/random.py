@@ -1,6 +1,7 @@
 """Random numbers by keys: equal keys give equal numbers, on every device. A key is used once; ``split`` derives others.
 
-Keys, those of ``split`` and ``fold_in``, and the numbers of ``uniform`` and ``bits`` are those of ``jax.random`` with its default generator (Threefry).
+Keys, those of ``split`` and ``fold_in``, and the numbers of ``uniform`` and ``bits`` are those of ``jax.random`` with
+its default generator (Threefry).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from ._sizes import integers as _integers
 from ._sizes import normalized
 
 __all__ = [
-    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "fold_in", "gamma", "gumbel", "integers", "key", "laplace",
-    "normal", "permutation", "poisson", "split", "truncated_normal", "uniform",
+    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "fold_in", "gamma", "gumbel",
+    "integers", "key", "laplace", "normal", "permutation", "poisson", "split", "truncated_normal", "uniform",
 ]  # fmt: skip
 
 Shape = int | Sequence[int]
@@ -60,7 +61,8 @@ def split(key: Array, num: int = 2) -> Array:
 
 
 def fold_in(key: Array, data: int | Array) -> Array:
-    """Returns the key that a key and a number make, that of ``jax.random.fold_in``: for the number of a step or a layer.
+    """Returns the key that a key and a number make, that of ``jax.random.fold_in``: for the number of a step or of a
+    layer.
 
     ``data`` is an int of 32 bits without a sign, or an array of rank 0 of integers, whose lowest 32 bits count. For
     numbers less than n it is the row of ``split(key, n)``.
@@ -85,7 +87,7 @@ def fold_in(key: Array, data: int | Array) -> Array:
     return result
 
 
-# One operation for each call.
+# jit records each call of this function as one operation.
 @jit
 def _fold_in(key: Array, number: Array) -> Array:
     """The block of Threefry-2x32 with 20 rounds (Salmon et al., 2011) of the counter (0, number)."""

@@ -40,8 +40,8 @@ pub struct Array {
     pub is_large: bool,
     /// The dtype, or 0 before it was asked for: it never changes.
     dtype: AtomicI32,
-    /// Number of arrays made before this one.
-    pub age: u64,
+    /// Sequence number of creation: the number of arrays made before this one.
+    pub number: u64,
     /// Number of operations in place on it.
     pub changes: AtomicU64,
 }
@@ -60,7 +60,7 @@ impl Array {
             handle,
             is_large,
             dtype: AtomicI32::new(0),
-            age: MADE.fetch_add(1, Ordering::Relaxed),
+            number: MADE.fetch_add(1, Ordering::Relaxed),
             changes: AtomicU64::new(0),
         }
     }
@@ -141,7 +141,8 @@ impl Array {
         trace::operand(self)
     }
 
-    /// Returns a snapshot of the value, which is then read: of an array from outside, also in a function that is traced.
+    /// Returns a snapshot of the value, which is then read: of an array from outside, also in a function that is
+    /// traced.
     pub fn value(&self) -> PyResult<Array> {
         self.copy_of(crate::device::read_of(self))
     }

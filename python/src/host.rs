@@ -183,12 +183,12 @@ fn from_handle(id: u64) -> PyResult<Array> {
 }
 
 impl Array {
-    /// Returns an array of the same tensor, and of the same age.
+    /// Returns an array of the same tensor, with the same sequence number of creation.
     pub fn copy_handle(&self) -> PyResult<Array> {
         // SAFETY: handles are values.
         check(unsafe { lxla_tensor_retain(self.handle) })?;
         let mut same = Array::new(self.handle, self.is_large);
-        same.age = self.age;
+        same.number = self.number;
         Ok(same)
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A function that is being traced.
 struct Frame {
-    /// Arrays of a smaller age are from outside.
+    /// Number of arrays made before the trace began: arrays with a smaller sequence number are from outside.
     start: u64,
     /// Arrays from outside that were changed, each with its value before.
     changed: Vec<(Array, Array)>,
@@ -34,7 +34,7 @@ struct Kept {
 thread_local! {
     /// The functions that this thread traces, the innermost one last.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
-    /// The age of the array that was read last.
+    /// The sequence number of creation of the array that was read last.
     static READ: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -49,7 +49,7 @@ pub fn operand(array: &Array) -> lxla_tensor {
     FRAMES.with_borrow_mut(|frames| {
         let innermost = frames.iter_mut().rev().find_map(|frame| frame.kept.as_mut().map(|kept| (frame.start, kept)));
         match innermost {
-            Some((start, kept)) if array.age < start => kept.stand_in(array),
+            Some((start, kept)) if array.number < start => kept.stand_in(array),
             _ => array.handle,
         }
     })
@@ -91,12 +91,12 @@ impl Kept {
 
 /// Called before the value of an array is read, other than by an operation that is recorded.
 pub fn before_read(array: &Array) {
-    READ.set(array.age);
+    READ.set(array.number);
     if KEPT.load(Ordering::Relaxed) == 0 {
         return;
     }
     FRAMES.with_borrow_mut(|frames| {
-        for frame in frames.iter_mut().filter(|frame| array.age < frame.start) {
+        for frame in frames.iter_mut().filter(|frame| array.number < frame.start) {
             if let Some(kept) = &mut frame.kept {
                 kept.is_fixed = true;
             }
@@ -116,7 +116,7 @@ pub fn before_change(array: &Array) -> PyResult<()> {
     FRAMES.with_borrow_mut(|frames| {
         let Some(frame) = frames.last_mut() else { return Ok(()) };
         let is_kept = frame.changed.iter().any(|(kept, _)| kept.handle.id == array.handle.id);
-        if array.age < frame.start && !is_kept {
+        if array.number < frame.start && !is_kept {
             frame.changed.push((array.copy_handle()?, array.copy_of(array.handle)?));
         }
         Ok(())
@@ -153,7 +153,7 @@ fn end_trace() -> PyResult<End> {
     let Some(kept) = frame.kept else { return Ok((changed, Vec::new(), Vec::new(), false)) };
     // An array of an enclosing function has no value after the trace of that.
     let outermost = FRAMES.with_borrow(|frames| frames.first().map_or(u64::MAX, |frame| frame.start));
-    let holds = !kept.is_fixed && kept.captured.iter().all(|(array, _)| array.age < outermost);
+    let holds = !kept.is_fixed && kept.captured.iter().all(|(array, _)| array.number < outermost);
     let (captured, placeholders) = kept.captured.into_iter().unzip();
     Ok((changed, captured, placeholders, holds))
 }
