@@ -187,7 +187,7 @@ fn name_of<'a>(word: &'a str, last: &str, after: &str, function: &str) -> &'a st
         ("on_false", "cond") => "false_fun",
         (_, "convolution") if argument_of_conv(word).is_some() => argument_of_conv(word).unwrap_or(word),
         ("values", "searchsorted") => "x2",
-        // As an adjective, the word is no argument: "one sorted row".
+        // An adjective is not the argument: "one sorted row".
         ("sorted", "searchsorted") if after.starts_with(':') || last == "and" => "x1",
         ("on_true", "select") | ("lhs" | "dst", _) => "x1",
         ("on_false", "select") | ("rhs", _) => "x2",
@@ -226,7 +226,7 @@ pub fn is_about_axis(message: &str) -> bool {
 /// Whether a message is about a dtype: another one is wanted, or two do not fit together.
 pub fn is_about_dtype(message: &str) -> bool {
     let (_, rest) = parts(message);
-    // Only bools are no numbers.
+    // "takes numbers": bools are given.
     let parts_of_dtypes = [
         "do not promote",
         "does not promote",
