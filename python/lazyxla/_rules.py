@@ -11,11 +11,12 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._checks import a_function
+from ._checks import a_function, kind_of
 from ._elementwise import add, real
 from ._jit import Jit
 from ._reductions import sum
 from ._shapes import broadcast_to
+from ._sizes import integers
 from ._trace import FLOATS, Traced, array_leaves, call, device_of, differentiable, differentiables, like_of, zero_of
 from ._tree import Leaves, flatten, tree_map, unflatten
 
@@ -55,14 +56,40 @@ _DEEPEST = 4
 class _WithRule:
     """A function with a rule, which may call the function."""
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
         a_function(fun, type(self).__name__, "fun")
         self._fun = fun
+        self._numbers = integers(nondiff_argnums, "nondiff_argnums")
         self._inside = threading.local()
         functools.update_wrapper(self, fun)
 
     def __call__(self, *args: Any) -> Any:
         raise NotImplementedError
+
+    def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], Callable[..., Any]]:
+        """Returns the arguments to differentiate by, the others in the order of their positions, and a function that
+        calls another one with the former and these others, each in its place."""
+        of, count = type(self).__name__, len(args)
+        for number in self._numbers:
+            if not -count <= number < count:
+                raise ValueError(f"{of}(): nondiff_argnums has {number}, and the call {count} arguments")
+        places = sorted({number % count for number in self._numbers})
+        for place in places:
+            for leaf in flatten(args[place])[0]:
+                if isinstance(leaf, Array) and leaf.dtype.kind in FLOATS:
+                    raise TypeError(
+                        f"{of}(): argument {place} is in nondiff_argnums, and has {kind_of(leaf)}; pass it as an "
+                        f"argument to differentiate by, whose rule returns zeros, or compute it from the others"
+                    )
+        fixed = [args[place] for place in places]
+
+        def called(function: Callable[..., Any], *given: Any) -> Any:
+            whole = list(given)
+            for place, value in zip(places, fixed, strict=True):
+                whole.insert(place, value)
+            return function(*whole)
+
+        return tuple(arg for i, arg in enumerate(args) if i not in places), fixed, called
 
     @contextlib.contextmanager
     def _within(self) -> Iterator[None]:
@@ -105,7 +132,8 @@ class custom_vjp(_WithRule):
 
     ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
     and the cotangents of the result, and returns a tuple of the gradients by each argument, with None for zeros.
-    Arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which
+    Arguments at the positions ``nondiff_argnums`` are of any kind but arrays of float and complex dtypes, and are fixed:
+    ``backward`` takes them first, and returns no gradients by them. Other arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which
     a derivative is taken. Both may call the function itself: it has this rule there, too, and from fifth derivatives on
     NaN.
 
@@ -127,19 +155,23 @@ class custom_vjp(_WithRule):
     def __call__(self, *args: Any) -> Any:
         if self._rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defvjp(forward, backward)")
-        if self._depth() == _DEEPEST:
-            return _without_derivative(self._fun, linear=False)(*args)
         forward, backward = self._rule
+        args, fixed, called = self._split(args)
+        fun = functools.partial(called, self._fun)
+        if fixed and not args:
+            return fun()
+        if self._depth() == _DEEPEST:
+            return _without_derivative(fun, linear=False)(*args)
         device = device_of(args)
         leaves, spec = flatten(args)
         leaves = differentiables(leaves, "custom_vjp()", device)
         call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-        primal = Traced(self._fun, call_leaves, call_spec)
+        primal = Traced(fun, call_leaves, call_spec)
         structure: list[Any] = []
 
         def with_residuals(*args: Any) -> Any:
             with self._within():
-                pair = forward(*args)
+                pair = called(forward, *args)
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise TypeError("the forward function of custom_vjp returns a pair: the result and residuals")
             device = primal.device
@@ -158,7 +190,7 @@ class custom_vjp(_WithRule):
             cotangents = iter(given[len(given) - len(differentiable) :])
             tree = [next(cotangents) if y.dtype.kind in FLOATS else None for y in primal.results]
             with self._within():
-                found = backward(residuals, primal.tree.rebuild(tree))
+                found = backward(*fixed, residuals, primal.tree.rebuild(tree))
             flat, found_spec = flatten(found)
             if found_spec != spec:
                 raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
@@ -181,16 +213,23 @@ class _Call:
     use."""
 
     def __init__(
-        self, args: tuple[Any, ...], tangents: Sequence[Array], tree: Leaves, results: Sequence[Array]
+        self,
+        args: tuple[Any, ...],
+        fixed: Sequence[Any],
+        tangents: Sequence[Array],
+        tree: Leaves,
+        results: Sequence[Array],
     ) -> None:
-        self._tangents = list(tangents)
+        self._fixed, self._tangents = fixed, list(tangents)
         leaves, self._spec = flatten(args)
         # The number of operations in place tells whether an array has the value that it had.
         self._leaves = [(leaf, leaf._changes if isinstance(leaf, Array) else 0) for leaf in leaves]
         self._tree, self._results = tree, results
 
-    def has(self, args: tuple[Any, ...]) -> bool:
+    def has(self, args: tuple[Any, ...], fixed: Sequence[Any]) -> bool:
         """Returns whether these are the arguments, as they were."""
+        if not all(given is own for given, own in zip(fixed, self._fixed, strict=True)):
+            return False
         leaves, spec = flatten(args)
         pairs = zip(leaves, self._leaves, strict=False)
         return bool(spec == self._spec) and all(
@@ -211,7 +250,8 @@ class custom_jvp(_WithRule):
     """A function with a forward-mode derivative of its own, which ``defjvp`` gives; ``grad`` transposes it.
 
     The rule takes a tuple of the arguments and a tuple of their tangents, and returns the result and its tangent, which
-    has to be linear in the given tangents. Arguments are trees of arrays; the tangent of an array of integers or bools
+    has to be linear in the given tangents. Arguments at the positions ``nondiff_argnums`` are of any kind but arrays of
+    float and complex dtypes, and are fixed: the rule takes them before the tuples. Other arguments are trees of arrays; the tangent of an array of integers or bools
     is None, and so is that of such a result. The functions must not take arrays from elsewhere by which a derivative
     is taken. The rule may call the function: with its own arguments, the result has this rule in derivatives of every
     order; with others, in the next three, and derivatives of higher order are NaN, or in reverse mode those of the
@@ -242,11 +282,15 @@ class custom_jvp(_WithRule):
         rule = self._rule
         if rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defjvp(rule)")
+        args, fixed, called = self._split(args)
+        fun = functools.partial(called, self._fun)
+        if fixed and not args:
+            return fun()
         of: _Call | None = getattr(self._inside, "call", None)
-        if of is not None and of.has(args):
+        if of is not None and of.has(args, fixed):
             return of.result()
         if self._depth() == _DEEPEST:
-            return _without_derivative(self._fun, linear=True)(*args)
+            return _without_derivative(fun, linear=True)(*args)
         device = device_of(args)
         leaves, spec = flatten(args)
         leaves = [
@@ -254,7 +298,7 @@ class custom_jvp(_WithRule):
             for leaf in leaves
         ]
         call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-        primal = Traced(self._fun, call_leaves, call_spec)
+        primal = Traced(fun, call_leaves, call_spec)
         arrays = [leaf for leaf in leaves if leaf is not None]
         varying = [leaf for leaf in arrays if leaf.dtype.kind in FLOATS]
 
@@ -267,10 +311,10 @@ class custom_jvp(_WithRule):
                 spec, [next(tangents) if leaf is not None and leaf.dtype.kind in FLOATS else None for leaf in leaves]
             )
             before = getattr(self._inside, "call", None)
-            self._inside.call = _Call(primals, own, primal.tree, given[len(arrays) + len(varying) :])
+            self._inside.call = _Call(primals, fixed, own, primal.tree, given[len(arrays) + len(varying) :])
             try:
                 with self._within():
-                    pair = rule(primals, moves)
+                    pair = rule(*fixed, primals, moves)
             finally:
                 self._inside.call = before
             if not isinstance(pair, tuple) or len(pair) != 2:

@@ -264,3 +264,46 @@ def test_functions_of_integers_and_texts_may_have_rules():
         x, k = lx.asarray(0.5, dtype=lx.float64), lx.asarray(3, dtype=lx.int64)
         assert named(x, k)["name"] == "text"
         same(lx.jvp(lambda x: named(x, k)["y"], (x,), (x,))[1], np.float64(1.5))
+
+
+def with_power(lx):
+    """Returns x^n with rules that say 10 times its derivative, by custom_vjp and custom_jvp; n is not differentiated."""
+    by_vjp = lx.custom_vjp(lambda n, x: x**n, nondiff_argnums=(0,))
+    by_vjp.defvjp(lambda n, x: (x**n, x), lambda n, x, ct: (ct * 10 * n * x ** (n - 1),))
+    by_jvp = lx.custom_jvp(lambda x, n, shift: x**n + shift(x), nondiff_argnums=(1, 2))
+
+    @by_jvp.defjvp
+    def rule(n, shift, primals, tangents):
+        (x,), (move,) = primals, tangents
+        return by_jvp(x, n, shift), 10 * n * x ** (n - 1) * move
+
+    return by_vjp, lambda n, x: by_jvp(x, n, abs)
+
+
+def test_rules_of_functions_with_other_arguments_than_arrays():
+    a = np.array([1.0, -2.0, 3.0])
+    for device in DEVICES:
+        x = on(a, device)
+        for power, value in zip(with_power(lx), (a**3, a**3 + abs(a)), strict=True):
+            same(power(3, x), value, 1e-12)
+            slope = lx.grad(lambda x: lx.sum(power(3, x)))
+            same(slope(x), 30 * a**2, 1e-12)
+            same(lx.jit(slope)(x), 30 * a**2, 1e-12)
+            same(lx.vmap(lx.grad(lambda x: power(3, x)))(x), 30 * a**2, 1e-12)
+            # The plain derivative of what the rule computes.
+            same(lx.grad(lambda x: lx.sum(slope(x)))(x), 60 * a, 1e-12)
+        _, found = lx.jvp(lambda x: with_power(lx)[1](2, x), (x,), (x,))
+        same(found, 20 * a**2, 1e-12)
+        # An array of integers is one of the other arguments; the last one may be counted from the end.
+        chosen = lx.custom_vjp(lambda x, i: x[i], nondiff_argnums=-1)
+        zeros = lx.zeros(3, dtype=lx.float64, device=device)
+        chosen.defvjp(lambda x, i: (x[i], ()), lambda i, _, ct: (lx.scatter(zeros, i, 7 * ct),))
+        places = on(np.array([2, 0, 2]), device)
+        slope = lambda x, i: lx.grad(lambda x: lx.sum(chosen(x, i)))(x)
+        same(slope(x, places), np.array([7.0, 0, 14]))
+        same(lx.jit(slope)(x, places), np.array([7.0, 0, 14]))
+    power = with_power(lx)[0]
+    raises(TypeError, lambda: power(x, x), "custom_vjp()", "nondiff_argnums", "argument 0", "float64[3]")
+    wrong = lx.custom_jvp(lambda x: x, nondiff_argnums=1)
+    wrong.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
+    raises(ValueError, lambda: wrong(x), "custom_jvp()", "nondiff_argnums has 1", "1 arguments")
