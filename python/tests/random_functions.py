@@ -152,6 +152,8 @@ class Writer(MoreSteps):
         z = self.pick(scope, lambda v: broadcast(broadcast(x.shape, y.shape), v.shape) is not None)
         shape = broadcast(broadcast(x.shape, y.shape), z.shape)
         test = self.rng.choice(("{0} > {1}", "m.logical_and({0} > 0, {1} < 0.5)", "~({0} <= {1})", "m.isfinite({0})"))
+        if "{1}" not in test:
+            shape = broadcast(x.shape, y.shape)
         test = test.format(x.name, "0.25" if x is z else z.name)
         if not z.shape and y.shape and self.rng.random() < 0.3:
             return self.let(f"m.where({test}, {y.name}, 0.5)", shape, True)
