@@ -132,10 +132,10 @@ class custom_vjp(_WithRule):
 
     ``forward`` takes the arguments, and returns the result and a tree of residuals; ``backward`` takes the residuals
     and the cotangents of the result, and returns a tuple of the gradients by each argument, with None for zeros.
-    Arguments at the positions ``nondiff_argnums`` are of any kind but arrays of float and complex dtypes, and are fixed:
-    ``backward`` takes them first, and returns no gradients by them. Other arguments are trees of arrays of float or complex dtypes. The functions must not take arrays from elsewhere by which
-    a derivative is taken. Both may call the function itself: it has this rule there, too, and from fifth derivatives on
-    NaN.
+    Arguments at the positions ``nondiff_argnums`` are of any kind but arrays of float and complex dtypes, and are
+    fixed: ``backward`` takes them first, and returns no gradients by them. Other arguments are trees of arrays of float
+    or complex dtypes. The functions must not take arrays from elsewhere by which a derivative is taken. Both may call
+    the function itself: it has this rule there, too, and from fifth derivatives on NaN.
 
     >>> import lazyxla as lx
     >>> @lx.custom_vjp
@@ -251,12 +251,12 @@ class custom_jvp(_WithRule):
 
     The rule takes a tuple of the arguments and a tuple of their tangents, and returns the result and its tangent, which
     has to be linear in the given tangents. Arguments at the positions ``nondiff_argnums`` are of any kind but arrays of
-    float and complex dtypes, and are fixed: the rule takes them before the tuples. Other arguments are trees of arrays; the tangent of an array of integers or bools
-    is None, and so is that of such a result. The functions must not take arrays from elsewhere by which a derivative
-    is taken. The rule may call the function: with its own arguments, the result has this rule in derivatives of every
-    order; with others, in the next three, and derivatives of higher order are NaN, or in reverse mode those of the
-    plain operations. Reverse mode transposes the plain operations of a call on tangents, with respect to all of its
-    arguments.
+    float and complex dtypes, and are fixed: the rule takes them before the tuples. Other arguments are trees of arrays;
+    the tangent of an array of integers or bools is None, and so is that of such a result. The functions must not take
+    arrays from elsewhere by which a derivative is taken. The rule may call the function: with its own arguments, the
+    result has this rule in derivatives of every order; with others, in the next three, and derivatives of higher order
+    are NaN, or in reverse mode those of the plain operations. Reverse mode transposes the plain operations of a call on
+    tangents, with respect to all of its arguments.
 
     >>> import lazyxla as lx
     >>> @lx.custom_jvp

@@ -249,7 +249,7 @@ def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> A
     if mode == "constant":
         fill = value.item() if hasattr(value, "item") else value
         if isinstance(fill, complex) and x.dtype.kind != "complex floating":
-            raise TypeError(f"pad(): value is {fill}, which is no number of {x.dtype.name}")
+            raise TypeError(f"pad(): value is {fill}, which {x.dtype.name} cannot represent")
         if x.dtype == _core.bool and fill in (0, 1):
             fill = builtins.bool(fill)
         _core.scalar_like(fill, x)  # refuses numbers that x's dtype lacks
