@@ -46,7 +46,9 @@ def _rows(values: Any, indent: int, cut: bool, single: bool) -> str:
 def array_repr(array: _core.Array) -> str:
     dtype, device = array.dtype.name, str(array.device)
     if array.state not in ("ready", "native"):
-        return f"Array(shape={array.shape}, dtype={dtype}, device='{device}', {array.state})"
+        # Such an array has no value if it depends on an argument of the function.
+        state = f"{array.state}, of a trace that has ended" if _core.is_of_ended_trace(array) else array.state
+        return f"Array(shape={array.shape}, dtype={dtype}, device='{device}', {state})"
     values = _rows(array.tolist(), len("Array("), array.size > _MOST, dtype not in ("float64", "complex128"))
     empty = f", shape={array.shape}" if array.size == 0 else ""
     return f"Array({values}, dtype={dtype}, device='{device}'{empty})"

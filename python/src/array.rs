@@ -42,6 +42,8 @@ pub struct Array {
     dtype: AtomicI32,
     /// Sequence number of creation: the number of arrays made before this one.
     pub number: u64,
+    /// Whether it was made in a function while that was traced.
+    pub is_traced: bool,
     /// Number of operations in place on it.
     pub changes: AtomicU64,
 }
@@ -61,6 +63,7 @@ impl Array {
             is_large,
             dtype: AtomicI32::new(0),
             number: MADE.fetch_add(1, Ordering::Relaxed),
+            is_traced: trace::is_tracing(),
             changes: AtomicU64::new(0),
         }
     }

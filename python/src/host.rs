@@ -188,7 +188,7 @@ impl Array {
         // SAFETY: handles are values.
         check(unsafe { lxla_tensor_retain(self.handle) })?;
         let mut same = Array::new(self.handle, self.is_large);
-        same.number = self.number;
+        (same.number, same.is_traced) = (self.number, self.is_traced);
         Ok(same)
     }
 }

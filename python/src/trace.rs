@@ -34,6 +34,8 @@ struct Kept {
 thread_local! {
     /// The functions that this thread traces, the innermost one last.
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// Number of functions that this thread traces; `FRAMES` may be borrowed where it is asked for.
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
     /// The sequence number of creation of the array that was read last.
     static READ: Cell<u64> = const { Cell::new(0) };
 }
@@ -107,7 +109,23 @@ pub fn before_read(array: &Array) {
 /// Returns whether the array that was read last, which has no value, belongs to a trace that has ended: no function is
 /// traced, or the array is older than the outermost trace.
 pub fn reads_from_ended() -> bool {
-    FRAMES.with_borrow(|frames| frames.first().is_none_or(|frame| READ.get() < frame.start))
+    is_outside(READ.get())
+}
+
+/// Returns whether an array with a sequence number of creation is from outside of all functions that are traced.
+fn is_outside(number: u64) -> bool {
+    FRAMES.with_borrow(|frames| frames.first().is_none_or(|frame| number < frame.start))
+}
+
+/// Returns whether this thread traces a function.
+pub fn is_tracing() -> bool {
+    DEPTH.get() > 0
+}
+
+/// Whether an array was made in a function while that was traced, and the trace has ended.
+#[pyfunction]
+fn is_of_ended_trace(array: &Array) -> bool {
+    array.is_traced && is_outside(array.number)
 }
 
 /// Called before the value of an array is replaced: keeps the value if the array is older than the traced function.
@@ -131,6 +149,7 @@ fn begin_trace(device: Option<On>) {
         KEPT.fetch_add(1, Ordering::Relaxed);
         Kept { device: on.0, captured: Vec::new(), places: HashMap::new(), is_fixed: false }
     });
+    DEPTH.set(DEPTH.get() + 1);
     FRAMES.with_borrow_mut(|frames| frames.push(Frame { start: made(), changed: Vec::new(), kept }));
 }
 
@@ -143,6 +162,7 @@ type End = (Vec<Array>, Vec<Array>, Vec<Array>, bool);
 fn end_trace() -> PyResult<End> {
     let frame = FRAMES.with_borrow_mut(Vec::pop);
     let Some(frame) = frame else { return Ok((Vec::new(), Vec::new(), Vec::new(), false)) };
+    DEPTH.set(DEPTH.get() - 1);
     if frame.kept.is_some() {
         KEPT.fetch_sub(1, Ordering::Relaxed);
     }
@@ -159,6 +179,6 @@ fn end_trace() -> PyResult<End> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, begin_trace, end_trace);
+    add!(module, begin_trace, end_trace, is_of_ended_trace);
     Ok(())
 }

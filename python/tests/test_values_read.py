@@ -86,3 +86,21 @@ def test_imaginary_parts_of_real_numbers_are_zeros():
             same(lx.real(on(np.array([1, 2], dtype), device)), np.array([1, 2], dtype))
         same(lx.imag(on(np.complex64([1 + 2j]), device)), np.float32([2]))
         raises(TypeError, lambda: lx.imag(on(np.array([True]), device)), "bool")
+
+
+def test_an_array_of_an_ended_trace_says_so():
+    for device in DEVICES:
+        x, kept = lx.asarray([1.0, 2.0], device=device), []
+        pending = x + 1
+
+        def function(v):
+            kept[:] = [v, v * 2, lx.sin(v * 2 + pending) * pending, x]
+            lx.grad(lambda w: lx.sum(w * v))(x)
+            assert all("ended" not in repr(each) for each in kept)
+            return lx.sum(v * v)
+
+        for transformed in (lx.grad(function), lx.jit(function)):
+            result = transformed(x)
+            texts = [repr(each) for each in kept[:3]]
+            assert all(text.endswith(", of a trace that has ended)") and "shape=(2,)" in text for text in texts), texts
+            assert not any("ended" in repr(each) for each in (kept[3], pending, result, result * 2))
