@@ -241,7 +241,7 @@ class Writer(MoreSteps):
             y = self.pick(scope, lambda v: v.shape == x.shape)
             return self.let(f"m.vecdot({x.name}, m.sin({y.name})) / {k}", x.shape[:-1], x.tied)
         if choice == 2 and len(x.shape) >= 2:
-            letters = "abc"[: len(x.shape)]
+            letters = "abcdefgh"[: len(x.shape)]
             out = "".join(self.rng.sample(letters, self.rng.randrange(1, len(letters) + 1)))
             y = self.pick(scope, lambda v: v.shape == x.shape)
             shape = [x.shape[letters.index(each)] for each in out]
