@@ -237,12 +237,12 @@ header: $(FORMAT_STAMP)
 	$(TOOLS)/bin/python tools/python_binding.py
 
 debug-library:
-	cargo build --lib --target-dir target
+	cargo build --package lazyxla-c --target-dir target
 	ln -sf liblazyxla.so target/debug/liblazyxla.so.0
 
 # As CMake does; cargo then finds nothing left to do.
 release-library:
-	cargo build --release --lib --package lazyxla --target-dir target
+	cargo build --release --package lazyxla-c --target-dir target
 
 test-rust: plugin plugins
 	cargo test --lib $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))

@@ -1,5 +1,4 @@
-//! Link arguments of the shared library; the source tree, in whose build folder `make plugin` leaves plugins; a hash of
-//! the sources.
+//! The source tree, in whose build folder `make plugin` leaves plugins; a hash of the sources.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -8,7 +7,6 @@ use std::path::Path;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src");
-    let major = std::env::var("CARGO_PKG_VERSION_MAJOR").unwrap();
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     // A release names no folder of the machine on which it was built.
     println!("cargo:rerun-if-env-changed=LXLA_RELEASE");
@@ -17,11 +15,6 @@ fn main() {
     let mut hasher = DefaultHasher::new();
     hash_folder(&Path::new(&root).join("src"), &mut hasher);
     println!("cargo:rustc-env=LXLA_SOURCE_HASH={:016x}", hasher.finish());
-    if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,liblazyxla.so.{major}");
-        // Our exit handler and a plugin's threads outlive any dlclose, so the code must stay mapped.
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    }
 }
 
 /// Hashes the names and contents of all files below a folder, in the order of their names.

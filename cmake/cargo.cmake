@@ -1,8 +1,9 @@
 # The library, built by cargo: target lazyxla::lazyxla. Cargo itself knows what is stale, so it is always asked.
 find_program(CARGO cargo REQUIRED)
 set(LAZYXLA_CARGO_TARGET "${PROJECT_SOURCE_DIR}/target" CACHE PATH "cargo's target folder")
-set(LAZYXLA_CARGO_PACKAGE "lazyxla" CACHE STRING "Package that makes the library: lazyxla, or lazyxla-xla-rs with one more engine")
-string(REPLACE "-" "_" lazyxla_crate "${LAZYXLA_CARGO_PACKAGE}")
+set(LAZYXLA_LIBRARY_PACKAGE "lazyxla-c" CACHE STRING "Package that makes the library: lazyxla-c, or lazyxla-xla-rs with one more engine")
+string(REGEX REPLACE "-c$" "" lazyxla_crate "${LAZYXLA_LIBRARY_PACKAGE}")
+string(REPLACE "-" "_" lazyxla_crate "${lazyxla_crate}")
 set(LAZYXLA_SONAME "liblazyxla.so.${PROJECT_VERSION_MAJOR}")
 set(LAZYXLA_CARGO_PROFILE "release" CACHE STRING "cargo's profile: release, or dev, which builds faster and checks more")
 string(REPLACE "dev" "debug" lazyxla_profile_folder "${LAZYXLA_CARGO_PROFILE}")
@@ -29,7 +30,7 @@ endif()
 
 # Copied under its full version, with the two customary links, so that programs run from the build tree as installed.
 add_custom_target(lazyxla_cargo ALL
-  COMMAND ${CMAKE_COMMAND} -E env ${lazyxla_cargo_env} ${CARGO} build --profile ${LAZYXLA_CARGO_PROFILE} --lib --package ${LAZYXLA_CARGO_PACKAGE} ${lazyxla_cargo_target}
+  COMMAND ${CMAKE_COMMAND} -E env ${lazyxla_cargo_env} ${CARGO} build --profile ${LAZYXLA_CARGO_PROFILE} --lib --package ${LAZYXLA_LIBRARY_PACKAGE} ${lazyxla_cargo_target}
   COMMAND ${CMAKE_COMMAND} -E make_directory "${PROJECT_BINARY_DIR}/lib"
   COMMAND ${CMAKE_COMMAND} -E copy_if_different "${lazyxla_built}" "${LAZYXLA_LIBRARY}"
   COMMAND ${CMAKE_COMMAND} -E create_symlink "liblazyxla.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}"

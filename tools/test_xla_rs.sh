@@ -27,7 +27,7 @@ export XLA_FLAGS="--xla_cpu_enable_fast_min_max=false --xla_allow_excess_precisi
 # A build tree and a cargo folder of their own: nobody else pays for the crate.
 export CARGO_TARGET_DIR=$folder/target
 "$cmake" -S . -B "$folder/cmake" -G Ninja -DLAZYXLA_PYTHON=OFF -DCMAKE_MAKE_PROGRAM="$ninja" -DPython3_EXECUTABLE="$python" \
-  -DLAZYXLA_CARGO_PACKAGE=lazyxla-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
+  -DLAZYXLA_LIBRARY_PACKAGE=lazyxla-xla-rs -DLAZYXLA_CARGO_TARGET="$folder/target" > /dev/null
 "$cmake" --build "$folder/cmake"
 status=0
 "$python" tools/xla_rs_suite.py "$folder/cmake" "$folder/cmake/lib/liblazyxla.so" || status=$?
