@@ -4116,23 +4116,31 @@ lxla_status lxla_wait(lxla_env env,
                       lxla_device device);
 
 /**
- * Does what `lxla_wait` does, but returns after at most `timeout_ms` milliseconds: for frontends that check for
- * interrupts of the user meanwhile. `out_done` is 1 if all work that was enqueued before this call has ended, else 0.
- * With a `timeout_ms` of 0, does not wait. INVALID_ARGUMENT if it is negative. Returns the first failure that no
- * earlier wait reported. The work goes on in any case. CPU plugins run short programs before `lxla_mark_step` returns.
- * An engine other than a PJRT plugin's waits without a limit.
+ * Returns the number of runs and copies that this process has enqueued on devices, for `lxla_wait_for`.
+ */
+lxla_status lxla_enqueued(uint64_t *out_number);
+
+/**
+ * Waits as `lxla_wait`, but for at most `timeout_ms` milliseconds, and for the first `enqueued` runs and copies of the
+ * process only (`lxla_enqueued`): a frontend that checks for interrupts of its user between such waits is not kept by
+ * work that other threads enqueue meanwhile. `out_done` is 1 if this work has ended on the device, else 0. If it has
+ * ended, returns the first failure that no earlier wait reported. With a `timeout_ms` of 0, does not wait.
+ * INVALID_ARGUMENT if it is negative. The work goes on in any case. CPU plugins run short programs before
+ * `lxla_mark_step` returns. An engine other than a PJRT plugin's waits without a limit.
  */
 lxla_status lxla_wait_for(lxla_env env,
                           lxla_device device,
+                          uint64_t enqueued,
                           int64_t timeout_ms,
                           int32_t *out_done);
 
 /**
  * Waits until a tensor's value is on its device or its computation has failed, for at most `timeout_ms` milliseconds:
- * then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. Computes a
- * pending value first, as `lxla_sync`; the limit does not apply to compiling. A native tensor is ready. A failure of the
- * computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative; FAILED_PRECONDITION if the
- * tensor depends on a placeholder, and the failure of the tensor if its value is lost.
+ * then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. A pending
+ * value is computed first, as by `lxla_sync`, and the limit does not apply to that: to compiling, to syncs of other
+ * threads that compute the tensor, and to the wait for the oldest of 16 runs in flight. A native tensor is ready. A
+ * failure of the computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative;
+ * FAILED_PRECONDITION if the tensor depends on a placeholder, and the failure of the tensor if its value is lost.
  */
 lxla_status lxla_tensor_wait_for(lxla_tensor tensor,
                                  int64_t timeout_ms,

@@ -143,21 +143,28 @@ TEST(waits_end_after_their_time) {
   const lxla_device all = {LXLA_DEVICE_UNSPECIFIED, 0};
   lxla_env env = new_env();
   int32_t done = 7;
-  OK(lxla_wait_for(env, all, 0, &done));
+  OK(lxla_wait_for(env, all, UINT64_MAX, 0, &done));
   EQUAL(done, 1);
   lxla_tensor x, y;
   OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, DIMS(MANY), 1, &x));
   y = long_loop(env, x, ITERATIONS);
+  uint64_t before, with_y, now;
+  OK(lxla_enqueued(&before));
   OK(lxla_mark_step(env, all, 0));
+  OK(lxla_enqueued(&with_y));
+  CHECK(with_y > before);
   OK(lxla_tensor_wait_for(y, 0, &done));
   EQUAL(done, 0);
   OK(lxla_tensor_wait_for(y, 1, &done));
   EQUAL(done, 0);
-  OK(lxla_wait_for(env, XLA(0), 1, &done));
+  OK(lxla_wait_for(env, XLA(0), with_y, 1, &done));
   EQUAL(done, 0);
+  // Only what was enqueued before y is waited for.
+  OK(lxla_wait_for(env, all, before, 0, &done));
+  EQUAL(done, 1);
   OK(lxla_tensor_wait_for(x, INT64_MAX, &done));
   EQUAL(done, 1);
-  OK(lxla_wait_for(env, XLA(0), INT64_MAX, &done));
+  OK(lxla_wait_for(env, XLA(0), with_y, INT64_MAX, &done));
   EQUAL(done, 1);
   OK(lxla_tensor_wait_for(y, 0, &done));
   EQUAL(done, 1);
@@ -169,6 +176,12 @@ TEST(waits_end_after_their_time) {
   OK(lxla_tensor_wait_for(y, 0, &done));
   EQUAL(done, 0);
   EQUAL(state_of(y), LXLA_STATE_READY);
+  // Work that is enqueued later does not count.
+  OK(lxla_wait_for(env, all, with_y, 0, &done));
+  EQUAL(done, 1);
+  OK(lxla_enqueued(&now));
+  OK(lxla_wait_for(env, all, now, 0, &done));
+  EQUAL(done, 0);
   OK(lxla_tensor_wait_for(y, INT64_MAX, &done));
   EQUAL(done, 1);
   EQUAL(first_of(y), 1 + ITERATIONS);
@@ -177,15 +190,16 @@ TEST(waits_end_after_their_time) {
   OK(lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, LXLA_DTYPE_F32, DIMS(1), 7, &native));
   OK(lxla_tensor_wait_for(native, 0, &done));
   EQUAL(done, 1);
-  OK(lxla_wait_for(env, (lxla_device){LXLA_DEVICE_CPU, 0}, 0, &done));
+  OK(lxla_wait_for(env, (lxla_device){LXLA_DEVICE_CPU, 0}, UINT64_MAX, 0, &done));
   EQUAL(done, 1);
   done = 7;
   REFUSED(lxla_tensor_wait_for(on_it, 0, &done), LXLA_FAILED_PRECONDITION, "placeholder");
   REFUSED(lxla_tensor_wait_for(x, -1, &done), LXLA_INVALID_ARGUMENT, "timeout_ms: -1 given; want 0 or more");
-  REFUSED(lxla_wait_for(env, all, INT64_MIN, &done), LXLA_INVALID_ARGUMENT, "timeout_ms: -9223372036854775808 given");
+  REFUSED(lxla_wait_for(env, all, 0, INT64_MIN, &done), LXLA_INVALID_ARGUMENT,
+          "timeout_ms: -9223372036854775808 given");
   REFUSED(lxla_tensor_wait_for(none, 0, &done), LXLA_INVALID_HANDLE, "tensor");
   REFUSED(lxla_tensor_wait_for(x, 0, NULL), LXLA_NULL_ARGUMENT, "out_ready");
-  REFUSED(lxla_wait_for(env, all, 0, NULL), LXLA_NULL_ARGUMENT, "out_done");
+  REFUSED(lxla_wait_for(env, all, 0, 0, NULL), LXLA_NULL_ARGUMENT, "out_done");
   EQUAL(done, 7);
   RELEASE(x, y, native, stands, on_it);
   OK(lxla_env_release(env));

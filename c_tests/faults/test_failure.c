@@ -196,8 +196,8 @@ TEST(f3_a_later_failure_reaches_whoever_reads_and_nobody_else) {
   REFUSED(lxla_tensor_read(on_it, &v, sizeof v), LXLA_DATA_LOSS, PLANTED);
   lxla_tensor untouched = one(env, 5);
   OK(lxla_binary_scalar_inplace(ADD, untouched, 1));
-  REFUSED(lxla_wait_for(env, XLA(0), INT64_MAX, &ready), LXLA_DATA_LOSS, PLANTED);
-  OK(lxla_wait_for(env, XLA(0), INT64_MAX, &ready));
+  REFUSED(lxla_wait_for(env, XLA(0), UINT64_MAX, INT64_MAX, &ready), LXLA_DATA_LOSS, PLANTED);
+  OK(lxla_wait_for(env, XLA(0), UINT64_MAX, INT64_MAX, &ready));
   EQUAL(ready, 1);
   EQUAL(value(untouched), 6);
   RELEASE(t, other, on_it, untouched);

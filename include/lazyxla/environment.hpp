@@ -173,10 +173,11 @@ class Environment {
   void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
   /// Blocks until all work enqueued on a device, or on all devices, has finished.
   void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
-  /// Does the same for at most `timeout_ms` milliseconds. Returns whether the work has ended.
-  bool wait_for(int64_t timeout_ms, lxla_device device = {}) {
+  /// Does the same for at most `timeout_ms` milliseconds, and for the first `enqueued` runs and copies of the process
+  /// only. Returns whether these have ended.
+  bool wait_for(uint64_t enqueued, int64_t timeout_ms, lxla_device device = {}) {
     int32_t done = 0;
-    check(lxla_wait_for(env_, device, timeout_ms, &done));
+    check(lxla_wait_for(env_, device, enqueued, timeout_ms, &done));
     return done == 1;
   }
   /// The statistics of a device's memory, as JSON; see lxla_device_memory_stats.

@@ -20,6 +20,13 @@ inline void step(const std::vector<Tensor> &tensors, bool wait = false) {
   check(lxla_step_tensors(list.data(), list.size(), wait ? 1 : 0));
 }
 
+/// Returns the number of runs and copies that this process has enqueued on devices, for `Environment::wait_for`.
+inline uint64_t enqueued() {
+  uint64_t number = 0;
+  check(lxla_enqueued(&number));
+  return number;
+}
+
 /// Waits until the value of a tensor is on its device or its computation has failed, for at most `timeout_ms`
 /// milliseconds. Returns whether it is. Computes a pending value first, as `sync`.
 inline bool wait_for(const Tensor &tensor, int64_t timeout_ms) {

@@ -2140,10 +2140,17 @@ lxla_mark_step = _function(
     "lxla_mark_step", lxla_status, [("env", lxla_env), ("device", lxla_device), ("wait", c_int32)]
 )
 lxla_wait = _function("lxla_wait", lxla_status, [("env", lxla_env), ("device", lxla_device)])
+lxla_enqueued = _function("lxla_enqueued", lxla_status, [("out_number", POINTER(c_uint64))])
 lxla_wait_for = _function(
     "lxla_wait_for",
     lxla_status,
-    [("env", lxla_env), ("device", lxla_device), ("timeout_ms", c_int64), ("out_done", POINTER(c_int32))],
+    [
+        ("env", lxla_env),
+        ("device", lxla_device),
+        ("enqueued", c_uint64),
+        ("timeout_ms", c_int64),
+        ("out_done", POINTER(c_int32)),
+    ],
 )
 lxla_tensor_wait_for = _function(
     "lxla_tensor_wait_for",

@@ -211,8 +211,11 @@ fn wait_with_signals(py: Python<'_>, wait: impl Fn(&mut i32) -> lxla_status + Sy
 
 /// Waits for a device as `lxla_wait`, and calls Python's signal handlers meanwhile.
 fn wait_for_device(py: Python<'_>, device: lxla_device) -> PyResult<()> {
+    let mut enqueued = 0;
     // SAFETY: a writable output.
-    wait_with_signals(py, |done| unsafe { lxla_wait_for(env(), device, SIGNALS_MS, done) })
+    check(unsafe { lxla_enqueued(&mut enqueued) })?;
+    // SAFETY: a writable output.
+    wait_with_signals(py, |done| unsafe { lxla_wait_for(env(), device, enqueued, SIGNALS_MS, done) })
 }
 
 /// Computes the value of an array and waits for it, and calls Python's signal handlers meanwhile: a read does not wait

@@ -1669,7 +1669,14 @@ unsafe extern "C" {
     ) -> lxla_status;
     pub fn lxla_mark_step(env: lxla_env, device: lxla_device, wait: i32) -> lxla_status;
     pub fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status;
-    pub fn lxla_wait_for(env: lxla_env, device: lxla_device, timeout_ms: i64, out_done: *mut i32) -> lxla_status;
+    pub fn lxla_enqueued(out_number: *mut u64) -> lxla_status;
+    pub fn lxla_wait_for(
+        env: lxla_env,
+        device: lxla_device,
+        enqueued: u64,
+        timeout_ms: i64,
+        out_done: *mut i32,
+    ) -> lxla_status;
     pub fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out_ready: *mut i32) -> lxla_status;
     pub fn lxla_step_tensors(tensors: *const lxla_tensor, n: usize, wait: i32) -> lxla_status;
     pub fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status;

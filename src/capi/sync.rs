@@ -7,20 +7,26 @@ use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kind_of;
 use super::tensor::handles;
 use crate::device::Device;
+use crate::engine;
 use crate::env::{self, DeviceKind};
 use crate::error::Result;
 use crate::sync;
-use std::cell::Cell;
 
-/// Calls each of `passes` with the devices selected by a caller's device argument: every XLA device in use and every
-/// mesh for UNSPECIFIED, none for CPU. Goes on after a failure; returns the first failure.
-fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
+/// Returns the devices selected by a caller's device argument: every XLA device in use and every mesh for UNSPECIFIED,
+/// none for CPU.
+fn selected(env: lxla_env, device: lxla_device) -> Result<Vec<&'static Device>> {
     let environment = env::resolve(env.id)?;
-    let devices = match kind_of(device)? {
+    Ok(match kind_of(device)? {
         DeviceKind::Unspecified => environment.lazy_devices(),
         DeviceKind::Cpu => Vec::new(),
         kind @ (DeviceKind::Xla | DeviceKind::Mesh) => vec![environment.device(kind, device.ordinal)?],
-    };
+    })
+}
+
+/// Calls each of `passes` with the devices selected by a caller's device argument. Goes on after a failure; returns the
+/// first failure.
+fn on_devices(env: lxla_env, device: lxla_device, passes: &[&dyn Fn(&'static Device) -> Result<()>]) -> Result<()> {
+    let devices = selected(env, device)?;
     let results = passes.iter().flat_map(|pass| devices.iter().map(move |&device| pass(device)));
     results.collect::<Vec<Result<()>>>().into_iter().collect()
 }
@@ -53,35 +59,38 @@ pub extern "C" fn lxla_wait(env: lxla_env, device: lxla_device) -> lxla_status {
     guard("lxla_wait", || on_devices(env, device, &[&sync::wait]))
 }
 
-/// Does what `lxla_wait` does, but returns after at most `timeout_ms` milliseconds: for frontends that check for
-/// interrupts of the user meanwhile. `out_done` is 1 if all work that was enqueued before this call has ended, else 0.
-/// With a `timeout_ms` of 0, does not wait. INVALID_ARGUMENT if it is negative. Returns the first failure that no
-/// earlier wait reported. The work goes on in any case. CPU plugins run short programs before `lxla_mark_step` returns.
-/// An engine other than a PJRT plugin's waits without a limit.
+/// Returns the number of runs and copies that this process has enqueued on devices, for `lxla_wait_for`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_enqueued(out_number: Out<u64>) -> lxla_status {
+    guard_into("lxla_enqueued", out_number.named("out_number"), || Ok(engine::enqueued()))
+}
+
+/// Waits as `lxla_wait`, but for at most `timeout_ms` milliseconds, and for the first `enqueued` runs and copies of the
+/// process only (`lxla_enqueued`): a frontend that checks for interrupts of its user between such waits is not kept by
+/// work that other threads enqueue meanwhile. `out_done` is 1 if this work has ended on the device, else 0. If it has
+/// ended, returns the first failure that no earlier wait reported. With a `timeout_ms` of 0, does not wait.
+/// INVALID_ARGUMENT if it is negative. The work goes on in any case. CPU plugins run short programs before
+/// `lxla_mark_step` returns. An engine other than a PJRT plugin's waits without a limit.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait_for(
     env: lxla_env,
     device: lxla_device,
+    enqueued: u64,
     timeout_ms: i64,
     out_done: Out<i32>,
 ) -> lxla_status {
     guard_into("lxla_wait_for", out_done.named("out_done"), || {
         let deadline = deadline("timeout_ms", timeout_ms)?;
-        let is_done = Cell::new(true);
-        let wait = |device: &'static Device| {
-            is_done.set(sync::wait_until(device, deadline)? && is_done.get());
-            Ok(())
-        };
-        on_devices(env, device, &[&wait])?;
-        Ok(is_done.get())
+        sync::wait_for(&selected(env, device)?, enqueued, deadline)
     })
 }
 
 /// Waits until a tensor's value is on its device or its computation has failed, for at most `timeout_ms` milliseconds:
-/// then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. Computes a
-/// pending value first, as `lxla_sync`; the limit does not apply to compiling. A native tensor is ready. A failure of the
-/// computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative; FAILED_PRECONDITION if the
-/// tensor depends on a placeholder, and the failure of the tensor if its value is lost.
+/// then reading it does not wait. `out_ready` is 1 if it is, else 0. With a `timeout_ms` of 0, does not wait. A pending
+/// value is computed first, as by `lxla_sync`, and the limit does not apply to that: to compiling, to syncs of other
+/// threads that compute the tensor, and to the wait for the oldest of 16 runs in flight. A native tensor is ready. A
+/// failure of the computation is reported by the next read. INVALID_ARGUMENT if `timeout_ms` is negative;
+/// FAILED_PRECONDITION if the tensor depends on a placeholder, and the failure of the tensor if its value is lost.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out_ready: Out<i32>) -> lxla_status {
     guard_into("lxla_tensor_wait_for", out_ready.named("out_ready"), || {

@@ -109,18 +109,21 @@ impl Owner {
     /// Blocks until all work enqueued on the device has ended. Returns its first error.
     pub fn wait(&self) -> Result<()> {
         let _span = self.shared.timeline().sync_span("wait", "wait");
+        self.wait_for(u64::MAX)
+    }
+
+    /// Does what [`Owner::wait`] does, for the work with numbers up to `last`.
+    pub fn wait_for(&self, last: u64) -> Result<()> {
         let engine = &self.shared.runtime().engine;
-        let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait(ordinal)).collect();
+        let waited: Vec<Result<()>> = self.ordinals().iter().map(|&ordinal| engine.wait_for(ordinal, last)).collect();
         waited.into_iter().collect()
     }
 
-    /// Does what [`Owner::wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
-    pub fn wait_until(&self, deadline: Instant) -> Result<bool> {
+    /// Waits for the work with numbers up to `last`, at most until `deadline`. Returns whether it has ended.
+    pub fn has_ended_by(&self, last: u64, deadline: Instant) -> bool {
         let _span = self.shared.timeline().sync_span("wait", "wait");
         let engine = &self.shared.runtime().engine;
-        let waited: Vec<Result<bool>> =
-            self.ordinals().iter().map(|&ordinal| engine.wait_until(ordinal, deadline)).collect();
-        waited.into_iter().try_fold(true, |all, ended| Ok(all & ended?))
+        self.ordinals().iter().all(|&ordinal| engine.has_ended_by(ordinal, last, deadline))
     }
 
     /// Memory statistics of each XLA device, with its ordinal. UNIMPLEMENTED for cpu, and if the plugin has none.

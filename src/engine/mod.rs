@@ -29,6 +29,7 @@ use crate::types::{SharedBytes, TensorType};
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Options for starting an engine.
@@ -62,6 +63,19 @@ pub fn register_last_work(run: fn(), progress: fn() -> u64) {
 /// Calls `run` at the end of the process, when all work in flight has ended. It must not use an engine.
 pub fn register_ending(run: fn()) {
     pjrt::register_ending(run);
+}
+
+/// Number of runs and copies that were enqueued on any device of the process.
+static ENQUEUED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of a run or copy that is enqueued now, from 1. Called under the lock under which it is listed.
+pub fn count_enqueued() -> u64 {
+    ENQUEUED.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// Returns the number of the run or copy that was enqueued last; 0 if there was none.
+pub fn enqueued() -> u64 {
+    ENQUEUED.load(Ordering::Relaxed)
 }
 
 /// A client of an accelerator runtime with its devices, numbered from 0. All methods are thread-safe.
@@ -113,10 +127,16 @@ pub trait Engine: Send + Sync {
     /// Blocks until all work enqueued on `device` has ended. Returns its first error.
     fn wait(&self, device: usize) -> Result<()>;
 
-    /// Blocks until all work enqueued on `device` has ended, at most until `deadline`. Returns whether it has ended, or
-    /// its first error. An engine whose waits have no limit waits as [`Engine::wait`].
-    fn wait_until(&self, device: usize, _deadline: Instant) -> Result<bool> {
-        self.wait(device).map(|()| true)
+    /// Does what [`Engine::wait`] does, for the work with numbers up to `last` ([`count_enqueued`]). An engine that does
+    /// not number its work waits for all.
+    fn wait_for(&self, device: usize, _last: u64) -> Result<()> {
+        self.wait(device)
+    }
+
+    /// Waits for the work on `device` with numbers up to `last`, at most until `deadline`. Returns whether it has ended.
+    /// An engine whose waits have no limit returns true; then the next wait blocks.
+    fn has_ended_by(&self, _device: usize, _last: u64, _deadline: Instant) -> bool {
+        true
     }
 
     /// Drops `run` when the work that was enqueued on the device so far has ended; at once if the engine cannot tell.

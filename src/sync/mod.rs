@@ -29,7 +29,7 @@ pub use partial::sync;
 pub use save::{load, save, save_async};
 pub use saver::Ticket;
 pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
-pub use step::{mark_step, step_tensors, wait, wait_until};
+pub use step::{mark_step, step_tensors, wait, wait_for};
 pub use transfer::{
     check_pred, check_size, from_array, from_host, materialize, read, ready_by, to_array, to_device, value_on, write,
 };

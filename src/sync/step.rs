@@ -115,10 +115,16 @@ pub fn wait(device: &'static Device) -> Result<()> {
     owner.wait().map_err(|e| explain(e, device, None))
 }
 
-/// Does what [`wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
-pub fn wait_until(device: &'static Device, deadline: Instant) -> Result<bool> {
-    let owner = device.state().owner()?.clone();
-    owner.wait_until(deadline).map_err(|e| explain(e, device, None))
+/// Waits for the work on some devices with numbers up to `last`, at most until `deadline`. Returns whether it has ended,
+/// and then the first error that no earlier wait reported.
+pub fn wait_for(devices: &[&'static Device], last: u64, deadline: Instant) -> Result<bool> {
+    let owners = devices.iter().map(|device| device.state().owner().cloned()).collect::<Result<Vec<_>>>()?;
+    if !owners.iter().all(|owner| owner.has_ended_by(last, deadline)) {
+        return Ok(false);
+    }
+    let waited = owners.iter().zip(devices);
+    let waited = waited.map(|(owner, device)| owner.wait_for(last).map_err(|e| explain(e, device, None)));
+    waited.collect::<Vec<_>>().into_iter().collect::<Result<()>>().map(|()| true)
 }
 
 /// Returns the plan of a step. A step that repeats an earlier one has its scheme.

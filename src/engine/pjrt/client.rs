@@ -6,7 +6,7 @@ use super::create::{Created, create};
 use super::event::Event;
 use super::key_value::SharedStore;
 use super::{exit, sys};
-use crate::engine::{EngineOptions, MemoryStatistics};
+use crate::engine::{EngineOptions, MemoryStatistics, count_enqueued};
 use crate::error;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
@@ -46,7 +46,8 @@ pub(super) const MOST_IN_FLIGHT: usize = 16;
 /// Work of one device that may not have ended, oldest first.
 #[derive(Default)]
 struct InFlight {
-    events: VecDeque<Arc<Event>>,
+    /// With their numbers in the order of enqueuing, over all devices.
+    events: VecDeque<(u64, Arc<Event>)>,
     /// First error of an event that was removed without being awaited; reported by the next wait.
     failure: Option<Error>,
 }
@@ -205,15 +206,16 @@ impl Client {
     pub(super) fn in_flight(&self, device: usize, event: Event) {
         let oldest = {
             let mut list = self.in_flight[device].lock();
-            while list.events.front().is_some_and(|oldest| oldest.is_ready()) {
-                if let Some(Err(error)) = list.events.pop_front().map(|ended| ended.wait()) {
+            while list.events.front().is_some_and(|(_, oldest)| oldest.is_ready()) {
+                if let Some(Err(error)) = list.events.pop_front().map(|(_, ended)| ended.wait()) {
                     list.failure.get_or_insert(error);
                 }
             }
-            list.events.push_back(Arc::new(event));
+            let number = count_enqueued();
+            list.events.push_back((number, Arc::new(event)));
             if list.events.len() > MOST_IN_FLIGHT { list.events.front().cloned() } else { None }
         };
-        if let Some(oldest) = oldest {
+        if let Some((_, oldest)) = oldest {
             // Its error is reported when it is removed from the list.
             let _ = oldest.wait();
         }
@@ -222,7 +224,7 @@ impl Client {
     /// Drops a value when the work that was enqueued last on a device has ended.
     pub fn when_ended(&self, device: usize, value: Box<dyn Any + Send>) {
         let last = self.in_flight[device].lock().events.back().cloned();
-        if let Some(last) = last {
+        if let Some((_, last)) = last {
             // A plugin that refuses has dropped the value.
             let _ = last.drop_when_ended(value);
         }
@@ -236,28 +238,30 @@ impl Client {
 
     /// Blocks until all work enqueued on a device has ended. Returns the first error that was not reported before.
     pub fn wait(&self, device: usize) -> Result<()> {
-        let events = self.in_flight[device].lock().events.clone();
-        self.wait_for(device, &events)
+        self.wait_for(device, u64::MAX)
     }
 
-    /// Does what [`Client::wait`] does, but stops waiting at `deadline`. Returns whether the work has ended.
-    pub fn wait_until(&self, device: usize, deadline: Instant) -> Result<bool> {
-        let events = self.in_flight[device].lock().events.clone();
-        if !events.iter().all(|event| event.has_ended_by(deadline)) {
-            return Ok(false);
-        }
-        self.wait_for(device, &events).map(|()| true)
-    }
-
-    /// Blocks until these events in flight on a device are ready, and removes them from the list of these.
-    fn wait_for(&self, device: usize, events: &VecDeque<Arc<Event>>) -> Result<()> {
+    /// Does what [`Client::wait`] does, for the work with numbers up to `last`.
+    pub fn wait_for(&self, device: usize, last: u64) -> Result<()> {
+        let events = self.numbered(device, last);
         let failure = self.in_flight[device].lock().failure.take();
         let results: Vec<Result<()>> = events.iter().map(|event| event.wait()).collect();
         let mut list = self.in_flight[device].lock();
-        list.events.retain(|event| !events.iter().any(|waited| Arc::ptr_eq(waited, event)));
+        list.events.retain(|(_, event)| !events.iter().any(|waited| Arc::ptr_eq(waited, event)));
         drop(list);
         failure.map_or(Ok(()), Err)?;
         results.into_iter().collect()
+    }
+
+    /// Waits for the work on a device with numbers up to `last`, at most until `deadline`. Returns whether it has ended.
+    pub fn has_ended_by(&self, device: usize, last: u64, deadline: Instant) -> bool {
+        self.numbered(device, last).iter().all(|event| event.has_ended_by(deadline))
+    }
+
+    /// Events in flight on a device, up to this number.
+    fn numbered(&self, device: usize, last: u64) -> Vec<Arc<Event>> {
+        let list = self.in_flight[device].lock();
+        list.events.iter().filter(|(number, _)| *number <= last).map(|(_, event)| event.clone()).collect()
     }
 
     /// Bytes held by buffers now, and their maximum so far.

@@ -285,9 +285,15 @@ impl Engine for PjrtEngine {
         self.client.wait(device)
     }
 
-    fn wait_until(&self, device: usize, deadline: Instant) -> Result<bool> {
+    fn wait_for(&self, device: usize, last: u64) -> Result<()> {
         let _inside = exit::enter()?;
-        self.client.wait_until(device, deadline)
+        self.client.wait_for(device, last)
+    }
+
+    fn has_ended_by(&self, device: usize, last: u64, deadline: Instant) -> bool {
+        // At the end of the process, the wait reports it.
+        let Ok(_inside) = exit::enter() else { return true };
+        self.client.has_ended_by(device, last, deadline)
     }
 
     fn when_ended(&self, device: usize, run: Box<dyn Any + Send>) {

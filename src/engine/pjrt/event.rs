@@ -7,13 +7,15 @@ use crate::types::SharedBytes;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Owns a `PJRT_Event`.
 pub struct Event {
     api: &'static Api,
     raw: *mut sys::PJRT_Event,
+    /// Made by the first wait with a limit, for all of them: the plugin keeps a callback until the event is triggered.
+    signal: OnceLock<Arc<Signal>>,
 }
 
 // SAFETY: PJRT events may be used from any thread.
@@ -27,7 +29,7 @@ impl Event {
     /// # Safety
     /// `raw` is an event of this plugin that is not freed elsewhere.
     pub unsafe fn new(api: &'static Api, raw: *mut sys::PJRT_Event) -> Event {
-        Event { api, raw }
+        Event { api, raw, signal: OnceLock::new() }
     }
 
     /// Whether the work has ended. If the status cannot be queried, returns false, so that callers wait for the event.
@@ -53,15 +55,20 @@ impl Event {
         if Instant::now() >= deadline {
             return false;
         }
-        let signal = Arc::new(Signal::default());
-        if self.drop_when_ended(Box::new(RaisedByDrop(signal.clone()))).is_err() {
-            // Without a callback there is no wait with a limit.
-            let _ = self.wait();
-            return true;
-        }
+        let signal = self.signal.get_or_init(|| {
+            let signal = Arc::new(Signal::default());
+            // A plugin that refuses the callback drops the value, which raises the flag.
+            let _ = self.drop_when_ended(Box::new(RaisedByDrop(signal.clone())));
+            signal
+        });
         let mut is_raised = signal.is_raised.lock();
         while !*is_raised && !signal.raised.wait_until(&mut is_raised, deadline).timed_out() {}
-        *is_raised
+        let is_raised = *is_raised;
+        if is_raised && !self.is_ready() {
+            // The plugin refused the callback: there is no wait with a limit.
+            let _ = self.wait();
+        }
+        is_raised
     }
 }
 
