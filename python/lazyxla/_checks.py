@@ -17,7 +17,7 @@ def kind_of(value: Any) -> str:
     if isinstance(value, Array):
         return f"an array of {value.dtype.name}{list(value.shape)}"
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0] in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 def a_function(value: Any, of: str, name: str) -> None:

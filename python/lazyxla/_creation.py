@@ -106,7 +106,7 @@ def _as_lists(obj: Any) -> Any:
     """Returns nested lists with lists in place of ranges and deques among them."""
     if isinstance(obj, (range, collections.deque)):
         return [_as_lists(each) for each in obj]
-    return type(obj)(map(_as_lists, obj)) if type(obj) in _LISTS else obj
+    return list(map(_as_lists, obj)) if isinstance(obj, (list, tuple)) else obj
 
 
 def holds_lazy(obj: Any) -> bool:
@@ -265,8 +265,10 @@ def arange(
     is_integer = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     if is_integer and "integer" in chosen.kind and step != 0:
         low, high = chosen.integer_limits
-        last = range(int(start), int(stop), int(step))[-1:]
-        beyond = [value for value in (int(start), *last) if not low <= value <= high]
+        values = range(int(start), int(stop), int(step))
+        if not values:
+            return _core.arange(0, 0, 1, chosen, on(device))
+        beyond = [value for value in (*values[:1], *values[-1:]) if not low <= value <= high]
         if beyond:
             bits = beyond[0].bit_length()
             number = beyond[0] if bits <= 128 else f"an int of {bits} bits"

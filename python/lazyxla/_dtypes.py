@@ -34,7 +34,7 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Any = No
 
 def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     """Returns whether the promotion of the two dtypes is ``to``, or an 8-bit float becomes a float or complex dtype of
-    at least 32 bits, which has all of its values.
+    at least 32 bits, as ``numpy.can_cast`` has it for the dtypes of ml_dtypes.
 
     >>> import lazyxla as lx
     >>> lx.can_cast(lx.int8, lx.int16)

@@ -28,7 +28,9 @@ def _real_leaves(tree: Any, what: str, name: str) -> tuple[list[Array], Any]:
     for leaf in leaves:
         if not isinstance(leaf, Array) or leaf.dtype.kind != "real floating":
             found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
-            raise TypeError(f"{name}() takes functions of and to arrays of real float dtypes; {what} has {found}")
+            raise TypeError(
+                f"{name}() takes functions from arrays of real float dtypes to such arrays; {what} has {found}"
+            )
     return leaves, spec
 
 

@@ -63,8 +63,25 @@ class _WithRule:
         self._inside = threading.local()
         functools.update_wrapper(self, fun)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
+
+    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Returns all arguments of a call by position: rules take no others. With ``nondiff_argnums`` or keywords, also
+        the defaults of those that are left out."""
+        if not kwargs and not self._numbers:
+            return args
+        import inspect  # with the package, it would take a third of the time to import that
+
+        try:
+            bound = inspect.signature(self._fun).bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{self._fun.__name__}(): {error}") from None
+        bound.apply_defaults()
+        if bound.kwargs:
+            names = ", ".join(bound.kwargs)
+            raise TypeError(f"{self._fun.__name__}(): {names}: a rule takes arguments by position only")
+        return bound.args
 
     def _split(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any], Callable[..., Any]]:
         """Returns the arguments to differentiate by, the others in the order of their positions, and a function that
@@ -152,11 +169,11 @@ class custom_vjp(_WithRule):
         """Gives the derivative."""
         self._rule = (forward, backward)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defvjp(forward, backward)")
         forward, backward = self._rule
-        args, fixed, called = self._split(args)
+        args, fixed, called = self._split(self._positional(args, kwargs))
         fun = functools.partial(called, self._fun)
         if fixed and not args:
             return fun()
@@ -193,7 +210,8 @@ class custom_vjp(_WithRule):
                 found = backward(*fixed, residuals, primal.tree.rebuild(tree))
             flat, found_spec = flatten(found)
             if found_spec != spec:
-                raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}")
+                without = "; it returns none by arguments in nondiff_argnums" if fixed else ""
+                raise TypeError(f"the backward function returns {found_spec} for the arguments {spec}{without}")
             pairs = zip(flat, leaves, strict=True)
             return [
                 zero_of(leaf) if gradient is None else like_of(gradient, leaf)
@@ -278,11 +296,11 @@ class custom_jvp(_WithRule):
         self._rule = rule
         return rule
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         rule = self._rule
         if rule is None:
             raise TypeError(f"{self._fun.__name__} has no derivative yet: call its defjvp(rule)")
-        args, fixed, called = self._split(args)
+        args, fixed, called = self._split(self._positional(args, kwargs))
         fun = functools.partial(called, self._fun)
         if fixed and not args:
             return fun()

@@ -25,7 +25,7 @@ def _each(value: Sizes, count: int, what: str) -> list[int]:
     if is_integer(value):
         found *= count
     if len(found) != count:
-        raise ValueError(f"{what} are one int or {count}, one for each of the axes, not {len(found)}")
+        raise ValueError(f"{what}: {len(found)} ints given for {count} axes")
     return found
 
 
@@ -48,7 +48,7 @@ def _padding(
     each: list[Any] = [padding] * len(sizes) if is_integer(padding) else list(padding)  # type: ignore[arg-type]
     if len(each) != len(sizes):
         raise ValueError(f"padding is an int, or an int or a pair for each of {len(sizes)} axes, not {padding!r}")
-    pairs = [integers(one, "numbers of padding") for one in each]
+    pairs = [integers(one, "paddings") for one in each]
     other = next((pair for pair in pairs if len(pair) not in (1, 2)), None)
     if other is not None:
         raise ValueError(f"padding of an axis is an int or a pair, not {len(other)} numbers")
@@ -104,8 +104,7 @@ def conv(
     ``("NHWC", "HWIO", "NHWC")``; N is the batch, C and I are input features, O output features. ``padding`` is "valid",
     "same", an int, or an int or a pair for each spatial axis. ``input_dilation`` puts zeros between elements of x
     (transposed convolutions), ``kernel_dilation`` between those of the kernel. x has ``groups`` times the input
-    features of the kernel. x and the kernel
-    promote to the dtype of the result.
+    features of the kernel. The result has the dtype to which x and the kernel promote.
 
     >>> import lazyxla as lx
     >>> x, kernel = lx.reshape(lx.arange(5, dtype=lx.float32), (1, 1, 5)), lx.ones((1, 1, 3))

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _core
+from ._checks import kind_of
 from ._core import Array
 from ._creation import asarray, zeros
 from ._elementwise import add, cos, expm1, square, where
@@ -113,9 +114,18 @@ def _by(x: Array, factor: Any) -> Array:
     return x * (factor.astype(x.dtype) if isinstance(factor, Array) else factor)
 
 
-def _converted(g: Array, p: Array) -> Array:
-    """Returns a gradient in the dtype of moments, so that states keep their dtypes from step to step."""
-    return g.astype(_wide(p.dtype), copy=False)
+def _converted(params: Any, grads: Any) -> Any:
+    """Returns gradients in the dtypes of moments, so that states keep their dtypes from step to step. A gradient may be
+    a number of Python."""
+
+    def converted(p: Array, g: Any) -> Any:
+        if isinstance(g, (int, float, complex)):
+            return _core.full(p.shape, g, _wide(p.dtype), p.device)
+        if not isinstance(g, Array):
+            raise TypeError(f"update(): grads is a tree of arrays, not one with {kind_of(g)}")
+        return g.astype(_wide(p.dtype), copy=False)
+
+    return tree_map(converted, params, grads)
 
 
 def _moved(p: Array, step: Array) -> Array:
@@ -142,7 +152,7 @@ def _update_sgd(
     rate: Rate, momentum: float, nesterov: bool, grads: Any, state: SgdState, params: Any
 ) -> tuple[Any, SgdState]:
     now = _rate(rate, state.steps)
-    grads = tree_map(_converted, grads, params)
+    grads = _converted(params, grads)
     if not momentum:
         return tree_map(lambda p, g: _moved(p, _by(g, now)), params, grads), SgdState(state.steps + 1, None)
     speed = tree_map(lambda v, g: v * momentum + g, state.momentum, grads)
@@ -180,7 +190,7 @@ def _init_adam(params: Any, *, on_device: bool = False) -> AdamState:
 
 def _update_adam(by: _Adam, grads: Any, state: AdamState, params: Any) -> tuple[Any, AdamState]:
     count = state.steps + 1
-    grads = tree_map(_converted, grads, params)
+    grads = _converted(params, grads)
     mean = tree_map(lambda m, g: m * by.b1 + g * (1 - by.b1), state.mean, grads)
     square = tree_map(lambda v, g: v * by.b2 + _squares(g) * (1 - by.b2), state.square, grads)
     now, of_mean, of_square = _rate(by.rate, state.steps), _correction(by.b1, count), _correction(by.b2, count)

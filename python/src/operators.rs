@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::device::env;
-use crate::dtype::{kind, name};
+use crate::dtype::{kind, name, object};
 use crate::error::error;
 use crate::host;
 use crate::scalar::Scalar;
@@ -154,6 +154,9 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     if is_integer(dtype) {
         host::refuse_lossy(scalar, dtype)?;
     }
+    if matches!(op, Compare(_)) && scalar.real().is_some_and(|value| is_beyond_float8(py, value, dtype)) {
+        return on_scalar(py, op, &lhs.convert(py, LXLA_DTYPE_F32)?, scalar, swapped);
+    }
     if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
         require_float(dtype)?;
     }
@@ -186,6 +189,15 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
         LXLA_OK => Ok(Array::new(out, lhs.is_large)),
         _ => Err(error(status)),
     }
+}
+
+/// Whether a number is beyond the range of an 8-bit float dtype, some of which have NaN in place of infinities.
+fn is_beyond_float8(py: Python<'_>, value: f64, dtype: i32) -> bool {
+    kind(dtype) == LXLA_KIND_FLOAT
+        && object(py, dtype).is_ok_and(|dtype| {
+            let limits = &dtype.get().limits;
+            limits.bits == 8 && (value > limits.max || value < limits.min)
+        })
 }
 
 /// Returns a comparison with an integer that the dtype cannot represent; `order` is that of the left operand relative

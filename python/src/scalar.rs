@@ -59,6 +59,16 @@ impl Scalar {
         }
     }
 
+    /// Returns a real number as a float; None for bools and complex numbers.
+    pub fn real(self) -> Option<f64> {
+        match self {
+            Int(value) => Some(value as f64),
+            Large(value) => Some(value as f64),
+            Float(value) | Huge(value) => Some(value),
+            Bool(_) | Complex(..) => None,
+        }
+    }
+
     /// Returns how an integer compares with all numbers of an integer dtype that cannot represent it; otherwise None.
     pub fn beyond(self, dtype: i32) -> Option<Ordering> {
         let value = match self {

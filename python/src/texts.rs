@@ -101,6 +101,11 @@ const HINTS: &[(&str, &str)] = &[
     ("lxla_stop_gradient", "lx.stop_gradient"),
     ("lxla_shard_map", "lx.shard_map"),
     ("lxla_scan", "lx.scan"),
+    (
+        "f: a computation with a custom derivative has none by its captured values; make them parameters \
+         (lxla_computation_lift)",
+        "a function with a derivative of its own has none by arrays from outside; pass them as arguments",
+    ),
     ("lxla_solve", "lx.linalg.solve"),
     ("in place (lhs is dst): ", "in place: "),
     ("text: \"", "\""),

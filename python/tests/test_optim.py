@@ -114,6 +114,17 @@ def test_parameters_keep_their_dtypes():
         same(moved[0].astype(lx.float32), np.float32([0.95, 2.05]), 4e-3)
 
 
+def test_gradients_may_be_numbers_and_errors_name_them():
+    params = {"w": lx.asarray([1.0, 2.0])}
+    for optimizer in (lx.optim.sgd(0.1), lx.optim.sgd(0.1, momentum=0.9)):
+        moved, _ = optimizer.update({"w": 1.0}, optimizer.init(params), params)
+        same(moved["w"], np.float32([0.9, 1.9]), 1e-6)
+        wrong = {"w": np.ones(2, np.float32)}
+        raises(TypeError, lambda: optimizer.update(wrong, optimizer.init(params), params), "grads", "an ndarray")
+        wrong = {"v": lx.ones(2)}
+        raises(ValueError, lambda: optimizer.update(wrong, optimizer.init(params), params), "expected key(s): ['w']")
+
+
 def test_optimizers_are_pickled_and_say_what_is_wrong():
     schedule = lx.optim.cosine_schedule(0.1, 10, warmup=2)
     for optimizer in (lx.optim.sgd(0.1, momentum=0.9), lx.optim.adamw(schedule)):

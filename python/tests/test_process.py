@@ -104,6 +104,30 @@ os._exit(0)
     assert lines == ["waits\n", "interrupted ready\n"] * 4 and child.returncode == 0, lines
 
 
+def test_a_wait_ends_while_another_thread_goes_on():
+    # Work that the thread enqueues after the wait began does not count. Each step takes some milliseconds.
+    is_over = threading.Event()
+
+    def work():
+        x = lx.ones((300, 300))
+        while not is_over.is_set():
+            for _ in range(20):
+                x = x @ x * 1e-3 + 1.0
+            lx.step(x)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            z = lx.ones(3) + 1
+            lx.step(z, wait=True)
+            lx.wait()
+            assert z.tolist() == [2.0] * 3 and thread.is_alive()
+    finally:
+        is_over.set()
+        thread.join()
+
+
 def test_cpu_needs_no_plugin_and_its_absence_says_what_to_do():
     text = "import lazyxla as lx\nprint(float(lx.sum(lx.ones(3, device='cpu'))))\nlx.ones(3).tolist()"
     done = run(text, LXLA_PJRT_PLUGIN="/nowhere.so")

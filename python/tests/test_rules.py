@@ -307,3 +307,28 @@ def test_rules_of_functions_with_other_arguments_than_arrays():
     wrong = lx.custom_jvp(lambda x: x, nondiff_argnums=1)
     wrong.defjvp(lambda primals, tangents: (primals[0], tangents[0]))
     raises(ValueError, lambda: wrong(x), "custom_jvp()", "nondiff_argnums has 1", "1 arguments")
+
+
+def test_rules_take_defaults_and_keywords_by_position():
+    scaled = lx.custom_vjp(lambda x, n=3: x * n, nondiff_argnums=1)
+    scaled.defvjp(lambda x, n: (x * n, ()), lambda n, _, ct: (ct * n * 10,))
+    for call, factor in ((scaled, 3), (lambda x: scaled(x, 4), 4), (lambda x: scaled(x, n=5), 5)):
+        same(call(lx.asarray(2.0)), np.float32(2 * factor))
+        same(lx.grad(call)(lx.asarray(2.0)), np.float32(10 * factor))
+    moved = lx.custom_jvp(lambda x, n=3: x * n, nondiff_argnums=(1,))
+    moved.defjvp(lambda n, primals, tangents: (primals[0] * n, tangents[0] * n * 10))
+    same(lx.grad(lambda x: moved(n=2, x=x))(lx.asarray(2.0)), np.float32(20))
+    by_name = lx.custom_vjp(lambda x, *, n: x * n)
+    by_name.defvjp(lambda x: (x, ()), lambda _, ct: (ct,))
+    raises(TypeError, lambda: by_name(lx.ones(2), n=2), "n: a rule takes arguments by position only")
+    raises(TypeError, lambda: scaled(), "missing a required argument")
+    wrong = lx.custom_vjp(lambda x, n: x * n, nondiff_argnums=1)
+    wrong.defvjp(lambda x, n: (x * n, ()), lambda n, _, ct: (ct, None))
+    raises(TypeError, lambda: lx.grad(lambda x: wrong(x, 2))(2.0), "none by arguments in nondiff_argnums")
+    raises(NotImplementedError, lambda: lx.grad(lambda y: scaled_by(2.0, y))(3.0), "pass them as arguments")
+
+
+def scaled_by(x, y):
+    rule = lx.custom_vjp(lambda x, n: x * n * y, nondiff_argnums=1)
+    rule.defvjp(lambda x, n: (x * n * y, ()), lambda n, _, ct: (ct * n,))
+    return rule(x, 2) * y

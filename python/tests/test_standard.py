@@ -366,3 +366,16 @@ def test_floats_are_cast_where_no_value_is_lost():
             assert lx.can_cast(a, b) == wanted, (a, b)
     assert not lx.can_cast(lx.float32, lx.float8_e5m2) and not lx.can_cast(lx.int8, lx.float8_e5m2)
     raises(TypeError, lambda: lx.result_type(lx.float32, lx.float8_e5m2), "float32", "float8_e5m2")
+
+
+def test_small_floats_are_compared_with_numbers_beyond_their_range():
+    for device in DEVICES:
+        for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz", "float8_e5m2"):
+            x = lx.asarray([1.0, float("nan"), -2.0], dtype=name, device=device)
+            for beyond in (10**5 * 3, 1e30, 10**30):
+                assert (x < beyond).tolist() == [True, False, True] == (beyond >= x).tolist()
+                assert (x > beyond).tolist() == [False] * 3 == (x == beyond).tolist()
+                assert (x != beyond).tolist() == [True] * 3 and (x > -beyond).tolist() == [True, False, True]
+    assert lx.arange(300, 300, dtype=lx.uint8).shape == (0,) == lx.arange(-1, -1, dtype=lx.uint8).shape
+    assert lx.arange(255, 257, 2, dtype=lx.uint8).tolist() == [255]
+    raises(OverflowError, lambda: lx.arange(255, 257, dtype=lx.uint8), "256")

@@ -253,7 +253,7 @@ impl Client {
         results.into_iter().collect()
     }
 
-    /// Waits for the work on a device with numbers up to `last`, at most until `deadline`. Returns whether it has ended.
+    /// Waits for the work on a device with numbers up to `last`, until `deadline` at most. Returns whether it ended.
     pub fn has_ended_by(&self, device: usize, last: u64, deadline: Instant) -> bool {
         self.numbered(device, last).iter().all(|event| event.has_ended_by(deadline))
     }
