@@ -353,6 +353,41 @@ static void complex_reductions(void) {
   RELEASE(r[0], r[1], x[0], x[1], inits[0], inits[1], out[0]);
 }
 
+// Windows of one element and a stride along an axis, beside windows as large as their strides; more than a few
+// elements.
+static void leaving_out(void) {
+  enum { A = 3, B = 100, C = 200, ROWS = 34, COLUMNS = 67, WIDTH = 3 };
+  float *values = malloc(A * B * C * sizeof *values), *got = malloc(A * ROWS * COLUMNS * sizeof *got);
+  for (int i = 0; i < A * B * C; i++) values[i] = (float)(i * 7919 % 10007);
+  lxla_tensor x = array(F32, DIMS(A, B, C), values, A * B * C * sizeof *values), low = at(F32, -INFINITY), out;
+  lxla_computation most = of_two(LXLA_BINARY_MAXIMUM, F32);
+  lxla_window_options w = window(3, (int64_t[]){1, 1, WIDTH});
+  w.strides = (int64_t[]){1, 3, WIDTH};
+  w.low = (int64_t[]){0, 0, 1};
+  OK(lxla_reduce_window(most, &x, &low, 1, &w, &out));
+  OK(lxla_tensor_read(out, got, A * ROWS * COLUMNS * sizeof *got));
+  for (int i = 0; i < A * ROWS * COLUMNS; i++) {
+    const float *row = values + (i / (ROWS * COLUMNS) * B + i / COLUMNS % ROWS * 3) * C;
+    float largest = -INFINITY;
+    for (int k = 0; k < WIDTH; k++) {
+      int column = i % COLUMNS * WIDTH + k - 1;
+      if (column >= 0 && row[column] > largest) largest = row[column];
+    }
+    EQUAL(got[i], largest);
+  }
+  RELEASE(out);
+  // With padding along the axis itself: the padding is a row of its own.
+  w.low = (int64_t[]){0, 1, 1};
+  OK(lxla_reduce_window(most, &x, &low, 1, &w, &out));
+  OK(lxla_tensor_read(out, got, A * ROWS * COLUMNS * sizeof *got));
+  CHECK(got[0] == -INFINITY && got[COLUMNS] == (values[2 * C] > values[2 * C + 1] ? values[2 * C] : values[2 * C + 1]));
+  free(values);
+  free(got);
+  DONE(most);
+  RELEASE(x, low, out);
+}
+
+TEST(windows_that_leave_elements_out) { on_both(leaving_out); }
 TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }
 TEST(reductions_by_a_computation) { on_both(reductions); }
 TEST(floats_of_several_dtypes_are_reduced_together) { on_both(floats_of_several_dtypes); }

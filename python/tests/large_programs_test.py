@@ -242,7 +242,7 @@ def difference(found, wanted, tolerance):
     """Returns the largest difference as a text; None if it is within the tolerance."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     finite = np.isfinite(wanted) & (np.abs(wanted) < 1e30)
-    scale = np.max(np.abs(wanted[finite]), initial=5e-2)
+    scale = np.max(np.abs(wanted[finite]), initial=0.5)
     worst = np.max(np.abs(found[finite] - wanted[finite]), initial=0.0)
     return None if worst <= tolerance * scale else f"{worst:.3g} beside {scale:.3g}"
 

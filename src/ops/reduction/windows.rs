@@ -15,7 +15,7 @@ use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
 
-use crate::ops::shape::slicing::pad;
+use crate::ops::shape::slicing::{pad, slice};
 use crate::types::{DType, Dims, Scalar, TensorType, element_count, normalize_axis};
 
 /// Table entries of the composed operations.
@@ -69,16 +69,46 @@ pub fn reduce_window(
         return types.iter().map(empty).collect();
     }
     if windows.iter().any(Window::cuts) {
-        return without_cuts(trace, body, arrays, inits, &windows);
+        return without_padding(trace, body, arrays, inits, &windows);
+    }
+    if windows.iter().any(|window| window.size > 1) && windows.iter().any(skips) {
+        return without_skips(trace, body, arrays, inits, &windows);
     }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
     Ok(trace.application(Op::ReduceWindow, &operands, &ReduceWindowAttributes { windows }, &[body.body], &results))
 }
 
-/// Records a reduce_window with negative padding as a pad and a reduce_window without padding: XLA's simplifier crashes
-/// on windows of one element with negative padding.
-fn without_cuts(
+/// Whether windows of one element along an axis leave elements out.
+fn skips(window: &Window) -> bool {
+    window.size == 1 && window.stride > 1
+}
+
+/// Records a reduce_window that leaves elements out along an axis as a slice and a reduce_window of adjacent elements
+/// there: one of XLA's CPU backends writes beyond its memory if strides along other axes are as large as the windows.
+fn without_skips(
+    trace: &mut Trace,
+    body: &Applied,
+    arrays: &[NodeId],
+    inits: &[NodeId],
+    windows: &[Window],
+) -> Result<Vec<NodeId>> {
+    let is_padded = |window: &Window| [window.low, window.high, window.base_dilation] != [0, 0, 1];
+    if windows.iter().any(|window| skips(window) && is_padded(window)) {
+        return without_padding(trace, body, arrays, inits, windows);
+    }
+    let limits = trace.ty(arrays[0]).dims;
+    let strides: Vec<i64> = windows.iter().map(|window| if skips(window) { window.stride } else { 1 }).collect();
+    let starts = vec![0; limits.len()];
+    let sliced =
+        arrays.iter().map(|&x| slice(trace, x, &starts, &limits, &strides)).collect::<Result<Vec<NodeId>>>()?;
+    let adjacent = |window: &Window| Window { stride: if skips(window) { 1 } else { window.stride }, ..*window };
+    reduce_window(trace, body, &sliced, inits, &windows.iter().map(adjacent).collect::<Vec<Window>>())
+}
+
+/// Records a reduce_window with padding as a pad and a reduce_window without padding: XLA's simplifier crashes on
+/// windows of one element with negative padding.
+fn without_padding(
     trace: &mut Trace,
     body: &Applied,
     arrays: &[NodeId],
