@@ -305,10 +305,21 @@ MESH_TEST(m1_a_step_on_no_device_named_steps_meshes_too, "data=4") {
   const lxla_device places[] = {XLA(0), device, place_of(other)};
   lxla_tensor t[3];
   for (int i = 0; i < 3; i++) OK(lxla_tensor_full(env, places[i], F32, DIMS(4), i + 1, &t[i]));
-  OK(lxla_mark_step(env, everywhere, 1));
+  OK(lxla_mark_step(env, everywhere, 0));
+  uint64_t enqueued;
+  OK(lxla_enqueued(&enqueued));
+  const lxla_device waited[] = {everywhere, device, XLA(0)};
+  for (int i = 0; i < 3; i++) {
+    int32_t done = 0;
+    OK(lxla_wait_for(env, waited[i], enqueued, INT64_MAX, &done));
+    EQUAL(done, 1);
+  }
   OK(lxla_wait(env, everywhere));
   for (int i = 0; i < 3; i++) {
     EQUAL(state_of(t[i]), LXLA_STATE_READY);
+    int32_t ready = 0;
+    OK(lxla_tensor_wait_for(t[i], 0, &ready));
+    EQUAL(ready, 1);
     float got[4];
     read_f32(t[i], got, 4);
     for (int k = 0; k < 4; k++) EQUAL(got[k], i + 1);

@@ -65,12 +65,12 @@ pub extern "C" fn lxla_enqueued(out_number: Out<u64>) -> lxla_status {
     guard_into("lxla_enqueued", out_number.named("out_number"), || Ok(engine::enqueued()))
 }
 
-/// Waits as `lxla_wait`, but for at most `timeout_ms` milliseconds, and for the first `enqueued` runs and copies of the
-/// process only (`lxla_enqueued`): a frontend that checks for interrupts of its user between such waits is not kept by
-/// work that other threads enqueue meanwhile. `out_done` is 1 if this work has ended on the device, else 0. If it has
-/// ended, returns the first failure that no earlier wait reported. With a `timeout_ms` of 0, does not wait.
-/// INVALID_ARGUMENT if it is negative. The work goes on in any case. CPU plugins run short programs before
-/// `lxla_mark_step` returns. An engine other than a PJRT plugin's waits without a limit.
+/// Waits as `lxla_wait`, but for at most `timeout_ms` milliseconds, and for no more than the first `enqueued` runs and
+/// copies of the process (`lxla_enqueued`). A frontend that checks for interrupts of its user calls it in a loop with
+/// one number: then work that other threads enqueue meanwhile does not prolong the loop. `out_done` is 1 if this work
+/// has ended on the device, else 0. If it has ended, returns the first failure that no earlier wait reported. With
+/// `timeout_ms` 0, does not wait. INVALID_ARGUMENT if it is negative. The work goes on in any case. CPU plugins run
+/// short programs before `lxla_mark_step` returns. The engine xla-rs waits without a limit.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_wait_for(
     env: lxla_env,

@@ -127,14 +127,14 @@ pub trait Engine: Send + Sync {
     /// Blocks until all work enqueued on `device` has ended. Returns its first error.
     fn wait(&self, device: usize) -> Result<()>;
 
-    /// Does what [`Engine::wait`] does, for the work with numbers up to `last` ([`count_enqueued`]). An engine that does
-    /// not number its work waits for all.
+    /// Does what [`Engine::wait`] does, for the work with numbers up to `last` ([`count_enqueued`]). An engine that
+    /// does not number its work waits for all.
     fn wait_for(&self, device: usize, _last: u64) -> Result<()> {
         self.wait(device)
     }
 
-    /// Waits for the work on `device` with numbers up to `last`, at most until `deadline`. Returns whether it has ended.
-    /// An engine whose waits have no limit returns true; then the next wait blocks.
+    /// Waits for the work on `device` with numbers up to `last`, at most until `deadline`. Returns whether it has
+    /// ended. An engine whose waits have no limit returns true; then the next wait blocks.
     fn has_ended_by(&self, _device: usize, _last: u64, _deadline: Instant) -> bool {
         true
     }

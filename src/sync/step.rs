@@ -115,8 +115,8 @@ pub fn wait(device: &'static Device) -> Result<()> {
     owner.wait().map_err(|e| explain(e, device, None))
 }
 
-/// Waits for the work on some devices with numbers up to `last`, at most until `deadline`. Returns whether it has ended,
-/// and then the first error that no earlier wait reported.
+/// Waits for the work on some devices with numbers up to `last`, at most until `deadline`. Returns whether it has
+/// ended; if it has, an error that no earlier wait reported is returned instead.
 pub fn wait_for(devices: &[&'static Device], last: u64, deadline: Instant) -> Result<bool> {
     let owners = devices.iter().map(|device| device.state().owner().cloned()).collect::<Result<Vec<_>>>()?;
     if !owners.iter().all(|owner| owner.has_ended_by(last, deadline)) {

@@ -34,8 +34,8 @@ pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]
     pivots.iter_mut().zip(exchanged).for_each(|(pivot, row)| *pivot = row as i32);
 }
 
-/// Factors a matrix that fits into the cache, in place: `STEP` columns one by one, then updates the columns to the right
-/// of them by one product.
+/// Factors a matrix that fits into the cache, in place: `STEP` columns one by one, then updates the columns to the
+/// right of them by one product.
 fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
     T::Arch::default().dispatch(
         #[inline(always)]

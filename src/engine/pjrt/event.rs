@@ -61,9 +61,7 @@ impl Event {
             let _ = self.drop_when_ended(Box::new(RaisedByDrop(signal.clone())));
             signal
         });
-        let mut is_raised = signal.is_raised.lock();
-        while !*is_raised && !signal.raised.wait_until(&mut is_raised, deadline).timed_out() {}
-        let is_raised = *is_raised;
+        let is_raised = signal.is_raised_by(deadline);
         if is_raised && !self.is_ready() {
             // The plugin refused the callback: there is no wait with a limit.
             let _ = self.wait();
@@ -77,6 +75,15 @@ impl Event {
 struct Signal {
     is_raised: Mutex<bool>,
     raised: Condvar,
+}
+
+impl Signal {
+    /// Blocks until the flag is raised, at most until `deadline`. Returns whether it is.
+    fn is_raised_by(&self, deadline: Instant) -> bool {
+        let mut is_raised = self.is_raised.lock();
+        while !*is_raised && !self.raised.wait_until(&mut is_raised, deadline).timed_out() {}
+        *is_raised
+    }
 }
 
 /// Raises the flag when it is dropped.

@@ -1,5 +1,5 @@
-//! Encodings of the attributes and types of each dialect: one table for the reader and the writer. A file has the number
-//! of an attribute or type, then its fields, whose forms are in `forms.rs`.
+//! Encodings of the attributes and types of each dialect: one table for the reader and the writer. A file has the
+//! number of an attribute or type, then its fields, whose forms are in `forms.rs`.
 
 use super::forms::{Dialect, Field, Flag, Form, LocationForm, TypeForm, keywords};
 use crate::mlir::Version;

@@ -58,8 +58,8 @@ fn is_fused(e: &Emitter, lhs: &TensorType, rhs: &TensorType) -> bool {
 const COMPARED: usize = 64;
 
 /// Returns false if two values differ for certain, apart from their shapes. XLA merges equal computations, so the
-/// operations are compared, and their operands; after `left` pairs, the values may be equal. XLA may remove an operation
-/// with a scalar, and the caller of a function may pass one value for two parameters.
+/// operations are compared, and their operands; after `left` pairs, the values may be equal. XLA may remove an
+/// operation with a scalar, and the caller of a function may pass one value for two parameters.
 fn may_be_equal(e: &Emitter, a: usize, b: usize, left: &mut usize) -> bool {
     let [a, b] = [a, b].map(|position| source(e, position));
     if a == b || *left == 0 {

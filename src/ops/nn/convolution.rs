@@ -294,9 +294,9 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     );
 }
 
-/// Whether a spatial axis has the window that XLA writes for groups (lhs dilated by the size of the kernel, windows one
-/// step less apart, no padding), but not the size. XLA takes such an axis for groups when it exchanges the operands of a
-/// convolution whose kernel is larger than lhs, and a check of it ends the process.
+/// Returns whether XLA may mistake a spatial axis for one of groups: lhs is dilated by the size k of the kernel, the
+/// stride is k - 1, and nothing is padded, but lhs has not k elements. XLA exchanges the operands of a convolution whose
+/// kernel is larger than lhs, keeps the window of such an axis, and then a check ends the process.
 fn looks_like_groups(lhs: &TensorType, rhs: &TensorType, attributes: &ConvolutionAttributes) -> bool {
     (0..attributes.strides.len()).any(|i| {
         let [elements, taps] =

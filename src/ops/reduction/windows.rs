@@ -85,7 +85,8 @@ fn skips(window: &Window) -> bool {
 }
 
 /// Records a reduce_window that leaves elements out along an axis as a slice and a reduce_window of adjacent elements
-/// there: one of XLA's CPU backends writes beyond its memory if strides along other axes are as large as the windows.
+/// there: XLA 2026.6.23 computes wrong numbers and overwrites memory otherwise (`docs/xla-workarounds.md`, "Windows that
+/// leave elements out").
 fn without_skips(
     trace: &mut Trace,
     body: &Applied,
