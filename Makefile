@@ -164,6 +164,7 @@ test-xla-rs: plugin plugins $(TOOLS_STAMP) $(LIBCLANG_STAMP) $(if $(XLA_EXTENSIO
 soak: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) -C soak -L soak --output-on-failure
 	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/index_sweep.py $(TREE)/lib/liblazyxla.so --all
+	TF_CPP_MIN_LOG_LEVEL=1 $(TOOLS)/bin/python c_tests/operations/large_sweep.py $(TREE)/lib/liblazyxla.so 20000
 	LXLA_ORACLE_PROGRAMS=100000 LXLA_ORACLE_PLUGIN_PROGRAMS=2000 LXLA_ORACLE_MESH_PROGRAMS=5000 \
 	  cargo test --release --test oracle -- --nocapture
 	LXLA_TRANSFORM_PROGRAMS=20000 LXLA_TRANSFORM_PLUGIN_PROGRAMS=500 LXLA_TRANSFORM_MESH_PROGRAMS=500 \

@@ -99,6 +99,29 @@ static void dilations_like_groups(void) {
   RELEASE(x, k, longer, wider);
 }
 
+// Windows that end before the first row: padding of the window, and a pad by 0. Two axes of space and many features,
+// which go to a library.
+static void only_padding(void) {
+  enum { OUT = 2 * 8 * 20 };
+  lxla_tensor x, k, padded;
+  OK(lxla_tensor_full(env, device, F32, DIMS(2, 1, 12, 9), 1, &x));
+  OK(lxla_tensor_full(env, device, F32, DIMS(1, 5, 9, 20), 1, &k));
+  lxla_scalar zero = {.dtype = F32, .value.f = 0};
+  OK(lxla_pad_with_scalar(x, &zero, (int64_t[]){0, 1, 0, 0}, (int64_t[]){0, 0, 0, 0}, (int64_t[]){0, 0, 0, 0}, 4,
+                          &padded));
+  const float zeros[OUT] = {0};
+  for (int by_window = 0; by_window < 2; by_window++) {
+    lxla_convolution_options o = plain(2);
+    o.lhs_dimensions = o.out_dimensions = AXES(0, 3, 1, 2);
+    o.rhs_dimensions = AXES(3, 2, 0, 1);
+    o.window_strides = AXES(2, 1);
+    o.padding_low = AXES(by_window, 0);
+    lxla_tensor out = convolved(by_window ? x : padded, k, &o);
+    HAS_ARRAY(out, F32, DIMS(2, 1, 8, 20), zeros);
+  }
+  RELEASE(x, k, padded);
+}
+
 static void convolution_dtypes(void) {
   const int32_t dtypes[] = {
       S8, LXLA_DTYPE_S16, S32, LXLA_DTYPE_S64, U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32, U64, F16, BF16, F32, F64};
@@ -186,6 +209,7 @@ static void convolution_refusals(void) {
 TEST(convolution_of_lines) { on_both(lines); }
 TEST(convolution_of_planes_and_groups) { on_both(planes); }
 TEST(convolution_with_dilations_like_groups) { on_both(dilations_like_groups); }
+TEST(convolution_of_padding_alone) { on_both(only_padding); }
 TEST(convolution_of_all_kinds_of_numbers) { on_both(convolution_dtypes); }
 TEST(convolution_of_nothing) { on_both(nothing_left); }
 TEST(convolution_refuses_what_does_not_fit) { on_both(convolution_refusals); }

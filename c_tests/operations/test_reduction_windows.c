@@ -353,41 +353,86 @@ static void complex_reductions(void) {
   RELEASE(r[0], r[1], x[0], x[1], inits[0], inits[1], out[0]);
 }
 
-// Windows of one element and a stride along an axis, beside windows as large as their strides; more than a few
-// elements.
-static void leaving_out(void) {
-  enum { A = 3, B = 100, C = 200, ROWS = 34, COLUMNS = 67, WIDTH = 3 };
-  float *values = malloc(A * B * C * sizeof *values), *got = malloc(A * ROWS * COLUMNS * sizeof *got);
+// A stride, padding or dilation (by the window or by a pad) along an axis with windows of one element, beside windows as
+// large as their strides; more than a few thousand elements.
+static void windows_of_one_element(void) {
+  enum { A = 3, B = 100, C = 200, COLUMNS = 67, WIDTH = 3, MOST_ROWS = 2 * B - 1 };
+  static const struct {
+    int64_t stride, low, dilation, rows;
+    int pads;
+  } along_b[] = {{3, 0, 1, 34, 0},
+                 {3, 1, 1, 34, 0},
+                 {1, 1, 1, B + 1, 0},
+                 {1, 0, 2, MOST_ROWS, 0},
+                 {1, 0, 2, MOST_ROWS, 1}};
+  float *values = malloc(A * B * C * sizeof *values), *got = malloc(A * MOST_ROWS * COLUMNS * sizeof *got);
   for (int i = 0; i < A * B * C; i++) values[i] = (float)(i * 7919 % 10007);
   lxla_tensor x = array(F32, DIMS(A, B, C), values, A * B * C * sizeof *values), low = at(F32, -INFINITY), out;
   lxla_computation most = of_two(LXLA_BINARY_MAXIMUM, F32);
-  lxla_window_options w = window(3, (int64_t[]){1, 1, WIDTH});
-  w.strides = (int64_t[]){1, 3, WIDTH};
-  w.low = (int64_t[]){0, 0, 1};
-  OK(lxla_reduce_window(most, &x, &low, 1, &w, &out));
-  OK(lxla_tensor_read(out, got, A * ROWS * COLUMNS * sizeof *got));
-  for (int i = 0; i < A * ROWS * COLUMNS; i++) {
-    const float *row = values + (i / (ROWS * COLUMNS) * B + i / COLUMNS % ROWS * 3) * C;
-    float largest = -INFINITY;
-    for (int k = 0; k < WIDTH; k++) {
-      int column = i % COLUMNS * WIDTH + k - 1;
-      if (column >= 0 && row[column] > largest) largest = row[column];
+  for (size_t k = 0; k < sizeof along_b / sizeof *along_b; k++) {
+    const int rows = (int)along_b[k].rows;
+    lxla_window_options w = window(3, (int64_t[]){1, 1, WIDTH});
+    w.strides = (int64_t[]){1, along_b[k].stride, WIDTH};
+    w.low = (int64_t[]){0, along_b[k].low, 1};
+    w.base_dilations = (int64_t[]){1, along_b[k].pads ? 1 : along_b[k].dilation, 1};
+    lxla_tensor padded;
+    const int64_t none[] = {0, 0, 0};
+    OK(lxla_pad(x, low, none, none, (int64_t[]){0, along_b[k].pads ? along_b[k].dilation - 1 : 0, 0}, 3, &padded));
+    OK(lxla_reduce_window(most, &padded, &low, 1, &w, &out));
+    OK(lxla_tensor_read(out, got, (size_t)(A * rows * COLUMNS) * sizeof *got));
+    for (int i = 0; i < A * rows * COLUMNS; i++) {
+      // The row of the padded and dilated array, which is an element or not.
+      const int64_t row = i / COLUMNS % rows * along_b[k].stride - along_b[k].low;
+      float largest = -INFINITY;
+      for (int j = 0; j < WIDTH && row >= 0 && row % along_b[k].dilation == 0; j++) {
+        const int column = i % COLUMNS * WIDTH + j - 1;
+        const float *line = values + (i / (rows * COLUMNS) * B + row / along_b[k].dilation) * C;
+        if (column >= 0 && line[column] > largest) largest = line[column];
+      }
+      EQUAL(got[i], largest);
     }
-    EQUAL(got[i], largest);
+    RELEASE(padded, out);
   }
-  RELEASE(out);
-  // With padding along the axis itself: the padding is a row of its own.
-  w.low = (int64_t[]){0, 1, 1};
-  OK(lxla_reduce_window(most, &x, &low, 1, &w, &out));
-  OK(lxla_tensor_read(out, got, A * ROWS * COLUMNS * sizeof *got));
-  CHECK(got[0] == -INFINITY && got[COLUMNS] == (values[2 * C] > values[2 * C + 1] ? values[2 * C] : values[2 * C + 1]));
   free(values);
   free(got);
   DONE(most);
-  RELEASE(x, low, out);
+  RELEASE(x, low);
 }
 
-TEST(windows_that_leave_elements_out) { on_both(leaving_out); }
+// Padding of an axis of one element: windows beside the element, by the window's padding and by a pad of 0.
+static void beside_one_element(void) {
+  enum { COLUMNS = 8000, WIDTH = 4, MOST_ROWS = 3 };
+  static const struct {
+    int64_t size, low, high, rows, at;  // of windows; where the element is, or -1
+  } along_a[] = {{2, 0, 3, 2, 0}, {1, 0, 1, 2, 0}, {1, 2, 0, 3, 2}, {2, 3, 0, 2, 1}, {2, 2, 0, 1, -1}};
+  float *got = malloc(MOST_ROWS * COLUMNS / WIDTH * sizeof *got);
+  lxla_tensor x, start = at(F32, 0), out;
+  OK(lxla_tensor_full(env, device, F32, DIMS(1, COLUMNS), 1.5, &x));
+  lxla_computation sum = of_two(LXLA_BINARY_ADD, F32);
+  for (size_t k = 0; k < 2 * sizeof along_a / sizeof *along_a; k++) {
+    const int pads = k % 2;
+    const int64_t size = along_a[k / 2].size, low = along_a[k / 2].low, high = along_a[k / 2].high;
+    const int rows = (int)along_a[k / 2].rows;
+    lxla_tensor padded;
+    OK(lxla_pad(x, start, (int64_t[]){pads ? low : 0, 0}, (int64_t[]){pads ? high : 0, 0}, (int64_t[]){0, 0}, 2,
+                &padded));
+    lxla_window_options w = window(2, (int64_t[]){size, WIDTH});
+    w.strides = (int64_t[]){size, WIDTH};
+    w.low = (int64_t[]){pads ? 0 : low, 0};
+    w.high = (int64_t[]){pads ? 0 : high, 0};
+    OK(lxla_reduce_window(sum, &padded, &start, 1, &w, &out));
+    OK(lxla_tensor_read(out, got, (size_t)(rows * COLUMNS / WIDTH) * sizeof *got));
+    for (int i = 0; i < rows * COLUMNS / WIDTH; i++)
+      EQUAL(got[i], i / (COLUMNS / WIDTH) == along_a[k / 2].at ? 1.5 * WIDTH : 0);
+    RELEASE(padded, out);
+  }
+  free(got);
+  DONE(sum);
+  RELEASE(x, start);
+}
+
+TEST(windows_beside_one_element) { on_both(beside_one_element); }
+TEST(strides_and_dilation_of_windows_of_one_element) { on_both(windows_of_one_element); }
 TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }
 TEST(reductions_by_a_computation) { on_both(reductions); }
 TEST(floats_of_several_dtypes_are_reduced_together) { on_both(floats_of_several_dtypes); }

@@ -10,7 +10,7 @@ use crate::ops::definition::{EvalContext, OpenAxes};
 use crate::ops::elementwise::float8;
 use crate::ops::infer::distinct_axes;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
-
+use crate::ops::shape::slicing::PadAttributes;
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
 /// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
@@ -266,8 +266,14 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let mut lhs = e.cast(value.operands[0], &l_ty);
     let mut attributes: ConvolutionAttributes = value.attributes();
     let pads_below_zero = attributes.low.iter().chain(&attributes.high).any(|&padding| padding < 0);
-    if pads_below_zero || looks_like_groups(&l_ty, &r_ty, &attributes) {
+    let is_apart = reads_padding_only(e, at, &attributes);
+    if pads_below_zero || looks_like_groups(&l_ty, &r_ty, &attributes) || is_apart {
         lhs = padded(e, lhs, &mut l_ty, &mut attributes);
+    }
+    if is_apart {
+        let kept = e.temporary();
+        emit!(e, "    {kept} = stablehlo.optimization_barrier {lhs} : {}", mlir(&l_ty));
+        lhs = kept;
     }
     let rhs = e.cast(value.operands[1], &r_ty);
     let rhs = reversed(e, rhs, &r_ty, &attributes);
@@ -306,6 +312,21 @@ fn looks_like_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Convolutio
             && attributes.rhs_dilation[i] == 1
             && [attributes.low[i], attributes.high[i]] == [0, 0]
             && elements != taps
+    })
+}
+
+/// Returns whether every window ends in the padding before the first element of some axis, that of a pad of lhs
+/// included, which XLA makes padding of the windows: YNNPACK ends the process then.
+fn reads_padding_only(e: &Emitter, at: usize, attributes: &ConvolutionAttributes) -> bool {
+    let value = e.instruction(at);
+    let [lhs, rhs] = [0, 1].map(|i| e.instruction(value.operands[i]));
+    let before = if lhs.op == Op::Pad { lhs.attributes::<PadAttributes>().low } else { Dims::new() };
+    (0..attributes.strides.len()).any(|i| {
+        let [windows, taps] =
+            [(value, &attributes.out), (rhs, &attributes.rhs)].map(|(of, axes)| of.ty.dims[axes[2 + i] as usize]);
+        let last = (windows - 1).saturating_mul(attributes.strides[i]);
+        let end = last.saturating_add((taps - 1).saturating_mul(attributes.rhs_dilation[i]));
+        end < attributes.low[i].saturating_add(before.get(attributes.lhs[2 + i] as usize).copied().unwrap_or(0))
     })
 }
 
