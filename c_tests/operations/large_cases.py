@@ -7,12 +7,12 @@ import math
 import numpy as np
 import ops_values as values
 from header import family
-from ops_cases import array_of, ints
+from ops_cases import array_of, ints, release
 from ops_combiners import COMBINERS, combiner, start_array
 from ops_indexing import gather, scatter_call
 from ops_linalg_products import dot_general
 from ops_nn_convolution import convolution
-from ops_reduction_windows import reduce_window, select_and_scatter
+from ops_reduction_windows import reduce_window, reduce_with, select_and_scatter
 from ops_values import DTYPES, dtypes, kind
 
 LEAST, MOST = 10000, 200000  # elements of operands
@@ -36,6 +36,15 @@ def shape_of(r, rank):
 def numbers(r, dtype, shape):
     made, of = values.plain(dtype, shape, r.randrange(2**30)), kind(dtype)
     return made % 7 - 3 * (of == "signed") if of in ("signed", "unsigned") else made
+
+
+def extremes(r, dtype, shape, name):
+    """Returns numbers; of a reduction to a maximum or minimum of floats, half with NaN and infinities among them."""
+    made = numbers(r, dtype, shape)
+    if name in ("max", "min") and kind(dtype) == "float" and r.random() < 0.5:
+        for value in (np.nan, np.inf, -np.inf):
+            made.ravel()[r.randrange(40) :: r.choice([50, 3001])] = value
+    return made
 
 
 def some(r, axes):
@@ -92,7 +101,12 @@ def case_reduce_window(r, dtype):
     if dtype not in dtypes(COMBINERS[name][0]) or math.prod(places) > MOST:
         return None
     operation = reduce_window(name)
-    return [numbers(r, dtype, shape), start_array(name, dtype)], lambda world, *x: operation.call(world, *x, options=options), options, name
+    return (
+        [extremes(r, dtype, shape, name), start_array(name, dtype)],
+        lambda world, *x: operation.call(world, *x, options=options),
+        options,
+        name,
+    )
 
 
 def case_select_and_scatter(r, dtype):
@@ -232,6 +246,17 @@ def case_scatter(r, dtype):
 # Reductions and order.
 
 
+def case_reduce_with(r, dtype):
+    name = r.choice(["add", "max", "min"])
+    shape = shape_of(r, r.randint(1, 4))
+    axes = some(r, range(len(shape)))
+    if dtype not in dtypes(COMBINERS[name][0]):
+        return None
+    operation = reduce_with(name, *COMBINERS[name][::2])
+    given = [extremes(r, dtype, shape, name), start_array(name, dtype)]
+    return given, lambda world, *x: operation.call(world, *x, axes=axes), axes, name
+
+
 def case_reduce(r, dtype):
     name, takes = r.choice([("sum", "number"), ("max", "integer float"), ("min", "integer float")])
     shape = shape_of(r, r.randint(1, 4))
@@ -239,7 +264,52 @@ def case_reduce(r, dtype):
     if dtype not in dtypes(takes):
         return None
     call = lambda world, x: world.make("lxla_reduce", family("REDUCE")[name], x, ints(axes), len(axes), keeps)
-    return [numbers(r, dtype, shape)], call, name, axes
+    return [extremes(r, dtype, shape, name)], call, name, axes
+
+
+# Functions of a chain of elementwise operations. Those of STEPS come first, as does a conversion to integers behind EXACT
+# alone, since a rounding error before them would become 1.
+STEPS = "ceil floor round_nearest_even sign".split()
+EXACT = "maximum minimum abs negate".split()
+BINARY = "add subtract multiply divide maximum minimum power".split()
+SMOOTH = "exponential exponential_minus_one log_plus_one rsqrt sqrt tanh logistic".split()
+MILD = "add subtract multiply maximum minimum abs negate tanh logistic".split()  # of values of few bits
+OF_INTEGERS = "add subtract multiply divide maximum minimum abs negate sign".split()
+
+
+def case_chain(r, dtype):
+    """Elementwise operations of one dtype or two, and a reduction of what they give."""
+    dtype = r.choice(["f32", "f32", "f64", "bf16", "s8", "u8", "s32"])
+    name, shape = r.choice(["sum", "max", "min"]), shape_of(r, r.randint(1, 4))
+    axes, to = some(r, range(len(shape))), r.choice([None, None, "s32", "f32", "s8", "u8", "bf16"])
+    if kind(dtype) != "float":
+        known = OF_INTEGERS
+    elif to and kind(to) != "float":
+        known = EXACT
+    else:
+        # A sum of rounded values that becomes f32 has errors of the former.
+        to = None if dtype == "bf16" else to
+        known = MILD if "bf16" in (dtype, to) else BINARY + SMOOTH + EXACT
+    steps = [r.choice(known) for _ in range(r.randint(1, 5))]
+    if kind(dtype) == "float" and r.random() < 0.3:
+        steps[0] = r.choice(STEPS)
+
+    def call(world, x, y):
+        made = []
+        for i, step in enumerate(steps):
+            a = made[-1] if made else x
+            if step in BINARY:
+                made.append(world.make("lxla_binary", family("BINARY")[step], *([a, y] if i % 2 else [y, a])))
+            else:
+                made.append(world.make("lxla_unary", family("UNARY")[step], a))
+        if to:
+            made.append(world.make("lxla_convert", made[-1], DTYPES[to][0]))
+        made.append(world.make("lxla_reduce", family("REDUCE")[name], made[-1], ints(axes), len(axes), 0))
+        for tensor in made[:-1]:
+            release(tensor)
+        return made[-1]
+
+    return [numbers(r, dtype, shape), numbers(r, dtype, shape)], call, steps, to, name, axes
 
 
 def case_cumulative(r, dtype):
@@ -249,7 +319,7 @@ def case_cumulative(r, dtype):
     if dtype not in dtypes(takes):
         return None
     call = lambda world, x: world.make("lxla_cumulative", family("REDUCE")[name], x, axis, reverse)
-    return [numbers(r, dtype, shape)], call, name, axis, reverse
+    return [extremes(r, dtype, shape, name)], call, name, axis, reverse
 
 
 def case_sort(r, dtype):
@@ -267,9 +337,7 @@ def case_sort(r, dtype):
 def case_pad(r, dtype):
     shape = shape_of(r, r.randint(1, 4))
     lists = [[r.choice([0, 0, 0, *others]) for _ in shape] for others in ([1, 5, -1], [1, 5, -1], [1, 2])]
-    sizes = [
-        (size - 1) * (more + 1) + 1 + low + high for size, low, high, more in zip(shape, *lists)
-    ]
+    sizes = [(size - 1) * (more + 1) + 1 + low + high for size, low, high, more in zip(shape, *lists)]
     if min(sizes) < 0 or math.prod(sizes) > 4 * MOST:
         return None
     call = lambda world, x, value: world.make("lxla_pad", x, value, *map(ints, lists), len(shape))

@@ -149,7 +149,9 @@ def main():
             break
         at = max([int(line[1]) for line in lines if line[0] == "start" and len(line) == 2], default=at)
         failed += 1
-        print(f"seed {at} ended with {done.returncode}: {done.stderr[-1000:]}\n  {Program(at, only).text()}", flush=True)
+        print(
+            f"seed {at} ended with {done.returncode}: {done.stderr[-1000:]}\n  {Program(at, only).text()}", flush=True
+        )
         at += 1
     print(f"{count} programs, seeds from {first}, {failed} failed")
     return failed > 0

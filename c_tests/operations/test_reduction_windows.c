@@ -353,18 +353,15 @@ static void complex_reductions(void) {
   RELEASE(r[0], r[1], x[0], x[1], inits[0], inits[1], out[0]);
 }
 
-// A stride, padding or dilation (by the window or by a pad) along an axis with windows of one element, beside windows as
-// large as their strides; more than a few thousand elements.
+// A stride, padding or dilation (by the window or by a pad) along an axis with windows of one element, beside windows
+// as large as their strides; more than a few thousand elements.
 static void windows_of_one_element(void) {
   enum { A = 3, B = 100, C = 200, COLUMNS = 67, WIDTH = 3, MOST_ROWS = 2 * B - 1 };
   static const struct {
     int64_t stride, low, dilation, rows;
     int pads;
-  } along_b[] = {{3, 0, 1, 34, 0},
-                 {3, 1, 1, 34, 0},
-                 {1, 1, 1, B + 1, 0},
-                 {1, 0, 2, MOST_ROWS, 0},
-                 {1, 0, 2, MOST_ROWS, 1}};
+  } along_b[] = {
+      {3, 0, 1, 34, 0}, {3, 1, 1, 34, 0}, {1, 1, 1, B + 1, 0}, {1, 0, 2, MOST_ROWS, 0}, {1, 0, 2, MOST_ROWS, 1}};
   float *values = malloc(A * B * C * sizeof *values), *got = malloc(A * MOST_ROWS * COLUMNS * sizeof *got);
   for (int i = 0; i < A * B * C; i++) values[i] = (float)(i * 7919 % 10007);
   lxla_tensor x = array(F32, DIMS(A, B, C), values, A * B * C * sizeof *values), low = at(F32, -INFINITY), out;
@@ -431,6 +428,41 @@ static void beside_one_element(void) {
   RELEASE(x, start);
 }
 
+// Maxima and minima of a large array with one NaN: over axes, by a computation, and over adjacent windows.
+static void extremes_of_nan(void) {
+  enum { N = 120, WIDTH = 4, AT = 61 * N + 7 };
+  static const int32_t dtypes[] = {F32, F64, F16, BF16};
+  float *values = malloc(N * N * sizeof *values), got[N * N / WIDTH];
+  for (int i = 0; i < N * N; i++) values[i] = i == AT ? NAN : (float)(i % 7);
+  lxla_tensor of_f32 = array(F32, DIMS(N, N), values, N * N * sizeof *values);
+  for (size_t k = 0; k < 2 * sizeof dtypes / sizeof *dtypes; k++) {
+    const int is_max = k % 2;
+    const int32_t dtype = dtypes[k / 2], op = is_max ? LXLA_REDUCE_MAX : LXLA_REDUCE_MIN;
+    lxla_tensor x, start = at(dtype, is_max ? -INFINITY : INFINITY), out[5], wide;
+    OK(lxla_convert(of_f32, dtype, &x));
+    lxla_computation body = of_two(is_max ? LXLA_BINARY_MAXIMUM : LXLA_BINARY_MINIMUM, dtype);
+    lxla_window_options w = window(2, (int64_t[]){1, WIDTH});
+    w.strides = (int64_t[]){1, WIDTH};
+    OK(lxla_reduce(op, x, (int64_t[]){0}, 1, 0, &out[0]));
+    OK(lxla_reduce(op, x, (int64_t[]){1}, 1, 0, &out[1]));
+    OK(lxla_reduce(op, x, (int64_t[]){0, 1}, 2, 0, &out[2]));
+    OK(lxla_reduce_with(body, &x, &start, 1, (int64_t[]){1}, 1, &out[3]));
+    OK(lxla_reduce_window(body, &x, &start, 1, &w, &out[4]));
+    static const int counts[] = {N, N, 1, N, N * N / WIDTH}, where[] = {AT % N, AT / N, 0, AT / N, AT / WIDTH};
+    for (int i = 0; i < 5; i++) {
+      OK(lxla_convert(out[i], F32, &wide));
+      OK(lxla_tensor_read(wide, got, (size_t)counts[i] * sizeof *got));
+      for (int j = 0; j < counts[i]; j++) CHECK(isnan(got[j]) == (j == where[i]));
+      RELEASE(wide, out[i]);
+    }
+    DONE(body);
+    RELEASE(x, start);
+  }
+  free(values);
+  RELEASE(of_f32);
+}
+
+TEST(extremes_keep_nan) { on_both(extremes_of_nan); }
 TEST(windows_beside_one_element) { on_both(beside_one_element); }
 TEST(strides_and_dilation_of_windows_of_one_element) { on_both(windows_of_one_element); }
 TEST(reductions_of_complex_numbers) { on_both(complex_reductions); }

@@ -3,7 +3,7 @@
 use super::apply::{self, Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use super::memo::{BatchedBody, Derivation};
 use crate::error::Result;
-use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ir::{Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
 use crate::ops::batch_axis::with_batch_axis;
 use crate::ops::control::barrier::optimization_barrier;
 use crate::ops::creation::constants::full;
@@ -11,7 +11,7 @@ use crate::ops::elementwise::compare_select::{compare, select};
 use crate::ops::reduction::reduce::reduce;
 use crate::ops::rules::{Site, Transforms};
 use crate::ops::shape::axes::{reshape, transpose};
-use crate::types::{DType, Scalar, ScalarValue, TensorType};
+use crate::types::{Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
 fn with_batch(ty: &TensorType, size: i64) -> TensorType {
@@ -308,12 +308,4 @@ fn guarded(condition: &Body, body: &Body, size: i64) -> Result<Arc<Body>> {
 pub fn barrier(site: &mut Site, mapped: &[bool], _: i64) -> Result<Vec<(NodeId, bool)>> {
     let operands = site.operands.clone();
     Ok(paired(optimization_barrier(site.trace, &operands)?, mapped))
-}
-
-/// Returns the binary operation that a combiner consists of; None for any other combiner.
-pub fn combiner(body: &Body) -> Option<BinaryOp> {
-    let [ty] = body.results() else { return None };
-    let known = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
-    let is_arithmetic = ty.dtype != DType::Pred;
-    known.into_iter().find(|&op| is_arithmetic && super::bodies::combine(op, ty.dtype).is_ok_and(|made| *made == *body))
 }

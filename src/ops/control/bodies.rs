@@ -48,6 +48,14 @@ pub fn combine(op: BinaryOp, dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Combine(op as u8), &[dtype; 2], |p| vec![p[1].after(p[0], op)])
 }
 
+/// Returns the binary operation that a combiner consists of; None for any other combiner.
+pub fn combiner(body: &Body) -> Option<BinaryOp> {
+    let [ty] = body.results() else { return None };
+    let known = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
+    let is_arithmetic = ty.dtype != DType::Pred;
+    known.into_iter().find(|&op| is_arithmetic && combine(op, ty.dtype).is_ok_and(|made| *made == *body))
+}
+
 /// Body that maps `(a, b)` to `b`.
 pub fn replace(dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Replace, &[dtype; 2], |p| vec![p[1]])

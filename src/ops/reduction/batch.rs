@@ -10,7 +10,7 @@ use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, Window};
 use crate::ops::control::apply::Applied;
-use crate::ops::control::batch::combiner;
+use crate::ops::control::bodies::combiner;
 use crate::ops::creation::constants::constant;
 use crate::ops::elementwise::binary::binary;
 use crate::ops::rules::Site;

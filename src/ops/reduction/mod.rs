@@ -4,6 +4,7 @@ pub(super) mod batch;
 pub(super) mod cumulative;
 pub(super) mod definitions;
 pub(super) mod derivative;
+pub(super) mod extremes;
 pub(super) mod reduce;
 pub(super) mod reduce_with;
 pub(super) mod select_and_scatter;

@@ -8,7 +8,7 @@ use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::infer::{axis_set, inferred_with_arguments, refuse};
-
+use crate::ops::reduction::extremes;
 use crate::types::{Axes, DType, Dims, Kind, TensorType};
 
 attributes! {
@@ -107,15 +107,21 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
         );
         total
     };
-    let mut total = applied(e, &operand, &init, op.name());
     let is_extreme = matches!(op, ReduceOp::Max | ReduceOp::Min) && dtype.kind() == Kind::Float;
-    if is_extreme && matches!(e.extent, Extent::Whole(_)) {
+    let total = if is_extreme && matches!(e.extent, Extent::Whole(_)) {
         // The collectives of plugins lose NaN in maxima and minima over devices; sums keep it.
+        let total = applied(e, &operand, &init, op.name());
         let marked = e.nan_or_zero(&operand, &from);
         let zero = e.constant(&element, 0);
         let sum = applied(e, &marked, &zero, ReduceOp::Sum.name());
-        total = e.nan_or(&sum, &total, &reduced);
-    }
+        e.nan_or(&sum, &total, &reduced)
+    } else if is_extreme && extremes::is_lost(e, &from) {
+        let total = e.temporary();
+        extremes::reduce(e, &total, op == ReduceOp::Max, [&operand, &init], &axes, [&from, &reduced]);
+        total
+    } else {
+        applied(e, &operand, &init, op.name())
+    };
     let shaped = e.temporary();
     let wide = TensorType { dtype, dims: value.ty.dims.clone() };
     emit!(e, "    {shaped} = stablehlo.reshape {total} : ({}) -> {}", mlir(&reduced), mlir(&wide));

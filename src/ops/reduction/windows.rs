@@ -13,7 +13,7 @@ use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce;
-use crate::ops::reduction::reduce_with::{check_reducer, operands};
+use crate::ops::reduction::reduce_with::{check_reducer, operands, reducing};
 use crate::ops::shape::slicing::{PadAttributes, pad, slice};
 use crate::types::{DType, Dims, Scalar, TensorType, element_count, normalize_axis};
 
@@ -284,7 +284,11 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let results: Vec<String> =
         values.iter().map(|value| mlir(&TensorType { dtype: value.as_dtype, dims: dims.clone() })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce_window", &names, &text(&windows));
-    combining(e, at, body);
+    if windows.iter().all(|window| window.size == 1 || window.size == window.stride) {
+        reducing(e, at, body);
+    } else {
+        combining(e, at, body);
+    }
     end(e, &types, &results);
     restore_results(e, at, &values, &dims);
 }
