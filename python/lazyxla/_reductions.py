@@ -78,7 +78,11 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
     """
     if side not in ("left", "right"):
         raise ValueError(f"side is 'left' or 'right', not {side!r}")
-    return _core.searchsorted(x1 if sorter is None else take(x1, sorter), x2, side == "right")
+    if sorter is not None:
+        if isinstance(sorter, Array) and sorter.dtype.kind not in ("signed integer", "unsigned integer"):
+            raise TypeError(f"searchsorted(): sorter has integers, not {sorter.dtype.name}")
+        x1 = take(x1, sorter)
+    return _core.searchsorted(x1, x2, side == "right")
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:

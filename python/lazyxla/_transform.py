@@ -23,7 +23,7 @@ from . import _core
 from ._core import Array
 from ._jit import Jit
 from ._checks import a_function, kind_of
-from ._sizes import AxisError, integers, is_integer, normalized
+from ._sizes import AxisError, integers, is_integer
 from ._trace import (
     FLOATS,
     Traced,
@@ -53,13 +53,20 @@ def value_and_grad(
     >>> float(value), gradient.tolist()
     (5.0, [2.0, 4.0])
     """
-    a_function(fun, "grad", "fun")
+    return _value_and_grad(fun, argnums, has_aux, "value_and_grad")
+
+
+def _value_and_grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, name: str
+) -> Callable[..., Any]:
+    """``value_and_grad`` for the function of that name, which errors name."""
+    a_function(fun, name, "fun")
     numbers = tuple(integers(argnums, "argnums"))
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = with_arrays((args, kwargs))
-        arguments, chosen = differentiable_arguments(args, numbers, device_of((args, kwargs)), "grad")
+        arguments, chosen = differentiable_arguments(args, numbers, device_of((args, kwargs)), name)
         specs, count = {}, 0
         wrt: list[int] = []
         for i, argument in enumerate(arguments):
@@ -70,7 +77,7 @@ def value_and_grad(
                 wrt += range(count, count + arrays)
             count += arrays
         leaves, spec = flatten((tuple(arguments), kwargs))
-        traced = Traced(_scalar_first(fun, has_aux), leaves, spec)
+        traced = Traced(_scalar_first(fun, has_aux, name), leaves, spec)
         outputs = call(leaves, traced.computation.value_and_grad(wrt))
         n = traced.count
         value = traced.tree.rebuild(outputs[:n])
@@ -82,7 +89,7 @@ def value_and_grad(
             gradients.append(unflatten(of, [None if none else next(found) for none in absent]))
         return value, gradients[0] if is_integer(argnums) else tuple(gradients)
 
-    return _as_jitted(fun, value_and_gradient, numbers)
+    return _as_jitted(fun, value_and_gradient, numbers, name)
 
 
 def differentiable_arguments(
@@ -115,17 +122,19 @@ def _as_jitted(
     return Jit(transformed, prepare)
 
 
-def _scalar_first(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
-    """Returns fun with its scalar first in a tuple."""
+def _scalar_first(fun: Callable[..., Any], has_aux: bool, name: str) -> Callable[..., Any]:
+    """Returns fun with its scalar first in a tuple, for the function of that name."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         value = fun(*args, **kwargs)
         if has_aux and not (isinstance(value, tuple) and len(value) == 2):
-            raise TypeError("with has_aux, the function returns a pair: a scalar, and a tree of other results")
+            raise TypeError(
+                f"{name}(): with has_aux, the function returns a pair: a scalar, and a tree of other results"
+            )
         scalar, aux = value if has_aux else (value, ())
         if not isinstance(scalar, Array) or scalar.shape != () or scalar.dtype.kind != "real floating":
             found = f"{scalar.dtype.name}{list(scalar.shape)}" if isinstance(scalar, Array) else type(scalar).__name__
-            raise TypeError(f"grad() takes functions that return a scalar of a float dtype, not {found}")
+            raise TypeError(f"{name}() takes functions that return a scalar of a float dtype, not {found}")
         return scalar, aux
 
     return called
@@ -139,7 +148,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: 
     >>> float(lx.grad(lx.grad(lambda x: x**3))(2.0))
     12.0
     """
-    both = value_and_grad(fun, argnums, has_aux=has_aux)
+    both = _value_and_grad(fun, argnums, has_aux, "grad")
 
     @functools.wraps(fun)
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -267,7 +276,7 @@ def vmap(
                 continue
             _require_axis(axis, "in_axes")
             if not -leaf.ndim <= axis < leaf.ndim:
-                raise AxisError(f"in_axes {axis} for an array of shape {leaf.shape}")
+                raise AxisError(f"vmap(): in_axes {axis} for an array of shape {leaf.shape}")
             axis %= leaf.ndim
             axes.append(axis)
             sizes[leaf.shape[axis]] = None
@@ -290,8 +299,13 @@ def vmap(
                 _require_axis(axis, "out_axes")
             if i in traced.tree.statics:
                 continue
-            rank = next(results).ndim + 1
-            wanted.append(-1 if axis is None else normalized([axis], rank)[0])
+            result = next(results)
+            rank = result.ndim + 1
+            if axis is not None and not -rank <= axis < rank:
+                raise AxisError(
+                    f"vmap(): out_axes {axis} for results of shape {result.shape}; want {-rank} to {rank - 1}"
+                )
+            wanted.append(-1 if axis is None else axis % rank)
         (size,) = sizes
         if size != 0:
             return traced.tree.rebuild(call(leaves, traced.computation.vmap(axes, wanted, size)))

@@ -73,7 +73,7 @@ def _axes_of_layout(layout: str, first: str, of_kernel: str, rank: int, name: st
 
 
 def _layout(layout: Any) -> tuple[str, str, str]:
-    wanted = "conv(): layout is three texts, of x, kernel and the result"
+    wanted = "nn.conv(): layout is three texts, of x, kernel and the result"
     if isinstance(layout, str) or not hasattr(layout, "__iter__"):
         raise TypeError(f"{wanted}, not {kind_of(layout)}")
     names = tuple(layout)
@@ -115,7 +115,7 @@ def conv(
     """
     rank = x.ndim
     if rank < 2 or kernel.ndim != rank:
-        raise ValueError(f"conv(): x and kernel have one rank of at least 2, not {rank} and {kernel.ndim}")
+        raise ValueError(f"nn.conv(): x and kernel have one rank of at least 2, not {rank} and {kernel.ndim}")
     count = rank - 2
     spatial = "DHW"[-count:] if 0 < count <= 3 else "".join(map(chr, range(ord("a"), ord("a") + count)))
     names = ("NC" + spatial, "OI" + spatial, "NC" + spatial) if layout is None else _layout(layout)
@@ -124,7 +124,7 @@ def conv(
         for text, first, name in zip(names, ("NC", "OI", "NC"), ("that of x", "that of kernel", "that of the result"))
     )
     by, spread, apart = (
-        _at_least_1(_each(value, count, f"conv(): {numbers}"), f"conv(): {numbers}")
+        _at_least_1(_each(value, count, f"nn.conv(): {numbers}"), f"nn.conv(): {numbers}")
         for numbers, value in (
             ("strides", strides),
             ("numbers of kernel_dilation", kernel_dilation),
@@ -133,9 +133,9 @@ def conv(
     )
     # The library takes 0 for 1.
     if groups < 1:
-        raise ValueError(f"conv(): groups is at least 1, not {groups}")
+        raise ValueError(f"nn.conv(): groups is at least 1, not {groups}")
     if isinstance(padding, str) and padding.lower() == "same" and max(apart, default=1) > 1:
-        raise ValueError("conv(): padding 'same' has no meaning with input_dilation; give the numbers of zeros")
+        raise ValueError("nn.conv(): padding 'same' has no meaning with input_dilation; give the numbers of zeros")
     sizes = [max((x.shape[axis] - 1) * gap + 1, 0) for axis, gap in zip(of_x[2:], apart, strict=True)]
     windows = [(kernel.shape[axis] - 1) * gap + 1 for axis, gap in zip(of_kernel[2:], spread, strict=True)]
     low, high = _padding(padding, sizes, windows, by)

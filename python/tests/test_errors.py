@@ -135,6 +135,8 @@ def test_axes_out_of_range_are_axis_errors():
         ]
         for function in calls:
             raises(lx.AxisError, function, "3")
+        beyond = lambda: lx.vmap(lambda v: v, out_axes=1)(x)
+        raises(lx.AxisError, beyond, "vmap(): out_axes 1", "results of shape ()", "-1 to 0")
 
 
 def test_arguments_of_other_types_are_named():
@@ -150,6 +152,9 @@ def test_arguments_of_other_types_are_named():
         (lambda: lx.concat([x, 2]), "arrays", "int"),
         (lambda: lx.where(True, x, 0), "condition", "bool"),
         (lambda: lx.searchsorted(x, 2), "x2", "int"),
+        (lambda: lx.searchsorted(x, x, sorter=x), "searchsorted()", "sorter has integers", "float32"),
+        (lambda: lx.value_and_grad(lambda v: v)(x), "value_and_grad() takes", "float32[3]"),
+        (lambda: lx.grad(lambda v: v)(x), "grad() takes", "float32[3]"),
         (lambda: lx.matmul(x, 2), "x2", "int"),
         (lambda: lx.random.uniform(0, 3), "key", "int"),
         (lambda: lx.random.key(1.5), "seed", "float"),
