@@ -440,7 +440,11 @@ static void extremes_of_nan(void) {
     const int32_t dtype = dtypes[k / 2], op = is_max ? LXLA_REDUCE_MAX : LXLA_REDUCE_MIN;
     lxla_tensor x, start = at(dtype, is_max ? -INFINITY : INFINITY), out[5], wide;
     OK(lxla_convert(of_f32, dtype, &x));
-    lxla_computation body = of_two(is_max ? LXLA_BINARY_MAXIMUM : LXLA_BINARY_MINIMUM, dtype);
+    // The elements in either order.
+    lxla_tensor a = placeholder(env, dtype, NULL, 0), b = placeholder(env, dtype, NULL, 0);
+    lxla_tensor most = binary(is_max ? LXLA_BINARY_MAXIMUM : LXLA_BINARY_MINIMUM, b, a);
+    lxla_computation body = k < 4 ? traced(TENSORS(b, a), TENSORS(most)) : traced(TENSORS(a, b), TENSORS(most));
+    RELEASE(a, b, most);
     lxla_window_options w = window(2, (int64_t[]){1, WIDTH});
     w.strides = (int64_t[]){1, WIDTH};
     OK(lxla_reduce(op, x, (int64_t[]){0}, 1, 0, &out[0]));

@@ -164,9 +164,10 @@ pub extern "C" fn lxla_unique(
 /// Records, for each of `values` (any shape), the position at which it would be inserted into `sorted`, which has
 /// rank 1 and is ascending, as `searchsorted` of NumPy: before equal elements with `right` 0, after them with 1. With
 /// more axes, `sorted` has ascending rows along its last axis, and each is searched for the row of `values` at the same
-/// position of the other axes, which are equal, as `torch.searchsorted`. NaN is greater than every number and equal to itself, -0 and 0 are equal, and complex numbers are ordered as in
-/// `lxla_sort_along`. Dtypes promote as in `lxla_binary`. The result has the shape of `values` and dtype
-/// `index_dtype`, which must represent the size of a row. Unspecified if `sorted` is not ascending. All dtypes.
+/// position of the other axes, which are equal, as `torch.searchsorted`. NaN is greater than every number and equal to
+/// itself, -0 and 0 are equal, and complex numbers are ordered as in `lxla_sort_along`. Dtypes promote as in
+/// `lxla_binary`. The result has the shape of `values` and dtype `index_dtype`, which must represent the size of a row.
+/// Unspecified if `sorted` is not ascending. All dtypes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_searchsorted(
     sorted: lxla_tensor,

@@ -48,12 +48,22 @@ pub fn combine(op: BinaryOp, dtype: DType) -> Result<Arc<Body>> {
     made(Purpose::Combine(op as u8), &[dtype; 2], |p| vec![p[1].after(p[0], op)])
 }
 
-/// Returns the binary operation that a combiner consists of; None for any other combiner.
+/// Returns the binary operation that a combiner consists of, with its operands in either order; None for any other
+/// combiner.
 pub fn combiner(body: &Body) -> Option<BinaryOp> {
-    let [ty] = body.results() else { return None };
-    let known = [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum];
-    let is_arithmetic = ty.dtype != DType::Pred;
-    known.into_iter().find(|&op| is_arithmetic && combine(op, ty.dtype).is_ok_and(|made| *made == *body))
+    let ([ty], [a, b], []) = (body.results(), body.parameters(), body.captures()) else { return None };
+    if ty.dtype == DType::Pred || [a, b] != [ty, ty] {
+        return None;
+    }
+    let (values, results) = body.decode();
+    let value = &values[results[0]];
+    let of_both = [[0, 1], [1, 0]].iter().any(|both| value.operands[..] == *both);
+    match value.op {
+        Op::Binary(op @ (BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum)) if of_both => {
+            Some(op)
+        }
+        _ => None,
+    }
 }
 
 /// Body that maps `(a, b)` to `b`.
@@ -167,7 +177,7 @@ pub fn known_order(body: &Body) -> Option<KnownOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::elementwise::binary::binary_scalar;
+    use crate::ops::elementwise::binary::{binary, binary_scalar};
     use crate::ops::elementwise::compare_select::compare;
     use crate::types::ScalarValue;
 
@@ -177,6 +187,24 @@ mod tests {
         let p = [parameter(), parameter(), parameter(), parameter()];
         let result = record(&mut trace, &p);
         known_order(&take_body(&trace, &p, &[result]).unwrap().0)
+    }
+
+    #[test]
+    fn combiners_are_recognised_in_either_order() {
+        let of = |dtype, order: [usize; 2], record: fn(&mut Trace, NodeId, NodeId) -> NodeId| {
+            let mut trace = Trace::new();
+            let p = [(); 2].map(|()| trace.parameter(TensorType::new(dtype, &[])));
+            let result = record(&mut trace, p[order[0]], p[order[1]]);
+            combiner(&take_body(&trace, &p, &[result]).unwrap().0)
+        };
+        for op in [BinaryOp::Add, BinaryOp::Multiply, BinaryOp::Maximum, BinaryOp::Minimum] {
+            assert_eq!(combiner(&combine(op, DType::F32).unwrap()), Some(op));
+        }
+        let maximum = |t: &mut Trace, a, b| binary(t, BinaryOp::Maximum, a, b).unwrap();
+        assert_eq!(of(DType::F32, [1, 0], maximum), Some(BinaryOp::Maximum));
+        assert_eq!(of(DType::F32, [0, 0], maximum), None);
+        assert_eq!(of(DType::F32, [0, 1], |t, a, b| binary(t, BinaryOp::Subtract, a, b).unwrap()), None);
+        assert_eq!(combiner(&replace(DType::F32).unwrap()), None);
     }
 
     #[test]
