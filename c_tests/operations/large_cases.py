@@ -1,6 +1,6 @@
 """Random operations on tensors of thousands of elements, for large_sweep.py: legal arguments, as keywords of the
-functions of ops_test.py that call an operation. Each function `case_...(r, dtype)` returns the operands, a function of a
-world and tensors, and what describes the case; None if the arguments that it chose are not legal or too large."""
+functions of ops_test.py that call an operation. Each function `case_...(r, dtype)` returns the operands, a function of
+a world and tensors, and what describes the case; None if the arguments that it chose are not legal or too large."""
 
 import math
 
@@ -88,6 +88,13 @@ def window_of(r, shape, is_adjacent, dilates=False, pads=False):
     return options, tuple(places)
 
 
+def with_whole_axes(r, shape, options):
+    """Returns options with windows as long as one or all of the axes, which have the same number of places or one."""
+    for axis in r.choice([[r.randrange(len(shape))], range(len(shape))]):
+        options["window_dimensions"][axis], options["strides"][axis] = shape[axis], r.choice([1, shape[axis]])
+    return {name: options[name] for name in ("window_dimensions", "strides")}
+
+
 def shape_of_windows(r, is_adjacent):
     shape = shape_of(r, r.randint(1, 4))
     return tuple(size // 12 * 12 or size for size in shape) if is_adjacent else shape
@@ -98,6 +105,8 @@ def case_reduce_window(r, dtype):
     shape = shape_of_windows(r, is_adjacent)
     changes = [r.random() < (0.15 if is_adjacent else 0.5), r.random() < 0.5]
     options, places = window_of(r, shape, is_adjacent, *changes)
+    if r.random() < 0.1:
+        options = with_whole_axes(r, shape, options)
     if dtype not in dtypes(COMBINERS[name][0]) or math.prod(places) > MOST:
         return None
     operation = reduce_window(name)
@@ -267,8 +276,8 @@ def case_reduce(r, dtype):
     return [extremes(r, dtype, shape, name)], call, name, axes
 
 
-# Functions of a chain of elementwise operations. Those of STEPS come first, as does a conversion to integers behind EXACT
-# alone, since a rounding error before them would become 1.
+# Functions of a chain of elementwise operations. Those of STEPS come first, and conversions to integers follow EXACT
+# alone: a rounding error before them would become 1.
 STEPS = "ceil floor round_nearest_even sign".split()
 EXACT = "maximum minimum abs negate".split()
 BINARY = "add subtract multiply divide maximum minimum power".split()

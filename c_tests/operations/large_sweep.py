@@ -11,6 +11,7 @@ import os
 import random
 import subprocess
 import sys
+from ctypes import byref
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
 sys.path.append(sys.path[0] + "/../abi")  # ctypes_test
@@ -18,8 +19,8 @@ import ctypes_test as abi
 import numpy as np
 from header import constants
 from large_cases import CASES
-from ops_cases import World, ints, release
-from ops_values import NAMES, kind
+from ops_cases import World, array_of, ints, release, scalar_of
+from ops_values import DTYPES, NAMES, kind
 
 CHOSEN_DTYPES = "f32 f32 f32 f32 f32 f32 f64 bf16 f16 s32 s64 s8 u8 u16 pred c64 c128".split()
 # Relative to an element and to the root mean square of all.
@@ -36,7 +37,15 @@ class Program:
             self.name, self.dtype = only or r.choice(list(CASES)), r.choice(CHOSEN_DTYPES)
             made = CASES[self.name](r, self.dtype)
         self.operands, self.call, *self.described = made
-        self.before = [r.choice(["transposed", "reversed", "sliced", *["plain"] * 3]) for _ in self.operands]
+        kinds = ["transposed", "reversed", "sliced", "padded", "joined", *["plain"] * 4]
+        self.before = [r.choice(kinds) for _ in self.operands]
+        self.edge = r.randint(1, 3)
+        # The value of edges: the initial value of a reduction, or 0.
+        scalars = [x for x in self.operands[1:2] if not x.ndim]
+        self.edge_value = scalars[0][()] if scalars else self.operands[0].dtype.type(0)
+        for i, x in enumerate(self.operands):
+            if self.before[i] in ("padded", "joined") and self.has_edge(x):
+                self.operands[i] = np.concatenate([np.full_like(x[: self.edge], self.edge_value), x[self.edge :]])
         self.after, self.draw = r.choice(["nothing", "nothing", "sum", "mirrored", "transposed", "tanh"]), r.random()
 
     def text(self):
@@ -67,9 +76,27 @@ class Program:
             starts = [1] * x.ndim
             lists = starts, [size + 1 for size in x.shape], starts
             return world.make("lxla_slice", world.put(np.pad(x, 1)), *map(ints, lists), x.ndim)
+        if how in ("padded", "joined") and self.has_edge(x):
+            return self.with_edge(world, world.put(x[self.edge :]), how)
         tensor = world.put(x)
         abi.ok(abi.lib.lxla_tensor_retain(tensor))
         return tensor
+
+    def has_edge(self, x):
+        """Returns whether the first rows of an operand may be equal elements that the program adds itself."""
+        return x.ndim > 0 and x.shape[0] > self.edge and x.dtype == self.edge_value.dtype
+
+    def with_edge(self, world, x, how):
+        dtype, shape = world.type(x)
+        value, none = byref(scalar_of(self.edge_value)), [0] * len(shape)
+        if how == "padded":
+            lists = [self.edge, *none[1:]], none, none
+            return world.make("lxla_pad_with_scalar", x, value, *map(ints, lists), len(shape))
+        place = world.env, world.device, DTYPES[NAMES[dtype]][0], *abi.dims(self.edge, *shape[1:])
+        edge = world.make("lxla_tensor_full_with_scalar", *place, value)
+        joined = world.make("lxla_concatenate", array_of([edge, x]), 2, 0)
+        release(edge)
+        return joined
 
     def finished(self, world, x):
         dtype, shape = world.type(x)

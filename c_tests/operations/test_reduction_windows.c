@@ -401,7 +401,8 @@ static void beside_one_element(void) {
   enum { COLUMNS = 8000, WIDTH = 4, MOST_ROWS = 3 };
   static const struct {
     int64_t size, low, high, rows, at;  // of windows; where the element is, or -1
-  } along_a[] = {{2, 0, 3, 2, 0}, {1, 0, 1, 2, 0}, {1, 2, 0, 3, 2}, {2, 3, 0, 2, 1}, {2, 2, 0, 1, -1}};
+  } along_a[] = {{2, 0, 3, 2, 0},  {1, 0, 1, 2, 0}, {1, 2, 0, 3, 2}, {2, 3, 0, 2, 1},
+                 {2, 2, 0, 1, -1}, {2, 0, 2, 1, 0}, {2, 1, 1, 1, 0}};
   float *got = malloc(MOST_ROWS * COLUMNS / WIDTH * sizeof *got);
   lxla_tensor x, start = at(F32, 0), out;
   OK(lxla_tensor_full(env, device, F32, DIMS(1, COLUMNS), 1.5, &x));
@@ -430,30 +431,31 @@ static void beside_one_element(void) {
 
 // Maxima and minima of a large array with one NaN: over axes, by a computation, and over adjacent windows.
 static void extremes_of_nan(void) {
-  enum { N = 120, WIDTH = 4, AT = 61 * N + 7 };
+  enum { N = 200, WIDTH = 4, AT = 61 * N + 7 };
   static const int32_t dtypes[] = {F32, F64, F16, BF16};
-  float *values = malloc(N * N * sizeof *values), got[N * N / WIDTH];
+  float *values = malloc(N * N * sizeof *values), *got = malloc(N * N / WIDTH * sizeof *got);
   for (int i = 0; i < N * N; i++) values[i] = i == AT ? NAN : (float)(i % 7);
   lxla_tensor of_f32 = array(F32, DIMS(N, N), values, N * N * sizeof *values);
   for (size_t k = 0; k < 2 * sizeof dtypes / sizeof *dtypes; k++) {
     const int is_max = k % 2;
     const int32_t dtype = dtypes[k / 2], op = is_max ? LXLA_REDUCE_MAX : LXLA_REDUCE_MIN;
-    lxla_tensor x, start = at(dtype, is_max ? -INFINITY : INFINITY), out[5], wide;
+    lxla_tensor x, start = at(dtype, is_max ? -INFINITY : INFINITY), out[6], wide;
     OK(lxla_convert(of_f32, dtype, &x));
     // The elements in either order.
     lxla_tensor a = placeholder(env, dtype, NULL, 0), b = placeholder(env, dtype, NULL, 0);
     lxla_tensor most = binary(is_max ? LXLA_BINARY_MAXIMUM : LXLA_BINARY_MINIMUM, b, a);
     lxla_computation body = k < 4 ? traced(TENSORS(b, a), TENSORS(most)) : traced(TENSORS(a, b), TENSORS(most));
     RELEASE(a, b, most);
-    lxla_window_options w = window(2, (int64_t[]){1, WIDTH});
+    lxla_window_options w = window(2, (int64_t[]){1, WIDTH}), whole = window(2, (int64_t[]){N, N});
     w.strides = (int64_t[]){1, WIDTH};
     OK(lxla_reduce(op, x, (int64_t[]){0}, 1, 0, &out[0]));
     OK(lxla_reduce(op, x, (int64_t[]){1}, 1, 0, &out[1]));
     OK(lxla_reduce(op, x, (int64_t[]){0, 1}, 2, 0, &out[2]));
     OK(lxla_reduce_with(body, &x, &start, 1, (int64_t[]){1}, 1, &out[3]));
     OK(lxla_reduce_window(body, &x, &start, 1, &w, &out[4]));
-    static const int counts[] = {N, N, 1, N, N * N / WIDTH}, where[] = {AT % N, AT / N, 0, AT / N, AT / WIDTH};
-    for (int i = 0; i < 5; i++) {
+    OK(lxla_reduce_window(body, &x, &start, 1, &whole, &out[5]));
+    static const int counts[] = {N, N, 1, N, N * N / WIDTH, 1}, where[] = {AT % N, AT / N, 0, AT / N, AT / WIDTH, 0};
+    for (int i = 0; i < 6; i++) {
       OK(lxla_convert(out[i], F32, &wide));
       OK(lxla_tensor_read(wide, got, (size_t)counts[i] * sizeof *got));
       for (int j = 0; j < counts[i]; j++) CHECK(isnan(got[j]) == (j == where[i]));
@@ -463,6 +465,7 @@ static void extremes_of_nan(void) {
     RELEASE(x, start);
   }
   free(values);
+  free(got);
   RELEASE(of_f32);
 }
 

@@ -25,6 +25,8 @@ pub struct Emitter<'a> {
     pub calls_host: bool,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
+    /// Reduction whose reducer the function is a part of.
+    pub reducer: Option<Reducer>,
     /// Whether the function is called, so that one value may be passed for several of its parameters.
     pub is_called: bool,
     /// Whether labels are written as locations.
@@ -55,6 +57,15 @@ pub enum Extent<'a> {
     Pieces,
 }
 
+/// A reduction by a reducer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reducer {
+    /// Over axes, or over windows that overlap or have gaps.
+    Other,
+    /// Over windows that are single elements or as large as their strides.
+    OfAdjacentWindows,
+}
+
 /// Functions of the layer `ops` that an emitter calls.
 #[derive(Clone, Copy)]
 pub struct Lowering {
@@ -83,6 +94,7 @@ impl<'a> Emitter<'a> {
             platform,
             calls_host: false,
             extent: Extent::Device,
+            reducer: None,
             is_called: false,
             has_locations: false,
             called: Vec::new(),
@@ -122,7 +134,8 @@ impl<'a> Emitter<'a> {
         let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
         // Inlined functions are elementwise, or part of an operation: XLA does not partition inside.
         let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
-        let mut inner = Emitter { prefix, arguments, extent, is_called: true, calls_host: self.calls_host, ..new };
+        let (reducer, calls_host) = (self.reducer, self.calls_host);
+        let mut inner = Emitter { prefix, arguments, extent, reducer, is_called: true, calls_host, ..new };
         inner.lower_all();
         self.text.append(std::mem::take(&mut inner.text));
         self.called.append(&mut inner.called);

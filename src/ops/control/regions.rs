@@ -1,7 +1,7 @@
 //! Operations whose StableHLO has a region that applies a traced computation. XLA's regions cannot use values from
 //! outside, so captures, which must be scalars, are broadcast and passed as additional array operands.
 
-use crate::emit::{Emitter, emit, mlir};
+use crate::emit::{Emitter, Reducer, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace};
@@ -159,6 +159,13 @@ pub fn combining(e: &mut Emitter, position: usize, body: &Arc<Body>) {
         .collect();
     results.extend_from_slice(&next[count..]);
     return_values(e, &results, &dtypes);
+}
+
+/// Writes the region of a reducer over axes or windows, as [`combining`].
+pub fn reducing(e: &mut Emitter, position: usize, body: &Arc<Body>, reducer: Reducer) {
+    e.reducer = Some(reducer);
+    combining(e, position, body);
+    e.reducer = None;
 }
 
 /// Writes `({ ^bb0(parameters):` and returns the parameters' names.

@@ -5,6 +5,7 @@ use crate::ir::{BinaryOp, Op, Trace, UnaryOp, take_closed_body};
 use crate::ops::elementwise::formula::{Expr, record};
 use crate::ops::elementwise::functions::complex;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
+use crate::ops::elementwise::reducers;
 use crate::types::{DType, Kind, TensorType};
 
 /// Writes a formula of named values. Returns the name of its result.
@@ -111,6 +112,9 @@ fn write_binary(e: &mut Emitter, at: usize, op: BinaryOp, lhs: &str, rhs: &str, 
     }
     if op == BinaryOp::Atan2 {
         return atan2(e, &name, lhs, rhs, ty);
+    }
+    if reducers::is_rewritten(e, op, ty.dtype) {
+        return reducers::write(e, &name, op, [lhs, rhs], ty);
     }
     // XLA combines a minimum of a maximum into a clamp, which it may not have for preds.
     let written = match op {

@@ -28,6 +28,7 @@ pub(super) mod functions;
 pub(super) mod integers;
 pub(super) mod lower;
 pub(super) mod members;
+pub(in crate::ops) mod reducers;
 pub(super) mod signs;
 pub(super) mod total_order;
 pub(super) mod unary;

@@ -10,7 +10,7 @@ use crate::ops::definition::{EvalContext, OpenAxes};
 use crate::ops::elementwise::float8;
 use crate::ops::infer::distinct_axes;
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
-use crate::ops::shape::slicing::PadAttributes;
+use crate::ops::shape::slicing::{ConcatenateAttributes, PadAttributes};
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
 
 /// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
@@ -315,18 +315,25 @@ fn looks_like_groups(lhs: &TensorType, rhs: &TensorType, attributes: &Convolutio
     })
 }
 
-/// Returns whether every window ends in the padding before the first element of some axis, that of a pad of lhs
-/// included, which XLA makes padding of the windows: YNNPACK ends the process then.
+/// Returns whether all windows end before the first element of lhs along some axis: in their padding, or, if lhs is a
+/// pad or a concatenation, in its padding or its first part. XLA makes these padding of the windows, and YNNPACK ends
+/// the process if they read nothing else.
 fn reads_padding_only(e: &Emitter, at: usize, attributes: &ConvolutionAttributes) -> bool {
     let value = e.instruction(at);
     let [lhs, rhs] = [0, 1].map(|i| e.instruction(value.operands[i]));
-    let before = if lhs.op == Op::Pad { lhs.attributes::<PadAttributes>().low } else { Dims::new() };
+    let before = |axis: usize| match lhs.op {
+        Op::Pad => lhs.attributes::<PadAttributes>().low[axis],
+        Op::Concatenate if lhs.attributes::<ConcatenateAttributes>().axis == axis => {
+            e.instruction(lhs.operands[0]).ty.dims[axis]
+        }
+        _ => 0,
+    };
     (0..attributes.strides.len()).any(|i| {
         let [windows, taps] =
             [(value, &attributes.out), (rhs, &attributes.rhs)].map(|(of, axes)| of.ty.dims[axes[2 + i] as usize]);
         let last = (windows - 1).saturating_mul(attributes.strides[i]);
         let end = last.saturating_add((taps - 1).saturating_mul(attributes.rhs_dilation[i]));
-        end < attributes.low[i].saturating_add(before.get(attributes.lhs[2 + i] as usize).copied().unwrap_or(0))
+        end < attributes.low[i].saturating_add(before(attributes.lhs[2 + i] as usize))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::error::Result;
-use crate::ir::{Arguments, NodeId, Op, ReduceOp, Trace, attributes};
+use crate::ir::{Arguments, BinaryOp, NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::definition::EvalContext;
 use crate::ops::elementwise::convert::convert;
@@ -115,9 +115,10 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
         let zero = e.constant(&element, 0);
         let sum = applied(e, &marked, &zero, ReduceOp::Sum.name());
         e.nan_or(&sum, &total, &reduced)
-    } else if is_extreme && extremes::is_lost(e, &from) {
+    } else if is_extreme && extremes::is_rewritten(e, &from) {
         let total = e.temporary();
-        extremes::reduce(e, &total, op == ReduceOp::Max, [&operand, &init], &axes, [&from, &reduced]);
+        let extreme = if op == ReduceOp::Max { BinaryOp::Maximum } else { BinaryOp::Minimum };
+        extremes::write(e, &total, extreme, [&operand, &init], &axes, [&from, &reduced]);
         total
     } else {
         applied(e, &operand, &init, op.name())

@@ -1,24 +1,22 @@
 //! Reductions by a traced computation, argmax and argmin.
 
-use crate::emit::{Emitter, identity, mlir};
+use crate::emit::{Emitter, Reducer, identity, mlir};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, attributes};
+use crate::ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
-use crate::ops::control::bodies::{self, combiner};
+use crate::ops::control::bodies;
 use crate::ops::control::regions::{
-    begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
+    begin, check_alike, check_scalars, each, end, pass, passed, reducing, restore_results, spread,
 };
 use crate::ops::creation::constants::{constant, full, iota};
 use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::infer::{check_index_dtype, distinct_axes};
-use crate::ops::reduction::extremes;
 
 use crate::ops::shape::axes::reshape;
 use crate::ops::sorting::sort::{check_ordered, key};
 use crate::types::{Axes, DType, Dims, Kind, Scalar, ScalarValue, TensorType, normalize_axis};
-use std::sync::Arc;
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
@@ -164,20 +162,9 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let results: Vec<String> =
         values.iter().map(|value| mlir(&TensorType { dtype: value.as_dtype, dims: dims.clone() })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce", &names, &attributes);
-    reducing(e, at, body);
+    reducing(e, at, body, Reducer::Other);
     end(e, &operand_types, &results);
     restore_results(e, at, &values, &dims);
-}
-
-/// Writes the region of a reducer, as [`combining`], for reductions that XLA may hand to a library: see [`extremes`].
-pub(in crate::ops) fn reducing(e: &mut Emitter, at: usize, body: &Arc<Body>) {
-    let dtype = body.results()[0].dtype;
-    match combiner(body) {
-        Some(op @ (BinaryOp::Maximum | BinaryOp::Minimum)) if e.platform == "cpu" && dtype.kind() == Kind::Float => {
-            extremes::region(e, op == BinaryOp::Maximum, dtype);
-        }
-        _ => combining(e, at, body),
-    }
 }
 
 /// Operands of a reduction in StableHLO's order, as they are passed: arrays and broadcast captures, then the initial

@@ -1,20 +1,20 @@
 //! Reductions of windows over arrays by a traced computation, and cumulative reductions.
 
-use crate::emit::{Emitter, emit, identity, mlir};
+use crate::emit::{Emitter, Reducer, identity, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, NodeId, Op, ReduceOp, Trace, Window, attributes};
 use crate::native::{self, Array};
 use crate::ops::control::apply::Applied;
 use crate::ops::control::bodies;
-use crate::ops::control::regions::{begin, check_alike, combining, each, end, passed, restore_results};
+use crate::ops::control::regions::{begin, check_alike, each, end, passed, reducing, restore_results};
 use crate::ops::creation::constants::{constant, nothing};
 use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
 use crate::ops::reduction::reduce;
-use crate::ops::reduction::reduce_with::{check_reducer, operands, reducing};
-use crate::ops::shape::slicing::{PadAttributes, pad, slice};
+use crate::ops::reduction::reduce_with::{check_reducer, operands};
+use crate::ops::shape::slicing::pad;
 use crate::types::{DType, Dims, Scalar, TensorType, element_count, normalize_axis};
 
 /// Table entries of the composed operations.
@@ -70,75 +70,13 @@ pub fn reduce_window(
     if windows.iter().any(Window::cuts) {
         return without_padding(trace, body, arrays, inits, &windows);
     }
-    if are_misread(&windows, &types[0].dims) {
-        return if windows.iter().any(moves_only) {
-            without_moves(trace, body, arrays, inits, &windows)
-        } else {
-            without_padding(trace, body, arrays, inits, &windows)
-        };
-    }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
     Ok(trace.application(Op::ReduceWindow, &operands, &ReduceWindowAttributes { windows }, &[body.body], &results))
 }
 
-/// Whether XLA's CPU backend may compute windows wrongly, over an array with these axes (`docs/xla-workarounds.md`,
-/// "Windows that go to YNNPACK").
-fn are_misread(windows: &[Window], dims: &[i64]) -> bool {
-    windows.iter().any(|window| window.size > 1)
-        && windows.iter().zip(dims).any(|(window, &dim)| moves_only(window) || misses(window, dim))
-}
-
-/// Whether an axis is a single element with padding and several windows, or no window reaches an element.
-fn misses(window: &Window, dim: i64) -> bool {
-    let Some(count) = window.count(dim) else { return false };
-    let is_padded = window.low > 0 || window.high > 0;
-    let end =
-        (count - 1).saturating_mul(window.stride).saturating_add((window.size - 1).saturating_mul(window.dilation));
-    is_padded && (dim == 1 && count > 1 || count > 0 && end < window.low)
-}
-
-/// Whether an axis has windows of one element each that leave elements out, or a dilated array.
-fn moves_only(window: &Window) -> bool {
-    window.size == 1 && (window.stride > 1 || window.base_dilation > 1)
-}
-
-/// Records a reduce_window with strides or dilation along an axis of windows of one element as a reduce_window without
-/// them, and a slice before it, or a pad and a slice after it.
-fn without_moves(
-    trace: &mut Trace,
-    body: &Applied,
-    arrays: &[NodeId],
-    inits: &[NodeId],
-    windows: &[Window],
-) -> Result<Vec<NodeId>> {
-    let is_padded = |window: &Window| [window.low, window.high, window.base_dilation] != [0, 0, 1];
-    let plain = windows.iter().map(|window| if moves_only(window) { Window::ONE } else { *window });
-    let plain = plain.collect::<Vec<Window>>();
-    let strides = windows.iter().map(|window| if moves_only(window) { window.stride } else { 1 });
-    let strides = strides.collect::<Vec<i64>>();
-    let sliced = |trace: &mut Trace, x: NodeId| {
-        let limits = trace.ty(x).dims;
-        slice(trace, x, &vec![0; limits.len()], &limits, &strides)
-    };
-    if !windows.iter().any(|window| moves_only(window) && is_padded(window)) {
-        let sliced = arrays.iter().map(|&x| sliced(trace, x)).collect::<Result<Vec<NodeId>>>()?;
-        return reduce_window(trace, body, &sliced, inits, &plain);
-    }
-    let of = |field: fn(&Window) -> i64| -> Vec<i64> {
-        windows.iter().map(|window| if moves_only(window) { field(window) } else { 0 }).collect()
-    };
-    let (low, high, between) = (of(|w| w.low), of(|w| w.high), of(|w| w.base_dilation - 1));
-    let reduced = reduce_window(trace, body, arrays, inits, &plain)?;
-    let padded = reduced.iter().zip(inits).map(|(&x, &init)| {
-        let padded = pad(trace, x, init, &low, &high, &between)?;
-        sliced(trace, padded)
-    });
-    padded.collect()
-}
-
-/// Records a reduce_window with padding as a pad and a reduce_window without padding. XLA's simplifier crashes on windows
-/// of one element with negative padding, too.
+/// Records a reduce_window with padding as a pad and a reduce_window without padding: XLA's simplifier crashes on
+/// windows of one element with negative padding.
 fn without_padding(
     trace: &mut Trace,
     body: &Applied,
@@ -278,47 +216,15 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let body = &value.bodies[0];
     let ReduceWindowAttributes { windows } = value.attributes();
     let dims = counts(&e.values[value.operands[0]].ty, &windows);
-    keep_pads(e, at, &windows);
     let (names, types) = operands(e, at);
     let values = passed(body);
     let results: Vec<String> =
         values.iter().map(|value| mlir(&TensorType { dtype: value.as_dtype, dims: dims.clone() })).collect();
     begin(e, &format!("{}:{}", e.name_of(at), results.len()), "reduce_window", &names, &text(&windows));
-    if windows.iter().all(|window| window.size == 1 || window.size == window.stride) {
-        reducing(e, at, body);
-    } else {
-        combining(e, at, body);
-    }
+    let are_adjacent = windows.iter().all(|window| window.size == 1 || window.size == window.stride);
+    reducing(e, at, body, if are_adjacent { Reducer::OfAdjacentWindows } else { Reducer::Other });
     end(e, &types, &results);
     restore_results(e, at, &values, &dims);
-}
-
-/// Writes barriers behind the operands that are padded arrays, where XLA would make padding of the windows of theirs,
-/// and misread it.
-fn keep_pads(e: &mut Emitter, at: usize, windows: &[Window]) {
-    if e.platform != "cpu" {
-        return;
-    }
-    for &operand in e.instruction(at).operands.iter() {
-        let padded = e.instruction(operand);
-        if padded.op != Op::Pad {
-            continue;
-        }
-        let pads: PadAttributes = padded.attributes();
-        let dims = &e.instruction(padded.operands[0]).ty.dims;
-        let of_both = |(axis, window): (usize, &Window)| Window {
-            base_dilation: pads.interior[axis] + 1,
-            low: window.low + pads.low[axis],
-            high: window.high + pads.high[axis],
-            ..*window
-        };
-        let joined: Vec<Window> = windows.iter().enumerate().map(of_both).collect();
-        if are_misread(&joined, dims) {
-            let (name, kept) = (e.name(operand), e.temporary());
-            emit!(e, "    {kept} = stablehlo.optimization_barrier {name} : {}", mlir(&padded.ty));
-            e.rename(operand, kept);
-        }
-    }
 }
 
 /// Writes windows as attributes of a reduce_window.

@@ -4,10 +4,9 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace, attributes};
-
 use crate::ops::creation::constants::constant;
 use crate::ops::definition::OpenAxes;
-
+use crate::ops::shape::axes::broadcast_to;
 use crate::types::{Dims, Scalar, ScalarValue, TensorType, element_count, normalize_axis};
 
 attributes! {
@@ -75,15 +74,20 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
     if value_ty != TensorType::new(ty.dtype, &[]) {
         return Err(error!(InvalidArgument, "value: it is {value_ty}; x is {ty}, and wants {}[]", ty.dtype));
     }
-    let mut dims = Dims::new();
+    let (mut dims, mut between_elements, mut removes_all) = (Dims::new(), Dims::new(), false);
     for (axis, &dim) in ty.dims.iter().enumerate() {
+        // A single element has nothing between.
+        between_elements.push(if dim < 2 { 0 } else { interior[axis] });
         if interior[axis] < 0 {
             return Err(error!(InvalidArgument, "interior: interior[{axis}] is {}; want at least 0", interior[axis]));
         }
         let between = (dim - 1).max(0).checked_mul(interior[axis]);
         let size = between.and_then(|n| n.checked_add(dim)?.checked_add(low[axis])?.checked_add(high[axis]));
         match size {
-            Some(size) if size >= 0 => dims.push(size),
+            Some(size) if size >= 0 => {
+                dims.push(size);
+                removes_all |= dim > 0 && low[axis].min(high[axis]) <= -(dim + between.unwrap_or(0));
+            }
             _ => {
                 return Err(error!(
                     InvalidArgument,
@@ -95,11 +99,15 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
         }
     }
     element_count(&dims)?;
-    if [low, high, interior].iter().all(|list| list.iter().all(|&n| n == 0)) {
+    if [low, high, &between_elements].iter().all(|list| list.iter().all(|&n| n == 0)) {
         return Ok(x);
     }
+    // XLA computes such pads with numbers that may overflow.
+    if removes_all {
+        return broadcast_to(trace, value, &dims);
+    }
     let shape = trace.intern(&dims);
-    let [low, high, interior] = [low, high, interior].map(Dims::from_slice);
+    let ([low, high], interior) = ([low, high].map(Dims::from_slice), between_elements);
     let attributes = PadAttributes { low, high, interior };
     Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &attributes))
 }
