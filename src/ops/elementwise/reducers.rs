@@ -6,7 +6,7 @@ use crate::emit::{Emitter, Reducer, emit, mlir};
 use crate::ir::BinaryOp;
 use crate::types::{DType, Kind, TensorType};
 
-/// Returns whether [`write`] writes an operation of the function: a part of a reducer for a CPU plugin.
+/// Returns whether [`write()`] writes an operation of the function: a part of a reducer for a CPU plugin.
 pub fn is_rewritten(e: &Emitter, op: BinaryOp, dtype: DType) -> bool {
     let is_of_windows = e.reducer == Some(Reducer::OfAdjacentWindows);
     let is_extreme = matches!(op, BinaryOp::Maximum | BinaryOp::Minimum);

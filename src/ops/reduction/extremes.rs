@@ -8,7 +8,7 @@ use crate::types::TensorType;
 /// XLA computes reductions of fewer elements itself: plugins hand them to YNNPACK from 4,096 or 32,768 elements.
 const LEAST_OF_LIBRARIES: usize = 1024;
 
-/// Returns whether [`write`] writes a maximum or minimum of this array, in place of a plain one.
+/// Returns whether [`write()`] writes a maximum or minimum of this array, in place of a plain one.
 pub fn is_rewritten(e: &Emitter, x: &TensorType) -> bool {
     e.platform == "cpu" && x.elements() >= LEAST_OF_LIBRARIES
 }
