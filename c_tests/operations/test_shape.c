@@ -72,6 +72,15 @@ static void pads(void) {
   lxla_tensor empty = array(F32, DIMS(0), NULL, 0);
   OK(lxla_pad(empty, nine, (int64_t[]){1}, (int64_t[]){1}, (int64_t[]){5}, 1, &out));
   HAS_F32(out, DIMS(2), 9, 9);
+  // A single element has nothing between; of an array that is removed whole, padding is left.
+  lxla_tensor single = ARRAY(F32, float, DIMS(1), 5);
+  OK(lxla_pad(single, nine, (int64_t[]){1}, (int64_t[]){0}, (int64_t[]){INT64_MAX}, 1, &out));
+  HAS_F32(out, DIMS(2), 9, 5);
+  OK(lxla_pad(single, nine, (int64_t[]){0}, (int64_t[]){0}, (int64_t[]){INT64_MAX}, 1, &out));
+  HAS_F32(out, DIMS(1), 5);
+  OK(lxla_pad(x, nine, (int64_t[]){INT64_MAX - 8, 0}, (int64_t[]){-INT64_MAX + 7, 0}, NULL, 2, &out));
+  HAS_F32(out, DIMS(1, 2), 9, 9);
+  RELEASE(single);
   lxla_tensor whole = at(S32, 1);
   REFUSED(lxla_pad(x, whole, (int64_t[]){0, 0}, (int64_t[]){0, 0}, NULL, 2, &out), LXLA_INVALID_ARGUMENT,
           "value: it is s32[]; x is f32[2,2], and wants f32[]");

@@ -32,6 +32,15 @@ static inline lxla_computation comparison(int32_t op, int32_t dtype) {
   return c;
 }
 
+static inline lxla_window_options window(size_t rank, const int64_t *sizes) {
+  lxla_window_options options;
+  options.struct_size = sizeof options;
+  OK(lxla_window_options_init(&options));
+  options.rank = rank;
+  options.window_dimensions = sizes;
+  return options;
+}
+
 #define DONE(...)                                                                                         \
   do {                                                                                                    \
     lxla_computation done_[] = {__VA_ARGS__};                                                             \

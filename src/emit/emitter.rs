@@ -25,7 +25,7 @@ pub struct Emitter<'a> {
     pub calls_host: bool,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
-    /// Reduction whose reducer the function is a part of.
+    /// Kind of the reduction, if the function is a part of a reducer.
     pub reducer: Option<Reducer>,
     /// Whether the function is called, so that one value may be passed for several of its parameters.
     pub is_called: bool,

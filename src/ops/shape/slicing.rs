@@ -102,7 +102,7 @@ pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64
     if [low, high, &between_elements].iter().all(|list| list.iter().all(|&n| n == 0)) {
         return Ok(x);
     }
-    // XLA computes such pads with numbers that may overflow.
+    // Only padding is left of the array. XLA's arithmetic on the sizes of such pads may overflow.
     if removes_all {
         return broadcast_to(trace, value, &dims);
     }
