@@ -45,7 +45,9 @@ LIBCLANG_STAMP := $(XLA_RS)/libclang-1
 DOCS := $(BUILD)/docs
 DOCS_STAMP := $(DOCS)/packages-1
 MERMAID_STAMP := $(DOCS)/mermaid-1
+# What is installed; and, for `make test`, tests on the library that the demo has built.
 TREE := $(BUILD)/cmake
+DEBUG_TREE := $(BUILD)/debug
 DEMO := $(BUILD)/demo
 JOBS ?= $(shell nproc)
 
@@ -64,12 +66,24 @@ QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_opti
 # The tests in Rust, below tests/, and those that mostly wait for XLA's compiler.
 RUST_TESTS := $(notdir $(basename $(wildcard tests/*.rs))) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs))
 COMPILING_TESTS := meshes transforms
+# Numbers of random programs in `make test`; the other targets run more.
+FEW_PROGRAMS := LXLA_ORACLE_PROGRAMS=1000 LXLA_TRANSFORM_PROGRAMS=100
+
+# $(1) a build tree: its tests without label `long`.
+define short_tests
+	$(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
+	$(QUICK_XLA) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
+endef
+
+# $(1) a build tree, $(2) cargo's profile, $(3) CMake's build type.
+configure = $(CMAKE) -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) -DLAZYXLA_CARGO_PROFILE=$(2) \
+  -DCMAKE_BUILD_TYPE=$(3) -DLAZYXLA_PYTHON=ON -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
 
 # $(1) an installed Python, $(2) a requirement file, $(3) more options.
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt import test test-rust debug-library release-library test-long test-landing test-plugins \
+.PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long test-landing test-plugins \
   test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs test-report abi docs packages \
   test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin \
   plugins configure build install clean
@@ -95,20 +109,23 @@ import: plugin configure
 	$(CMAKE) --build $(TREE) --target import
 	$(TREE)/examples/import examples/models/digits.jax --digits examples/data/digits.csv --save $(TREE)/tuned_digits
 
-# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. The release build keeps one processor
-# busy for minutes (one codegen unit), pip and the Rust tests meanwhile the others.
+# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. On the library without optimizations,
+# which the demo has built, and which checks more: the release build keeps one processor busy for 6 minutes (one codegen
+# unit), and most tests wait for XLA's compiler. `make test-release` runs the same tests on the library that is installed.
 test:
-	$(MAKE) --jobs $(JOBS) release-library test-rust build
-	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
-	$(QUICK_XLA) $(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
+	$(MAKE) --jobs $(JOBS) test-rust debug-tree
+	$(call short_tests,$(DEBUG_TREE))
+
+test-release: build
+	$(call short_tests,$(TREE))
 
 # The tests that take longest: sizes of a million operations, exits, faults, threads, the sweep, the fuzzer, JAX, more
-# trainings of the examples; 500 random programs and 2,700 single operations on meshes; the tests that `make test`
-# compiles without optimizations, with them.
+# trainings of the examples; 500 random programs and 2,700 single operations on meshes; the tests of `make test`, on the
+# release library, with XLA's optimizations.
 test-long: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$'
-	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
-	cargo test $(addprefix --test ,$(COMPILING_TESTS))
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -LE '^long$$'
+	cargo test --test oracle $(addprefix --test ,$(COMPILING_TESTS))
 	LXLA_ORACLE_MESH_PROGRAMS=500 cargo test --release --test oracle e6_meshes -- --nocapture
 	LXLA_TRANSFORM_MESH_PROGRAMS=60 cargo test --release --test transforms -- meshes:: shard_maps::
 	LXLA_MESH_SWEEP_CASES=20 cargo test --release --test meshes
@@ -130,6 +147,7 @@ test-stablehlo: build $(JAX_STAMP)
 # The long tests of continuous integration: those of `test-long` that take less than some minutes.
 test-landing: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$' -LE '^longest$$'
+	cargo test --test oracle $(addprefix --test ,$(COMPILING_TESTS))
 
 # The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.
 test-plugins: build $(JAX_STAMP)
@@ -246,8 +264,8 @@ release-library:
 	cargo build --release --package lazyxla-c --target-dir target
 
 test-rust: plugin plugins
-	cargo test --lib $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
-	$(QUICK_XLA) cargo test $(addprefix --test ,$(COMPILING_TESTS))
+	$(FEW_PROGRAMS) cargo test --lib $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
+	$(FEW_PROGRAMS) $(QUICK_XLA) cargo test $(addprefix --test ,$(COMPILING_TESTS))
 
 # The Python package as a wheel, in build/wheels.
 wheel: configure $(WHEEL_STAMP)
@@ -286,8 +304,12 @@ build: plugin plugins configure
 	$(CMAKE) --build $(TREE)
 
 configure: $(TOOLS_STAMP) $(PYTHON_STAMP)
-	$(CMAKE) -S . -B $(TREE) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJA)) \
-	  -DLAZYXLA_PYTHON=ON -DPython3_EXECUTABLE=$(abspath $(TOOLS)/bin/python) > /dev/null
+	$(call configure,$(TREE),release,Release)
+
+# The same with the library that cargo builds for debugging.
+debug-tree: plugin plugins $(TOOLS_STAMP) $(PYTHON_STAMP)
+	$(call configure,$(DEBUG_TREE),dev,Debug)
+	$(CMAKE) --build $(DEBUG_TREE)
 
 $(PLUGIN_STAMP): | $(TOOLS)/bin/python
 	rm -rf $(PLUGINS)

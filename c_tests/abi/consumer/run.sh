@@ -89,12 +89,15 @@ for program in build/consumer by_pkg_config; do
 done
 
 # As a part of another project, with the library that cargo has built for this tree.
-target=$(sed -n 's/^LAZYXLA_CARGO_TARGET:PATH=//p' "$build_tree/CMakeCache.txt")
-cargo=$(sed -n 's/^CARGO:FILEPATH=//p' "$build_tree/CMakeCache.txt")
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build_tree/CMakeCache.txt"; }
+from_tree=()
+for variable in LAZYXLA_CARGO_TARGET LAZYXLA_CARGO_PROFILE CARGO; do
+  from_tree+=("-D$variable=$(cached $variable)")
+done
 # The plugin of the source tree's build folder is found by a library inside the tree only.
 export LXLA_PJRT_PLUGIN="$lib/lazyxla/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 for how in sub fetched; do
-  consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how "-DLAZYXLA_CARGO_TARGET=$target" "-DCARGO=$cargo"
+  consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how "${from_tree[@]}"
 done
 
 # Wrong prefixes are refused before anything is built.

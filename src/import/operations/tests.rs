@@ -498,11 +498,12 @@ fn tuples_that_are_malformed_are_refused() {
     // An operation that uses a wide tuple many times has more operands than the file has bytes.
     let (types, uses) = (["tensor<i1>"; 4000].join(", "), 2000);
     let program = format!(
-        "func.func @main() {{ %t = \"stablehlo.custom_call\"() {{call_target_name = \"x\"}} : () -> tuple<{types}>
+        "!t = tuple<{types}>
+         func.func @main() {{ %t = \"stablehlo.custom_call\"() {{call_target_name = \"x\"}} : () -> !t
          \"stablehlo.custom_call\"({}) {{call_target_name = \"y\"}} : ({}) -> ()
          return }}",
         vec!["%t"; uses].join(", "),
-        vec![format!("tuple<{types}>"); uses].join(", "),
+        vec!["!t"; uses].join(", "),
     );
     let e = run(&text::read(&program).unwrap(), "main").unwrap_err();
     assert!(e.code == Code::Unimplemented && e.to_string().contains("too many elements"), "{e}");
