@@ -3,7 +3,8 @@
 Random matrices of several sizes and dtypes, also with elements near the ends of the range, on cpu and on the plugin's
 device. Products of the factors are compared with the matrix in long double, relative to its largest element, and
 pseudoinverses, inverses and solutions with the identity or the right-hand sides, relative to the condition. Inverses of
-matrices with NaN are NaN.
+matrices with NaN are NaN. Larger matrices have half of their rank, or eigenvalues in groups of equal ones, at which
+divisions of the matrix into halves may be wrong.
 """
 
 import os
@@ -70,6 +71,73 @@ def errors(env, device, a):
     }
 
 
+def large_errors(env, device, dtype, n, rank):
+    """Residuals of larger matrices, relative to the norm, in units of the dtype's epsilon."""
+    draws, lib = np.random.default_rng(n), lxla.lib
+    real, eps = np.finfo(dtype).dtype, np.finfo(dtype).eps
+    random = lambda *shape: draws.normal(size=shape) + 1j * draws.normal(size=shape) * (dtype.kind == "c")
+    part = lambda x: x if dtype.kind == "c" else x.real
+    near = lambda got, wanted: float(np.linalg.norm(got - wanted) / np.linalg.norm(wanted) / eps)
+    unit = lambda q: near(np.conj(q.T) @ q, np.eye(n))
+    low = part(random(n, rank) @ random(rank, n)).astype(dtype)
+    basis = np.linalg.qr(part(random(n, n)))[0]
+    grouped = (basis * (np.arange(n) // 7 * 1e-5)) @ np.conj(basis.T)
+    hermitian = ((grouped + np.conj(grouped.T)) / 2).astype(dtype)
+    given = tensor(env, device, low), tensor(env, device, hermitian)
+    u, s, vh = results(lib.lxla_svd, [given[0], 0], [((n, n), dtype), ((n,), real), ((n, n), dtype)])
+    (alone,) = results(lib.lxla_singular_values, [given[0]], [((n,), real)])
+    values, vectors = results(lib.lxla_eigh, [given[1], 1], [((n,), real), ((n, n), dtype)])
+    lxla.release(*given)
+    u, s, vh, alone, values, vectors = (
+        each.astype(np.complex128 if each.dtype.kind == "c" else np.float64)
+        for each in (u, s, vh, alone, values, vectors)
+    )
+    wanted = np.linalg.svd(low.astype(np.complex128), compute_uv=False)
+    return {
+        "svd": near((u * s) @ vh, low),
+        "u": unit(u),
+        "v": unit(np.conj(vh.T)),
+        "singular_values": near(alone, wanted),
+        "eigh": near(vectors * values, hermitian.astype(np.complex128) @ vectors),
+        "vectors": unit(vectors),
+    }
+
+
+def check_rows(env, device, name):
+    """Yields messages about real matrices with many rows, and with equal ones."""
+    dtype = np.dtype(name)
+    eps = np.finfo(dtype).eps
+    for rows, columns in (100_000, 3), (3_000, 60):
+        # Columns that differ by a tenth of their norm.
+        a = (np.random.default_rng(rows).normal(size=(rows, columns)) / 10 + 1).astype(dtype)
+        given = tensor(env, device, a)
+        q, r = results(lxla.lib.lxla_qr, [given, 0], [(a.shape, dtype), ((columns, columns), dtype)])
+        (alone,) = results(lxla.lib.lxla_singular_values, [given], [((columns,), dtype)])
+        lxla.release(given)
+        q, r, alone = (each.real.astype(np.float64) for each in (q, r, alone))
+        wanted = np.linalg.svd(a.astype(np.float64), compute_uv=False)
+        for what, got, want in ("product of QR", q @ r, a), ("singular values", alone, wanted):
+            error = np.linalg.norm(got - want) / np.linalg.norm(want) / eps
+            if not error < UNITS:
+                yield f"{what} of {name}[{rows},{columns}]: {error:.1f} units"
+        if not np.abs(q.T @ q - np.eye(columns)).max() < UNITS * eps:
+            yield f"columns of q of {name}[{rows},{columns}] are not orthonormal"
+    # The other triangle is ignored, whatever its size.
+    triangle = np.tril(np.random.default_rng(9).normal(size=(9, 9)).astype(dtype)) * dtype.type(1e-10)
+    given = tensor(env, device, triangle + np.triu(np.full((9, 9), 1e30, dtype), 1))
+    (values, _) = results(lxla.lib.lxla_eigh, [given, 1], [((9,), dtype), ((9, 9), dtype)])
+    lxla.release(given)
+    wanted = np.linalg.eigvalsh(triangle.astype(np.float64))
+    if not np.abs(values - wanted).max() < UNITS * eps * np.abs(wanted).max():
+        yield f"eigenvalues of {name} depend on the other triangle"
+    ones = np.ones((257, 257), dtype)
+    given = tensor(env, device, ones)
+    u, s, vh = results(lxla.lib.lxla_svd, [given, 0], [(ones.shape, dtype), ((257,), dtype), (ones.shape, dtype)])
+    lxla.release(given)
+    if not (np.diff(s) <= 0).all() or not np.abs((u * s) @ vh - ones).max() < UNITS * eps * 257:
+        yield f"singular values of ones of {name} do not descend, or are wrong"
+
+
 def main():
     lxla.load(sys.argv[1])
     env, count, failures = lxla.new_env(), 0, []
@@ -85,6 +153,13 @@ def main():
                         count += 1
                         if not error < UNITS:
                             failures.append(f"{function} of {name}[{n},{n}] times {scale}: {error:.1f} units")
+            if name == "float32":
+                failures.extend(check_rows(env, device, name))
+            for n, rank in [(140, 69)] + [(400, 199)] * (name == "float64"):
+                for function, error in large_errors(env, device, dtype, n, rank).items():
+                    count += 1
+                    if not error < UNITS:
+                        failures.append(f"{function} of {name}[{n},{n}] of rank {rank}: {error:.1f} units")
         # The places are in the first and the last block of rows and columns.
         for place in (0, 0), (39, 0), (0, 39), (39, 39), (20, 3):
             a = np.random.default_rng(5).normal(size=(40, 40)).astype(np.float32)

@@ -2,51 +2,75 @@
 
 use crate::balance::balance;
 use crate::faer_field::Field;
+use crate::probe::{distance, nearest};
 use crate::triangular::{eigenvectors, is_upper};
-use crate::{Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
+use crate::{BAND, FEW, Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
-    ComputeEigenvectors, evd_cplx, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch,
+    ComputeEigenvectors, SelfAdjointEvdParams, evd_cplx, evd_real, evd_scratch, self_adjoint_evd,
+    self_adjoint_evd_scratch,
 };
 use faer::linalg::matmul::matmul;
 use faer::traits::RealField;
-use faer::traits::math_utils::{abs, abs2, eps, from_f64, max, one, recip, sqrt, zero};
-use faer::{Accum, Mat, MatRef, Par, Scale};
+use faer::traits::math_utils::{abs, abs2, eps, from_f64, infinity, max, one, recip, sqrt, zero};
+use faer::{Accum, Auto, Mat, MatRef, Par, Scale, Spec};
 use num_complex::Complex;
 
 pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut [T]) {
     if n == 0 {
         return;
     }
-    let scaled = Scaled::of(a);
-    let a = &*scaled.elements;
-    let mut values = Diag::<T>::zeros(n);
-    let mut vectors = Mat::<T>::zeros(n, n);
-    let with = ComputeEigenvectors::Yes;
-    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, Default::default()));
-    let mut decompose = |matrix: MatRef<'_, T>| {
-        let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-        self_adjoint_evd(matrix, values.as_mut(), to, Par::Seq, stack, Default::default()).is_ok()
-            && is_finite(vectors.as_ref())
-            && values.column_vector().iter().all(|x| x.is_finite())
+    let whole = if is_triangle_finite(a, n, lower) { hermitian(a, n, lower) } else { Vec::new() };
+    let scaled = Scaled::with_largest_above_one(&whole);
+    let of_size = |least: T::Real| {
+        if least == zero() {
+            return decomposed(MatRef::from_row_major_slice(&scaled.elements, n, n));
+        }
+        let on_diagonal = |i: usize| i.is_multiple_of(n + 1);
+        let beside = |(i, &x)| if on_diagonal(i) { x } else { without_dust(x, least) };
+        let clean: Vec<T> = scaled.elements.iter().enumerate().map(beside).collect();
+        decomposed(MatRef::from_row_major_slice(&clean, n, n))
     };
-    let done = is_triangle_finite(a, n, lower)
-        && dust::<T>().into_iter().any(|least| match (T::IS_REAL && least == zero(), lower) {
-            // The lower triangle is read.
-            (true, true) => decompose(MatRef::from_row_major_slice(a, n, n)),
-            (true, false) => decompose(MatRef::from_column_major_slice(a, n, n)),
-            _ => decompose(hermitian(a, n, lower, least).as_ref()),
-        });
-    if !done {
+    let made = if whole.is_empty() { None } else { dust::<T>().into_iter().find_map(of_size) };
+    let Some((values, mut vectors)) = made else {
         w.fill(T::NAN.real_part());
         return v.fill(T::NAN);
-    }
+    };
     w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value).real_part());
     if !lower {
         (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
     }
     put(vectors.as_ref(), v);
+}
+
+/// The eigenvalues and eigenvectors of a Hermitian matrix; None if an iteration does not converge. As for singular
+/// values, results of divisions are checked.
+fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
+    if a.nrows() <= FEW {
+        return by_parts_of(usize::MAX, a);
+    }
+    let apart = |(values, vectors): &(Diag<T>, Mat<T>)| {
+        if !values.column_vector().iter().map(|x| x.real_part()).is_sorted() {
+            return infinity();
+        }
+        distance(a, vectors.as_ref(), values.as_ref(), None)
+    };
+    // An iteration over a whole matrix that is not finite any more would take hours.
+    nearest(Some(by_parts_of(FEW, a)?), || by_parts_of(usize::MAX, a), apart)
+}
+
+/// Decomposes by division into parts of at most `size` rows, of which the QR iteration finds the eigenvalues.
+fn by_parts_of<T: Field>(size: usize, a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
+    let (n, with) = (a.nrows(), ComputeEigenvectors::Yes);
+    let (mut values, mut vectors) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));
+    let parameters: SelfAdjointEvdParams = Auto::<T>::auto();
+    let parameters = Spec::new(SelfAdjointEvdParams { recursion_threshold: size, ..parameters });
+    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, parameters));
+    let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
+    self_adjoint_evd(a, values.as_mut(), to, Par::Seq, stack, parameters).ok()?;
+    let all_finite = is_finite(vectors.as_ref()) && values.column_vector().iter().all(|x| x.is_finite());
+    all_finite.then_some((values, vectors))
 }
 
 /// Returns true if the elements of a triangle beside the diagonal, and the real parts of the diagonal, are finite.
@@ -57,17 +81,20 @@ fn is_triangle_finite<T: Field>(a: &[T], n: usize, lower: bool) -> bool {
     })
 }
 
-/// The Hermitian matrix with one triangle of `a`; elements beside the diagonal are without parts smaller than `least`.
-fn hermitian<T: Field>(a: &[T], n: usize, lower: bool, least: T::Real) -> Mat<T> {
-    let mut made = Mat::<T>::zeros(n, n);
-    for i in 0..n {
-        for j in 0..i {
-            let x = without_dust(if lower { a[i * n + j] } else { a[j * n + i].conjugate() }, least);
-            made[(i, j)] = x;
-            made[(j, i)] = x.conjugate();
+/// The Hermitian matrix with one triangle of `a`, row by row.
+fn hermitian<T: Field>(a: &[T], n: usize, lower: bool) -> Vec<T> {
+    let mut made = a.to_vec();
+    // Squares, since one of two mirrored elements is in another row each time.
+    let squares = (0..n).step_by(BAND).flat_map(|j| (j..n).step_by(BAND).map(move |i| (i, j)));
+    for (first_i, first_j) in squares {
+        for j in first_j..n.min(first_j + BAND) {
+            for i in first_i.max(j + 1)..n.min(first_i + BAND) {
+                let (of, to) = if lower { (i * n + j, j * n + i) } else { (j * n + i, i * n + j) };
+                made[to] = made[of].conjugate();
+            }
         }
-        made[(i, i)] = T::of_real(a[i * n + i].real_part());
     }
+    (0..n).for_each(|i| made[i * n + i] = T::of_real(made[i * n + i].real_part()));
     made
 }
 

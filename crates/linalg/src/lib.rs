@@ -10,6 +10,7 @@ mod balance;
 mod eigen;
 mod ldl;
 mod lu;
+mod probe;
 mod qr;
 mod reflectors;
 mod solve;
@@ -17,8 +18,8 @@ mod svd;
 mod triangular;
 
 use faer::traits::SimdArch;
-use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, recip, zero};
-use faer::{Mat, MatMut, MatRef};
+use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, one, recip, zero};
+use faer::{Mat, MatRef};
 use faer_field::Field;
 use num_complex::Complex;
 use std::borrow::Cow;
@@ -225,8 +226,8 @@ numbers! {
     f64 eigen::eig_of_real, eigen::eig_of_complex;
 }
 
-/// A matrix, multiplied by a power of two if its largest element is far from 1: faer's iterations compare squares with
-/// the least numbers, and overflow.
+/// A matrix, multiplied by a power of two if its largest element is below a limit or far above 1: faer's iterations
+/// compare squares with the least numbers, and overflow.
 struct Scaled<'a, T: Field> {
     elements: Cow<'a, [T]>,
     /// `times` multiplications by it gave the elements.
@@ -239,16 +240,25 @@ struct Scaled<'a, T: Field> {
 impl<'a, T: Field> Scaled<'a, T> {
     /// Elements that are not finite stay as they are.
     fn of(a: &'a [T]) -> Scaled<'a, T> {
-        let (low, high) = (from_f64::<T::Real>(2f64.powi(-16)), from_f64::<T::Real>(2f64.powi(16)));
+        Scaled::with_largest_above(from_f64(2f64.powi(-16)), a)
+    }
+
+    /// For faer's divisions of matrices into halves, which take values of less than the rounding error of 1 for 0.
+    fn with_largest_above_one(a: &'a [T]) -> Scaled<'a, T> {
+        Scaled::with_largest_above(one(), a)
+    }
+
+    fn with_largest_above(low: T::Real, a: &'a [T]) -> Scaled<'a, T> {
+        let (down, up) = (from_f64::<T::Real>(2f64.powi(-16)), from_f64::<T::Real>(2f64.powi(16)));
         let size = largest(a);
         let is_small = size < low;
-        let (by, back) = if is_small { (high, low) } else { (low, high) };
+        let (by, back) = if is_small { (up, down) } else { (down, up) };
         let mut scaled = Scaled { elements: Cow::Borrowed(a), by, back, times: 0 };
         if size == zero() || !all_finite(a) {
             return scaled;
         }
         let mut size = size;
-        while if is_small { size < low } else { size > high } {
+        while if is_small { size < low } else { size > up } {
             scaled.elements.to_mut().iter_mut().for_each(|x| *x *= T::of_real(by));
             scaled.times += 1;
             size = largest(&scaled.elements);
@@ -313,14 +323,35 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
     })
 }
 
+/// Singular values and eigenvalues of Hermitian matrices with more rows or columns are found by division into parts of
+/// about this size, those of the parts by the QR iteration.
+const FEW: usize = 128;
+
+/// Rows that are transposed together: a cache line of the column-major matrix has as many elements or fewer.
+const BAND: usize = 16;
+
 /// A column-major copy, as faer wants it.
 fn taken<T: Field>(a: &[T], rows: usize, columns: usize) -> Mat<T> {
-    MatRef::from_row_major_slice(a, rows, columns).to_owned()
+    let mut made = Mat::zeros(rows, columns);
+    for (band, from) in a.chunks(BAND * columns.max(1)).enumerate() {
+        for (j, column) in made.col_iter_mut().enumerate() {
+            let column = column.try_as_col_major_mut().expect("column-major").as_slice_mut();
+            let rows = from.chunks_exact(columns);
+            column[band * BAND..].iter_mut().zip(rows).for_each(|(x, row)| *x = row[j]);
+        }
+    }
+    made
 }
 
-/// Writes a matrix row by row.
+/// Writes a column-major matrix row by row.
 fn put<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
-    MatMut::from_row_major_slice_mut(to, from.nrows(), from.ncols()).copy_from(from);
+    let columns = from.ncols();
+    for (band, to) in to.chunks_mut(BAND * columns.max(1)).enumerate() {
+        for (j, column) in from.col_iter().enumerate() {
+            let column = &column.try_as_col_major().expect("column-major").as_slice()[band * BAND..];
+            to.chunks_exact_mut(columns).zip(column).for_each(|(row, x)| row[j] = *x);
+        }
+    }
 }
 
 fn all_finite<T: Field>(a: &[T]) -> bool {

@@ -1,13 +1,22 @@
 //! Singular values and vectors.
 
 use crate::faer_field::Field;
-use crate::{Scaled, all_finite, dust, is_finite, put, taken, without_dust};
+use crate::probe::{distance, nearest};
+use crate::reflectors::Factored;
+use crate::{FEW, Scaled, all_finite, dust, is_finite, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
-use faer::linalg::svd::{ComputeSvdVectors, svd as decompose, svd_scratch};
-use faer::traits::math_utils::{from_f64, one, recip, zero};
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::linalg::svd::{ComputeSvdVectors, SvdParams, svd as decompose, svd_scratch};
+use faer::traits::math_utils::{from_f64, infinity, one, recip, zero};
+use faer::{Accum, Auto, Mat, MatMut, MatRef, Par, Spec};
+
+/// Parts of a decomposition, which are finite. Without vectors, `u` and `v` are empty.
+struct Parts<T: Field> {
+    u: Mat<T>,
+    values: Diag<T>,
+    v: Mat<T>,
+}
 
 pub fn svd<T: Field>(
     a: &[T],
@@ -17,51 +26,108 @@ pub fn svd<T: Field>(
     s: &mut [T::Real],
     vectors: Option<[&mut [T]; 2]>,
 ) {
-    let scaled = Scaled::of(a);
-    let a = &*scaled.elements;
-    let least = rows.min(columns);
-    let (of_u, of_v) = if full { (rows, columns) } else { (least, least) };
+    let scaled = Scaled::with_largest_above_one(a);
+    let a = taken(&scaled.elements, rows, columns);
     let which = match (&vectors, full) {
         (None, _) => ComputeSvdVectors::No,
         (Some(_), true) => ComputeSvdVectors::Full,
         (Some(_), false) => ComputeSvdVectors::Thin,
     };
-    let mut u = Mat::<T>::identity(rows, of_u);
-    let mut v = Mat::<T>::identity(columns, of_v);
-    let mut values = Diag::<T>::zeros(least);
-    let done = least == 0
-        || all_finite(a)
-            && dust::<T>().into_iter().any(|least| {
-                let scratch = svd_scratch::<T>(rows, columns, which, which, Par::Seq, Default::default());
-                let mut memory = MemBuffer::new(scratch);
-                // Parts that the decomposition does not write stay identities; a try that failed has changed them.
-                u = Mat::identity(rows, of_u);
-                v = Mat::identity(columns, of_v);
-                let (to_u, to_v) = match vectors {
-                    Some(_) => (Some(u.as_mut()), Some(v.as_mut())),
-                    None => (None, None),
-                };
-                let mut a = taken(a, rows, columns);
-                if least > zero() {
-                    a = Mat::from_fn(rows, columns, |i, j| without_dust(a[(i, j)], least));
-                }
-                let stack = MemStack::new(&mut memory);
-                decompose(a.as_ref(), values.as_mut(), to_u, to_v, Par::Seq, stack, Default::default()).is_ok()
-                    && values.column_vector().iter().all(|x| x.is_finite())
-                    && is_finite(u.as_ref())
-                    && is_finite(v.as_ref())
-            });
-    if !done {
+    let of_size = |least: T::Real| {
+        if least == zero() {
+            return decomposed(&a, which);
+        }
+        decomposed(&Mat::from_fn(rows, columns, |i, j| without_dust(a[(i, j)], least)), which)
+    };
+    let parts = if all_finite(&scaled.elements) { dust::<T>().into_iter().find_map(of_size) } else { None };
+    let Some(parts) = parts else {
         s.fill(T::NAN.real_part());
         return vectors.into_iter().flatten().for_each(|all| all.fill(T::NAN));
-    }
-    s.iter_mut().zip(values.column_vector().iter()).for_each(|(s, value)| *s = scaled.restored(*value).real_part());
+    };
+    let values = parts.values.column_vector();
+    s.iter_mut().zip(values.iter()).for_each(|(s, value)| *s = scaled.restored(*value).real_part());
     if let Some([to_u, to_vh]) = vectors {
-        put(u.as_ref(), to_u);
+        put(parts.u.as_ref(), to_u);
         for (i, row) in to_vh.chunks_exact_mut(columns.max(1)).enumerate() {
-            row.iter_mut().enumerate().for_each(|(j, to)| *to = v[(j, i)].conjugate());
+            row.iter_mut().zip(parts.v.col(i).iter()).for_each(|(to, x)| *to = x.conjugate());
         }
     }
+}
+
+/// None if an iteration does not converge. faer's division into two halves is wrong by up to a thousandth for matrices
+/// of about half of their full rank, so its results are checked, and singular values alone, which cannot be, are found
+/// by the QR iteration.
+fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+    let (rows, columns) = (a.nrows(), a.ncols());
+    if columns > rows {
+        let Parts { u, values, v } = decomposed(&a.adjoint().to_owned(), which)?;
+        return Some(Parts { u: v, values, v: u });
+    }
+    if columns >= LONG_OF_COLUMNS && rows * 6 > columns * 11 {
+        return of_long(a, which);
+    }
+    if which == ComputeSvdVectors::No || columns < FEW {
+        return by_parts_of(usize::MAX, a, which);
+    }
+    let apart = |of: &Parts<T>| {
+        let values = of.values.column_vector().iter().map(|x| x.real_part());
+        // Divisions leave some values of 0 among others.
+        if !values.is_sorted_by(|x, y| x >= y) {
+            return infinity();
+        }
+        distance(a.as_ref(), of.u.as_ref(), of.values.as_ref(), Some(of.v.as_ref()))
+    };
+    nearest(by_parts_of(FEW, a, which), || by_parts_of(usize::MAX, a, which), apart)
+}
+
+/// Least number of columns for which a matrix of many rows is factored first.
+const LONG_OF_COLUMNS: usize = 48;
+
+/// Decomposes the triangular factor of a matrix of many rows.
+fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+    let (rows, columns) = (a.nrows(), a.ncols());
+    let factored = Factored::of(a.clone(), &mut vec![zero(); columns]);
+    let packed = &factored.packed;
+    let r = Mat::from_fn(columns, columns, |i, j| if i <= j { packed[(i, j)] } else { zero() });
+    let Parts { u, values, v } = decomposed(&r, which)?;
+    let of_u = match which {
+        ComputeSvdVectors::No => return Some(Parts { u, values, v }),
+        ComputeSvdVectors::Thin => columns,
+        ComputeSvdVectors::Full => rows,
+    };
+    let mut whole = Mat::identity(rows, of_u);
+    whole.as_mut().submatrix_mut(0, 0, columns, columns).copy_from(&u);
+    Some(Parts { u: factored.times(whole), values, v })
+}
+
+/// Decomposes by division into parts of less than `size` rows or columns, of which the QR iteration finds the values.
+fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+    let (rows, columns) = (a.nrows(), a.ncols());
+    let least = rows.min(columns);
+    let (of_u, of_v) = match which {
+        ComputeSvdVectors::No => (0, 0),
+        ComputeSvdVectors::Thin => (least, least),
+        ComputeSvdVectors::Full => (rows, columns),
+    };
+    // The decomposition does not write all parts of the identities.
+    let (u, v) = (Mat::identity(rows, of_u), Mat::identity(columns, of_v));
+    let mut made = Parts { u, values: Diag::zeros(least), v };
+    if least == 0 {
+        return Some(made);
+    }
+    let parameters: SvdParams = Auto::<T>::auto();
+    // Not through faer's QR (see `Factored`).
+    let qr_ratio_threshold = f64::INFINITY;
+    let parameters = Spec::new(SvdParams { recursion_threshold: size, qr_ratio_threshold, ..parameters });
+    let mut memory = MemBuffer::new(svd_scratch::<T>(rows, columns, which, which, Par::Seq, parameters));
+    let with_vectors = which != ComputeSvdVectors::No;
+    let (to_u, to_v) = (with_vectors.then(|| made.u.as_mut()), with_vectors.then(|| made.v.as_mut()));
+    let stack = MemStack::new(&mut memory);
+    decompose(a.as_ref(), made.values.as_mut(), to_u, to_v, Par::Seq, stack, parameters).ok()?;
+    let all_finite = made.values.column_vector().iter().all(|x| x.is_finite())
+        && is_finite(made.u.as_ref())
+        && is_finite(made.v.as_ref());
+    all_finite.then_some(made)
 }
 
 pub fn pinv<T: Field>(a: &[T], rows: usize, columns: usize, tolerance: f64, inverse: &mut [T]) {

@@ -1,0 +1,87 @@
+//! Checks of factorizations by random vectors, in a time that is proportional to the number of elements.
+
+use crate::faer_field::Field;
+use faer::diag::DiagRef;
+use faer::linalg::matmul::matmul;
+use faer::traits::math_utils::{eps, from_f64, infinity, one, recip, sqrt, zero};
+use faer::traits::{Conjugate, RealField};
+use faer::{Accum, Mat, MatRef, Par};
+
+/// Number of random vectors. An error of `k` times a limit stays below it with a probability of about `k^-4`.
+const VECTORS: usize = 4;
+
+/// Limits, in rounding errors: of the product, relative to the norm of the matrix, and of vectors, relative to the root
+/// of their number. Right results of up to 1,500 rows had distances of up to 0.7, wrong ones of 3 and more in f32, and
+/// of 10^9 in f64.
+const OF_PRODUCT: f64 = 160.0;
+const OF_VECTORS: f64 = 48.0;
+
+/// Returns how far `u diag(values) v^H` is from `a`, or the columns of `u` and `v` are from orthonormal ones, as a part
+/// of the limit: the largest of the three; infinity if it is not finite. `u` and `v` may have more columns than there are values; without `v`, it is
+/// `u`.
+pub fn distance<T: Field>(
+    a: MatRef<'_, T>,
+    u: MatRef<'_, T>,
+    values: DiagRef<'_, T>,
+    v: Option<MatRef<'_, T>>,
+) -> T::Real {
+    let least = values.dim();
+    let given = random::<T>(a.ncols());
+    let mut inner = product(v.unwrap_or(u).subcols(0, least).adjoint(), given.as_ref());
+    for column in inner.col_iter_mut() {
+        column.iter_mut().zip(values.column_vector().iter()).for_each(|(x, value)| *x *= *value);
+    }
+    let apart = (product(a, given.as_ref()) - product(u.subcols(0, least), inner.as_ref())).norm_l2();
+    let norm = a.norm_l2();
+    // All results for a matrix of zeros are exact.
+    let residual = if norm == zero() { apart } else { apart * recip(&norm) };
+    let residual = residual * recip(&from_f64::<T::Real>(OF_PRODUCT));
+    let parts = [residual, not_orthonormal(u), v.map_or(zero(), not_orthonormal)];
+    if !parts.iter().all(|part| T::of_real(*part).is_finite()) {
+        return infinity();
+    }
+    let largest = parts.into_iter().fold(zero(), |most, x| if x > most { x } else { most });
+    largest * recip(&(from_f64::<T::Real>((VECTORS as f64).sqrt()) * eps::<T::Real>()))
+}
+
+/// Returns the difference between `q^H q x` and `x`, for vectors `x` with elements of about 1, relative to their norm
+/// and the limit.
+fn not_orthonormal<T: Field>(q: MatRef<'_, T>) -> T::Real {
+    let given = random::<T>(q.ncols());
+    let apart = product(q.adjoint(), product(q, given.as_ref()).as_ref()) - &given;
+    apart.norm_l2() * recip(&(sqrt(&from_f64::<T::Real>(q.ncols() as f64)) * from_f64::<T::Real>(OF_VECTORS)))
+}
+
+fn product<T: Field, A: Conjugate<Canonical = T>>(a: MatRef<'_, A>, b: MatRef<'_, T>) -> Mat<T> {
+    let mut made = Mat::zeros(a.nrows(), b.ncols());
+    matmul(made.as_mut(), Accum::Replace, a, b, one::<T>(), Par::Seq);
+    made
+}
+
+/// Vectors of numbers between -1 and 1, the same ones in each call (a linear congruential generator with Knuth's
+/// constants).
+fn random<T: Field>(rows: usize) -> Mat<T> {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        from_f64::<T::Real>((state >> 11) as f64 * 2f64.powi(-52) - 1.0)
+    };
+    Mat::from_fn(rows, VECTORS, |_, _| T::of_parts(next(), next()))
+}
+
+/// Returns the first result if its distance is at most 1; otherwise makes a second one, and returns the nearer of both.
+/// None if the distances are infinite.
+pub fn nearest<M, R>(first: Option<M>, second: impl FnOnce() -> Option<M>, distance: impl Fn(&M) -> R) -> Option<M>
+where
+    R: RealField + PartialOrd,
+{
+    let judged = |made: Option<M>| {
+        let made = made.map(|made| (distance(&made), made));
+        made.filter(|(apart, _)| *apart < infinity())
+    };
+    match judged(first) {
+        Some((apart, first)) if apart <= one() => Some(first),
+        Some((apart, first)) => Some(judged(second()).filter(|of| of.0 < apart).map_or(first, |of| of.1)),
+        None => judged(second()).map(|of| of.1),
+    }
+}
