@@ -187,6 +187,7 @@ def matrices(dtype, shapes):
     yield "[6,6] of rank 4", singular
     yield "[6,6] of ones", np.ones((6, 6), dtype)
     yield "[6,6] of zeros", np.zeros((6, 6), dtype)
+    yield "[40,40] of ones", np.ones((40, 40), dtype)
     yield "[6,6], identity times -1", -np.eye(6, dtype=dtype)
     yield "[6,6], large", random(6, 6) * dtype.type(np.finfo(dtype).max / 100)
     yield "[6,6], small", random(6, 6) * dtype.type(np.finfo(dtype).tiny * 1e4)
