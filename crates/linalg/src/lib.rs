@@ -343,6 +343,12 @@ fn taken<T: Field>(a: &[T], rows: usize, columns: usize) -> Mat<T> {
     made
 }
 
+/// Writes an identity matrix of `n` rows, or nothing to an empty one, which may have any number of rows.
+fn put_identity<T: Field>(to: &mut [T], n: usize) {
+    to.fill(zero());
+    to.iter_mut().step_by(n + 1).for_each(|x| *x = one());
+}
+
 /// Writes a column-major matrix row by row.
 fn put<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
     let columns = from.ncols();

@@ -2,12 +2,15 @@
 
 use crate::faer_field::Field;
 use crate::reflectors::Factored;
-use crate::{Scaled, put, taken};
+use crate::{Scaled, put, put_identity, taken};
 use faer::traits::math_utils::zero;
 
 pub fn qr<T: Field>(a: &[T], rows: usize, columns: usize, full: bool, q: &mut [T], r: &mut [T]) {
     let least = rows.min(columns);
     let made = if full { rows } else { least };
+    if least == 0 {
+        return put_identity(q, rows);
+    }
     let scaled = Scaled::of(a);
     let factored = Factored::of(taken(&scaled.elements, rows, columns), &mut vec![zero(); least]);
     put(factored.basis(made).as_ref(), q);

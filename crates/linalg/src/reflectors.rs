@@ -16,6 +16,9 @@ pub fn reflectors<T: Field>(a: &[T], rows: usize, columns: usize, packed: &mut [
         return [packed, factors, q].into_iter().for_each(|out| out.fill(T::NAN));
     }
     let least = rows.min(columns);
+    if least == 0 {
+        return;
+    }
     let scaled = Scaled::of(a);
     let factored = Factored::of(taken(&scaled.elements, rows, columns), factors);
     put(factored.basis(least).as_ref(), q);

@@ -3,7 +3,7 @@
 use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
-use crate::{FEW, Scaled, all_finite, dust, is_finite, put, taken, without_dust};
+use crate::{FEW, Scaled, all_finite, dust, is_finite, put, put_identity, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -26,6 +26,9 @@ pub fn svd<T: Field>(
     s: &mut [T::Real],
     vectors: Option<[&mut [T]; 2]>,
 ) {
+    if rows.min(columns) == 0 {
+        return vectors.into_iter().flatten().zip([rows, columns]).for_each(|(to, n)| put_identity(to, n));
+    }
     let scaled = Scaled::with_largest_above_one(a);
     let a = taken(&scaled.elements, rows, columns);
     let which = match (&vectors, full) {
@@ -112,9 +115,6 @@ fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> O
     // The decomposition does not write all parts of the identities.
     let (u, v) = (Mat::identity(rows, of_u), Mat::identity(columns, of_v));
     let mut made = Parts { u, values: Diag::zeros(least), v };
-    if least == 0 {
-        return Some(made);
-    }
     let parameters: SvdParams = Auto::<T>::auto();
     // Not through faer's QR (see `Factored`).
     let qr_ratio_threshold = f64::INFINITY;
