@@ -45,7 +45,7 @@ LIBCLANG_STAMP := $(XLA_RS)/libclang-1
 DOCS := $(BUILD)/docs
 DOCS_STAMP := $(DOCS)/packages-1
 MERMAID_STAMP := $(DOCS)/mermaid-1
-# What is installed; and, for `make test`, tests on the library that the demo has built.
+# Trees of CMake: with the release library, which is installed, and with the debug library, for `make test`.
 TREE := $(BUILD)/cmake
 DEBUG_TREE := $(BUILD)/debug
 DEMO := $(BUILD)/demo
@@ -66,7 +66,7 @@ QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_opti
 # The tests in Rust, below tests/, and those that mostly wait for XLA's compiler.
 RUST_TESTS := $(notdir $(basename $(wildcard tests/*.rs))) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs))
 COMPILING_TESTS := meshes transforms
-# Numbers of random programs in `make test`; the other targets run more.
+# Numbers of random programs in `make test`; the other targets, and `cargo test`, run more.
 FEW_PROGRAMS := LXLA_ORACLE_PROGRAMS=1000 LXLA_TRANSFORM_PROGRAMS=100
 
 # $(1) a build tree: its tests without label `long`.
@@ -83,8 +83,8 @@ configure = $(CMAKE) -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJ
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long test-landing test-plugins \
-  test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs test-report abi docs packages \
+.PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long test-landing \
+  test-plugins test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs test-report abi docs packages \
   test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin \
   plugins configure build install clean
 
@@ -109,9 +109,9 @@ import: plugin configure
 	$(CMAKE) --build $(TREE) --target import
 	$(TREE)/examples/import examples/models/digits.jax --digits examples/data/digits.csv --save $(TREE)/tuned_digits
 
-# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. On the library without optimizations,
-# which the demo has built, and which checks more: the release build keeps one processor busy for 6 minutes (one codegen
-# unit), and most tests wait for XLA's compiler. `make test-release` runs the same tests on the library that is installed.
+# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. They use the debug library, which the
+# demo has built and which checks more: the release build keeps one processor busy for 6 minutes (one codegen unit), and
+# most tests wait for XLA's compiler. `make test-release` runs the C tests on the release library.
 test:
 	$(MAKE) --jobs $(JOBS) test-rust debug-tree
 	$(call short_tests,$(DEBUG_TREE))
@@ -144,7 +144,8 @@ test-stablehlo: build $(JAX_STAMP)
 	TF_CPP_MIN_LOG_LEVEL=1 $(JAX)/bin/python c_tests/programs/stablehlo_test.py $(TREE)/lib/liblazyxla.so \
 	  "$(STABLEHLO_TESTS)"
 
-# The long tests of continuous integration: those of `test-long` that take less than some minutes.
+# The long tests of continuous integration: those of `test-long` that take less than some minutes, and all random
+# programs of the Rust tests.
 test-landing: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$' -LE '^longest$$'
 	cargo test --test oracle $(addprefix --test ,$(COMPILING_TESTS))
@@ -306,7 +307,7 @@ build: plugin plugins configure
 configure: $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(call configure,$(TREE),release,Release)
 
-# The same with the library that cargo builds for debugging.
+# The tests with the debug library.
 debug-tree: plugin plugins $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(call configure,$(DEBUG_TREE),dev,Debug)
 	$(CMAKE) --build $(DEBUG_TREE)

@@ -3,8 +3,8 @@
 Random matrices of several sizes and dtypes, also with elements near the ends of the range, on cpu and on the plugin's
 device. Products of the factors are compared with the matrix in long double, relative to its largest element, and
 pseudoinverses, inverses and solutions with the identity or the right-hand sides, relative to the condition. Inverses of
-matrices with NaN are NaN. Larger matrices have half of their rank, or eigenvalues in groups of equal ones, at which
-divisions of the matrix into halves may be wrong.
+matrices with NaN are NaN. Larger matrices have half of their full rank, eigenvalues in groups of equal ones, many rows,
+or equal elements.
 """
 
 import os

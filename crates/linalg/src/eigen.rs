@@ -45,7 +45,7 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
 }
 
 /// The eigenvalues and eigenvectors of a Hermitian matrix; None if an iteration does not converge. As for singular
-/// values, results of divisions are checked.
+/// values, results of divide and conquer are checked.
 fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
     if a.nrows() <= FEW {
         return by_parts_of(usize::MAX, a);
@@ -56,11 +56,11 @@ fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
         }
         distance(a, vectors.as_ref(), values.as_ref(), None)
     };
-    // An iteration over a whole matrix that is not finite any more would take hours.
+    // Where divide and conquer fails, the tridiagonal matrix may have NaN, on which the QR iteration would take hours.
     nearest(Some(by_parts_of(FEW, a)?), || by_parts_of(usize::MAX, a), apart)
 }
 
-/// Decomposes by division into parts of at most `size` rows, of which the QR iteration finds the eigenvalues.
+/// Divides and conquers down to parts of at most `size` rows, whose eigenvalues the QR iteration finds.
 fn by_parts_of<T: Field>(size: usize, a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
     let (n, with) = (a.nrows(), ComputeEigenvectors::Yes);
     let (mut values, mut vectors) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));

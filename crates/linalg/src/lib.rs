@@ -243,7 +243,7 @@ impl<'a, T: Field> Scaled<'a, T> {
         Scaled::with_largest_above(from_f64(2f64.powi(-16)), a)
     }
 
-    /// For faer's divisions of matrices into halves, which take values of less than the rounding error of 1 for 0.
+    /// For faer's divide and conquer, which takes values below the rounding error of 1 for 0.
     fn with_largest_above_one(a: &'a [T]) -> Scaled<'a, T> {
         Scaled::with_largest_above(one(), a)
     }
@@ -323,8 +323,8 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
     })
 }
 
-/// Singular values and eigenvalues of Hermitian matrices with more rows or columns are found by division into parts of
-/// about this size, those of the parts by the QR iteration.
+/// Singular values and eigenvalues of Hermitian matrices with more rows or columns are found by divide and conquer, those
+/// of parts of about this size by the QR iteration.
 const FEW: usize = 128;
 
 /// Rows that are transposed together: a cache line of the column-major matrix has as many elements or fewer.

@@ -17,8 +17,8 @@ const OF_PRODUCT: f64 = 160.0;
 const OF_VECTORS: f64 = 48.0;
 
 /// Returns how far `u diag(values) v^H` is from `a`, or the columns of `u` and `v` are from orthonormal ones, as a part
-/// of the limit: the largest of the three; infinity if it is not finite. `u` and `v` may have more columns than there are values; without `v`, it is
-/// `u`.
+/// of the limit: the largest of the three; infinity if one is not finite. `u` and `v` may have more columns than there
+/// are values; without `v`, it is `u`.
 pub fn distance<T: Field>(
     a: MatRef<'_, T>,
     u: MatRef<'_, T>,

@@ -57,9 +57,9 @@ pub fn svd<T: Field>(
     }
 }
 
-/// None if an iteration does not converge. faer's division into two halves is wrong by up to a thousandth for matrices
-/// of about half of their full rank, so its results are checked, and singular values alone, which cannot be, are found
-/// by the QR iteration.
+/// None if an iteration does not converge. faer's divide and conquer is wrong by up to a thousandth for matrices of about
+/// half of their full rank, so its results are checked, and singular values alone, which cannot be checked, are found by
+/// the QR iteration.
 fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     let (rows, columns) = (a.nrows(), a.ncols());
     if columns > rows {
@@ -74,7 +74,7 @@ fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>
     }
     let apart = |of: &Parts<T>| {
         let values = of.values.column_vector().iter().map(|x| x.real_part());
-        // Divisions leave some values of 0 among others.
+        // Divide and conquer leaves values of 0 among larger ones.
         if !values.is_sorted_by(|x, y| x >= y) {
             return infinity();
         }
@@ -103,7 +103,7 @@ fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     Some(Parts { u: factored.times(whole), values, v })
 }
 
-/// Decomposes by division into parts of less than `size` rows or columns, of which the QR iteration finds the values.
+/// Divides and conquers down to parts of less than `size` columns, whose singular values the QR iteration finds.
 fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     let (rows, columns) = (a.nrows(), a.ncols());
     let least = rows.min(columns);
@@ -116,7 +116,7 @@ fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> O
     let (u, v) = (Mat::identity(rows, of_u), Mat::identity(columns, of_v));
     let mut made = Parts { u, values: Diag::zeros(least), v };
     let parameters: SvdParams = Auto::<T>::auto();
-    // Not through faer's QR (see `Factored`).
+    // Keeps faer from its own QR (see `Factored`).
     let qr_ratio_threshold = f64::INFINITY;
     let parameters = Spec::new(SvdParams { recursion_threshold: size, qr_ratio_threshold, ..parameters });
     let mut memory = MemBuffer::new(svd_scratch::<T>(rows, columns, which, which, Par::Seq, parameters));

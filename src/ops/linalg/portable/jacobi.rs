@@ -185,7 +185,7 @@ fn columns_at(trace: &mut Trace, x: NodeId, order: NodeId) -> Result<NodeId> {
 fn completed(trace: &mut Trace, x: NodeId, lengths: NodeId) -> Result<NodeId> {
     let normalized = record(trace, [x, lengths], |[x, lengths]| {
         let lengths = lengths.as_row();
-        // The rotations did not see smaller columns.
+        // Smaller columns may not be orthogonal (see `rotated_pairs`).
         let least = largest(lengths, 0) * if x.is_double() { 1e-60 } else { 1e-18 };
         let counts = lengths.gt(least);
         counts.select(x / counts.select(lengths, 1.0).convert(x.dtype()), 0.0)
@@ -275,8 +275,8 @@ fn rotated_pairs<'f>(left: Expr<'f>, right: Expr<'f>, n: i64) -> (Expr<'f>, Expr
     let squares = |x: Expr<'f>| total((x.conjugate() * x).real_part(), 1);
     let (pp, qq, pq) = (squares(p), squares(q), total(p.conjugate() * q, 1));
     let size = pq.abs();
-    // Of columns that depend on each other, each is left with the rounding errors of the one before: down to the least
-    // number of f64, there are too many of them for the sweeps.
+    // Smaller products count as 0. Of columns that depend on each other, each keeps only rounding errors of the one
+    // before: in f64, they would need more sweeps than there are to come to the least number.
     let (epsilon, floor) = if left.is_double() { (f64::EPSILON, 1e-80) } else { (f64::from(f32::EPSILON), 1e-30) };
     let limit = pp.sqrt() * qq.sqrt() * (2.0 * epsilon * (n as f64).sqrt());
     let rotates = size.gt(limit.max(floor));

@@ -129,7 +129,8 @@ fn reflected<'f>(panel: Expr<'f>, factors: Expr<'f>, at: Expr<'f>) -> (Expr<'f>,
     let column = column_at(panel, at);
     let rows = row_numbers(panel);
     let (here, below) = (rows.eq(at), rows.gt(at));
-    // Quotients of subnormal numbers have few bits: what is left of columns that depend on others counts as 0 before.
+    // Elements this small are rounding errors of columns that depend on others, and count as 0: quotients of subnormal
+    // numbers have few bits, and reflections by them would not be unitary.
     let least = if panel.dtype().real() == DType::F64 { 1e-290 } else { 1e-30 };
     let column = (rows.ge(at) & column.abs().lt(least)).select(0.0, column);
     let alpha = total(here.select(column, 0.0), 1);
