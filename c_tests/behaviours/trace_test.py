@@ -357,15 +357,17 @@ def starts_and_stops_meet_labels_and_steps_of_other_threads(folder):
 
     threads = [threading.Thread(target=work, args=[f"model{i}"]) for i in range(3)]
     [thread.start() for thread in threads]
-    for _ in range(30):
-        start(env, path)
-        train(env, 1)
-        stop(env)
-        events = events_of(path)
-        check_nesting(events)
-        check_rows(events)
-    done.set()
-    [thread.join() for thread in threads]
+    try:
+        for _ in range(30):
+            start(env, path)
+            train(env, 1)
+            stop(env)
+            events = events_of(path)
+            check_nesting(events)
+            check_rows(events)
+    finally:
+        done.set()
+        [thread.join() for thread in threads]
     assert not failures, failures
     abi.ok(abi.lib.lxla_env_release(env))
 

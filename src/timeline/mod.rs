@@ -11,6 +11,8 @@ mod profile;
 #[cfg(test)]
 mod profile_test;
 mod recorder;
+#[cfg(test)]
+mod recorder_test;
 mod threads;
 mod xspace;
 

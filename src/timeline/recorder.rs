@@ -34,7 +34,7 @@ pub struct Timeline {
     wanted: AtomicU8,
     /// Number of times that the timeline was turned on.
     periods: AtomicU64,
-    events: Mutex<Events>,
+    pub(super) events: Mutex<Events>,
     /// Notified when a run of a device has ended.
     ran: Condvar,
 }
@@ -68,7 +68,7 @@ impl Timeline {
         if !is_wanted {
             events.kept = VecDeque::new();
         }
-        self.set(&mut events, KEPT, is_wanted);
+        self.set(&mut events, KEPT, is_wanted, self.now());
         drop(events);
         self.announce();
     }
@@ -91,15 +91,15 @@ impl Timeline {
         events.iter().map(value).collect()
     }
 
-    /// Sets a bit of what is wanted.
-    fn set(&self, events: &mut Events, bit: u8, is_wanted: bool) {
+    /// Sets a bit of what is wanted from `now` on.
+    fn set(&self, events: &mut Events, bit: u8, is_wanted: bool, now: u64) {
         let before = if is_wanted {
             self.wanted.fetch_or(bit, Ordering::Relaxed)
         } else {
             self.wanted.fetch_and(!bit, Ordering::Relaxed)
         };
         if is_wanted && before == 0 {
-            events.since = self.now();
+            events.since = now;
             self.periods.fetch_add(1, Ordering::Relaxed);
         }
         if !self.is_on() {
@@ -139,10 +139,11 @@ impl Timeline {
         file.begin()?;
         let mut events = self.events.lock();
         events.file = Some(file);
-        events.written_since = self.now();
+        let now = self.now();
+        events.written_since = now;
         // Spans under way stay, because they may be kept.
         events.name_rows();
-        self.set(&mut events, WRITTEN, true);
+        self.set(&mut events, WRITTEN, true, now);
         drop(events);
         self.announce();
         Ok(())
@@ -172,7 +173,7 @@ impl Timeline {
         let ended = events.file.take().map(TraceFile::end);
         events.is_ending = false;
         mem::forget(ending);
-        self.set(&mut events, WRITTEN, false);
+        self.set(&mut events, WRITTEN, false, now);
         drop(events);
         self.announce();
         ended.ok_or_else(none)?
@@ -228,9 +229,18 @@ impl Timeline {
     #[inline]
     pub fn sync_span(self: &Arc<Timeline>, category: &'static str, name: &'static str) -> Span {
         if self.is_on() {
-            self.events.lock().end_recording(self.now(), self.wanted.load(Ordering::Relaxed));
+            self.end_recording();
         }
         self.span(category, name)
+    }
+
+    #[cold]
+    fn end_recording(&self) {
+        let mut events = self.events.lock();
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        if wanted != 0 {
+            events.end_recording(self.now(), wanted);
+        }
     }
 
     #[cold]
@@ -261,6 +271,10 @@ impl Timeline {
             return;
         }
         let mut events = self.events.lock();
+        // Another thread may have turned the timeline off.
+        if !self.is_on() {
+            return;
+        }
         let Events { threads, file, .. } = &mut *events;
         let thread = threads.this(|id, name| write_name(file, Row::Thread(id), name));
         if thread.recording.is_none() {
@@ -445,54 +459,5 @@ pub fn write_all() {
         {
             file.write();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::events::MOST_KEPT;
-    use super::super::threads::thread_id;
-    use super::*;
-
-    #[test]
-    fn the_last_events_are_kept_and_nothing_while_it_is_off() {
-        let timeline = Arc::new(Timeline::default());
-        drop(timeline.span("step", "step"));
-        assert!(timeline.kept().is_empty() && !timeline.is_on());
-        timeline.keep(true);
-        for _ in 0..MOST_KEPT + 7 {
-            let mut span = timeline.span("transfer", "to device");
-            span.number("bytes", 12);
-            span.program(3, Label::NONE);
-        }
-        let kept = timeline.kept();
-        assert_eq!(kept.len(), MOST_KEPT);
-        let last = &kept[MOST_KEPT - 1];
-        assert_eq!((&last["name"], &last["cat"], &last["ph"]), (&"to device".into(), &"transfer".into(), &"X".into()));
-        assert_eq!(last["args"], serde_json::json!({"bytes": 12, "program": 3}));
-        assert_eq!((&last["pid"], &last["tid"]), (&std::process::id().into(), &thread_id().into()));
-        assert!(last["ts"].as_f64().unwrap() > 0.0 && last["dur"].as_f64().unwrap() >= 0.0);
-        timeline.keep(false);
-        assert!(timeline.kept().is_empty() && !timeline.is_on());
-    }
-
-    #[test]
-    fn runs_of_a_device_follow_each_other_and_arrows_have_two_ends() {
-        let timeline = Arc::new(Timeline::default());
-        timeline.keep(true);
-        let mut span = timeline.span("execute", "execute");
-        let first = timeline.run_on(2, &mut span);
-        drop(span);
-        let mut span = timeline.span("execute", "execute");
-        let second = timeline.run_on(2, &mut span);
-        drop(first);
-        drop(second);
-        drop(span);
-        let events: Vec<Event> = timeline.events.lock().kept.iter().cloned().collect();
-        let runs: Vec<&Event> = events.iter().filter(|event| event.row == Row::Device(2)).collect();
-        assert_eq!(runs.len(), 2);
-        assert!(runs[0].start + runs[0].duration <= runs[1].start);
-        let flows: Vec<Flow> = events.iter().filter_map(|event| event.flow).collect();
-        assert_eq!(flows, [Flow::Start(1), Flow::End(1), Flow::End(2), Flow::Start(2)]);
     }
 }
