@@ -130,6 +130,22 @@ def check_rows(env, device, name):
     wanted = np.linalg.eigvalsh(triangle.astype(np.float64))
     if not np.abs(values - wanted).max() < UNITS * eps * np.abs(wanted).max():
         yield f"eigenvalues of {name} depend on the other triangle"
+    # Rotations must not be longer than 1, however many there are.
+    a = np.random.default_rng(7).normal(size=(100, 100)).astype(dtype)
+    given = tensor(env, device, a)
+    (alone,) = results(lxla.lib.lxla_singular_values, [given], [((100,), dtype)])
+    lxla.release(given)
+    wanted = np.linalg.svd(a.astype(np.float64), compute_uv=False)
+    if not np.abs(alone - wanted).max() < 30 * eps * wanted[0]:
+        yield f"singular values of {name}[100,100]: {np.abs(alone - wanted).max() / eps / wanted[0]:.1f} units"
+    for scale in 2.0**-9, 1.0, 2.0**13, 2.0**14, 2.0**15, 2.0**16:
+        a = (scale * (2 * np.eye(200) - np.eye(200, k=1) - np.eye(200, k=-1))).astype(dtype)
+        given = tensor(env, device, a)
+        (values, _) = results(lxla.lib.lxla_eigh, [given, 1], [((200,), dtype), ((200, 200), dtype)])
+        lxla.release(given)
+        wanted = scale * (2 - 2 * np.cos(np.arange(1, 201) * np.pi / 201))
+        if not np.abs(values - wanted).max() < 30 * eps * scale * 4:
+            yield f"eigenvalues of a tridiagonal matrix of {name} times {scale}"
     ones = np.ones((257, 257), dtype)
     given = tensor(env, device, ones)
     u, s, vh = results(lxla.lib.lxla_svd, [given, 0], [(ones.shape, dtype), ((257,), dtype), (ones.shape, dtype)])

@@ -4,7 +4,8 @@ use crate::balance::balance;
 use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::triangular::{eigenvectors, is_upper};
-use crate::{BAND, FEW, Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
+use crate::tridiagonal::by_iteration;
+use crate::{BAND, FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
@@ -22,7 +23,7 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
         return;
     }
     let whole = if is_triangle_finite(a, n, lower) { hermitian(a, n, lower) } else { Vec::new() };
-    let scaled = Scaled::with_largest_above_one(&whole);
+    let scaled = Scaled::with_largest_near_one(&whole);
     let of_size = |least: T::Real| {
         if least == zero() {
             return decomposed(MatRef::from_row_major_slice(&scaled.elements, n, n));
@@ -47,8 +48,8 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
 /// The eigenvalues and eigenvectors of a Hermitian matrix; None if an iteration does not converge. As for singular
 /// values, results of divide and conquer are checked.
 fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
-    if a.nrows() <= FEW {
-        return by_parts_of(usize::MAX, a);
+    if a.nrows() < FEW {
+        return by_iteration(a);
     }
     let apart = |(values, vectors): &(Diag<T>, Mat<T>)| {
         if !values.column_vector().iter().map(|x| x.real_part()).is_sorted() {
@@ -56,16 +57,15 @@ fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
         }
         distance(a, vectors.as_ref(), values.as_ref(), None)
     };
-    // Where divide and conquer fails, the tridiagonal matrix may have NaN, on which the QR iteration would take hours.
-    nearest(Some(by_parts_of(FEW, a)?), || by_parts_of(usize::MAX, a), apart)
+    nearest(by_division(a), || by_iteration(a), apart)
 }
 
-/// Divides and conquers down to parts of at most `size` rows, whose eigenvalues the QR iteration finds.
-fn by_parts_of<T: Field>(size: usize, a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
+/// The eigenvalues and eigenvectors by faer's divide and conquer; None if it fails, or results are not finite.
+fn by_division<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
     let (n, with) = (a.nrows(), ComputeEigenvectors::Yes);
     let (mut values, mut vectors) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));
     let parameters: SelfAdjointEvdParams = Auto::<T>::auto();
-    let parameters = Spec::new(SelfAdjointEvdParams { recursion_threshold: size, ..parameters });
+    let parameters = Spec::new(SelfAdjointEvdParams { recursion_threshold: LEAST_DIVIDED, ..parameters });
     let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, parameters));
     let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
     self_adjoint_evd(a, values.as_mut(), to, Par::Seq, stack, parameters).ok()?;

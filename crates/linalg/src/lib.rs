@@ -1,4 +1,5 @@
-//! Factorizations of one matrix on one thread, by faer, for f32, f64, c64 and c128.
+//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions, divide and conquer and
+//! products.
 //!
 //! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
 //! with each change and for its unit tests.
@@ -7,7 +8,9 @@
 //! has NaN in all results of `svd`, `eigh` and `eig`.
 
 mod balance;
+mod bidiagonal;
 mod eigen;
+mod iteration;
 mod ldl;
 mod lu;
 mod probe;
@@ -16,6 +19,7 @@ mod reflectors;
 mod solve;
 mod svd;
 mod triangular;
+mod tridiagonal;
 
 use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, one, recip, zero};
@@ -38,6 +42,7 @@ mod faer_field {
         fn conjugate(self) -> Self;
         fn real_part(self) -> Self::Real;
         fn imaginary_part(self) -> Self::Real;
+        fn to_f64(x: Self::Real) -> f64;
         /// Without the imaginary part if the type is real.
         fn of_parts(re: Self::Real, im: Self::Real) -> Self;
     }
@@ -127,6 +132,10 @@ macro_rules! numbers {
                 0.0
             }
 
+            fn to_f64(x: $T) -> f64 {
+                f64::from(x)
+            }
+
             fn of_parts(re: $T, _: $T) -> $T {
                 re
             }
@@ -153,6 +162,10 @@ macro_rules! numbers {
 
             fn imaginary_part(self) -> $T {
                 self.im
+            }
+
+            fn to_f64(x: $T) -> f64 {
+                f64::from(x)
             }
 
             fn of_parts(re: $T, im: $T) -> Complex<$T> {
@@ -226,8 +239,8 @@ numbers! {
     f64 eigen::eig_of_real, eigen::eig_of_complex;
 }
 
-/// A matrix, multiplied by a power of two if its largest element is below a limit or far above 1: faer's iterations
-/// compare squares with the least numbers, and overflow.
+/// A matrix, multiplied by a power of two if its largest element is far from 1: squares and products of elements neither
+/// overflow nor vanish then.
 struct Scaled<'a, T: Field> {
     elements: Cow<'a, [T]>,
     /// `times` multiplications by it gave the elements.
@@ -238,30 +251,30 @@ struct Scaled<'a, T: Field> {
 }
 
 impl<'a, T: Field> Scaled<'a, T> {
-    /// Elements that are not finite stay as they are.
+    /// Only if the largest element is below 2^-16 or above 2^16. A matrix with NaN or an infinity stays as it is.
     fn of(a: &'a [T]) -> Scaled<'a, T> {
-        Scaled::with_largest_above(from_f64(2f64.powi(-16)), a)
+        let size = T::to_f64(largest(a));
+        let is_far = size < 2f64.powi(-16) || size > 2f64.powi(16);
+        if is_far { Scaled::with_largest_near_one(a) } else { Scaled::by_power(a, 0) }
     }
 
-    /// For faer's divide and conquer, which takes values below the rounding error of 1 for 0.
-    fn with_largest_above_one(a: &'a [T]) -> Scaled<'a, T> {
-        Scaled::with_largest_above(one(), a)
+    /// With a largest element near 1. faer's divide and conquer takes values below the rounding error of 1 for 0, and its
+    /// eigenvalues in f32 are off by hundreds of rounding errors if the largest is some ten thousands.
+    fn with_largest_near_one(a: &'a [T]) -> Scaled<'a, T> {
+        let size = T::to_f64(largest(a));
+        let has_size = size > 0.0 && size.is_finite() && all_finite(a);
+        Scaled::by_power(a, if has_size { -(size.log2().floor() as i32) } else { 0 })
     }
 
-    fn with_largest_above(low: T::Real, a: &'a [T]) -> Scaled<'a, T> {
-        let (down, up) = (from_f64::<T::Real>(2f64.powi(-16)), from_f64::<T::Real>(2f64.powi(16)));
-        let size = largest(a);
-        let is_small = size < low;
-        let (by, back) = if is_small { (up, down) } else { (down, up) };
-        let mut scaled = Scaled { elements: Cow::Borrowed(a), by, back, times: 0 };
-        if size == zero() || !all_finite(a) {
-            return scaled;
-        }
-        let mut size = size;
-        while if is_small { size < low } else { size > up } {
-            scaled.elements.to_mut().iter_mut().for_each(|x| *x *= T::of_real(by));
-            scaled.times += 1;
-            size = largest(&scaled.elements);
+    /// Multiplies elements by two to the power of `exponent`, or of the even number below it if that is large.
+    fn by_power(a: &'a [T], exponent: i32) -> Scaled<'a, T> {
+        // The largest of these powers are infinite in the type.
+        let times = if exponent == 0 { 0 } else { 1 + usize::from(exponent.unsigned_abs() > 100) };
+        let each = exponent.div_euclid(times.max(1) as i32);
+        let power = |exponent| from_f64::<T::Real>(2f64.powi(exponent));
+        let mut scaled = Scaled { elements: Cow::Borrowed(a), by: power(each), back: power(-each), times };
+        for _ in 0..times {
+            scaled.elements.to_mut().iter_mut().for_each(|x| *x *= T::of_real(scaled.by));
         }
         scaled
     }
@@ -300,6 +313,11 @@ fn phase<T: Field>(x: T) -> T {
     x * T::of_real(recip(&abs(&x)))
 }
 
+/// `x / |x|`, or 1 for 0.
+fn phase_or_one<T: Field>(x: T) -> T {
+    if x == zero() { one() } else { phase(x) }
+}
+
 /// Sizes below which parts of elements count as 0, for a matrix with a largest element near 1: the next one is tried if
 /// results are not finite with the one before, since faer's iterations divide by products of small elements, which
 /// underflow. None of them changes a matrix by more than a fraction of a rounding error of its norm.
@@ -323,9 +341,12 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
     })
 }
 
-/// Singular values and eigenvalues of Hermitian matrices with more rows or columns are found by divide and conquer, those
-/// of parts of about this size by the QR iteration.
+/// Least number of columns for which singular vectors, and eigenvectors of Hermitian matrices, are found by divide and
+/// conquer.
 const FEW: usize = 128;
+
+/// Divide and conquer does not divide parts of fewer rows.
+const LEAST_DIVIDED: usize = 32;
 
 /// Rows that are transposed together: a cache line of the column-major matrix has as many elements or fewer.
 const BAND: usize = 16;

@@ -1,9 +1,10 @@
 //! Singular values and vectors.
 
+use crate::bidiagonal::by_iteration;
 use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
-use crate::{FEW, Scaled, all_finite, dust, is_finite, put, put_identity, taken, without_dust};
+use crate::{FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, put, put_identity, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -12,10 +13,10 @@ use faer::traits::math_utils::{from_f64, infinity, one, recip, zero};
 use faer::{Accum, Auto, Mat, MatMut, MatRef, Par, Spec};
 
 /// Parts of a decomposition, which are finite. Without vectors, `u` and `v` are empty.
-struct Parts<T: Field> {
-    u: Mat<T>,
-    values: Diag<T>,
-    v: Mat<T>,
+pub struct Parts<T: Field> {
+    pub u: Mat<T>,
+    pub values: Diag<T>,
+    pub v: Mat<T>,
 }
 
 pub fn svd<T: Field>(
@@ -29,7 +30,7 @@ pub fn svd<T: Field>(
     if rows.min(columns) == 0 {
         return vectors.into_iter().flatten().zip([rows, columns]).for_each(|(to, n)| put_identity(to, n));
     }
-    let scaled = Scaled::with_largest_above_one(a);
+    let scaled = Scaled::with_largest_near_one(a);
     let a = taken(&scaled.elements, rows, columns);
     let which = match (&vectors, full) {
         (None, _) => ComputeSvdVectors::No,
@@ -70,7 +71,7 @@ fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>
         return of_long(a, which);
     }
     if which == ComputeSvdVectors::No || columns < FEW {
-        return by_parts_of(usize::MAX, a, which);
+        return by_iteration(a, which);
     }
     let apart = |of: &Parts<T>| {
         let values = of.values.column_vector().iter().map(|x| x.real_part());
@@ -80,7 +81,7 @@ fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>
         }
         distance(a.as_ref(), of.u.as_ref(), of.values.as_ref(), Some(of.v.as_ref()))
     };
-    nearest(by_parts_of(FEW, a, which), || by_parts_of(usize::MAX, a, which), apart)
+    nearest(by_division(a, which), || by_iteration(a, which), apart)
 }
 
 /// Least number of columns for which a matrix of many rows is factored first.
@@ -103,8 +104,8 @@ fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     Some(Parts { u: factored.times(whole), values, v })
 }
 
-/// Divides and conquers down to parts of less than `size` columns, whose singular values the QR iteration finds.
-fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+/// Decomposes a matrix by faer's divide and conquer; None if it fails, or results are not finite.
+fn by_division<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     let (rows, columns) = (a.nrows(), a.ncols());
     let least = rows.min(columns);
     let (of_u, of_v) = match which {
@@ -118,7 +119,7 @@ fn by_parts_of<T: Field>(size: usize, a: &Mat<T>, which: ComputeSvdVectors) -> O
     let parameters: SvdParams = Auto::<T>::auto();
     // Keeps faer from its own QR (see `Factored`).
     let qr_ratio_threshold = f64::INFINITY;
-    let parameters = Spec::new(SvdParams { recursion_threshold: size, qr_ratio_threshold, ..parameters });
+    let parameters = Spec::new(SvdParams { recursion_threshold: LEAST_DIVIDED, qr_ratio_threshold, ..parameters });
     let mut memory = MemBuffer::new(svd_scratch::<T>(rows, columns, which, which, Par::Seq, parameters));
     let with_vectors = which != ComputeSvdVectors::No;
     let (to_u, to_v) = (with_vectors.then(|| made.u.as_mut()), with_vectors.then(|| made.v.as_mut()));

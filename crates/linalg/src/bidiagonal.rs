@@ -1,0 +1,171 @@
+//! Singular values and vectors by the reduction to a bidiagonal matrix and its implicit QR iteration: Golub and Van Loan,
+//! Matrix Computations, 4th edition, algorithms 8.6.1 and 8.6.2.
+
+use crate::faer_field::Field;
+use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn, turn_all};
+use crate::svd::Parts;
+use crate::{is_finite, phase_or_one};
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use faer::linalg::svd::ComputeSvdVectors;
+use faer::linalg::svd::bidiag::{bidiag_in_place, bidiag_in_place_scratch};
+use faer::traits::RealField;
+use faer::traits::math_utils::{abs, eps, from_f64, one};
+use faer::{Conj, Mat, Par};
+
+/// Decomposes a matrix of at least as many rows as columns; None if the iteration does not converge, or results are not
+/// finite.
+pub fn by_iteration<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+    let (rows, columns) = (a.nrows(), a.ncols());
+    let block = recommended_block_size::<T>(rows, columns);
+    let mut reduced = a.clone();
+    let (mut left, mut right) = (Mat::<T>::zeros(block, columns), Mat::<T>::zeros(block, columns - 1));
+    let memory = bidiag_in_place_scratch::<T>(rows, columns, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(memory.or(apply_scratch::<T>(rows, block, rows)));
+    let stack = MemStack::new(&mut memory);
+    bidiag_in_place(reduced.as_mut(), left.as_mut(), right.as_mut(), Par::Seq, stack, Default::default());
+
+    let phases = Phases::of(&reduced);
+    let above = (1..columns).map(|i| abs(&reduced[(i - 1, i)]));
+    let mut band = Band::of::<T>((0..columns).map(|i| abs(&reduced[(i, i)])), above)?;
+    let with_vectors = which != ComputeSvdVectors::No;
+    let mut vectors = with_vectors.then(|| [identity::<T::Real>(columns), identity(columns)]);
+    if !iterate(&mut band, T::to_f64(eps()), &mut vectors) {
+        return None;
+    }
+    let order = ordered(&band.diagonal, |x, y| y.total_cmp(x));
+    let mut values = Diag::<T>::zeros(columns);
+    for (to, &from) in order.iter().enumerate() {
+        values[to] = T::of_real(from_f64(band.diagonal[from] * band.largest));
+    }
+    let Some([of_left, of_right]) = vectors else {
+        return Some(Parts { u: Mat::zeros(rows, 0), values, v: Mat::zeros(columns, 0) });
+    };
+    let mut u = Mat::identity(rows, if which == ComputeSvdVectors::Full { rows } else { columns });
+    let mut v = Mat::zeros(columns, columns);
+    for (to, &from) in order.iter().enumerate() {
+        for i in 0..columns {
+            u[(i, to)] = phases.left[i] * T::of_real(of_left[from * columns + i]);
+            v[(i, to)] = phases.right[i] * T::of_real(of_right[from * columns + i]);
+        }
+    }
+    let stack = MemStack::new(&mut memory);
+    apply(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut(), Par::Seq, stack);
+    if columns > 1 {
+        // The reflections of the right side are rows of the reduced matrix.
+        let reflections = reduced.as_ref().submatrix(0, 1, columns - 1, columns - 1).transpose();
+        let of_v = v.as_mut().subrows_mut(1, columns - 1);
+        apply(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v, Par::Seq, stack);
+    }
+    (is_finite(u.as_ref()) && is_finite(v.as_ref())).then_some(Parts { u, values, v })
+}
+
+/// Diagonal unitary matrices with `b = left * |b| * right^H` for a bidiagonal `b`.
+struct Phases<T> {
+    left: Vec<T>,
+    right: Vec<T>,
+}
+
+impl<T: Field> Phases<T> {
+    fn of(b: &Mat<T>) -> Phases<T> {
+        let n = b.ncols();
+        let (mut left, mut right) = (Vec::with_capacity(n), vec![one::<T>()]);
+        for i in 0..n {
+            left.push(phase_or_one(b[(i, i)] * right[i]));
+            if i + 1 < n {
+                right.push(phase_or_one(b[(i, i + 1)].conjugate() * left[i]));
+            }
+        }
+        Phases { left, right }
+    }
+}
+
+/// The left and the right vectors, as columns, if they are wanted.
+type Vectors<R> = Option<[Vec<R>; 2]>;
+
+/// Overwrites the diagonal with the singular values, in any order, and multiplies the columns of `vectors` by the
+/// singular vectors. Returns false if the iteration does not converge.
+fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors<R>) -> bool {
+    let n = band.diagonal.len();
+    let mut sweeps = 0;
+    while let Some([first, last]) = band.rest(eps) {
+        if sweeps == MOST_SWEEPS * n {
+            return false;
+        }
+        sweeps += 1;
+        match (first..last).find(|&i| band.diagonal[i].abs() <= eps) {
+            Some(i) => remove_beside(band, i, last, vectors),
+            None => sweep(band, [first, last], eps, vectors),
+        }
+    }
+    for (j, value) in band.diagonal.iter_mut().enumerate().filter(|(_, value)| **value < 0.0) {
+        *value = -*value;
+        if let Some([_, right]) = vectors {
+            right[j * n..][..n].iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+    true
+}
+
+/// Removes the element beside the diagonal in row `i`, whose diagonal counts as 0, by rotations with the rows below.
+fn remove_beside<R: RealField + Copy>(band: &mut Band, i: usize, last: usize, vectors: &mut Vectors<R>) {
+    let n = band.diagonal.len();
+    let (d, e) = (&mut band.diagonal, &mut band.beside);
+    let mut rest = std::mem::replace(&mut e[i], 0.0);
+    for j in i + 1..=last {
+        let (rotation, r) = Rotation::onto_first(d[j], rest);
+        d[j] = r;
+        if j < last {
+            rest = -rotation.s * e[j];
+            e[j] *= rotation.c;
+        }
+        if let Some([left, _]) = vectors {
+            let (before, from) = left.split_at_mut(j * n);
+            turn(&mut from[..n], &mut before[i * n..][..n], rotation);
+        }
+    }
+}
+
+/// One step of the iteration on rows without zeros above the diagonal, and on it but for the last one: with a shift of 0
+/// if that is at most `eps`, after which the element above it is 0, too.
+fn sweep<R: RealField + Copy>(band: &mut Band, [first, last]: [usize; 2], eps: f64, vectors: &mut Vectors<R>) {
+    let n = band.diagonal.len();
+    let shift = if band.diagonal[last].abs() <= eps { 0.0 } else { shift(band, first, last) };
+    let (d, e) = (&mut band.diagonal, &mut band.beside);
+    let (mut of_left, mut of_right) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    // The first column of `b^T b - shift`, divided by the first diagonal element.
+    let (mut x, mut y) = (d[first] - shift / d[first], e[first]);
+    for k in first..last {
+        let (right, r) = Rotation::onto_first(x, y);
+        if k > first {
+            e[k - 1] = r;
+        }
+        let (on, beside) = right.times(d[k], e[k]);
+        let (left, r) = Rotation::onto_first(on, right.s * d[k + 1]);
+        d[k] = r;
+        (e[k], d[k + 1]) = left.times(beside, right.c * d[k + 1]);
+        if k + 1 < last {
+            (x, y) = (e[k], left.s * e[k + 1]);
+            e[k + 1] *= left.c;
+        }
+        of_left.push(left);
+        of_right.push(right);
+    }
+    if let Some([left, right]) = vectors {
+        turn_all(left, n, first, &of_left);
+        turn_all(right, n, first, &of_right);
+    }
+}
+
+/// Wilkinson's shift of `b^T b`.
+fn shift(Band { diagonal: d, beside: e, .. }: &Band, first: usize, last: usize) -> f64 {
+    let above = if last - 1 > first { e[last - 2] } else { 0.0 };
+    let on = d[last - 1] * d[last - 1] + above * above;
+    let end = d[last] * d[last] + e[last - 1] * e[last - 1];
+    nearer(on, end, d[last - 1] * e[last - 1])
+}

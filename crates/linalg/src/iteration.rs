@@ -1,0 +1,126 @@
+//! What the QR iterations of bidiagonal and tridiagonal matrices share: Givens rotations, and the elements that are left.
+//!
+//! faer's rotations by small angles are longer than 1 by a quarter of a rounding error on average, since their cosine is
+//! `1 / sqrt(1 + t^2)` and that root is rounded down more often than up: values and vectors of an iteration on `n`
+//! columns are off by about `n` rounding errors.
+
+use crate::faer_field::Field;
+use faer::traits::math_utils::from_f64;
+use faer::traits::{RealField, SimdArch};
+
+/// Most steps of an iteration, for each row: it needs two or three.
+pub const MOST_SWEEPS: usize = 60;
+
+/// The matrix `[c s; -s c]`. Also of matrices of f32, it is computed in f64, so that it is of length 1 but for the
+/// rounding of its numbers.
+#[derive(Clone, Copy)]
+pub struct Rotation {
+    pub c: f64,
+    pub s: f64,
+}
+
+impl Rotation {
+    /// Returns the rotation that takes `(x, y)` to `(r, 0)`, and `r`, which is not negative.
+    pub fn onto_first(x: f64, y: f64) -> (Rotation, f64) {
+        // The squares of smaller numbers lose digits below the least normal number.
+        const SMALL: f64 = f64::from_bits((1023 - 480) << 52);
+        let largest = x.abs().max(y.abs());
+        if largest == 0.0 {
+            return (Rotation { c: 1.0, s: 0.0 }, 0.0);
+        }
+        let (up, down) = if largest < SMALL { (1.0 / SMALL, SMALL) } else { (1.0, 1.0) };
+        let (x, y) = (x * up, y * up);
+        let r = (x * x + y * y).sqrt();
+        (Rotation { c: x / r, s: y / r }, r * down)
+    }
+
+    /// Returns the product with a vector of two elements.
+    pub fn times(self, x: f64, y: f64) -> (f64, f64) {
+        (self.c * x + self.s * y, self.c * y - self.s * x)
+    }
+}
+
+/// Turns two columns.
+#[inline(always)]
+pub fn turn<R: RealField + Copy>(left: &mut [R], right: &mut [R], rotation: Rotation) {
+    let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
+    for (x, y) in left.iter_mut().zip(right) {
+        (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
+    }
+}
+
+/// Turns the columns `first + k` and `first + k + 1` of a column-major matrix of `rows` rows by `rotations[k]`, for one
+/// `k` after the other.
+pub fn turn_all<R: RealField + Copy>(matrix: &mut [R], rows: usize, first: usize, rotations: &[Rotation]) {
+    R::Arch::default().dispatch(
+        #[inline(always)]
+        || {
+            for (k, &rotation) in (first..).zip(rotations) {
+                let (left, right) = matrix[k * rows..][..2 * rows].split_at_mut(rows);
+                turn(left, right, rotation);
+            }
+        },
+    );
+}
+
+/// The diagonal and the elements beside it, divided by the largest absolute value of all, and that value.
+pub struct Band {
+    pub diagonal: Vec<f64>,
+    pub beside: Vec<f64>,
+    pub largest: f64,
+    /// Elements beside the diagonal from here on are 0.
+    zero_from: usize,
+}
+
+impl Band {
+    /// None if an element is not finite.
+    pub fn of<T: Field>(
+        diagonal: impl Iterator<Item = T::Real>,
+        beside: impl Iterator<Item = T::Real>,
+    ) -> Option<Band> {
+        let mut diagonal: Vec<f64> = diagonal.map(T::to_f64).collect();
+        let mut beside: Vec<f64> = beside.map(T::to_f64).collect();
+        let largest = diagonal.iter().chain(&beside).fold(0.0, |most: f64, x| most.max(x.abs()));
+        if largest > 0.0 {
+            diagonal.iter_mut().chain(&mut beside).for_each(|x| *x /= largest);
+        }
+        let zero_from = beside.len();
+        let is_finite = diagonal.iter().chain(&beside).all(|x| x.is_finite());
+        is_finite.then_some(Band { diagonal, beside, largest, zero_from })
+    }
+
+    /// Returns the last rows that an iteration has to go on with, as the first and the last one; None if all elements
+    /// beside the diagonal are 0. Those that are below the rounding error `eps` become 0.
+    pub fn rest(&mut self, eps: f64) -> Option<[usize; 2]> {
+        let (d, e) = (&self.diagonal, &mut self.beside[..self.zero_from]);
+        for (x, ends) in e.iter_mut().zip(d.windows(2)) {
+            let is_small = *x * *x <= eps * eps * (ends[0] * ends[1]).abs() || x.abs() <= eps * eps;
+            *x = if is_small { 0.0 } else { *x };
+        }
+        let last = e.iter().rposition(|&x| x != 0.0)? + 1;
+        self.zero_from = last;
+        let first = e[..last].iter().rposition(|&x| x == 0.0).map_or(0, |zero| zero + 1);
+        Some([first, last])
+    }
+}
+
+/// The eigenvalue of `[first beside; beside last]` that is nearer to `last`: Wilkinson's shift.
+pub fn nearer(first: f64, last: f64, beside: f64) -> f64 {
+    let half = 0.5 * (first - last);
+    let sum = half + half.hypot(beside).copysign(half);
+    if sum == 0.0 { last } else { last - beside * (beside / sum) }
+}
+
+/// Positions of values in the order that `compare` says. Equal values stay in their order.
+pub fn ordered(values: &[f64], compare: impl Fn(&f64, &f64) -> std::cmp::Ordering) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&i, &j| compare(&values[i], &values[j]));
+    order
+}
+
+/// The identity matrix of `n` rows.
+pub fn identity<R: RealField + Copy>(n: usize) -> Vec<R> {
+    let mut made = vec![from_f64(0.0); n * n];
+    made.iter_mut().step_by(n + 1).for_each(|x| *x = from_f64(1.0));
+    made
+}

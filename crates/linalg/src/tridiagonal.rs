@@ -1,0 +1,91 @@
+//! Eigenvalues and eigenvectors of Hermitian matrices by the reduction to a tridiagonal matrix and its implicit QR
+//! iteration: Golub and Van Loan, Matrix Computations, 4th edition, algorithms 8.3.1 to 8.3.3.
+
+use crate::faer_field::Field;
+use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn_all};
+use crate::{is_finite, phase_or_one};
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use faer::traits::RealField;
+use faer::traits::math_utils::{abs, eps, from_f64, one};
+use faer::{Conj, Mat, MatRef, Par};
+
+/// The ascending eigenvalues and the eigenvectors; None if the iteration does not converge, or results are not finite.
+pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
+    let n = a.nrows();
+    let block = recommended_block_size::<T>(n, n);
+    let mut reduced = Mat::<T>::zeros(n, n);
+    reduced.copy_from_triangular_lower(a);
+    let mut reflections = Mat::<T>::zeros(block, n - 1);
+    let memory = tridiag_in_place_scratch::<T>(n, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(memory.or(apply_scratch::<T>(n, block, n)));
+    let stack = MemStack::new(&mut memory);
+    tridiag_in_place(reduced.as_mut(), reflections.as_mut(), Par::Seq, stack, Default::default());
+
+    // The tridiagonal matrix is `p * t * p^H` with a diagonal unitary matrix of `phases` and a real `t`.
+    let mut phases = vec![one::<T>()];
+    (1..n).for_each(|i| phases.push(phase_or_one(reduced[(i, i - 1)] * phases[i - 1])));
+    let beside = (1..n).map(|i| abs(&reduced[(i, i - 1)]));
+    let mut band = Band::of::<T>((0..n).map(|i| reduced[(i, i)].real_part()), beside)?;
+    let mut vectors = identity::<T::Real>(n);
+    if !iterate(&mut band, T::to_f64(eps()), &mut vectors) {
+        return None;
+    }
+    let (mut values, mut made) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));
+    for (to, from) in ordered(&band.diagonal, f64::total_cmp).into_iter().enumerate() {
+        values[to] = T::of_real(from_f64(band.diagonal[from] * band.largest));
+        for i in 0..n {
+            made[(i, to)] = phases[i] * T::of_real(vectors[from * n + i]);
+        }
+    }
+    if n > 1 {
+        let (of, to) = (reduced.as_ref().submatrix(1, 0, n - 1, n - 1), made.as_mut().subrows_mut(1, n - 1));
+        apply(of, reflections.as_ref(), Conj::No, to, Par::Seq, MemStack::new(&mut memory));
+    }
+    is_finite(made.as_ref()).then_some((values, made))
+}
+
+/// Overwrites the diagonal with the eigenvalues, in any order, and multiplies the columns of `vectors` by the
+/// eigenvectors. Returns false if the iteration does not converge.
+fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut [R]) -> bool {
+    let n = band.diagonal.len();
+    let mut sweeps = 0;
+    while let Some([first, last]) = band.rest(eps) {
+        if sweeps == MOST_SWEEPS * n {
+            return false;
+        }
+        sweeps += 1;
+        turn_all(vectors, n, first, &sweep(band, first, last));
+    }
+    true
+}
+
+/// One step of the iteration on rows without zeros beside the diagonal.
+fn sweep(Band { diagonal: d, beside: e, .. }: &mut Band, first: usize, last: usize) -> Vec<Rotation> {
+    let mut rotations = Vec::with_capacity(last - first);
+    let (mut x, mut y) = (d[first] - nearer(d[last - 1], d[last], e[last - 1]), e[first]);
+    for k in first..last {
+        let (rotation, r) = Rotation::onto_first(x, y);
+        if k > first {
+            e[k - 1] = r;
+        }
+        // The sum of both diagonal elements stays as it is.
+        let Rotation { c, s } = rotation;
+        let moved = s * (d[k + 1] - d[k]) + 2.0 * c * e[k];
+        d[k] += s * moved;
+        d[k + 1] -= s * moved;
+        e[k] = c * moved - e[k];
+        if k + 1 < last {
+            (x, y) = (e[k], s * e[k + 1]);
+            e[k + 1] *= c;
+        }
+        rotations.push(rotation);
+    }
+    rotations
+}
