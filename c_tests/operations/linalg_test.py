@@ -103,6 +103,31 @@ def large_errors(env, device, dtype, n, rank):
     }
 
 
+def hard_bidiagonal(dtype):
+    """Bidiagonal matrices with elements near the rounding error, and with zeros before many small elements."""
+    eps, small, many = np.finfo(dtype).eps, *((1e-6, 51) if dtype.itemsize == 4 else (1e-14, 21))
+    diagonals = [([1, 1.0005 * eps, 0.9995 * eps], [0, 1e-3 * eps])]
+    for tail in 1, 3:
+        on = [0] + [1] * many + [0] + [1] * tail
+        diagonals.append((on, [small] * (len(on) - 1)))
+    return [
+        (np.diag(np.array(on, float)) + np.diag(np.array(above, float), 1)).astype(dtype) for on, above in diagonals
+    ]
+
+
+def check_vectors(env, device, a):
+    """Yields messages about the singular values and vectors of a square matrix."""
+    n, dtype, real = len(a), a.dtype, np.finfo(a.dtype).dtype
+    given = tensor(env, device, a)
+    u, s, vh = results(lxla.lib.lxla_svd, [given, 0], [((n, n), dtype), ((n,), real), ((n, n), dtype)])
+    (alone,) = results(lxla.lib.lxla_singular_values, [given], [((n,), real)])
+    lxla.release(given)
+    limit = UNITS * np.finfo(dtype).eps * s[0]
+    product = u @ (s[:, None] * vh)
+    if not (np.abs(product - a).max() < limit and np.abs(alone - s).max() < limit and not np.signbit(alone.real).any()):
+        yield f"singular values of {dtype}{list(a.shape)}: {s[:3]}, alone {alone[:3]}, errors {np.abs(product - a).max()}"
+
+
 def check_rows(env, device, name):
     """Yields messages about real matrices with many rows, and with equal ones."""
     dtype = np.dtype(name)
@@ -130,6 +155,12 @@ def check_rows(env, device, name):
     wanted = np.linalg.eigvalsh(triangle.astype(np.float64))
     if not np.abs(values - wanted).max() < UNITS * eps * np.abs(wanted).max():
         yield f"eigenvalues of {name} depend on the other triangle"
+    for a in hard_bidiagonal(dtype):
+        yield from check_vectors(env, device, a)
+    # The sum of the real and the imaginary part is infinite.
+    complex_ = np.result_type(dtype, np.complex64)
+    large = complex_.type((1 + 1j) * np.finfo(dtype).max * 0.6)
+    yield from check_vectors(env, device, np.array([[large, large / 3], [large / 5, -large / 2]], complex_))
     # Rotations must not be longer than 1, however many there are.
     a = np.random.default_rng(7).normal(size=(100, 100)).astype(dtype)
     given = tensor(env, device, a)

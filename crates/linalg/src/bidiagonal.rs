@@ -93,31 +93,35 @@ type Vectors<R> = Option<[Vec<R>; 2]>;
 fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors<R>) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
-    while let Some([first, last]) = band.rest(eps) {
-        if sweeps == MOST_SWEEPS * n {
+    // Elements of a part of the rounding error of the largest one may count as 0: the reduction was not more accurate.
+    while let Some([first, last]) = band.rest(eps, eps / 16.0) {
+        if sweeps == MOST_SWEEPS * n || !band.is_finite() {
             return false;
         }
         sweeps += 1;
         match (first..last).find(|&i| band.diagonal[i].abs() <= eps) {
-            Some(i) => remove_beside(band, i, last, vectors),
-            None => sweep(band, [first, last], eps, vectors),
+            Some(i) => remove_beside(band, [i, last], eps, vectors),
+            None => sweep(band, [first, last], vectors),
         }
     }
-    for (j, value) in band.diagonal.iter_mut().enumerate().filter(|(_, value)| **value < 0.0) {
+    for (j, value) in band.diagonal.iter_mut().enumerate().filter(|(_, value)| value.is_sign_negative()) {
         *value = -*value;
         if let Some([_, right]) = vectors {
             right[j * n..][..n].iter_mut().for_each(|x| *x = -*x);
         }
     }
-    true
+    band.is_finite()
 }
 
 /// Removes the element beside the diagonal in row `i`, whose diagonal counts as 0, by rotations with the rows below.
-fn remove_beside<R: RealField + Copy>(band: &mut Band, i: usize, last: usize, vectors: &mut Vectors<R>) {
+fn remove_beside<R: RealField + Copy>(band: &mut Band, [i, last]: [usize; 2], eps: f64, vectors: &mut Vectors<R>) {
     let n = band.diagonal.len();
     let (d, e) = (&mut band.diagonal, &mut band.beside);
     let mut rest = std::mem::replace(&mut e[i], 0.0);
     for j in i + 1..=last {
+        if rest.abs() <= eps * eps {
+            break;
+        }
         let (rotation, r) = Rotation::onto_first(d[j], rest);
         d[j] = r;
         if j < last {
@@ -132,10 +136,10 @@ fn remove_beside<R: RealField + Copy>(band: &mut Band, i: usize, last: usize, ve
 }
 
 /// One step of the iteration on rows without zeros above the diagonal, and on it but for the last one: with a shift of 0
-/// if that is at most `eps`, after which the element above it is 0, too.
-fn sweep<R: RealField + Copy>(band: &mut Band, [first, last]: [usize; 2], eps: f64, vectors: &mut Vectors<R>) {
+/// if that is 0, which makes the element above it 0 but for rounding.
+fn sweep<R: RealField + Copy>(band: &mut Band, [first, last]: [usize; 2], vectors: &mut Vectors<R>) {
     let n = band.diagonal.len();
-    let shift = if band.diagonal[last].abs() <= eps { 0.0 } else { shift(band, first, last) };
+    let shift = if band.diagonal[last] == 0.0 { 0.0 } else { shift(band, first, last) };
     let (d, e) = (&mut band.diagonal, &mut band.beside);
     let (mut of_left, mut of_right) = (Vec::with_capacity(n), Vec::with_capacity(n));
     // The first column of `b^T b - shift`, divided by the first diagonal element.

@@ -22,13 +22,15 @@ pub struct Rotation {
 impl Rotation {
     /// Returns the rotation that takes `(x, y)` to `(r, 0)`, and `r`, which is not negative.
     pub fn onto_first(x: f64, y: f64) -> (Rotation, f64) {
-        // The squares of smaller numbers lose digits below the least normal number.
+        // The squares of smaller numbers lose digits below the least normal number. Multiplied by 2^600, those of all
+        // subnormal numbers are normal.
         const SMALL: f64 = f64::from_bits((1023 - 480) << 52);
+        const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
         let largest = x.abs().max(y.abs());
         if largest == 0.0 {
             return (Rotation { c: 1.0, s: 0.0 }, 0.0);
         }
-        let (up, down) = if largest < SMALL { (1.0 / SMALL, SMALL) } else { (1.0, 1.0) };
+        let (up, down) = if largest < SMALL { (1.0 / DOWN, DOWN) } else { (1.0, 1.0) };
         let (x, y) = (x * up, y * up);
         let r = (x * x + y * y).sqrt();
         (Rotation { c: x / r, s: y / r }, r * down)
@@ -85,16 +87,20 @@ impl Band {
             diagonal.iter_mut().chain(&mut beside).for_each(|x| *x /= largest);
         }
         let zero_from = beside.len();
-        let is_finite = diagonal.iter().chain(&beside).all(|x| x.is_finite());
-        is_finite.then_some(Band { diagonal, beside, largest, zero_from })
+        Some(Band { diagonal, beside, largest, zero_from }).filter(Band::is_finite)
+    }
+
+    pub fn is_finite(&self) -> bool {
+        self.diagonal.iter().chain(&self.beside).all(|x| x.is_finite())
     }
 
     /// Returns the last rows that an iteration has to go on with, as the first and the last one; None if all elements
-    /// beside the diagonal are 0. Those that are below the rounding error `eps` become 0.
-    pub fn rest(&mut self, eps: f64) -> Option<[usize; 2]> {
+    /// beside the diagonal are 0. Those that are below the rounding error `eps` of their neighbours on the diagonal, or
+    /// not above `least`, become 0.
+    pub fn rest(&mut self, eps: f64, least: f64) -> Option<[usize; 2]> {
         let (d, e) = (&self.diagonal, &mut self.beside[..self.zero_from]);
         for (x, ends) in e.iter_mut().zip(d.windows(2)) {
-            let is_small = *x * *x <= eps * eps * (ends[0] * ends[1]).abs() || x.abs() <= eps * eps;
+            let is_small = *x * *x <= eps * eps * (ends[0] * ends[1]).abs() || x.abs() <= least;
             *x = if is_small { 0.0 } else { *x };
         }
         let last = e.iter().rposition(|&x| x != 0.0)? + 1;

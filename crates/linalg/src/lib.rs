@@ -22,7 +22,7 @@ mod triangular;
 mod tridiagonal;
 
 use faer::traits::SimdArch;
-use faer::traits::math_utils::{abs, abs1, eps, from_f64, min_positive, one, recip, zero};
+use faer::traits::math_utils::{abs, abs1, eps, from_f64, max_positive, min_positive, one, recip, zero};
 use faer::{Mat, MatRef};
 use faer_field::Field;
 use num_complex::Complex;
@@ -261,8 +261,9 @@ impl<'a, T: Field> Scaled<'a, T> {
     /// With a largest element near 1. faer's divide and conquer takes values below the rounding error of 1 for 0, and its
     /// eigenvalues in f32 are off by hundreds of rounding errors if the largest is some ten thousands.
     fn with_largest_near_one(a: &'a [T]) -> Scaled<'a, T> {
-        let size = T::to_f64(largest(a));
-        let has_size = size > 0.0 && size.is_finite() && all_finite(a);
+        // The sum of the parts of a complex number may be infinite.
+        let size = T::to_f64(largest(a)).min(T::to_f64(max_positive()));
+        let has_size = size > 0.0 && all_finite(a);
         Scaled::by_power(a, if has_size { -(size.log2().floor() as i32) } else { 0 })
     }
 

@@ -56,14 +56,14 @@ pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
 fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut [R]) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
-    while let Some([first, last]) = band.rest(eps) {
-        if sweeps == MOST_SWEEPS * n {
+    while let Some([first, last]) = band.rest(eps, eps * eps) {
+        if sweeps == MOST_SWEEPS * n || !band.is_finite() {
             return false;
         }
         sweeps += 1;
         turn_all(vectors, n, first, &sweep(band, first, last));
     }
-    true
+    band.is_finite()
 }
 
 /// One step of the iteration on rows without zeros beside the diagonal.
