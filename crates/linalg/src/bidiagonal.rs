@@ -85,15 +85,15 @@ impl<T: Field> Phases<T> {
     }
 }
 
-/// The left and the right vectors, as columns, if they are wanted.
+/// The left and the right singular vectors as columns; None if only values are computed.
 type Vectors<R> = Option<[Vec<R>; 2]>;
 
 /// Overwrites the diagonal with the singular values, in any order, and multiplies the columns of `vectors` by the
-/// singular vectors. Returns false if the iteration does not converge.
+/// singular vectors. Returns false if the iteration does not converge or an element is not finite.
 fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors<R>) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
-    // Elements of a part of the rounding error of the largest one may count as 0: the reduction was not more accurate.
+    // The reduction has errors of a rounding error of the largest element, so that a sixteenth of it may be deflated.
     while let Some([first, last]) = band.rest(eps, eps / 16.0) {
         if sweeps == MOST_SWEEPS * n || !band.is_finite() {
             return false;
@@ -113,7 +113,8 @@ fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors
     band.is_finite()
 }
 
-/// Removes the element beside the diagonal in row `i`, whose diagonal counts as 0, by rotations with the rows below.
+/// Sets the superdiagonal element of row `i` to 0, where the element on the diagonal counts as 0, by rotations of the row
+/// with those below it.
 fn remove_beside<R: RealField + Copy>(band: &mut Band, [i, last]: [usize; 2], eps: f64, vectors: &mut Vectors<R>) {
     let n = band.diagonal.len();
     let (d, e) = (&mut band.diagonal, &mut band.beside);
@@ -135,8 +136,8 @@ fn remove_beside<R: RealField + Copy>(band: &mut Band, [i, last]: [usize; 2], ep
     }
 }
 
-/// One step of the iteration on rows without zeros above the diagonal, and on it but for the last one: with a shift of 0
-/// if that is 0, which makes the element above it 0 but for rounding.
+/// One implicit QR step on an unreduced block, of which only the last element on the diagonal may be 0. The shift is 0
+/// then, and the step makes the last superdiagonal element 0 to within rounding.
 fn sweep<R: RealField + Copy>(band: &mut Band, [first, last]: [usize; 2], vectors: &mut Vectors<R>) {
     let n = band.diagonal.len();
     let shift = if band.diagonal[last] == 0.0 { 0.0 } else { shift(band, first, last) };

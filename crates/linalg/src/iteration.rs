@@ -1,18 +1,19 @@
-//! What the QR iterations of bidiagonal and tridiagonal matrices share: Givens rotations, and the elements that are left.
+//! Shared parts of the implicit QR iterations on bidiagonal and tridiagonal matrices: Givens rotations, the two diagonals
+//! with their deflation, and Wilkinson's shift.
 //!
-//! faer's rotations by small angles are longer than 1 by a quarter of a rounding error on average, since their cosine is
-//! `1 / sqrt(1 + t^2)` and that root is rounded down more often than up: values and vectors of an iteration on `n`
-//! columns are off by about `n` rounding errors.
+//! faer's Givens rotations are not used. For small angles their cosine, `1 / sqrt(1 + t^2)`, is too large more often than
+//! too small, because that root is rounded down more often than up. The norms of vectors grow with each rotation: values
+//! and vectors of an iteration on `n` columns are off by about `n` rounding errors.
 
 use crate::faer_field::Field;
 use faer::traits::math_utils::from_f64;
 use faer::traits::{RealField, SimdArch};
 
-/// Most steps of an iteration, for each row: it needs two or three.
+/// Largest number of sweeps for each row; an iteration takes two or three.
 pub const MOST_SWEEPS: usize = 60;
 
-/// The matrix `[c s; -s c]`. Also of matrices of f32, it is computed in f64, so that it is of length 1 but for the
-/// rounding of its numbers.
+/// The Givens rotation `[c s; -s c]`. Computed in f64 for all dtypes, so that `c^2 + s^2` of a rotation in f32 is 1 to
+/// within the rounding of `c` and `s`.
 #[derive(Clone, Copy)]
 pub struct Rotation {
     pub c: f64,
@@ -22,8 +23,8 @@ pub struct Rotation {
 impl Rotation {
     /// Returns the rotation that takes `(x, y)` to `(r, 0)`, and `r`, which is not negative.
     pub fn onto_first(x: f64, y: f64) -> (Rotation, f64) {
-        // The squares of smaller numbers lose digits below the least normal number. Multiplied by 2^600, those of all
-        // subnormal numbers are normal.
+        // Squares of numbers below 2^-480 may be subnormal or 0. After a multiplication by 2^600, the square of the least
+        // subnormal number is a normal one.
         const SMALL: f64 = f64::from_bits((1023 - 480) << 52);
         const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
         let largest = x.abs().max(y.abs());
@@ -36,13 +37,13 @@ impl Rotation {
         (Rotation { c: x / r, s: y / r }, r * down)
     }
 
-    /// Returns the product with a vector of two elements.
+    /// Returns the product of the rotation and the vector `(x, y)`.
     pub fn times(self, x: f64, y: f64) -> (f64, f64) {
         (self.c * x + self.s * y, self.c * y - self.s * x)
     }
 }
 
-/// Turns two columns.
+/// Rotates two columns.
 #[inline(always)]
 pub fn turn<R: RealField + Copy>(left: &mut [R], right: &mut [R], rotation: Rotation) {
     let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
@@ -51,7 +52,7 @@ pub fn turn<R: RealField + Copy>(left: &mut [R], right: &mut [R], rotation: Rota
     }
 }
 
-/// Turns the columns `first + k` and `first + k + 1` of a column-major matrix of `rows` rows by `rotations[k]`, for one
+/// Rotates the columns `first + k` and `first + k + 1` of a column-major matrix of `rows` rows by `rotations[k]`, for one
 /// `k` after the other.
 pub fn turn_all<R: RealField + Copy>(matrix: &mut [R], rows: usize, first: usize, rotations: &[Rotation]) {
     R::Arch::default().dispatch(
@@ -65,17 +66,19 @@ pub fn turn_all<R: RealField + Copy>(matrix: &mut [R], rows: usize, first: usize
     );
 }
 
-/// The diagonal and the elements beside it, divided by the largest absolute value of all, and that value.
+/// A bidiagonal or symmetric tridiagonal matrix, divided by the largest absolute value of its elements.
 pub struct Band {
     pub diagonal: Vec<f64>,
+    /// The superdiagonal of a bidiagonal matrix, the subdiagonal of a tridiagonal one.
     pub beside: Vec<f64>,
+    /// The divisor.
     pub largest: f64,
-    /// Elements beside the diagonal from here on are 0.
+    /// Elements of `beside` from this position on are 0.
     zero_from: usize,
 }
 
 impl Band {
-    /// None if an element is not finite.
+    /// Returns the scaled matrix; None if an element is not finite.
     pub fn of<T: Field>(
         diagonal: impl Iterator<Item = T::Real>,
         beside: impl Iterator<Item = T::Real>,
@@ -90,13 +93,14 @@ impl Band {
         Some(Band { diagonal, beside, largest, zero_from }).filter(Band::is_finite)
     }
 
+    /// Returns true if all elements are finite.
     pub fn is_finite(&self) -> bool {
         self.diagonal.iter().chain(&self.beside).all(|x| x.is_finite())
     }
 
-    /// Returns the last rows that an iteration has to go on with, as the first and the last one; None if all elements
-    /// beside the diagonal are 0. Those that are below the rounding error `eps` of their neighbours on the diagonal, or
-    /// not above `least`, become 0.
+    /// Deflates: sets elements `x` of `beside` to 0 if `x^2 <= eps^2 |d_i d_{i+1}|`, with the elements of the diagonal in
+    /// the rows of `x`, or if `|x| <= least`. Returns the first and the last row of the last unreduced block; None if
+    /// `beside` is 0.
     pub fn rest(&mut self, eps: f64, least: f64) -> Option<[usize; 2]> {
         let (d, e) = (&self.diagonal, &mut self.beside[..self.zero_from]);
         for (x, ends) in e.iter_mut().zip(d.windows(2)) {
@@ -110,14 +114,14 @@ impl Band {
     }
 }
 
-/// The eigenvalue of `[first beside; beside last]` that is nearer to `last`: Wilkinson's shift.
+/// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is nearer to `last`.
 pub fn nearer(first: f64, last: f64, beside: f64) -> f64 {
     let half = 0.5 * (first - last);
     let sum = half + half.hypot(beside).copysign(half);
     if sum == 0.0 { last } else { last - beside * (beside / sum) }
 }
 
-/// Positions of values in the order that `compare` says. Equal values stay in their order.
+/// Returns the positions of the values, sorted by the values; the order of equal ones is kept.
 pub fn ordered(values: &[f64], compare: impl Fn(&f64, &f64) -> std::cmp::Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| compare(&values[i], &values[j]));

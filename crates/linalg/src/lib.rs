@@ -346,7 +346,7 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
 /// conquer.
 const FEW: usize = 128;
 
-/// Divide and conquer does not divide parts of fewer rows.
+/// Divide and conquer leaves parts of fewer rows to its QR iteration.
 const LEAST_DIVIDED: usize = 32;
 
 /// Rows that are transposed together: a cache line of the column-major matrix has as many elements or fewer.

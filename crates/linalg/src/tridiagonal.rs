@@ -52,7 +52,7 @@ pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
 }
 
 /// Overwrites the diagonal with the eigenvalues, in any order, and multiplies the columns of `vectors` by the
-/// eigenvectors. Returns false if the iteration does not converge.
+/// eigenvectors. Returns false if the iteration does not converge or an element is not finite.
 fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut [R]) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
@@ -66,7 +66,7 @@ fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut [R]) ->
     band.is_finite()
 }
 
-/// One step of the iteration on rows without zeros beside the diagonal.
+/// One implicit QR step on an unreduced block. Returns its rotations.
 fn sweep(Band { diagonal: d, beside: e, .. }: &mut Band, first: usize, last: usize) -> Vec<Rotation> {
     let mut rotations = Vec::with_capacity(last - first);
     let (mut x, mut y) = (d[first] - nearer(d[last - 1], d[last], e[last - 1]), e[first]);
@@ -75,7 +75,7 @@ fn sweep(Band { diagonal: d, beside: e, .. }: &mut Band, first: usize, last: usi
         if k > first {
             e[k - 1] = r;
         }
-        // The sum of both diagonal elements stays as it is.
+        // One number is added to one diagonal element and subtracted from the other, which keeps the trace.
         let Rotation { c, s } = rotation;
         let moved = s * (d[k + 1] - d[k]) + 2.0 * c * e[k];
         d[k] += s * moved;
