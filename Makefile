@@ -58,8 +58,8 @@ OTHER_PLUGINS_STAMP := $(PLUGINS)/others-1
 CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so \
   xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so
 
-# Makes XLA compile in half the time, without LLVM's optimizations and with its older emitters: for tests whose subject is
-# not the arithmetic of compiled code. `make test-long` and `make test-plugins` compile all tests as users do. Only for
+# Makes XLA compile in half the time, without LLVM's optimizations and with its older emitters: for tests whose subject
+# is not the arithmetic of compiled code. `make test-long` and `make test-plugins` compile all tests as for users. Only for
 # the default plugin, since others may not know the flags; XLA_FLAGS of the caller win.
 QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_optimization_level=0 \
   --xla_cpu_use_fusion_emitters=false")
@@ -67,12 +67,17 @@ QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_opti
 RUST_TESTS := $(notdir $(basename $(wildcard tests/*.rs))) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs))
 COMPILING_TESTS := meshes transforms
 # Numbers of random programs in `make test`; the other targets, and `cargo test`, run more.
-FEW_PROGRAMS := LXLA_ORACLE_PROGRAMS=1000 LXLA_TRANSFORM_PROGRAMS=100
+FEW_PROGRAMS := LXLA_ORACLE_PROGRAMS=500 LXLA_TRANSFORM_PROGRAMS=100
 
-# $(1) a build tree: its tests without label `long`.
+# For tests of the arithmetic of compiled code in `make test`: without LLVM's optimizations, which take a third of their
+# time. `make test-release` compiles them as for users.
+NUMBERS_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_optimization_level=0")
+
+# $(1) a build tree, $(2) how to compile tests with label `numbers`: its tests without label `long`. They keep all
+# processors busy, and threads of NumPy's BLAS would use one more to wait.
 define short_tests
-	$(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
-	$(QUICK_XLA) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
+	OPENBLAS_NUM_THREADS=1 $(2) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
+	OPENBLAS_NUM_THREADS=1 $(QUICK_XLA) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
 endef
 
 # $(1) a build tree, $(2) cargo's profile, $(3) CMake's build type.
@@ -83,10 +88,10 @@ configure = $(CMAKE) -S . -B $(1) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(NINJ
 pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: $(3) \
   --requirement $(REQUIREMENTS)/$(2)
 
-.PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long test-landing \
-  test-plugins test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs test-report abi docs packages \
-  test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code format header wheel plugin \
-  plugins configure build install clean
+.PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long \
+  test-landing test-c test-plugins test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs \
+  test-report abi docs packages test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code \
+  format header wheel plugin plugins configure build install clean
 
 all: build
 
@@ -109,12 +114,14 @@ import: plugin configure
 	$(CMAKE) --build $(TREE) --target import
 	$(TREE)/examples/import examples/models/digits.jax --digits examples/data/digits.csv --save $(TREE)/tuned_digits
 
-# Tests: Rust and C, on the default CPU plugin; all but those with label `long`. They use the debug library, which the
-# demo has built and which checks more: the release build keeps one processor busy for 6 minutes (one codegen unit), and
-# most tests wait for XLA's compiler. `make test-release` runs the C tests on the release library.
+# Tests: Rust and C at once, on the default CPU plugin; all but those with label `long`. They use the debug library,
+# which the demo has built and which checks more: the release build keeps one processor busy for 6 minutes (one codegen
+# unit), and most tests wait for XLA's compiler. `make test-release` runs the C tests on the release library.
 test:
-	$(MAKE) --jobs $(JOBS) test-rust debug-tree
-	$(call short_tests,$(DEBUG_TREE))
+	$(MAKE) --jobs $(JOBS) test-rust test-c
+
+test-c: debug-tree
+	$(call short_tests,$(DEBUG_TREE),$(NUMBERS_XLA))
 
 test-release: build
 	$(call short_tests,$(TREE))

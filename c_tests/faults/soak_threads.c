@@ -189,7 +189,8 @@ static void start_everything(void) {
     w->held_random = ~w->random;
     w->stream = &w->random;
     snprintf(w->path, sizeof w->path, "soak_threads.%d.%d", (int)getpid(), i);
-    for (int k = 0; k < SAVES; k++) snprintf(w->saves[k].path, sizeof w->saves[k].path, "%s.%d", w->path, k);
+    for (int k = 0; k < SAVES; k++)
+      snprintf(w->saves[k].path, sizeof w->saves[k].path, "soak_threads.%d.%d.%d", (int)getpid(), i, k);
     CHECK(pthread_create(&threads[i], NULL, work, w) == 0);
   }
 }

@@ -13,9 +13,13 @@ from header import family
 from ops_cases import World, release
 from ops_values import DTYPES
 
-LARGE, SMALL, PARTS = 20_000, 8, 12
-# Sizes of the first parts: one element, a part of a vector register, and more than is evaluated without being recorded.
-SIZES = [1, 3, 17, 300, 1030]
+# Large arrays are evaluated in blocks of 4,096 elements.
+LARGE, BLOCK = 6_000, 4096
+# Starts and sizes of parts: one element, a part of a vector register; more than is evaluated without being recorded,
+# beyond the end of a block; small ones at the end.
+PARTS = [(0, 1), (1, 3), (4, 17), (21, 300), (BLOCK - 515, 1030)] + [
+    (start, 8) for start in range(LARGE - 96, LARGE, 8)
+]
 FUNCTIONS = {"UNARY": ("lxla_unary", 1), "BINARY": ("lxla_binary", 2), "SPECIAL": ("lxla_special", 1)}
 FUNCTIONS["ACTIVATION"] = "lxla_activation", 1
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 6.0, 8.0, 20.0, -1000.0, 1e-38, np.inf, -np.inf, np.nan]
@@ -71,10 +75,8 @@ def evaluated(world, call, number, operands):
 
 def failures(world, call, number, operands, want):
     """Yields the parts of the operands whose results have other bits than in the whole."""
-    sizes = SIZES + [SMALL] * PARTS
-    starts = np.cumsum([0] + sizes)
     # Each part more than once: a function is kept when it is called again.
-    for start, size in [(start, size) for start, size in zip(starts.tolist(), sizes) for _ in range(2)]:
+    for start, size in [part for part in PARTS for _ in range(2)]:
         part = slice(start, start + size)
         got = evaluated(world, call, number, [array[part].copy() for array in operands])
         equal = same(got, want[part])
