@@ -15,6 +15,7 @@ from linalg_test import lxla, np, results, tensor
 
 SIZES = (1, 2, 3, 8, 17, 33, 60, 100, 127, 128, 129, 150, 200, 256, 257, 300)
 LIMITS = {"pinv": 300, "solve": 300, "inverse": 300}
+LIMITS |= {"norms of columns of u and v": 10, "norms of vectors of eigh": 10}
 LIMIT = 100
 
 
@@ -90,6 +91,10 @@ KINDS = {
 }
 
 
+def off_from_norm_one(q):
+    return float(np.abs(np.linalg.norm(q.astype(np.clongdouble), axis=0) - 1).max())
+
+
 def rectangular(given, a, full):
     """Yields residuals of an m x n matrix by name."""
     (m, n), dtype, lib = a.shape, a.dtype, lxla.lib
@@ -108,6 +113,7 @@ def rectangular(given, a, full):
     yield "svd", np.linalg.norm((u[:, :least] * s) @ vh[:least] - wide) / norm / eps
     yield "u", unit(u)
     yield "v", unit(np.conj(vh.T))
+    yield "norms of columns of u and v", max(off_from_norm_one(u), off_from_norm_one(np.conj(vh.T))) / eps
     yield "singular values", np.abs(alone - wanted).max() / max(wanted[0], 1e-300) / eps
     yield "order of singular values", 0 if all((np.diff(x.real) <= 0).all() for x in (s, alone)) else np.nan
     yield "qr", np.linalg.norm(q @ r - wide) / norm / eps
@@ -136,6 +142,7 @@ def square(env, device, given, a, lower):
     size = max(np.linalg.norm(hermitian), 1e-300)
     yield "eigh", np.linalg.norm(hermitian @ v - v * w) / size / eps
     yield "vectors of eigh", np.linalg.norm(np.conj(v.T) @ v - np.eye(n)) / eps / n**0.5
+    yield "norms of vectors of eigh", off_from_norm_one(v) / eps
     yield "order of eigenvalues", 0 if (np.diff(w.real) >= 0).all() else np.nan
     complex_ = np.result_type(dtype, np.complex64)
     if n <= 200:

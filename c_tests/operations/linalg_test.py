@@ -104,12 +104,15 @@ def large_errors(env, device, dtype, n, rank):
 
 
 def hard_bidiagonal(dtype):
-    """Bidiagonal matrices with elements near the rounding error, and with zeros before many small elements."""
+    """Bidiagonal matrices with elements near the rounding error, and with zeros before many small elements. Divide and
+    conquer leaves two right singular vectors of the last one far from orthogonal, in f32."""
     eps, small, many = np.finfo(dtype).eps, *((1e-6, 51) if dtype.itemsize == 4 else (1e-14, 21))
     diagonals = [([1, 1.0005 * eps, 0.9995 * eps], [0, 1e-3 * eps])]
     for tail in 1, 3:
         on = [0] + [1] * many + [0] + [1] * tail
         diagonals.append((on, [small] * (len(on) - 1)))
+    draws = np.random.default_rng(7)
+    diagonals.append([draws.choice([1, 1.0005 * eps], size=size) for size in (160, 159)])
     return [
         (np.diag(np.array(on, float)) + np.diag(np.array(above, float), 1)).astype(dtype) for on, above in diagonals
     ]
@@ -126,6 +129,10 @@ def check_vectors(env, device, a):
     product = u @ (s[:, None] * vh)
     if not (np.abs(product - a).max() < limit and np.abs(alone - s).max() < limit and not np.signbit(alone.real).any()):
         yield f"singular values of {dtype}{list(a.shape)}: {s[:3]}, alone {alone[:3]}, errors {np.abs(product - a).max()}"
+    for name, q in ("u", u), ("v", np.conj(vh.T)):
+        apart = np.abs(np.conj(q.T) @ q - np.eye(n)).max() / np.finfo(dtype).eps
+        if not apart < 50:
+            yield f"{name} of {dtype}{list(a.shape)} is {apart:.1f} units from unitary"
 
 
 def check_rows(env, device, name):

@@ -4,7 +4,7 @@
 use crate::faer_field::Field;
 use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn, turn_all};
 use crate::svd::Parts;
-use crate::{is_finite, phase_or_one};
+use crate::{is_finite, phase_or_one, scale_to_norm_one};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
@@ -62,6 +62,8 @@ pub fn by_iteration<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Pa
         let of_v = v.as_mut().subrows_mut(1, columns - 1);
         apply(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v, Par::Seq, stack);
     }
+    scale_to_norm_one(&mut u);
+    scale_to_norm_one(&mut v);
     (is_finite(u.as_ref()) && is_finite(v.as_ref())).then_some(Parts { u, values, v })
 }
 

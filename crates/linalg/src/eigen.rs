@@ -5,7 +5,9 @@ use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::triangular::{eigenvectors, is_upper};
 use crate::tridiagonal::by_iteration;
-use crate::{BAND, FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, phase, put, taken, without_dust};
+use crate::{
+    BAND, FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, phase, put, scale_to_norm_one, taken, without_dust,
+};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{
@@ -70,6 +72,7 @@ fn by_division<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
     let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
     self_adjoint_evd(a, values.as_mut(), to, Par::Seq, stack, parameters).ok()?;
     let all_finite = is_finite(vectors.as_ref()) && values.column_vector().iter().all(|x| x.is_finite());
+    scale_to_norm_one(&mut vectors);
     all_finite.then_some((values, vectors))
 }
 

@@ -3,18 +3,19 @@
 use crate::faer_field::Field;
 use faer::diag::DiagRef;
 use faer::linalg::matmul::matmul;
-use faer::traits::math_utils::{eps, from_f64, infinity, one, recip, sqrt, zero};
+use faer::traits::math_utils::{eps, from_f64, infinity, one, recip, zero};
 use faer::traits::{Conjugate, RealField};
 use faer::{Accum, Mat, MatRef, Par};
 
 /// Number of random vectors. An error of `k` times a limit stays below it with a probability of about `k^-4`.
 const VECTORS: usize = 4;
 
-/// Limits, in rounding errors: of the product, relative to the norm of the matrix, and of vectors, relative to the root
-/// of their number. Right results of up to 1,500 rows had distances of up to 0.7, wrong ones of 3 and more in f32, and
-/// of 10^9 in f64.
+/// Limits, in rounding errors: of the product, relative to the norm of the matrix; of vectors, all of them and the worst
+/// one, relative to the root of their number. Right results of up to 1,500 rows had distances of up to 0.7, wrong ones of
+/// 2 and more in f32, and of 10^9 in f64.
 const OF_PRODUCT: f64 = 160.0;
 const OF_VECTORS: f64 = 48.0;
+const OF_ONE_VECTOR: f64 = 8.0;
 
 /// Returns how far `u diag(values) v^H` is from `a`, or the columns of `u` and `v` are from orthonormal ones, as a part
 /// of the limit: the largest of the three; infinity if one is not finite. `u` and `v` may have more columns than there
@@ -35,21 +36,26 @@ pub fn distance<T: Field>(
     let norm = a.norm_l2();
     // All results for a matrix of zeros are exact.
     let residual = if norm == zero() { apart } else { apart * recip(&norm) };
-    let residual = residual * recip(&from_f64::<T::Real>(OF_PRODUCT));
+    let residual = residual * recip(&from_f64::<T::Real>(OF_PRODUCT * (VECTORS as f64).sqrt()));
     let parts = [residual, not_orthonormal(u), v.map_or(zero(), not_orthonormal)];
     if !parts.iter().all(|part| T::of_real(*part).is_finite()) {
         return infinity();
     }
-    let largest = parts.into_iter().fold(zero(), |most, x| if x > most { x } else { most });
-    largest * recip(&(from_f64::<T::Real>((VECTORS as f64).sqrt()) * eps::<T::Real>()))
+    parts.into_iter().fold(zero(), larger) * recip(&eps::<T::Real>())
 }
 
-/// Returns the difference between `q^H q x` and `x`, for vectors `x` with elements of about 1, relative to their norm
-/// and the limit.
+/// Returns the difference between `q^H q x` and `x`, for vectors `x` with elements of about 1, relative to the limits:
+/// the larger one of its norm and of its largest element, since a single column that is not orthogonal to another one
+/// hardly changes the norm.
 fn not_orthonormal<T: Field>(q: MatRef<'_, T>) -> T::Real {
     let given = random::<T>(q.ncols());
     let apart = product(q.adjoint(), product(q, given.as_ref()).as_ref()) - &given;
-    apart.norm_l2() * recip(&(sqrt(&from_f64::<T::Real>(q.ncols() as f64)) * from_f64::<T::Real>(OF_VECTORS)))
+    let limit = |of: f64| recip(&from_f64::<T::Real>(of * (q.ncols() as f64).sqrt()));
+    larger(apart.norm_l2() * limit(OF_VECTORS * (VECTORS as f64).sqrt()), apart.norm_max() * limit(OF_ONE_VECTOR))
+}
+
+fn larger<R: PartialOrd>(x: R, y: R) -> R {
+    if y > x { y } else { x }
 }
 
 fn product<T: Field, A: Conjugate<Canonical = T>>(a: MatRef<'_, A>, b: MatRef<'_, T>) -> Mat<T> {

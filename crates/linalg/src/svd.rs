@@ -4,7 +4,9 @@ use crate::bidiagonal::by_iteration;
 use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
-use crate::{FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, put, put_identity, taken, without_dust};
+use crate::{
+    FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, put, put_identity, scale_to_norm_one, taken, without_dust,
+};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::matmul::matmul;
@@ -101,7 +103,9 @@ fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     };
     let mut whole = Mat::identity(rows, of_u);
     whole.as_mut().submatrix_mut(0, 0, columns, columns).copy_from(&u);
-    Some(Parts { u: factored.times(whole), values, v })
+    let mut u = factored.times(whole);
+    scale_to_norm_one(&mut u);
+    Some(Parts { u, values, v })
 }
 
 /// Decomposes a matrix by faer's divide and conquer; None if it fails, or results are not finite.
@@ -128,6 +132,8 @@ fn by_division<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T
     let all_finite = made.values.column_vector().iter().all(|x| x.is_finite())
         && is_finite(made.u.as_ref())
         && is_finite(made.v.as_ref());
+    scale_to_norm_one(&mut made.u);
+    scale_to_norm_one(&mut made.v);
     all_finite.then_some(made)
 }
 

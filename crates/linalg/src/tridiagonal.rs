@@ -3,7 +3,7 @@
 
 use crate::faer_field::Field;
 use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn_all};
-use crate::{is_finite, phase_or_one};
+use crate::{is_finite, phase_or_one, scale_to_norm_one};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
@@ -48,6 +48,7 @@ pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
         let (of, to) = (reduced.as_ref().submatrix(1, 0, n - 1, n - 1), made.as_mut().subrows_mut(1, n - 1));
         apply(of, reflections.as_ref(), Conj::No, to, Par::Seq, MemStack::new(&mut memory));
     }
+    scale_to_norm_one(&mut made);
     is_finite(made.as_ref()).then_some((values, made))
 }
 
