@@ -105,14 +105,15 @@ def large_errors(env, device, dtype, n, rank):
 
 def hard_bidiagonal(dtype):
     """Bidiagonal matrices with elements near the rounding error, and with zeros before many small elements. Divide and
-    conquer leaves two right singular vectors of the last one far from orthogonal, in f32."""
+    conquer leaves two right singular vectors of one in five like the last three far from orthogonal, in f32."""
     eps, small, many = np.finfo(dtype).eps, *((1e-6, 51) if dtype.itemsize == 4 else (1e-14, 21))
     diagonals = [([1, 1.0005 * eps, 0.9995 * eps], [0, 1e-3 * eps])]
     for tail in 1, 3:
         on = [0] + [1] * many + [0] + [1] * tail
         diagonals.append((on, [small] * (len(on) - 1)))
-    draws = np.random.default_rng(7)
-    diagonals.append([draws.choice([1, 1.0005 * eps], size=size) for size in (160, 159)])
+    for seed in 7, 12, 25:
+        draws = np.random.default_rng(seed)
+        diagonals.append([draws.choice([1, 1.0005 * eps], size=size) for size in (160, 159)])
     return [
         (np.diag(np.array(on, float)) + np.diag(np.array(above, float), 1)).astype(dtype) for on, above in diagonals
     ]
@@ -207,7 +208,7 @@ def main():
                         count += 1
                         if not error < UNITS:
                             failures.append(f"{function} of {name}[{n},{n}] times {scale}: {error:.1f} units")
-            if name == "float32":
+            if name == "float32" or (name == "float64" and device.kind == lxla.cpu().kind):
                 failures.extend(check_rows(env, device, name))
             for n, rank in [(140, 69)] + [(400, 199)] * (name == "float64"):
                 for function, error in large_errors(env, device, dtype, n, rank).items():
