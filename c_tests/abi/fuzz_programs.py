@@ -208,6 +208,8 @@ class Programs:
         if wrong or status != OK:
             return self.keep(wrong or (handle.id != 77 and f"{name} wrote an output and failed"), data)
         self.imported += 1
+        # Operands of a call are in self.env; those of another environment are refused.
+        whole = whole and env is self.env
         return self.keep(self.use(handle, f"{name} of a program", whole), data)
 
     def keep(self, wrong, data):
