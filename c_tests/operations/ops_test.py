@@ -464,7 +464,9 @@ def main():
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     abi.load(arguments[0])
     known = [operation for subject in SUBJECTS for operation in subject()]
-    operations = [operation for operation in known if operation.name.startswith("".join(arguments[1:]))]
+    operations = [operation for operation in known if operation.name.startswith(" ".join(arguments[1:]))]
+    if not operations:
+        sys.exit(f"no operation begins with {' '.join(arguments[1:])!r}")
     chosen = one_of_each_kind if "--some" in sys.argv else lambda operation: dtypes(operation.takes)
     started = time.time()
     # Runs two halves in parallel: most of the time goes into compiling, which XLA does on one processor.
