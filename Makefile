@@ -59,8 +59,8 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
   xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so
 
 # Makes XLA compile in half the time, without LLVM's optimizations and with its older emitters: for tests whose subject
-# is not the arithmetic of compiled code. `make test-long` and `make test-plugins` compile all tests as for users. Only for
-# the default plugin, since others may not know the flags; XLA_FLAGS of the caller win.
+# is not the arithmetic of compiled code. `make test-long` and `make test-plugins` compile all tests as for users. Only
+# for the default plugin, since others may not know the flags; XLA_FLAGS of the caller win.
 QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_optimization_level=0 \
   --xla_cpu_use_fusion_emitters=false")
 # The tests in Rust, below tests/, and those that mostly wait for XLA's compiler.
@@ -76,10 +76,11 @@ NUMBERS_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_op
 # The threads of NumPy's BLAS wait by spinning, and tests keep all processors busy. Benchmarks set their own number.
 export OPENBLAS_NUM_THREADS ?= 1
 
-# $(1) a build tree, $(2) how to compile tests with label `numbers`: its tests without label `long`.
+# $(1) a build tree, $(2) how to compile tests with label `numbers`: its tests without label `long`. With MAKEFLAGS, ctest
+# would share the job slots of make 4.4 or later.
 define short_tests
-	$(2) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
-	$(QUICK_XLA) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
+	env -u MAKEFLAGS $(2) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -L '^numbers$$' -LE '^long$$'
+	env -u MAKEFLAGS $(QUICK_XLA) $(CTEST) --test-dir $(1) --output-on-failure -j $(JOBS) -LE '^(long|numbers)$$'
 endef
 
 # $(1) a build tree, $(2) cargo's profile, $(3) CMake's build type.
@@ -93,7 +94,7 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
 .PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long \
   test-landing test-c test-plugins test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs \
   test-report abi docs packages test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code \
-  format header wheel plugin plugins configure build install clean
+  format header wheel plugin plugins jax configure build install clean
 
 all: build
 
@@ -325,6 +326,9 @@ $(PLUGIN_STAMP): | $(TOOLS)/bin/python
 	rm -rf $(PLUGINS)
 	$(call pip,$(TOOLS)/bin/python,plugin.txt,--no-deps --target $(PLUGINS))
 	touch $@
+
+# Installs JAX, in build/jax, for the tests and benchmarks beside it.
+jax: $(JAX_STAMP)
 
 $(OTHER_PLUGINS_STAMP): $(PLUGIN_STAMP)
 	$(call pip,$(TOOLS)/bin/python,plugins.txt,--no-deps --target $(PLUGINS))

@@ -13,10 +13,10 @@ from header import family
 from ops_cases import World, release
 from ops_values import DTYPES
 
-# Large arrays are evaluated in blocks of 4,096 elements.
+# Large arrays are evaluated in blocks of at most 4,096 elements.
 LARGE, BLOCK = 6_000, 4096
-# Starts and sizes of parts: one element, a part of a vector register; more than is evaluated without being recorded,
-# beyond the end of a block; small ones at the end.
+# Starts and sizes of parts: parts of a vector register, several registers, more than is evaluated without being recorded
+# (beyond the end of a block), and eight elements, twelve times, at the end.
 PARTS = [(0, 1), (1, 3), (4, 17), (21, 300), (BLOCK - 515, 1030)] + [
     (start, 8) for start in range(LARGE - 96, LARGE, 8)
 ]
