@@ -8,7 +8,7 @@ use crate::ops::creation::constants::every;
 use crate::ops::elementwise::float8;
 use crate::ops::elementwise::formula::{Expr, in_wide, record};
 use crate::ops::elementwise::functions::{
-    airy, bessel, bessel_j, bessel_k, complex_inverse, erf_inv, gamma, hyperbolic, inverse_circle, logarithm,
+    airy, bessel, bessel_j, bessel_k, erf_inv, gamma, hyperbolic, inverse_circle, logarithm, of_complex,
 };
 use crate::ops::elementwise::signs::signbit;
 use crate::ops::infer::refuse;
@@ -58,7 +58,7 @@ fn node(trace: &mut Trace, function: UnaryFunction, x: NodeId) -> Result<NodeId>
 /// The formula of a function of f32 or f64, or of complex numbers of these.
 pub(in crate::ops) fn formula(function: UnaryFunction, x: Expr) -> Expr {
     match function {
-        _ if x.dtype().kind() == Kind::Complex => complex_inverse::formula(function, x),
+        _ if x.dtype().kind() == Kind::Complex => of_complex::formula(function, x),
         UnaryFunction::Log2 | UnaryFunction::Log10 => logarithm::logarithm(function, x),
         UnaryFunction::Sinh => hyperbolic::sinh(x),
         UnaryFunction::Cosh => hyperbolic::cosh(x),

@@ -1,4 +1,4 @@
-//! Hyperbolic functions of complex numbers, and inverse circular and hyperbolic ones.
+//! Functions of one complex operand: hyperbolic ones, and inverse circular and hyperbolic ones.
 //!
 //! The inverse functions are those of T. Hull, T. Fairgrieve and P. Tang (Implementing the complex arcsine and
 //! arccosine functions using exception handling, ACM Transactions on Mathematical Software 23, 1997) and W. Kahan
