@@ -99,7 +99,8 @@ TEST(computations_without_captures_run_on_any_device_of_their_environment) {
   EQUAL(value(of_there), 17);
   EQUAL(state_of(of_native), LXLA_STATE_NATIVE);
   EQUAL(value(of_native), 26);
-  REFUSED(lxla_computation_call(f, &foreign, 1, &out, 1), LXLA_INVALID_ARGUMENT, "another environment");
+  REFUSED(lxla_computation_call(f, &foreign, 1, &out, 1), LXLA_INVALID_ARGUMENT,
+          "args[0]: in another environment than the computation");
   lxla_tensor sum = binary(ADD, p, captured);
   lxla_computation g = traced(&p, 1, &sum, 1);
   REFUSED(lxla_computation_call(g, &there, 1, &out, 1), LXLA_INVALID_ARGUMENT, "captured 1 values");

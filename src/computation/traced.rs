@@ -167,12 +167,14 @@ impl Computation {
         if is_near && self.captured() == 0 {
             return Ok(());
         }
-        let apart = error!(
-            InvalidArgument,
-            "{}: on another device, or in another environment, than {name}, which captured {} values there",
-            first.unwrap_or(OperandName::Tensor("the first computation")),
-            self.captured()
-        );
+        let first = first.unwrap_or(OperandName::Tensor("the first computation"));
+        let apart = match self.captured() {
+            0 => error!(InvalidArgument, "{first}: in another environment than {name}"),
+            count => error!(
+                InvalidArgument,
+                "{first}: on another device, or in another environment, than {name}, which captured {count} values there"
+            ),
+        };
         if !is_near || self.home.is_none_or(|home| home.1 != Place::Cpu) {
             return Err(apart);
         }
