@@ -3,7 +3,6 @@
 
 use crate::faer_field::Field;
 use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn, turn_all};
-use crate::svd::Parts;
 use crate::{is_finite, phase_or_one, scale_to_norm_one};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -17,6 +16,13 @@ use faer::linalg::svd::bidiag::{bidiag_in_place, bidiag_in_place_scratch};
 use faer::traits::RealField;
 use faer::traits::math_utils::{abs, eps, from_f64, one};
 use faer::{Conj, Mat, Par};
+
+/// Parts of a singular value decomposition, which are finite. Without vectors, `u` and `v` are empty.
+pub struct Parts<T: Field> {
+    pub u: Mat<T>,
+    pub values: Diag<T>,
+    pub v: Mat<T>,
+}
 
 /// Decomposes a matrix of at least as many rows as columns; None if the iteration does not converge, or results are not
 /// finite.

@@ -1,6 +1,6 @@
 //! Singular values and vectors.
 
-use crate::bidiagonal::by_iteration;
+use crate::bidiagonal::{Parts, by_iteration};
 use crate::faer_field::Field;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
@@ -13,13 +13,6 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::svd::{ComputeSvdVectors, SvdParams, svd as decompose, svd_scratch};
 use faer::traits::math_utils::{from_f64, infinity, one, recip, zero};
 use faer::{Accum, Auto, Mat, MatMut, MatRef, Par, Spec};
-
-/// Parts of a decomposition, which are finite. Without vectors, `u` and `v` are empty.
-pub struct Parts<T: Field> {
-    pub u: Mat<T>,
-    pub values: Diag<T>,
-    pub v: Mat<T>,
-}
 
 pub fn svd<T: Field>(
     a: &[T],

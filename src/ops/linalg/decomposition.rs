@@ -44,6 +44,15 @@ attributes! {
     }
 }
 
+attributes! {
+    /// Attributes of `ldl` and `ldl_solve`.
+    #[derive(Copy)]
+    pub struct LdlAttributes {
+        /// Whether the matrices are Hermitian; else, and for real numbers, they are symmetric.
+        pub hermitian: bool,
+    }
+}
+
 /// The type of an operand of matrices: batch axes, rows, columns.
 pub(super) struct Matrices {
     pub dtype: DType,

@@ -1,7 +1,7 @@
 //! Definitions of the decompositions of matrices.
 
-use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
-use super::ldl::{self, LdlAttributes};
+use super::decomposition::{EighAttributes, LdlAttributes, PinvAttributes, QrAttributes, SvdAttributes};
+use super::ldl;
 use super::{decomposition_lower, decomposition_rules as rules, ldl_rules, lu_solve};
 use crate::native;
 use crate::ops::definition::{Definition, Native};

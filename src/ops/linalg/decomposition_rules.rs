@@ -1,10 +1,12 @@
 //! Derivatives and batching of the decompositions of matrices. The derivatives are JAX's: they are infinite or NaN, or
 //! depend on the choice of the vectors, where eigenvalues or singular values meet. 16-bit floats are computed in f32.
 
-use super::decomposition::{self, EighAttributes, Matrices, PinvAttributes, QrAttributes, SvdAttributes};
+use super::decomposition::{
+    self, EighAttributes, LdlAttributes, Matrices, PinvAttributes, QrAttributes, SvdAttributes,
+};
 use super::derivative::{adjoint, half_diagonal};
 use super::lapack;
-use super::ldl::{self, LdlAttributes};
+use super::ldl;
 use crate::error;
 use crate::error::Result;
 use crate::ir::{BinaryOp, NodeId, Op, ReduceOp, Trace};

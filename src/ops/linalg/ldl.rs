@@ -1,11 +1,11 @@
 //! LDL factorization of symmetric and Hermitian matrices, and solutions of systems from its results.
 
-use super::decomposition::{Matrices, check_pivots, several};
+use super::decomposition::{LdlAttributes, Matrices, check_pivots, several};
 use super::portable;
 use crate::emit::Emitter;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Op, Trace, attributes};
+use crate::ir::{NodeId, Op, Trace};
 use crate::ops::control::lower::apply;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::host_call::lower_native;
@@ -13,15 +13,6 @@ use crate::ops::infer::common_dtype_of;
 use crate::ops::shape::axes::broadcast_to;
 use crate::ops::shape::rearrange::{expand_dims, squeeze};
 use crate::types::{DType, Kind, broadcast};
-
-attributes! {
-    /// Attributes of `ldl` and `ldl_solve`.
-    #[derive(Copy)]
-    pub struct LdlAttributes {
-        /// Whether the matrices are Hermitian; else, and for real numbers, they are symmetric.
-        pub hermitian: bool,
-    }
-}
 
 /// Records the LDL factors of matrices, of which the lower triangle is read, and the pivots.
 pub fn ldl(trace: &mut Trace, a: NodeId, hermitian: bool) -> Result<[NodeId; 2]> {

@@ -1,8 +1,9 @@
 //! Derivative and batching of solutions from LDL factors.
 
 use super::batch::by_merged_columns;
+use super::decomposition::LdlAttributes;
 use super::derivative::conjugate;
-use super::ldl::{LdlAttributes, solved};
+use super::ldl::solved;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::ir::NodeId;

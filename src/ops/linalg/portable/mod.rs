@@ -10,8 +10,7 @@ mod ldl;
 mod lu;
 mod qr;
 
-use super::decomposition::{EighAttributes, PinvAttributes, QrAttributes, SvdAttributes};
-use super::ldl::LdlAttributes;
+use super::decomposition::{EighAttributes, LdlAttributes, PinvAttributes, QrAttributes, SvdAttributes};
 use crate::error::Result;
 use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
 use crate::ops::elementwise::convert::convert;
