@@ -368,7 +368,7 @@ fn scale_to_norm_one<T: Field>(q: &mut Mat<T>) {
                     }
                 }
                 let apart = sums.iter().sum::<f64>() - 1.0;
-                // What is farther off is not a rounding error: the probe finds it after divide and conquer.
+                // Leaves a column with a larger error as it is: scaling would hide the error from `probe::distance`.
                 if apart.abs() < most {
                     // 1 / sqrt(1 + apart), by its series: root and quotient would be rounded.
                     let factor = T::of_real(from_f64(1.0 - apart * (0.5 - 0.375 * apart)));

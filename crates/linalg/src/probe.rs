@@ -47,15 +47,16 @@ pub fn distance<T: Field>(
 
 /// Returns the difference between `q^H q x` and `x`, for vectors `x` with elements of about 1, relative to the limits:
 /// the larger one of its norm and of its largest element, since a single column that is not orthogonal to another one
-/// hardly changes the norm. NaN if there is one in `q`.
+/// hardly changes the norm. NaN if an element of `q` is NaN.
 fn not_orthonormal<T: Field>(q: MatRef<'_, T>) -> T::Real {
     let given = random::<T>(q.ncols());
     let apart = product(q.adjoint(), product(q, given.as_ref()).as_ref()) - &given;
     let limit = |of: f64| recip(&from_f64::<T::Real>(of * (q.ncols() as f64).sqrt()));
-    // The norm comes first, which is NaN if an element is.
+    // `larger` returns its first operand if that is NaN, and the norm is NaN if an element is.
     larger(apart.norm_l2() * limit(OF_NORM * (VECTORS as f64).sqrt()), apart.norm_max() * limit(OF_ELEMENT))
 }
 
+/// Returns the larger operand, and `x` if one is NaN.
 fn larger<R: PartialOrd>(x: R, y: R) -> R {
     if y > x { y } else { x }
 }
