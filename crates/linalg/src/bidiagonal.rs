@@ -2,7 +2,7 @@
 //! Matrix Computations, 4th edition, algorithms 8.6.1 and 8.6.2.
 
 use crate::faer_field::Field;
-use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn, turn_all};
+use crate::iteration::{Band, Columns, MOST_SWEEPS, Rotation, nearer, ordered};
 use crate::{is_finite, phase_or_one, scale_to_norm_one};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -40,7 +40,7 @@ pub fn by_iteration<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Pa
     let above = (1..columns).map(|i| abs(&reduced[(i - 1, i)]));
     let mut band = Band::of::<T>((0..columns).map(|i| abs(&reduced[(i, i)])), above)?;
     let with_vectors = which != ComputeSvdVectors::No;
-    let mut vectors = with_vectors.then(|| [identity::<T::Real>(columns), identity(columns)]);
+    let mut vectors = with_vectors.then(|| [Columns::<T::Real>::identity(columns), Columns::identity(columns)]);
     if !iterate(&mut band, T::to_f64(eps()), &mut vectors) {
         return None;
     }
@@ -55,9 +55,10 @@ pub fn by_iteration<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Pa
     let mut u = Mat::identity(rows, if which == ComputeSvdVectors::Full { rows } else { columns });
     let mut v = Mat::zeros(columns, columns);
     for (to, &from) in order.iter().enumerate() {
+        let (left, right) = (of_left.column(from), of_right.column(from));
         for i in 0..columns {
-            u[(i, to)] = phases.left[i] * T::of_real(of_left[from * columns + i]);
-            v[(i, to)] = phases.right[i] * T::of_real(of_right[from * columns + i]);
+            u[(i, to)] = phases.left[i] * T::of_real(left[i]);
+            v[(i, to)] = phases.right[i] * T::of_real(right[i]);
         }
     }
     let stack = MemStack::new(&mut memory);
@@ -94,13 +95,14 @@ impl<T: Field> Phases<T> {
 }
 
 /// The left and the right singular vectors as columns; None if only values are computed.
-type Vectors<R> = Option<[Vec<R>; 2]>;
+type Vectors<R> = Option<[Columns<R>; 2]>;
 
 /// Overwrites the diagonal with the singular values, in any order, and multiplies the columns of `vectors` by the
 /// singular vectors. Returns false if the iteration does not converge or an element is not finite.
 fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors<R>) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
+    let mut rotations = [vec![Rotation::default(); n], vec![Rotation::default(); n]];
     // The reduction has errors of a rounding error of the largest element, so that a sixteenth of it may be deflated.
     while let Some([first, last]) = band.rest(eps, eps / 16.0) {
         if sweeps == MOST_SWEEPS * n || !band.is_finite() {
@@ -109,13 +111,20 @@ fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors
         sweeps += 1;
         match (first..last).find(|&i| band.diagonal[i].abs() <= eps) {
             Some(i) => remove_beside(band, [i, last], eps, vectors),
-            None => sweep(band, [first, last], vectors),
+            None => {
+                let [of_left, of_right] = rotations.each_mut().map(|of| &mut of[..last - first]);
+                sweep(band, [first, last], [of_left, of_right]);
+                if let Some([left, right]) = vectors {
+                    left.turn_all(first, of_left);
+                    right.turn_all(first, of_right);
+                }
+            }
         }
     }
     for (j, value) in band.diagonal.iter_mut().enumerate().filter(|(_, value)| value.is_sign_negative()) {
         *value = -*value;
         if let Some([_, right]) = vectors {
-            right[j * n..][..n].iter_mut().for_each(|x| *x = -*x);
+            right.negate(j);
         }
     }
     band.is_finite()
@@ -124,7 +133,6 @@ fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Vectors
 /// Sets the superdiagonal element of row `i` to 0, where the element on the diagonal counts as 0, by rotations of the row
 /// with those below it.
 fn remove_beside<R: RealField + Copy>(band: &mut Band, [i, last]: [usize; 2], eps: f64, vectors: &mut Vectors<R>) {
-    let n = band.diagonal.len();
     let (d, e) = (&mut band.diagonal, &mut band.beside);
     let mut rest = std::mem::replace(&mut e[i], 0.0);
     for j in i + 1..=last {
@@ -138,41 +146,37 @@ fn remove_beside<R: RealField + Copy>(band: &mut Band, [i, last]: [usize; 2], ep
             e[j] *= rotation.c;
         }
         if let Some([left, _]) = vectors {
-            let (before, from) = left.split_at_mut(j * n);
-            turn(&mut from[..n], &mut before[i * n..][..n], rotation);
+            left.turn([j, i], rotation);
         }
     }
 }
 
 /// One implicit QR step on an unreduced block, of which only the last element on the diagonal may be 0. The shift is 0
-/// then, and the step makes the last superdiagonal element 0 to within rounding.
-fn sweep<R: RealField + Copy>(band: &mut Band, [first, last]: [usize; 2], vectors: &mut Vectors<R>) {
-    let n = band.diagonal.len();
+/// then, and the step makes the last superdiagonal element 0 to within rounding. Writes the rotations of the left and of
+/// the right vectors.
+fn sweep(band: &mut Band, [first, last]: [usize; 2], [of_left, of_right]: [&mut [Rotation]; 2]) {
     let shift = if band.diagonal[last] == 0.0 { 0.0 } else { shift(band, first, last) };
-    let (d, e) = (&mut band.diagonal, &mut band.beside);
-    let (mut of_left, mut of_right) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let (d, e) = (&mut band.diagonal[first..=last], &mut band.beside[first..last]);
+    let end = e.len();
+    // Elements that the step changes again stay in registers: `on` and `beside` of the two diagonals, and `x` and `y`, which
+    // the next rotation takes to `r` and 0.
+    let (mut on, mut beside) = (d[0], e[0]);
     // The first column of `b^T b - shift`, divided by the first diagonal element.
-    let (mut x, mut y) = (d[first] - shift / d[first], e[first]);
-    for k in first..last {
+    let (mut x, mut y) = (on - shift / on, beside);
+    for k in 0..end {
         let (right, r) = Rotation::onto_first(x, y);
-        if k > first {
+        if k > 0 {
             e[k - 1] = r;
         }
-        let (on, beside) = right.times(d[k], e[k]);
-        let (left, r) = Rotation::onto_first(on, right.s * d[k + 1]);
+        let (upper, above) = right.times(on, beside);
+        let (left, r) = Rotation::onto_first(upper, right.s * d[k + 1]);
         d[k] = r;
-        (e[k], d[k + 1]) = left.times(beside, right.c * d[k + 1]);
-        if k + 1 < last {
-            (x, y) = (e[k], left.s * e[k + 1]);
-            e[k + 1] *= left.c;
-        }
-        of_left.push(left);
-        of_right.push(right);
+        (x, on) = left.times(above, right.c * d[k + 1]);
+        let next = if k + 1 < end { e[k + 1] } else { 0.0 };
+        (y, beside) = (left.s * next, left.c * next);
+        (of_left[k], of_right[k]) = (left, right);
     }
-    if let Some([left, right]) = vectors {
-        turn_all(left, n, first, &of_left);
-        turn_all(right, n, first, &of_right);
-    }
+    (d[end], e[end - 1]) = (on, x);
 }
 
 /// Wilkinson's shift of `b^T b`.

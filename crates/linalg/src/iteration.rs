@@ -14,7 +14,7 @@ pub const MOST_SWEEPS: usize = 60;
 
 /// The Givens rotation `[c s; -s c]`. Computed in f64 for all dtypes, so that `c^2 + s^2` of a rotation in f32 is 1 to
 /// within the rounding of `c` and `s`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Rotation {
     pub c: f64,
     pub s: f64,
@@ -22,19 +22,29 @@ pub struct Rotation {
 
 impl Rotation {
     /// Returns the rotation that takes `(x, y)` to `(r, 0)`, and `r`, which is not negative.
+    #[inline(always)]
     pub fn onto_first(x: f64, y: f64) -> (Rotation, f64) {
-        // Squares of numbers below 2^-480 may be subnormal or 0. After a multiplication by 2^600, the square of the least
-        // subnormal number is a normal one.
-        const SMALL: f64 = f64::from_bits((1023 - 480) << 52);
-        const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
-        let largest = x.abs().max(y.abs());
-        if largest == 0.0 {
+        // The square of a smaller number may be subnormal or 0.
+        const SMALL: f64 = power(-480);
+        let sum = x * x + y * y;
+        if sum < SMALL * SMALL {
+            return Rotation::of_small(x, y);
+        }
+        let r = sum.sqrt();
+        // `x / sum * r` and `y / sum * r` would not wait for the root, but for small angles `c` would be too small more
+        // often than too large.
+        (Rotation { c: x / r, s: y / r }, r)
+    }
+
+    #[cold]
+    fn of_small(x: f64, y: f64) -> (Rotation, f64) {
+        if x == 0.0 && y == 0.0 {
             return (Rotation { c: 1.0, s: 0.0 }, 0.0);
         }
-        let (up, down) = if largest < SMALL { (1.0 / DOWN, DOWN) } else { (1.0, 1.0) };
-        let (x, y) = (x * up, y * up);
+        // The square of the least subnormal number, multiplied by 2^600, is a normal one.
+        let (x, y) = (x * power(600), y * power(600));
         let r = (x * x + y * y).sqrt();
-        (Rotation { c: x / r, s: y / r }, r * down)
+        (Rotation { c: x / r, s: y / r }, r * power(-600))
     }
 
     /// Returns the product of the rotation and the vector `(x, y)`.
@@ -43,27 +53,92 @@ impl Rotation {
     }
 }
 
-/// Rotates two columns.
-#[inline(always)]
-pub fn turn<R: RealField + Copy>(left: &mut [R], right: &mut [R], rotation: Rotation) {
-    let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
-    for (x, y) in left.iter_mut().zip(right) {
-        (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
+/// Two to the power of `exponent`, which is a normal number.
+const fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}
+
+/// Number of rows that are rotated together: 32 elements of f64 fill half of the vector registers of AVX2.
+const BLOCK: usize = 32;
+
+/// Number of rows of a block among the last rows.
+const LEAST_BLOCK: usize = 8;
+
+/// A square matrix, column by column, which rotations multiply from the right.
+pub struct Columns<R> {
+    elements: Vec<R>,
+    n: usize,
+    /// Rows of `elements`, a multiple of `LEAST_BLOCK`; those beyond `n` are 0.
+    rows: usize,
+}
+
+impl<R: RealField + Copy> Columns<R> {
+    pub fn identity(n: usize) -> Columns<R> {
+        let rows = n.next_multiple_of(LEAST_BLOCK);
+        let mut elements = vec![from_f64(0.0); n * rows];
+        elements.iter_mut().step_by(rows + 1).for_each(|x| *x = from_f64(1.0));
+        Columns { elements, n, rows }
+    }
+
+    pub fn column(&self, j: usize) -> &[R] {
+        &self.elements[j * self.rows..][..self.n]
+    }
+
+    pub fn negate(&mut self, j: usize) {
+        self.elements[j * self.rows..][..self.n].iter_mut().for_each(|x| *x = -*x);
+    }
+
+    /// Rotates the columns `of`, which differ.
+    pub fn turn(&mut self, of: [usize; 2], rotation: Rotation) {
+        let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
+        let ranges = of.map(|j| j * self.rows..(j + 1) * self.rows);
+        let [left, right] = self.elements.get_disjoint_mut(ranges).expect("two columns");
+        for (x, y) in left.iter_mut().zip(right) {
+            (*x, *y) = (c * *x + s * *y, c * *y - s * *x);
+        }
+    }
+
+    /// Rotates the columns `first + k` and `first + k + 1` by `rotations[k]`, for one `k` after the other.
+    pub fn turn_all(&mut self, first: usize, rotations: &[Rotation]) {
+        let rows = self.rows;
+        let columns = &mut self.elements[first * rows..][..(rotations.len() + 1) * rows];
+        R::Arch::default().dispatch(
+            #[inline(always)]
+            || {
+                // Moved, so that the closure is an `FnOnce` alone: of others, `call_once` is not inlined, and not vectorized.
+                let columns = columns;
+                let mut from = 0;
+                while rows - from >= BLOCK {
+                    turn_rows::<R, BLOCK>(columns, rows, from, rotations);
+                    from += BLOCK;
+                }
+                while from < rows {
+                    turn_rows::<R, LEAST_BLOCK>(columns, rows, from, rotations);
+                    from += LEAST_BLOCK;
+                }
+            },
+        );
     }
 }
 
-/// Rotates the columns `first + k` and `first + k + 1` of a column-major matrix of `rows` rows by `rotations[k]`, for one
-/// `k` after the other.
-pub fn turn_all<R: RealField + Copy>(matrix: &mut [R], rows: usize, first: usize, rotations: &[Rotation]) {
-    R::Arch::default().dispatch(
-        #[inline(always)]
-        || {
-            for (k, &rotation) in (first..).zip(rotations) {
-                let (left, right) = matrix[k * rows..][..2 * rows].split_at_mut(rows);
-                turn(left, right, rotation);
-            }
-        },
-    );
+/// Does `turn_all` to the `N` rows from `from` on. The second column of a rotation, which is the first one of the next
+/// rotation, stays in registers.
+#[inline(always)]
+fn turn_rows<R: RealField + Copy, const N: usize>(columns: &mut [R], rows: usize, from: usize, rotations: &[Rotation]) {
+    let mut x: [R; N] = *columns[from..].first_chunk().expect("rows of the first column");
+    let mut parts = columns[from..].chunks_mut(rows);
+    let mut left = parts.next().expect("a column");
+    for (right, rotation) in parts.zip(rotations) {
+        let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
+        let y: [R; N] = *right.first_chunk().expect("rows of a column");
+        let to: &mut [R; N] = left.first_chunk_mut().expect("rows of a column");
+        for i in 0..N {
+            to[i] = c * x[i] + s * y[i];
+            x[i] = c * y[i] - s * x[i];
+        }
+        left = right;
+    }
+    left[..N].copy_from_slice(&x);
 }
 
 /// A bidiagonal or symmetric tridiagonal matrix, divided by the largest absolute value of its elements.
@@ -126,11 +201,4 @@ pub fn ordered(values: &[f64], compare: impl Fn(&f64, &f64) -> std::cmp::Orderin
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| compare(&values[i], &values[j]));
     order
-}
-
-/// The identity matrix of `n` rows.
-pub fn identity<R: RealField + Copy>(n: usize) -> Vec<R> {
-    let mut made = vec![from_f64(0.0); n * n];
-    made.iter_mut().step_by(n + 1).for_each(|x| *x = from_f64(1.0));
-    made
 }

@@ -2,7 +2,7 @@
 //! iteration: Golub and Van Loan, Matrix Computations, 4th edition, algorithms 8.3.1 to 8.3.3.
 
 use crate::faer_field::Field;
-use crate::iteration::{Band, MOST_SWEEPS, Rotation, identity, nearer, ordered, turn_all};
+use crate::iteration::{Band, Columns, MOST_SWEEPS, Rotation, nearer, ordered};
 use crate::{is_finite, phase_or_one, scale_to_norm_one};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -33,15 +33,15 @@ pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
     (1..n).for_each(|i| phases.push(phase_or_one(reduced[(i, i - 1)] * phases[i - 1])));
     let beside = (1..n).map(|i| abs(&reduced[(i, i - 1)]));
     let mut band = Band::of::<T>((0..n).map(|i| reduced[(i, i)].real_part()), beside)?;
-    let mut vectors = identity::<T::Real>(n);
+    let mut vectors = Columns::<T::Real>::identity(n);
     if !iterate(&mut band, T::to_f64(eps()), &mut vectors) {
         return None;
     }
     let (mut values, mut made) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));
     for (to, from) in ordered(&band.diagonal, f64::total_cmp).into_iter().enumerate() {
         values[to] = T::of_real(from_f64(band.diagonal[from] * band.largest));
-        for i in 0..n {
-            made[(i, to)] = phases[i] * T::of_real(vectors[from * n + i]);
+        for (i, &x) in vectors.column(from).iter().enumerate() {
+            made[(i, to)] = phases[i] * T::of_real(x);
         }
     }
     if n > 1 {
@@ -54,39 +54,44 @@ pub fn by_iteration<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
 
 /// Overwrites the diagonal with the eigenvalues, in any order, and multiplies the columns of `vectors` by the
 /// eigenvectors. Returns false if the iteration does not converge or an element is not finite.
-fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut [R]) -> bool {
+fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Columns<R>) -> bool {
     let n = band.diagonal.len();
     let mut sweeps = 0;
+    let mut rotations = vec![Rotation::default(); n];
     while let Some([first, last]) = band.rest(eps, eps * eps) {
         if sweeps == MOST_SWEEPS * n || !band.is_finite() {
             return false;
         }
         sweeps += 1;
-        turn_all(vectors, n, first, &sweep(band, first, last));
+        let rotations = &mut rotations[..last - first];
+        sweep(band, first, last, rotations);
+        vectors.turn_all(first, rotations);
     }
     band.is_finite()
 }
 
-/// One implicit QR step on an unreduced block. Returns its rotations.
-fn sweep(Band { diagonal: d, beside: e, .. }: &mut Band, first: usize, last: usize) -> Vec<Rotation> {
-    let mut rotations = Vec::with_capacity(last - first);
-    let (mut x, mut y) = (d[first] - nearer(d[last - 1], d[last], e[last - 1]), e[first]);
-    for k in first..last {
+/// One implicit QR step on an unreduced block. Writes its rotations.
+fn sweep(band: &mut Band, first: usize, last: usize, rotations: &mut [Rotation]) {
+    let (d, e) = (&mut band.diagonal[first..=last], &mut band.beside[first..last]);
+    let end = e.len();
+    // Elements that the step changes again stay in registers: `on` and `beside` of the two diagonals, and `x` and `y`, which
+    // the next rotation takes to `r` and 0.
+    let (mut on, mut beside) = (d[0], e[0]);
+    let (mut x, mut y) = (on - nearer(d[end - 1], d[end], e[end - 1]), beside);
+    for k in 0..end {
         let (rotation, r) = Rotation::onto_first(x, y);
-        if k > first {
+        if k > 0 {
             e[k - 1] = r;
         }
         // One number is added to one diagonal element and subtracted from the other, which keeps the trace.
         let Rotation { c, s } = rotation;
-        let moved = s * (d[k + 1] - d[k]) + 2.0 * c * e[k];
-        d[k] += s * moved;
-        d[k + 1] -= s * moved;
-        e[k] = c * moved - e[k];
-        if k + 1 < last {
-            (x, y) = (e[k], s * e[k + 1]);
-            e[k + 1] *= c;
-        }
-        rotations.push(rotation);
+        let moved = s * (d[k + 1] - on) + 2.0 * c * beside;
+        d[k] = on + s * moved;
+        on = d[k + 1] - s * moved;
+        x = c * moved - beside;
+        let next = if k + 1 < end { e[k + 1] } else { 0.0 };
+        (y, beside) = (s * next, c * next);
+        rotations[k] = rotation;
     }
-    rotations
+    (d[end], e[end - 1]) = (on, x);
 }
