@@ -275,7 +275,8 @@ release-library:
 	cargo build --release --package lazyxla-c --target-dir target
 
 test-rust: plugin plugins
-	$(FEW_PROGRAMS) cargo test --lib $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
+	$(FEW_PROGRAMS) cargo test --package lazyxla --package lazyxla-linalg --lib \
+	  $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
 	$(FEW_PROGRAMS) $(QUICK_XLA) cargo test $(addprefix --test ,$(COMPILING_TESTS))
 
 # The Python package as a wheel, in build/wheels.

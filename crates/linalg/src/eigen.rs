@@ -1,105 +1,17 @@
-//! Eigenvalues and eigenvectors.
+//! Eigenvalues and eigenvectors of general matrices.
 
 use crate::balance::balance;
 use crate::faer_field::Field;
-use crate::probe::{distance, nearest};
 use crate::triangular::{eigenvectors, is_upper};
-use crate::tridiagonal::by_iteration;
-use crate::{
-    BAND, FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, phase, put, scale_to_norm_one, taken, without_dust,
-};
+use crate::{Scaled, all_finite, dust, put, taken, without_dust};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::{
-    ComputeEigenvectors, SelfAdjointEvdParams, evd_cplx, evd_real, evd_scratch, self_adjoint_evd,
-    self_adjoint_evd_scratch,
-};
+use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
 use faer::linalg::matmul::matmul;
 use faer::traits::RealField;
-use faer::traits::math_utils::{abs, abs2, eps, from_f64, infinity, max, one, recip, sqrt, zero};
-use faer::{Accum, Auto, Mat, MatRef, Par, Scale, Spec};
+use faer::traits::math_utils::{abs, abs2, eps, from_f64, max, one, recip, sqrt, zero};
+use faer::{Accum, Mat, Par, Scale};
 use num_complex::Complex;
-
-pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut [T]) {
-    if n == 0 {
-        return;
-    }
-    let whole = if is_triangle_finite(a, n, lower) { hermitian(a, n, lower) } else { Vec::new() };
-    let scaled = Scaled::with_largest_near_one(&whole);
-    let of_size = |least: T::Real| {
-        if least == zero() {
-            return decomposed(MatRef::from_row_major_slice(&scaled.elements, n, n));
-        }
-        let on_diagonal = |i: usize| i.is_multiple_of(n + 1);
-        let beside = |(i, &x)| if on_diagonal(i) { x } else { without_dust(x, least) };
-        let clean: Vec<T> = scaled.elements.iter().enumerate().map(beside).collect();
-        decomposed(MatRef::from_row_major_slice(&clean, n, n))
-    };
-    let made = if whole.is_empty() { None } else { dust::<T>().into_iter().find_map(of_size) };
-    let Some((values, mut vectors)) = made else {
-        w.fill(T::NAN.real_part());
-        return v.fill(T::NAN);
-    };
-    w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value).real_part());
-    if !lower {
-        (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
-    }
-    put(vectors.as_ref(), v);
-}
-
-/// The eigenvalues and eigenvectors of a Hermitian matrix; None if an iteration does not converge. As for singular
-/// values, results of divide and conquer are checked.
-fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
-    if a.nrows() < FEW {
-        return by_iteration(a);
-    }
-    let apart = |(values, vectors): &(Diag<T>, Mat<T>)| {
-        if !values.column_vector().iter().map(|x| x.real_part()).is_sorted() {
-            return infinity();
-        }
-        distance(a, vectors.as_ref(), values.as_ref(), None)
-    };
-    nearest(by_division(a), || by_iteration(a), apart)
-}
-
-/// The eigenvalues and eigenvectors by faer's divide and conquer; None if it fails, or results are not finite.
-fn by_division<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
-    let (n, with) = (a.nrows(), ComputeEigenvectors::Yes);
-    let (mut values, mut vectors) = (Diag::<T>::zeros(n), Mat::<T>::zeros(n, n));
-    let parameters: SelfAdjointEvdParams = Auto::<T>::auto();
-    let parameters = Spec::new(SelfAdjointEvdParams { recursion_threshold: LEAST_DIVIDED, ..parameters });
-    let mut memory = MemBuffer::new(self_adjoint_evd_scratch::<T>(n, with, Par::Seq, parameters));
-    let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
-    self_adjoint_evd(a, values.as_mut(), to, Par::Seq, stack, parameters).ok()?;
-    let all_finite = is_finite(vectors.as_ref()) && values.column_vector().iter().all(|x| x.is_finite());
-    scale_to_norm_one(&mut vectors);
-    all_finite.then_some((values, vectors))
-}
-
-/// Returns true if the elements of a triangle beside the diagonal, and the real parts of the diagonal, are finite.
-fn is_triangle_finite<T: Field>(a: &[T], n: usize, lower: bool) -> bool {
-    a.chunks_exact(n).enumerate().all(|(i, row)| {
-        let beside = if lower { &row[..i] } else { &row[i + 1..] };
-        T::of_real(row[i].real_part()).is_finite() && all_finite(beside)
-    })
-}
-
-/// The Hermitian matrix with one triangle of `a`, row by row.
-fn hermitian<T: Field>(a: &[T], n: usize, lower: bool) -> Vec<T> {
-    let mut made = a.to_vec();
-    // Squares, since one of two mirrored elements is in another row each time.
-    let squares = (0..n).step_by(BAND).flat_map(|j| (j..n).step_by(BAND).map(move |i| (i, j)));
-    for (first_i, first_j) in squares {
-        for j in first_j..n.min(first_j + BAND) {
-            for i in first_i.max(j + 1)..n.min(first_i + BAND) {
-                let (of, to) = if lower { (i * n + j, j * n + i) } else { (j * n + i, i * n + j) };
-                made[to] = made[of].conjugate();
-            }
-        }
-    }
-    (0..n).for_each(|i| made[i * n + i] = T::of_real(made[i * n + i].real_part()));
-    made
-}
 
 /// Eigenvalues, and eigenvectors of any length as columns.
 struct Pairs<C: Field> {
@@ -338,20 +250,4 @@ fn normalize<C: Field>(vector: &mut [C], positive: bool) {
     let norm = sqrt(&vector.iter().fold(zero::<C::Real>(), |sum, x| sum + abs2(x)));
     vector.iter_mut().for_each(|x| *x *= C::of_real(recip(&norm)));
     vector[largest] = C::of_real(vector[largest].real_part());
-}
-
-/// Multiplies a column by the phase that makes an element real, and not negative. LAPACK's heevd, and faer, reduce a
-/// matrix to tridiagonal form by reflections that leave the first row as it is if they read the lower triangle. LAPACK
-/// leaves the last row if it reads the upper one.
-fn turn<C: Field>(vectors: &mut Mat<C>, column: usize, row: usize) {
-    let element = vectors[(row, column)];
-    if element == C::of_real(element.real_part()) {
-        return;
-    }
-    let size = abs(&element);
-    let phase = phase(element).conjugate();
-    for i in 0..vectors.nrows() {
-        vectors[(i, column)] *= phase;
-    }
-    vectors[(row, column)] = C::of_real(size);
 }

@@ -8,6 +8,7 @@
 use crate::faer_field::Field;
 use faer::traits::math_utils::from_f64;
 use faer::traits::{RealField, SimdArch};
+use faer::{Mat, MatMut};
 
 /// Largest number of sweeps for each row; an iteration takes two or three.
 pub const MOST_SWEEPS: usize = 60;
@@ -80,8 +81,17 @@ impl<R: RealField + Copy> Columns<R> {
         Columns { elements, n, rows }
     }
 
-    pub fn column(&self, j: usize) -> &[R] {
-        &self.elements[j * self.rows..][..self.n]
+    /// Copies the matrix.
+    pub fn write(&self, to: MatMut<'_, R>) {
+        for (column, from) in to.col_iter_mut().zip(self.elements.chunks_exact(self.rows)) {
+            column.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
+        }
+    }
+
+    pub fn to_mat(&self) -> Mat<R> {
+        let mut made = Mat::zeros(self.n, self.n);
+        self.write(made.as_mut());
+        made
     }
 
     pub fn negate(&mut self, j: usize) {
@@ -158,8 +168,11 @@ impl Band {
         diagonal: impl Iterator<Item = T::Real>,
         beside: impl Iterator<Item = T::Real>,
     ) -> Option<Band> {
-        let mut diagonal: Vec<f64> = diagonal.map(T::to_f64).collect();
-        let mut beside: Vec<f64> = beside.map(T::to_f64).collect();
+        Band::scaled(diagonal.map(T::to_f64).collect(), beside.map(T::to_f64).collect())
+    }
+
+    /// Returns the scaled matrix; None if an element is not finite.
+    pub fn scaled(mut diagonal: Vec<f64>, mut beside: Vec<f64>) -> Option<Band> {
         let largest = diagonal.iter().chain(&beside).fold(0.0, |most: f64, x| most.max(x.abs()));
         if largest > 0.0 {
             diagonal.iter_mut().chain(&mut beside).for_each(|x| *x /= largest);

@@ -1,5 +1,4 @@
-//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions, divide and conquer and
-//! products.
+//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions and products.
 //!
 //! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
 //! with each change and for its unit tests.
@@ -9,17 +8,22 @@
 
 mod balance;
 mod bidiagonal;
+mod bidiagonal_division;
+mod division;
 mod eigen;
+mod eigh;
 mod iteration;
 mod ldl;
 mod lu;
 mod probe;
 mod qr;
 mod reflectors;
+mod secular;
 mod solve;
 mod svd;
 mod triangular;
 mod tridiagonal;
+mod tridiagonal_division;
 
 use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs, abs1, eps, from_f64, max_positive, min_positive, one, recip, zero};
@@ -224,7 +228,7 @@ macro_rules! number {
             }
 
             fn eigh(a: &[$N], n: usize, lower: bool, w: &mut [$Real], v: &mut [$N]) {
-                eigen::eigh(a, n, lower, w, v);
+                eigh::eigh(a, n, lower, w, v);
             }
 
             fn eig(a: &[$N], n: usize, w: &mut [Complex<$Part>], v: &mut [Complex<$Part>]) {
@@ -258,8 +262,7 @@ impl<'a, T: Field> Scaled<'a, T> {
         if is_far { Scaled::with_largest_near_one(a) } else { Scaled::by_power(a, 0) }
     }
 
-    /// With a largest element near 1. faer's divide and conquer takes values below the rounding error of 1 for 0, and its
-    /// eigenvalues in f32 are off by hundreds of rounding errors if the largest is some ten thousands.
+    /// With a largest element near 1, as `dust` requires.
     fn with_largest_near_one(a: &'a [T]) -> Scaled<'a, T> {
         // The sum of the parts of a complex number may be infinite.
         let size = T::to_f64(largest(a)).min(T::to_f64(max_positive()));
@@ -343,14 +346,14 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
 }
 
 /// Least number of columns for which singular vectors, and eigenvectors of Hermitian matrices, are found by divide and
-/// conquer.
-const FEW: usize = 128;
+/// conquer, which takes less time than the QR iteration from 64 (f64) to 80 (f32) columns on.
+const FEW: usize = 72;
 
-/// Divide and conquer leaves parts of fewer rows to its QR iteration.
+/// Divide and conquer leaves blocks of fewer rows to the QR iteration.
 const LEAST_DIVIDED: usize = 32;
 
-/// Scales columns to norm 1. Rounding in rotations, in products with reflections and in faer's divide and conquer leaves
-/// norms off by up to one rounding error for every 10 to 20 columns.
+/// Scales columns to norm 1. Rounding in rotations and in products, also with reflections, leaves norms off by up to one
+/// rounding error for every 10 to 20 columns.
 fn scale_to_norm_one<T: Field>(q: &mut Mat<T>) {
     const LANES: usize = 8;
     let most = 4.0 * q.nrows() as f64 * T::to_f64(eps());

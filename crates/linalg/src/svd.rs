@@ -1,18 +1,26 @@
 //! Singular values and vectors.
 
-use crate::bidiagonal::{Parts, by_iteration};
+use crate::bidiagonal::iterate;
+use crate::bidiagonal_division::divide;
 use crate::faer_field::Field;
+use crate::iteration::{Band, Columns, ordered};
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
 use crate::{
-    FEW, LEAST_DIVIDED, Scaled, all_finite, dust, is_finite, put, put_identity, scale_to_norm_one, taken, without_dust,
+    FEW, Scaled, all_finite, dust, is_finite, phase_or_one, put, put_identity, scale_to_norm_one, taken, without_dust,
 };
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+};
 use faer::linalg::matmul::matmul;
-use faer::linalg::svd::{ComputeSvdVectors, SvdParams, svd as decompose, svd_scratch};
-use faer::traits::math_utils::{from_f64, infinity, one, recip, zero};
-use faer::{Accum, Auto, Mat, MatMut, MatRef, Par, Spec};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use faer::linalg::svd::ComputeSvdVectors;
+use faer::linalg::svd::bidiag::{bidiag_in_place, bidiag_in_place_scratch};
+use faer::traits::math_utils::{abs, eps, from_f64, one, recip, zero};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 
 pub fn svd<T: Field>(
     a: &[T],
@@ -53,9 +61,15 @@ pub fn svd<T: Field>(
     }
 }
 
-/// None if an iteration does not converge. faer's divide and conquer is wrong by up to a thousandth for matrices of about
-/// half of their full rank, so its results are checked, and singular values alone, which cannot be checked, are found by
-/// the QR iteration.
+/// Parts of a singular value decomposition, which are finite. Without vectors, `u` and `v` are empty.
+struct Parts<T: Field> {
+    u: Mat<T>,
+    values: Diag<T>,
+    v: Mat<T>,
+}
+
+/// Decomposes a matrix of any size; None if an iteration does not converge. Results of divide and conquer are checked;
+/// singular values alone, which cannot be checked, are found by the QR iteration.
 fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     let (rows, columns) = (a.nrows(), a.ncols());
     if columns > rows {
@@ -65,18 +79,15 @@ fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>
     if columns >= LONG_OF_COLUMNS && rows * 6 > columns * 11 {
         return of_long(a, which);
     }
-    if which == ComputeSvdVectors::No || columns < FEW {
-        return by_iteration(a, which);
+    if which == ComputeSvdVectors::No {
+        return by_bidiagonal(a, which, values_alone::<T>);
     }
-    let apart = |of: &Parts<T>| {
-        let values = of.values.column_vector().iter().map(|x| x.real_part());
-        // Divide and conquer leaves values of 0 among larger ones.
-        if !values.is_sorted_by(|x, y| x >= y) {
-            return infinity();
-        }
-        distance(a.as_ref(), of.u.as_ref(), of.values.as_ref(), Some(of.v.as_ref()))
-    };
-    nearest(by_division(a, which), || by_iteration(a, which), apart)
+    let by_iteration = || by_bidiagonal(a, which, iterated::<T>);
+    if columns < FEW {
+        return by_iteration();
+    }
+    let apart = |of: &Parts<T>| distance(a.as_ref(), of.u.as_ref(), of.values.as_ref(), Some(of.v.as_ref()));
+    nearest(by_bidiagonal(a, which, divided::<T>), by_iteration, apart)
 }
 
 /// Least number of columns for which a matrix of many rows is factored first.
@@ -101,33 +112,94 @@ fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     Some(Parts { u, values, v })
 }
 
-/// Decomposes a matrix by faer's divide and conquer; None if it fails, or results are not finite.
-fn by_division<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
+/// Decomposes a matrix of at least as many rows as columns by its reduction to a bidiagonal one (Golub and Van Loan, Matrix
+/// Computations, 4th edition, algorithm 8.6.1), of which `vectors_of` returns the left and the right singular
+/// vectors and overwrites the diagonal with the singular values, in any order. None if it fails, or results are not finite.
+fn by_bidiagonal<T: Field>(
+    a: &Mat<T>,
+    which: ComputeSvdVectors,
+    vectors_of: impl Fn(&mut Band) -> Option<[Mat<T::Real>; 2]>,
+) -> Option<Parts<T>> {
     let (rows, columns) = (a.nrows(), a.ncols());
-    let least = rows.min(columns);
-    let (of_u, of_v) = match which {
-        ComputeSvdVectors::No => (0, 0),
-        ComputeSvdVectors::Thin => (least, least),
-        ComputeSvdVectors::Full => (rows, columns),
-    };
-    // The decomposition does not write all parts of the identities.
-    let (u, v) = (Mat::identity(rows, of_u), Mat::identity(columns, of_v));
-    let mut made = Parts { u, values: Diag::zeros(least), v };
-    let parameters: SvdParams = Auto::<T>::auto();
-    // Keeps faer from its own QR (see `Factored`).
-    let qr_ratio_threshold = f64::INFINITY;
-    let parameters = Spec::new(SvdParams { recursion_threshold: LEAST_DIVIDED, qr_ratio_threshold, ..parameters });
-    let mut memory = MemBuffer::new(svd_scratch::<T>(rows, columns, which, which, Par::Seq, parameters));
-    let with_vectors = which != ComputeSvdVectors::No;
-    let (to_u, to_v) = (with_vectors.then(|| made.u.as_mut()), with_vectors.then(|| made.v.as_mut()));
+    let block = recommended_block_size::<T>(rows, columns);
+    let mut reduced = a.clone();
+    let (mut left, mut right) = (Mat::<T>::zeros(block, columns), Mat::<T>::zeros(block, columns - 1));
+    let memory = bidiag_in_place_scratch::<T>(rows, columns, Par::Seq, Default::default());
+    let mut memory = MemBuffer::new(memory.or(apply_scratch::<T>(rows, block, rows)));
     let stack = MemStack::new(&mut memory);
-    decompose(a.as_ref(), made.values.as_mut(), to_u, to_v, Par::Seq, stack, parameters).ok()?;
-    let all_finite = made.values.column_vector().iter().all(|x| x.is_finite())
-        && is_finite(made.u.as_ref())
-        && is_finite(made.v.as_ref());
-    scale_to_norm_one(&mut made.u);
-    scale_to_norm_one(&mut made.v);
-    all_finite.then_some(made)
+    bidiag_in_place(reduced.as_mut(), left.as_mut(), right.as_mut(), Par::Seq, stack, Default::default());
+
+    let phases = Phases::of(&reduced);
+    let above = (1..columns).map(|i| abs(&reduced[(i - 1, i)]));
+    let mut band = Band::of::<T>((0..columns).map(|i| abs(&reduced[(i, i)])), above)?;
+    let [of_left, of_right] = vectors_of(&mut band)?;
+    let order = ordered(&band.diagonal, |x, y| y.total_cmp(x));
+    let mut values = Diag::<T>::zeros(columns);
+    for (to, &from) in order.iter().enumerate() {
+        values[to] = T::of_real(from_f64(band.diagonal[from] * band.largest));
+    }
+    if which == ComputeSvdVectors::No {
+        return Some(Parts { u: Mat::zeros(rows, 0), values, v: Mat::zeros(columns, 0) });
+    }
+    let mut u = Mat::identity(rows, if which == ComputeSvdVectors::Full { rows } else { columns });
+    let mut v = Mat::zeros(columns, columns);
+    for (to, &from) in order.iter().enumerate() {
+        for i in 0..columns {
+            u[(i, to)] = phases.left[i] * T::of_real(of_left[(i, from)]);
+            v[(i, to)] = phases.right[i] * T::of_real(of_right[(i, from)]);
+        }
+    }
+    let stack = MemStack::new(&mut memory);
+    apply(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut(), Par::Seq, stack);
+    if columns > 1 {
+        // The reflections of the right side are rows of the reduced matrix.
+        let reflections = reduced.as_ref().submatrix(0, 1, columns - 1, columns - 1).transpose();
+        let of_v = v.as_mut().subrows_mut(1, columns - 1);
+        apply(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v, Par::Seq, stack);
+    }
+    scale_to_norm_one(&mut u);
+    scale_to_norm_one(&mut v);
+    (is_finite(u.as_ref()) && is_finite(v.as_ref())).then_some(Parts { u, values, v })
+}
+
+/// Values without vectors, for `by_bidiagonal`.
+fn values_alone<T: Field>(band: &mut Band) -> Option<[Mat<T::Real>; 2]> {
+    iterate::<T::Real>(band, T::to_f64(eps()), &mut None).then(|| [Mat::zeros(0, 0), Mat::zeros(0, 0)])
+}
+
+/// Vectors and values by the implicit QR iteration, for `by_bidiagonal`.
+fn iterated<T: Field>(band: &mut Band) -> Option<[Mat<T::Real>; 2]> {
+    let n = band.diagonal.len();
+    let mut vectors = Some([Columns::identity(n), Columns::identity(n)]);
+    let done = iterate(band, T::to_f64(eps()), &mut vectors);
+    vectors.filter(|_| done).map(|both| both.map(|of| of.to_mat()))
+}
+
+/// Vectors and values by divide and conquer, for `by_bidiagonal`.
+fn divided<T: Field>(band: &mut Band) -> Option<[Mat<T::Real>; 2]> {
+    let n = band.diagonal.len();
+    let (mut u, mut v) = (Mat::zeros(n, n), Mat::zeros(n, n));
+    divide::<T>(&mut band.diagonal, &band.beside, u.as_mut(), v.as_mut()).map(|()| [u, v])
+}
+
+/// Diagonal unitary matrices with `b = left * |b| * right^H` for a bidiagonal `b`.
+struct Phases<T> {
+    left: Vec<T>,
+    right: Vec<T>,
+}
+
+impl<T: Field> Phases<T> {
+    fn of(b: &Mat<T>) -> Phases<T> {
+        let n = b.ncols();
+        let (mut left, mut right) = (Vec::with_capacity(n), vec![one::<T>()]);
+        for i in 0..n {
+            left.push(phase_or_one(b[(i, i)] * right[i]));
+            if i + 1 < n {
+                right.push(phase_or_one(b[(i, i + 1)].conjugate() * left[i]));
+            }
+        }
+        Phases { left, right }
+    }
 }
 
 pub fn pinv<T: Field>(a: &[T], rows: usize, columns: usize, tolerance: f64, inverse: &mut [T]) {
