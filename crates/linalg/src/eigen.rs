@@ -2,6 +2,8 @@
 
 use crate::balance::balance;
 use crate::faer_field::Field;
+use crate::quasi_triangular::QuasiTriangular;
+use crate::schur::{Schur, schur};
 use crate::triangular::{eigenvectors, is_upper};
 use crate::{Scaled, all_finite, dust, put, taken, without_dust};
 use faer::diag::Diag;
@@ -134,11 +136,40 @@ fn pairs_of_triangular<T: Field, C: Field<Real = T::Real>>(a: &Mat<T>) -> Pairs<
     Pairs { values, vectors, products }
 }
 
+/// Most rows of matrices whose Schur form is found by `schur`; of more rows, faer's is found in less time.
+const FEW: usize = 128;
+
 /// None if the iteration does not converge.
 fn pairs_of_real<T>(a: &Mat<T>) -> Option<Pairs<Complex<T>>>
 where
     T: Field<Real = T> + RealField,
     Complex<T>: Field<Real = T>,
+{
+    let n = a.nrows();
+    let (values, vectors) = if n <= FEW { by_schur(a)? } else { by_faer(a)? };
+    let mut products = Mat::<T>::zeros(n, n);
+    matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
+    let [vectors, products] = [vectors, products].map(|packed| unpacked(&packed, &values));
+    Some(Pairs { values, vectors, products })
+}
+
+/// Eigenvalues, and vectors as `unpacked` takes them.
+fn by_schur<T>(a: &Mat<T>) -> Option<(Vec<Complex<T>>, Mat<T>)>
+where
+    T: Field<Real = T> + RealField,
+{
+    let n = a.nrows();
+    let Schur { t, z } = schur(a)?;
+    let (values, of_t) = QuasiTriangular::of(&t).eigenvectors::<T>();
+    let mut vectors = Mat::<T>::zeros(n, n);
+    matmul(vectors.as_mut(), Accum::Replace, z.as_ref(), of_t.as_ref(), one(), Par::Seq);
+    Some((values, vectors))
+}
+
+/// Eigenvalues, and vectors as `unpacked` takes them.
+fn by_faer<T>(a: &Mat<T>) -> Option<(Vec<Complex<T>>, Mat<T>)>
+where
+    T: Field<Real = T> + RealField,
 {
     let n = a.nrows();
     let [mut real, mut imaginary] = [Diag::<T>::zeros(n), Diag::<T>::zeros(n)];
@@ -147,11 +178,7 @@ where
     let mut memory = MemBuffer::new(evd_scratch::<T>(n, no, yes, Par::Seq, Default::default()));
     let (stack, to) = (MemStack::new(&mut memory), Some(vectors.as_mut()));
     evd_real(a.as_ref(), real.as_mut(), imaginary.as_mut(), None, to, Par::Seq, stack, Default::default()).ok()?;
-    let mut products = Mat::<T>::zeros(n, n);
-    matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
-    let values: Vec<_> = (0..n).map(|i| Complex::new(real[i], imaginary[i])).collect();
-    let [vectors, products] = [vectors, products].map(|packed| unpacked(&packed, &values));
-    Some(Pairs { values, vectors, products })
+    Some(((0..n).map(|i| Complex::new(real[i], imaginary[i])).collect(), vectors))
 }
 
 /// Vectors of eigenvalues. Complex ones are pairs of conjugates, the parts of the first one's vector in two columns.

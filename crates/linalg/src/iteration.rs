@@ -6,8 +6,9 @@
 //! and vectors of an iteration on `n` columns are off by about `n` rounding errors.
 
 use crate::faer_field::Field;
+use crate::vectorized;
+use faer::traits::RealField;
 use faer::traits::math_utils::from_f64;
-use faer::traits::{RealField, SimdArch};
 use faer::{Mat, MatMut};
 
 /// Largest number of sweeps for each row; an iteration takes two or three.
@@ -112,11 +113,9 @@ impl<R: RealField + Copy> Columns<R> {
     pub fn turn_all(&mut self, first: usize, rotations: &[Rotation]) {
         let rows = self.rows;
         let columns = &mut self.elements[first * rows..][..(rotations.len() + 1) * rows];
-        R::Arch::default().dispatch(
+        vectorized(
             #[inline(always)]
             || {
-                // Moved, so that the closure is an `FnOnce` alone: of others, `call_once` is not inlined, and not vectorized.
-                let columns = columns;
                 let mut from = 0;
                 while rows - from >= BLOCK {
                     turn_rows::<R, BLOCK>(columns, rows, from, rotations);

@@ -17,7 +17,9 @@ mod ldl;
 mod lu;
 mod probe;
 mod qr;
+mod quasi_triangular;
 mod reflectors;
+mod schur;
 mod secular;
 mod solve;
 mod svd;
@@ -25,11 +27,11 @@ mod triangular;
 mod tridiagonal;
 mod tridiagonal_division;
 
-use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs, abs1, eps, from_f64, max_positive, min_positive, one, recip, zero};
 use faer::{Mat, MatRef};
 use faer_field::Field;
 use num_complex::Complex;
+use pulp::{Arch, Simd, WithSimd};
 use std::borrow::Cow;
 
 mod faer_field {
@@ -294,10 +296,25 @@ impl<'a, T: Field> Scaled<'a, T> {
     }
 }
 
+/// Calls a function, an `#[inline(always)]` closure, compiled for the vector registers of the processor. pulp's own `dispatch`
+/// takes an `FnOnce`, and the compiler does not inline `call_once` of a closure that may be called twice.
+fn vectorized<R>(function: impl FnMut() -> R) -> R {
+    struct Call<F>(F);
+    impl<R, F: FnMut() -> R> WithSimd for Call<F> {
+        type Output = R;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(mut self, _: S) -> R {
+            (self.0)()
+        }
+    }
+    Arch::new().dispatch(Call(function))
+}
+
 /// Returns the largest sum of the absolute values of real and imaginary part. Ignores NaN; 0 if there are no elements.
 fn largest<T: Field>(a: &[T]) -> T::Real {
     const LANES: usize = 16;
-    T::Arch::default().dispatch(
+    vectorized(
         #[inline(always)]
         || {
             let larger = |most: T::Real, size: T::Real| if size > most { size } else { most };
@@ -346,8 +363,8 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
 }
 
 /// Least number of columns for which singular vectors, and eigenvectors of Hermitian matrices, are found by divide and
-/// conquer, which takes less time than the QR iteration from 64 (f64) to 80 (f32) columns on.
-const FEW: usize = 72;
+/// conquer, which takes less time than the QR iteration from 60 (f64) to 80 (f32) columns on.
+const FEW: usize = 64;
 
 /// Divide and conquer leaves blocks of fewer rows to the QR iteration.
 const LEAST_DIVIDED: usize = 32;
@@ -359,7 +376,7 @@ fn scale_to_norm_one<T: Field>(q: &mut Mat<T>) {
     let most = 4.0 * q.nrows() as f64 * T::to_f64(eps());
     for column in q.col_iter_mut() {
         let column = column.try_as_col_major_mut().expect("column-major").as_slice_mut();
-        T::Arch::default().dispatch(
+        vectorized(
             #[inline(always)]
             || {
                 // In f64 for all dtypes; several sums, since a single one rounds as often as there are elements.
@@ -418,7 +435,7 @@ fn put<T: Field>(from: MatRef<'_, T>, to: &mut [T]) {
 fn all_finite<T: Field>(a: &[T]) -> bool {
     // Blocks without branches between their elements are vectorized.
     const BLOCK: usize = 256;
-    T::Arch::default().dispatch(
+    vectorized(
         #[inline(always)]
         || a.chunks(BLOCK).all(|block| block.iter().fold(true, |all, x| all & x.is_finite())),
     )

@@ -1,9 +1,9 @@
 //! LU with partial pivoting. faer's own divides by a pivot of 0; LAPACK's, and this one, pass over the column.
 
 use crate::faer_field::Field;
+use crate::vectorized;
 use faer::linalg::matmul::matmul;
 use faer::prelude::*;
-use faer::traits::SimdArch;
 use faer::traits::math_utils::{abs1, from_f64, one, recip, zero};
 use faer::{Accum, MatMut, MatRef, Par};
 
@@ -37,7 +37,7 @@ pub fn lu<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]
 /// Factors a matrix that fits into the cache, in place: `STEP` columns one by one, then updates the columns to the
 /// right of them by one product.
 fn factor_small<T: Field>(a: &mut [T], rows: usize, columns: usize, pivots: &mut [i32]) {
-    T::Arch::default().dispatch(
+    vectorized(
         #[inline(always)]
         || {
             for start in (0..pivots.len()).step_by(STEP) {
@@ -155,7 +155,7 @@ fn substitute_few<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
 
 /// Subtracts multiples of vectors.
 pub fn subtract<T: Field>(x: &mut [T], vectors: &[&[T]], factors: &[T]) {
-    T::Arch::default().dispatch(
+    vectorized(
         #[inline(always)]
         || {
             let (fours, of_fours) = (vectors.chunks_exact(4), factors.chunks_exact(4));
@@ -252,7 +252,7 @@ impl<T: Field> Divisor<T> {
 /// Divides elements by a number other than 0.
 pub fn divide<T: Field>(column: &mut [T], by: T) {
     let divisor = Divisor::of(by);
-    T::Arch::default().dispatch(
+    vectorized(
         #[inline(always)]
         || column.iter_mut().for_each(|x| *x = divisor.divided(*x)),
     );
@@ -262,7 +262,7 @@ pub fn divide<T: Field>(column: &mut [T], by: T) {
 /// other elements, and nothing is larger than NaN in the first place.
 fn largest<T: Field>(column: &[T]) -> usize {
     let first = abs1(&column[0]);
-    let most = T::Arch::default().dispatch(
+    let most = vectorized(
         #[inline(always)]
         || {
             let larger = |most: T::Real, x: &T| {

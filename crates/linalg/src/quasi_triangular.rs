@@ -1,0 +1,155 @@
+//! Eigenvalues and eigenvectors of quasi-triangular matrices, by back substitution as in LAPACK's `trevc`, in f64 for all
+//! dtypes.
+
+use crate::faer_field::Field;
+use faer::Mat;
+use faer::traits::RealField;
+use faer::traits::math_utils::{eps, from_f64};
+use num_complex::Complex;
+
+/// A quasi-triangular matrix, column by column: upper triangular but for blocks of two rows with complex eigenvalues.
+pub struct QuasiTriangular {
+    elements: Vec<f64>,
+    n: usize,
+    /// The rounding error of the dtype.
+    eps: f64,
+}
+
+/// A vector, with the elements from some row on known, and what the others have to be for the products to be 0.
+struct Vector {
+    re: Vec<f64>,
+    im: Vec<f64>,
+}
+
+/// A vector with a larger element is scaled down. Quotients of this number and the least divisor are finite.
+const LARGE: f64 = 1e100;
+
+impl QuasiTriangular {
+    pub fn of<T: Field<Real = T> + RealField>(t: &Mat<T>) -> QuasiTriangular {
+        let elements = t.col_iter().flat_map(|column| column.iter().map(|&x| T::to_f64(x))).collect();
+        QuasiTriangular { elements, n: t.nrows(), eps: T::to_f64(eps()) }
+    }
+
+    fn at(&self, i: usize, j: usize) -> f64 {
+        self.elements[j * self.n + i]
+    }
+
+    /// Returns true if a row is the second one of a block.
+    fn is_second(&self, i: usize) -> bool {
+        i > 0 && self.at(i, i - 1) != 0.0
+    }
+
+    /// Returns the eigenvalues, and the eigenvectors with a largest part of 1. Conjugates are neighbours, the one with the
+    /// positive imaginary part first; the parts of its vector are two columns.
+    pub fn eigenvectors<T: Field<Real = T> + RealField>(&self) -> (Vec<Complex<T>>, Mat<T>) {
+        let of = from_f64::<T>;
+        let (mut values, mut made) = (Vec::with_capacity(self.n), Mat::<T>::zeros(self.n, self.n));
+        let mut k = 0;
+        while k < self.n {
+            let is_pair = k + 1 < self.n && self.is_second(k + 1);
+            let (value, vector) = if is_pair { self.of_pair(k) } else { self.of_one(k) };
+            let largest = vector.re.iter().chain(&vector.im).fold(0.0, |most: f64, x| most.max(x.abs()));
+            values.push(Complex::new(of(value.re), of(value.im)));
+            made.col_mut(k).iter_mut().zip(&vector.re).for_each(|(to, x)| *to = of(x / largest));
+            if is_pair {
+                values.push(Complex::new(of(value.re), of(-value.im)));
+                made.col_mut(k + 1).iter_mut().zip(&vector.im).for_each(|(to, x)| *to = of(x / largest));
+            }
+            k += 1 + usize::from(is_pair);
+        }
+        (values, made)
+    }
+
+    fn of_one(&self, k: usize) -> (Complex<f64>, Vector) {
+        let value = Complex::new(self.at(k, k), 0.0);
+        (value, self.solved(value, k, &[Complex::new(1.0, 0.0)]))
+    }
+
+    fn of_pair(&self, k: usize) -> (Complex<f64>, Vector) {
+        let [a, b, c, d] = [self.at(k, k), self.at(k, k + 1), self.at(k + 1, k), self.at(k + 1, k + 1)];
+        let half = 0.5 * (a - d);
+        let value = Complex::new(0.5 * (a + d), (-(half * half + b * c)).max(0.0).sqrt());
+        // The vector that the row with the larger element beside the diagonal multiplies to 0.
+        let known = if b.abs() >= c.abs() { [b.into(), value - a] } else { [value - d, c.into()] };
+        (value, self.solved(value, k, &known))
+    }
+
+    /// Returns the eigenvector of `value` with the elements `known` from row `from` on, and 0 after them.
+    fn solved(&self, value: Complex<f64>, from: usize, known: &[Complex<f64>]) -> Vector {
+        let mut x = Vector { re: vec![0.0; self.n], im: vec![0.0; self.n] };
+        for (i, known) in (from..).zip(known) {
+            self.put(&mut x, i, from, *known);
+        }
+        // A difference of eigenvalues below their rounding error counts as that. Squares of the bound are normal numbers.
+        let least = (self.eps * value.norm()).max(2.0 * f64::MIN_POSITIVE.sqrt());
+        let divisor = |x: Complex<f64>| if x.norm() < least { Complex::new(least, 0.0) } else { x };
+        let mut end = from;
+        while end > 0 {
+            let i = end - 1;
+            let right = Complex::new(x.re[i], x.im[i]);
+            let on = self.at(i, i) - value;
+            if !self.is_second(i) {
+                self.put(&mut x, i, i, right / divisor(on));
+                end = i;
+                continue;
+            }
+            // Elimination in the block `[above b; c on]`, with the larger element of its first column as the pivot.
+            let above = self.at(i - 1, i - 1) - value;
+            let (b, c) = (self.at(i - 1, i), self.at(i, i - 1));
+            let top = Complex::new(x.re[i - 1], x.im[i - 1]);
+            let (first, second);
+            if above.norm() >= c.abs() {
+                let factor = c / above;
+                second = (right - factor * top) / divisor(on - factor * b);
+                first = (top - second * b) / above;
+            } else {
+                let factor = above / c;
+                second = (top - factor * right) / divisor(Complex::from(b) - factor * on);
+                first = (right - second * on) / c;
+            }
+            self.put(&mut x, i, i - 1, second);
+            self.put(&mut x, i - 1, i - 1, first);
+            end = i - 1;
+        }
+        x
+    }
+
+    /// Sets element `i`, and subtracts its products from the first `rows` elements.
+    fn put(&self, x: &mut Vector, i: usize, rows: usize, value: Complex<f64>) {
+        (x.re[i], x.im[i]) = (value.re, value.im);
+        let column = &self.elements[i * self.n..][..rows];
+        for (part, value) in [(&mut x.re, value.re), (&mut x.im, value.im)] {
+            part.iter_mut().zip(column).for_each(|(x, t)| *x -= t * value);
+        }
+        let size = value.l1_norm();
+        if size > LARGE {
+            x.re.iter_mut().chain(&mut x.im).for_each(|x| *x /= size);
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod samples {
+    use crate::division::samples::Random;
+    use faer::Mat;
+
+    /// Square matrices with real eigenvalues, complex and equal ones, and such that stall iterations.
+    pub fn matrices(n: usize) -> Vec<Mat<f64>> {
+        let mut random = Random::new(n as u64);
+        let any = Mat::from_fn(n, n, |_, _| 2.0 * random.next() - 1.0);
+        let one_if = |is: bool| f64::from(u8::from(is));
+        vec![
+            any.clone(),
+            &any - any.transpose(),
+            &any + any.transpose(),
+            // A permutation, whose eigenvalues have one absolute value; a Jordan block, also almost; a companion matrix.
+            Mat::from_fn(n, n, |i, j| one_if((j + 1) % n == i)),
+            Mat::from_fn(n, n, |i, j| one_if(i == j) + one_if(i + 1 == j)),
+            Mat::from_fn(n, n, |i, j| one_if(i + 1 == j) + 1e-9 * any[(i, j)]),
+            Mat::from_fn(n, n, |i, j| if i == 0 { any[(0, j)] } else { one_if(j + 1 == i) }),
+            Mat::from_fn(n, n, |i, j| if i / 2 == j / 2 { [1.0, 2.0, -2.0, 1.0][i % 2 * 2 + j % 2] } else { 0.0 }),
+            Mat::from_fn(n, n, |i, j| (3.0 * any[(i, j)]).round()),
+            Mat::zeros(n, n),
+        ]
+    }
+}
