@@ -1,19 +1,22 @@
-//! Divide and conquer for the singular values and vectors of bidiagonal matrices: Gu and Eisenstat, A divide-and-conquer
-//! algorithm for the bidiagonal SVD (1995), as LAPACK's `lasd1`.
+//! Divide and conquer for the singular values and vectors of bidiagonal matrices: Gu and Eisenstat, A
+//! divide-and-conquer algorithm for the bidiagonal SVD (1995), as LAPACK's `lasd1`.
 
-use crate::LEAST_DIVIDED;
+use crate::LEAST_SPLIT;
 use crate::bidiagonal::iterate;
-use crate::division::{Blocks, Part, tolerance, turn};
+use crate::division::{Blocks, Part, rotate, tolerance};
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns, Rotation};
 use crate::secular::Secular;
 use faer::MatMut;
 use faer::traits::math_utils::{eps, one};
 
-/// Overwrites `d`, the diagonal of an upper bidiagonal matrix of `n` rows, with the singular values, in any order, and `u`
-/// and `v`, which are 0, with the left and the right singular vectors. `e`, the superdiagonal, has `n - 1` elements, or `n`
-/// if the matrix has a column more than rows; then the last column of `v` belongs to no value. Elements are not negative.
-/// None if an iteration does not converge or a value is not finite.
+/// Computes the singular values and vectors of an upper bidiagonal matrix with `n = d.len()` rows and `e.len() + 1`
+/// columns, which are `n` or `n + 1`. Its elements are not negative, and the largest is 1 (see `Band`).
+///
+/// Overwrites the diagonal `d` with the singular values, in any order, and the square matrices `u` and `v`, which are
+/// 0, with the left and the right singular vectors as columns. `e` is the superdiagonal. With `n + 1` columns, the last
+/// column of `v` is a null vector. Returns None if the QR iteration of a block does not converge or a value is not
+/// finite.
 pub fn divide<T: Field>(
     d: &mut [f64],
     e: &[f64],
@@ -21,10 +24,11 @@ pub fn divide<T: Field>(
     mut v: MatMut<'_, T::Real>,
 ) -> Option<()> {
     let (n, columns) = (d.len(), e.len() + 1);
-    if n < LEAST_DIVIDED {
-        return undivided::<T>(d, e, u, v);
+    if n < LEAST_SPLIT {
+        return by_iteration::<T>(d, e, u, v);
     }
-    // The row `cut` couples two blocks: the upper one has a column more than rows, the lower one if the whole has.
+    // Row `cut` couples the blocks above and below it. The upper block has one more column than rows; the lower block
+    // has one more only if the whole matrix has.
     let cut = n / 2;
     let (coupling, upper) = ([d[cut], e[cut]], cut + 1);
     let below = [n - upper, columns - upper];
@@ -40,44 +44,48 @@ pub fn divide<T: Field>(
     let element = |j: usize| coupling[usize::from(j > cut)] * T::to_f64(v[(if j > cut { upper } else { cut }, j)]);
     let mut z: Vec<f64> = (0..columns).map(element).collect();
     if columns > n {
-        // One column without a value is left.
+        // Both blocks have a null vector: columns `cut` and `n` of `v`. After the rotation, column `n` is a null vector
+        // of the whole matrix, and only column `cut` is coupled to row `cut`.
         let (rotation, norm) = Rotation::onto_first(z[cut], z[n]);
-        turn::<T>(v.as_mut(), [cut, n], rotation);
+        rotate::<T>(v.as_mut(), [cut, n], rotation);
         z[cut] = norm;
         z.pop();
     }
     let part = |j: usize| [Part::Upper, Part::Both, Part::Lower][usize::from(j >= cut) + usize::from(j > cut)];
     let mut blocks = Blocks { d: d.to_vec(), z, parts: (0..n).map(part).collect(), upper };
     let tolerance = tolerance::<T>(d);
-    let mut deflated = blocks.deflate((0..n).filter(|&j| j != cut).collect(), 1.0, tolerance);
-    // The value 0 of the coupling row is the first one, and others are larger.
-    if let Some(&first) = deflated.active.first() {
+    let mut deflation = blocks.deflate((0..n).filter(|&j| j != cut).collect(), 1.0, tolerance);
+    // The coupling row has the value 0, the first pole. As in LAPACK's `lasd2`, the next pole must be larger than 0,
+    // and the weight of the first one must not be 0.
+    if let Some(&first) = deflation.active.first() {
         blocks.d[first] = blocks.d[first].max(0.5 * tolerance);
     }
     if blocks.z[cut].abs() < tolerance {
         blocks.z[cut] = tolerance;
     }
-    deflated.active.insert(0, cut);
-    let of_active = |of: &[f64]| deflated.active.iter().map(|&j| of[j]).collect::<Vec<f64>>();
+    deflation.active.insert(0, cut);
+    let of_active = |of: &[f64]| deflation.active.iter().map(|&j| of[j]).collect::<Vec<f64>>();
     let (values, z) = (of_active(&blocks.d), of_active(&blocks.z));
     let weights = z.iter().map(|z| z * z).collect();
     let solved = Secular::<true> { d: values.clone(), weights }.solve()?;
+    // Right singular vector `i`: `z_j / (d_j^2 - x_i^2)`, with the recomputed `z_j`.
     let right = |i: usize, column: &mut [f64]| {
-        let parts = solved.weights.iter().zip(solved.differences_of(i)).zip(&z);
+        let parts = solved.weight_roots.iter().zip(solved.differences_of(i)).zip(&z);
         column.iter_mut().zip(parts).for_each(|(to, ((weight, difference), z))| *to = weight.copysign(*z) / difference);
     };
-    blocks.merge::<T>(&deflated, v.subcols_mut(0, n), right);
-    blocks.merge::<T>(&deflated, u, |i, column| {
+    blocks.merge::<T>(&deflation, v.subcols_mut(0, n), right);
+    // Left singular vector `i`: `d_j z_j / (d_j^2 - x_i^2)`, and -1 for `d_0 = 0`.
+    blocks.merge::<T>(&deflation, u, |i, column| {
         right(i, column);
         column.iter_mut().zip(&values).for_each(|(to, value)| *to *= value);
         column[0] = -1.0;
     });
-    let settled = deflated.settled.iter().map(|&j| blocks.d[j]);
-    d.iter_mut().zip(solved.roots.iter().copied().chain(settled)).for_each(|(to, value)| *to = value);
+    let deflated = deflation.deflated.iter().map(|&j| blocks.d[j]);
+    d.iter_mut().zip(solved.roots.iter().copied().chain(deflated)).for_each(|(to, value)| *to = value);
     Some(())
 }
 
-fn undivided<T: Field>(d: &mut [f64], e: &[f64], u: MatMut<'_, T::Real>, v: MatMut<'_, T::Real>) -> Option<()> {
+fn by_iteration<T: Field>(d: &mut [f64], e: &[f64], u: MatMut<'_, T::Real>, v: MatMut<'_, T::Real>) -> Option<()> {
     let (n, columns) = (d.len(), e.len() + 1);
     let (mut diagonal, mut beside) = (d.to_vec(), e.to_vec());
     let mut right = Columns::identity(columns);
@@ -87,7 +95,7 @@ fn undivided<T: Field>(d: &mut [f64], e: &[f64], u: MatMut<'_, T::Real>, v: MatM
         for j in (0..n).rev() {
             let (rotation, r) = Rotation::onto_first(diagonal[j], rest);
             diagonal[j] = r;
-            right.turn([j, n], rotation);
+            right.rotate([j, n], rotation);
             if j > 0 {
                 rest = -rotation.s * beside[j - 1];
                 beside[j - 1] *= rotation.c;

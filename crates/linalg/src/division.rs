@@ -1,5 +1,5 @@
-//! Shared parts of divide and conquer for tridiagonal and bidiagonal matrices: the vectors of two blocks become those of the
-//! whole matrix. Values are computed in f64 for all dtypes; vectors have the dtype of the matrix.
+//! Shared parts of divide and conquer for tridiagonal and bidiagonal matrices: the vectors of two blocks become those
+//! of the whole matrix. Values are computed in f64 for all dtypes; vectors have the dtype of the matrix.
 
 use crate::faer_field::Field;
 use crate::iteration::Rotation;
@@ -17,46 +17,49 @@ pub enum Part {
 
 /// Two decomposed blocks, and the vector that couples them.
 pub struct Blocks {
-    /// The values of the blocks, one for each column of vectors.
+    /// Eigenvalues or singular values of both blocks. `d[j]` belongs to column `j` of the vectors.
     pub d: Vec<f64>,
     /// The products of the coupling vector and the columns.
     pub z: Vec<f64>,
+    /// The rows of each column that are not 0.
     pub parts: Vec<Part>,
     /// Number of rows of the upper block's vectors.
     pub upper: usize,
 }
 
-/// The columns of `Blocks`, by what remains to be done with them.
-pub struct Deflated {
-    /// Columns to merge. Their values ascend, and differ.
+/// The columns of `Blocks` after deflation.
+pub struct Deflation {
+    /// Columns that are not deflated. Their values ascend and are distinct.
     pub active: Vec<usize>,
-    /// Columns that are vectors of the whole matrix.
-    pub settled: Vec<usize>,
-    /// Rotations of two columns with almost equal values, after which one of the two is settled.
+    /// Deflated columns: vectors of the whole matrix, once `rotations` are applied.
+    pub deflated: Vec<usize>,
+    /// Rotations of two columns with almost equal values, in the order of application. Each deflates its second column.
     rotations: Vec<([usize; 2], Rotation)>,
 }
 
-/// The largest change of an element that counts as a rounding error of the whole matrix, of which the largest element is 1.
+/// Returns the deflation tolerance, as LAPACK's `laed2`: `8 eps` times the largest absolute value, which is at least 1,
+/// since the matrix is scaled to a largest element of 1.
 pub fn tolerance<T: Field>(d: &[f64]) -> f64 {
     8.0 * T::to_f64(eps()) * d.iter().fold(1.0, |most: f64, x| most.max(x.abs()))
 }
 
 impl Blocks {
-    /// Deflates the columns `of`, as LAPACK's `laed2`: settles those of which `factor * |z|` is at most `tolerance`, and one of
-    /// two columns with almost equal values, after a rotation that makes its `z` 0.
-    pub fn deflate(&mut self, mut of: Vec<usize>, factor: f64, tolerance: f64) -> Deflated {
+    /// Deflates the columns `of`, as LAPACK's `laed2` does: those with `factor * |z|` at most `tolerance`, and one of
+    /// two columns with almost equal values, after a rotation that makes its `z` 0. `factor` is `rho` if `z` is the
+    /// vector of `rho z z^T`, and 1 if it is a row of the matrix. Updates `d`, `z` and `parts`.
+    pub fn deflate(&mut self, mut of: Vec<usize>, factor: f64, tolerance: f64) -> Deflation {
         let Blocks { d, z, parts, .. } = self;
         of.sort_by(|&i, &j| d[i].total_cmp(&d[j]));
-        let (mut active, mut settled, mut rotations) = (Vec::<usize>::new(), Vec::new(), Vec::new());
+        let (mut active, mut deflated, mut rotations) = (Vec::<usize>::new(), Vec::new(), Vec::new());
         for j in of {
             if factor * z[j].abs() <= tolerance {
-                settled.push(j);
+                deflated.push(j);
                 continue;
             }
             if let Some(&before) = active.last() {
                 let (rotation, norm) = Rotation::onto_first(z[j], z[before]);
                 let apart = d[j] - d[before];
-                // The rotated block of both values has this element beside its diagonal.
+                // The off-diagonal element that the rotation creates between the two values.
                 if (apart * rotation.c * rotation.s).abs() <= tolerance {
                     rotations.push(([j, before], rotation));
                     (z[j], z[before]) = (norm, 0.0);
@@ -67,29 +70,30 @@ impl Blocks {
                         parts[j] = Part::Both;
                     }
                     active.pop();
-                    settled.push(before);
+                    deflated.push(before);
                 }
             }
             active.push(j);
         }
-        Deflated { active, settled, rotations }
+        Deflation { active, deflated, rotations }
     }
 
-    /// Multiplies the active columns of `q` by the orthogonal matrix of which `column` writes a multiple of column `i`, for
-    /// the active columns in their order. The products become the first columns, before the settled ones.
+    /// Replaces the `k` active columns of `q` by their product with an orthogonal `k` x `k` matrix. The products become
+    /// the first columns of `q`, followed by the deflated ones. `column(i, x)` writes column `i` of the orthogonal
+    /// matrix to `x`, up to a factor, with the elements in the order of `of.active`.
     pub fn merge<T: Field>(
         &self,
-        of: &Deflated,
+        of: &Deflation,
         mut q: MatMut<'_, T::Real>,
         mut column: impl FnMut(usize, &mut [f64]),
     ) {
         for &(columns, rotation) in &of.rotations {
-            turn::<T>(q.as_mut(), columns, rotation);
+            rotate::<T>(q.as_mut(), columns, rotation);
         }
         let (rows, k) = (q.nrows(), of.active.len());
         let of_part = |part: Part| (0..k).filter(|&i| self.parts[of.active[i]] == part).collect::<Vec<_>>();
         let [upper, both, lower] = [Part::Upper, Part::Both, Part::Lower].map(of_part);
-        let (of_upper, of_both) = (upper.len(), both.len());
+        let (upper_count, both_count) = (upper.len(), both.len());
         let grouped = [upper, both, lower].concat();
         let mut factors = Mat::<T::Real>::zeros(k, k);
         let mut numbers = vec![0.0; k];
@@ -106,19 +110,20 @@ impl Blocks {
             made
         };
         let columns: Vec<usize> = grouped.iter().map(|&i| of.active[i]).collect();
-        let upper = copied(&columns[..of_upper + of_both], 0, self.upper);
-        let lower = copied(&columns[of_upper..], self.upper, rows - self.upper);
-        let settled = copied(&of.settled, 0, rows);
+        let upper = copied(&columns[..upper_count + both_count], 0, self.upper);
+        let lower = copied(&columns[upper_count..], self.upper, rows - self.upper);
+        let deflated = copied(&of.deflated, 0, rows);
+        let upper_factors = factors.subrows(0, upper_count + both_count);
+        let lower_factors = factors.subrows(upper_count, k - upper_count);
         let (to_upper, to_lower) = q.as_mut().subcols_mut(0, k).split_at_row_mut(self.upper);
-        let (of_upper, of_lower) = (factors.subrows(0, of_upper + of_both), factors.subrows(of_upper, k - of_upper));
-        matmul(to_upper, Accum::Replace, upper.as_ref(), of_upper, one(), Par::Seq);
-        matmul(to_lower, Accum::Replace, lower.as_ref(), of_lower, one(), Par::Seq);
-        q.subcols_mut(k, of.settled.len()).copy_from(&settled);
+        matmul(to_upper, Accum::Replace, upper.as_ref(), upper_factors, one(), Par::Seq);
+        matmul(to_lower, Accum::Replace, lower.as_ref(), lower_factors, one(), Par::Seq);
+        q.subcols_mut(k, of.deflated.len()).copy_from(&deflated);
     }
 }
 
 /// Rotates two columns.
-pub fn turn<T: Field>(mut q: MatMut<'_, T::Real>, [left, right]: [usize; 2], rotation: Rotation) {
+pub fn rotate<T: Field>(mut q: MatMut<'_, T::Real>, [left, right]: [usize; 2], rotation: Rotation) {
     let (c, s) = (from_f64::<T::Real>(rotation.c), from_f64::<T::Real>(rotation.s));
     for i in 0..q.nrows() {
         let (x, y) = (q[(i, left)], q[(i, right)]);

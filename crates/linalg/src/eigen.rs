@@ -24,7 +24,7 @@ struct Pairs<C: Field> {
 }
 
 impl<C: Field> Pairs<C> {
-    /// The pairs with the products of another matrix, of which they are to be pairs too.
+    /// Replaces the products by those of `a`, so that `residual` checks the pairs against `a`.
     fn with_products_of<T: Field<Real = C::Real>>(mut self, a: &Mat<T>) -> Pairs<C> {
         let wide = Mat::from_fn(a.nrows(), a.ncols(), |i, j| wide::<T, C>(a[(i, j)]));
         matmul(self.products.as_mut(), Accum::Replace, wide.as_ref(), self.vectors.as_ref(), one::<C>(), Par::Seq);
@@ -61,7 +61,8 @@ where
         if residual <= (0, from_f64::<T>(SMALL)) {
             return Some(made);
         }
-        // faer solves the 2 x 2 blocks of the real Schur form by their inverses: not accurate if badly scaled.
+        // Above `MOST_FOR_SCHUR` rows, faer solves with the 2 x 2 blocks of the real Schur form by their inverses,
+        // which is inaccurate if they are badly scaled.
         let wide = Mat::from_fn(a.nrows(), a.nrows(), |i, j| Complex::of_real(a[(i, j)]));
         let other = pairs_of_complex(&wide).map(|other| paired(&wide, other));
         Some(other.filter(|other| other.residual(a.norm_l2()) < residual).unwrap_or(made))
@@ -136,8 +137,9 @@ fn pairs_of_triangular<T: Field, C: Field<Real = T::Real>>(a: &Mat<T>) -> Pairs<
     Pairs { values, vectors, products }
 }
 
-/// Most rows of matrices whose Schur form is found by `schur`; of more rows, faer's is found in less time.
-const FEW: usize = 128;
+/// Largest number of rows for which the real Schur form is found by `schur`; above it, faer's blocked iteration is
+/// faster.
+const MOST_FOR_SCHUR: usize = 128;
 
 /// None if the iteration does not converge.
 fn pairs_of_real<T>(a: &Mat<T>) -> Option<Pairs<Complex<T>>>
@@ -146,14 +148,14 @@ where
     Complex<T>: Field<Real = T>,
 {
     let n = a.nrows();
-    let (values, vectors) = if n <= FEW { by_schur(a)? } else { by_faer(a)? };
+    let (values, vectors) = if n <= MOST_FOR_SCHUR { by_schur(a)? } else { by_faer(a)? };
     let mut products = Mat::<T>::zeros(n, n);
     matmul(products.as_mut(), Accum::Replace, a.as_ref(), vectors.as_ref(), one(), Par::Seq);
     let [vectors, products] = [vectors, products].map(|packed| unpacked(&packed, &values));
     Some(Pairs { values, vectors, products })
 }
 
-/// Eigenvalues, and vectors as `unpacked` takes them.
+/// Eigenvalues and packed eigenvectors (see `unpacked`) by `schur`. None if it does not converge.
 fn by_schur<T>(a: &Mat<T>) -> Option<(Vec<Complex<T>>, Mat<T>)>
 where
     T: Field<Real = T> + RealField,
@@ -166,7 +168,7 @@ where
     Some((values, vectors))
 }
 
-/// Eigenvalues, and vectors as `unpacked` takes them.
+/// Eigenvalues and packed eigenvectors (see `unpacked`) by faer. None if its iteration does not converge.
 fn by_faer<T>(a: &Mat<T>) -> Option<(Vec<Complex<T>>, Mat<T>)>
 where
     T: Field<Real = T> + RealField,

@@ -6,7 +6,8 @@ use crate::probe::{distance, nearest};
 use crate::tridiagonal::iterate;
 use crate::tridiagonal_division::divide;
 use crate::{
-    BAND, FEW, Scaled, all_finite, dust, is_finite, phase, phase_or_one, put, scale_to_norm_one, without_dust,
+    BAND, LEAST_FOR_DIVISION, Scaled, all_finite, dust, is_finite, phase, phase_or_one, put, scale_to_norm_one,
+    without_dust,
 };
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -41,24 +42,25 @@ pub fn eigh<T: Field>(a: &[T], n: usize, lower: bool, w: &mut [T::Real], v: &mut
     };
     w.iter_mut().zip(values.column_vector().iter()).for_each(|(w, value)| *w = scaled.restored(*value).real_part());
     if !lower {
-        (0..n).for_each(|i| turn(&mut vectors, i, n - 1));
+        (0..n).for_each(|i| make_real(&mut vectors, i, n - 1));
     }
     put(vectors.as_ref(), v);
 }
 
-/// The ascending eigenvalues and the eigenvectors of a Hermitian matrix; None if an iteration does not converge. Results of
-/// divide and conquer are checked.
+/// The ascending eigenvalues and the eigenvectors of a Hermitian matrix; None if an iteration does not converge.
+/// Results of divide and conquer are checked.
 fn decomposed<T: Field>(a: MatRef<'_, T>) -> Option<(Diag<T>, Mat<T>)> {
-    if a.nrows() < FEW {
+    if a.nrows() < LEAST_FOR_DIVISION {
         return by_tridiagonal(a, iterated::<T>);
     }
     let apart = |(values, vectors): &(Diag<T>, Mat<T>)| distance(a, vectors.as_ref(), values.as_ref(), None);
     nearest(by_tridiagonal(a, divided::<T>), || by_tridiagonal(a, iterated::<T>), apart)
 }
 
-/// Decomposes a Hermitian matrix by its reduction to a tridiagonal one (Golub and Van Loan, Matrix Computations, 4th edition,
-/// algorithm 8.3.1), of which `vectors_of` returns the eigenvectors and overwrites the diagonal with the eigenvalues, in any
-/// order. None if it fails, or results are not finite.
+/// Computes the ascending eigenvalues and the eigenvectors of a Hermitian matrix by reduction to tridiagonal form
+/// (Golub and Van Loan, Matrix Computations, 4th edition, algorithm 8.3.1). `vectors_of` overwrites the diagonal of the
+/// tridiagonal matrix with its eigenvalues, in any order, and returns its eigenvectors, or None if it fails. Returns
+/// None then, or if a result is not finite.
 fn by_tridiagonal<T: Field>(
     a: MatRef<'_, T>,
     vectors_of: impl Fn(&mut Band) -> Option<Mat<T::Real>>,
@@ -119,7 +121,7 @@ fn is_triangle_finite<T: Field>(a: &[T], n: usize, lower: bool) -> bool {
 /// The Hermitian matrix with one triangle of `a`, row by row.
 fn hermitian<T: Field>(a: &[T], n: usize, lower: bool) -> Vec<T> {
     let mut made = a.to_vec();
-    // Squares, since one of two mirrored elements is in another row each time.
+    // By square tiles, which stay in the cache: an element and its mirror image are in different rows.
     let squares = (0..n).step_by(BAND).flat_map(|j| (j..n).step_by(BAND).map(move |i| (i, j)));
     for (first_i, first_j) in squares {
         for j in first_j..n.min(first_j + BAND) {
@@ -136,7 +138,7 @@ fn hermitian<T: Field>(a: &[T], n: usize, lower: bool) -> Vec<T> {
 /// Multiplies a column by the phase that makes an element real, and not negative. LAPACK's heevd, and faer, reduce a
 /// matrix to tridiagonal form by reflections that leave the first row as it is if they read the lower triangle. LAPACK
 /// leaves the last row if it reads the upper one.
-fn turn<C: Field>(vectors: &mut Mat<C>, column: usize, row: usize) {
+fn make_real<C: Field>(vectors: &mut Mat<C>, column: usize, row: usize) {
     let element = vectors[(row, column)];
     if element == C::of_real(element.real_part()) {
         return;

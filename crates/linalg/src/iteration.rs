@@ -1,9 +1,9 @@
-//! Shared parts of the implicit QR iterations on bidiagonal and tridiagonal matrices: Givens rotations, the two diagonals
-//! with their deflation, and Wilkinson's shift.
+//! Shared parts of the implicit QR iterations on bidiagonal and tridiagonal matrices: Givens rotations, the two
+//! diagonals with their deflation, and Wilkinson's shift.
 //!
-//! faer's Givens rotations are not used. For small angles their cosine, `1 / sqrt(1 + t^2)`, is too large more often than
-//! too small, because that root is rounded down more often than up. The norms of vectors grow with each rotation: values
-//! and vectors of an iteration on `n` columns are off by about `n` rounding errors.
+//! faer's Givens rotations are not used. For small angles their cosine, `1 / sqrt(1 + t^2)`, is too large more often
+//! than too small, because that root is rounded down more often than up. The norms of vectors grow with each rotation:
+//! values and vectors of an iteration on `n` columns are off by about `n` rounding errors.
 
 use crate::faer_field::Field;
 use crate::vectorized;
@@ -63,7 +63,7 @@ const fn power(exponent: i32) -> f64 {
 /// Number of rows that are rotated together: 32 elements of f64 fill half of the vector registers of AVX2.
 const BLOCK: usize = 32;
 
-/// Number of rows of a block among the last rows.
+/// Least number of rows that are rotated together; the number of rows is padded to a multiple of it.
 const LEAST_BLOCK: usize = 8;
 
 /// A square matrix, column by column, which rotations multiply from the right.
@@ -100,7 +100,7 @@ impl<R: RealField + Copy> Columns<R> {
     }
 
     /// Rotates the columns `of`, which differ.
-    pub fn turn(&mut self, of: [usize; 2], rotation: Rotation) {
+    pub fn rotate(&mut self, of: [usize; 2], rotation: Rotation) {
         let (c, s) = (from_f64::<R>(rotation.c), from_f64::<R>(rotation.s));
         let ranges = of.map(|j| j * self.rows..(j + 1) * self.rows);
         let [left, right] = self.elements.get_disjoint_mut(ranges).expect("two columns");
@@ -110,7 +110,7 @@ impl<R: RealField + Copy> Columns<R> {
     }
 
     /// Rotates the columns `first + k` and `first + k + 1` by `rotations[k]`, for one `k` after the other.
-    pub fn turn_all(&mut self, first: usize, rotations: &[Rotation]) {
+    pub fn rotate_all(&mut self, first: usize, rotations: &[Rotation]) {
         let rows = self.rows;
         let columns = &mut self.elements[first * rows..][..(rotations.len() + 1) * rows];
         vectorized(
@@ -118,11 +118,11 @@ impl<R: RealField + Copy> Columns<R> {
             || {
                 let mut from = 0;
                 while rows - from >= BLOCK {
-                    turn_rows::<R, BLOCK>(columns, rows, from, rotations);
+                    rotate_rows::<R, BLOCK>(columns, rows, from, rotations);
                     from += BLOCK;
                 }
                 while from < rows {
-                    turn_rows::<R, LEAST_BLOCK>(columns, rows, from, rotations);
+                    rotate_rows::<R, LEAST_BLOCK>(columns, rows, from, rotations);
                     from += LEAST_BLOCK;
                 }
             },
@@ -130,10 +130,15 @@ impl<R: RealField + Copy> Columns<R> {
     }
 }
 
-/// Does `turn_all` to the `N` rows from `from` on. The second column of a rotation, which is the first one of the next
-/// rotation, stays in registers.
+/// Applies `rotate_all` to the rows `from..from + N`. The right column of a rotation is the left column of the next
+/// one, and stays in registers.
 #[inline(always)]
-fn turn_rows<R: RealField + Copy, const N: usize>(columns: &mut [R], rows: usize, from: usize, rotations: &[Rotation]) {
+fn rotate_rows<R: RealField + Copy, const N: usize>(
+    columns: &mut [R],
+    rows: usize,
+    from: usize,
+    rotations: &[Rotation],
+) {
     let mut x: [R; N] = *columns[from..].first_chunk().expect("rows of the first column");
     let mut parts = columns[from..].chunks_mut(rows);
     let mut left = parts.next().expect("a column");
@@ -185,10 +190,10 @@ impl Band {
         self.diagonal.iter().chain(&self.beside).all(|x| x.is_finite())
     }
 
-    /// Deflates: sets elements `x` of `beside` to 0 if `x^2 <= eps^2 |d_i d_{i+1}|`, with the elements of the diagonal in
-    /// the rows of `x`, or if `|x| <= least`. Returns the first and the last row of the last unreduced block; None if
-    /// `beside` is 0.
-    pub fn rest(&mut self, eps: f64, least: f64) -> Option<[usize; 2]> {
+    /// Deflates: sets elements `x` of `beside` to 0 if `x^2 <= eps^2 |d_i d_{i+1}|`, with the elements of the diagonal
+    /// in the rows of `x`, or if `|x| <= least`. Returns the first and the last row of the last unreduced block; None
+    /// if `beside` is 0.
+    pub fn deflate(&mut self, eps: f64, least: f64) -> Option<[usize; 2]> {
         let (d, e) = (&self.diagonal, &mut self.beside[..self.zero_from]);
         for (x, ends) in e.iter_mut().zip(d.windows(2)) {
             let is_small = *x * *x <= eps * eps * (ends[0] * ends[1]).abs() || x.abs() <= least;
@@ -201,8 +206,8 @@ impl Band {
     }
 }
 
-/// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is nearer to `last`.
-pub fn nearer(first: f64, last: f64, beside: f64) -> f64 {
+/// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is wilkinson_shift to `last`.
+pub fn wilkinson_shift(first: f64, last: f64, beside: f64) -> f64 {
     let half = 0.5 * (first - last);
     let sum = half + half.hypot(beside).copysign(half);
     if sum == 0.0 { last } else { last - beside * (beside / sum) }

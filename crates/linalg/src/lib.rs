@@ -65,8 +65,8 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// has as many rows. The diagonal of `r` is real, with LAPACK's signs.
     fn qr(a: &[Self], rows: usize, columns: usize, full: bool, q: &mut [Self], r: &mut [Self]);
 
-    /// The QR factors as LAPACK's `geqrf` has them: `packed`, with the upper triangular factor, whose diagonal is real, on
-    /// and above the diagonal and the vectors `v_i` of the reflections below it (their first element is 1); their
+    /// The QR factors as LAPACK's `geqrf` has them: `packed`, with the upper triangular factor, whose diagonal is real,
+    /// on and above the diagonal and the vectors `v_i` of the reflections below it (their first element is 1); their
     /// `factors` `tau_i`, and `q`, `rows` x `min(rows, columns)`, the product of all `1 - tau_i v_i v_i^H`.
     fn reflectors(a: &[Self], rows: usize, columns: usize, packed: &mut [Self], factors: &mut [Self], q: &mut [Self]);
 
@@ -80,12 +80,13 @@ pub trait Number: Copy + Send + Sync + 'static {
     fn lu_solve(factors: &[Self], permutation: &[i32], n: usize, b: Option<&[Self]>, columns: usize, x: &mut [Self]);
 
     /// Overwrites the lower triangle of a symmetric or, if `hermitian`, Hermitian `a` with its factors `L` and `D`, as
-    /// LAPACK's `sytrf` and `hetrf` have them, and the upper one with 0. `pivots[k]`, from 1: the row that was exchanged
-    /// with row `k`; equal negative numbers for the two rows of a block, of which the second one was exchanged.
+    /// LAPACK's `sytrf` and `hetrf` have them, and the upper one with 0. `pivots[k]`, from 1: the row that was
+    /// exchanged with row `k`; equal negative numbers for the two rows of a block, of which the second one was
+    /// exchanged.
     fn ldl(a: &mut [Self], n: usize, hermitian: bool, pivots: &mut [i32]);
 
-    /// Overwrites `b`, of `n` rows, with the solution of `a x = b`, given the results of `ldl` for `a`: NaN if `D` has a
-    /// 0 on its diagonal outside of a block, or if the pivots cannot be those of `ldl`.
+    /// Overwrites `b`, of `n` rows, with the solution of `a x = b`, given the results of `ldl` for `a`: NaN if `D` has
+    /// a 0 on its diagonal outside of a block, or if the pivots cannot be those of `ldl`.
     fn ldl_solve(factors: &[Self], pivots: &[i32], n: usize, hermitian: bool, b: &mut [Self]);
 
     /// `a = u diag(s) vh`, with descending `s`. With `vectors`, `u` and `vh`, which are square if `full`; otherwise
@@ -245,8 +246,8 @@ numbers! {
     f64 eigen::eig_of_real, eigen::eig_of_complex;
 }
 
-/// A matrix, multiplied by a power of two if its largest element is far from 1: squares and products of elements neither
-/// overflow nor vanish then.
+/// A matrix, multiplied by a power of two if its largest element is far from 1: squares and products of elements
+/// neither overflow nor vanish then.
 struct Scaled<'a, T: Field> {
     elements: Cow<'a, [T]>,
     /// `times` multiplications by it gave the elements.
@@ -296,8 +297,9 @@ impl<'a, T: Field> Scaled<'a, T> {
     }
 }
 
-/// Calls a function, an `#[inline(always)]` closure, compiled for the vector registers of the processor. pulp's own `dispatch`
-/// takes an `FnOnce`, and the compiler does not inline `call_once` of a closure that may be called twice.
+/// Calls `function` compiled for the vector instructions that the processor has. `function` must be an
+/// `#[inline(always)]` closure. pulp's own `dispatch` calls closures by `FnOnce::call_once`, which is not always
+/// inlined for a closure that implements `FnMut`; code that is not inlined does not use these instructions.
 fn vectorized<R>(function: impl FnMut() -> R) -> R {
     struct Call<F>(F);
     impl<R, F: FnMut() -> R> WithSimd for Call<F> {
@@ -363,14 +365,14 @@ fn is_finite<T: Field>(a: MatRef<'_, T>) -> bool {
 }
 
 /// Least number of columns for which singular vectors, and eigenvectors of Hermitian matrices, are found by divide and
-/// conquer, which takes less time than the QR iteration from 60 (f64) to 80 (f32) columns on.
-const FEW: usize = 64;
+/// conquer. It is faster than the QR iteration from 60 columns on in f64, and from 80 columns on in f32.
+const LEAST_FOR_DIVISION: usize = 64;
 
-/// Divide and conquer leaves blocks of fewer rows to the QR iteration.
-const LEAST_DIVIDED: usize = 32;
+/// Least number of rows of a block that divide and conquer splits; smaller blocks are left to the QR iteration.
+const LEAST_SPLIT: usize = 32;
 
-/// Scales columns to norm 1. Rounding in rotations and in products, also with reflections, leaves norms off by up to one
-/// rounding error for every 10 to 20 columns.
+/// Scales columns to norm 1. Rounding in rotations and in products, also with reflections, leaves norms off by up to
+/// one rounding error for every 10 to 20 columns.
 fn scale_to_norm_one<T: Field>(q: &mut Mat<T>) {
     const LANES: usize = 8;
     let most = 4.0 * q.nrows() as f64 * T::to_f64(eps());

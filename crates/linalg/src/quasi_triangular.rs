@@ -1,5 +1,5 @@
-//! Eigenvalues and eigenvectors of quasi-triangular matrices, by back substitution as in LAPACK's `trevc`, in f64 for all
-//! dtypes.
+//! Eigenvalues and eigenvectors of quasi-triangular matrices, by back substitution as in LAPACK's `trevc`, in f64 for
+//! all dtypes.
 
 use crate::faer_field::Field;
 use faer::Mat;
@@ -15,13 +15,15 @@ pub struct QuasiTriangular {
     eps: f64,
 }
 
-/// A vector, with the elements from some row on known, and what the others have to be for the products to be 0.
+/// The state of a back substitution. Elements of the rows that have been processed are those of the solution; the
+/// others are the right-hand sides of their rows.
 struct Vector {
     re: Vec<f64>,
     im: Vec<f64>,
 }
 
-/// A vector with a larger element is scaled down. Quotients of this number and the least divisor are finite.
+/// Vectors with a larger element are scaled down, so that its quotient by the least divisor of a back substitution is
+/// finite.
 const LARGE: f64 = 1e100;
 
 impl QuasiTriangular {
@@ -39,15 +41,17 @@ impl QuasiTriangular {
         i > 0 && self.at(i, i - 1) != 0.0
     }
 
-    /// Returns the eigenvalues, and the eigenvectors with a largest part of 1. Conjugates are neighbours, the one with the
-    /// positive imaginary part first; the parts of its vector are two columns.
+    /// Returns the eigenvalues and the `n` x `n` eigenvectors, packed as by LAPACK's `geev`: column `k` is the vector
+    /// of a real eigenvalue `k`. Of two conjugate eigenvalues `k` and `k + 1`, the first has the positive imaginary
+    /// part, and the columns `k` and `k + 1` are the real and the imaginary part of its vector. The largest real or
+    /// imaginary part of each vector has the absolute value 1.
     pub fn eigenvectors<T: Field<Real = T> + RealField>(&self) -> (Vec<Complex<T>>, Mat<T>) {
         let of = from_f64::<T>;
         let (mut values, mut made) = (Vec::with_capacity(self.n), Mat::<T>::zeros(self.n, self.n));
         let mut k = 0;
         while k < self.n {
             let is_pair = k + 1 < self.n && self.is_second(k + 1);
-            let (value, vector) = if is_pair { self.of_pair(k) } else { self.of_one(k) };
+            let (value, vector) = if is_pair { self.complex_pair(k) } else { self.real_pair(k) };
             let largest = vector.re.iter().chain(&vector.im).fold(0.0, |most: f64, x| most.max(x.abs()));
             values.push(Complex::new(of(value.re), of(value.im)));
             made.col_mut(k).iter_mut().zip(&vector.re).for_each(|(to, x)| *to = of(x / largest));
@@ -60,27 +64,29 @@ impl QuasiTriangular {
         (values, made)
     }
 
-    fn of_one(&self, k: usize) -> (Complex<f64>, Vector) {
+    fn real_pair(&self, k: usize) -> (Complex<f64>, Vector) {
         let value = Complex::new(self.at(k, k), 0.0);
-        (value, self.solved(value, k, &[Complex::new(1.0, 0.0)]))
+        (value, self.back_substitute(value, k, &[Complex::new(1.0, 0.0)]))
     }
 
-    fn of_pair(&self, k: usize) -> (Complex<f64>, Vector) {
+    fn complex_pair(&self, k: usize) -> (Complex<f64>, Vector) {
         let [a, b, c, d] = [self.at(k, k), self.at(k, k + 1), self.at(k + 1, k), self.at(k + 1, k + 1)];
         let half = 0.5 * (a - d);
         let value = Complex::new(0.5 * (a + d), (-(half * half + b * c)).max(0.0).sqrt());
-        // The vector that the row with the larger element beside the diagonal multiplies to 0.
+        // A solution of `(block - value) x = 0`, from the row with the larger off-diagonal element.
         let known = if b.abs() >= c.abs() { [b.into(), value - a] } else { [value - d, c.into()] };
-        (value, self.solved(value, k, &known))
+        (value, self.back_substitute(value, k, &known))
     }
 
-    /// Returns the eigenvector of `value` with the elements `known` from row `from` on, and 0 after them.
-    fn solved(&self, value: Complex<f64>, from: usize, known: &[Complex<f64>]) -> Vector {
+    /// Returns the solution `x` of `(t - value) x = 0` with the elements `known` from row `from` on and zeros after
+    /// them.
+    fn back_substitute(&self, value: Complex<f64>, from: usize, known: &[Complex<f64>]) -> Vector {
         let mut x = Vector { re: vec![0.0; self.n], im: vec![0.0; self.n] };
         for (i, known) in (from..).zip(known) {
-            self.put(&mut x, i, from, *known);
+            self.substitute(&mut x, i, from, *known);
         }
-        // A difference of eigenvalues below their rounding error counts as that. Squares of the bound are normal numbers.
+        // As in LAPACK's `trevc`, a smaller divisor, of eigenvalues that are equal to within rounding, is replaced by
+        // `least`. The square of `least`, which complex division computes, is a normal number.
         let least = (self.eps * value.norm()).max(2.0 * f64::MIN_POSITIVE.sqrt());
         let divisor = |x: Complex<f64>| if x.norm() < least { Complex::new(least, 0.0) } else { x };
         let mut end = from;
@@ -89,7 +95,7 @@ impl QuasiTriangular {
             let right = Complex::new(x.re[i], x.im[i]);
             let on = self.at(i, i) - value;
             if !self.is_second(i) {
-                self.put(&mut x, i, i, right / divisor(on));
+                self.substitute(&mut x, i, i, right / divisor(on));
                 end = i;
                 continue;
             }
@@ -107,15 +113,16 @@ impl QuasiTriangular {
                 second = (top - factor * right) / divisor(Complex::from(b) - factor * on);
                 first = (right - second * on) / c;
             }
-            self.put(&mut x, i, i - 1, second);
-            self.put(&mut x, i - 1, i - 1, first);
+            self.substitute(&mut x, i, i - 1, second);
+            self.substitute(&mut x, i - 1, i - 1, first);
             end = i - 1;
         }
         x
     }
 
-    /// Sets element `i`, and subtracts its products from the first `rows` elements.
-    fn put(&self, x: &mut Vector, i: usize, rows: usize, value: Complex<f64>) {
+    /// Sets `x[i]` to `value`, and subtracts `value` times column `i` of the matrix from the right-hand sides of the
+    /// rows `0..rows`. Scales all of `x` down if `value` exceeds `LARGE`.
+    fn substitute(&self, x: &mut Vector, i: usize, rows: usize, value: Complex<f64>) {
         (x.re[i], x.im[i]) = (value.re, value.im);
         let column = &self.elements[i * self.n..][..rows];
         for (part, value) in [(&mut x.re, value.re), (&mut x.im, value.im)] {
@@ -142,7 +149,8 @@ pub mod samples {
             any.clone(),
             &any - any.transpose(),
             &any + any.transpose(),
-            // A permutation, whose eigenvalues have one absolute value; a Jordan block, also almost; a companion matrix.
+            // A permutation, whose eigenvalues have one absolute value; a Jordan block, also almost; a companion
+            // matrix.
             Mat::from_fn(n, n, |i, j| one_if((j + 1) % n == i)),
             Mat::from_fn(n, n, |i, j| one_if(i == j) + one_if(i + 1 == j)),
             Mat::from_fn(n, n, |i, j| one_if(i + 1 == j) + 1e-9 * any[(i, j)]),

@@ -1,7 +1,7 @@
 //! QR by Householder reflections in LAPACK's form (`geqrf`): `q = h_1 h_2 ... h_k` with `h_i = 1 - tau_i v_i v_i^H`.
 
 use crate::faer_field::Field;
-use crate::{Scaled, all_finite, put, taken};
+use crate::{Scaled, all_finite, put, taken, vectorized};
 use faer::linalg::matmul::matmul;
 use faer::prelude::*;
 use faer::traits::math_utils::{from_f64, one, recip, zero};
@@ -10,6 +10,9 @@ use std::borrow::Cow;
 
 /// Columns whose reflections are applied to the others as one product.
 const PANEL: usize = 32;
+
+/// Most rows of a panel whose columns are reflected without calls of faer's product, which take longer.
+const SHORT: usize = 128;
 
 pub fn reflectors<T: Field>(a: &[T], rows: usize, columns: usize, packed: &mut [T], factors: &mut [T], q: &mut [T]) {
     if !all_finite(a) {
@@ -95,12 +98,37 @@ fn factor<T: Field>(mut panel: MatMut<'_, T>, factors: &mut [T]) {
         let column = done.rb_mut().col_mut(j).try_as_col_major_mut().expect("column-major").as_slice_mut();
         *tau = reflector(column);
         let beta = std::mem::replace(&mut column[0], one());
-        let vector = done.rb().subcols(j, 1);
-        let mut products = products.as_mut().subcols_mut(0, rest.ncols());
-        adjoint_product(products.rb_mut(), vector, rest.rb(), tau.conjugate());
-        matmul(rest, Accum::Add, vector, products.rb(), -one::<T>(), Par::Seq);
+        if rows <= SHORT {
+            reflect_each(column, tau.conjugate(), rest);
+        } else {
+            let vector = done.rb().subcols(j, 1);
+            let mut products = products.as_mut().subcols_mut(0, rest.ncols());
+            adjoint_product(products.rb_mut(), vector, rest.rb(), tau.conjugate());
+            matmul(rest, Accum::Add, vector, products.rb(), -one::<T>(), Par::Seq);
+        }
         done[(0, j)] = beta;
     }
+}
+
+/// Multiplies the columns of a matrix by `1 - factor v v^H`, one by one.
+fn reflect_each<T: Field>(vector: &[T], factor: T, mut of: MatMut<'_, T>) {
+    const LANES: usize = 8;
+    vectorized(
+        #[inline(always)]
+        || {
+            for column in of.rb_mut().col_iter_mut() {
+                let column = column.try_as_col_major_mut().expect("column-major").as_slice_mut();
+                let ((v, v_rest), (x, x_rest)) = (vector.as_chunks::<LANES>(), column.as_chunks::<LANES>());
+                let mut sums = [zero::<T>(); LANES];
+                for (v, x) in v.iter().zip(x) {
+                    (0..LANES).for_each(|i| sums[i] += v[i].conjugate() * x[i]);
+                }
+                let rest = v_rest.iter().zip(x_rest).fold(zero(), |sum: T, (v, &x)| sum + v.conjugate() * x);
+                let product = sums.into_iter().fold(rest, |sum, x| sum + x) * factor;
+                column.iter_mut().zip(vector).for_each(|(x, &v)| *x -= v * product);
+            }
+        },
+    );
 }
 
 /// Overwrites a vector `x` by the real `beta` with `h^H x = beta e_1` and by `v` without its first element, which is 1;
@@ -143,12 +171,22 @@ fn triangle<T: Field>(vectors: MatRef<'_, T>, factors: &[T]) -> Mat<T> {
     let mut products = Mat::<T>::zeros(count, count);
     adjoint_product(products.as_mut(), vectors, vectors, one());
     let mut made = Mat::<T>::zeros(count, count);
-    for (j, &tau) in factors.iter().enumerate() {
-        for i in 0..j {
-            made[(i, j)] = (i..j).fold(zero(), |sum: T, l| sum - made[(i, l)] * products[(l, j)]) * tau;
-        }
-        made[(j, j)] = tau;
-    }
+    vectorized(
+        #[inline(always)]
+        || {
+            for (j, &tau) in factors.iter().enumerate() {
+                let (known, mut rest) = made.as_mut().split_at_col_mut(j);
+                let column = rest.rb_mut().col_mut(0).try_as_col_major_mut().expect("column-major").as_slice_mut();
+                for (l, from) in known.rb().col_iter().enumerate() {
+                    let from = from.try_as_col_major().expect("column-major").as_slice();
+                    let product = products[(l, j)];
+                    column[..=l].iter_mut().zip(from).for_each(|(x, &known)| *x -= known * product);
+                }
+                column[..j].iter_mut().for_each(|x| *x *= tau);
+                column[j] = tau;
+            }
+        },
+    );
     made
 }
 

@@ -15,14 +15,15 @@ use faer::traits::RealField;
 use faer::traits::math_utils::{eps, from_f64, min_positive, zero};
 use faer::{Conj, Mat, Par};
 
-/// `a = z t z^T` with an orthogonal `z`, and `t` upper triangular but for blocks of two rows whose eigenvalues are complex.
+/// `a = z t z^T` with an orthogonal `z`, and `t` upper triangular but for blocks of two rows whose eigenvalues are
+/// complex.
 pub struct Schur<T> {
     pub t: Mat<T>,
     pub z: Mat<T>,
 }
 
-/// A reflection `1 - factor v v^T` of three rows or columns, or of two if the last element is 0. The first element of `v`
-/// is 1.
+/// A reflection `1 - factor v v^T` of three rows or columns, or of two if the last element is 0. The first element of
+/// `v` is 1.
 #[derive(Clone, Copy)]
 struct Reflection<T> {
     factor: T,
@@ -33,10 +34,11 @@ struct Reflection<T> {
 /// Most steps for each row; two or three are usual.
 const MOST_STEPS: usize = 30;
 
-/// Steps without deflation after which the shifts are replaced.
+/// Every `STALLED` steps without deflation, one step uses exceptional shifts.
 const STALLED: usize = 10;
 
-/// Returns the real Schur form; None if the iteration does not converge.
+/// Returns the real Schur form of a square matrix of at least one row; None if the iteration does not converge. Blocks
+/// of two rows are not standardized, as LAPACK's `lanv2` would.
 pub fn schur<T>(a: &Mat<T>) -> Option<Schur<T>>
 where
     T: Field<Real = T> + RealField,
@@ -105,8 +107,9 @@ where
         true
     }
 
-    /// Returns true if the element to the left of the diagonal in row `k` may be set to 0: it is small beside the elements of
-    /// the diagonal, and so is its product with its mirror image (Ahues and Tisseur, LAPACK Working Note 122).
+    /// Returns true if the element to the left of the diagonal in row `k` may be set to 0: it is small beside the
+    /// elements of the diagonal, and so is its product with its mirror image (Ahues and Tisseur, LAPACK Working Note
+    /// 122).
     #[inline(always)]
     fn is_small(&self, k: usize) -> bool {
         let (eps, n) = (T::to_f64(eps()), self.t.nrows());
@@ -131,18 +134,19 @@ where
         small * (large / sum) <= least.max(eps * (less * (more / sum)))
     }
 
-    /// Returns the real part and the square of the imaginary part of two conjugate shifts for the block of the rows `first` to
-    /// `last`: the eigenvalues of its last two rows or, if they are real, the one nearer to the last element, twice. Other
-    /// numbers if the iteration stalls.
+    /// Returns the real part and the squared imaginary part of two conjugate shifts for the rows `first..=last`: the
+    /// eigenvalues of the last 2 x 2 block or, if they are real, the one nearer to the last element as a double shift.
+    /// Every `STALLED` steps without deflation, returns exceptional shifts.
     #[inline(always)]
     fn shifts(&self, [first, last]: [usize; 2], since_deflated: usize) -> [f64; 2] {
         if since_deflated.is_multiple_of(STALLED) {
-            // The eigenvalues of LAPACK's matrix `[0.75 -0.4375; 1 0.75]`, times a size.
-            let row = if since_deflated.is_multiple_of(2 * STALLED) { last } else { first + 2 };
+            // LAPACK's exceptional shifts: a diagonal element plus `size` times the eigenvalues of `[0.75 -0.4375; 1
+            // 0.75]`.
+            let (on, row) = if since_deflated.is_multiple_of(2 * STALLED) { (last, last) } else { (first, first + 2) };
             let size = self.at(row, row - 1).abs() + self.at(row - 1, row - 2).abs();
-            return [0.75 * size + self.at(row, row), 0.4375 * size * size];
+            return [0.75 * size + self.at(on, on), 0.4375 * size * size];
         }
-        let [a, b, c, d] = self.corner(last - 1);
+        let [a, b, c, d] = self.diagonal_block(last - 1);
         let (mean, half) = (0.5 * (a + d), 0.5 * (a - d));
         let square = half * half + b * c;
         if square < 0.0 {
@@ -153,17 +157,18 @@ where
 
     /// The elements `[a b; c d]` of two rows.
     #[inline(always)]
-    fn corner(&self, i: usize) -> [f64; 4] {
+    fn diagonal_block(&self, i: usize) -> [f64; 4] {
         [self.at(i, i), self.at(i, i + 1), self.at(i + 1, i), self.at(i + 1, i + 1)]
     }
 
-    /// One step on the block of the rows `first` to `last`, or on the rows below two small elements in it.
+    /// Applies one Francis double-shift step to the rows `first..=last`. As in `lahqr`, the step starts at the last row
+    /// at which two consecutive small subdiagonal elements allow it, otherwise at `first`.
     #[inline(always)]
     fn step(&mut self, [first, last]: [usize; 2], [real, imaginary_squared]: [f64; 2]) {
         let eps = T::to_f64(eps());
         // The first column of `(t - shift) (t - other shift)`, divided by a size, of the rows from `m` on.
         let column = |m: usize| {
-            let [a, b, c, d] = self.corner(m);
+            let [a, b, c, d] = self.diagonal_block(m);
             let size = (a - real).abs() + imaginary_squared.sqrt() + c.abs();
             let down = if size == 0.0 { 1.0 } else { 1.0 / size };
             let square = (a - real) * ((a - real) * down) + imaginary_squared * down;
@@ -191,13 +196,15 @@ where
                     self.t[(k + 2, k - 1)] = zero();
                 }
             } else if k > first {
+                // The elements that the reflection creates below this one are negligible: see `is_start`.
                 self.t[(k, k - 1)] = self.t[(k, k - 1)] - self.t[(k, k - 1)] * reflection.factor;
             }
             self.reflect(reflection, k, last);
         }
     }
 
-    /// Multiplies `t` by a reflection of the rows and columns `k` to `k + 2`, or to `last`, from both sides; `z` from the right.
+    /// Multiplies `t` by a reflection of the rows and columns `k` to `k + 2`, or to `last`, from both sides; `z` from
+    /// the right.
     #[inline(always)]
     fn reflect(&mut self, reflection: Reflection<T>, k: usize, last: usize) {
         let n = self.t.nrows();
@@ -211,20 +218,20 @@ where
             }
         }
         let rows = n.min(last.min(k + 3) + 1);
-        reflection.columns(&mut self.t, k, width, rows);
-        reflection.columns(&mut self.z, k, width, n);
+        reflection.apply_to_columns(&mut self.t, k, width, rows);
+        reflection.apply_to_columns(&mut self.z, k, width, n);
     }
 
     /// Makes a block of two rows upper triangular if its eigenvalues are real.
     #[inline(always)]
     fn split(&mut self, i: usize) {
-        let [a, b, c, d] = self.corner(i);
+        let [a, b, c, d] = self.diagonal_block(i);
         let half = 0.5 * (a - d);
         let square = half * half + b * c;
         if c == 0.0 || square < 0.0 {
             return;
         }
-        // The eigenvector of the eigenvalue that is farther from `d`.
+        // The eigenvector of an eigenvalue `x` is `(x - d, c)`. For the one farther from `d`, `x - d` does not cancel.
         let (rotation, _) = Rotation::onto_first(half + square.sqrt().copysign(half), c);
         let n = self.t.nrows();
         let (cosine, sine) = (from_f64::<T>(rotation.c), from_f64::<T>(rotation.s));
@@ -272,7 +279,7 @@ where
 
     /// Multiplies the columns from `k` on of the first rows of a matrix by the reflection.
     #[inline(always)]
-    fn columns(self, of: &mut Mat<T>, k: usize, width: usize, rows: usize) {
+    fn apply_to_columns(self, of: &mut Mat<T>, k: usize, width: usize, rows: usize) {
         let mut columns = of.as_mut().subcols_mut(k, width).col_iter_mut();
         let mut next = || {
             columns

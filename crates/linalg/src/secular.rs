@@ -1,24 +1,26 @@
-//! The secular equation of divide and conquer, `1 + sum of w_j / (p_j - x) = 0`, with ascending poles `p_j` and positive
-//! weights `w_j`.
+//! The secular equation of divide and conquer, `1 + sum of w_j / (p_j - x) = 0`, with ascending poles `p_j` and
+//! positive weights `w_j`.
 //!
-//! Roots: Li, Solving secular equations stably and efficiently, LAPACK Working Note 89 (1993), "the fixed weight method".
-//! Weights that have the computed numbers as their exact roots, so that vectors made of them are orthogonal: Gu and
-//! Eisenstat, A stable and efficient algorithm for the rank-one modification of the symmetric eigenproblem (1994).
+//! Roots: Li, Solving secular equations stably and efficiently, LAPACK Working Note 89 (1993), "the fixed weight
+//! method". Weights that have the computed numbers as their exact roots, so that vectors made of them are orthogonal:
+//! Gu and Eisenstat, A stable and efficient algorithm for the rank-one modification of the symmetric eigenproblem
+//! (1994).
 
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 
-/// A secular equation. Its poles are the numbers `d` or, if `SQUARES`, their squares. The numbers ascend, and no two are
-/// equal; if `SQUARES`, none is negative.
+/// A secular equation. Its poles are the numbers `d` or, if `SQUARES`, their squares. The numbers ascend, and no two
+/// are equal; if `SQUARES`, none is negative.
 pub struct Secular<const SQUARES: bool> {
     pub d: Vec<f64>,
     pub weights: Vec<f64>,
 }
 
-/// The number `d[near] + offset`: a root of the equation or, if `SQUARES`, the square root of one. Its differences from all
-/// `d` have small relative errors, since `d[near]` is the nearest of them.
+/// The point `x = d[near] + offset`: an iterate or a root of the secular equation or, if `SQUARES`, its square root.
+/// `d[j] - x` is computed as `(d[j] - d[near]) - offset`, whose relative error is small for all `j` if `d[near]` is the
+/// element of `d` nearest to `x`.
 #[derive(Clone, Copy)]
-struct Root {
+struct Point {
     near: usize,
     offset: f64,
 }
@@ -27,10 +29,10 @@ struct Root {
 pub struct Solved {
     /// The roots or, if `SQUARES`, their square roots. They ascend.
     pub roots: Vec<f64>,
-    /// Row `i` has the differences between the poles and root `i`.
+    /// Element `i * n + j` is pole `j` minus root `i`.
     differences: Vec<f64>,
-    /// Square roots of the weights that have these roots.
-    pub weights: Vec<f64>,
+    /// Square roots of the recomputed weights: those for which the computed roots are exact.
+    pub weight_roots: Vec<f64>,
 }
 
 impl Solved {
@@ -48,7 +50,7 @@ impl<const SQUARES: bool> Secular<SQUARES> {
     /// Solves the equation; None if a result is not finite.
     pub fn solve(self) -> Option<Solved> {
         let solved = Arch::new().dispatch(self);
-        solved.roots.iter().chain(&solved.weights).all(|x| x.is_finite()).then_some(solved)
+        solved.roots.iter().chain(&solved.weight_roots).all(|x| x.is_finite()).then_some(solved)
     }
 }
 
@@ -64,27 +66,28 @@ impl<const SQUARES: bool> WithSimd for Secular<SQUARES> {
             roots.push(self.d[root.near] + root.offset);
             row.iter_mut().zip(&self.d).for_each(|(to, &d)| *to = self.difference(d, root));
         }
-        // Weight `j` is the product of `p_j - x_i` for all `i`, divided by that of `p_j - p_i` for the others.
-        let mut weights: Vec<f64> = (0..n).map(|j| differences[j * n + j].abs()).collect();
+        // Gu and Eisenstat: weight `j` is the product of `p_j - x_i` over all `i`, divided by the product of `p_j -
+        // p_i` over all `i` except `j`. Products of quotients neither overflow nor underflow.
+        let mut weight_roots: Vec<f64> = (0..n).map(|j| differences[j * n + j].abs()).collect();
         for (i, row) in differences.chunks_exact(n.max(1)).enumerate() {
-            let pole = Root { near: i, offset: 0.0 };
+            let pole = Point { near: i, offset: 0.0 };
             let mut multiply = |range: Range<usize>| {
                 let terms = row[range.clone()].iter().zip(&self.d[range.clone()]);
-                let to = &mut weights[range];
+                let to = &mut weight_roots[range];
                 to.iter_mut().zip(terms).for_each(|(w, (x, &d))| *w *= x / self.difference(d, pole));
             };
             multiply(0..i);
             multiply(i + 1..n);
         }
-        weights.iter_mut().for_each(|w| *w = w.abs().sqrt());
-        Solved { roots, differences, weights }
+        weight_roots.iter_mut().for_each(|w| *w = w.abs().sqrt());
+        Solved { roots, differences, weight_roots }
     }
 }
 
 impl<const SQUARES: bool> Secular<SQUARES> {
     /// Returns the difference between the pole of `d` and `x` or, if `SQUARES`, the square of `x`.
     #[inline(always)]
-    fn difference(&self, d: f64, x: Root) -> f64 {
+    fn difference(&self, d: f64, x: Point) -> f64 {
         let near = self.d[x.near];
         let difference = (d - near) - x.offset;
         if SQUARES { difference * ((d + near) + x.offset) } else { difference }
@@ -92,7 +95,7 @@ impl<const SQUARES: bool> Secular<SQUARES> {
 
     /// Returns the offset of `x + step` or, if `SQUARES`, of the square root of `x^2 + step`.
     #[inline(always)]
-    fn moved(&self, x: Root, step: f64) -> f64 {
+    fn moved(&self, x: Point, step: f64) -> f64 {
         if !SQUARES {
             return x.offset + step;
         }
@@ -102,7 +105,7 @@ impl<const SQUARES: bool> Secular<SQUARES> {
 
     /// Returns the sum of the terms of some poles at `x`, and the sum of their derivatives.
     #[inline(always)]
-    fn sum<S: Simd>(&self, simd: S, range: Range<usize>, x: Root) -> [f64; 2] {
+    fn sum<S: Simd>(&self, simd: S, range: Range<usize>, x: Point) -> [f64; 2] {
         let (d, w) = (&self.d[range.clone()], &self.weights[range]);
         let ((d, d_rest), (w, w_rest)) = (S::as_simd_f64s(d), S::as_simd_f64s(w));
         let [near, offset] = [self.d[x.near], x.offset].map(|x| simd.splat_f64s(x));
@@ -126,8 +129,9 @@ impl<const SQUARES: bool> Secular<SQUARES> {
         [value, slope]
     }
 
+    /// Evaluates the function at `x`, which is between the poles `left` and `left + 1` or beyond the last one.
     #[inline(always)]
-    fn at<S: Simd>(&self, simd: S, left: usize, x: Root) -> Sums {
+    fn evaluate<S: Simd>(&self, simd: S, left: usize, x: Point) -> Sums {
         let [below, slope_below] = self.sum(simd, 0..left + 1, x);
         let [above, slope_above] = self.sum(simd, left + 1..self.d.len(), x);
         Sums { value: 1.0 + below + above, slope: slope_below + slope_above, size: 1.0 + below.abs() + above.abs() }
@@ -135,25 +139,26 @@ impl<const SQUARES: bool> Secular<SQUARES> {
 
     /// Finds root `i`, which is between the poles `i` and `i + 1`, or beyond the last one.
     #[inline(always)]
-    fn root<S: Simd>(&self, simd: S, i: usize) -> Root {
+    fn root<S: Simd>(&self, simd: S, i: usize) -> Point {
         if self.d.len() == 1 {
-            return Root { near: 0, offset: self.moved(Root { near: 0, offset: 0.0 }, self.weights[0]) };
+            return Point { near: 0, offset: self.moved(Point { near: 0, offset: 0.0 }, self.weights[0]) };
         }
-        let (mut within, mut x) = self.start(simd, i);
-        let (mut width, mut steps_since_halved) = (within.high - within.low, 0);
+        let (mut bracket, mut x) = self.bracket(simd, i);
+        let (mut width, mut steps_since_halved) = (bracket.high - bracket.low, 0);
         for _ in 0..MOST_STEPS {
-            let sums = self.at(simd, within.left, x);
+            let sums = self.evaluate(simd, bracket.left, x);
             if sums.value.abs() <= 4.0 * f64::EPSILON * sums.size {
                 break;
             }
-            *(if sums.value < 0.0 { &mut within.low } else { &mut within.high }) = x.offset;
+            *(if sums.value < 0.0 { &mut bracket.low } else { &mut bracket.high }) = x.offset;
             steps_since_halved += 1;
-            if within.high - within.low <= 0.5 * width {
-                (width, steps_since_halved) = (within.high - within.low, 0);
+            if bracket.high - bracket.low <= 0.5 * width {
+                (width, steps_since_halved) = (bracket.high - bracket.low, 0);
             }
-            let next = within.first_inside(self.steps(&within, x, &sums).map(|step| self.moved(x, step)));
-            let next = next.filter(|_| steps_since_halved < 4).unwrap_or_else(|| within.middle());
-            if !(within.low < next && next < within.high) {
+            let next = bracket.first_inside(self.steps(&bracket, x, &sums).map(|step| self.moved(x, step)));
+            // Bisects if four steps have not halved the bracket.
+            let next = next.filter(|_| steps_since_halved < 4).unwrap_or_else(|| bracket.middle());
+            if !(bracket.low < next && next < bracket.high) {
                 break;
             }
             x.offset = next;
@@ -161,41 +166,43 @@ impl<const SQUARES: bool> Secular<SQUARES> {
         x
     }
 
-    /// Returns the interval with root `i`, and a guess.
+    /// Returns a bracket of root `i`, relative to the nearer pole, and an initial guess inside it.
     #[inline(always)]
-    fn start<S: Simd>(&self, simd: S, i: usize) -> (Interval, Root) {
+    fn bracket<S: Simd>(&self, simd: S, i: usize) -> (Bracket, Point) {
         let (d, w) = (&self.d, &self.weights);
         let is_last = i + 1 == d.len();
-        let from_pole = |near: usize, step: f64| self.moved(Root { near, offset: 0.0 }, step);
+        let from_pole = |near: usize, step: f64| self.moved(Point { near, offset: 0.0 }, step);
         let end = if is_last { from_pole(i, w.iter().sum()) } else { d[i + 1] - d[i] };
         let left = if is_last { i - 1 } else { i };
-        let middle = Root { near: i, offset: 0.5 * end };
-        let value = self.at(simd, left, middle).value;
+        let middle = Point { near: i, offset: 0.5 * end };
+        let value = self.evaluate(simd, left, middle).value;
         let (near, low, high) = match (value >= 0.0, is_last) {
             (true, _) => (i, 0.0, 0.5 * end),
             (false, true) => (i, 0.5 * end, end),
             (false, false) => (i + 1, -0.5 * end, 0.0),
         };
-        let within = Interval { left, near, low, high };
-        // The equation with the terms of two poles, and the sum of the others in the middle.
-        let (near_pole, far) = (Root { near, offset: 0.0 }, within.far());
+        let bracket = Bracket { left, near, low, high };
+        // The guess: a zero of the function with the terms of the two poles, and the sum of all other terms replaced by
+        // its value at `middle`.
+        let (near_pole, far) = (Point { near, offset: 0.0 }, bracket.far());
         let rest = value - w[near] / self.difference(d[near], middle) - w[far] / self.difference(d[far], middle);
         let apart = self.difference(d[far], near_pole);
-        let guesses = roots([rest, rest * apart + w[near] + w[far], w[near] * apart]);
-        let guess = within.first_inside(guesses.map(|step| from_pole(near, step)));
-        (within, Root { near, offset: guess.unwrap_or(0.5 * (low + high)) })
+        let guesses = quadratic_roots([rest, rest * apart + w[near] + w[far], w[near] * apart]);
+        let guess = bracket.first_inside(guesses.map(|step| from_pole(near, step)));
+        (bracket, Point { near, offset: guess.unwrap_or(0.5 * (low + high)) })
     }
 
-    /// Returns the steps from `x` to the roots of an equation with the same value and slope: with the term of the nearer
-    /// pole, a term of the other one and a constant.
+    /// Returns the two steps of the fixed weight method from `x`: the distances from `x` to the zeros of `c + w /
+    /// (p_near - y) + s / (p_far - y)`, where `w` is the weight of the pole `near`, and `c` and `s` are such that value
+    /// and slope at `y = x` are those of the secular function. If `SQUARES`, these are steps of `x^2`.
     #[inline(always)]
-    fn steps(&self, within: &Interval, x: Root, sums: &Sums) -> [f64; 2] {
-        let (near, far) = (within.near, within.far());
+    fn steps(&self, bracket: &Bracket, x: Point, sums: &Sums) -> [f64; 2] {
+        let (near, far) = (bracket.near, bracket.far());
         let (to_near, to_far) = (self.difference(self.d[near], x), self.difference(self.d[far], x));
         let slope_of_near = self.weights[near] / to_near / to_near;
         let constant = sums.value - to_far * sums.slope - slope_of_near * (to_near - to_far);
         let product = to_near * to_far;
-        roots([constant, (to_near + to_far) * sums.value - product * sums.slope, product * sums.value])
+        quadratic_roots([constant, (to_near + to_far) * sums.value - product * sums.slope, product * sums.value])
     }
 }
 
@@ -207,15 +214,16 @@ struct Sums {
     size: f64,
 }
 
-/// Where a root is: between two offsets from the pole `near`, which is one of the poles `left` and `left + 1`.
-struct Interval {
+/// A bracket of a root: offsets `low` and `high` from the pole `near`, which is `left` or `left + 1`. The root is
+/// between these two poles, or above both if it is the last one.
+struct Bracket {
     left: usize,
     near: usize,
     low: f64,
     high: f64,
 }
 
-impl Interval {
+impl Bracket {
     /// The other pole.
     fn far(&self) -> usize {
         2 * self.left + 1 - self.near
@@ -225,9 +233,10 @@ impl Interval {
         offsets.into_iter().find(|&x| self.low < x && x < self.high)
     }
 
-    /// A number between the bounds, which may have magnitudes far from each other, but have one sign.
+    /// Returns a point for bisection: the geometric mean if the bounds differ by a factor above 16, otherwise the
+    /// arithmetic mean. The bounds do not have opposite signs.
     fn middle(&self) -> f64 {
-        let Interval { low, high, .. } = *self;
+        let Bracket { low, high, .. } = *self;
         let [small, large] = if low.abs() < high.abs() { [low, high] } else { [high, low] };
         if small == 0.0 {
             large / 1024.0
@@ -241,7 +250,7 @@ impl Interval {
 
 /// The solutions of `c x^2 - a x + b = 0`, the one nearer to 0 first.
 #[inline(always)]
-fn roots([c, a, b]: [f64; 3]) -> [f64; 2] {
+fn quadratic_roots([c, a, b]: [f64; 3]) -> [f64; 2] {
     let q = 0.5 * (a + (a * a - 4.0 * b * c).max(0.0).sqrt().copysign(a));
     [b / q, q / c]
 }
@@ -251,8 +260,8 @@ mod tests {
     use super::*;
     use crate::division::samples::Random;
 
-    /// Solves equations with ascending numbers at most 1 and positive weights, and checks that roots lie between the poles and
-    /// that the weights with these roots are the given ones.
+    /// Solves equations with ascending numbers at most 1 and positive weights, and checks that roots lie between the
+    /// poles and that the weights with these roots are the given ones.
     fn solve<const SQUARES: bool>(mut d: Vec<f64>, weights: Vec<f64>) {
         d.sort_by(f64::total_cmp);
         d.dedup();
@@ -265,7 +274,8 @@ mod tests {
             assert!(signs(&of_root[..=i]) && of_root[i + 1..].iter().all(|&x| x > 0.0), "{i}: {of_root:?}");
         }
         assert!(solved.roots.is_sorted(), "{:?}", solved.roots);
-        let apart: f64 = solved.weights.iter().zip(&weights).map(|(root, weight)| (root * root - weight).abs()).sum();
+        let apart: f64 =
+            solved.weight_roots.iter().zip(&weights).map(|(root, weight)| (root * root - weight).abs()).sum();
         assert!(apart <= 64.0 * f64::EPSILON * total.max(1.0) * (d.len() as f64).sqrt(), "{apart:e} of {total}: {d:?}");
     }
 

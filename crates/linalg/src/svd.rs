@@ -7,7 +7,8 @@ use crate::iteration::{Band, Columns, ordered};
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
 use crate::{
-    FEW, Scaled, all_finite, dust, is_finite, phase_or_one, put, put_identity, scale_to_norm_one, taken, without_dust,
+    LEAST_FOR_DIVISION, Scaled, all_finite, dust, is_finite, phase_or_one, put, put_identity, scale_to_norm_one, taken,
+    without_dust,
 };
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -83,7 +84,7 @@ fn decomposed<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>
         return by_bidiagonal(a, which, values_alone::<T>);
     }
     let by_iteration = || by_bidiagonal(a, which, iterated::<T>);
-    if columns < FEW {
+    if columns < LEAST_FOR_DIVISION {
         return by_iteration();
     }
     let apart = |of: &Parts<T>| distance(a.as_ref(), of.u.as_ref(), of.values.as_ref(), Some(of.v.as_ref()));
@@ -112,9 +113,10 @@ fn of_long<T: Field>(a: &Mat<T>, which: ComputeSvdVectors) -> Option<Parts<T>> {
     Some(Parts { u, values, v })
 }
 
-/// Decomposes a matrix of at least as many rows as columns by its reduction to a bidiagonal one (Golub and Van Loan, Matrix
-/// Computations, 4th edition, algorithm 8.6.1), of which `vectors_of` returns the left and the right singular
-/// vectors and overwrites the diagonal with the singular values, in any order. None if it fails, or results are not finite.
+/// Computes the descending singular values and the singular vectors of a matrix with at least as many rows as columns
+/// by reduction to bidiagonal form (Golub and Van Loan, Matrix Computations, 4th edition, algorithm 8.6.1).
+/// `vectors_of` overwrites the diagonal of the bidiagonal matrix with its singular values, in any order, and returns
+/// its left and right singular vectors, or None if it fails. Returns None then, or if a vector is not finite.
 fn by_bidiagonal<T: Field>(
     a: &Mat<T>,
     which: ComputeSvdVectors,

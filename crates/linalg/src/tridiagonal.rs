@@ -1,7 +1,7 @@
-//! The implicit QR iteration for the eigenvalues and eigenvectors of symmetric tridiagonal matrices: Golub and Van Loan,
-//! Matrix Computations, 4th edition, algorithms 8.3.2 and 8.3.3.
+//! The implicit QR iteration for the eigenvalues and eigenvectors of symmetric tridiagonal matrices: Golub and Van
+//! Loan, Matrix Computations, 4th edition, algorithms 8.3.2 and 8.3.3.
 
-use crate::iteration::{Band, Columns, MOST_SWEEPS, Rotation, nearer};
+use crate::iteration::{Band, Columns, MOST_SWEEPS, Rotation, wilkinson_shift};
 use faer::traits::RealField;
 
 /// Overwrites the diagonal with the eigenvalues, in any order, and multiplies the columns of `vectors` by the
@@ -10,14 +10,14 @@ pub fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Col
     let n = band.diagonal.len();
     let mut sweeps = 0;
     let mut rotations = vec![Rotation::default(); n];
-    while let Some([first, last]) = band.rest(eps, eps * eps) {
+    while let Some([first, last]) = band.deflate(eps, eps * eps) {
         if sweeps == MOST_SWEEPS * n || !band.is_finite() {
             return false;
         }
         sweeps += 1;
         let rotations = &mut rotations[..last - first];
         sweep(band, first, last, rotations);
-        vectors.turn_all(first, rotations);
+        vectors.rotate_all(first, rotations);
     }
     band.is_finite()
 }
@@ -26,10 +26,10 @@ pub fn iterate<R: RealField + Copy>(band: &mut Band, eps: f64, vectors: &mut Col
 fn sweep(band: &mut Band, first: usize, last: usize, rotations: &mut [Rotation]) {
     let (d, e) = (&mut band.diagonal[first..=last], &mut band.beside[first..last]);
     let end = e.len();
-    // Elements that the step changes again stay in registers: `on` and `beside` of the two diagonals, and `x` and `y`, which
-    // the next rotation takes to `r` and 0.
+    // Elements that the step changes again stay in registers: `on` and `beside` of the two diagonals, and `x` and `y`,
+    // which the next rotation takes to `r` and 0.
     let (mut on, mut beside) = (d[0], e[0]);
-    let (mut x, mut y) = (on - nearer(d[end - 1], d[end], e[end - 1]), beside);
+    let (mut x, mut y) = (on - wilkinson_shift(d[end - 1], d[end], e[end - 1]), beside);
     for k in 0..end {
         let (rotation, r) = Rotation::onto_first(x, y);
         if k > 0 {

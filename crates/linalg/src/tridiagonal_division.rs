@@ -1,7 +1,7 @@
-//! Divide and conquer for the eigenvalues and eigenvectors of symmetric tridiagonal matrices: Cuppen, A divide and conquer
-//! method for the symmetric tridiagonal eigenproblem (1981).
+//! Divide and conquer for the eigenvalues and eigenvectors of symmetric tridiagonal matrices: Cuppen, A divide and
+//! conquer method for the symmetric tridiagonal eigenproblem (1981).
 
-use crate::LEAST_DIVIDED;
+use crate::LEAST_SPLIT;
 use crate::division::{Blocks, Part, tolerance};
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns};
@@ -10,14 +10,17 @@ use crate::tridiagonal::iterate;
 use faer::MatMut;
 use faer::traits::math_utils::eps;
 
-/// Overwrites `d`, the diagonal, with the eigenvalues, in any order, and `q`, which is 0, with the eigenvectors. `e`, the
-/// subdiagonal, is not negative. None if an iteration does not converge or a value is not finite.
+/// Computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, whose subdiagonal `e` is not negative
+/// and whose largest element is 1 (see `Band`). Overwrites the diagonal `d` with the eigenvalues, in any order, and
+/// `q`, which is 0, with the eigenvectors as columns. Returns None if the QR iteration of a block does not converge or
+/// a value is not finite.
 pub fn divide<T: Field>(d: &mut [f64], e: &[f64], mut q: MatMut<'_, T::Real>) -> Option<()> {
     let n = d.len();
-    if n < LEAST_DIVIDED {
-        return undivided::<T>(d, e, q);
+    if n < LEAST_SPLIT {
+        return by_iteration::<T>(d, e, q);
     }
-    // The matrix is that of two blocks, plus `rho v v^T` for the vector `v` with ones in the rows beside the cut.
+    // Cuppen's splitting: the matrix is `[upper 0; 0 lower] + rho v v^T`, where `v` is 1 in the last row of the upper
+    // block and in the first row of the lower block, and 0 in all others.
     let upper = n / 2;
     let rho = e[upper - 1];
     d[upper - 1] -= rho;
@@ -30,21 +33,22 @@ pub fn divide<T: Field>(d: &mut [f64], e: &[f64], mut q: MatMut<'_, T::Real>) ->
     let z = (0..n).map(|j| T::to_f64(q[(if is_upper(j) { upper - 1 } else { upper }, j)])).collect();
     let parts = (0..n).map(|j| if is_upper(j) { Part::Upper } else { Part::Lower }).collect();
     let mut blocks = Blocks { d: d.to_vec(), z, parts, upper };
-    let deflated = blocks.deflate((0..n).collect(), rho, tolerance::<T>(d));
-    let of_active = |of: &[f64]| deflated.active.iter().map(|&j| of[j]).collect::<Vec<f64>>();
+    let deflation = blocks.deflate((0..n).collect(), rho, tolerance::<T>(d));
+    let of_active = |of: &[f64]| deflation.active.iter().map(|&j| of[j]).collect::<Vec<f64>>();
     let z = of_active(&blocks.z);
     let solved =
         Secular::<false> { d: of_active(&blocks.d), weights: z.iter().map(|z| rho * z * z).collect() }.solve()?;
-    blocks.merge::<T>(&deflated, q, |i, column| {
-        let parts = solved.weights.iter().zip(solved.differences_of(i)).zip(&z);
+    // Eigenvector `i` of the rank-one update: `z_j / (d_j - x_i)`, with the recomputed `z_j`.
+    blocks.merge::<T>(&deflation, q, |i, column| {
+        let parts = solved.weight_roots.iter().zip(solved.differences_of(i)).zip(&z);
         column.iter_mut().zip(parts).for_each(|(to, ((weight, difference), z))| *to = weight.copysign(*z) / difference);
     });
-    let settled = deflated.settled.iter().map(|&j| blocks.d[j]);
-    d.iter_mut().zip(solved.roots.iter().copied().chain(settled)).for_each(|(to, value)| *to = value);
+    let deflated = deflation.deflated.iter().map(|&j| blocks.d[j]);
+    d.iter_mut().zip(solved.roots.iter().copied().chain(deflated)).for_each(|(to, value)| *to = value);
     Some(())
 }
 
-fn undivided<T: Field>(d: &mut [f64], e: &[f64], q: MatMut<'_, T::Real>) -> Option<()> {
+fn by_iteration<T: Field>(d: &mut [f64], e: &[f64], q: MatMut<'_, T::Real>) -> Option<()> {
     let mut band = Band::scaled(d.to_vec(), e.to_vec())?;
     let mut vectors = Columns::identity(d.len());
     if !iterate(&mut band, T::to_f64(eps()), &mut vectors) {
