@@ -52,18 +52,37 @@ pub fn divide<T: Field>(
         z.pop();
     }
     let part = |j: usize| [Part::Upper, Part::Both, Part::Lower][usize::from(j >= cut) + usize::from(j > cut)];
-    let mut blocks = Blocks { d: d.to_vec(), z, parts: (0..n).map(part).collect(), upper };
+    let blocks = Blocks { d: d.to_vec(), z, parts: (0..n).map(part).collect(), upper };
+    merge::<T>(d, blocks, cut, u, v.subcols_mut(0, n))
+}
+
+/// Overwrites `d` and the columns of `u` and `v` with the singular values and vectors of the matrix that is diagonal
+/// but for row `cut`, which is `blocks.z`.
+fn merge<T: Field>(
+    d: &mut [f64],
+    mut blocks: Blocks,
+    cut: usize,
+    u: MatMut<'_, T::Real>,
+    mut v: MatMut<'_, T::Real>,
+) -> Option<()> {
     let tolerance = tolerance::<T>(d);
-    let mut deflation = blocks.deflate((0..n).filter(|&j| j != cut).collect(), 1.0, tolerance);
-    // The coupling row has the value 0, the first pole. As in LAPACK's `lasd2`, the next pole must be larger than 0,
-    // and the weight of the first one must not be 0.
+    let mut deflation = blocks.deflate((0..d.len()).filter(|&j| j != cut).collect(), 1.0, tolerance);
     if let Some(&first) = deflation.active.first() {
+        // The coupling row has the value 0, the first pole. As in LAPACK's `lasd2`, the next pole must be larger than
+        // 0, and the weight of the first one must not be 0.
         blocks.d[first] = blocks.d[first].max(0.5 * tolerance);
+        if blocks.z[cut].abs() < tolerance {
+            blocks.z[cut] = tolerance;
+        }
+        deflation.active.insert(0, cut);
+    } else {
+        // The coupling row is 0 but for its own column, and deflated too.
+        if blocks.z[cut] < 0.0 {
+            v.as_mut().col_mut(cut).iter_mut().for_each(|x| *x = -*x);
+        }
+        blocks.d[cut] = blocks.z[cut].abs();
+        deflation.deflated.push(cut);
     }
-    if blocks.z[cut].abs() < tolerance {
-        blocks.z[cut] = tolerance;
-    }
-    deflation.active.insert(0, cut);
     let of_active = |of: &[f64]| deflation.active.iter().map(|&j| of[j]).collect::<Vec<f64>>();
     let (values, z) = (of_active(&blocks.d), of_active(&blocks.z));
     let weights = z.iter().map(|z| z * z).collect();
@@ -73,7 +92,7 @@ pub fn divide<T: Field>(
         let parts = solved.weight_roots.iter().zip(solved.differences_of(i)).zip(&z);
         column.iter_mut().zip(parts).for_each(|(to, ((weight, difference), z))| *to = weight.copysign(*z) / difference);
     };
-    blocks.merge::<T>(&deflation, v.subcols_mut(0, n), right);
+    blocks.merge::<T>(&deflation, v, right);
     // Left singular vector `i`: `d_j z_j / (d_j^2 - x_i^2)`, and -1 for `d_0 = 0`.
     blocks.merge::<T>(&deflation, u, |i, column| {
         right(i, column);
@@ -136,6 +155,8 @@ mod tests {
                 let scaled = Mat::from_fn(n, columns, |i, j| if j < n { left[(i, j)] * d[j] } else { 0.0 });
                 let apart = (a * right - scaled).norm_max() / T::to_f64(eps());
                 let off = not_orthonormal::<T>(u.as_ref()).max(not_orthonormal::<T>(v.as_ref()));
+                let is_zero = diagonal.iter().chain(&e).all(|&x| x == 0.0);
+                assert!(!is_zero || d.iter().all(|&x| x == 0.0), "band {kind} of {n} rows: {d:?}");
                 assert!(d.iter().all(|&x| x >= 0.0), "band {kind} of {n} rows: {d:?}");
                 assert!(apart <= 32.0 && off <= 32.0, "band {kind} of {n} rows: {apart} and {off} rounding errors");
             }

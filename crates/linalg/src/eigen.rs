@@ -56,16 +56,21 @@ where
     Complex<T>: Field<Real = T>,
 {
     eig(a, n, w, v, |a| {
-        let made = pairs_of_real(a)?;
-        let residual = made.residual(a.norm_l2());
-        if residual <= (0, from_f64::<T>(SMALL)) {
-            return Some(made);
-        }
-        // Above `MOST_FOR_SCHUR` rows, faer solves with the 2 x 2 blocks of the real Schur form by their inverses,
-        // which is inaccurate if they are badly scaled.
+        let norm = a.norm_l2();
+        let made = pairs_of_real(a).map(|made| (made.residual(norm), made));
+        let made = match made {
+            Some((residual, made)) if residual <= (0, from_f64::<T>(SMALL)) => return Some(made),
+            made => made,
+        };
+        // The iteration does not converge or, above `MOST_FOR_SCHUR` rows: faer solves with the 2 x 2 blocks of the
+        // real Schur form by their inverses, which is inaccurate if they are badly scaled.
         let wide = Mat::from_fn(a.nrows(), a.nrows(), |i, j| Complex::of_real(a[(i, j)]));
         let other = pairs_of_complex(&wide).map(|other| paired(&wide, other));
-        Some(other.filter(|other| other.residual(a.norm_l2()) < residual).unwrap_or(made))
+        let other = other.map(|other| (other.residual(norm), other));
+        match (made, other) {
+            (Some(made), Some(other)) => Some(if other.0 < made.0 { other.1 } else { made.1 }),
+            (made, other) => made.or(other).map(|(_, pairs)| pairs),
+        }
     });
 }
 

@@ -206,6 +206,28 @@ impl Band {
     }
 }
 
+/// The eigenvalues of a 2 x 2 block `[a b; c d]`: `mean + root` and `mean - root` or, if `is_complex`, `mean + i root`
+/// and `mean - i root`.
+pub struct Eigenvalues {
+    pub mean: f64,
+    /// `(a - d) / 2`.
+    pub half: f64,
+    /// Not negative.
+    pub root: f64,
+    pub is_complex: bool,
+}
+
+impl Eigenvalues {
+    pub fn of([a, b, c, d]: [f64; 4]) -> Eigenvalues {
+        let (mean, half) = (0.5 * (a + d), 0.5 * (a - d));
+        // Divided by the largest number, so that squares of small numbers are not 0.
+        let size = half.abs().max(b.abs()).max(c.abs());
+        let of_size = |x: f64| if size == 0.0 { 0.0 } else { x / size };
+        let square = of_size(half) * of_size(half) + of_size(b) * of_size(c);
+        Eigenvalues { mean, half, root: square.abs().sqrt() * size, is_complex: square < 0.0 }
+    }
+}
+
 /// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is wilkinson_shift to `last`.
 pub fn wilkinson_shift(first: f64, last: f64, beside: f64) -> f64 {
     let half = 0.5 * (first - last);

@@ -1,4 +1,5 @@
-//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions and products.
+//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions and products, and its
+//! QR iterations for eigenvalues of complex matrices and of real ones with many rows.
 //!
 //! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
 //! with each change and for its unit tests.

@@ -2,6 +2,7 @@
 //! all dtypes.
 
 use crate::faer_field::Field;
+use crate::iteration::Eigenvalues;
 use faer::Mat;
 use faer::traits::RealField;
 use faer::traits::math_utils::{eps, from_f64};
@@ -71,8 +72,9 @@ impl QuasiTriangular {
 
     fn complex_pair(&self, k: usize) -> (Complex<f64>, Vector) {
         let [a, b, c, d] = [self.at(k, k), self.at(k, k + 1), self.at(k + 1, k), self.at(k + 1, k + 1)];
-        let half = 0.5 * (a - d);
-        let value = Complex::new(0.5 * (a + d), (-(half * half + b * c)).max(0.0).sqrt());
+        let of = Eigenvalues::of([a, b, c, d]);
+        debug_assert!(of.is_complex, "a block with real eigenvalues");
+        let value = Complex::new(of.mean, of.root);
         // A solution of `(block - value) x = 0`, from the row with the larger off-diagonal element.
         let known = if b.abs() >= c.abs() { [b.into(), value - a] } else { [value - d, c.into()] };
         (value, self.back_substitute(value, k, &known))
@@ -82,9 +84,7 @@ impl QuasiTriangular {
     /// them.
     fn back_substitute(&self, value: Complex<f64>, from: usize, known: &[Complex<f64>]) -> Vector {
         let mut x = Vector { re: vec![0.0; self.n], im: vec![0.0; self.n] };
-        for (i, known) in (from..).zip(known) {
-            self.substitute(&mut x, i, from, *known);
-        }
+        self.substitute(&mut x, from, known);
         // As in LAPACK's `trevc`, a smaller divisor, of eigenvalues that are equal to within rounding, is replaced by
         // `least`. The square of `least`, which complex division computes, is a normal number.
         let least = (self.eps * value.norm()).max(2.0 * f64::MIN_POSITIVE.sqrt());
@@ -95,7 +95,7 @@ impl QuasiTriangular {
             let right = Complex::new(x.re[i], x.im[i]);
             let on = self.at(i, i) - value;
             if !self.is_second(i) {
-                self.substitute(&mut x, i, i, right / divisor(on));
+                self.substitute(&mut x, i, &[right / divisor(on)]);
                 end = i;
                 continue;
             }
@@ -113,22 +113,23 @@ impl QuasiTriangular {
                 second = (top - factor * right) / divisor(Complex::from(b) - factor * on);
                 first = (right - second * on) / c;
             }
-            self.substitute(&mut x, i, i - 1, second);
-            self.substitute(&mut x, i - 1, i - 1, first);
+            self.substitute(&mut x, i - 1, &[first, second]);
             end = i - 1;
         }
         x
     }
 
-    /// Sets `x[i]` to `value`, and subtracts `value` times column `i` of the matrix from the right-hand sides of the
-    /// rows `0..rows`. Scales all of `x` down if `value` exceeds `LARGE`.
-    fn substitute(&self, x: &mut Vector, i: usize, rows: usize, value: Complex<f64>) {
-        (x.re[i], x.im[i]) = (value.re, value.im);
-        let column = &self.elements[i * self.n..][..rows];
-        for (part, value) in [(&mut x.re, value.re), (&mut x.im, value.im)] {
-            part.iter_mut().zip(column).for_each(|(x, t)| *x -= t * value);
+    /// Sets the elements of `x` from row `from` on to `values`, and subtracts the products of `values` and the columns
+    /// of the matrix from the right-hand sides of the rows above. Scales all of `x` down if a value exceeds `LARGE`.
+    fn substitute(&self, x: &mut Vector, from: usize, values: &[Complex<f64>]) {
+        for (i, value) in (from..).zip(values) {
+            (x.re[i], x.im[i]) = (value.re, value.im);
+            let column = &self.elements[i * self.n..][..from];
+            for (part, value) in [(&mut x.re, value.re), (&mut x.im, value.im)] {
+                part.iter_mut().zip(column).for_each(|(x, t)| *x -= t * value);
+            }
         }
-        let size = value.l1_norm();
+        let size = values.iter().fold(0.0, |most: f64, value| most.max(value.l1_norm()));
         if size > LARGE {
             x.re.iter_mut().chain(&mut x.im).for_each(|x| *x /= size);
         }
@@ -156,6 +157,12 @@ pub mod samples {
             Mat::from_fn(n, n, |i, j| one_if(i + 1 == j) + 1e-9 * any[(i, j)]),
             Mat::from_fn(n, n, |i, j| if i == 0 { any[(0, j)] } else { one_if(j + 1 == i) }),
             Mat::from_fn(n, n, |i, j| if i / 2 == j / 2 { [1.0, 2.0, -2.0, 1.0][i % 2 * 2 + j % 2] } else { 0.0 }),
+            // Blocks with equal complex eigenvalues, and with coupling, by which vectors grow beyond all bounds.
+            Mat::from_fn(n, n, |i, j| match (j / 2).checked_sub(i / 2) {
+                Some(0) => [1.0, 2.0, -2.0, 1.0][i % 2 * 2 + j % 2],
+                Some(1) => one_if(i % 2 == j % 2),
+                _ => 0.0,
+            }),
             Mat::from_fn(n, n, |i, j| (3.0 * any[(i, j)]).round()),
             Mat::zeros(n, n),
         ]
