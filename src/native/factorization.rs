@@ -1,4 +1,5 @@
-//! Factorizations of batches of matrices, each on one thread. f16 and bf16 are computed in f32.
+//! Factorizations of batches of matrices. Matrices are distributed over threads; of one matrix, only large products are.
+//! f16 and bf16 are computed in f32.
 
 use super::array::Array;
 use super::convert::convert;

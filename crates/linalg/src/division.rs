@@ -3,9 +3,9 @@
 
 use crate::faer_field::Field;
 use crate::iteration::Rotation;
-use faer::linalg::matmul::matmul;
+use crate::parallel::product;
 use faer::traits::math_utils::{eps, from_f64, one};
-use faer::{Accum, Mat, MatMut, Par};
+use faer::{Accum, Mat, MatMut};
 
 /// Rows in which a column of vectors is not 0.
 #[derive(Clone, Copy, PartialEq)]
@@ -116,8 +116,8 @@ impl Blocks {
         let upper_factors = factors.subrows(0, upper_count + both_count);
         let lower_factors = factors.subrows(upper_count, k - upper_count);
         let (to_upper, to_lower) = q.as_mut().subcols_mut(0, k).split_at_row_mut(self.upper);
-        matmul(to_upper, Accum::Replace, upper.as_ref(), upper_factors, one(), Par::Seq);
-        matmul(to_lower, Accum::Replace, lower.as_ref(), lower_factors, one(), Par::Seq);
+        product(to_upper, Accum::Replace, upper.as_ref(), upper_factors, one());
+        product(to_lower, Accum::Replace, lower.as_ref(), lower_factors, one());
         q.subcols_mut(k, of.deflated.len()).copy_from(&deflated);
     }
 }

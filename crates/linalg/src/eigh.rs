@@ -2,6 +2,7 @@
 
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns, ordered};
+use crate::parallel::reflect_each;
 use crate::probe::{distance, nearest};
 use crate::tridiagonal::iterate;
 use crate::tridiagonal_division::divide;
@@ -12,10 +13,6 @@ use crate::{
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::tridiag::{tridiag_in_place, tridiag_in_place_scratch};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
-};
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::traits::math_utils::{abs, eps, from_f64, one, zero};
 use faer::{Conj, Mat, MatRef, Par};
@@ -71,7 +68,7 @@ fn by_tridiagonal<T: Field>(
     reduced.copy_from_triangular_lower(a);
     let mut reflections = Mat::<T>::zeros(block, n - 1);
     let memory = tridiag_in_place_scratch::<T>(n, Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(memory.or(apply_scratch::<T>(n, block, n)));
+    let mut memory = MemBuffer::new(memory);
     let stack = MemStack::new(&mut memory);
     tridiag_in_place(reduced.as_mut(), reflections.as_mut(), Par::Seq, stack, Default::default());
 
@@ -90,7 +87,7 @@ fn by_tridiagonal<T: Field>(
     }
     if n > 1 {
         let (of, to) = (reduced.as_ref().submatrix(1, 0, n - 1, n - 1), made.as_mut().subrows_mut(1, n - 1));
-        apply(of, reflections.as_ref(), Conj::No, to, Par::Seq, MemStack::new(&mut memory));
+        reflect_each(of, reflections.as_ref(), Conj::No, to);
     }
     scale_to_norm_one(&mut made);
     is_finite(made.as_ref()).then_some((values, made))

@@ -1,5 +1,6 @@
-//! Factorizations of one matrix on one thread, for f32, f64, c64 and c128, with faer's reductions and products, and its
-//! QR iterations for eigenvalues of complex matrices and of real ones with many rows.
+//! Factorizations of one matrix, for f32, f64, c64 and c128, with faer's reductions and products, and its QR iterations
+//! for eigenvalues of complex matrices and of real ones with many rows. One thread computes all but products of large
+//! matrices (see `parallel`).
 //!
 //! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
 //! with each change and for its unit tests.
@@ -16,6 +17,7 @@ mod eigh;
 mod iteration;
 mod ldl;
 mod lu;
+mod parallel;
 mod probe;
 mod qr;
 mod quasi_triangular;

@@ -1,6 +1,7 @@
 //! LU with partial pivoting. faer's own divides by a pivot of 0; LAPACK's, and this one, pass over the column.
 
 use crate::faer_field::Field;
+use crate::parallel::product;
 use crate::vectorized;
 use faer::linalg::matmul::matmul;
 use faer::prelude::*;
@@ -106,7 +107,7 @@ fn factor<T: Field>(mut a: MatMut<'_, T>, pivots: &mut [usize], panel: &mut [T],
     let (top, mut bottom) = left.split_at_row_mut(half);
     let (mut right_top, mut rest) = right.split_at_row_mut(half);
     substitute(top.rb(), right_top.rb_mut());
-    matmul(rest.rb_mut(), Accum::Add, bottom.rb(), right_top.rb(), -one::<T>(), Par::Seq);
+    product(rest.rb_mut(), Accum::Add, bottom.rb(), right_top.rb(), -one::<T>());
     factor(rest, of_right, panel, step);
     exchange(bottom.rb_mut(), of_right);
     of_right.iter_mut().for_each(|pivot| *pivot += half);
@@ -139,7 +140,7 @@ pub fn substitute<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
     let half = (n / 2).next_multiple_of(FEW).min(n - 1);
     let (mut top, mut bottom) = x.rb_mut().split_at_row_mut(half);
     substitute(l.submatrix(0, 0, half, half), top.rb_mut());
-    matmul(bottom.rb_mut(), Accum::Add, l.submatrix(half, 0, n - half, half), top.rb(), -one::<T>(), Par::Seq);
+    product(bottom.rb_mut(), Accum::Add, l.submatrix(half, 0, n - half, half), top.rb(), -one::<T>());
     substitute(l.submatrix(half, half, n - half, n - half), bottom);
 }
 

@@ -3,10 +3,10 @@
 use crate::all_finite;
 use crate::faer_field::Field;
 use crate::lu::{divide, row, row_of, substitute, subtract};
-use faer::linalg::matmul::matmul;
+use crate::parallel::product;
 use faer::prelude::*;
 use faer::traits::math_utils::{one, zero};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef};
 
 /// Largest number of unknowns that are computed one by one.
 const FEW: usize = 16;
@@ -59,7 +59,7 @@ fn back_substitute<T: Field>(u: MatRef<'_, T>, mut x: MatMut<'_, T>) {
     let half = (n / 2).next_multiple_of(FEW).min(n - 1);
     let (mut top, mut bottom) = x.rb_mut().split_at_row_mut(half);
     back_substitute(u.submatrix(half, half, n - half, n - half), bottom.rb_mut());
-    matmul(top.rb_mut(), Accum::Add, u.submatrix(0, half, half, n - half), bottom.rb(), -one::<T>(), Par::Seq);
+    product(top.rb_mut(), Accum::Add, u.submatrix(0, half, half, n - half), bottom.rb(), -one::<T>());
     back_substitute(u.submatrix(0, 0, half, half), top);
 }
 
@@ -91,7 +91,7 @@ fn invert_lower<T: Field>(l: MatRef<'_, T>, mut x: MatMut<'_, T>) {
     invert_lower(l.submatrix(0, 0, half, half), first.rb_mut());
     let (mut left, right) = bottom.split_at_col_mut(half);
     let corner = l.submatrix(half, half, n - half, n - half);
-    matmul(left.rb_mut(), Accum::Replace, l.submatrix(half, 0, n - half, half), first.rb(), -one::<T>(), Par::Seq);
+    product(left.rb_mut(), Accum::Replace, l.submatrix(half, 0, n - half, half), first.rb(), -one::<T>());
     substitute(corner, left);
     invert_lower(corner, right);
 }

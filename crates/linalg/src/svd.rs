@@ -4,6 +4,7 @@ use crate::bidiagonal::iterate;
 use crate::bidiagonal_division::divide;
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns, ordered};
+use crate::parallel::reflect_each;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
 use crate::{
@@ -12,10 +13,6 @@ use crate::{
 };
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
-};
 use faer::linalg::matmul::matmul;
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::linalg::svd::ComputeSvdVectors;
@@ -127,7 +124,7 @@ fn by_bidiagonal<T: Field>(
     let mut reduced = a.clone();
     let (mut left, mut right) = (Mat::<T>::zeros(block, columns), Mat::<T>::zeros(block, columns - 1));
     let memory = bidiag_in_place_scratch::<T>(rows, columns, Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(memory.or(apply_scratch::<T>(rows, block, rows)));
+    let mut memory = MemBuffer::new(memory);
     let stack = MemStack::new(&mut memory);
     bidiag_in_place(reduced.as_mut(), left.as_mut(), right.as_mut(), Par::Seq, stack, Default::default());
 
@@ -151,13 +148,12 @@ fn by_bidiagonal<T: Field>(
             v[(i, to)] = phases.right[i] * T::of_real(of_right[(i, from)]);
         }
     }
-    let stack = MemStack::new(&mut memory);
-    apply(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut(), Par::Seq, stack);
+    reflect_each(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut());
     if columns > 1 {
         // The reflections of the right side are rows of the reduced matrix.
         let reflections = reduced.as_ref().submatrix(0, 1, columns - 1, columns - 1).transpose();
         let of_v = v.as_mut().subrows_mut(1, columns - 1);
-        apply(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v, Par::Seq, stack);
+        reflect_each(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v);
     }
     scale_to_norm_one(&mut u);
     scale_to_norm_one(&mut v);
