@@ -2,7 +2,7 @@
 
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns, ordered};
-use crate::parallel::reflect_each;
+use crate::parallel::apply_reflections;
 use crate::probe::{distance, nearest};
 use crate::tridiagonal::iterate;
 use crate::tridiagonal_division::divide;
@@ -87,7 +87,7 @@ fn by_tridiagonal<T: Field>(
     }
     if n > 1 {
         let (of, to) = (reduced.as_ref().submatrix(1, 0, n - 1, n - 1), made.as_mut().subrows_mut(1, n - 1));
-        reflect_each(of, reflections.as_ref(), Conj::No, to);
+        apply_reflections(of, reflections.as_ref(), Conj::No, to);
     }
     scale_to_norm_one(&mut made);
     is_finite(made.as_ref()).then_some((values, made))

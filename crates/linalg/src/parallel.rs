@@ -43,9 +43,14 @@ fn product_in_parts<T: ComplexField + Copy>(
     }
 }
 
-/// Multiplies a matrix from the left by the product of the reflections of which faer's reductions leave the vectors
-/// below the diagonal of `vectors` and the triangular factors of blocks in `factors`.
-pub fn reflect_each<T: ComplexField>(vectors: MatRef<'_, T>, factors: MatRef<'_, T>, conj: Conj, of: MatMut<'_, T>) {
+/// Multiplies a matrix from the left by the product of reflections, as faer's reductions store them: their vectors are
+/// below the diagonal of `vectors`, the triangular factors of their blocks in `factors`.
+pub fn apply_reflections<T: ComplexField>(
+    vectors: MatRef<'_, T>,
+    factors: MatRef<'_, T>,
+    conj: Conj,
+    of: MatMut<'_, T>,
+) {
     reflect_in_parts(vectors, factors, conj, of, PART);
 }
 

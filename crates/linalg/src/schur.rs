@@ -31,7 +31,7 @@ struct Reflection<T> {
     third: T,
 }
 
-/// Most steps for each row; two or three are usual.
+/// Largest number of steps for each row; two or three are usual.
 const MOST_STEPS: usize = 30;
 
 /// Every `STALLED` steps without deflation, one step uses exceptional shifts.

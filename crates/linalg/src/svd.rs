@@ -4,7 +4,7 @@ use crate::bidiagonal::iterate;
 use crate::bidiagonal_division::divide;
 use crate::faer_field::Field;
 use crate::iteration::{Band, Columns, ordered};
-use crate::parallel::reflect_each;
+use crate::parallel::apply_reflections;
 use crate::probe::{distance, nearest};
 use crate::reflectors::Factored;
 use crate::{
@@ -148,12 +148,12 @@ fn by_bidiagonal<T: Field>(
             v[(i, to)] = phases.right[i] * T::of_real(of_right[(i, from)]);
         }
     }
-    reflect_each(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut());
+    apply_reflections(reduced.as_ref(), left.as_ref(), Conj::No, u.as_mut());
     if columns > 1 {
         // The reflections of the right side are rows of the reduced matrix.
         let reflections = reduced.as_ref().submatrix(0, 1, columns - 1, columns - 1).transpose();
         let of_v = v.as_mut().subrows_mut(1, columns - 1);
-        reflect_each(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v);
+        apply_reflections(reflections.to_owned().as_ref(), right.as_ref(), Conj::Yes, of_v);
     }
     scale_to_norm_one(&mut u);
     scale_to_norm_one(&mut v);
