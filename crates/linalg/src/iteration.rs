@@ -228,7 +228,7 @@ impl Eigenvalues {
     }
 }
 
-/// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is wilkinson_shift to `last`.
+/// Wilkinson's shift: the eigenvalue of `[first beside; beside last]` that is nearer to `last`.
 pub fn wilkinson_shift(first: f64, last: f64, beside: f64) -> f64 {
     let half = 0.5 * (first - last);
     let sum = half + half.hypot(beside).copysign(half);

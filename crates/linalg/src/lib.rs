@@ -1,6 +1,6 @@
 //! Factorizations of one matrix, for f32, f64, c64 and c128, with faer's reductions and products, and its QR iterations
-//! for eigenvalues of complex matrices and of real ones with many rows. One thread computes all but products of large
-//! matrices (see `parallel`).
+//! for eigenvalues of complex matrices and of real ones with many rows. One thread computes all but products and
+//! reflections of large matrices (see `parallel`).
 //!
 //! A crate of its own because faer is generic, and slow to compile: in the library itself it would be compiled again
 //! with each change and for its unit tests.

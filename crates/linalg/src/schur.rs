@@ -140,8 +140,8 @@ where
     #[inline(always)]
     fn shifts(&self, [first, last]: [usize; 2], since_deflated: usize) -> [f64; 2] {
         if since_deflated.is_multiple_of(STALLED) {
-            // LAPACK's exceptional shifts: a diagonal element plus `size` times the eigenvalues of `[0.75 -0.4375; 1
-            // 0.75]`.
+            // LAPACK's exceptional shifts: a diagonal element plus `size` times the eigenvalues of
+            // `[0.75 -0.4375; 1 0.75]`.
             let (on, row) = if since_deflated.is_multiple_of(2 * STALLED) { (last, last) } else { (first, first + 2) };
             let size = self.at(row, row - 1).abs() + self.at(row - 1, row - 2).abs();
             return [0.75 * size + self.at(on, on), 0.4375f64.sqrt() * size];

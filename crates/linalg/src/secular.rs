@@ -66,8 +66,8 @@ impl<const SQUARES: bool> WithSimd for Secular<SQUARES> {
             roots.push(self.d[root.near] + root.offset);
             row.iter_mut().zip(&self.d).for_each(|(to, &d)| *to = self.difference(d, root));
         }
-        // Gu and Eisenstat: weight `j` is the product of `p_j - x_i` over all `i`, divided by the product of `p_j -
-        // p_i` over all `i` except `j`. Products of quotients neither overflow nor underflow.
+        // Gu and Eisenstat: weight `j` is the product of `p_j - x_i` over all `i`, divided by the product of
+        // `p_j - p_i` over all `i` except `j`. Products of quotients neither overflow nor underflow.
         let mut weight_roots: Vec<f64> = (0..n).map(|j| differences[j * n + j].abs()).collect();
         for (i, row) in differences.chunks_exact(n.max(1)).enumerate() {
             let pole = Point { near: i, offset: 0.0 };
@@ -194,9 +194,9 @@ impl<const SQUARES: bool> Secular<SQUARES> {
         (bracket, Point { near, offset: guess.unwrap_or(0.5 * (low + high)) })
     }
 
-    /// Returns the two steps of the fixed weight method from `x`: the distances from `x` to the zeros of `c + w /
-    /// (p_near - y) + s / (p_far - y)`, where `w` is the weight of the pole `near`, and `c` and `s` are such that value
-    /// and slope at `y = x` are those of the secular function. If `SQUARES`, these are steps of `x^2`.
+    /// Returns the two steps of the fixed weight method from `x`: the distances from `x` to the zeros of
+    /// `c + w / (p_near - y) + s / (p_far - y)`, where `w` is the weight of the pole `near`, and `c` and `s` are such
+    /// that value and slope at `y = x` are those of the secular function. If `SQUARES`, these are steps of `x^2`.
     #[inline(always)]
     fn steps(&self, bracket: &Bracket, x: Point, sums: &Sums) -> [f64; 2] {
         let (near, far) = (bracket.near, bracket.far());
