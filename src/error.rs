@@ -63,6 +63,14 @@ impl Code {
         Code::ALL.into_iter().find(|code| *code as i32 == number)
     }
 
+    /// Whether the code says that the plugin or the process failed, so that another program would fail, too.
+    pub fn is_of_plugin(self) -> bool {
+        matches!(
+            self,
+            Code::Aborted | Code::Cancelled | Code::DeadlineExceeded | Code::Unavailable | Code::Panic | Code::Forked
+        )
+    }
+
     /// Name of the code as absl and PJRT print it, NUL-terminated for C.
     pub fn name(self) -> &'static std::ffi::CStr {
         match self {

@@ -24,7 +24,7 @@ counters! {
     /// Steps: one for each device that `lxla_mark_step` stepped, and for each list of lazy tensors that
     /// `lxla_step_tensors` stepped.
     MarkStep,
-    /// Steps that repeated an earlier one, so that their programs did not have to be made again.
+    /// Steps and reads that repeated an earlier one, so that their programs did not have to be made again.
     RepeatedStep,
     /// Gradients that an earlier call recorded at the end of an equal trace, so that their operations were copied.
     RepeatedGradients,

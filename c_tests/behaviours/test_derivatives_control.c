@@ -139,6 +139,8 @@ XLA_TEST(t4_a_further_gradient_adds_no_residuals) {
   scan(cell(DATA(DIMS(2), 0.1, 0.2)), &h0, 1, &ws, 1, 3, 0, &end, &ys, 1);
   const lxla_tensor loss = add(total(end), total(mul(ys, ys)));
   int stacks[3];
+  // The text has the loss alone, not the gradients, which share work with it.
+  OK(lxla_env_set_option(env, "read_scope", "listed"));
   for (int i = 0; i < 3; i++) {
     found[i] = gradient(loss, ws);
     char *text = text_of(loss);
@@ -146,6 +148,7 @@ XLA_TEST(t4_a_further_gradient_adds_no_residuals) {
     lxla_string_free(text);
     EQUAL(stacks[i], stacks[0]);
   }
+  OK(lxla_env_set_option(env, "read_scope", "connected"));
   CHECK(stacks[0] > 1);
   ARE_NEAR(found[1], found[0]);
   ARE_NEAR(found[2], found[0]);

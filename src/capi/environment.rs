@@ -161,6 +161,15 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 ///   where it is not in host memory; and no buffer is donated, so that the operands are there: a step needs memory for
 ///   its old and its new values at once. Only after a NaN or an infinity was found in the results, the programs are
 ///   evaluated natively. Operations on `cpu` are not checked.
+/// - `read_scope`: what a read, save or sync of XLA tensors computes besides its tensors and the live pending ones on
+///   which they depend: connected (default: the live pending tensors that depend on an operation which it computes, with
+///   what these need in turn, but not what depends on a placeholder or on lost data), listed (nothing), or all (all live
+///   pending tensors of the device). If the program with them cannot be compiled or does not fit the memory, they stay
+///   pending, and the call succeeds.
+/// - `max_left_pending`: a number, at least 0. Default 4096. If a read, save or sync left more operations pending on a
+///   device which could be computed, the next one computes all live tensors of the device.
+/// - `step_before_call`: true or false (default). With true, a call of a computation first steps what earlier calls left
+///   pending on the device, as `lxla_mark_step` without waiting, and fails if that step does.
 /// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
 ///   reports.
 ///

@@ -209,14 +209,30 @@ impl Computation {
     /// Records an application to `arguments` and returns its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         let device = device_for(&[("the computation", self)], &[Given::List("args", arguments)])?;
+        step_earlier_calls(device)?;
         let mut state = to_record(device)?;
         let mut arguments = nodes(&mut state, "args", arguments)?;
         after_others(&mut state, &[&self.body], &mut arguments)?;
         let captures = self.captures(&mut state)?;
         state.trace.check_room_for(self.results().len())?;
         let results = control::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
+        state.has_calls = true;
         finish_applied(state, &[&self.body], &results)
     }
+}
+
+/// By the option `step_before_call`, steps what earlier calls left pending on a device, so that no program contains two
+/// calls of a loop, and the state before the last call, whose handles are gone by now, is donated.
+fn step_earlier_calls(device: &'static Device) -> Result<()> {
+    let is_due = {
+        let state = device.state();
+        let is_on = || state.owner().is_ok_and(|owner| owner.shared.options.step_before_call());
+        state.has_calls && state.trace.pending() > 0 && is_on()
+    };
+    if !is_due {
+        return Ok(());
+    }
+    sync::mark_step(device).map_err(|e| e.context("the step before the call, of what earlier calls left pending"))
 }
 
 fn check_depth(body: &Body) -> Result<()> {

@@ -61,6 +61,7 @@ impl DeviceState {
     /// Removes everything that was recorded.
     pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
         let data = self.trace.clear();
+        self.has_calls = false;
         self.forget_shapes();
         data
     }

@@ -25,7 +25,7 @@ pub use compiles::{CompileLog, CompileRecord, Compiling, Cost};
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use known::{CallKey, Function};
 pub use lifetime::{Handles, release, release_many, retain};
-pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy};
+pub use options::{MixedDevicePolicy, OPTION_NAMES, Options, PendingLimitPolicy, ReadScope};
 pub use owner::Owner;
 pub use pending_calls::Parameters;
 pub use ran::{Kind, Ran, RanLog, Usage};

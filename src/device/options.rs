@@ -28,9 +28,22 @@ pub enum PendingLimitPolicy {
     Step = 2,
 }
 
+/// Values that a read, a save and a sync of a list compute besides the listed ones and the live values on which these
+/// depend.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadScope {
+    /// The live values that share work with them, so that no operation is computed twice.
+    Connected = 1,
+    /// None.
+    Listed = 2,
+    /// All live values of the device.
+    All = 3,
+}
+
 /// Names of all options.
 pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, \
-     max_pending_ops, pending_limit_policy, timeline, check_nonfinite";
+     max_pending_ops, pending_limit_policy, timeline, check_nonfinite, read_scope, max_left_pending, step_before_call";
 
 /// Options of an environment, readable and writable without a lock.
 pub struct Options {
@@ -42,6 +55,9 @@ pub struct Options {
     pending_limit_policy: AtomicU8,
     timeline: Arc<Timeline>,
     check_nonfinite: AtomicBool,
+    read_scope: AtomicU8,
+    max_left_pending: AtomicUsize,
+    step_before_call: AtomicBool,
 }
 
 impl Default for Options {
@@ -55,6 +71,9 @@ impl Default for Options {
             pending_limit_policy: AtomicU8::new(PendingLimitPolicy::Error as u8),
             timeline: Arc::default(),
             check_nonfinite: AtomicBool::new(false),
+            read_scope: AtomicU8::new(ReadScope::Connected as u8),
+            max_left_pending: AtomicUsize::new(4096),
+            step_before_call: AtomicBool::new(false),
         }
     }
 }
@@ -102,6 +121,25 @@ impl Options {
         self.check_nonfinite.load(Ordering::Relaxed)
     }
 
+    /// See [`ReadScope`].
+    pub fn read_scope(&self) -> ReadScope {
+        match self.read_scope.load(Ordering::Relaxed) {
+            2 => ReadScope::Listed,
+            3 => ReadScope::All,
+            _ => ReadScope::Connected,
+        }
+    }
+
+    /// Number of operations that reads may leave pending; the next read computes all live values if there are more.
+    pub fn max_left_pending(&self) -> usize {
+        self.max_left_pending.load(Ordering::Relaxed)
+    }
+
+    /// Whether a call of a computation first steps what earlier calls left pending.
+    pub fn step_before_call(&self) -> bool {
+        self.step_before_call.load(Ordering::Relaxed)
+    }
+
     /// The timeline of the environment, of which the option `timeline` keeps the last events.
     #[inline]
     pub(super) fn timeline(&self) -> &Arc<Timeline> {
@@ -121,6 +159,20 @@ impl Options {
             "donation" => self.donation.store(switch()?, Ordering::Relaxed),
             "timeline" => self.timeline.keep(switch()?),
             "check_nonfinite" => self.check_nonfinite.store(switch()?, Ordering::Relaxed),
+            "step_before_call" => self.step_before_call.store(switch()?, Ordering::Relaxed),
+            "read_scope" => {
+                let scope = match value {
+                    "connected" => ReadScope::Connected,
+                    "listed" => ReadScope::Listed,
+                    "all" => ReadScope::All,
+                    _ => return Err(wrong("connected, listed or all")),
+                };
+                self.read_scope.store(scope as u8, Ordering::Relaxed);
+            }
+            "max_left_pending" => {
+                let most = value.parse().map_err(|_| wrong("a number of at least 0"))?;
+                self.max_left_pending.store(most, Ordering::Relaxed);
+            }
             "mixed_device_policy" => {
                 let policy = match value {
                     "error" => MixedDevicePolicy::Error,
@@ -155,6 +207,14 @@ impl Options {
             "donation" => Ok(self.donation().to_string()),
             "timeline" => Ok(self.timeline.is_kept().to_string()),
             "check_nonfinite" => Ok(self.check_nonfinite().to_string()),
+            "step_before_call" => Ok(self.step_before_call().to_string()),
+            "max_left_pending" => Ok(self.max_left_pending().to_string()),
+            "read_scope" => Ok(match self.read_scope() {
+                ReadScope::Connected => "connected",
+                ReadScope::Listed => "listed",
+                ReadScope::All => "all",
+            }
+            .to_string()),
             "mixed_device_policy" => Ok(match self.mixed_device_policy() {
                 MixedDevicePolicy::Error => "error",
                 MixedDevicePolicy::Copy => "copy",
@@ -194,7 +254,7 @@ mod tests {
         }
         for (name, value) in [("donation", "no"), ("max_program_ops", "0"), ("mixed_device_policy", ""), ("x", "true")]
             .into_iter()
-            .chain([("pending_limit_policy", "refuse")])
+            .chain([("pending_limit_policy", "refuse"), ("read_scope", "some"), ("max_left_pending", "-1")])
         {
             assert!(options.set(name, value).is_err(), "{name} {value}");
         }

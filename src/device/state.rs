@@ -68,6 +68,10 @@ pub struct DeviceState {
     /// Set while a sync is between its collection and its commit: node ids must remain valid.
     pub syncing: bool,
     steps: u64,
+    /// Number of operations that the last read left pending, although they could be computed.
+    pub left_by_read: usize,
+    /// Whether a computation was called since the last step, and something is pending since then.
+    pub has_calls: bool,
     /// Number of nodes from which the trace is compacted, if most of them are dead.
     pub(super) compact_at: usize,
 }
@@ -88,6 +92,8 @@ impl DeviceState {
             closed: false,
             syncing: false,
             steps: 0,
+            left_by_read: 0,
+            has_calls: false,
             compact_at: COMPACT_FROM,
         }
     }
@@ -376,6 +382,8 @@ impl DeviceState {
         self.owner = Some(owner);
         self.closed = false;
         self.steps = 0;
+        self.left_by_read = 0;
+        self.has_calls = false;
         self.reset_tensor_counts();
     }
 

@@ -52,6 +52,11 @@ pub struct Scheme {
     pub output_bytes: u64,
     /// Number of operations that a partial sync has already run before.
     pub recomputed: u64,
+    /// Operations of the stages whose results are not kept, if others stay pending: a later sync that needs one of them
+    /// computes it again.
+    pub passed: Vec<NodeId>,
+    /// Number of operations that stay pending after a read, although they can be computed.
+    pub left: usize,
     /// For each leaf of the trace, whether it might be donated when the scheme was made. A leaf without data, or one
     /// that no stage reads, might not.
     pub donatable: Vec<bool>,
@@ -78,6 +83,8 @@ impl Scheme {
             roots: Vec::new(),
             output_bytes: 0,
             recomputed,
+            passed: Vec::new(),
+            left: 0,
             donatable: vec![false; trace.leaves().len()],
         };
         for (number, segment) in segments.into_iter().enumerate() {

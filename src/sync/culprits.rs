@@ -6,7 +6,7 @@ use super::plan::{Plan, partial_scheme};
 use super::run::compile_all;
 use super::transaction::{Pinned, Transaction};
 use crate::device::{Device, DeviceState, Kind, Owner};
-use crate::error::{Code, Error, Result, quoted};
+use crate::error::{Error, Result, quoted};
 use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
 use crate::ops::control::CustomCall;
 use crate::ops::operation_name;
@@ -27,12 +27,8 @@ pub fn step_without_culprits(
     failure: Error,
     values: impl Fn(&DeviceState, &mut Workspace) -> Result<Vec<NodeId>>,
 ) -> Error {
-    match failure.code {
-        // The plugin, not the program.
-        Code::Aborted | Code::Cancelled | Code::DeadlineExceeded | Code::Unavailable | Code::Panic | Code::Forked => {
-            return failure;
-        }
-        _ => {}
+    if failure.code.is_of_plugin() {
+        return failure;
     }
     let workspace = &mut planner.workspace;
     let (mut search, _pinned) = {
@@ -73,7 +69,7 @@ struct Search {
     /// Values to compute. Values of a group are adjacent.
     roots: Vec<NodeId>,
     /// Group of each root: operations that are connected, by operands or users.
-    groups: Vec<u32>,
+    groups: Vec<Option<u32>>,
     /// Values that fail alone, and do not depend on others that do.
     culprits: Vec<NodeId>,
     /// For each node, whether it is a culprit or depends on one.
@@ -87,9 +83,9 @@ struct Search {
 impl Search {
     /// Groups the values of a step.
     fn of(trace: &Trace, owner: Owner, mut roots: Vec<NodeId>) -> Search {
-        let group = groups(trace);
-        roots.sort_by_key(|id| group[id.0 as usize]);
-        let groups = roots.iter().map(|id| group[id.0 as usize]).collect();
+        let of = trace.groups(&roots);
+        roots.sort_by_key(|&id| of.of(id));
+        let groups = roots.iter().map(|&id| of.of(id)).collect();
         let (culprits, dependents, untried) = (Vec::new(), Vec::new(), Vec::new());
         Search { owner, roots, groups, culprits, spoiled: vec![false; trace.len()], dependents, untried }
     }
@@ -187,7 +183,7 @@ impl Search {
                 return Ok((0, Ok(())));
             }
             let plan = Plan::new(&state.trace, Arc::new(scheme));
-            Transaction::start(device, &mut state, self.owner.clone(), "step", plan, Vec::new())
+            Transaction::start(device, &mut state, self.owner.clone(), "step", plan)
         };
         let count = transaction.plan.scheme.roots.len();
         let compiled = compile_all(&transaction.owner, &transaction.plan).map_err(|e| transaction.explain(e))?;
@@ -218,28 +214,6 @@ impl Search {
         }
         text
     }
-}
-
-/// Returns the number of a group for each node: the smallest number of an operation to which it is connected.
-fn groups(trace: &Trace) -> Vec<u32> {
-    fn root(parents: &mut [u32], mut i: u32) -> u32 {
-        while parents[i as usize] != i {
-            parents[i as usize] = parents[parents[i as usize] as usize];
-            i = parents[i as usize];
-        }
-        i
-    }
-    let mut parents: Vec<u32> = (0..trace.len() as u32).collect();
-    for id in 0..trace.len() as u32 {
-        let node = trace.node(NodeId(id));
-        for operand in trace.operands(node) {
-            if trace.node(*operand).op != Op::Leaf {
-                let (a, b) = (root(&mut parents, id), root(&mut parents, operand.0));
-                parents[a.max(b) as usize] = a.min(b);
-            }
-        }
-    }
-    (0..trace.len() as u32).map(|id| root(&mut parents, id)).collect()
 }
 
 /// Describes a pending value for a message: `f32[2] by add of custom_call "target"`.

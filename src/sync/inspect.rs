@@ -2,16 +2,16 @@
 
 use super::key;
 use super::nonfinite::{find_in, holds};
-use super::partial::{by_device, plan_partial};
+use super::partial::{by_device, plan_read, scope_of};
 use super::plan::{Plan, check_memory};
 use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
-use crate::device::{Device, DeviceState, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, DeviceState, Owner, ReadScope, TensorHandle, Value, device_of};
 use crate::engine::ProgramMemory;
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Planner, Workspace};
+use crate::ir::{NodeId, Planner};
 use crate::lower::{Target, lower};
 
 /// Returns the StableHLO text that a sync of these tensors would compile. The tensors are on one device; placeholders
@@ -80,15 +80,20 @@ fn step_plan(device: &'static Device) -> Result<(Owner, Plan)> {
 /// Returns as JSON the first operation of a sync of these tensors that makes a NaN or an infinity out of finite
 /// operands.
 pub fn find_nonfinite(tensors: &[TensorHandle]) -> Result<String> {
-    find_in(tensors, plan_with(tensors, holds)?)
+    find_in(tensors, plan_with(tensors, Some(ReadScope::Listed), holds)?)
 }
 
 pub(super) fn plan_of(tensors: &[TensorHandle]) -> Result<(Owner, Plan)> {
-    plan_with(tensors, |_| ()).map(|(owner, plan, ())| (owner, plan))
+    plan_with(tensors, None, |_| ()).map(|(owner, plan, ())| (owner, plan))
 }
 
-/// Returns the plan of a sync of these tensors, and what `then` makes of it under the lock of their device.
-fn plan_with<R>(tensors: &[TensorHandle], then: impl FnOnce(&Plan) -> R) -> Result<(Owner, Plan, R)> {
+/// Returns the plan of a sync of these tensors, and what `then` makes of it under the lock of their device. Without a
+/// scope, the plan is for what a sync would compute now.
+fn plan_with<R>(
+    tensors: &[TensorHandle],
+    scope: Option<ReadScope>,
+    then: impl FnOnce(&Plan) -> R,
+) -> Result<(Owner, Plan, R)> {
     let first = tensors.first().ok_or_else(|| error!(InvalidArgument, "n: 0 tensors given; want at least 1"))?;
     let device = device_of("tensors", *first)?;
     if by_device(tensors)?.len() > 1 {
@@ -102,7 +107,8 @@ fn plan_with<R>(tensors: &[TensorHandle], then: impl FnOnce(&Plan) -> R) -> Resu
     let owner = state.owner()?.clone();
     check_memory(&state.trace)?;
     let roots = nodes(&state, tensors)?;
-    let (plan, _) = plan_partial(&state, &mut Workspace::default(), &owner, &roots);
+    let scope = scope.unwrap_or_else(|| scope_of(&state, &owner));
+    let plan = plan_read(&state, &mut Planner::default(), &owner, roots, scope);
     let made = then(&plan);
     Ok((owner, plan, made))
 }

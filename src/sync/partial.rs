@@ -1,13 +1,16 @@
-//! Partial sync: computes the listed tensors and every live pending tensor on which they depend, so that no live value
-//! is computed twice. Never donates, because other pending work may read the same buffers. Atomic on each device.
+//! Partial sync: computes the listed tensors, every live pending tensor on which they depend, and, by the option
+//! `read_scope`, those that share work with them, so that nothing is computed twice. Never donates, because other pending
+//! work may read the same buffers. Atomic on each device.
 
 use super::collect::{Obstacles, is_pending};
 use super::plan::{Plan, begin};
 use super::run::compile_all;
 use super::transaction::Transaction;
-use crate::device::{Device, DeviceState, Kind, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, DeviceState, Kind, Owner, ReadScope, TensorHandle, Value, device_of};
 use crate::error::{Code, Error, Result};
-use crate::ir::{NodeId, Op, Scheme, Trace, Workspace};
+use crate::ir::{NodeId, Op, Planner, Scheme, Trace, Wanted, Workspace};
+use crate::log::{Level, log};
+use crate::metrics::Counter;
 use crate::timeline::Span;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -47,50 +50,154 @@ pub(super) fn by_device(tensors: &[TensorHandle]) -> Result<Vec<Group>> {
     Ok(groups)
 }
 
-/// Syncs tensors of one device.
+/// Syncs tensors of one device. If what is connected to them makes the sync fail, computes them without it.
 pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) -> Result<()> {
     // Tensors that are computed or in flight do not wait for other syncs on the device.
     if listed(&device.state(), group)?.is_empty() {
         return Ok(());
     }
+    let mut planner = device.order();
+    let scope = {
+        let state = device.state();
+        scope_of(&state, state.owner()?)
+    };
+    match sync_in(device, &mut planner, group, scope) {
+        Err(failure) if failure.can_be_of_others && has_others(device, &mut planner, group, failure.values) => {
+            let alone = sync_in(device, &mut planner, group, ReadScope::Listed);
+            if alone.is_ok() {
+                log(Level::Information, || format!("values stay pending that a read does not need: {}", failure.error));
+            }
+            alone
+        }
+        outcome => outcome,
+    }
+    .map_err(|failure| failure.error)?
+}
+
+/// A sync that failed.
+struct Failure {
+    error: Error,
+    /// Whether the sync of fewer values may succeed, and repeats no call of a kernel with effects.
+    can_be_of_others: bool,
+    /// Number of values of the sync.
+    values: usize,
+}
+
+impl Failure {
+    /// Failure of a sync before its values are known.
+    fn early(error: Error) -> Failure {
+        Failure { error, can_be_of_others: false, values: 0 }
+    }
+}
+
+/// Whether a sync of this number of values was to compute more than these tensors need.
+fn has_others(device: &'static Device, planner: &mut Planner, group: &[(usize, TensorHandle)], values: usize) -> bool {
+    let state = device.state();
+    let needed = |roots: Vec<NodeId>| closure(&state, &mut planner.workspace, &roots).kept.len();
+    listed(&state, group).map(needed).is_ok_and(|needed| needed < values)
+}
+
+/// Syncs tensors of one device, and what else the scope says. Returns the outcome of the option `check_nonfinite`.
+fn sync_in(
+    device: &'static Device,
+    planner: &mut Planner,
+    group: &[(usize, TensorHandle)],
+    scope: ReadScope,
+) -> std::result::Result<Result<()>, Failure> {
     // Declared first, so that the sync ends after its work.
     let _step: Span;
-    let mut planner = device.order();
     let transaction = {
         let mut state = device.state();
         // Not `check_open`: pending tensors of an environment that was released can be read.
-        let owner = state.owner()?.clone();
-        let roots = listed(&state, group)?;
+        let owner = state.owner().map_err(Failure::early)?.clone();
+        let roots = listed(&state, group).map_err(Failure::early)?;
         if roots.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
-        let (step, mut planning) = begin(&state, &owner, "sync")?;
+        let (step, mut planning) = begin(&state, &owner, "sync").map_err(Failure::early)?;
         _step = step;
-        let (plan, passed) = plan_partial(&state, &mut planner.workspace, &owner, &roots);
+        let plan = plan_read(&state, planner, &owner, roots, scope);
         planning.number("results", plan.scheme.roots.len() as u64);
-        Transaction::start(device, &mut state, owner, "sync", plan, passed)
+        Transaction::start(device, &mut state, owner, "sync", plan)
     };
-    let compiled = compile_all(&transaction.owner, &transaction.plan).map_err(|e| transaction.explain(e))?;
-    transaction.run(Kind::Sync, &compiled)?
+    let values = transaction.plan.scheme.roots.len();
+    let has_effects = transaction.plan.runs.iter().any(|run| run.stage.program.kernels().effects);
+    let failed = |error: Error, can_be_of_others: bool| {
+        let can_be_of_others = can_be_of_others && !error.code.is_of_plugin();
+        Failure { error, can_be_of_others, values }
+    };
+    let compiled = compile_all(&transaction.owner, &transaction.plan);
+    let compiled = compiled.map_err(|e| failed(transaction.explain(e), true))?;
+    transaction.run(Kind::Sync, &compiled).map_err(|e| failed(e, !has_effects))
 }
 
-/// Returns the plan of a sync of these nodes, and the operations on which they depend whose results are not kept.
-pub(super) fn plan_partial(
+/// Returns what a read computes now besides its closure: what the option says, or all if reads have left too much.
+pub(super) fn scope_of(state: &DeviceState, owner: &Owner) -> ReadScope {
+    let options = &owner.shared.options;
+    if state.left_by_read > options.max_left_pending() { ReadScope::All } else { options.read_scope() }
+}
+
+/// Returns the plan of a read of these nodes. A read that repeats an earlier one has its scheme.
+pub(super) fn plan_read(
     state: &DeviceState,
-    workspace: &mut Workspace,
+    planner: &mut Planner,
     owner: &Owner,
-    roots: &[NodeId],
-) -> (Plan, Vec<NodeId>) {
+    roots: Vec<NodeId>,
+    scope: ReadScope,
+) -> Plan {
     let trace = &state.trace;
-    let (all, passed) = closure(state, workspace, roots);
-    let linear = workspace.linearize(trace, &all);
-    let scheme = Scheme::of(trace, linear, owner.shared.options.max_program_ops(), |_| false);
-    (Plan::new(trace, Arc::new(scheme)), passed)
+    let max_ops = owner.shared.options.max_program_ops();
+    let make = |workspace: &mut Workspace, roots: &[NodeId]| {
+        let (wanted, total) = wanted(trace, roots, scope);
+        let closure = closure(state, workspace, &wanted);
+        let mut scheme = Scheme::of(trace, workspace.linearize(trace, &closure.kept), max_ops, |_| false);
+        scheme.left = total.saturating_sub(closure.kept.len() + closure.passed.len());
+        scheme.passed = closure.passed;
+        scheme
+    };
+    // Obstacles and calls with effects do not follow from the operations of the trace alone.
+    let is_known_by_trace = Obstacles::find(trace).is_empty() && !trace.has_kernels();
+    if scope != ReadScope::Connected || !is_known_by_trace {
+        return Plan::new(trace, Arc::new(make(&mut planner.workspace, &roots)));
+    }
+    let wanted = Wanted::Connected(roots.clone());
+    let (scheme, is_repeated) = planner.scheme(trace, wanted, max_ops, |_| false, |workspace| make(workspace, &roots));
+    if is_repeated {
+        owner.shared.metrics.add(Counter::RepeatedStep, 1);
+    }
+    Plan::new(trace, scheme)
 }
 
-/// Returns these nodes and the pending values on which they depend, in recording order, as in a step, so that both make
-/// the same program of the same work; and the other operations on which they depend.
-pub(super) fn closure(state: &DeviceState, workspace: &mut Workspace, roots: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
+/// Returns the values that a read of `roots` computes, without those on which they depend; and the number of operations
+/// that all live values need which can be computed.
+fn wanted(trace: &Trace, roots: &[NodeId], scope: ReadScope) -> (Vec<NodeId>, usize) {
+    let obstacles = Obstacles::find(trace);
+    let mut all = trace.held_operations();
+    all.retain(|&id| obstacles.of(id).is_none());
+    // Inspection also plans reads of values that cannot be computed.
+    all.extend(roots.iter().filter(|&&id| obstacles.of(id).is_some()));
+    let groups = trace.groups(&all);
+    match scope {
+        ReadScope::All => {}
+        ReadScope::Listed => all = roots.to_vec(),
+        ReadScope::Connected => {
+            let connected: FxHashSet<u32> = roots.iter().filter_map(|&id| groups.of(id)).collect();
+            all.retain(|&id| groups.of(id).is_some_and(|group| connected.contains(&group)));
+        }
+    }
+    (all, groups.len())
+}
+
+/// Values that a sync computes, and what it computes on the way.
+pub(super) struct Closure {
+    /// Live values, in recording order, as in a step, so that both make the same program of the same work.
+    pub kept: Vec<NodeId>,
+    /// Other operations.
+    pub passed: Vec<NodeId>,
+}
+
+/// Returns the closure of these nodes: the operations on which they depend, and they themselves.
+pub(super) fn closure(state: &DeviceState, workspace: &mut Workspace, roots: &[NodeId]) -> Closure {
     let trace = &state.trace;
     let mut closure = workspace.linearize(trace, roots);
     let mut effects = state.effects_of_steps();
@@ -103,13 +210,13 @@ pub(super) fn closure(state: &DeviceState, workspace: &mut Workspace, roots: &[N
         let roots: Vec<NodeId> = roots.iter().copied().chain(done).collect();
         closure = workspace.linearize(trace, &roots);
     }
-    let (mut all, mut passed): (Vec<NodeId>, Vec<NodeId>) =
+    let (mut kept, mut passed): (Vec<NodeId>, Vec<NodeId>) =
         closure.order().iter().copied().partition(|&id| is_pending(trace, id));
     if trace.has_kernels() {
-        keep_effects(trace, &mut all, &mut passed);
+        keep_effects(trace, &mut kept, &mut passed);
     }
-    all.sort_unstable_by_key(|id| id.0);
-    (all, passed)
+    kept.sort_unstable_by_key(|id| id.0);
+    Closure { kept, passed }
 }
 
 /// Moves all results of calls with effects to the values that are kept: a later sync must not repeat the calls.

@@ -3,14 +3,14 @@
 use super::collect::{Obstacle, Obstacles};
 use super::culprits::step_without_culprits;
 use super::exhausted::explain;
-use super::partial::{closure, listed};
+use super::partial::{Closure, closure, listed};
 use super::plan::{Plan, begin, is_unreferenced, partial_scheme};
 use super::run::compile_all;
 use super::transaction::Transaction;
 use crate::device::{DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
-use crate::ir::{NodeId, Planner, Scheme, Trace, Workspace};
+use crate::ir::{NodeId, Planner, Scheme, Trace, Wanted, Workspace};
 use crate::metrics::Counter;
 use crate::timeline::Span;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         let (step, mut planning) = begin(&state, &owner, "step")?;
         _step = step;
         owner.shared.metrics.add(Counter::MarkStep, 1);
+        state.has_calls = false;
         let obstacles = settle_lost(&mut state);
         let plan = plan_with(&state, &mut planner, &owner, &obstacles);
         planning.number("results", plan.scheme.roots.len() as u64);
@@ -38,7 +39,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
             drop(garbage);
             return Ok(());
         }
-        Transaction::start(device, &mut state, owner, "step", plan, Vec::new())
+        Transaction::start(device, &mut state, owner, "step", plan)
     };
     finish(device, &mut planner, transaction, |state, _| {
         let obstacles = Obstacles::find(&state.trace);
@@ -79,17 +80,14 @@ fn step_group(device: &'static Device, group: &[(usize, TensorHandle)]) -> Resul
         if nodes.is_empty() {
             return Ok(());
         }
-        let (roots, passed) = closure(&state, &mut planner.workspace, &nodes);
-        let plan = plan_some(&state, &mut planner, &owner, &roots);
+        let closure = closure(&state, &mut planner.workspace, &nodes);
+        let plan = plan_some(&state, &mut planner, &owner, closure);
         planning.number("results", plan.scheme.roots.len() as u64);
-        Transaction::start(device, &mut state, owner, "step", plan, passed)
+        Transaction::start(device, &mut state, owner, "step", plan)
     };
-    finish(
-        device,
-        &mut planner,
-        transaction,
-        |state, workspace| Ok(closure(state, workspace, &listed(state, group)?).0),
-    )
+    finish(device, &mut planner, transaction, |state, workspace| {
+        Ok(closure(state, workspace, &listed(state, group)?).kept)
+    })
 }
 
 /// Compiles and runs a step. If it does not compile, does without what cannot be compiled of its `values`.
@@ -143,16 +141,17 @@ fn plan_with(state: &DeviceState, planner: &mut Planner, owner: &Owner, obstacle
     Plan::new(trace, scheme)
 }
 
-/// Returns the plan of a step of these held operations, which include all those on which they depend. The others stay
-/// pending, and what they need is not donated.
-fn plan_some(state: &DeviceState, planner: &mut Planner, owner: &Owner, roots: &[NodeId]) -> Plan {
+/// Returns the plan of a step of a closure. The other held operations stay pending, and what they need is not donated.
+fn plan_some(state: &DeviceState, planner: &mut Planner, owner: &Owner, closure: Closure) -> Plan {
     let trace = &state.trace;
-    let scheme = if roots.len() == trace.pending() {
+    let scheme = if closure.kept.len() == trace.pending() {
         whole_scheme(trace, planner, owner)
     } else {
         let mut is_root = vec![false; trace.len()];
-        roots.iter().for_each(|id| is_root[id.0 as usize] = true);
-        Arc::new(partial_scheme(trace, &mut planner.workspace, owner, |id| is_root[id.0 as usize]))
+        closure.kept.iter().for_each(|id| is_root[id.0 as usize] = true);
+        let mut scheme = partial_scheme(trace, &mut planner.workspace, owner, |id| is_root[id.0 as usize]);
+        scheme.passed = closure.passed;
+        Arc::new(scheme)
     };
     Plan::new(trace, scheme)
 }
@@ -162,7 +161,10 @@ fn whole_scheme(trace: &Trace, planner: &mut Planner, owner: &Owner) -> Arc<Sche
     let options = &owner.shared.options;
     let donation = options.donation() && !trace.has_kernels();
     let may_donate = |leaf: usize| donation && is_unreferenced(trace, leaf);
-    let (scheme, is_repeated) = planner.scheme(trace, options.max_program_ops(), may_donate);
+    let max_ops = options.max_program_ops();
+    let (scheme, is_repeated) = planner.scheme(trace, Wanted::All, max_ops, may_donate, |workspace| {
+        Scheme::of(trace, workspace.linearize(trace, &trace.held_operations()), max_ops, may_donate)
+    });
     if is_repeated && !scheme.roots.is_empty() {
         owner.shared.metrics.add(Counter::RepeatedStep, 1);
     }

@@ -28,8 +28,6 @@ pub struct Transaction {
     /// Outputs made so far, by number.
     made: Outputs,
     roots: Vec<Root>,
-    /// Operations that are computed without keeping their results. A later sync that needs one recomputes it.
-    passed: Vec<NodeId>,
     recomputed: u64,
     ended: bool,
     /// Origin of the outputs.
@@ -92,20 +90,19 @@ impl Root {
 }
 
 impl Transaction {
-    /// Makes the plan's roots InFlight: from here on, other threads use them as leaves. `passed` are the operations on
-    /// which the roots depend that stay recorded.
+    /// Makes the plan's roots InFlight: from here on, other threads use them as leaves.
     pub fn start(
         device: &'static Device,
         state: &mut DeviceState,
         owner: Owner,
         kind: &'static str,
         plan: Plan,
-        passed: Vec<NodeId>,
     ) -> Transaction {
         let step = state.next_step();
         let name: Name = Arc::new(SyncName { kind, step, place: owner.place });
         state.syncing = true;
-        let Scheme { roots, outputs, recomputed, .. } = &*plan.scheme;
+        let Scheme { roots, outputs, recomputed, left, .. } = &*plan.scheme;
+        state.left_by_read = *left;
         let serials = Serials::take(roots.len());
         let origin = Arc::new(origin_of(&name, &plan, &serials));
         let roots = roots.iter().zip(serials).map(|(&(id, output), serial)| {
@@ -114,7 +111,7 @@ impl Transaction {
         });
         let roots: Vec<Root> = roots.collect();
         let (made, recomputed) = (vec![None; outputs.len()], *recomputed);
-        Transaction { device, owner, name, plan, made, roots, passed, recomputed, ended: false, origin }
+        Transaction { device, owner, name, plan, made, roots, recomputed, ended: false, origin }
     }
 
     /// Runs the compiled plan, and commits. Returns the outcome of the option `check_nonfinite`: a value that it refuses
@@ -145,7 +142,9 @@ impl Transaction {
             let buffer = made[root.output].take().expect("a run makes all its outputs, and roots are kept");
             root.materialize(&mut state, buffer);
         }
-        self.passed.iter().for_each(|&id| state.trace.mark_computed(id));
+        if state.trace.pending() > 0 {
+            self.plan.scheme.passed.iter().for_each(|&id| state.trace.mark_computed(id));
+        }
         if self.owner.shared.timeline().is_on() {
             note_live(&self.owner, &state);
         }

@@ -1,35 +1,45 @@
-//! Recognition of repeated steps. A training loop records the same operations in every step. A step whose trace equals
-//! an earlier one, except for the data of its leaves and the values of its scalars, uses the scheme of that one again:
-//! nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
+//! Recognition of repeated steps and reads. A training loop records the same operations in every iteration. A sync of a
+//! trace that equals an earlier one, except for the data of its leaves and the values of its scalars, and of which the
+//! same values are wanted, uses the earlier scheme again: nothing is linearized, encoded or selected. The comparison reads the whole trace, about 50 bytes per operation, and
 //! nothing is assumed: the first difference, in any operation, makes the sync plan again. Labels may change, as in a loop
 //! that numbers its steps, if each of them becomes one other: the programs of the scheme get the new ones.
 
 use super::copy::TraceCopy;
 use crate::ir::linear::Workspace;
 use crate::ir::scheme::{Scheme, Source};
-use crate::ir::trace::{NONE, Node, Trace};
+use crate::ir::trace::{NONE, Node, NodeId, Trace};
 use crate::types::{DType, Scalar};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Number of schemes that are remembered, the most recently used first: a loop may alternate between training,
-/// evaluation and a few more.
-const MOST: usize = 4;
+/// evaluation, reads of one and the other, and a few more.
+const MOST: usize = 8;
 
 /// Maximum number of nodes of a trace that is remembered; its copy takes about 12 MB.
 const MOST_NODES: usize = 1 << 18;
 
+/// The values of a trace that a sync computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All held operations: a step.
+    All,
+    /// These values, and the held operations that are connected to them: a read.
+    Connected(Vec<NodeId>),
+}
+
 /// A copy of a trace, and its scheme.
 struct KnownTrace {
     trace: TraceCopy,
+    wanted: Wanted,
     /// Dtypes of the scalars; their values may change.
     scalars: Vec<DType>,
     max_ops: usize,
     scheme: Arc<Scheme>,
 }
 
-/// Makes the schemes of one device's steps, and remembers those of the last different traces.
+/// Makes the schemes of one device's syncs, and remembers the schemes of the last different traces.
 #[derive(Default)]
 pub struct Planner {
     /// Memory of linearizations.
@@ -40,12 +50,20 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Scheme of the computation of all held operations of a trace, and whether it is that of an earlier trace, which
-    /// this one repeats. `may_donate` returns whether a leaf, by number, may be donated now; a leaf for which that has
-    /// changed is a difference.
-    pub fn scheme(&mut self, trace: &Trace, max_ops: usize, may_donate: impl Fn(usize) -> bool) -> (Arc<Scheme>, bool) {
+    /// Scheme that computes the wanted values of a trace, and whether it is the scheme of an earlier trace, which this
+    /// one repeats. `may_donate` returns whether a leaf, by number, may be donated now; a leaf for which that has
+    /// changed is a difference. `make` makes the scheme of a trace that is new; the same one for equal traces.
+    pub fn scheme(
+        &mut self,
+        trace: &Trace,
+        wanted: Wanted,
+        max_ops: usize,
+        may_donate: impl Fn(usize) -> bool,
+        make: impl FnOnce(&mut Workspace) -> Scheme,
+    ) -> (Arc<Scheme>, bool) {
         let renaming = |known: &KnownTrace| {
-            let is_same = known.max_ops == max_ops && known.is_of(trace) && known.donates(&may_donate);
+            let is_same =
+                known.max_ops == max_ops && known.wanted == wanted && known.is_of(trace) && known.donates(&may_donate);
             if is_same { known.trace.renaming(trace) } else { None }
         };
         let mut same = self.known.iter().enumerate().filter_map(|(i, known)| Some((i, renaming(known)?)));
@@ -63,16 +81,15 @@ impl Planner {
             }
             return (known.scheme.clone(), true);
         }
-        let linear = self.workspace.linearize(trace, &trace.held_operations());
-        let scheme = Arc::new(Scheme::of(trace, linear, max_ops, may_donate));
-        self.remember(trace, max_ops, &scheme);
+        let scheme = Arc::new(make(&mut self.workspace));
+        self.remember(trace, wanted, max_ops, &scheme);
         (scheme, false)
     }
 
     /// Remembers the scheme of a trace, and forgets the least recently used one, if the same programs came before: a
     /// trace that does not repeat is not copied. Nor is one without held operations, of which a barrier between steps
     /// would make many, or a very large one.
-    fn remember(&mut self, trace: &Trace, max_ops: usize, scheme: &Arc<Scheme>) {
+    fn remember(&mut self, trace: &Trace, wanted: Wanted, max_ops: usize, scheme: &Arc<Scheme>) {
         if scheme.stages.is_empty() || trace.nodes.len() > MOST_NODES {
             return;
         }
@@ -81,7 +98,7 @@ impl Planner {
         let hash = hasher.finish();
         if self.seen.contains(&hash) {
             self.known.truncate(MOST - 1);
-            self.known.insert(0, KnownTrace::new(trace, max_ops, scheme.clone()));
+            self.known.insert(0, KnownTrace::new(trace, wanted, max_ops, scheme.clone()));
         } else {
             self.seen.rotate_right(1);
             self.seen[0] = hash;
@@ -90,9 +107,10 @@ impl Planner {
 }
 
 impl KnownTrace {
-    fn new(trace: &Trace, max_ops: usize, scheme: Arc<Scheme>) -> KnownTrace {
+    fn new(trace: &Trace, wanted: Wanted, max_ops: usize, scheme: Arc<Scheme>) -> KnownTrace {
         KnownTrace {
             trace: TraceCopy::of(trace),
+            wanted,
             scalars: trace.scalars.iter().map(|scalar| scalar.dtype()).collect(),
             max_ops,
             scheme,
