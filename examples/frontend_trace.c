@@ -28,6 +28,35 @@ static void layer(const lxla_tensor *in, lxla_tensor *out, void *user) {
 }
 // [recipe end]
 
+static void gram(const lxla_tensor *in, lxla_tensor *out, void *user) {
+  (void)in;
+  const lxla_tensor *w = user;
+  out[0] = matmul(*w, *w);
+}
+
+// [recipe]
+// A closure as a computation without parameters. Its work belongs to it, although it depends on no argument.
+static lxla_computation closure(function *f, void *user) {
+  lxla_tensor out;
+  lxla_computation traced;
+  TRY(lxla_tracing_begin(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}));
+  f(NULL, &out, user);
+  TRY(lxla_tracing_end(NULL, 0, &out, 1, &traced));
+  TRY(lxla_tensor_release(out));
+  return traced;
+}
+
+// Of these branches, only the one that is taken computes its product.
+static lxla_tensor chosen(lxla_tensor pred, lxla_tensor of[2]) {
+  lxla_tensor out;
+  lxla_computation first = closure(gram, &of[0]), second = closure(gram, &of[1]);
+  TRY(lxla_cond(pred, first, second, NULL, 0, &out, 1));
+  TRY(lxla_computation_release(first));
+  TRY(lxla_computation_release(second));
+  return out;
+}
+// [recipe end]
+
 static float applied(lxla_computation c, lxla_tensor x) {
   lxla_tensor y;
   TRY(lxla_computation_call(c, &x, 1, &y, 1));
@@ -62,7 +91,13 @@ static void on(lxla_device where) {
 
   lxla_tensor y, wrong = from_floats(where, DIMS(2), x_values);
   CHECK(lxla_computation_call(c, &wrong, 1, &y, 1) == LXLA_INVALID_ARGUMENT);  // f32[2] for f32[1,2]
-  RELEASE(w, x, other, pending, hidden, wrong);
+
+  const uint8_t is_first = 0;
+  lxla_tensor pred, both[] = {w, hidden}, taken;
+  TRY(lxla_tensor_from_host(env, where, LXLA_DTYPE_PRED, NULL, 0, &is_first, 1, &pred));
+  taken = chosen(pred, both);
+  CHECK(first_value(taken, 4) == 7);  // 1 * 1 + 2 * 3
+  RELEASE(w, x, other, pending, hidden, wrong, pred, taken);
   TRY(lxla_computation_release(c));
 }
 

@@ -599,7 +599,8 @@ lxla_status lxla_env_current(lxla_env *out_env);
  * - `max_program_ops`: a number, at least 1.
  * - `max_pending_ops`: maximum number of pending operations on a device, at least 1. Default 100000000.
  * - `pending_limit_policy`: what recording beyond `max_pending_ops` does: error (RESOURCE_EXHAUSTED, the default),
- *   or step (steps the device first, as `lxla_mark_step`, and fails if the step does).
+ *   or step (steps the device first, as `lxla_mark_step`, and fails if the step does; what depends on a placeholder
+ *   stays pending, and does not count).
  * - `check_nonfinite`: true or false (default). With true, every step, sync and read that computes values on an XLA
  *   device or a mesh waits for them and looks for NaNs and infinities. If an operation made one of finite operands, the
  *   call fails with OUT_OF_RANGE, and the message names the first one as `lxla_find_nonfinite`, also in scans and
@@ -3047,6 +3048,42 @@ lxla_status lxla_computation_trace(const lxla_tensor *params,
                                    const lxla_tensor *results,
                                    size_t n_results,
                                    lxla_computation *out_computation);
+
+/**
+ * Begins to trace a computation in this thread: what the thread records until `lxla_tracing_end` belongs to it, whatever
+ * it depends on, also on cpu, where nothing is evaluated meanwhile. A tensor from before that is an operand is captured
+ * with its value of that time, as by `lxla_computation_trace`. So branches and bodies of loops contain their work, also
+ * where it depends on no parameter.
+ *
+ * Traces belong to a thread and nest; to an inner trace, the tensors of an outer one are from before. Until the end,
+ * these calls of the thread are FAILED_PRECONDITION: operations in place on tensors from before, reads, syncs, steps,
+ * saves, and copies of values to another device. Tensors that were made in the trace have no value after it, unless they
+ * depend on nothing and are on an XLA device. `max_pending_ops` does not limit a trace.
+ *
+ * `device` is the device of the computation; UNSPECIFIED is the device of its parameters and results.
+ */
+lxla_status lxla_tracing_begin(lxla_env env,
+                               lxla_device device);
+
+/**
+ * Ends the innermost trace of this thread, and returns the computation of `results` (at least 1) as a function of
+ * `params`: distinct placeholders of one device, made in the trace or before it. On an error, the trace goes on: end it
+ * by another call, or by `lxla_tracing_abandon`.
+ *
+ * FAILED_PRECONDITION if the thread traces nothing; INVALID_ARGUMENT if a param has a value or is listed twice, if the
+ * tensors are on different devices or not on the device of the trace, or if computations call each other more than 1000
+ * deep.
+ */
+lxla_status lxla_tracing_end(const lxla_tensor *params,
+                             size_t n_params,
+                             const lxla_tensor *results,
+                             size_t n_results,
+                             lxla_computation *out_computation);
+
+/**
+ * Ends the innermost trace of this thread without a computation. FAILED_PRECONDITION if the thread traces nothing.
+ */
+lxla_status lxla_tracing_abandon(void);
 
 /**
  * Adds one reference.

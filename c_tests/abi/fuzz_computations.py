@@ -35,7 +35,19 @@ class Transformations:
         return self.examples[dtype, shape]
 
     def function_of_call(self):
-        """Traces a random call on placeholders; returns its computation, if the call is right."""
+        """Traces a random call on placeholders, by a scope or not; returns its computation, if the call is right."""
+        if self.rng.random() < 0.5:
+            return self.function_by(abi.lib.lxla_computation_trace)
+        abi.ok(abi.lib.lxla_tracing_begin(self.env, abi.Device(0, 0)))
+        made = self.function_by(abi.lib.lxla_tracing_end)
+        if made:
+            self.done["lxla_tracing_end"] = self.done.get("lxla_tracing_end", 0) + 1
+        else:
+            abi.ok(abi.lib.lxla_tracing_abandon())
+        return made
+
+    def function_by(self, end):
+        """Traces a random call on placeholders, which `end` ends."""
         name, parameters = self.rng.choice(self.operations + self.delicate)
         (arguments, _), out = self.arguments(name, parameters)
         if not out or re.search("inplace|assign|full|placeholder", name):
@@ -60,7 +72,7 @@ class Transformations:
             results = [t for places in out for t in places[0] if t.id]
             handle = Computation()
             if all(math.prod(self.type_of(t)[1]) < 1000 for t in results):
-                status = abi.lib.lxla_computation_trace(
+                status = end(
                     (Tensor * len(holes))(*holes),
                     len(holes),
                     (Tensor * len(results))(*results),

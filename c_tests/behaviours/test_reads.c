@@ -166,8 +166,9 @@ TEST(s10_a_value_that_cannot_be_compiled_stays_out) {
   EQUAL(value(loss), 20);
   EQUAL(state_of(y), LXLA_STATE_READY);
   EQUAL(state_of(bad), LXLA_STATE_PENDING);
-  EQUAL(value(good), 3);
   float values[N];
+  read_f32(good, values, N);
+  EQUAL(values[0], 3);
   REFUSED(lxla_tensor_read(bad, values, sizeof values), LXLA_NOT_FOUND, "no such target");
   EQUAL(counter(env, "RecomputedOps"), 0);
   RELEASE(x, y, good, loss, bad);

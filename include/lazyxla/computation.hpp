@@ -59,6 +59,31 @@ class Computation {
   lxla_computation computation_{};
 };
 
+/// A trace of this thread: what it records until `end` belongs to the computation, whatever it depends on. Traces nest;
+/// a trace whose object is destroyed without `end` is abandoned. See lxla_tracing_begin.
+class Tracing {
+ public:
+  /// Begins a trace. Without a device, its parameters and results have the device.
+  explicit Tracing(Place place = {}) { check(lxla_tracing_begin(place.env, place.device)); }
+  ~Tracing() {
+    if (is_open_) lxla_tracing_abandon();
+  }
+  Tracing(const Tracing &) = delete;
+  Tracing &operator=(const Tracing &) = delete;
+
+  /// Ends the trace, and returns the computation of results from params, which are distinct placeholders.
+  Computation end(const std::vector<Tensor> &params, const std::vector<Tensor> &results) {
+    const auto in = detail::handles(params), out = detail::handles(results);
+    lxla_computation computation{};
+    check(lxla_tracing_end(in.data(), in.size(), out.data(), out.size(), &computation));
+    is_open_ = false;
+    return Computation::adopt(computation);
+  }
+
+ private:
+  bool is_open_ = true;
+};
+
 namespace detail {
 // Returns the handles of the inputs and of their companions (initial values or updates), one for each input.
 inline std::pair<std::vector<lxla_tensor>, std::vector<lxla_tensor>> pairs(const std::vector<Tensor> &inputs,

@@ -3,9 +3,12 @@
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out, OwnedText};
 use super::abi::references::References;
-use super::abi::types::{lxla_computation, lxla_status, lxla_tensor};
+use super::abi::types::{lxla_computation, lxla_device, lxla_env, lxla_status, lxla_tensor};
+use super::device::{kept_device, kind_of};
 use super::tensor::handles;
 use crate::computation::Computation;
+use crate::device::scopes;
+use crate::env::{self, DeviceKind};
 use crate::error::Result;
 use crate::lower;
 use std::sync::Arc;
@@ -47,6 +50,56 @@ pub extern "C" fn lxla_computation_trace(
         let (params, results) = (handles("params", params, n_params)?, handles("results", results, n_results)?);
         Computation::trace(&params, &results).map(new_computation)
     })
+}
+
+/// Begins to trace a computation in this thread: what the thread records until `lxla_tracing_end` belongs to it, whatever
+/// it depends on, also on cpu, where nothing is evaluated meanwhile. A tensor from before that is an operand is captured
+/// with its value of that time, as by `lxla_computation_trace`. So branches and bodies of loops contain their work, also
+/// where it depends on no parameter.
+///
+/// Traces belong to a thread and nest; to an inner trace, the tensors of an outer one are from before. Until the end,
+/// these calls of the thread are FAILED_PRECONDITION: operations in place on tensors from before, reads, syncs, steps,
+/// saves, and copies of values to another device. Tensors that were made in the trace have no value after it, unless they
+/// depend on nothing and are on an XLA device. `max_pending_ops` does not limit a trace.
+///
+/// `device` is the device of the computation; UNSPECIFIED is the device of its parameters and results.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tracing_begin(env: lxla_env, device: lxla_device) -> lxla_status {
+    guard("lxla_tracing_begin", || {
+        let place = match kind_of(device)? {
+            DeviceKind::Unspecified => None,
+            _ => kept_device(env, device)?.device.state().place().map(|(_, place)| place),
+        };
+        scopes::begin(env::resolve(env.id)?.number(), place);
+        Ok(())
+    })
+}
+
+/// Ends the innermost trace of this thread, and returns the computation of `results` (at least 1) as a function of
+/// `params`: distinct placeholders of one device, made in the trace or before it. On an error, the trace goes on: end it
+/// by another call, or by `lxla_tracing_abandon`.
+///
+/// FAILED_PRECONDITION if the thread traces nothing; INVALID_ARGUMENT if a param has a value or is listed twice, if the
+/// tensors are on different devices or not on the device of the trace, or if computations call each other more than 1000
+/// deep.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tracing_end(
+    params: List<lxla_tensor>,
+    n_params: usize,
+    results: List<lxla_tensor>,
+    n_results: usize,
+    out_computation: Out<lxla_computation>,
+) -> lxla_status {
+    guard_into("lxla_tracing_end", out_computation.named("out_computation"), || {
+        let (params, results) = (handles("params", params, n_params)?, handles("results", results, n_results)?);
+        Computation::end_scope(&params, &results).map(new_computation)
+    })
+}
+
+/// Ends the innermost trace of this thread without a computation. FAILED_PRECONDITION if the thread traces nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tracing_abandon() -> lxla_status {
+    guard("lxla_tracing_abandon", Computation::abandon_scope)
 }
 
 /// Adds one reference.

@@ -24,16 +24,17 @@ impl TracedCalls {
     }
 }
 
-/// Makes the first of the results of a computation depend on the calls that depend on its parameters, one after
-/// another, so that they are made where it is applied.
+/// Makes the first of the results of a computation depend on the calls that depend on its parameters, or were recorded in
+/// its scope if that is not 0, one after another, so that they are made where it is applied.
 pub(super) fn make_calls(
     state: &mut DeviceState,
     parameters: &[NodeId],
     results: &mut [NodeId],
+    scope: u16,
 ) -> Result<TracedCalls> {
     let data = |id: &NodeId| device_data::shared_of_node(&state.trace, state.trace.node(*id));
     let parameters: Vec<Arc<DeviceData>> = parameters.iter().filter_map(data).collect();
-    let calls = state.effects_over(&parameters);
+    let calls = state.effects_over(&parameters, scope);
     if !calls.is_empty() {
         let mut done: Vec<NodeId> = calls.iter().map(|call| call.node).collect();
         let ordered: Vec<NodeId> = calls.iter().filter(|call| call.is_ordered).map(|call| call.node).collect();

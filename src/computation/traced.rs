@@ -2,13 +2,14 @@
 
 use super::effects::{after_others, finish_applied, make_calls};
 use crate::allocation::with_room;
+use crate::device::scopes::{self, Scope};
 use crate::device::{
     Device, DeviceState, Handles, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
 };
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, take_body};
+use crate::ir::{Body, NodeId, take_body, take_whole_body};
 use crate::native::Array;
 use crate::ops::control::{self, Applied};
 use crate::ops::mesh;
@@ -48,7 +49,7 @@ impl Computation {
         let mut state = to_record(device)?;
         let params = parameters(&mut state, params)?;
         let mut results = nodes(&mut state, "results", results)?;
-        let calls = make_calls(&mut state, &params, &mut results)?;
+        let calls = make_calls(&mut state, &params, &mut results, 0)?;
         let (body, captured) = take_body(&state.trace, &params, &results)?;
         check_depth(&body).map_err(|e| e.context("results"))?;
         for &id in &captured {
@@ -63,6 +64,46 @@ impl Computation {
         let captures = Handles(finish_all(state, &captured)?);
         calls.keep(device);
         Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
+    }
+
+    /// Ends the scope of this thread, and extracts the computation of `results` from `params`, with all operations on
+    /// which they depend. Tensors from before the scope are captured. On an error, the scope stays open.
+    pub fn end_scope(params: &[TensorHandle], results: &[TensorHandle]) -> Result<Computation> {
+        scopes::check_end(None)?;
+        if results.is_empty() {
+            return Err(error!(InvalidArgument, "n_results: 0 given; want at least 1"));
+        }
+        let device = common_device_of_list(&named(&[Given::List("params", params), Given::List("results", results)]))?;
+        let mut state = to_record(device)?;
+        let home = state.place();
+        scopes::check_end(home)?;
+        let params = parameters(&mut state, params)?;
+        let mut results = nodes(&mut state, "results", results)?;
+        let mut inputs = params.clone();
+        for data in scopes::stand_ins() {
+            inputs.push(state.trace.leaf(&data));
+        }
+        let calls = make_calls(&mut state, &inputs, &mut results, scopes::number())?;
+        let (body, captured) = take_whole_body(&state.trace, &params, &results)?;
+        check_depth(&body).map_err(|e| e.context("results"))?;
+        let captured = captured.iter().map(|&id| captured_value(&state, id)).collect::<Result<Vec<_>>>()?;
+        drop(state);
+        let (number, scope) = (scopes::number(), scopes::end()?);
+        let captures = captures_of(device, &scope, captured);
+        calls.keep(device);
+        Device::forget_effects_in(number);
+        drop(scope);
+        Ok(Computation { device, body, captures: captures?, home, owns_captures: false, brought: Mutex::default() })
+    }
+
+    /// Ends the scope of this thread without a computation.
+    pub fn abandon_scope() -> Result<()> {
+        scopes::check_end(None)?;
+        let number = scopes::number();
+        let scope = scopes::end()?;
+        Device::forget_effects_in(number);
+        drop(scope);
+        Ok(())
     }
 
     /// Creates a computation that captures constants, which are kept on `device`: cpu, or xla:0 if the environment has
@@ -227,7 +268,7 @@ fn step_earlier_calls(device: &'static Device) -> Result<()> {
     let is_due = {
         let state = device.state();
         let is_on = || state.owner().is_ok_and(|owner| owner.shared.options.step_before_call());
-        state.has_calls && state.trace.pending() > 0 && is_on()
+        state.has_calls && state.trace.pending() > 0 && is_on() && scopes::number() == 0
     };
     if !is_due {
         return Ok(());
@@ -275,6 +316,34 @@ pub(super) fn device_for(computations: &[(&str, &Computation)], given: &[Given])
         computation.bring_to(name, device, named.first().map(|(first, _)| *first))?;
     }
     Ok(device)
+}
+
+/// Returns the value of a leaf that the computation of a scope captures. Fails if it is lost.
+fn captured_value(state: &DeviceState, id: NodeId) -> Result<Value> {
+    let data = device_data::shared_of_node(&state.trace, state.trace.node(id));
+    let data = data.ok_or_else(|| error!(Internal, "results: they need an operand without data"))?;
+    if let Some(failure) = data.failure() {
+        return Err(failure.context("results: they need a value that is lost"));
+    }
+    Ok(data.host_array().map_or(Value::Data(data), Value::Native))
+}
+
+/// Returns tensors with the values that the computation of a scope captures: those of the tensors from before for which
+/// its placeholders stand, and the data of tensors that were made in it.
+fn captures_of(device: &'static Device, scope: &Scope, values: Vec<Value>) -> Result<Handles> {
+    let mut captures = Handles(with_room(values.len(), "the captured values of a computation")?);
+    let mut state = device.state();
+    for value in values {
+        captures.0.push(match value.data().and_then(|data| scope.captured_by(data)) {
+            Some(tensor) => {
+                let slot = state.check("captured", tensor)?;
+                state.retain(slot)?;
+                tensor
+            }
+            None => state.new_tensor_of(value)?,
+        });
+    }
+    Ok(captures)
 }
 
 /// Returns the leaves of `params`. Fails for a tensor that is not a placeholder, or is given twice.

@@ -62,6 +62,7 @@ impl DeviceState {
     pub(super) fn clear_trace(&mut self) -> Vec<Arc<dyn LeafData>> {
         let data = self.trace.clear();
         self.has_calls = false;
+        self.granted = 0;
         self.forget_shapes();
         data
     }

@@ -4,6 +4,7 @@
 
 use super::TensorHandle;
 use super::known::CallKey;
+use super::scopes;
 use super::state::DeviceState;
 use super::table::Value;
 use super::work::{self, SMALL, Work};
@@ -32,6 +33,9 @@ impl DeviceState {
     /// waits for a placeholder on an eager one.
     #[inline(always)]
     pub fn pending_value(&self, id: NodeId) -> Option<Value> {
+        if scopes::number() != 0 {
+            return Some(self.value_in_scope(id));
+        }
         (self.is_lazy() || self.waits(id)).then(|| self.value_of(id))
     }
 
@@ -43,7 +47,7 @@ impl DeviceState {
         key: CallKey,
         tensors: [TensorHandle; N],
     ) -> Option<(Result<Value>, ShapeId)> {
-        if self.is_lazy() {
+        if self.is_lazy() || scopes::number() != 0 {
             return None;
         }
         let operand = |tensor| {

@@ -7,6 +7,8 @@
 //! alone (the index of a device) belongs to a computation over a placeholder that was held when it was recorded.
 
 use super::pending_calls::{Effect, Parameters, is_among};
+use super::registry;
+use super::scopes;
 use super::state::{DeferredDrop, DeviceState};
 use super::table::Value;
 use super::{Device, TensorHandle, release};
@@ -36,13 +38,17 @@ impl DeviceState {
 
     /// Last result of the last ordered call that steps make and have not made.
     pub fn last_effect(&self) -> Option<NodeId> {
-        let ordered = self.effects.iter().rev().filter(|effect| effect.is_ordered && effect.parameters.is_empty());
+        if scopes::number() != 0 {
+            // The end of the trace orders its calls.
+            return None;
+        }
+        let ordered = self.effects.iter().rev().filter(|effect| effect.is_ordered && effect.is_of_steps());
         { ordered }.find_map(|effect| self.pending_effect(effect.done))
     }
 
     /// The calls that steps make, and have not made: the node of each, and that of its last result.
     pub fn effects_of_steps(&self) -> Vec<(NodeId, NodeId)> {
-        let of_steps = self.effects.iter().filter(|effect| effect.parameters.is_empty());
+        let of_steps = self.effects.iter().filter(|effect| effect.is_of_steps());
         let pending = of_steps.filter_map(|effect| self.pending_effect(effect.done));
         pending.filter_map(|done| Some((self.trace.effect_before(done)?, done))).collect()
     }
@@ -64,13 +70,14 @@ impl DeviceState {
         found
     }
 
-    /// Calls that belong to a computation over `parameters`, in recording order.
-    pub fn effects_over(&self, parameters: &[Arc<DeviceData>]) -> Vec<CallOver> {
+    /// Calls that belong to a computation over `parameters`, or of this scope, in recording order.
+    pub fn effects_over(&self, parameters: &[Arc<DeviceData>], scope: u16) -> Vec<CallOver> {
         let call = |effect: &Effect| {
             let Effect { done, is_ordered, .. } = *effect;
             Some(CallOver { done, node: self.pending_effect(done)?, is_ordered })
         };
-        self.effects.iter().filter(|effect| effect.is_over(parameters)).filter_map(call).collect()
+        let belongs = |effect: &&Effect| effect.is_left_in(scope) || effect.is_over(parameters);
+        self.effects.iter().filter(belongs).filter_map(call).collect()
     }
 
     /// Forgets the calls that depend on a placeholder that nothing holds any more.
@@ -97,7 +104,8 @@ impl Device {
         let is_on_collectives = parameters.has_collective && parameters.placeholders.is_empty();
         let mut around = if is_on_collectives { state.live_data() } else { Vec::new() };
         around.retain(|data| data.is_placeholder());
-        state.effects.push(Effect { done, is_ordered, parameters, around, traced: Vec::new() });
+        let scope = scopes::number();
+        state.effects.push(Effect { done, is_ordered, parameters, scope, around, traced: Vec::new() });
         drop(state);
         // On cpu, the call has been made, unless it waits for a placeholder.
         self.release_effects(false);
@@ -119,6 +127,15 @@ impl Device {
         let lost: Vec<Effect> = state.effects.extract_if(.., is_lost).collect();
         drop(state);
         lost.iter().for_each(|effect| drop(release(effect.done)));
+    }
+
+    /// Forgets the calls that were recorded in a scope, which has ended, on any device.
+    pub fn forget_effects_in(scope: u16) {
+        for device in registry::all() {
+            let of_scope = |effect: &mut Effect| effect.scope == scope;
+            let ended: Vec<Effect> = device.state().effects.extract_if(.., of_scope).collect();
+            ended.iter().for_each(|effect| drop(release(effect.done)));
+        }
     }
 
     /// Releases the last results of the calls that were made or cannot be made any more; with `all`, those of the

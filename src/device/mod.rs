@@ -1,6 +1,7 @@
 //! A device: its tensors, its trace, and the one lock that protects both. Devices are never freed, so that a handle can
 //! be resolved without reference counting; the device of a released environment is reused by the next one.
 
+mod captures;
 mod compaction;
 mod compiles;
 mod eager;
@@ -15,6 +16,7 @@ mod owner;
 mod pending_calls;
 mod ran;
 mod registry;
+pub mod scopes;
 mod shared;
 mod state;
 mod table;

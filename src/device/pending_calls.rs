@@ -26,6 +26,8 @@ pub(super) struct Effect {
     /// Whether the call keeps the order of recording.
     pub is_ordered: bool,
     pub parameters: Parameters,
+    /// Number of the scope of tracing in which the call was recorded; 0 if in none.
+    pub scope: u16,
     /// Only for calls that depend on collectives and no placeholder: the placeholders that were held when the call was
     /// recorded. It belongs to a computation over one of them: loops inside of that one have placeholders that were
     /// created later.
@@ -42,6 +44,16 @@ impl Effect {
             ([], placeholders) => placeholders,
             (traced, _) => traced,
         }
+    }
+
+    /// Whether the call was recorded in this scope, and in no computation that was traced within it.
+    pub fn is_left_in(&self, scope: u16) -> bool {
+        scope != 0 && self.scope == scope && self.traced.is_empty()
+    }
+
+    /// Whether steps make the call: it belongs to no computation.
+    pub fn is_of_steps(&self) -> bool {
+        self.parameters.is_empty() && self.scope == 0
     }
 
     /// Whether a computation over `parameters` makes the call.

@@ -32,6 +32,11 @@ pub(super) fn take() -> Result<&'static Device> {
     Ok(DEVICES[table as usize].get_or_init(|| Device::new(table)))
 }
 
+/// All devices that exist.
+pub(super) fn all() -> impl Iterator<Item = &'static Device> {
+    DEVICES.iter().filter_map(OnceLock::get)
+}
+
 /// Returns a device for reuse after its environment and tensors were destroyed.
 pub(super) fn give_back(table: u32) {
     UNUSED.lock().0.push(table);

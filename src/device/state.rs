@@ -5,6 +5,7 @@ use super::known::KnownCalls;
 use super::owner::Owner;
 use super::pending_calls::Effect;
 use super::registry;
+use super::scopes;
 use super::shared::Shared;
 use super::table::{Table, Value};
 use super::{Device, Place, TensorHandle};
@@ -68,6 +69,8 @@ pub struct DeviceState {
     /// Set while a sync is between its collection and its commit: node ids must remain valid.
     pub syncing: bool,
     steps: u64,
+    /// Number of operations up to which more than `max_pending_ops` may be pending: a step has computed the others.
+    pub granted: usize,
     /// Number of operations that the last read left pending, although they could be computed.
     pub left_by_read: usize,
     /// Whether a computation was called since the last step, and something is pending since then.
@@ -92,6 +95,7 @@ impl DeviceState {
             closed: false,
             syncing: false,
             steps: 0,
+            granted: 0,
             left_by_read: 0,
             has_calls: false,
             compact_at: COMPACT_FROM,
@@ -114,7 +118,8 @@ impl DeviceState {
     pub fn has_room(&self) -> bool {
         match &self.owner {
             Some(owner) => {
-                !self.closed && self.trace.len() < owner.shared.options.max_pending_ops() && self.trace.has_room()
+                let most = owner.shared.options.max_pending_ops().max(self.granted);
+                !self.closed && self.trace.len() < most && self.trace.has_room()
             }
             None => false,
         }
@@ -191,6 +196,9 @@ impl DeviceState {
     #[inline(always)]
     pub fn operand(&mut self, argument: &str, handle: TensorHandle) -> Result<NodeId> {
         let index = self.check(argument, handle)?;
+        if scopes::number() != 0 {
+            return self.operand_in_scope(index);
+        }
         let slot = self.table.slot(index);
         Ok(match &slot.value {
             Value::Pending(id) => *id,
@@ -229,7 +237,18 @@ impl DeviceState {
 
     /// Creates a tensor with the value and the `requires_grad` mark of the tensor in a slot.
     pub fn snapshot(&mut self, slot: u32) -> Result<TensorHandle> {
-        self.new_tensor_marked(self.value(slot).clone(), self.requires_grad(slot))
+        let value = self.value_to_share(slot)?;
+        self.new_tensor_marked(value, self.requires_grad(slot))
+    }
+
+    /// Returns the value of the tensor in a slot, for another tensor; that of its stand-in if this thread traces, and the
+    /// tensor is from before.
+    pub fn value_to_share(&mut self, slot: u32) -> Result<Value> {
+        if scopes::number() == 0 {
+            return Ok(self.value(slot).clone());
+        }
+        let id = self.operand_in_scope(slot)?;
+        Ok(self.value_in_scope(id))
     }
 
     /// Like [`DeviceState::new_tensor_of`], for a value with the shape of a node.

@@ -1,6 +1,7 @@
 //! Tensor table: reference-counted slots behind generational handles.
 
 use super::handle::{LAST_GENERATION, SLOTS, TensorHandle};
+use super::scopes;
 use crate::allocation::probe;
 use crate::device_data::DeviceData;
 use crate::error;
@@ -21,6 +22,16 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether both are one value: the same node, data or array.
+    pub fn is(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Pending(a), Value::Pending(b)) => a == b,
+            (Value::Data(a), Value::Data(b)) => Arc::ptr_eq(a, b),
+            (Value::Native(a), Value::Native(b)) => a.address() == b.address() && a.ty() == b.ty(),
+            _ => false,
+        }
+    }
+
     /// Device data of the value, if it has any.
     pub fn data(&self) -> Option<&Arc<DeviceData>> {
         match self {
@@ -42,6 +53,8 @@ pub(super) struct Slot {
     /// Next tensor with the same node as its value; in a free slot, the next free slot.
     pub next: u32,
     pub requires_grad: bool,
+    /// Number of the scope of tracing in which the tensor was made; 0 if in none.
+    pub scope: u16,
 }
 
 /// Number of new slots after which it is checked again that there is memory for the values of so many tensors.
@@ -80,6 +93,11 @@ impl Table {
         let slot = self.slots.get(handle.slot() as usize)?;
         let fits = handle.table() == self.number && slot.generation == handle.generation() && slot.references > 0;
         fits.then_some(handle.slot())
+    }
+
+    /// Returns the handle of a live tensor.
+    pub fn handle(&self, index: u32) -> TensorHandle {
+        TensorHandle::new(self.slot(index).generation, self.number, index)
     }
 
     #[inline]
@@ -130,6 +148,7 @@ impl Table {
         slot.previous = NONE;
         slot.next = NONE;
         slot.requires_grad = false;
+        slot.scope = scopes::number();
         let handle = TensorHandle::new(slot.generation, number, index);
         self.live += 1;
         self.created += 1;
@@ -154,6 +173,7 @@ impl Table {
             previous: NONE,
             next: NONE,
             requires_grad: false,
+            scope: 0,
         });
         Ok(index as u32)
     }

@@ -21,6 +21,14 @@ pub fn take_body(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> Re
     extract(trace, parameters, &[], results, &given)
 }
 
+/// Extracts the computation of `results` from `parameters` (distinct nodes) with all operations on which they depend.
+/// Returns the body and the captured nodes, which are leaves.
+pub fn take_whole_body(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> Result<(Arc<Body>, Vec<NodeId>)> {
+    let mut given = filled(false, trace.len(), PURPOSE)?;
+    parameters.iter().for_each(|id| given[id.0 as usize] = true);
+    extract(trace, parameters, &[], results, &given)
+}
+
 /// Extracts the computation of `results` from `parameters` (distinct nodes) and `captures` (leaves, in this order).
 pub fn take_closed_body(
     trace: &Trace,

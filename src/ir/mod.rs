@@ -30,7 +30,7 @@ mod window;
 pub use attributes::encode;
 pub use attributes::{Attributes, Words, decode};
 pub(crate) use attributes::{attributes, members};
-pub use body::{take_body, take_closed_body};
+pub use body::{take_body, take_closed_body, take_whole_body};
 pub use caches::gradients::{GradientMemory, Request};
 pub use caches::inferences::Arguments;
 pub use caches::planner::{Planner, Wanted};

@@ -6,7 +6,8 @@ use super::collect::{Obstacles, is_pending};
 use super::plan::{Plan, begin};
 use super::run::compile_all;
 use super::transaction::Transaction;
-use crate::device::{Device, DeviceState, Kind, Owner, ReadScope, TensorHandle, Value, device_of};
+use crate::device::{Device, DeviceState, Kind, Owner, ReadScope, TensorHandle, Value, device_of, scopes};
+use crate::error;
 use crate::error::{Code, Error, Result};
 use crate::ir::{NodeId, Op, Planner, Scheme, Trace, Wanted, Workspace};
 use crate::log::{Level, log};
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
 pub fn sync(tensors: &[TensorHandle]) -> Result<()> {
+    scopes::refuse("tensors: their values are needed")?;
     let groups = by_device(tensors)?;
     for (device, group) in &groups {
         let state = device.state();
@@ -232,6 +234,15 @@ fn keep_effects(trace: &Trace, all: &mut Vec<NodeId>, passed: &mut Vec<NodeId>) 
     all.extend(results);
 }
 
+/// The error of a value on cpu that was not evaluated, because it was recorded in a trace, and depends on no placeholder.
+fn recorded_in_trace(trace: &Trace, id: NodeId) -> Error {
+    let ty = trace.ty(id);
+    error!(
+        FailedPrecondition,
+        "{ty} was recorded while a computation was traced, and has no value: return it as a result"
+    )
+}
+
 /// Returns the pending nodes of the listed tensors. Fails for a tensor that has no value and cannot get one.
 pub(super) fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Result<Vec<NodeId>> {
     let obstacles = Obstacles::find(&state.trace);
@@ -249,6 +260,9 @@ pub(super) fn listed(state: &DeviceState, group: &[(usize, TensorHandle)]) -> Re
                     return Err(named(why.context("it depends on a value that is not there")));
                 }
                 if state.trace.node(*id).op != Op::Leaf {
+                    if state.is_native() {
+                        return Err(named(recorded_in_trace(&state.trace, *id)));
+                    }
                     roots.push(*id);
                 }
             }

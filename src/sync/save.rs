@@ -7,7 +7,7 @@ use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{Materialized, from_host, materialize};
 use crate::allocation::{probe, zeroed_bytes};
-use crate::device::{Device, Handles, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, Handles, Owner, TensorHandle, Value, device_of, scopes};
 use crate::device_data::Hold;
 use crate::engine::HostCopy;
 use crate::error;
@@ -130,6 +130,7 @@ impl Save {
     /// Computes the tensors and starts all copies.
     fn start(path: &Path, names: &[&str], tensors: &[TensorHandle], metadata: Option<About>) -> Result<Save> {
         let bytes = names.iter().fold(names.len() * SAVED_BYTES, |sum, name| sum.saturating_add(name.len()));
+        scopes::refuse("tensors: their values are needed")?;
         probe(bytes, "the tensors of a file")?;
         check_names(names)?;
         let snapshots = snapshots(tensors, names)?;

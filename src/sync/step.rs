@@ -7,7 +7,9 @@ use super::partial::{Closure, closure, listed};
 use super::plan::{Plan, begin, is_unreferenced, partial_scheme};
 use super::run::compile_all;
 use super::transaction::Transaction;
-use crate::device::{DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list};
+use crate::device::{
+    DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list, scopes,
+};
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::{NodeId, Planner, Scheme, Trace, Wanted, Workspace};
@@ -19,6 +21,7 @@ use std::time::Instant;
 /// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it. If it
 /// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.
 pub fn mark_step(device: &'static Device) -> Result<()> {
+    scopes::refuse("a step")?;
     // Declared first, so that the step ends after its work.
     let _step: Span;
     let mut planner = device.order();
@@ -51,6 +54,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
 /// they depend, as a step: donates what nothing needs afterwards, and does without what cannot be compiled. Fails as a
 /// sync if a listed tensor cannot get a value: nothing is run then. Then waits, if asked to and if nothing failed.
 pub fn step_tensors(tensors: &[TensorHandle], is_waiting: bool) -> Result<()> {
+    scopes::refuse("a step")?;
     let named: Vec<(OperandName, TensorHandle)> =
         tensors.iter().enumerate().map(|(place, &handle)| (OperandName::Element("tensors", place), handle)).collect();
     if named.is_empty() {

@@ -3,7 +3,7 @@
 use super::arrays::{array_of, count_read, count_shared};
 use super::exhausted::explain;
 use super::partial::sync_on;
-use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of};
+use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of, scopes};
 use crate::device_data::{DeviceData, Hold, Origin, State};
 use crate::error;
 use crate::error::Result;
@@ -29,6 +29,7 @@ pub fn write(tensor: TensorHandle, data: &[u8]) -> Result<()> {
         let state = device.state();
         state.check_open()?;
         let slot = state.check("dst", tensor)?;
+        state.check_change(slot)?;
         (state.owner()?.clone(), state.ty(slot), state.data(slot))
     };
     check_size(&ty, data.len())?;
@@ -90,6 +91,7 @@ pub fn check_size(ty: &TensorType, size_bytes: usize) -> Result<()> {
 
 /// Copies a tensor's values to the host, row-major. Computes pending values first, and waits.
 pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
+    refuse_in_trace()?;
     let device = device_of("tensor", tensor)?;
     let ty = {
         let state = device.state();
@@ -106,6 +108,11 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns an error while this thread traces a computation.
+fn refuse_in_trace() -> Result<()> {
+    scopes::refuse("tensor: its value is needed")
 }
 
 fn read_data(data: &DeviceData, destination: &mut [u8]) -> Result<()> {
@@ -152,6 +159,7 @@ pub fn materialize(device: &'static Device, tensor: TensorHandle) -> Result<Mate
 /// Computes a tensor if it is pending, and waits until the value is ready, at most until `deadline`. Returns whether it
 /// is; true if its computation failed, which the next read reports.
 pub fn ready_by(tensor: TensorHandle, deadline: Instant) -> Result<bool> {
+    refuse_in_trace()?;
     match materialize(device_of("tensor", tensor)?, tensor)? {
         Materialized::Native(_) => Ok(true),
         Materialized::Device(hold, owner) => {
@@ -163,6 +171,7 @@ pub fn ready_by(tensor: TensorHandle, deadline: Instant) -> Result<bool> {
 
 /// Returns a tensor's values as an array, and whether they were copied. Computes pending values first.
 pub fn to_array(tensor: TensorHandle) -> Result<(Array, bool)> {
+    refuse_in_trace()?;
     match materialize(device_of("tensor", tensor)?, tensor)? {
         Materialized::Native(array) => Ok((array, false)),
         Materialized::Device(hold, owner) => array_of(hold, &owner),
@@ -187,6 +196,7 @@ pub fn to_device(tensor: TensorHandle, target: &'static Device) -> Result<Tensor
         let slot = state.check("tensor", tensor)?;
         return state.snapshot(slot);
     }
+    refuse_in_trace()?;
     // Takes one lock after the other: a copy in the opposite direction takes them in the opposite order.
     let target_place = target.state().place();
     let source_place = source.state().place();

@@ -2,7 +2,7 @@
 //! An operation without operands is recorded here.
 
 use crate::allocation::{probe, with_room};
-use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values};
+use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values, scopes};
 use crate::error;
 use crate::error::Result;
 use crate::ir::{NodeId, ShapeId, Trace};
@@ -154,6 +154,7 @@ fn evaluated(mut state: Locked, ids: &[NodeId]) -> Result<(Locked, Values)> {
 /// thread's update is lost.
 pub fn finish_in_place(mut state: Locked, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
+    state.check_change(slot)?;
     let value = match state.value_now(id) {
         Some(value) => value?,
         None => state.take_work(&[id])()?.remove(0),
@@ -169,6 +170,7 @@ pub fn finish_in_place(mut state: Locked, dst: TensorHandle, id: NodeId) -> Resu
 /// Gives the tensor `dst` a value of this shape.
 pub fn replace(mut state: Locked, dst: TensorHandle, value: Value, shape: ShapeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
+    state.check_change(slot)?;
     let garbage = state.replace(slot, value, shape);
     drop(state);
     drop(garbage);
@@ -180,7 +182,8 @@ pub fn replace(mut state: Locked, dst: TensorHandle, value: Value, shape: ShapeI
 fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Locked> {
     state.check_open()?;
     state.trace.check_room()?;
-    if state.has_room() {
+    // A trace has no limit: it ends with the function, and a step would not compute it.
+    if state.has_room() || scopes::number() != 0 {
         return Ok(state);
     }
     state.forget_dead();
@@ -194,6 +197,10 @@ fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Loc
         failure = sync::mark_step(device).err();
         state = device.state();
         state.check_open()?;
+        if failure.is_none() && !state.has_room() {
+            // What is left waits for placeholders: a function that is traced has no limit.
+            state.granted = 2 * state.trace.len();
+        }
     }
     state.trace.check_room()?;
     if state.has_room() {

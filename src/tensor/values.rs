@@ -59,7 +59,8 @@ pub fn assign(dst: TensorHandle, src: TensorHandle) -> Result<()> {
     if old != new {
         return Err(error!(InvalidArgument, "src: it is {new}; dst is {old}, and wants the same dtype and shape"));
     }
-    let value = state.value(from).clone();
+    state.check_change(to)?;
+    let value = state.value_to_share(from)?;
     let garbage = state.replace_value(to, value);
     drop(state);
     drop(garbage);
