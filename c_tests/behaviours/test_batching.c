@@ -123,6 +123,41 @@ BOTH_TEST(t6_vmap_of_a_branch_by_a_common_choice) {
 }
 
 // Random numbers of several keys are drawn at once; calls of the plugin's once for each element, in a loop.
+// log(w x) where x > 0, else 0 x: the branch that an element does not take has an infinite slope at 0, and NaN below.
+BOTH_TEST(t6_gradients_of_a_branch_for_each_element_are_those_of_its_own_branch) {
+  const lxla_tensor x = HOLE(SCALAR), w = HOLE(SCALAR), k = HOLE(SCALAR);
+  lxla_tensor log, r, index;
+  OK(lxla_unary(LXLA_UNARY_LOG, mul(x, w), &log));
+  const lxla_tensor in[] = {x, w};
+  const lxla_computation positive = traces(TENSORS(x, w), (lxla_tensor[]){own(log)}, 1);
+  const lxla_computation other = traces(TENSORS(x, w), (lxla_tensor[]){times(x, 0)}, 1);
+  for (int by_case = 0; by_case < 2; by_case++) {
+    if (by_case) {
+      OK(lxla_convert(is_above(k, 0), S8, &index));
+      const lxla_computation branches[] = {other, positive};
+      OK(lxla_case(own(index), branches, 2, in, 2, &r, 1));
+    } else {
+      OK(lxla_cond(is_above(k, 0), positive, other, in, 2, &r, 1));
+    }
+    const lxla_computation one = traces(TENSORS(k, x, w), (lxla_tensor[]){own(r)}, 1);
+    // w is common to the elements: its slope is the sum of those of the elements that take the first branch.
+    const lxla_tensor ks = HOLE(DIMS(4)), xs = HOLE(DIMS(4));
+    lxla_tensor each;
+    OK(lxla_computation_call(vmap(one, LIST(int64_t, 0, 0, -1), LIST(int64_t, 0), 4), TENSORS(ks, xs, w), &each, 1));
+    const lxla_computation batch = traces(TENSORS(ks, xs, w), (lxla_tensor[]){total(own(each))}, 1);
+    lxla_vjp_options options = vjp_defaults();
+    const size_t wrt[] = {1, 2};
+    options.wrt = wrt, options.n_wrt = 2;
+    const lxla_computation slopes = value_and_grad_by(batch, &options);
+    lxla_tensor v[3];
+    const lxla_tensor at = DATA(DIMS(4), 1, 0, -1, 4);
+    apply(slopes, TENSORS(at, at, DATA(SCALAR, 2)), v, 3);
+    IS_NEAR(v[0], SCALAR, logf(2) + logf(8));
+    IS(v[1], DIMS(4), 1, 0, 0, 0.25);
+    IS(v[2], SCALAR, 1);
+  }
+}
+
 BOTH_TEST(t6_vmap_of_random_numbers_and_custom_calls) {
   const lxla_tensor key = hole_of(U32, DIMS(2)), keys = own(ARRAY(U32, uint32_t, DIMS(3, 2), 1, 2, 3, 4, 5, 6));
   lxla_tensor numbers, v, rows[3], pair[2];

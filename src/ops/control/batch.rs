@@ -3,15 +3,18 @@
 use super::apply::{self, Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
 use super::memo::{BatchedBody, Derivation};
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Op, ReduceOp, Trace, take_closed_body};
+use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp, take_closed_body};
 use crate::ops::batch_axis::with_batch_axis;
 use crate::ops::control::barrier::optimization_barrier;
+use crate::ops::control::custom::stop_gradient;
 use crate::ops::creation::constants::full;
+use crate::ops::elementwise::binary::binary;
 use crate::ops::elementwise::compare_select::{compare, select};
+use crate::ops::elementwise::unary::unary;
 use crate::ops::reduction::reduce::reduce;
-use crate::ops::rules::{Site, Transforms};
+use crate::ops::rules::{Site, Transforms, is_differentiable};
 use crate::ops::shape::axes::{reshape, transpose};
-use crate::types::{Scalar, ScalarValue, TensorType};
+use crate::types::{DType, Scalar, ScalarValue, TensorType};
 use std::sync::Arc;
 
 fn with_batch(ty: &TensorType, size: i64) -> TensorType {
@@ -95,7 +98,8 @@ fn either(a: &[bool], b: &[bool]) -> Vec<bool> {
 }
 
 /// Batches a conditional or case. If the choice is mapped, all branches are computed, and the result of each element of
-/// the batch is selected from its own branch.
+/// the batch is selected from its own branch. The operands of each branch are then guarded: the derivative of a branch
+/// that an element does not take may be infinite or NaN, and must not reach the operands as a product with 0.
 pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeId, bool)>> {
     let (arguments, captured): (usize, Vec<usize>) = if site.op == Op::If {
         let IfAttributes { arguments, .. } = site.attributes();
@@ -115,13 +119,25 @@ pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(Node
     }
     let everywhere = vec![true; site.bodies[0].results().len()];
     if mapped[0] {
-        let mut results = Vec::with_capacity(captured.len());
-        for ((body, mask), captures) in site.bodies.iter().zip(&masks).zip(&captures) {
-            let made = batched(site.transforms, body, mask, Some(&everywhere), size)?;
-            results.push(apply::call(site.trace, &Applied { body: &made.body, captures }, &given)?);
+        let taken = taken(site.trace, site.op, choice, captured.len(), size)?;
+        let mut chosen: Option<Vec<NodeId>> = None;
+        // The last branch is the result where no other one is taken.
+        for number in (0..captured.len()).rev() {
+            let Some(is_taken) = taken[number] else { continue };
+            let operands = [&given[..], &captures[number]].concat();
+            let (operands, mask) = guarded_operands(site.trace, &operands, &masks[number], is_taken, size)?;
+            let made = batched(site.transforms, &site.bodies[number], &mask, Some(&everywhere), size)?;
+            let (given, captures) = operands.split_at(given.len());
+            let own = apply::call(site.trace, &Applied { body: &made.body, captures }, given)?;
+            chosen = Some(match chosen {
+                None => own,
+                Some(others) => {
+                    let pairs = own.iter().zip(&others);
+                    pairs.map(|(&a, &b)| select_rows(site.trace, is_taken, a, b, size)).collect::<Result<_>>()?
+                }
+            });
         }
-        let chosen = selected(site, choice, results, size)?;
-        return Ok(paired(chosen, &everywhere));
+        return Ok(paired(chosen.expect("the last branch can be taken"), &everywhere));
     }
     let mut of_results = vec![false; everywhere.len()];
     for (body, mask) in site.bodies.iter().zip(&masks) {
@@ -140,29 +156,51 @@ pub fn branches(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(Node
     Ok(paired(results, &of_results))
 }
 
-/// Selects for each element of the batch the result of its branch.
-fn selected(site: &mut Site, choice: NodeId, branches: Vec<Vec<NodeId>>, size: i64) -> Result<Vec<NodeId>> {
-    let trace = &mut *site.trace;
-    if site.op == Op::If {
-        let [on_true, on_false] = &branches[..] else { unreachable!("a conditional has two branches") };
-        return on_true.iter().zip(on_false).map(|(&a, &b)| select_rows(trace, choice, a, b, size)).collect();
+/// Records for each branch of a conditional or case the elements of the batch that take it. None for a branch that none
+/// can take, since the dtype of the index does not represent its number.
+fn taken(trace: &mut Trace, op: Op, choice: NodeId, count: usize, size: i64) -> Result<Vec<Option<NodeId>>> {
+    if op == Op::If {
+        return Ok(vec![Some(choice), Some(unary(trace, UnaryOp::Not, choice)?)]);
     }
+    let mut taken = vec![None; count];
     // An index out of range selects the last branch.
-    let (last, others) = branches.split_last().expect("a case has branches");
-    let mut results = last.clone();
-    for (number, branch) in others.iter().enumerate() {
-        // The dtype of the index cannot represent this branch's number, so that the branch is never selected.
+    let mut rest = full(trace, &TensorType::new(DType::Pred, &[size]), ScalarValue::Signed(1))?;
+    for (number, is_taken) in taken[..count - 1].iter_mut().enumerate() {
         let dtype = trace.node(choice).dtype;
         if Scalar::new(dtype, ScalarValue::Signed(number as i64)).is_err() {
             break;
         }
         let number = full(trace, &TensorType::new(dtype, &[]), ScalarValue::Signed(number as i64))?;
-        let is_this = compare(trace, crate::ir::CompareOp::Eq, choice, number)?;
-        for (result, &own) in results.iter_mut().zip(branch) {
-            *result = select_rows(trace, is_this, own, *result, size)?;
-        }
+        *is_taken = Some(compare(trace, CompareOp::Eq, choice, number)?);
+        let is_other = compare(trace, CompareOp::Ne, choice, number)?;
+        rest = binary(trace, BinaryOp::And, rest, is_other)?;
     }
-    Ok(results)
+    taken[count - 1] = Some(rest);
+    Ok(taken)
+}
+
+/// Returns operands with the batch axis on all that have derivatives, and the mask of those that have it. They keep their
+/// values; where a branch is not taken, they are constants to derivatives.
+fn guarded_operands(
+    trace: &mut Trace,
+    operands: &[NodeId],
+    mapped: &[bool],
+    is_taken: NodeId,
+    size: i64,
+) -> Result<(Vec<NodeId>, Vec<bool>)> {
+    let mut mask = mapped.to_vec();
+    let mut guarded = operands.to_vec();
+    for (operand, mapped) in guarded.iter_mut().zip(&mut mask) {
+        if !is_differentiable(trace.node(*operand).dtype) {
+            continue;
+        }
+        if !std::mem::replace(mapped, true) {
+            *operand = with_batch_axis(trace, *operand, size)?;
+        }
+        let stopped = stop_gradient(trace, *operand)?;
+        *operand = select_rows(trace, is_taken, *operand, stopped, size)?;
+    }
+    Ok((guarded, mask))
 }
 
 /// Records a select of rows: row i of the result is row i of `a` if `pred[i]` is true, and of `b` otherwise.
