@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import _constants as c
@@ -138,16 +139,20 @@ def unique_all(x: Array, /) -> UniqueAll:
 
 def _unique(x: Array, *names: str) -> UniqueAll:
     """Returns some of the results; the others are not computed."""
-    size = x.size
-    if size == 0:
+    if x.size == 0:
         none = _core.full((0,), 0, _core.int64, x.device)
         return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
     x = _core.value_of(x)
+    found: UniqueAll = _core.outside(lambda: _unique_of(x, names))
+    return found
+
+
+def _unique_of(x: Array, names: Sequence[str]) -> UniqueAll:
     if x.dtype.kind in ("real floating", "complex floating"):
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
         if nans:
             return _unique_with_nan(x, nans)
-    found = _core.unique(x, size)
+    found = _core.unique(x, x.size)
     # In one step: otherwise each number of elements would be another program with the search in it.
     _core.compute([*(found[UniqueAll._fields.index(name)] for name in names), found[4]], False, False)
     values, indices, inverse, counts, count = found

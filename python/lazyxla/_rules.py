@@ -183,7 +183,7 @@ class custom_vjp(_WithRule):
         leaves, spec = flatten(args)
         leaves = differentiables(leaves, "custom_vjp()", device)
         call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-        primal = Traced(fun, call_leaves, call_spec)
+        primal = Traced(fun, call_leaves, call_spec, is_whole=False)
         structure: list[Any] = []
 
         def with_residuals(*args: Any) -> Any:
@@ -198,7 +198,7 @@ class custom_vjp(_WithRule):
             structure[:] = [len(results.arrays), residuals]
             return [*results.arrays, *residuals.arrays]
 
-        ahead = Traced(with_residuals, call_leaves, call_spec)
+        ahead = Traced(with_residuals, call_leaves, call_spec, is_whole=False)
         n, kept = structure
         differentiable = [y for y in primal.results if y.dtype.kind in FLOATS]
 
@@ -221,7 +221,7 @@ class custom_vjp(_WithRule):
 
         likes = [*ahead.results[n:], *differentiable]
         behind_leaves, behind_spec = flatten((tuple(likes), {}))
-        behind = Traced(gradients, behind_leaves, behind_spec)
+        behind = Traced(gradients, behind_leaves, behind_spec, is_whole=False)
         computation = primal.computation.with_vjp(ahead.computation, behind.computation)
         return primal.tree.rebuild(call(leaves, computation))
 
@@ -316,7 +316,7 @@ class custom_jvp(_WithRule):
             for leaf in leaves
         ]
         call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-        primal = Traced(fun, call_leaves, call_spec)
+        primal = Traced(fun, call_leaves, call_spec, is_whole=False)
         arrays = [leaf for leaf in leaves if leaf is not None]
         varying = [leaf for leaf in arrays if leaf.dtype.kind in FLOATS]
 
@@ -350,7 +350,7 @@ class custom_jvp(_WithRule):
             return [*results.arrays, *slopes]
 
         behind_leaves, behind_spec = flatten(((*arrays, *varying, *primal.results), {}))
-        derivative = Traced(with_tangents, behind_leaves, behind_spec)
+        derivative = Traced(with_tangents, behind_leaves, behind_spec, is_whole=False)
         computation = primal.computation
         if self._is_linear or (of is not None and of.is_linear_in(arrays)):
             # A call on tangents is linear in them: reverse mode transposes the plain operations.

@@ -14,29 +14,11 @@ from ._tree import Leaves, flatten, unflatten
 FLOATS = ("real floating", "complex floating")
 
 
-def _types(arrays: Sequence[Array]) -> str:
-    return ", ".join(f"{x.dtype.name}{list(x.shape)}" for x in arrays)
-
-
-def _changed_by_jitted(arrays: Sequence[Array]) -> RuntimeError:
-    return RuntimeError(
-        f"a jitted function changes its arguments or arrays from outside of it in place: {_types(arrays)}; a call "
-        f"would lose the change. Write x = x + 1 in place of x += 1, or change x.copy(), and return the new value"
-    )
-
-
-def _changed(arrays: Sequence[Array]) -> RuntimeError:
-    return RuntimeError(
-        f"a function that is traced (by jit, grad, vmap, scan, ...) changes arrays from outside of it in place: "
-        f"{_types(arrays)}; "
-        f"they have their values from before again. Return the new value as an auxiliary result (has_aux=True, or one "
-        f"more result), and assign it after the call"
-    )
-
-
-def _computation(parameters: list[Array], results: list[Array]) -> Computation:
+def _ended(parameters: list[Array], results: list[Array]) -> tuple[Computation, list[Array], bool]:
+    """Ends the trace; returns the computation, the arrays from outside that are operands, and whether it holds for
+    further calls."""
     try:
-        return _core.trace(parameters, results)
+        return _core.end_trace(parameters, results)
     except ValueError:
         devices = [list({str(x.device): None for x in arrays}) for arrays in (parameters, results)]
         if len({*devices[0], *devices[1]}) < 2:
@@ -52,15 +34,12 @@ def _result(function: Callable[..., Any], args: Any, kwargs: Any, is_kept: bool)
     """Returns the result of a function; of one whose computation is kept, if it does not change its arguments."""
     if not is_kept:
         return function(*args, **kwargs)
-    # The arguments are from outside of this trace, within that of the computation.
-    _core.begin_trace(None)
+    # The arguments are from outside of the call, within the trace.
+    _core.begin_arguments()
     try:
-        result = function(*args, **kwargs)
+        return function(*args, **kwargs)
     finally:
-        changed = _core.end_trace()[0]
-    if changed:
-        raise _changed_by_jitted(changed)
-    return result
+        _core.end_arguments()
 
 
 class Traced:
@@ -74,18 +53,22 @@ class Traced:
         likes: Sequence[Array] | None = None,
         *,
         keep: _core.Device | None = None,
+        is_whole: bool = True,
     ) -> None:
         """``likes`` gives the types of the arrays among the leaves; it defaults to these arrays.
 
         ``keep`` is given if the computation is for further calls, and is the device if no leaf is an array. Arrays from
         outside are then parameters after those of the leaves, and ``captured`` lists them. ``holds`` is false if the
         computation contains the value of an array from outside, so that it is not right for further calls.
+
+        All that the function records belongs to the computation, unless ``is_whole`` is false: then what depends on no
+        parameter is computed outside, once, and can be read while the function is traced.
         """
         self.places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Array)]
         arrays = [leaves[i] for i in self.places] if likes is None else likes
         self.device = arrays[0].device if arrays else keep or default_device()
         inner = list(leaves)
-        _core.begin_trace(None if keep is None else self.device)
+        _core.begin_trace(None if keep is None else self.device, is_whole)
         try:
             parameters = [_core.placeholder_like(like) for like in arrays]
             for place, parameter in zip(self.places, parameters, strict=True):
@@ -95,14 +78,13 @@ class Traced:
             self.tree = Leaves(_result(function, args, kwargs, keep is not None), self.device)
             # A result may be an array from outside: an operation, a copy, puts its parameter in its place.
             self.results = [x.copy() for x in self.tree.arrays] if keep is not None else self.tree.arrays
-        finally:
-            changed, self.captured, placeholders, self.holds = _core.end_trace()
-        if changed:
-            raise _changed(changed)
-        if not self.results:
-            kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()})) or "an empty tree"
-            raise TypeError(f"a traced function returns at least one array, not {kinds}")
-        self.computation: Computation = _computation([*parameters, *placeholders], self.results)
+            if not self.results:
+                kinds = ", ".join(sorted({type(leaf).__name__ for leaf in self.tree.statics.values()}))
+                raise TypeError(f"a traced function returns at least one array, not {kinds or 'an empty tree'}")
+            self.computation, self.captured, self.holds = _ended(parameters, self.results)
+        except BaseException:
+            _core.abandon_trace()
+            raise
         self.count = len(self.results)
         self._derived: dict[Any, Any] = {}
         if keep is not None:

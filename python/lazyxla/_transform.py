@@ -77,7 +77,7 @@ def _value_and_grad(
                 wrt += range(count, count + arrays)
             count += arrays
         leaves, spec = flatten((tuple(arguments), kwargs))
-        traced = Traced(_scalar_first(fun, has_aux, name), leaves, spec)
+        traced = Traced(_scalar_first(fun, has_aux, name), leaves, spec, is_whole=False)
         outputs = call(leaves, traced.computation.value_and_grad(wrt))
         n = traced.count
         value = traced.tree.rebuild(outputs[:n])
@@ -160,7 +160,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: 
 
 def _found(fun: Callable[..., Any], leaves: list[Any], spec: Any) -> Traced:
     """Returns a function as it is traced; one of ``jit`` as it was traced before."""
-    return fun.find(*unflatten(spec, leaves))[0] if isinstance(fun, Jit) else Traced(fun, leaves, spec)
+    return fun.find(*unflatten(spec, leaves))[0] if isinstance(fun, Jit) else Traced(fun, leaves, spec, is_whole=False)
 
 
 def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -292,7 +292,7 @@ def vmap(
             raise ValueError(
                 f"vmap() takes arrays with one size of the batch along in_axes, or axis_size, not {counts}"
             )
-        traced = Traced(fun, leaves, spec, likes)
+        traced = Traced(fun, leaves, spec, likes, is_whole=False)
         results, wanted = iter(traced.results), []
         for i, axis in enumerate(axes_of(out_axes, traced.tree.rebuild(traced.results), "out_axes")):
             if axis is not None:

@@ -1728,6 +1728,19 @@ lxla_computation_trace = _function(
         ("out_computation", POINTER(lxla_computation)),
     ],
 )
+lxla_tracing_begin = _function("lxla_tracing_begin", lxla_status, [("env", lxla_env), ("device", lxla_device)])
+lxla_tracing_end = _function(
+    "lxla_tracing_end",
+    lxla_status,
+    [
+        ("params", POINTER(lxla_tensor)),
+        ("n_params", c_size_t),
+        ("results", POINTER(lxla_tensor)),
+        ("n_results", c_size_t),
+        ("out_computation", POINTER(lxla_computation)),
+    ],
+)
+lxla_tracing_abandon = _function("lxla_tracing_abandon", lxla_status, [])
 lxla_computation_retain = _function("lxla_computation_retain", lxla_status, [("computation", lxla_computation)])
 lxla_computation_release = _function("lxla_computation_release", lxla_status, [("computation", lxla_computation)])
 lxla_computation_info = _function(

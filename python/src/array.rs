@@ -147,13 +147,8 @@ impl Array {
     /// Returns a snapshot of the value, which is then read: of an array from outside, also in a function that is
     /// traced.
     pub fn value(&self) -> PyResult<Array> {
-        self.copy_of(crate::device::read_of(self))
-    }
-
-    /// As `assign`, at the end of a trace.
-    pub fn restore(&self, value: &Array) -> PyResult<()> {
-        // SAFETY: handles are values.
-        check(unsafe { lxla_tensor_assign(self.handle, value.handle) })
+        let tensor = crate::device::read_of(self);
+        trace::outside(|| self.copy_of(tensor))
     }
 
     fn unary(&self, py: Python<'_>, op: i32) -> PyResult<Array> {
@@ -615,9 +610,10 @@ impl Array {
         if device.kind == LXLA_DEVICE_CPU {
             wait_for_value(py, self)?;
         }
-        let handle = self.handle;
+        let (handle, mut out) = (self.handle, lxla_tensor { id: 0 });
         // SAFETY: a writable output.
-        Array::detached(py, move |out| unsafe { lxla_tensor_to_device(handle, device, out) })
+        crate::device::check_outside(py, || unsafe { lxla_tensor_to_device(handle, device, &mut out) })?;
+        Ok(Array::sized(out))
     }
 }
 

@@ -30,7 +30,7 @@ impl Computation {
         self.handle
     }
 
-    fn detached(
+    pub fn detached(
         py: Python<'_>,
         call: impl FnOnce(*mut lxla_computation) -> lxla_status + Send,
     ) -> PyResult<Computation> {

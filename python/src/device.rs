@@ -16,9 +16,38 @@ static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
 /// Whether a mesh has been made, which belongs to the environment of that time.
 pub static HAS_MESH: AtomicBool = AtomicBool::new(false);
 
+/// Options of the environment that differ from those of the library, as in JAX: a call of a traced function runs, and
+/// operations outside of such functions run when there are many. Each with the variable that sets it otherwise.
+const OPTIONS: &[(&CStr, &CStr, &str)] = &[
+    (c"step_before_call", c"true", "LXLA_STEP_BEFORE_CALL"),
+    (c"max_pending_ops", c"4096", "LXLA_MAX_PENDING_OPS"),
+    (c"pending_limit_policy", c"step", "LXLA_PENDING_LIMIT_POLICY"),
+];
+
+/// Whether the environment has these options.
+static HAS_OPTIONS: AtomicBool = AtomicBool::new(false);
+
 /// The environment of all calls.
 pub fn env() -> lxla_env {
-    lxla_env { id: ENVIRONMENT.load(Ordering::Relaxed) }
+    let env = lxla_env { id: ENVIRONMENT.load(Ordering::Relaxed) };
+    if !HAS_OPTIONS.swap(true, Ordering::Relaxed) {
+        set_defaults(env);
+    }
+    env
+}
+
+#[cold]
+fn set_defaults(env: lxla_env) {
+    for (name, value, variable) in OPTIONS {
+        // SAFETY: strings that end in NUL.
+        let is_set = std::env::var_os(variable).is_some()
+            || unsafe { lxla_env_set_option(env, name.as_ptr(), value.as_ptr()) } == LXLA_OK;
+        if !is_set {
+            // There is no environment: the call that needs it says why.
+            HAS_OPTIONS.store(false, Ordering::Relaxed);
+            return;
+        }
+    }
 }
 
 /// Makes an environment for all further calls, which the process keeps. Options that are None have their defaults.
@@ -61,6 +90,8 @@ fn initialize(
         }
     })?;
     ENVIRONMENT.store(made.id, Ordering::Relaxed);
+    set_defaults(made);
+    HAS_OPTIONS.store(true, Ordering::Relaxed);
     Ok(())
 }
 
@@ -180,7 +211,7 @@ fn wait(py: Python<'_>, device: Option<On>) -> PyResult<()> {
 fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bool) -> PyResult<()> {
     let handles: Vec<lxla_tensor> = arrays.iter().map(|array| read_of(array)).collect();
     // SAFETY: the handles belong to `arrays`, which live until the call has returned.
-    check_detached(py, || unsafe {
+    check_outside(py, || unsafe {
         if donate {
             lxla_step_tensors(handles.as_ptr(), handles.len(), 0)
         } else {
@@ -201,7 +232,7 @@ const SIGNALS_MS: i64 = 50;
 fn wait_with_signals(py: Python<'_>, wait: impl Fn(&mut i32) -> lxla_status + Sync) -> PyResult<()> {
     let mut done = 0;
     loop {
-        check_detached(py, || wait(&mut done))?;
+        check_outside(py, || wait(&mut done))?;
         if done == 1 {
             return Ok(());
         }
@@ -221,7 +252,7 @@ fn wait_for_device(py: Python<'_>, device: lxla_device) -> PyResult<()> {
 /// Computes the value of an array and waits for it, and calls Python's signal handlers meanwhile: a read does not wait
 /// then.
 pub fn wait_for_value(py: Python<'_>, array: &Array) -> PyResult<()> {
-    let handle = array.handle;
+    let handle = read_of(array);
     // SAFETY: a writable output; the handle belongs to `array`.
     wait_with_signals(py, |done| unsafe { lxla_tensor_wait_for(handle, SIGNALS_MS, done) })
 }
@@ -231,6 +262,20 @@ pub fn check_detached(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send)
     // The message belongs to the thread, which stays the same.
     let status = py.detach(call);
     if status == LXLA_OK { Ok(()) } else { Err(error(status)) }
+}
+
+/// Calls the library for the value of an array, without the interpreter's lock. While this thread traces a function, the
+/// library refuses such calls: then another thread makes it.
+pub fn check_outside(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send) -> PyResult<()> {
+    if !crate::trace::is_in_scope() {
+        return check_detached(py, call);
+    }
+    // The message belongs to the thread of the call, and what it says of a trace to this one.
+    let called = crate::trace::outside(|| match call() {
+        LXLA_OK => Ok(None),
+        status => Ok(Some((status, crate::error::message()))),
+    });
+    called?.map_or(Ok(()), |(status, message)| Err(crate::error::with_message(status, &message)))
 }
 
 #[pyfunction]

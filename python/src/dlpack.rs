@@ -2,7 +2,6 @@
 
 use crate::array::Array;
 use crate::device::{On, check_detached, env};
-use crate::error::check;
 use crate::sys::*;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::ffi;
@@ -146,16 +145,14 @@ fn capsule<'py>(
     destructor: unsafe extern "C" fn(*mut ffi::PyObject),
     call: impl FnOnce(lxla_tensor, *mut *mut c_void) -> lxla_status + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
-    crate::trace::before_read(array.get());
     crate::device::wait_for_value(py, array.get())?;
     let (handle, mut address) = (array.get().handle, 0usize);
-    let status = py.detach(|| {
+    crate::device::check_outside(py, || {
         let mut managed = null_mut();
         let status = call(handle, &mut managed);
         address = managed.expose_provenance();
         status
-    });
-    check(status)?;
+    })?;
     let managed: *mut c_void = std::ptr::with_exposed_provenance_mut(address);
     // SAFETY: the name is static, and the destructor frees the struct once.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyCapsule_New(managed, name.as_ptr(), Some(destructor))) }

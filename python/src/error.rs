@@ -9,11 +9,16 @@ use std::ffi::CStr;
 /// Returns the exception for a status other than OK, with the message of the calling thread's last failed call.
 #[cold]
 pub fn error(status: lxla_status) -> PyErr {
-    let given = message();
-    let message = in_terms_of_python(&given, status);
+    with_message(status, &message())
+}
+
+/// Returns the exception for a status other than OK, with a message of the library.
+#[cold]
+pub fn with_message(status: lxla_status, given: &str) -> PyErr {
+    let message = in_terms_of_python(given, status);
     match status {
-        LXLA_INVALID_ARGUMENT if texts::is_about_axis(&given) => axis_error(message),
-        LXLA_INVALID_ARGUMENT if texts::is_about_dtype(&given) => PyTypeError::new_err(message),
+        LXLA_INVALID_ARGUMENT if texts::is_about_axis(given) => axis_error(message),
+        LXLA_INVALID_ARGUMENT if texts::is_about_dtype(given) => PyTypeError::new_err(message),
         LXLA_INVALID_ARGUMENT | LXLA_INVALID_HANDLE | LXLA_NULL_ARGUMENT => PyValueError::new_err(message),
         LXLA_RESOURCE_EXHAUSTED => PyMemoryError::new_err(message),
         LXLA_NOT_FOUND => PyFileNotFoundError::new_err(message),

@@ -303,12 +303,16 @@ fn take_along_axis(py: Python<'_>, x: &Array, indices: &Array, axis: i64) -> PyR
 /// Returns the indices of the elements of x that are not 0. Reads x.
 #[pyfunction]
 fn nonzero(py: Python<'_>, x: &Array) -> PyResult<Vec<Array>> {
-    crate::index::places(py, &x.value()?.convert(py, LXLA_DTYPE_PRED)?)
+    let x = x.value()?;
+    crate::device::wait_for_value(py, &x)?;
+    let mask = crate::trace::outside(|| Python::attach(|py| x.convert(py, LXLA_DTYPE_PRED)))?;
+    crate::index::places(py, &mask)
 }
 
 /// Returns a snapshot of an array, with a value even if a function is traced that captures the array.
 #[pyfunction]
-fn value_of(x: &Array) -> PyResult<Array> {
+fn value_of(py: Python<'_>, x: &Array) -> PyResult<Array> {
+    crate::device::wait_for_value(py, x)?;
     x.value()
 }
 

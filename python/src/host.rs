@@ -13,7 +13,6 @@ use pyo3::types::{PyComplex, PyList, PyTuple};
 /// Returns the values of an array, row-major. Computes them first if they are pending.
 pub fn read(py: Python<'_>, array: &Array) -> PyResult<Vec<u8>> {
     let size = array.dims()?.iter().product::<i64>() as usize * object(py, array.dtype()?)?.get().itemsize()?;
-    crate::trace::before_read(array);
     let (handle, mut bytes) = (array.handle, Vec::new());
     let lacking = |_| PyMemoryError::new_err(format!("no memory for the {size} bytes of an array on the host"));
     bytes.try_reserve_exact(size).map_err(lacking)?;
@@ -21,7 +20,7 @@ pub fn read(py: Python<'_>, array: &Array) -> PyResult<Vec<u8>> {
     wait_for_value(py, array)?;
     let space = &mut bytes;
     // SAFETY: `space` has `size` writable bytes.
-    crate::device::check_detached(py, move || unsafe { lxla_tensor_read(handle, space.as_mut_ptr().cast(), size) })?;
+    crate::device::check_outside(py, move || unsafe { lxla_tensor_read(handle, space.as_mut_ptr().cast(), size) })?;
     Ok(bytes)
 }
 
@@ -152,11 +151,10 @@ fn from_address(address: usize, size: usize, dtype: Code, shape: Vec<i64>, devic
 /// Copies the values of an array to memory at an address, which has `size` bytes.
 #[pyfunction]
 fn read_to_address(py: Python<'_>, array: &Array, address: usize, size: usize) -> PyResult<()> {
-    crate::trace::before_read(array);
     wait_for_value(py, array)?;
     let handle = array.handle;
     // SAFETY: the package passes the memory of a new NumPy array.
-    crate::device::check_detached(py, move || unsafe {
+    crate::device::check_outside(py, move || unsafe {
         lxla_tensor_read(handle, std::ptr::with_exposed_provenance_mut(address), size)
     })
 }

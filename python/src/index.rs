@@ -312,6 +312,11 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
 /// On a device that compiles, they are computed for a number of elements that is rounded up to a power of two, and cut
 /// afterwards: the search takes most of the time to compile, and is compiled for few numbers.
 pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
+    crate::device::wait_for_value(py, mask)?;
+    crate::trace::outside(|| Python::attach(|py| found_places(py, mask)))
+}
+
+fn found_places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
     let count = count(py, mask)?;
     let mask = mask.value()?;
     let (handle, dims, is_eager) = (mask.handle, mask.dims()?, mask.device()?.kind == LXLA_DEVICE_CPU);
@@ -341,6 +346,11 @@ pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
 
 /// Returns the number of true elements of a mask, which is read.
 pub fn count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
+    crate::device::wait_for_value(py, mask)?;
+    crate::trace::outside(|| Python::attach(|py| counted(py, mask)))
+}
+
+fn counted(py: Python<'_>, mask: &Array) -> PyResult<i64> {
     let numbers = mask.value()?.convert(py, LXLA_DTYPE_S64)?;
     let handle = numbers.operand();
     let none = || std::ptr::null();

@@ -1388,6 +1388,15 @@ unsafe extern "C" {
         n_results: usize,
         out_computation: *mut lxla_computation,
     ) -> lxla_status;
+    pub fn lxla_tracing_begin(env: lxla_env, device: lxla_device) -> lxla_status;
+    pub fn lxla_tracing_end(
+        params: *const lxla_tensor,
+        n_params: usize,
+        results: *const lxla_tensor,
+        n_results: usize,
+        out_computation: *mut lxla_computation,
+    ) -> lxla_status;
+    pub fn lxla_tracing_abandon() -> lxla_status;
     pub fn lxla_computation_retain(computation: lxla_computation) -> lxla_status;
     pub fn lxla_computation_release(computation: lxla_computation) -> lxla_status;
     pub fn lxla_computation_info(

@@ -98,6 +98,10 @@ const HINTS: &[(&str, &str)] = &[
     ("lxla_computation_with_vjp", "lx.custom_vjp"),
     (" (lxla_computation_with_vmap)", ""),
     ("call lxla_mark_step", "call lx.step()"),
+    (
+        "while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first",
+        "in a function that is traced (by jit, grad, vmap, scan, ...): do it outside, after the call",
+    ),
     ("lxla_stop_gradient", "lx.stop_gradient"),
     ("lxla_shard_map", "lx.shard_map"),
     ("lxla_scan", "lx.scan"),
