@@ -33,6 +33,8 @@ pub struct Emitter<'a> {
     pub has_locations: bool,
     /// Bodies that the function calls, each with whether it is applied to pieces.
     pub called: Vec<(Arc<Body>, bool)>,
+    /// What is known of each value that has been written, for `ops/folding.rs`.
+    pub folded: Vec<Folded>,
     /// Text written so far.
     pub text: Written,
     temporaries: usize,
@@ -55,6 +57,17 @@ pub enum Extent<'a> {
     Whole(&'a MeshAxes),
     /// Pieces or replicated arrays on one device of a mesh, in the body of a manual computation.
     Pieces,
+}
+
+/// Whether XLA may compute a value while it compiles.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Folded {
+    /// It depends on a parameter, or is behind a barrier.
+    No,
+    /// It depends on constants alone.
+    Constant,
+    /// In addition, all elements are computed from the same numbers.
+    Equal,
 }
 
 /// A reduction by a reducer.
@@ -98,6 +111,7 @@ impl<'a> Emitter<'a> {
             is_called: false,
             has_locations: false,
             called: Vec::new(),
+            folded: vec![Folded::No; values.len()],
             text,
             temporaries: 0,
             next_slot: 0,

@@ -14,7 +14,7 @@ macro_rules! emit {
 }
 
 pub(crate) use emit;
-pub use emitter::{Emitter, Extent, Lowering, Reducer, function_name};
+pub use emitter::{Emitter, Extent, Folded, Lowering, Reducer, function_name};
 pub use pack::{PackedScalars, gather};
 pub use text::{identity, literal, mlir, row_major, string};
 pub use written::Written;

@@ -1,55 +1,88 @@
 //! Keeps XLA from evaluating operations on large constants while it compiles: its interpreter takes microseconds for
-//! each element of a window or of a reduction by a region, as for the running sum of `ones(300000)`, or for the counts
-//! of a pooling with padding (`docs/xla-workarounds.md`, "Evaluation of large constants").
+//! each element that it combines, compares or looks up, as for the largest of `arange(1e6)`, the running sum of
+//! `ones(300000)`, or the counts of a pooling with padding (`docs/xla-workarounds.md`, "Evaluation of large
+//! constants").
 
-use crate::emit::{Emitter, Extent, emit, mlir};
-use crate::ir::Op;
+use crate::emit::{Emitter, Extent, Folded, emit, mlir};
+use crate::ir::{Op, ReduceOp};
 
-/// Minimum number of elements of a constant that is not evaluated.
-const LARGE: usize = 1 << 14;
+/// Least number of elements of a constant that is not evaluated. The interpreter takes up to 20 microseconds for each.
+const LARGE: usize = 1 << 12;
 
-/// Most operations that are looked at for one operand.
-const VISITED: usize = 64;
+/// The same for operations that combine each element with many others.
+const LARGE_OF_PRODUCTS: usize = 1 << 8;
 
-/// Whether XLA's interpreter is slow for an operation.
-fn is_slow(op: Op) -> bool {
-    matches!(op, Op::ReduceWith | Op::ReduceWindow | Op::SelectAndScatter)
+/// Whether an operation applies traced computations that XLA inlines before it folds constants.
+fn is_call(op: Op) -> bool {
+    matches!(op, Op::Call | Op::Custom | Op::While | Op::Scan | Op::If | Op::Case)
 }
 
-/// Writes barriers behind the large constants among the operands of a slow operation. XLA removes them after it has
-/// folded constants. `is_elementwise` returns whether an operation is elementwise.
+/// The least number of elements of a constant for which XLA's interpreter is slow with an operation. What an operation
+/// applies may be slow.
+fn least(op: Op) -> Option<usize> {
+    match op {
+        Op::Reduce(_) | Op::ReduceWith | Op::Sort | Op::TopK | Op::Gather | Op::Take | Op::Scatter => Some(LARGE),
+        op if is_call(op) => Some(LARGE),
+        Op::ReduceWindow | Op::SelectAndScatter | Op::Matmul | Op::DotGeneral | Op::Convolution => {
+            Some(LARGE_OF_PRODUCTS)
+        }
+        _ => None,
+    }
+}
+
+/// Writes barriers behind the large constants among the operands of a slow operation, and notes whether XLA may compute
+/// the operation's value while it compiles. The CPU backend removes barriers after it has folded constants, before it
+/// fuses. `is_elementwise` returns whether an operation is elementwise.
 pub fn keep_constants(e: &mut Emitter, position: usize, is_elementwise: fn(Op) -> bool) {
-    let value = e.instruction(position);
-    if !is_slow(value.op) || e.platform.is_empty() || matches!(e.extent, Extent::Whole(_)) {
+    if e.platform.is_empty() || matches!(e.extent, Extent::Whole(_)) {
         return;
     }
-    for &operand in value.operands.iter() {
-        let ty = &e.instruction(operand).ty;
-        if ty.elements() < LARGE || !is_constant(e, operand, is_elementwise, &mut { VISITED }) {
-            continue;
+    let value = e.instruction(position);
+    // XLA evaluates an operation if all operands are constants, and a call in parts.
+    let is_evaluated = is_call(value.op) || value.operands.iter().all(|&operand| e.folded[operand] != Folded::No);
+    if let Some(least) = least(value.op).filter(|_| is_evaluated) {
+        for &operand in value.operands.iter() {
+            let (ty, folded) = (&e.instruction(operand).ty, e.folded[operand]);
+            // XLA's simplifier multiplies a sum of equal numbers, which is fast and exact.
+            let is_multiplied = value.op == Op::Reduce(ReduceOp::Sum) && folded == Folded::Equal;
+            if folded == Folded::No || is_multiplied || ty.elements() < least {
+                continue;
+            }
+            let (name, kept) = (e.name(operand), e.temporary());
+            emit!(e, "    {kept} = stablehlo.optimization_barrier {name} : {}", mlir(ty));
+            e.rename(operand, kept);
+            e.folded[operand] = Folded::No;
         }
-        let (name, kept) = (e.name(operand), e.temporary());
-        emit!(e, "    {kept} = stablehlo.optimization_barrier {name} : {}", mlir(ty));
-        e.rename(operand, kept);
     }
+    e.folded[position] = folded(e, position, is_elementwise);
 }
 
-/// Returns whether elementwise operations and operations on shapes compute a value from constants alone; false after
-/// `left` operations.
-fn is_constant(e: &Emitter, position: usize, is_elementwise: fn(Op) -> bool, left: &mut usize) -> bool {
-    if *left == 0 {
-        return false;
-    }
-    *left -= 1;
+/// What XLA may know of the value of an operation.
+fn folded(e: &Emitter, position: usize, is_elementwise: fn(Op) -> bool) -> Folded {
     let value = e.instruction(position);
-    let mut of_constants = || value.operands.iter().all(|&operand| is_constant(e, operand, is_elementwise, left));
+    let all = |least: fn(Folded) -> bool| value.operands.iter().all(|&operand| least(e.folded[operand]));
     match value.op {
-        Op::Full | Op::Iota => true,
-        Op::Leaf => false,
-        Op::Reshape | Op::BroadcastTo | Op::Transpose | Op::Slice | Op::Concatenate | Op::Pad | Op::Reverse => {
-            of_constants()
+        Op::Full => Folded::Equal,
+        Op::Iota => Folded::Constant,
+        // Barriers, calls of functions that XLA does not know, loops and what depends on the device.
+        Op::Leaf
+        | Op::OptimizationBarrier
+        | Op::CustomCall
+        | Op::Kernel
+        | Op::While
+        | Op::Scan
+        | Op::RngBitGenerator
+        | Op::RandomBits
+        | Op::ShardMap => Folded::No,
+        op if op.is_collective() || value.operands.is_empty() => Folded::No,
+        op if (is_elementwise(op)
+            || matches!(op, Op::Reshape | Op::BroadcastTo | Op::Transpose | Op::Slice | Op::Reduce(_)))
+            && all(|each| each == Folded::Equal) =>
+        {
+            Folded::Equal
         }
-        op => is_elementwise(op) && of_constants(),
+        _ if all(|each| each != Folded::No) => Folded::Constant,
+        _ => Folded::No,
     }
 }
 
@@ -59,9 +92,9 @@ mod tests {
     use crate::ir::{BinaryOp, NodeId, ReduceOp, Trace, take_closed_body};
     use crate::mesh::MeshAxes;
     use crate::ops::LOWERING;
-    use crate::ops::creation::full;
+    use crate::ops::creation::{full, iota};
     use crate::ops::elementwise::{binary, binary_scalar};
-    use crate::ops::reduction::cumulative;
+    use crate::ops::reduction::{cumulative, reduce};
     use crate::types::{DType, ScalarValue, TensorType};
 
     /// Number of barriers in a running sum of what `make` makes of a parameter.
@@ -94,7 +127,7 @@ mod tests {
     fn large_constants_have_a_barrier() {
         assert_eq!(barriers("cpu", Extent::Device, 20_000, doubled_ones), 1);
         assert_eq!(barriers("cuda", Extent::Pieces, 20_000, doubled_ones), 1);
-        assert_eq!(barriers("cpu", Extent::Device, 2_000, doubled_ones), 0);
+        assert_eq!(barriers("cpu", Extent::Device, 200, doubled_ones), 0);
         assert_eq!(barriers("", Extent::Device, 20_000, doubled_ones), 0);
         let axes = MeshAxes::new(&["data"], &[2]).unwrap();
         assert_eq!(barriers("cpu", Extent::Whole(&axes), 20_000, doubled_ones), 0);
@@ -103,5 +136,36 @@ mod tests {
             binary(trace, BinaryOp::Add, x, ones).unwrap()
         };
         assert_eq!(barriers("cpu", Extent::Device, 20_000, of_parameter), 0);
+    }
+
+    /// Number of barriers in a program of one constant of `size` elements.
+    fn barriers_of(size: i64, record: fn(&mut Trace, NodeId) -> NodeId) -> usize {
+        let mut trace = Trace::new();
+        let x = trace.parameter(TensorType::new(DType::F32, &[1]));
+        let numbers = iota(&mut trace, &TensorType::new(DType::F32, &[size]), 0).unwrap();
+        let result = record(&mut trace, numbers);
+        let body = take_closed_body(&trace, &[x], &[], &[result]).unwrap();
+        let (values, _) = body.decode();
+        let mut e = Emitter::new(&values, body.scalars(), &[], "cpu", LOWERING);
+        e.lower_all();
+        e.text.as_str().matches("optimization_barrier").count()
+    }
+
+    #[test]
+    fn what_is_slow_to_evaluate_has_a_barrier() {
+        let max = |trace: &mut Trace, x| reduce(trace, ReduceOp::Max, x, &[0], false).unwrap();
+        assert_eq!((barriers_of(5_000, max), barriers_of(4_000, max)), (1, 0));
+        let sum = |trace: &mut Trace, x| reduce(trace, ReduceOp::Sum, x, &[0], false).unwrap();
+        assert_eq!(barriers_of(5_000, sum), 1);
+        let twice = |trace: &mut Trace, x| {
+            let all = [ReduceOp::Max, ReduceOp::Min].map(|op| reduce(trace, op, x, &[0], false).unwrap());
+            binary(trace, BinaryOp::Add, all[0], all[1]).unwrap()
+        };
+        assert_eq!(barriers_of(5_000, twice), 1, "one barrier is enough for all users");
+        let sum_of_ones = |trace: &mut Trace, _: NodeId| {
+            let ones = full(trace, &TensorType::new(DType::F32, &[5_000]), ScalarValue::Float(1.0)).unwrap();
+            reduce(trace, ReduceOp::Sum, ones, &[0], false).unwrap()
+        };
+        assert_eq!(barriers_of(5_000, sum_of_ones), 0, "the simplifier multiplies");
     }
 }
