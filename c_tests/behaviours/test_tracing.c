@@ -291,3 +291,21 @@ TEST(t14_a_trace_has_no_limit_of_pending_operations) {
   OK(lxla_computation_release(c));
   OK(lxla_env_release(env));
 }
+
+// A thread that ends in a trace abandons it.
+static void *ends_in_a_trace(void *tensor) {
+  begin();
+  lxla_tensor y = scalar(ADD, *(const lxla_tensor *)tensor, 1);
+  RELEASE(y);
+  return NULL;
+}
+static void ended_thread(void) {
+  lxla_tensor w = F32S(SCALAR, 3);
+  pthread_t thread;
+  CHECK(!pthread_create(&thread, NULL, ends_in_a_trace, &w));
+  CHECK(!pthread_join(thread, NULL));
+  lxla_tensor y = scalar(ADD, w, 1);
+  EQUAL(value(y), 4);
+  RELEASE(w, y);
+}
+TEST(t14_the_end_of_a_thread_abandons_its_traces) { on_both(ended_thread); }

@@ -240,7 +240,7 @@ class Jit:
 
 def jit(fun: Callable[..., Any]) -> Jit:
     """Returns a function that is traced once for each structure and types of its arguments; later calls record what it
-    did, as one operation.
+    did, as one operation. A call first runs what earlier calls left pending, without waiting for it.
 
     The types are dtype, shape and device of arrays (those of NumPy become arrays), and the default device. All other
     arguments are constants of the computation: numbers and texts, compared by type and value, and objects with a hash,

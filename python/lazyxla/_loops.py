@@ -98,7 +98,7 @@ def while_loop(cond_fun: Callable[[Any], Array], body_fun: Callable[[Any], Any],
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Returns ``true_fun(*operands)`` if ``pred``, a bool of rank 0, is true, else ``false_fun(*operands)``.
 
-    Only the chosen one runs. Both return trees of one structure, with equal shapes and dtypes.
+    Only the chosen one runs, with all that it computes from arrays that it closes over. Both return trees of one structure, with equal shapes and dtypes.
 
     >>> import lazyxla as lx
     >>> lx.cond(lx.asarray(True), lambda x: x + 1, lambda x: x * 2, lx.asarray(5)).item()
@@ -130,7 +130,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     """Returns ``branches[index](*operands)``, where ``index`` is an integer of rank 0. An index below 0 selects the
     first branch, one that is too large the last branch.
 
-    Only the chosen one runs. All return trees of one structure, with equal shapes and dtypes.
+    Only the chosen one runs, with all that it computes from arrays that it closes over. All return trees of one structure, with equal shapes and dtypes.
 
     >>> import lazyxla as lx
     >>> lx.switch(1, [lx.sin, lambda x: x + 1, lambda x: x * 3], lx.asarray(2.0)).item()

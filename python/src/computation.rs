@@ -9,6 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::ffi::CString;
 use std::ptr::null;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A computation that was traced of a function.
 #[pyclass(frozen, module = "lazyxla._core")]
@@ -22,6 +23,9 @@ impl Drop for Computation {
         unsafe { lxla_computation_release(self.handle) };
     }
 }
+
+/// Whether a computation was called since the last step before a read.
+pub static HAS_CALLS: AtomicBool = AtomicBool::new(false);
 
 const NONE: lxla_computation = lxla_computation { id: 0 };
 
@@ -71,6 +75,7 @@ impl Computation {
     fn call(&self, py: Python<'_>, arguments: Vec<PyRef<'_, Array>>) -> PyResult<Vec<Array>> {
         let (handle, of) = (self.handle, handles(&arguments));
         let n = self.info()?.1;
+        HAS_CALLS.store(true, Ordering::Relaxed);
         // SAFETY: lists with their lengths.
         results(py, n, move |out| unsafe { lxla_computation_call(handle, of.as_ptr(), of.len(), out, n) })
     }

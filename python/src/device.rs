@@ -253,8 +253,33 @@ fn wait_for_device(py: Python<'_>, device: lxla_device) -> PyResult<()> {
 /// then.
 pub fn wait_for_value(py: Python<'_>, array: &Array) -> PyResult<()> {
     let handle = read_of(array);
+    if crate::computation::HAS_CALLS.load(Ordering::Relaxed) && !crate::trace::is_tracing() {
+        step_calls(py, handle)?;
+    }
     // SAFETY: a writable output; the handle belongs to `array`.
     wait_with_signals(py, |done| unsafe { lxla_tensor_wait_for(handle, SIGNALS_MS, done) })
+}
+
+/// Before a value that is pending is read, steps what calls of computations left pending on its device: a loop has released
+/// the state before the last call by then, which the step donates and a read would keep.
+fn step_calls(py: Python<'_>, handle: lxla_tensor) -> PyResult<()> {
+    let (mut state, mut device) = (0, lxla_device { kind: 0, ordinal: 0 });
+    // SAFETY: writable outputs.
+    unsafe {
+        check(lxla_tensor_state(handle, &mut state))?;
+        check(lxla_tensor_device(handle, &mut device))?;
+    }
+    if state != LXLA_STATE_PENDING || device.kind == LXLA_DEVICE_CPU {
+        return Ok(());
+    }
+    crate::computation::HAS_CALLS.store(false, Ordering::Relaxed);
+    // SAFETY: values only.
+    match py.detach(|| unsafe { lxla_mark_step(env(), device, 0) }) {
+        // A NaN or an infinity, by the option check_nonfinite: all values are computed.
+        LXLA_OUT_OF_RANGE => Err(error(LXLA_OUT_OF_RANGE)),
+        // What cannot be computed fails where it is read.
+        _ => Ok(()),
+    }
 }
 
 /// Calls the library without the interpreter's lock, so that other threads go on.

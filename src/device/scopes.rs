@@ -128,6 +128,12 @@ pub(super) fn refused(what: &str) -> Error {
     )
 }
 
+/// Whether a placeholder stands for a tensor from before a scope of this thread.
+pub fn is_stand_in(data: &DeviceData) -> bool {
+    let is_of = |scope: &Scope| scope.captured.iter().any(|captured| std::ptr::eq(&*captured.data, data));
+    number() != 0 && SCOPES.with_borrow(|scopes| scopes.iter().any(is_of))
+}
+
 /// Placeholders of the innermost scope of this thread.
 pub fn stand_ins() -> Vec<Arc<DeviceData>> {
     SCOPES.with_borrow(|scopes| {

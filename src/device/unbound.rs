@@ -1,5 +1,6 @@
 //! Values that cannot be computed yet: they depend on a placeholder, or on a collective outside of a `shard_map`.
 
+use super::scopes;
 use super::state::DeviceState;
 use crate::device_data;
 use crate::ir::NodeId;
@@ -11,7 +12,7 @@ impl DeviceState {
     pub fn is_of_data(&self, id: NodeId) -> bool {
         let mut has_data = false;
         let is_unbound = self.trace.search(&[id], |_, node| match device_data::of_node(&self.trace, node) {
-            Some(data) if data.is_placeholder() => ControlFlow::Break(()),
+            Some(data) if data.is_placeholder() && !scopes::is_stand_in(data) => ControlFlow::Break(()),
             Some(_) => {
                 has_data = true;
                 ControlFlow::Continue(false)

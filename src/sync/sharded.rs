@@ -3,7 +3,7 @@
 use super::arrays::{array_of, count_read};
 use super::exhausted::explain;
 use super::transfer::{Materialized, check_pred, check_size, materialize, origin_of_copy, upload};
-use crate::device::{Device, Owner, TensorHandle, Value, device_of};
+use crate::device::{Device, Owner, TensorHandle, Value, device_of, scopes};
 use crate::device_data::{DeviceData, Hold};
 use crate::engine::ShardedBuffer;
 use crate::error;
@@ -100,6 +100,7 @@ pub struct Piece {
 
 /// Returns the piece of a tensor that the device `xla:<ordinal>` holds. Computes a pending value first.
 pub fn piece(tensor: TensorHandle, ordinal: i32) -> Result<Piece> {
+    scopes::refuse("x: its value is needed")?;
     let (mesh, sharding) = sharding_of(tensor)?;
     let position = mesh.ordinals.iter().position(|&known| i64::try_from(known) == Ok(i64::from(ordinal)));
     let position = position.ok_or_else(|| {

@@ -111,6 +111,28 @@ fn e6_the_text_of_a_step_is_imported_to_the_same_values() {
     coverage.check(count, Kind::is_seen);
 }
 
+/// Reads, syncs and saves at random places, and steps: whatever they leave pending shares no work with what they computed,
+/// so that each operation is computed once, as by one step at the end.
+#[test]
+fn e6_reads_at_random_places_repeat_nothing() {
+    let witness = Arc::new(Witness::default());
+    let engine = Arc::new(OracleEngine::new(2, witness.clone()));
+    let options = EnvironmentOptions { named: vec![("max_left_pending", "9".to_string())], ..Default::default() };
+    let lazy = Environment::with_engine(u64::MAX - 20, engine, options).unwrap();
+    let (native, folder, coverage) = (native_environment(21), Folder::new("reads"), Coverage::default());
+    let count = number("LXLA_ORACLE_PROGRAMS", 3000) / 3;
+    let programs = Programs { count, length: 60, stream: 6 };
+    let places = Places::on_devices(&lazy);
+    let violations = || {
+        let repeated = lazy.counter(Counter::RecomputedOps.name()).unwrap();
+        witness.violations.swap(0, Ordering::SeqCst) + repeated
+    };
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run(programs, exact::action_that_repeats_nothing(), &lazy, violations, begin);
+    let repeated = lazy.counter(Counter::RepeatedStep.name()).unwrap();
+    assert!(repeated > 0, "no read or step was planned from memory: the test proves little");
+}
+
 /// A fiftieth of `LXLA_ORACLE_PROGRAMS`, each of which runs with two changes at every position.
 #[test]
 fn e6_steps_that_almost_repeat_are_told_apart() {

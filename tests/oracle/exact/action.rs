@@ -127,6 +127,19 @@ fn of_kinds(kinds: Vec<Kind>) -> impl Strategy<Value = Action> {
 
 /// Strategy for an action. The weights of its kinds are in each family's table.
 pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
+    of_kinds(kinds(is_on_mesh))
+}
+
+/// Strategy for an action on one device that computes nothing twice: reads, syncs, saves and steps, but no steps of some
+/// values, which leave others pending that share work with them.
+pub fn action_that_repeats_nothing() -> impl Strategy<Value = Action> {
+    let mut kinds = kinds(false);
+    kinds.retain(|kind| *kind != Kind::Life(Life::StepSome));
+    of_kinds(kinds)
+}
+
+/// The kinds of actions, each as often as its weight.
+fn kinds(is_on_mesh: bool) -> Vec<Kind> {
     fn weighed<T: Copy>(table: &[(usize, T)], kind: impl Fn(T) -> Kind) -> Vec<Kind> {
         table.iter().flat_map(|&(weight, member)| vec![kind(member); weight]).collect()
     }
@@ -146,5 +159,5 @@ pub fn action(is_on_mesh: bool) -> impl Strategy<Value = Action> {
     if is_on_mesh {
         kinds.extend(weighed(Life::ON_MESH, Kind::Life));
     }
-    of_kinds(kinds)
+    kinds
 }

@@ -15,7 +15,7 @@ mod sorting;
 mod twin;
 pub mod values;
 
-pub use action::{Kind, action, action_on_specials};
+pub use action::{Kind, action, action_on_specials, action_that_repeats_nothing};
 pub use products::{convolution, equation};
 pub use shape::Shape;
 pub use twin::Twin;
