@@ -3560,9 +3560,10 @@ lxla_status lxla_computation_value_and_grad(lxla_computation f,
  * axis; with any other axis, such a result is repeated along it. `n_in` and `n_out` are the numbers of parameters and
  * results of `f`. Captured values are not mapped.
  *
- * If the choice of a conditional or case is mapped, all branches are computed, and their results selected. If the
- * condition of a while loop is mapped, the loop runs until the condition is false for the whole batch, and finished
- * elements keep their values. Random generators and custom calls run once for each element of the batch, in a loop.
+ * If the choice of a conditional or case is mapped, all branches are computed, and their results selected; operands of
+ * floats and complex numbers get the batch axis. If the condition of a while loop is mapped, the loop runs until the
+ * condition is false for the whole batch, and finished elements keep their values. Random generators and custom calls
+ * run once for each element of the batch, in a loop.
  * UNIMPLEMENTED if a mapped value is captured by the comparator of a sort, by the combiner of a scatter or reduction,
  * or by a computation with a custom batching rule.
  */

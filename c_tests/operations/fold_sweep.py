@@ -32,7 +32,7 @@ S32 = DTYPES["s32"][0]
 SLOW = "reduce reduce_window select_and_scatter sort dot_general convolution scatter gather call while if case".split()
 # XLA inlines their computations, and then evaluates what it can; others if all of their operands are constants.
 CALLS = "call while if case".split()
-# What is no constant, even if its operands are.
+# Not constants, even if their operands are.
 OPAQUE = "optimization_barrier custom_call while if case rng_bit_generator call".split()
 
 

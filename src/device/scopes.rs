@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 /// Number of open scopes of all threads. Without any, recording looks no further.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// Number of the last scope. 0 is no scope; numbers come again after 65535 scopes, when the tensors of a scope that has
+/// Number of the last scope. 0 stands for none; numbers come again after 65535 scopes, when the tensors of a scope that has
 /// ended may still exist: they depend on placeholders that are gone, and have no value in any scope.
 static LAST: AtomicU16 = AtomicU16::new(0);
 
@@ -48,7 +48,7 @@ pub(super) struct Captured {
 }
 
 impl Scope {
-    /// The tensor whose value a placeholder stands for; None if it is no stand-in of this scope.
+    /// The tensor whose value a placeholder stands for; None if it is not a stand-in of this scope.
     pub fn captured_by(&self, data: &Arc<DeviceData>) -> Option<TensorHandle> {
         self.captured.iter().find(|captured| Arc::ptr_eq(&captured.data, data)).map(|captured| captured.value)
     }
