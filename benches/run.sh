@@ -9,6 +9,7 @@ export TF_CPP_MIN_LOG_LEVEL=1
 "$programs/bench_gradients"
 echo
 "$programs/bench_step"
+"$programs/bench_reads"
 echo
 for round in 1 2 3; do
   "$programs/bench_digits" examples/data/digits.csv
