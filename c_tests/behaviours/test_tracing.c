@@ -218,7 +218,12 @@ static void abandoned(void) {
 TEST(t14_an_abandoned_trace_leaves_nothing) { on_both(abandoned); }
 
 // A call with effects belongs to the trace, also one on constants, and is made once for each call of the computation.
+static void *stepping(void *unused) {
+  OK(lxla_mark_step(env, XLA(0), 1));
+  return unused;
+}
 static void effects(void) {
+  pthread_t thread;
   lxla_tensor w = F32S(SCALAR, 3);
   begin();
   lxla_tensor p = hole(SCALAR), constant, y = binary(ADD, p, w);
@@ -226,6 +231,10 @@ static void effects(void) {
   noted(constant);
   noted(w);
   noted(y);
+  // Nor does the step of another thread make them.
+  CHECK(!pthread_create(&thread, NULL, stepping, NULL));
+  CHECK(!pthread_join(thread, NULL));
+  NOTED("");
   lxla_computation c = ended(&p, 1, &y, 1);
   OK(lxla_mark_step(env, XLA(0), 1));
   NOTED("");
@@ -295,8 +304,10 @@ TEST(t14_a_trace_has_no_limit_of_pending_operations) {
 // A thread that ends in a trace abandons it.
 static void *ends_in_a_trace(void *tensor) {
   begin();
-  lxla_tensor y = scalar(ADD, *(const lxla_tensor *)tensor, 1);
-  RELEASE(y);
+  lxla_tensor y = scalar(ADD, *(const lxla_tensor *)tensor, 1), constant;
+  OK(lxla_tensor_full(env, device, F32, NULL, 0, 7, &constant));
+  noted(constant);
+  RELEASE(y, constant);
   return NULL;
 }
 static void ended_thread(void) {
@@ -305,7 +316,29 @@ static void ended_thread(void) {
   CHECK(!pthread_create(&thread, NULL, ends_in_a_trace, &w));
   CHECK(!pthread_join(thread, NULL));
   lxla_tensor y = scalar(ADD, w, 1);
+  OK(lxla_mark_step(env, XLA(0), 1));
   EQUAL(value(y), 4);
+  NOTED("");
   RELEASE(w, y);
 }
 TEST(t14_the_end_of_a_thread_abandons_its_traces) { on_both(ended_thread); }
+
+// What a trace has left on the device, and nobody released, concerns no call and no step.
+static void left_behind(void) {
+  OK(lxla_env_set_option(env, "step_before_call", "true"));
+  lxla_tensor x = F32S(SCALAR, 2), p = hole(SCALAR), y = scalar(MUL, p, 3), left;
+  lxla_computation c = traced(&p, 1, &y, 1);
+  begin();
+  OK(lxla_tensor_full(env, device, F32, NULL, 0, 7, &left));
+  OK(lxla_binary_scalar_inplace(ADD, left, 1));
+  OK(lxla_tracing_abandon());
+  for (int i = 0; i < 4; i++) {
+    lxla_tensor out = called(c, &x, 1);
+    OK(lxla_mark_step(env, device, 1));
+    EQUAL(value(out), 6);
+    RELEASE(out);
+  }
+  RELEASE(x, p, y, left);
+  OK(lxla_computation_release(c));
+}
+TEST(t14_tensors_that_a_trace_left_concern_no_call) { on_both(left_behind); }

@@ -56,7 +56,8 @@ fn in_terms_of_python(message: &str, status: lxla_status) -> String {
     if message.contains("the process was forked") {
         return format!("{message}; start processes by multiprocessing's method 'spawn' or 'forkserver'");
     }
-    if message.contains("has no value: trace a computation over it") {
+    let of_trace = ["has no value: trace a computation over it", "recorded while a computation was traced"];
+    if of_trace.iter().any(|part| message.contains(part)) {
         return if crate::trace::reads_from_ended() { ENDED } else { TRACED }.to_string();
     }
     match status {

@@ -1,7 +1,9 @@
 """Functions that are traced and close over arrays: what they compute from these belongs to them, as in JAX."""
 
+import threading
+
 import numpy as np
-from common import DEVICES, on, random, same
+from common import DEVICES, on, raises, random, same
 
 import lazyxla as lx
 from lazyxla import _core
@@ -106,3 +108,54 @@ def test_closures_in_closures():
             same(function(on(x, device)), np.float32(wanted), 1e-6)
             # d/dx of (x w^2) . 1 + sum(x) x0 2
             same(lx.grad(function)(on(x, device)), np.float32([1 + 2 * 3 + 2 * 8, 4 + 2 * 3]), 1e-6)
+
+
+def test_traces_on_cpu_and_calls_of_other_threads_do_not_meet():
+    x = on(np.ones(3, np.float32), "cpu")
+    wrong = []
+
+    def trace():
+        for k in range(60):
+            f = lx.jit(lambda x, k=k: x + lx.ones(3, dtype=lx.float32, device="cpu") * k)
+            if f(x).tolist() != [1 + k] * 3:
+                wrong.append(k)
+
+    def call():
+        f = lx.jit(lambda x: x * 3)
+        for _ in range(300):
+            if f(x).tolist() != [3] * 3 or (x + 1).tolist() != [2] * 3:
+                wrong.append("call")
+
+    threads = [threading.Thread(target=target) for target in (trace, call, call)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong, wrong[:4]
+
+
+def test_a_function_that_failed_while_it_was_traced_leaves_nothing_to_run():
+    for device in DEVICES:
+        x, kept = on(np.ones(3, np.float32), device), []
+
+        def bad(x):
+            kept.append(lx.zeros(3, dtype=x.dtype, device=x.device) + 1)
+            raise ZeroDivisionError
+
+        raises(ZeroDivisionError, lambda: lx.jit(bad)(x))
+        triple = lx.jit(lambda x: x * 3)
+        for _ in range(4):
+            same(triple(x), np.full(3, 3, np.float32))
+
+
+def test_threads_of_a_traced_function_compute_with_its_arguments():
+    for device in DEVICES:
+
+        def f(x):
+            found = []
+            thread = threading.Thread(target=lambda: found.append(x * 2))
+            thread.start()
+            thread.join()
+            return found[0] + 1
+
+        x = on(np.float32([1, 2]), device)
+        same(lx.jit(f)(x), np.float32([3, 5]))
+        same(lx.cond(lx.asarray(True, device=device), f, lambda x: x, x), np.float32([3, 5]))

@@ -2,7 +2,7 @@
 
 use super::effects::{after_others, finish_applied, make_calls};
 use crate::allocation::with_room;
-use crate::device::scopes::{self, Scope};
+use crate::device::scopes;
 use crate::device::{
     Device, DeviceState, Handles, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
 };
@@ -88,22 +88,15 @@ impl Computation {
         check_depth(&body).map_err(|e| e.context("results"))?;
         let captured = captured.iter().map(|&id| captured_value(&state, id)).collect::<Result<Vec<_>>>()?;
         drop(state);
-        let (number, scope) = (scopes::number(), scopes::end()?);
-        let captures = captures_of(device, &scope, captured);
+        let captures = captures_of(device, captured)?;
         calls.keep(device);
-        Device::forget_effects_in(number);
-        drop(scope);
-        Ok(Computation { device, body, captures: captures?, home, owns_captures: false, brought: Mutex::default() })
+        drop(scopes::end()?);
+        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
     }
 
     /// Ends the scope of this thread without a computation.
     pub fn abandon_scope() -> Result<()> {
-        scopes::check_end(None)?;
-        let number = scopes::number();
-        let scope = scopes::end()?;
-        Device::forget_effects_in(number);
-        drop(scope);
-        Ok(())
+        scopes::end().map(drop)
     }
 
     /// Creates a computation that captures constants, which are kept on `device`: cpu, or xla:0 if the environment has
@@ -268,7 +261,7 @@ fn step_earlier_calls(device: &'static Device) -> Result<()> {
     let is_due = {
         let state = device.state();
         let is_on = || state.owner().is_ok_and(|owner| owner.shared.options.step_before_call());
-        state.has_calls && state.trace.pending() > 0 && is_on() && scopes::number() == 0
+        !state.is_native() && state.has_calls && state.trace.pending() > 0 && is_on() && scopes::number() == 0
     };
     if !is_due {
         return Ok(());
@@ -330,11 +323,11 @@ fn captured_value(state: &DeviceState, id: NodeId) -> Result<Value> {
 
 /// Returns tensors with the values that the computation of a scope captures: those of the tensors from before for which
 /// its placeholders stand, and the data of tensors that were made in it.
-fn captures_of(device: &'static Device, scope: &Scope, values: Vec<Value>) -> Result<Handles> {
+fn captures_of(device: &'static Device, values: Vec<Value>) -> Result<Handles> {
     let mut captures = Handles(with_room(values.len(), "the captured values of a computation")?);
     let mut state = device.state();
     for value in values {
-        captures.0.push(match value.data().and_then(|data| scope.captured_by(data)) {
+        captures.0.push(match value.data().and_then(scopes::captured_by) {
             Some(tensor) => {
                 let slot = state.check("captured", tensor)?;
                 state.retain(slot)?;

@@ -9,6 +9,7 @@ use crate::call;
 use crate::device_data::{self, DeviceData, State};
 use crate::error::Result;
 use crate::ir::NodeId;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl DeviceState {
@@ -23,6 +24,8 @@ impl DeviceState {
             Value::Data(data) if is_own || data.is_placeholder() => return Ok(self.trace.leaf(&data)),
             Value::Pending(id) if is_own => return Ok(id),
             Value::Native(array) if is_own => return Ok(self.leaf_of(&array)),
+            // A thread of the function's own has made it of values of the trace.
+            Value::Pending(id) if self.is_made_of_placeholders(index, id) => return Ok(id),
             _ => {}
         }
         let tensor = self.table.handle(index);
@@ -34,6 +37,16 @@ impl DeviceState {
             None => self.capture(index, tensor)?,
         };
         Ok(self.trace.leaf(&data))
+    }
+
+    /// Whether a tensor that was made in no scope depends on a placeholder.
+    fn is_made_of_placeholders(&self, index: u32, id: NodeId) -> bool {
+        let is_placeholder = |data: Option<&DeviceData>| data.is_some_and(DeviceData::is_placeholder);
+        self.table.slot(index).scope == 0
+            && self.trace.search(&[id], |_, node| match is_placeholder(device_data::of_node(&self.trace, node)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(true),
+            })
     }
 
     /// Captures a tensor from before, and returns the data of its stand-in.

@@ -105,6 +105,11 @@ impl Device {
         let mut around = if is_on_collectives { state.live_data() } else { Vec::new() };
         around.retain(|data| data.is_placeholder());
         let scope = scopes::number();
+        if scope != 0
+            && let Some(call) = state.pending_effect(done).and_then(|done| state.trace.effect_before(done))
+        {
+            state.trace.mark_traced(call);
+        }
         state.effects.push(Effect { done, is_ordered, parameters, scope, around, traced: Vec::new() });
         drop(state);
         // On cpu, the call has been made, unless it waits for a placeholder.

@@ -4,6 +4,7 @@
 //! tensor has the number of the scope in which it was made. Scopes belong to a thread, and nest: to an inner scope, the
 //! tensors of an outer one are from before.
 
+use super::Device;
 use super::handle::{Place, TensorHandle};
 use super::lifetime::Handles;
 use crate::device_data::DeviceData;
@@ -47,18 +48,12 @@ pub(super) struct Captured {
     pub data: Arc<DeviceData>,
 }
 
-impl Scope {
-    /// The tensor whose value a placeholder stands for; None if it is not a stand-in of this scope.
-    pub fn captured_by(&self, data: &Arc<DeviceData>) -> Option<TensorHandle> {
-        self.captured.iter().find(|captured| Arc::ptr_eq(&captured.data, data)).map(|captured| captured.value)
-    }
-}
-
 impl Drop for Scope {
     fn drop(&mut self) {
         OPEN.fetch_sub(1, Ordering::Relaxed);
         let tensors = self.captured.iter().flat_map(|captured| [captured.value, captured.stand_in]);
         drop(Handles(tensors.collect()));
+        Device::forget_effects_in(self.number);
     }
 }
 
@@ -132,6 +127,13 @@ pub(super) fn refused(what: &str) -> Error {
 pub fn is_stand_in(data: &DeviceData) -> bool {
     let is_of = |scope: &Scope| scope.captured.iter().any(|captured| std::ptr::eq(&*captured.data, data));
     number() != 0 && SCOPES.with_borrow(|scopes| scopes.iter().any(is_of))
+}
+
+/// The tensor for whose value a placeholder of the innermost scope stands; None if it is another placeholder, or data.
+pub fn captured_by(data: &Arc<DeviceData>) -> Option<TensorHandle> {
+    let is_it = |captured: &&Captured| Arc::ptr_eq(&captured.data, data);
+    let of = |scope: &Scope| scope.captured.iter().find(is_it).map(|captured| captured.value);
+    SCOPES.with_borrow(|scopes| scopes.last().and_then(of))
 }
 
 /// Placeholders of the innermost scope of this thread.

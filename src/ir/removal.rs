@@ -22,6 +22,7 @@ impl Trace {
         self.scalars.clear();
         self.labels.clear();
         self.has_collectives = false;
+        self.has_traced = false;
         true
     }
 
@@ -73,6 +74,7 @@ impl Trace {
         self.epoch = self.epoch.wrapping_add(1);
         self.pending = 0;
         self.has_collectives = false;
+        self.has_traced = false;
         // The next step of a loop has as many leaves.
         let mut leaves = Vec::new();
         if self.leaves.len() > FEW_LEAVES {
@@ -93,6 +95,7 @@ impl Trace {
         self.inferences = std::mem::take(&mut old.inferences);
         self.epoch = old.epoch.wrapping_add(1);
         self.has_collectives = old.has_collectives;
+        self.has_traced = old.has_traced;
         let mut new_ids = vec![NONE; old.nodes.len()];
         for (i, node) in old.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
             let mut kept = *node;

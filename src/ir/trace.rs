@@ -32,6 +32,8 @@ pub struct Node {
     /// Whether a partial sync has already run the operation without keeping its result: running it again is a
     /// recomputation.
     pub computed: bool,
+    /// Whether the operation belongs to a trace by a scope, so that no step runs it.
+    pub traced: bool,
     /// Shape of the result.
     pub shape: ShapeId,
     /// Number of operands.
@@ -74,6 +76,8 @@ pub struct Trace {
     pub(super) pending: usize,
     /// Whether an operation exchanges values between the devices of a mesh outside `shard_map`.
     pub(super) has_collectives: bool,
+    /// Whether an operation belongs to a trace by a scope.
+    pub(super) has_traced: bool,
     /// Number of nodes up to which there is memory, see [`Trace::make_room`].
     pub(super) room_until: usize,
 }
@@ -95,6 +99,7 @@ impl Trace {
             epoch: 0,
             pending: 0,
             has_collectives: false,
+            has_traced: false,
             room_until: FEW_NODES,
         }
     }
@@ -117,6 +122,17 @@ impl Trace {
     /// Whether the trace may contain a node for which [`Trace::is_collective`] returns true.
     pub fn has_collectives(&self) -> bool {
         self.has_collectives
+    }
+
+    /// Whether the trace may contain a node that belongs to a trace by a scope.
+    pub fn has_traced(&self) -> bool {
+        self.has_traced
+    }
+
+    /// Says that an operation belongs to a trace by a scope.
+    pub fn mark_traced(&mut self, id: NodeId) {
+        self.nodes[id.0 as usize].traced = true;
+        self.has_traced = true;
     }
 
     /// Whether a node exchanges values between the devices of a mesh, itself or in a body that it applies. Its value
@@ -323,6 +339,7 @@ pub(super) fn node(op: Op, dtype: DType, shape: ShapeId) -> Node {
         op,
         dtype,
         computed: false,
+        traced: false,
         shape,
         arity: 0,
         operands: [NodeId(NONE); 3],

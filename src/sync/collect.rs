@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// Reason why a node cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The node depends on this node: a placeholder without a value, or a collective outside `shard_map`.
+    /// The node depends on this node: a placeholder without a value, a collective outside `shard_map`, or a call that
+    /// belongs to a trace.
     Unbound(NodeId),
     /// The node depends on this leaf, whose value is lost, so that the node is lost too.
     Lost(NodeId),
@@ -24,7 +25,7 @@ impl Obstacles {
     /// collectives. Operands come before their users, so one pass in recording order is enough.
     pub fn find(trace: &Trace) -> Obstacles {
         let is_sound = trace.leaves().iter().filter_map(device_data::of_leaf).all(DeviceData::is_sound);
-        if is_sound && !trace.has_collectives() {
+        if is_sound && !trace.has_collectives() && !trace.has_traced() {
             return Obstacles(Vec::new());
         }
         let mut found: Vec<Option<Obstacle>> = Vec::with_capacity(trace.len());
@@ -39,7 +40,7 @@ impl Obstacles {
                     let of_operands = || trace.operands(node).iter().filter_map(|id| found[id.0 as usize]);
                     let of_operands =
                         of_operands().find(|o| matches!(o, Obstacle::Lost(_))).or_else(|| of_operands().next());
-                    of_operands.or_else(|| trace.is_collective(node).then_some(Obstacle::Unbound(id)))
+                    of_operands.or_else(|| (node.traced || trace.is_collective(node)).then_some(Obstacle::Unbound(id)))
                 }
             };
             found.push(obstacle);
@@ -70,6 +71,9 @@ impl Obstacles {
 /// The error of a collective that is outside of `shard_map`, itself or in a computation that the node applies.
 fn outside(trace: &Trace, node: &Node) -> Error {
     let name = |op: Op| ops::definition(op).name;
+    if node.traced {
+        return error!(FailedPrecondition, "{} belongs to a computation that was traced", name(node.op));
+    }
     let what = match mesh::collective_in(trace.bodies(node)) {
         Some(collective) if !node.op.is_collective() => {
             format!("{}, in a computation that {} applies,", name(collective), name(node.op))

@@ -63,17 +63,16 @@ pub(super) fn sync_on(device: &'static Device, group: &[(usize, TensorHandle)]) 
         let state = device.state();
         scope_of(&state, state.owner()?)
     };
-    match sync_in(device, &mut planner, group, scope) {
-        Err(failure) if failure.can_be_of_others && has_others(device, &mut planner, group, failure.values) => {
-            let alone = sync_in(device, &mut planner, group, ReadScope::Listed);
-            if alone.is_ok() {
-                log(Level::Information, || format!("values stay pending that a read does not need: {}", failure.error));
+    let mut scope = scope;
+    loop {
+        match sync_in(device, &mut planner, group, scope) {
+            Err(failure) if failure.can_be_of_others && has_others(device, &mut planner, group, failure.values) => {
+                log(Level::Information, || format!("a read is tried with fewer values: {}", failure.error));
+                scope = if scope == ReadScope::All { ReadScope::Connected } else { ReadScope::Listed };
             }
-            alone
+            outcome => return outcome.map_err(|failure| failure.error)?,
         }
-        outcome => outcome,
     }
-    .map_err(|failure| failure.error)?
 }
 
 /// A sync that failed.
