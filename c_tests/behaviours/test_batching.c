@@ -140,7 +140,7 @@ BOTH_TEST(t6_gradients_of_a_branch_for_each_element_are_those_of_its_own_branch)
       OK(lxla_cond(is_above(k, 0), positive, other, in, 2, &r, 1));
     }
     const lxla_computation one = traces(TENSORS(k, x, w), (lxla_tensor[]){own(r)}, 1);
-    // w is common to the elements: its slope is the sum of those of the elements that take the first branch.
+    // w is common to the elements: its slope is the sum of the slopes for elements that take the first branch.
     const lxla_tensor ks = HOLE(DIMS(4)), xs = HOLE(DIMS(4));
     lxla_tensor each;
     OK(lxla_computation_call(vmap(one, LIST(int64_t, 0, 0, -1), LIST(int64_t, 0), 4), TENSORS(ks, xs, w), &each, 1));

@@ -89,7 +89,7 @@ TEST(s10_what_shares_only_data_stays_pending) {
   OK(lxla_env_release(env));
 }
 
-// What depends on a placeholder, or on lost data, does not join a read, and does not fail it.
+// Values that depend on a placeholder, or on lost data, neither join a read nor fail it.
 TEST(s10_what_has_no_value_yet_does_not_join) {
   lxla_env env = new_env();
   lxla_tensor a = one(env, 2), b = scalar(ADD, a, 1), p = placeholder(env, LXLA_DTYPE_F32, DIMS(1));

@@ -114,7 +114,7 @@ TEST(forgetting_to_step_steps_by_itself_if_that_is_set) {
   EQUAL(value(x), 5000);
   EQUAL(value(y), 1 + 500 * 1 + 10.0 * 499 * 500 / 2);
   EQUAL(value(old), 1);
-  // What waits for a placeholder, as in a function that is traced, does not count. The limit holds again afterwards.
+  // Operations that wait for a placeholder, as in a function that is traced, do not count. The limit holds again later.
   lxla_tensor p;
   OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(1), &p));
   for (int i = 0; i < 3000; i++) OK(lxla_binary_scalar_inplace(ADD, p, 1));

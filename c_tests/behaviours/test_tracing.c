@@ -69,7 +69,7 @@ static void whole(void) {
     EQUAL(value(unlike), 21);
   }
   RELEASE(p, t, copy, total, heavy, moved, constant, unlike);
-  // The captured value is that of the trace.
+  // The computation keeps the value that the tensor had in the trace.
   OK(lxla_binary_scalar_inplace(MUL, w, 100));
   lxla_tensor five = F32S(SCALAR, 5), out[4];
   OK(lxla_computation_call(c, &five, 1, out, 4));
@@ -188,7 +188,7 @@ static void refusals(void) {
   read_f32(y, values, 2);
   CHECK(values[0] == 4 && values[1] == 5);
 
-  // On another device than that of the trace; abandoned; another environment.
+  // Results on another device than the trace was begun for; a trace of any device.
   OK(lxla_tracing_begin(env, other));
   REFUSED(lxla_tracing_end(NULL, 0, &y, 1, &c), LXLA_INVALID_ARGUMENT, "lxla_tracing_begin was given the device");
   OK(lxla_tracing_abandon());
@@ -323,7 +323,7 @@ static void ended_thread(void) {
 }
 TEST(t14_the_end_of_a_thread_abandons_its_traces) { on_both(ended_thread); }
 
-// What a trace has left on the device, and nobody released, concerns no call and no step.
+// Calls and steps ignore tensors of an abandoned trace that nobody has released.
 static void left_behind(void) {
   OK(lxla_env_set_option(env, "step_before_call", "true"));
   lxla_tensor x = F32S(SCALAR, 2), p = hole(SCALAR), y = scalar(MUL, p, 3), left;

@@ -16,7 +16,7 @@ static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
 /// Whether a mesh has been made, which belongs to the environment of that time.
 pub static HAS_MESH: AtomicBool = AtomicBool::new(false);
 
-/// Options of the environment that differ from those of the library, as in JAX: a call of a traced function runs, and
+/// Options of the environment whose defaults are not the library's, as in JAX: a call of a traced function runs, and
 /// operations outside of such functions run when there are many. Each with the variable that sets it otherwise.
 const OPTIONS: &[(&CStr, &CStr, &str)] = &[
     (c"step_before_call", c"true", "LXLA_STEP_BEFORE_CALL"),
@@ -277,7 +277,7 @@ fn step_calls(py: Python<'_>, handle: lxla_tensor) -> PyResult<()> {
     match py.detach(|| unsafe { lxla_mark_step(env(), device, 0) }) {
         // A NaN or an infinity, by the option check_nonfinite: all values are computed.
         LXLA_OUT_OF_RANGE => Err(error(LXLA_OUT_OF_RANGE)),
-        // What cannot be computed fails where it is read.
+        // A value that cannot be computed fails where it is read.
         _ => Ok(()),
     }
 }

@@ -321,7 +321,7 @@ fn captured_value(state: &DeviceState, id: NodeId) -> Result<Value> {
     Ok(data.host_array().map_or(Value::Data(data), Value::Native))
 }
 
-/// Returns tensors with the values that the computation of a scope captures: those of the tensors from before for which
+/// Returns tensors with the values that the computation of a scope captures: the values of tensors from before for which
 /// its placeholders stand, and the data of tensors that were made in it.
 fn captures_of(device: &'static Device, values: Vec<Value>) -> Result<Handles> {
     let mut captures = Handles(with_room(values.len(), "the captured values of a computation")?);

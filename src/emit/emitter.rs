@@ -33,7 +33,7 @@ pub struct Emitter<'a> {
     pub has_locations: bool,
     /// Bodies that the function calls, each with whether it is applied to pieces.
     pub called: Vec<(Arc<Body>, bool)>,
-    /// What is known of each value that has been written, for `ops/folding.rs`.
+    /// For each value that has been written, whether XLA may fold it; see `ops/folding.rs`.
     pub folded: Vec<Folded>,
     /// Text written so far.
     pub text: Written,

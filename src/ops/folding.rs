@@ -57,7 +57,7 @@ pub fn keep_constants(e: &mut Emitter, position: usize, is_elementwise: fn(Op) -
     e.folded[position] = folded(e, position, is_elementwise);
 }
 
-/// What XLA may know of the value of an operation.
+/// Returns whether XLA may fold the value of an operation.
 fn folded(e: &Emitter, position: usize, is_elementwise: fn(Op) -> bool) -> Folded {
     let value = e.instruction(position);
     let all = |least: fn(Folded) -> bool| value.operands.iter().all(|&operand| least(e.folded[operand]));

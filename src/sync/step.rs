@@ -29,7 +29,7 @@ pub fn mark_step(device: &'static Device) -> Result<()> {
         let mut state = device.state();
         state.check_open()?;
         if state.is_native() {
-            // What is pending on cpu waits for a placeholder, or belongs to a trace.
+            // Operations that are pending on cpu wait for a placeholder, or belong to a trace.
             return Ok(());
         }
         let owner = state.owner()?.clone();

@@ -198,7 +198,7 @@ fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Loc
         state = device.state();
         state.check_open()?;
         if failure.is_none() && !state.has_room() {
-            // What is left waits for placeholders: a function that is traced has no limit.
+            // The other operations wait for placeholders: a function that is traced has no limit.
             state.granted = 2 * state.trace.len();
         }
     }
