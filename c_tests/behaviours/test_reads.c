@@ -272,9 +272,12 @@ TEST(s11_only_calls_are_stepped) {
   CHECK(value(out[1]) > 0);
   EQUAL(state_of(apart), LXLA_STATE_PENDING);
   RELEASE(out[0], out[1]);
-  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(N));
+  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(N)), earlier[2];
+  OK(lxla_computation_call(c, TENSORS(w, x), earlier, 2));
   OK(lxla_computation_call(c, TENSORS(p, x), out, 2));
   EQUAL(state_of(out[0]), LXLA_STATE_PENDING);
+  EQUAL(state_of(earlier[0]), LXLA_STATE_PENDING);
+  RELEASE(earlier[0], earlier[1]);
   lxla_computation outer = traced(&p, 1, &out[1], 1);
   lxla_tensor loss = called(outer, &w, 1);
   CHECK(value(loss) > 0);

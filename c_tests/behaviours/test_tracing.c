@@ -342,3 +342,33 @@ static void left_behind(void) {
   OK(lxla_computation_release(c));
 }
 TEST(t14_tensors_that_a_trace_left_concern_no_call) { on_both(left_behind); }
+
+// Operands on two devices in one trace: each is captured on its own, and the computation is on the device of its
+// results.
+TEST(t14_a_trace_on_two_devices) {
+  env = new_env();
+  const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
+  for (int i = 0; i < 2; i++) {
+    device = i == 0 ? cpu : XLA(0);
+    lxla_tensor here[3], there[3], results[2], total;
+    for (int k = 0; k < 3; k++) here[k] = F32S(SCALAR, k + 1);
+    device = i == 0 ? XLA(0) : cpu;
+    for (int k = 0; k < 3; k++) there[k] = F32S(SCALAR, 10 * (k + 1));
+    OK(lxla_tracing_begin(env, (lxla_device){LXLA_DEVICE_UNSPECIFIED, 0}));
+    total = snapshot(here[0]);
+    for (int k = 0; k < 3; k++) {
+      OK(lxla_binary_inplace(ADD, total, here[k]));
+      results[0] = scalar(MUL, there[k], 2);
+      RELEASE(results[0]);
+    }
+    lxla_computation c = ended(NULL, 0, &total, 1);
+    counts(c, 0, 1, 3);
+    OK(lxla_computation_call(c, NULL, 0, &results[1], 1));
+    EQUAL(value(results[1]), 7);
+    RELEASE(total, results[1]);
+    for (int k = 0; k < 3; k++) RELEASE(here[k], there[k]);
+    OK(lxla_computation_release(c));
+  }
+  no_live_bytes(env);
+  OK(lxla_env_release(env));
+}

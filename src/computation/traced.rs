@@ -79,10 +79,7 @@ impl Computation {
         scopes::check_end(home)?;
         let params = parameters(&mut state, params)?;
         let mut results = nodes(&mut state, "results", results)?;
-        let mut inputs = params.clone();
-        for data in scopes::stand_ins() {
-            inputs.push(state.trace.leaf(&data));
-        }
+        let inputs = [&params[..], &state.stand_ins()].concat();
         let calls = make_calls(&mut state, &inputs, &mut results, scopes::number())?;
         let (body, captured) = take_whole_body(&state.trace, &params, &results)?;
         check_depth(&body).map_err(|e| e.context("results"))?;
@@ -243,7 +240,7 @@ impl Computation {
     /// Records an application to `arguments` and returns its results.
     pub fn call(&self, arguments: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         let device = device_for(&[("the computation", self)], &[Given::List("args", arguments)])?;
-        step_earlier_calls(device)?;
+        step_earlier_calls(device, arguments)?;
         let mut state = to_record(device)?;
         let mut arguments = nodes(&mut state, "args", arguments)?;
         after_others(&mut state, &[&self.body], &mut arguments)?;
@@ -257,11 +254,14 @@ impl Computation {
 
 /// By the option `step_before_call`, steps what earlier calls left pending on a device, so that no program contains two
 /// calls of a loop, and the state before the last call, whose handles are gone by now, is donated.
-fn step_earlier_calls(device: &'static Device) -> Result<()> {
+///
+/// A call on placeholders, as in a function that is traced, steps nothing.
+fn step_earlier_calls(device: &'static Device, arguments: &[TensorHandle]) -> Result<()> {
     let is_due = {
         let state = device.state();
         let is_on = || state.owner().is_ok_and(|owner| owner.shared.options.step_before_call());
-        !state.is_native() && state.has_calls && state.trace.pending() > 0 && is_on() && scopes::number() == 0
+        let is_due = !state.is_native() && state.has_calls && state.trace.pending() > 0 && is_on();
+        is_due && scopes::number() == 0 && !wait_for_placeholders(&state, arguments)
     };
     if !is_due {
         return Ok(());
@@ -309,6 +309,19 @@ pub(super) fn device_for(computations: &[(&str, &Computation)], given: &[Given])
         computation.bring_to(name, device, named.first().map(|(first, _)| *first))?;
     }
     Ok(device)
+}
+
+/// Whether one of these tensors is a placeholder, or depends on one.
+fn wait_for_placeholders(state: &DeviceState, tensors: &[TensorHandle]) -> bool {
+    let mut pending = Vec::new();
+    for slot in tensors.iter().filter_map(|&tensor| state.check("", tensor).ok()) {
+        match state.value(slot) {
+            Value::Data(data) if data.is_placeholder() => return true,
+            Value::Pending(id) => pending.push(*id),
+            Value::Data(_) | Value::Native(_) => {}
+        }
+    }
+    !state.parameters_of(&pending).is_empty()
 }
 
 /// Returns the value of a leaf that the computation of a scope captures. Fails if it is lost.

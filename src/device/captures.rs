@@ -67,6 +67,13 @@ impl DeviceState {
         Ok(data)
     }
 
+    /// Returns the leaves of the placeholders that stand for tensors of this device in the scope of this thread.
+    pub fn stand_ins(&mut self) -> Vec<NodeId> {
+        let table = self.table.number();
+        let stand_ins = scopes::with_innermost(|scope| scope.stand_ins_of(table));
+        stand_ins.iter().map(|data| self.trace.leaf(data)).collect()
+    }
+
     /// Value of a result that was recorded while this thread traces: nothing is evaluated.
     pub(super) fn value_in_scope(&self, id: NodeId) -> Value {
         let data = device_data::of_node(&self.trace, self.trace.node(id));

@@ -136,14 +136,6 @@ pub fn captured_by(data: &Arc<DeviceData>) -> Option<TensorHandle> {
     SCOPES.with_borrow(|scopes| scopes.last().and_then(of))
 }
 
-/// Placeholders of the innermost scope of this thread.
-pub fn stand_ins() -> Vec<Arc<DeviceData>> {
-    SCOPES.with_borrow(|scopes| {
-        let captured = scopes.last().map_or(&[][..], |scope| &scope.captured);
-        captured.iter().map(|captured| captured.data.clone()).collect()
-    })
-}
-
 /// Calls a function with the innermost scope of this thread, which has one.
 pub(super) fn with_innermost<R>(call: impl FnOnce(&mut Scope) -> R) -> R {
     SCOPES.with_borrow_mut(|scopes| call(scopes.last_mut().expect("a scope, since its number is not 0")))
@@ -164,6 +156,12 @@ impl Scope {
         let place = self.captured.iter().position(|captured| is_same(captured.value))?;
         self.places.insert(tensor.0, place);
         Some(self.captured[place].data.clone())
+    }
+
+    /// Placeholders that stand for captured tensors of the device with this table.
+    pub(super) fn stand_ins_of(&self, table: u32) -> Vec<Arc<DeviceData>> {
+        let on_device = self.captured.iter().filter(|captured| captured.stand_in.table() == table);
+        on_device.map(|captured| captured.data.clone()).collect()
     }
 
     /// Adds a captured tensor.
