@@ -241,8 +241,8 @@ impl DeviceState {
         self.new_tensor_marked(value, self.requires_grad(slot))
     }
 
-    /// Returns the value of the tensor in a slot, for another tensor; that of its stand-in if this thread traces, and the
-    /// tensor is from before.
+    /// Returns the value of the tensor in a slot, for another tensor. If this thread traces, and the tensor is from before,
+    /// returns the placeholder that stands for the value.
     pub fn value_to_share(&mut self, slot: u32) -> Result<Value> {
         if scopes::number() == 0 {
             return Ok(self.value(slot).clone());
