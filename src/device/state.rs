@@ -12,7 +12,7 @@ use super::{Device, Place, TensorHandle};
 use crate::device_data::{self, DeviceData, Spares};
 use crate::error;
 use crate::error::{Error, Result};
-use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Planner, ShapeId, Trace};
+use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Op, Planner, ShapeId, Trace};
 use crate::mesh::Mesh;
 use crate::types::TensorType;
 use std::sync::Arc;
@@ -275,8 +275,12 @@ impl DeviceState {
 
     /// Value that a node represents. The leaf of available data becomes that data; the leaf of data in flight remains a
     /// node, because a failed sync restores the recorded operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value_of(&self, id: NodeId) -> Value {
+        if self.trace.node(id).op == Op::Leaf { self.value_of_leaf(id) } else { Value::Pending(id) }
+    }
+
+    fn value_of_leaf(&self, id: NodeId) -> Value {
         match device_data::shared_of_node(&self.trace, self.trace.node(id)) {
             Some(data) if !data.is_in_flight() => Value::Data(data),
             _ => Value::Pending(id),

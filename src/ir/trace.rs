@@ -298,7 +298,7 @@ impl Trace {
     }
 
     /// Sets the first holder. For the tensor table only.
-    #[inline]
+    #[inline(always)]
     pub fn set_holder(&mut self, id: NodeId, holder: u32) {
         let node = &mut self.nodes[id.0 as usize];
         if node.op != Op::Leaf {

@@ -23,6 +23,7 @@ pub fn operands<const N: usize>(named: [(&str, TensorHandle); N]) -> Result<(Loc
 }
 
 /// Returns the nodes of named operands, all on the device of this state.
+#[inline]
 pub fn nodes<const N: usize>(state: &mut Locked, named: [(&str, TensorHandle); N]) -> Result<[NodeId; N]> {
     let mut nodes = [NodeId(0); N];
     for (node, (name, handle)) in nodes.iter_mut().zip(named) {
