@@ -31,6 +31,13 @@ impl Window {
         dilated.checked_add(self.low)?.checked_add(self.high).filter(|size| *size >= 0)
     }
 
+    /// Size of an axis with `dim` elements after dilation and the padding that adds elements, or of the dilated window if
+    /// that is larger. None if it overflows.
+    pub fn extent(&self, dim: i64) -> Option<i64> {
+        let padded = Window { low: self.low.max(0), high: self.high.max(0), ..*self }.padded(dim)?;
+        Some(padded.max(self.span()?))
+    }
+
     /// Whether the padding removes elements.
     pub fn cuts(&self) -> bool {
         self.low < 0 || self.high < 0

@@ -13,8 +13,11 @@ use crate::error::Result;
 use crate::ir::Window;
 use crate::types::{Dims, Scalar, TensorType, count};
 
-/// Windows of at most this many elements are reduced element by element.
+/// Windows with at most this many elements that may lie within the array are reduced element by element.
 const SMALL_WINDOW: usize = 64;
+
+/// Number of elements up to which arrays are padded, whatever the sizes of the operands and results.
+const FEW_ELEMENTS: u128 = 1 << 16;
 
 /// Reduces each window; `dims` is the number of windows along each axis. `inits` are scalars and identities of
 /// `combine`.
@@ -25,14 +28,27 @@ pub fn reduce_window(
     inits: &[Array],
     combine: &Each,
 ) -> Result<Vec<Array>> {
-    let size = windows.iter().try_fold(1usize, |n, window| n.checked_mul(window.size as usize));
+    let from = &arrays[0].ty().dims;
+    let size =
+        windows.iter().zip(from).try_fold(1usize, |n, (window, &dim)| n.checked_mul(visits(window, dim) as usize));
     if count(dims) == 0 {
         inits.iter().map(|init| broadcast_to(init, &TensorType::new(init.ty().dtype, dims))).collect()
-    } else if size.is_some_and(|size| size <= SMALL_WINDOW) {
+    } else if size.is_some_and(|size| size <= SMALL_WINDOW) || is_mostly_padding(dims, windows, from) {
         element_by_element(dims, windows, arrays, inits, combine)
     } else {
         axis_by_axis(dims, windows, arrays, inits, combine)
     }
+}
+
+/// Number of visits along an axis, see [`for_each_element`].
+fn visits(window: &Window, dim: i64) -> i64 {
+    window.size.min(dim)
+}
+
+/// Whether the padded array has many more elements than the array and the result.
+fn is_mostly_padding(dims: &[i64], windows: &[Window], from: &[i64]) -> bool {
+    let padded = windows.iter().zip(from).map(|(window, &dim)| window.padded(dim).expect("checked") as u128);
+    padded.product::<u128>() > FEW_ELEMENTS + 4 * (count(dims) + count(from)) as u128
 }
 
 /// Combines the elements of the windows in order, one element of all windows at a time. Padding is skipped.
@@ -52,22 +68,33 @@ fn element_by_element(
     Ok(sums)
 }
 
-/// Calls `visit` for each element of a window, in order, with the windows in which this element lies within the array;
-/// skips elements without such a window. `dims` is the number of windows along each axis, `from` the shape of the
-/// array.
+/// Calls `visit` for the elements of the windows, in order, each time with some windows and an element of each that lies
+/// within the array. Along each axis, a visit is for one element of the window or, if the array has fewer elements, for
+/// one element of the array. `dims` is the number of windows along each axis, `from` the shape of the array.
 fn for_each_element(
     dims: &[i64],
     windows: &[Window],
     from: &[i64],
     mut visit: impl FnMut(&[Hits]) -> Result<()>,
 ) -> Result<()> {
+    if from.contains(&0) {
+        return Ok(());
+    }
     let mut number: Dims = windows.iter().map(|_| 0).collect();
     loop {
-        let hits = |axis: usize| Hits::of(&windows[axis], number[axis], dims[axis], from[axis]);
+        let hits = |axis: usize| {
+            let (window, count, dim) = (&windows[axis], dims[axis], from[axis]);
+            if window.size <= dim {
+                Hits::of_window_element(window, number[axis], count, dim)
+            } else {
+                Hits::of_array_element(window, number[axis], count)
+            }
+        };
         if let Some(hits) = (0..dims.len()).map(hits).collect::<Option<Vec<Hits>>>() {
             visit(&hits)?;
         }
-        let Some(axis) = (0..dims.len()).rev().find(|&axis| number[axis] + 1 < windows[axis].size) else {
+        let more = |axis: usize| number[axis] + 1 < visits(&windows[axis], from[axis]);
+        let Some(axis) = (0..dims.len()).rev().find(|&axis| more(axis)) else {
             return Ok(());
         };
         number[axis] += 1;
@@ -75,8 +102,7 @@ fn for_each_element(
     }
 }
 
-/// For one element of the window and one axis: the windows in which the element lies within the array (not in the
-/// padding), and the elements of the array that it reads there.
+/// Windows along one axis, and for each an element of the array that lies in it (not in the padding).
 struct Hits {
     /// Number of these windows.
     count: i64,
@@ -89,24 +115,59 @@ struct Hits {
 impl Hits {
     /// Returns the hits of window element `number` for `count` windows along an axis of size `dim`; None if it always
     /// lies in the padding.
-    fn of(window: &Window, number: i64, count: i64, dim: i64) -> Option<Hits> {
-        let place = |at: i64| at * window.stride + number * window.dilation - window.low;
-        let is_element = |at: i64| {
-            let place = place(at);
-            place >= 0 && place % window.base_dilation == 0 && place / window.base_dilation < dim
-        };
-        let begin = (number * window.dilation - window.low).min(0).unsigned_abs().div_ceil(window.stride as u64) as i64;
+    fn of_window_element(window: &Window, number: i64, count: i64, dim: i64) -> Option<Hits> {
+        let [stride, base] = [window.stride, window.base_dilation].map(i128::from);
+        // Window `at` reads the place `at * stride + offset` of the dilated array.
+        let offset = i128::from(number) * i128::from(window.dilation) - i128::from(window.low);
+        let first_within = ((-offset).max(0) + stride - 1) / stride;
         // The windows in which the element lies on an array element repeat with this period.
-        let step = window.base_dilation / gcd(window.base_dilation, window.stride);
-        let first = (begin..count.min(begin + step)).find(|&at| is_element(at))?;
-        let element = [place(first) / window.base_dilation, window.stride * step / window.base_dilation];
-        let fits = [(count - 1 - first) / step, (dim - 1 - element[0]) / element[1]];
-        Some(Hits { count: fits[0].min(fits[1]) + 1, window: [first, step], element })
+        let (first, step) = solve(stride, -offset, base, first_within)?;
+        let element = (first * stride + offset) / base;
+        let next = stride * step / base;
+        let last = i128::from(count) - 1;
+        if first > last || element >= i128::from(dim) {
+            return None;
+        }
+        let more = ((last - first) / step).min((i128::from(dim) - 1 - element) / next);
+        Some(Hits::new(more, [first, step], [element, next]))
+    }
+
+    /// Returns the windows, of `count` along an axis, that contain the array element `number`; None if none does.
+    fn of_array_element(window: &Window, number: i64, count: i64) -> Option<Hits> {
+        let [stride, dilation, size] = [window.stride, window.dilation, window.size].map(i128::from);
+        let place = i128::from(number) * i128::from(window.base_dilation) + i128::from(window.low);
+        // The element is in window `at` if `place - at * stride` is one of `0, dilation, ..., (size - 1) * dilation`.
+        let before = place - (size - 1) * dilation;
+        let first_within = (before.max(0) + stride - 1) / stride;
+        let (first, step) = solve(stride, place, dilation, first_within)?;
+        let last = place.div_euclid(stride).min(i128::from(count) - 1);
+        (first <= last).then(|| Hits::new((last - first) / step, [first, step], [i128::from(number), 0]))
+    }
+
+    /// Hits of one window and `more` windows. Distances are 0 if there is one, since they may overflow.
+    fn new(more: i128, window: [i128; 2], element: [i128; 2]) -> Hits {
+        let of = |[first, step]: [i128; 2]| [first as i64, if more == 0 { 0 } else { step as i64 }];
+        Hits { count: more as i64 + 1, window: of(window), element: of(element) }
     }
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// Returns the least `x >= from` with `factor * x = value` modulo `modulus`, and the distance to the next such `x`. None
+/// if there is none. `factor` and `modulus` are positive, and less than 2^63.
+fn solve(factor: i128, value: i128, modulus: i128, from: i128) -> Option<(i128, i128)> {
+    // Euclid's algorithm: `gcd = factor * inverse` modulo `modulus`.
+    let (mut gcd, mut next) = (factor, modulus);
+    let (mut inverse, mut next_inverse) = (1i128, 0i128);
+    while next != 0 {
+        let quotient = gcd / next;
+        (gcd, next) = (next, gcd - quotient * next);
+        (inverse, next_inverse) = (next_inverse, inverse - quotient * next_inverse);
+    }
+    let step = modulus / gcd;
+    if value % gcd != 0 {
+        return None;
+    }
+    let some = (value / gcd).rem_euclid(step) * inverse.rem_euclid(step) % step;
+    Some((from + (some - from).rem_euclid(step), step))
 }
 
 /// Returns `sums` with one element of each window combined into them.
@@ -322,6 +383,41 @@ mod tests {
                 let made = way(&[count], &[window], &[row(&x)], &zero, &sum).unwrap();
                 assert_eq!(made[0].elements::<i32>(), want, "{window:?} over {x:?}");
             }
+        }
+    }
+
+    /// Reference for few windows over few elements, however far apart: asks for each pair whether the window contains
+    /// the element.
+    fn pair_by_pair(window: &Window, x: &[i32]) -> Vec<i32> {
+        let [stride, size, base, dilation, low] =
+            [window.stride, window.size, window.base_dilation, window.dilation, window.low].map(i128::from);
+        let contains = |at: i128, i: i128| {
+            let place = i * base + low - at * stride;
+            place >= 0 && place % dilation == 0 && place / dilation < size
+        };
+        let sum = |at: i64| (0..x.len()).filter(|&i| contains(at.into(), i as i128)).map(|i| x[i]).sum();
+        (0..window.count(x.len() as i64).unwrap()).map(sum).collect()
+    }
+
+    #[test]
+    fn sparse_windows_need_no_memory_for_padding() {
+        let zero = [array(&[], &[0])];
+        let far = 1i64 << 30;
+        let cases = [
+            (Window { size: far, stride: far, low: far - 1, ..Window::ONE }, 1),
+            (Window { size: far, stride: far / 2, low: far, high: far, ..Window::ONE }, 3),
+            (Window { base_dilation: far, stride: far / 2, ..Window::ONE }, 7),
+            (Window { base_dilation: 3 << 52, stride: (1 << 52) + 1, size: 2, dilation: 3, ..Window::ONE }, 9),
+            (Window { base_dilation: 3 << 40, stride: 1 << 40, size: 5, dilation: 1 << 39, ..Window::ONE }, 9),
+            (Window { base_dilation: 1 << 50, stride: 1 << 50, size: 1000, dilation: 1 << 40, ..Window::ONE }, 9),
+            (Window { base_dilation: far, stride: 5 * far, size: 3 * far, low: 7, high: 9, ..Window::ONE }, 9),
+        ];
+        for (window, elements) in cases {
+            let x: Vec<i32> = (1..=elements).map(|i| 1 << i).collect();
+            let want = pair_by_pair(&window, &x);
+            let made = reduce_window(&[want.len() as i64], &[window], &[row(&x)], &zero, &sum).unwrap();
+            assert_eq!(made[0].elements::<i32>(), want, "{window:?}");
+            assert!(want.iter().any(|&sum| sum > 0), "{window:?} reads elements");
         }
     }
 

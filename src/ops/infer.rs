@@ -11,6 +11,20 @@ pub fn refuse(name: &str, operand: &str, ty: &TensorType, wanted: &str) -> Error
     error!(InvalidArgument, "{operand}: {name} takes {wanted}, not {ty}")
 }
 
+/// Returns an error, which names these parameters, unless an array of these extents could exist: an operand of type `ty`
+/// after dilation and padding. A plugin computes with the number of its elements even where it does not store them.
+pub fn check_extents(parameters: &str, ty: &TensorType, extents: impl Iterator<Item = Option<i64>>) -> Result<()> {
+    let extents: Option<Dims> = extents.collect();
+    match extents {
+        Some(extents) if element_count(&extents).is_ok() => Ok(()),
+        extents => Err(error!(
+            InvalidArgument,
+            "{parameters}: they extend {ty} to {}, which has more elements than an address space has bytes",
+            extents.map_or("more than 2^63 elements on an axis".into(), |extents| format!("{extents:?}"))
+        )),
+    }
+}
+
 /// Shape to which two operands broadcast.
 pub fn common_dims(lhs: &TensorType, rhs: &TensorType) -> Result<Dims> {
     let dims = broadcast(&lhs.dims, &rhs.dims)

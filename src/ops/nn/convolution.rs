@@ -8,7 +8,7 @@ use crate::native::{self, Array, WindowAxis};
 use crate::ops::creation::constants::nothing;
 use crate::ops::definition::{EvalContext, OpenAxes};
 use crate::ops::elementwise::float8;
-use crate::ops::infer::distinct_axes;
+use crate::ops::infer::{self, distinct_axes};
 use crate::ops::linalg::dot_general::{factor_dtype, product_dtype};
 use crate::ops::shape::slicing::{ConcatenateAttributes, PadAttributes};
 use crate::types::{Axes, DType, Dims, TensorType, element_count};
@@ -119,7 +119,9 @@ fn infer(
         })?;
         dims[attributes.out[2 + axis] as usize] = windows;
     }
-    element_count(&dims)?;
+    if element_count(&dims)? > 0 {
+        attributes.check_extents(lhs, rhs)?;
+    }
     Ok((attributes, TensorType { dtype, dims }))
 }
 
@@ -201,6 +203,11 @@ attributes! {
     }
 }
 
+/// Size of an axis of `count` elements with this distance between them. None if it overflows.
+fn spread(count: i64, step: i64) -> Option<i64> {
+    if count == 0 { Some(0) } else { (count - 1).checked_mul(step)?.checked_add(1) }
+}
+
 impl ConvolutionAttributes {
     fn check_values(&self) -> Result<()> {
         let positive = [
@@ -229,13 +236,26 @@ impl ConvolutionAttributes {
         if taps <= 1 {
             self.rhs_dilation[axis] = 1;
         }
-        let spread =
-            |count: i64, step: i64| if count == 0 { Some(0) } else { (count - 1).checked_mul(step)?.checked_add(1) };
         let padded =
             spread(elements, self.lhs_dilation[axis])?.checked_add(self.high[axis])?.checked_add(self.low[axis])?;
         let window = spread(taps, self.rhs_dilation[axis])?;
         self.strides[axis] = self.strides[axis].min(padded.max(1));
         Some(if padded < window { 0 } else { (padded - window) / self.strides[axis] + 1 })
+    }
+
+    /// Returns an error if lhs or the kernel, dilated and padded, has more elements than an array can have.
+    fn check_extents(&self, lhs: &TensorType, rhs: &TensorType) -> Result<()> {
+        let extents = |ty: &TensorType, axes: &[i64], extent: &dyn Fn(usize, i64) -> Option<i64>| {
+            let spatial = |axis: usize| axes[2..].iter().position(|&spatial| spatial as usize == axis);
+            let of = |(axis, &dim): (usize, &i64)| spatial(axis).map_or(Some(dim), |i| extent(i, dim));
+            ty.dims.iter().enumerate().map(of).collect::<Vec<Option<i64>>>()
+        };
+        let padded = extents(lhs, &self.lhs, &|i, dim| {
+            spread(dim, self.lhs_dilation[i])?.checked_add(self.low[i].max(0))?.checked_add(self.high[i].max(0))
+        });
+        infer::check_extents("padding_low, padding_high, lhs_dilation", lhs, padded.into_iter())?;
+        let dilated = extents(rhs, &self.rhs, &|i, dim| spread(dim, self.rhs_dilation[i]));
+        infer::check_extents("rhs_dilation", rhs, dilated.into_iter())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::ops::creation::constants::{constant, nothing};
 use crate::ops::definition::{Composed, EvalContext, OpenAxes};
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::float8;
+use crate::ops::infer::check_extents;
 use crate::ops::reduction::reduce;
 use crate::ops::reduction::reduce_with::{check_reducer, operands};
 use crate::ops::shape::slicing::pad;
@@ -29,16 +30,11 @@ attributes! {
     }
 }
 
-/// Whether XLA's partitioner may abort the process, as observed with dilation and with negative padding.
-fn is_irregular(window: &Window) -> bool {
-    window.cuts() || window.base_dilation != 1
-}
-
 /// Whether XLA's partitioner may end the process: with several arrays, whose shardings may differ, and with dilation.
 pub(super) fn is_hard_to_split(e: &Emitter, at: usize) -> bool {
     let value = e.instruction(at);
     let ReduceWindowAttributes { windows } = value.attributes();
-    value.bodies[0].results().len() > 1 || windows.iter().any(is_irregular)
+    value.bodies[0].results().len() > 1 || windows.iter().any(|window| window.base_dilation != 1)
 }
 
 /// Axes that may be split: those whose windows are single elements (size and stride 1, no padding, no dilation).
@@ -135,7 +131,10 @@ pub(in crate::ops) fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<W
         dims.push(count);
         plain.push(window);
     }
-    element_count(&dims)?;
+    if element_count(&dims)? > 0 {
+        let extents = plain.iter().zip(&x.dims).map(|(window, &dim)| window.extent(dim));
+        check_extents("window_dimensions, base_dilations, window_dilations, low, high", x, extents)?;
+    }
     Ok((plain, dims))
 }
 

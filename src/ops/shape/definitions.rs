@@ -90,7 +90,7 @@ pub const PAD: Definition = Definition {
     function: "lxla_pad",
     dtypes: "all",
     lower: slicing::lower_pad,
-    // XLA computes wrong values of crops, and of interior padding (all three CPU plugins), along a split axis.
+    // XLA computes wrong values of interior padding (all three CPU plugins) along a split axis.
     open: |e, at| e.instruction(at).attributes::<PadAttributes>().open_axes(),
     native: Native::One(|cx| {
         let PadAttributes { low, interior, .. } = cx.attributes();

@@ -32,9 +32,9 @@ attributes! {
 attributes! {
     /// Attributes of `pad`. The lists have one entry for each axis.
     pub struct PadAttributes {
-        /// Number of values before the first element. A negative number removes elements.
+        /// Number of values before the first element, at least 0.
         pub low: Dims,
-        /// Number of values after the last element. A negative number removes elements.
+        /// Number of values after the last element, at least 0.
         pub high: Dims,
         /// Number of values between two elements.
         pub interior: Dims,
@@ -68,48 +68,75 @@ pub fn concatenate(trace: &mut Trace, tensors: &[NodeId], axis: i64) -> Result<N
 }
 
 /// Records `x` padded with `value` before (`low`), after (`high`) and between (`interior`) its elements on each axis;
-/// negative `low` and `high` remove elements.
+/// negative `low` and `high` remove elements. Elements that are removed are not padded first: no array in between is
+/// larger than the result or `x`.
 pub fn pad(trace: &mut Trace, x: NodeId, value: NodeId, low: &[i64], high: &[i64], interior: &[i64]) -> Result<NodeId> {
     let (ty, value_ty) = (trace.ty(x), trace.ty(value));
     if value_ty != TensorType::new(ty.dtype, &[]) {
         return Err(error!(InvalidArgument, "value: it is {value_ty}; x is {ty}, and wants {}[]", ty.dtype));
     }
-    let (mut dims, mut between_elements, mut removes_all) = (Dims::new(), Dims::new(), false);
-    for (axis, &dim) in ty.dims.iter().enumerate() {
-        // A single element has nothing between.
-        between_elements.push(if dim < 2 { 0 } else { interior[axis] });
-        if interior[axis] < 0 {
-            return Err(error!(InvalidArgument, "interior: interior[{axis}] is {}; want at least 0", interior[axis]));
-        }
-        let between = (dim - 1).max(0).checked_mul(interior[axis]);
-        let size = between.and_then(|n| n.checked_add(dim)?.checked_add(low[axis])?.checked_add(high[axis]));
-        match size {
-            Some(size) if size >= 0 => {
-                dims.push(size);
-                removes_all |= dim > 0 && low[axis].min(high[axis]) <= -(dim + between.unwrap_or(0));
-            }
-            _ => {
-                return Err(error!(
-                    InvalidArgument,
-                    "low, high: {} and {} on axis {axis} of x, which is {ty}, give an invalid size",
-                    low[axis],
-                    high[axis]
-                ));
-            }
-        }
+    let mut dims = Dims::new();
+    for axis in 0..ty.dims.len() {
+        dims.push(padded_size(&ty, axis, [low[axis], high[axis], interior[axis]])?);
     }
     element_count(&dims)?;
-    if [low, high, &between_elements].iter().all(|list| list.iter().all(|&n| n == 0)) {
+    let kept = (0..dims.len()).map(|axis| Kept::of(ty.dims[axis], dims[axis], low[axis], interior[axis]));
+    let Some(kept) = kept.collect::<Option<Vec<Kept>>>() else {
+        return broadcast_to(trace, value, &dims);
+    };
+    let of = |field: fn(&Kept) -> i64| kept.iter().map(field).collect::<Dims>();
+    let x = slice(trace, x, &of(|kept| kept.start), &of(|kept| kept.limit), &of(|_| 1))?;
+    let attributes =
+        PadAttributes { low: of(|kept| kept.low), high: of(|kept| kept.high), interior: of(|kept| kept.interior) };
+    if trace.ty(x).dims == dims {
         return Ok(x);
     }
-    // Only padding is left of the array. XLA's arithmetic on the sizes of such pads may overflow.
-    if removes_all {
-        return broadcast_to(trace, value, &dims);
-    }
     let shape = trace.intern(&dims);
-    let ([low, high], interior) = ([low, high].map(Dims::from_slice), between_elements);
-    let attributes = PadAttributes { low, high, interior };
     Ok(trace.operation_with_attributes(Op::Pad, ty.dtype, shape, &[x, value], &attributes))
+}
+
+/// Returns the size of an axis of `x` with this low, high and interior padding.
+fn padded_size(x: &TensorType, axis: usize, [low, high, interior]: [i64; 3]) -> Result<i64> {
+    if interior < 0 {
+        return Err(error!(InvalidArgument, "interior: interior[{axis}] is {interior}; want at least 0"));
+    }
+    let dim = i128::from(x.dims[axis]);
+    let size = dim + (dim - 1).max(0) * i128::from(interior) + i128::from(low) + i128::from(high);
+    i64::try_from(size).ok().filter(|size| *size >= 0).ok_or_else(|| {
+        error!(InvalidArgument, "low, high: {low} and {high} on axis {axis} of x, which is {x}, give an invalid size")
+    })
+}
+
+/// The elements of an axis that a pad does not remove, and the padding around them.
+struct Kept {
+    start: i64,
+    limit: i64,
+    low: i64,
+    high: i64,
+    interior: i64,
+}
+
+impl Kept {
+    /// Returns the kept elements of an axis of `dim` elements that is padded to `size`. None if the pad removes all of
+    /// several elements, or the only one.
+    fn of(dim: i64, size: i64, low: i64, interior: i64) -> Option<Kept> {
+        if dim == 0 {
+            return Some(Kept { start: 0, limit: 0, low: size, high: 0, interior: 0 });
+        }
+        let (last, end, low, step) =
+            (i128::from(dim) - 1, i128::from(size) - 1, i128::from(low), i128::from(interior) + 1);
+        // An element is at `low + i * step` in the result.
+        let first = ((-low).max(0) + step - 1) / step;
+        let last = last.min((end - low).div_euclid(step));
+        (first <= last).then(|| Kept {
+            start: first as i64,
+            limit: last as i64 + 1,
+            low: (low + first * step) as i64,
+            high: (end - low - last * step) as i64,
+            // A single element has nothing between.
+            interior: if first < last { interior } else { 0 },
+        })
+    }
 }
 
 /// Like [`pad()`], with a scalar that is converted to the dtype of `x`.
@@ -202,22 +229,16 @@ pub(super) fn lower_concatenate(e: &mut Emitter, at: usize) {
 }
 
 impl PadAttributes {
-    /// Whether some padding is negative. Where such an axis is split, XLA's partitioner loses elements, or ends the
-    /// process (with interior padding).
-    fn crops(&self) -> bool {
-        self.low.iter().chain(&self.high).any(|&padding| padding < 0)
-    }
-
     /// Whether there is interior padding. Where such an axis is split, XLA's partitioner computes wrong elements.
     fn dilates(&self) -> bool {
         self.interior.iter().any(|&padding| padding > 0)
     }
 
-    /// Axes of a pad that crops or dilates which may be split: those without padding. None for other pads.
+    /// Axes of a pad with interior padding that may be split: the axes without padding. None for other pads.
     pub(super) fn open_axes(&self) -> Option<OpenAxes> {
         let is_open = |&axis: &usize| [&self.low, &self.high, &self.interior].iter().all(|list| list[axis] == 0);
         let open: Vec<usize> = (0..self.low.len()).filter(is_open).collect();
-        (self.crops() || self.dilates()).then(|| OpenAxes { operands: vec![open.clone()], results: open })
+        self.dilates().then(|| OpenAxes { operands: vec![open.clone()], results: open })
     }
 }
 
@@ -239,6 +260,38 @@ pub(super) fn lower_pad(e: &mut Emitter, at: usize) {
 mod tests {
     use super::*;
     use crate::types::DType;
+
+    #[test]
+    fn pads_keep_elements_within_the_result() {
+        for number in 0..3000i64 {
+            let digit = |i: u32, base: i64| number * 7919 / 3i64.pow(i) % base;
+            let (dim, low, high, interior) = (digit(0, 5), digit(1, 9) - 6, digit(2, 9) - 6, digit(3, 4));
+            let x = TensorType::new(DType::F32, &[dim]);
+            let Ok(size) = padded_size(&x, 0, [low, high, interior]) else { continue };
+            // For each place of the result the element there.
+            let element = |place: i64| {
+                let from = place - low;
+                (from >= 0 && from % (interior + 1) == 0 && from / (interior + 1) < dim).then(|| from / (interior + 1))
+            };
+            let want: Vec<Option<i64>> = (0..size).map(element).collect();
+            let made = match Kept::of(dim, size, low, interior) {
+                None => vec![None; size as usize],
+                Some(kept) => {
+                    assert!(
+                        kept.low >= 0 && kept.high >= 0 && (0..=kept.limit).contains(&kept.start) && kept.limit <= dim
+                    );
+                    let mut made = vec![None; kept.low as usize];
+                    for i in kept.start..kept.limit {
+                        made.push(Some(i));
+                        made.extend(vec![None; if i + 1 < kept.limit { kept.interior as usize } else { 0 }]);
+                    }
+                    made.extend(vec![None; kept.high as usize]);
+                    made
+                }
+            };
+            assert_eq!(made, want, "{dim} elements, low {low}, high {high}, interior {interior}");
+        }
+    }
 
     #[test]
     fn slices_count_partial_strides() {
