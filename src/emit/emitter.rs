@@ -239,9 +239,8 @@ impl<'a> Emitter<'a> {
         let mut from = self.values[position].ty.clone();
         if from.dtype != ty.dtype {
             let to = TensorType { dtype: ty.dtype, dims: from.dims.clone() };
-            let converted = self.temporary();
-            emit!(self, "    {converted} = stablehlo.convert {name} : ({}) -> {}", mlir(&from), mlir(&to));
-            (name, from) = (converted, to);
+            name = self.convert(&name, &from, ty.dtype);
+            from = to;
         }
         if from.dims != ty.dims {
             let wide = self.temporary();

@@ -1,5 +1,6 @@
 //! Building blocks with which the lowerings of operations write StableHLO text.
 
+mod convert;
 mod emitter;
 mod pack;
 mod text;

@@ -2,6 +2,7 @@
 //! Complex numbers become their real part. Conversion to pred is `x != 0`.
 
 use super::array::Array;
+use super::element::Element;
 use super::elementwise::{map, map_to_half};
 use super::halves::Half;
 use super::wide::to_i32;
@@ -19,7 +20,7 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
     }
     let ty = &TensorType { dtype, dims: x.ty().dims.clone() };
     if dtype.is_float8() {
-        return to_float8(ty, &convert(x, DType::F32)?);
+        return to_float8(ty, x);
     }
     match from {
         DType::Pred | DType::U8 => integer::u8(ty, x),
@@ -40,11 +41,89 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
 }
 
 fn to_float8(ty: &TensorType, x: &Array) -> Result<Array> {
-    let (format, x) = (float8::format(ty.dtype), x.elements::<f32>());
+    match x.ty().dtype {
+        DType::F32 => encoded(ty, x, |x: f32| x.into()),
+        DType::F64 => encoded(ty, x, |x: f64| x),
+        DType::S64 => encoded(ty, x, i64::sticky),
+        DType::U64 => encoded(ty, x, u64::sticky),
+        DType::S32 | DType::U32 | DType::C128 => to_float8(ty, &convert(x, DType::F64)?),
+        _ => to_float8(ty, &convert(x, DType::F32)?),
+    }
+}
+
+fn encoded<T: Element>(ty: &TensorType, x: &Array, number: impl Fn(T) -> f64 + Sync) -> Result<Array> {
+    let (format, x) = (float8::format(ty.dtype), x.elements::<T>());
     Array::write_elementwise::<u8>(ty, &|range, out| {
         let x = &x[range];
-        out.generate(x.len(), |i| format.encode(x[i].into()));
+        out.generate(x.len(), |i| format.encode(number(x[i])));
     })
+}
+
+/// Integers as floats that are exact, or rounded to odd. Rounding these to fewer digits equals rounding the integer (no
+/// double rounding).
+trait Sticky: Copy {
+    /// The integer in f64.
+    fn sticky(self) -> f64;
+
+    /// The integer in f32.
+    #[inline(always)]
+    fn odd_f32(self) -> f32 {
+        odd_f32(self.sticky())
+    }
+}
+
+macro_rules! exact {
+    ($($T:ident)*) => {$(
+        impl Sticky for $T {
+            #[inline(always)]
+            fn sticky(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn odd_f32(self) -> f32 {
+                self.into()
+            }
+        }
+    )*};
+}
+
+exact! { u8 u16 i8 i16 }
+
+/// Rounds an integer to an odd multiple of 2^11, unless it is a multiple.
+macro_rules! odd {
+    ($x:ident) => {
+        ($x & !0x7FF) | if $x & 0x7FF == 0 { 0 } else { 0x800 }
+    };
+}
+
+macro_rules! inexact {
+    ($($T:ident, $x:ident: $sticky:expr;)*) => {$(
+        impl Sticky for $T {
+            #[inline(always)]
+            fn sticky(self) -> f64 {
+                let $x = self;
+                $sticky
+            }
+        }
+    )*};
+}
+
+inexact! {
+    u32, x: x.into();
+    i32, x: x.into();
+    u64, x: (if x < 1 << 48 { x } else { odd!(x) }) as f64;
+    i64, x: (if x.unsigned_abs() < 1 << 48 { x } else { odd!(x) }) as f64;
+}
+
+/// Rounds to odd: toward 0, with the last bit set if the value is inexact. Rounding the result once more to a narrower
+/// type then equals rounding `x` directly (no double rounding).
+#[inline(always)]
+fn odd_f32(x: f64) -> f32 {
+    let near = x as f32;
+    let back = f64::from(near);
+    let toward_zero = near.to_bits() - u32::from(back.abs() > x.abs());
+    f32::from_bits(toward_zero | u32::from(back != x))
 }
 
 fn of_float8(x: &Array) -> Result<Array> {
@@ -100,7 +179,7 @@ mod integer {
                     DType::S32 | DType::U32 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u32)),
                     DType::S64 | DType::U64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as u64)),
                     DType::F16 => map_to_half::<$T, f16>(ty, x, to_f32),
-                    DType::BF16 => map_to_half::<$T, bf16>(ty, x, to_f32),
+                    DType::BF16 => map_to_half::<$T, bf16>(ty, x, |x, out| out.map(x, $T::odd_f32)),
                     DType::F32 => map(ty, x, to_f32),
                     DType::F64 => map(ty, x, |x: &[$T], out| out.map(x, |x| x as f64)),
                     DType::C64 => map(ty, x, |x: &[$T], out| out.map(x, |x| Complex::new(x as f32, 0.0))),
@@ -159,16 +238,6 @@ mod float {
         let x = if x < low { low } else { x };
         let x = if x.is_nan() { 0.0 } else { x };
         (x + LOW_BITS).to_bits() as i64
-    }
-
-    /// Rounds to odd: toward 0, with the last bit set if the value is inexact. Rounding the result once more to a
-    /// narrower type then equals rounding `x` directly (no double rounding).
-    #[inline(always)]
-    fn odd_f32(x: f64) -> f32 {
-        let near = x as f32;
-        let back = f64::from(near);
-        let toward_zero = near.to_bits() - u32::from(back.abs() > x.abs());
-        f32::from_bits(toward_zero | u32::from(back != x))
     }
 }
 
