@@ -60,12 +60,14 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
         }
         Abs => x.sign(),
         Exponential => y,
-        ExponentialMinusOne => y + 1.0,
+        // y + 1 cancels where y is near -1.
+        ExponentialMinusOne => x.exp(),
         Log => return Ok(Factor::Over(f.finish(x)?)),
         LogPlusOne => return Ok(Factor::Over(f.finish(x + 1.0)?)),
         // y (1 - y), with 1 - y computed as the logistic function of -x, which is accurate where y is near 1.
         Logistic => y * (-x).logistic(),
-        Tanh => (1.0 - y) * (y + 1.0),
+        Tanh if x.dtype().kind() == Kind::Complex => (1.0 - y) * (y + 1.0),
+        Tanh => square_of_sech(x, y),
         Sqrt => 0.5 / y,
         Rsqrt => y / x * -0.5,
         Cbrt => 1.0 / (y * y * 3.0),
@@ -74,6 +76,14 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
         Tan => y * y + 1.0,
     };
     Ok(Factor::Times(f.finish(factor)?))
+}
+
+/// The derivative of tanh: `(1 - y) (1 + y)` of the tanh `y`, which keeps the digits of the next derivative near 0, and
+/// where `1 - y` would cancel, `4 t / (1 + t)^2` with `t = e^(-2 |x|)`.
+fn square_of_sech<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    let t = (x.abs() * -2.0).exp();
+    let sum = t + 1.0;
+    y.abs().le(0.5).select((1.0 - y) * (y + 1.0), t / sum * (4.0 / sum))
 }
 
 /// The conjugated sign of a complex number; 0 at 0.

@@ -123,9 +123,10 @@ pub(in crate::ops) fn binary_factor(site: &mut Site, operand: usize) -> Result<F
             let power = (is_infinite.select(0.0, own.real() - y.real())).complex(own.imag() - y.imag()).exp();
             is_infinite.select(is_largest.complex(is_largest * 0.0), power)
         }
-        // e^(a - y); where y is infinite, the derivative of the maximum by the operand.
+        // The logistic function of the difference, not e^(own - y): y is rounded. Where y is infinite, the derivative of
+        // the maximum by the operand.
         (BinaryFunction::Logaddexp, _) => {
-            y.function(UnaryFunction::IsInf).select(extreme(own, other, y), (own - y).exp())
+            y.function(UnaryFunction::IsInf).select(extreme(own, other, y), (own - other).logistic())
         }
         (BinaryFunction::NextAfter, _) => return Err(no_derivative("next_after")),
         (BinaryFunction::Polygamma, 0) => return Err(no_derivative("polygamma by its order")),

@@ -1,0 +1,72 @@
+"""Slopes of functions over the range of their arguments, against closed forms in the longest float of NumPy."""
+
+import lazyxla as lx
+import numpy as np
+from common import DEVICES
+
+LONG = np.longdouble
+SCALE, ALPHA = LONG("1.0507009873554804934193349852946"), LONG("1.6732632423543772848170429916717")
+
+
+def logistic(x):
+    power = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, power) / (1 + power)
+
+
+def logistic_slope(x):
+    power = np.exp(-np.abs(x))
+    return power / (1 + power) ** 2
+
+
+def below_zero(x):
+    return np.exp(np.minimum(x, 0))
+
+
+# Functions whose values are rounded to a limit far from 0 or next to it, and their slopes.
+CASES = {
+    "expm1": (lx.expm1, np.exp),
+    "tanh": (lx.tanh, lambda x: 4 * logistic_slope(2 * x)),
+    "sigmoid": (lx.nn.sigmoid, logistic_slope),
+    "elu": (lx.nn.elu, lambda x: np.where(x > 0, 1, below_zero(x))),
+    "selu": (lx.nn.selu, lambda x: SCALE * np.where(x > 0, 1, ALPHA * below_zero(x))),
+    "softplus": (lx.nn.softplus, logistic),
+    "log_sigmoid": (lx.nn.log_sigmoid, lambda x: logistic(-x)),
+    "logaddexp": (lambda x: lx.logaddexp(x, x * 2), lambda x: 1 + logistic(x)),
+    "tan": (lx.tan, lambda x: 1 / np.cos(x) ** 2),
+    "atan": (lx.atan, lambda x: 1 / (1 + x * x)),
+    "asinh": (lx.asinh, lambda x: 1 / np.sqrt(1 + x * x)),
+    "sinh": (lx.sinh, np.cosh),
+    "log1p": (lambda x: lx.log1p(lx.abs(x)), lambda x: np.sign(x) / (1 + np.abs(x))),
+}
+
+
+def points(dtype, end):
+    rng = np.random.default_rng(0)
+    sizes = np.concatenate([np.exp(rng.uniform(-20, np.log(end), 3000)), np.linspace(0, 30, 2000)[1:]])
+    return np.concatenate([sizes, -sizes]).astype(dtype)
+
+
+def test_slopes_keep_their_digits_where_values_are_rounded_to_limits():
+    for dtype, end in ((np.float32, 80), (np.float64, 650)):
+        x = points(dtype, end)
+        limits = np.finfo(dtype)
+        for device in DEVICES:
+            for name, (function, slope) in CASES.items():
+                want = slope(x.astype(LONG))
+                got = np.asarray(lx.grad(lambda x, f=function: lx.sum(f(x)))(lx.asarray(x, device=device)))
+                # XLA flushes subnormal numbers to 0, in what the slope is computed from, too.
+                kept = np.abs(want) > 16 * limits.tiny
+                off = np.abs(got.astype(LONG) - want)[kept] / (np.abs(want[kept]) * limits.eps)
+                assert off.max() < 4, f"{name} of {dtype.__name__} on {device}: {off.max()} at {x[kept][off.argmax()]}"
+
+
+def test_higher_slopes_of_tanh_at_and_around_zero():
+    derivative = lx.tanh
+    # tanh' = 1 - y^2, and so on, with y = tanh(x).
+    polynomials = [lambda y: 1 - y**2, lambda y: -2 * y + 2 * y**3, lambda y: -2 + 8 * y**2 - 6 * y**4]
+    polynomials += [lambda y: 16 * y - 40 * y**3 + 24 * y**5]
+    x = np.array([0.0, -0.0, 1e-8, -1e-8, 0.3, -0.3, 1.5, -1.5])
+    for wanted in polynomials:
+        derivative = lx.grad(derivative)
+        got = [float(derivative(lx.asarray(value))) for value in x]
+        assert np.allclose(got, wanted(np.tanh(x)), rtol=1e-12, atol=1e-15), (got, wanted(np.tanh(x)))
