@@ -1,11 +1,11 @@
-//! Conversions to another dtype, rounded once. XLA converts f64 and integers of 32 and 64 bits to narrow floats by way of
+//! Conversions to another dtype, rounded once and safe from XLA's simplifier. XLA converts f64 and integers of 32 and 64 bits to narrow floats by way of
 //! f32, and rounds twice. Here the number in f32 is rounded to odd: toward 0, with the last bit set if anything was lost.
 //! Rounding it again gives the nearest narrow float (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
 //! 2008).
 
 use super::emitter::Emitter;
 use super::{emit, mlir};
-use crate::types::{DType, TensorType};
+use crate::types::{DType, Kind, TensorType};
 
 impl Emitter<'_> {
     /// Converts `x`, of type `from`, to a dtype. Returns the name of the result.
@@ -17,10 +17,22 @@ impl Emitter<'_> {
 
     /// Converts `x`, of type `from`, to a dtype. The result gets this name.
     pub fn convert_into(&mut self, name: &str, x: &str, from: &TensorType, dtype: DType) {
-        let (x, from) =
-            if rounds_twice(from.dtype, dtype) { self.in_odd_f32(x, from) } else { (x.to_string(), from.clone()) };
+        let (x, from) = if rounds_twice(from.dtype, dtype) {
+            self.in_odd_f32(x, from)
+        } else if from.dtype == DType::Pred && matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex) {
+            self.as_integers(x, from)
+        } else {
+            (x.to_string(), from.clone())
+        };
         let to = TensorType { dtype, dims: from.dims.clone() };
         emit!(self, "    {name} = stablehlo.convert {x} : ({}) -> {}", mlir(&from), mlir(&to));
+    }
+
+    /// Converts preds to u8. XLA makes a selection between x and 0 of a product of x and the conversion of a pred, which
+    /// loses infinities, NaN and the sign of 0.
+    fn as_integers(&mut self, x: &str, preds: &TensorType) -> (String, TensorType) {
+        let bytes = TensorType { dtype: DType::U8, dims: preds.dims.clone() };
+        (self.changed("convert", x, preds, &bytes), bytes)
     }
 
     /// Converts a value to f32, rounded to odd. Returns its name and type.

@@ -278,6 +278,11 @@ impl<'a> Emitter<'a> {
         );
     }
 
+    /// The scalar of the next slot.
+    pub fn next_scalar(&self) -> Scalar {
+        self.scalars[self.next_slot]
+    }
+
     /// Broadcasts the next scalar slot to `ty`. The scalar is a constant, or an element of a pack.
     pub fn scalar(&mut self, name: &str, ty: &TensorType) {
         let slot = self.next_slot;

@@ -30,6 +30,7 @@ pub mod random;
 pub mod reduction;
 pub mod rules;
 pub mod shape;
+mod simplifier;
 pub mod sorting;
 mod table;
 pub mod tangents;

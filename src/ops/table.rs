@@ -3,6 +3,7 @@
 use super::definition::{Composed, Definition, EvalContext, Native};
 use super::folding::keep_constants;
 use super::rules::{Derivative, is_differentiable};
+use super::simplifier::keep_apart;
 use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, reduction, shape, sorting};
 use crate::emit::{Emitter, Extent, Lowering};
 use crate::engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
@@ -164,6 +165,7 @@ fn lower(emitter: &mut Emitter, position: usize) {
             return mesh::open::lower(emitter, position, axes, &open);
         }
     }
+    keep_apart(emitter, position);
     keep_constants(emitter, position, |op| self::definition(op).is_elementwise());
     (definition.lower)(emitter, position);
 }

@@ -152,7 +152,6 @@ fn factor_of(site: &mut Site, op: BinaryOp, a: NodeId, b: NodeId, operand: usize
         Subtract => return Ok(if is_left { Factor::One } else { Factor::MinusOne }),
         Multiply => other,
         Divide if is_left => return Ok(Factor::Over(f.finish(b)?)),
-        // XLA would make a / (b b) of (a / b) / b, which overflows or underflows: the sign is in between.
         Divide => -y / b,
         Remainder if is_left => return Ok(Factor::One),
         Remainder => -(a / b).function(UnaryFunction::Trunc),

@@ -6,7 +6,8 @@ use crate::ops::elementwise::formula::{Expr, record};
 use crate::ops::elementwise::functions::complex;
 use crate::ops::elementwise::integers::{integer_division, integer_power};
 use crate::ops::elementwise::reducers;
-use crate::types::{DType, Kind, TensorType};
+use crate::types::{DType, Kind, Scalar, ScalarValue, TensorType, float_limits};
+use std::f64::consts::PI;
 
 /// Writes a formula of named values. Returns the name of its result.
 pub fn write_formula<const N: usize>(
@@ -88,13 +89,40 @@ pub fn binary(e: &mut Emitter, at: usize) {
 /// Writes an operation of an operand and a scalar.
 pub fn binary_with_scalar(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
-    let scalar = e.temporary();
+    let mut scalar = e.temporary();
+    let is_misread = is_misread(value.op, e.next_scalar());
     e.scalar(&scalar, &value.ty);
     let x = e.name(value.operands[0]);
+    if is_misread && !e.platform.is_empty() {
+        let ty = &value.ty;
+        scalar = write_formula(e, [(&scalar, ty), (&x, ty)], |[scalar, x]| disguised(scalar, x));
+    }
     match value.op {
         Op::ScalarBinary(op) => write_binary(e, at, op, &scalar, &x, &value.ty),
         Op::BinaryScalar(op) => write_binary(e, at, op, &x, &scalar, &value.ty),
         _ => {}
+    }
+}
+
+/// Whether XLA's simplifier gives another value for an operation with a scalar: a division by a float whose inverse, by
+/// which it multiplies instead, is subnormal and has lost digits, or is flushed to 0; or the sum of a zero and -0, for
+/// which it takes the operand.
+fn is_misread(op: Op, scalar: Scalar) -> bool {
+    let dtype = scalar.dtype();
+    if dtype.kind() != Kind::Float {
+        return false;
+    }
+    let bits = |value| Scalar::new(dtype, ScalarValue::Float(value)).map_or(u128::MAX, |scalar| scalar.bits());
+    match op {
+        Op::BinaryScalar(BinaryOp::Add) | Op::ScalarBinary(BinaryOp::Add) => scalar.bits() == bits(0.0),
+        Op::BinaryScalar(BinaryOp::Subtract) => scalar.bits() == bits(-0.0),
+        Op::BinaryScalar(BinaryOp::Divide) => {
+            let limit = 1.0 / float_limits(dtype).expect("the limits of a float").smallest_normal;
+            // The bits of positive floats are in their order.
+            let size = scalar.bits() & !bits(-0.0);
+            bits(limit) < size && size < bits(f64::INFINITY)
+        }
+        _ => false,
     }
 }
 
@@ -149,6 +177,9 @@ fn kahan_log_plus_one(x: Expr) -> Expr {
 /// results from folding constants, and its CPU backend then returns unrelated memory for about 60 or more elements.
 /// `lammps-jax-pjrt-cpu` 0.11.2 is affected; `xla-cpu-pjrt` 0.0.1 and `fastatomstruct-xla-cpu` 2026.6.23 are not. So
 /// `x` is disguised; LLVM removes that. Remove this workaround when that plugin is no longer supported.
+///
+/// Angles of zeros are selected: where `fastatomstruct-xla-cpu` 2026.6.23 finds out late that both are 0, in the emitter of
+/// a fusion, it folds its own quotient 0 / 0 to NaN.
 fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
     if matches!(ty.dtype, DType::F16 | DType::BF16) {
         let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
@@ -161,11 +192,20 @@ fn atan2(e: &mut Emitter, name: &str, y: &str, x: &str, ty: &TensorType) {
         atan2(e, &angle, &y, &x, &wide);
         return e.changing(name, "convert", &[&angle], &wide, ty);
     }
-    let x = match e.platform {
-        "cpu" => write_formula(e, [(x, ty), (y, ty)], |[x, y]| disguised(x, y)),
-        _ => x.to_string(),
-    };
-    e.elementwise(name, "atan2", &[y, &x], ty);
+    if e.platform != "cpu" {
+        return e.elementwise(name, "atan2", &[y, x], ty);
+    }
+    let hidden = write_formula(e, [(x, ty), (y, ty)], |[x, y]| disguised(x, y));
+    let angle = e.temporary();
+    e.elementwise(&angle, "atan2", &[y, &hidden], ty);
+    let are_zeros = write_formula(e, [(y, ty), (x, ty)], |[y, x]| y.eq(0.0) & x.eq(0.0));
+    let of_zeros = write_formula(e, [(y, ty), (x, ty)], |[y, x]| {
+        let bits = x.dtype().bits();
+        // y has no bits but its sign.
+        let straight = (y.number(PI).bits(bits) | y.bits(bits)).bits(y.dtype());
+        x.bits(bits).eq(0.0).select(y, straight)
+    });
+    e.choose(name, &are_zeros, [&of_zeros, &angle], ty);
 }
 
 /// Writes a power of complex numbers. Returns the name of the result.
@@ -175,7 +215,7 @@ fn complex_power(e: &mut Emitter, base: &str, exponent: &str, ty: &TensorType) -
 
 /// An identity of `x` that XLA's simplifier cannot fold: the bits of `x`, OR-ed with the leading zero count of `other`
 /// shifted right by more than its width, which is always 0. LLVM recognizes and removes it.
-fn disguised<'f>(x: Expr<'f>, other: Expr<'f>) -> Expr<'f> {
+pub fn disguised<'f>(x: Expr<'f>, other: Expr<'f>) -> Expr<'f> {
     let (dtype, bits) = (x.dtype(), x.dtype().bits());
     let past = (8 * bits.size_bytes()).ilog2() + 1;
     let zero = other.bits(bits).leading_zeros().shift_right_logical(i64::from(past));
