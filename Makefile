@@ -19,7 +19,8 @@ WHEEL_STAMP := $(TOOLS)/wheel-1
 # Packages of the public suite of the array API standard.
 ARRAY_API_STAMP := $(TOOLS)/array_api-1
 # All but those that `make header` writes.
-C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp, $(wildcard c_tests/*/*.c c_tests/*/*.cc \
+C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp include/lazyxla/constants.hpp, \
+  $(wildcard c_tests/*/*.c c_tests/*/*.cc \
   c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
   benches/*.h probe/*.c mpi/*.c mpi/*.h tools/*.c include/lazyxla_mpi.h include/lazyxla.hpp \
   include/lazyxla/*.hpp))

@@ -3,12 +3,20 @@
 #ifndef LAZYXLA_HPP
 #define LAZYXLA_HPP
 
+// Without C++17, each header below would fail in many places. MSVC says the standard in a macro of its own.
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "lazyxla.hpp needs C++17: compile with -std=c++17 or a later standard"
+#else
+
+#include "lazyxla/arguments.hpp"
 #include "lazyxla/computation.hpp"
+#include "lazyxla/constants.hpp"
 #include "lazyxla/control.hpp"
 #include "lazyxla/creation.hpp"
 #include "lazyxla/dtypes.hpp"
 #include "lazyxla/elementwise.hpp"
 #include "lazyxla/environment.hpp"
+#include "lazyxla/error.hpp"
 #include "lazyxla/export.hpp"
 #include "lazyxla/import.hpp"
 #include "lazyxla/indexing.hpp"
@@ -28,4 +36,5 @@
 #include "lazyxla/tensor.hpp"
 #include "lazyxla/transform.hpp"
 
+#endif  // C++17
 #endif  // LAZYXLA_HPP

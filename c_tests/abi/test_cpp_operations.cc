@@ -72,7 +72,7 @@ TEST(dtypes) {
                         infinite = lazyxla::Scalar(-1e300).cast(LXLA_DTYPE_F32);
   CHECK(wrapped.get()->dtype == LXLA_DTYPE_S8 && wrapped.get()->value.i == 44);
   CHECK(infinite.get()->dtype == LXLA_DTYPE_F32 && infinite.get()->value.f == -HUGE_VAL);
-  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_scalar_cast: dtype: 99", lazyxla::Scalar(1).cast(99));
+  REFUSED(LXLA_INVALID_ARGUMENT, "lxla_scalar_cast: dtype: 99", lazyxla::Scalar(1).cast(lazyxla::Dtype{99}));
 }
 
 TEST(arrangements) {

@@ -36,12 +36,12 @@ class Computation {
     return detail::adopted(out);
   }
   /// Returns a captured value as a tensor.
-  Tensor captured_at(size_t index) const { return Tensor::make<lxla_computation_captured>(computation_, index); }
+  Tensor captured_at(Count index) const { return Tensor::make<lxla_computation_captured>(computation_, index); }
   /// Returns the StableHLO text of the computation, a complete module.
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
   /// Runs it on an XLA device and natively. Returns the first operation that differs as JSON; see
   /// lxla_computation_compare.
-  std::string compare(const std::vector<Tensor> &args, Place place = {}, double tolerance = 0) const {
+  std::string compare(const std::vector<Tensor> &args, Place place = {}, Real tolerance = 0) const {
     const auto in = detail::handles(args);
     return detail::text<lxla_computation_compare>(place.env, place.device, computation_, in.data(), in.size(),
                                                   tolerance);

@@ -37,8 +37,8 @@ inline std::vector<Tensor> switch_case(const Tensor &index, const std::vector<Co
 /// results.
 inline std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(const Computation &body,
                                                                 const std::vector<Tensor> &init,
-                                                                const std::vector<Tensor> &xs, int64_t length,
-                                                                bool reverse = false) {
+                                                                const std::vector<Tensor> &xs, Int length,
+                                                                Flag reverse = false) {
   const auto in = detail::handles(init), arrays = detail::handles(xs);
   const size_t results = body.results();
   std::vector<lxla_tensor> carry(in.size()), ys(results > in.size() ? results - in.size() : 0);
@@ -55,9 +55,10 @@ inline std::vector<Tensor> optimization_barrier(const std::vector<Tensor> &tenso
 }
 /// Calls a target registered with the device's plugin; the results have the given dtypes and shapes.
 inline std::vector<Tensor> custom_call(const std::string &target, const std::vector<Tensor> &operands,
-                                       const std::vector<std::pair<int32_t, Dims>> &results,
-                                       const std::string &backend_config = "", int32_t api_version = 0,
-                                       bool has_side_effect = false) {
+                                       const std::vector<std::pair<Dtype, Dims>> &results,
+                                       const std::string &backend_config = "",
+                                       CustomCallVersion api_version = CustomCallVersion{},
+                                       Flag has_side_effect = false) {
   auto options = detail::defaults<lxla_custom_call_options, lxla_custom_call_options_init>();
   options.backend_config = backend_config.empty() ? nullptr : backend_config.c_str();
   options.api_version = api_version;

@@ -8,13 +8,13 @@
 namespace lazyxla {
 
 /// Encodes indices one-hot: 1 at the position of the index along a new axis, 0 elsewhere.
-inline Tensor one_hot(const Tensor &indices, int64_t depth, int64_t axis = -1, int32_t dtype = LXLA_DTYPE_F32) {
+inline Tensor one_hot(const Tensor &indices, Int depth, Int axis = -1, Dtype dtype = LXLA_DTYPE_F32) {
   return Tensor::make<lxla_one_hot>(indices.handle(), depth, axis, dtype);
 }
 /// Lower triangles.
-inline Tensor tril(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_tril>(x.handle(), k); }
+inline Tensor tril(const Tensor &x, Int k = 0) { return Tensor::make<lxla_tril>(x.handle(), k); }
 /// Upper triangles.
-inline Tensor triu(const Tensor &x, int64_t k = 0) { return Tensor::make<lxla_triu>(x.handle(), k); }
+inline Tensor triu(const Tensor &x, Int k = 0) { return Tensor::make<lxla_triu>(x.handle(), k); }
 
 }  // namespace lazyxla
 

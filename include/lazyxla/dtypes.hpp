@@ -8,13 +8,13 @@
 namespace lazyxla {
 
 /// Returns the size of one element in bytes.
-inline size_t dtype_size(int32_t dtype) { return detail::get<lxla_dtype_size>(dtype); }
+inline size_t dtype_size(Dtype dtype) { return detail::get<lxla_dtype_size>(dtype); }
 /// Returns the dtype to which two dtypes promote.
-inline int32_t dtype_promote(int32_t a, int32_t b) { return detail::get<lxla_dtype_promote>(a, b); }
+inline Dtype dtype_promote(Dtype a, Dtype b) { return static_cast<Dtype>(detail::get<lxla_dtype_promote>(a, b)); }
 /// Returns whether the common dtype of `from` and `to` is `to`.
-inline bool dtype_can_cast(int32_t from, int32_t to) { return detail::get<lxla_dtype_can_cast>(from, to) != 0; }
+inline bool dtype_can_cast(Dtype from, Dtype to) { return detail::get<lxla_dtype_can_cast>(from, to) != 0; }
 /// Returns the limits of a dtype.
-inline lxla_dtype_limits dtype_info(int32_t dtype) {
+inline lxla_dtype_limits dtype_info(Dtype dtype) {
   lxla_dtype_limits limits{};
   limits.struct_size = sizeof limits;
   return check(lxla_dtype_info(dtype, &limits)), limits;

@@ -9,7 +9,7 @@ namespace lazyxla {
 
 /// Computes l (op) r elementwise, with op one of LXLA_BINARY_*. Operands are two tensors, or a tensor and a number on
 /// either side.
-template <class L, class R> detail::Result<L, R> binary(int32_t op, const L &l, const R &r) {
+template <class L, class R> detail::Result<L, R> binary(BinaryOp op, const L &l, const R &r) {
   constexpr auto with_scalar = lxla_binary_with_scalar;
   if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
   else if constexpr (!detail::is_tensor<L>) return Tensor::make<with_scalar>(op, r.handle(), Scalar(l).get(), 1);
@@ -32,7 +32,7 @@ LAZYXLA_BINARY(operator<<, LXLA_BINARY_SHIFT_LEFT)  ///< Shift to the left.
 
 /// Shifts to the right: logical for unsigned integers, otherwise arithmetic.
 template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R &r) {
-  int32_t dtype;
+  Dtype dtype;
   if constexpr (detail::is_tensor<L>) dtype = l.dtype();
   else dtype = r.dtype();
   const bool logical = LXLA_DTYPE_U8 <= dtype && dtype <= LXLA_DTYPE_U64;
@@ -40,13 +40,13 @@ template <class L, class R> detail::Result<L, R> operator>>(const L &l, const R 
 }
 
 /// Computes (op) x elementwise, with op one of LXLA_UNARY_*.
-inline Tensor unary(int32_t op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
+inline Tensor unary(UnaryOp op, const Tensor &x) { return Tensor::make<lxla_unary>(op, x.handle()); }
 inline Tensor operator-(const Tensor &x) { return unary(LXLA_UNARY_NEGATE, x); }  ///< -x.
 inline Tensor operator~(const Tensor &x) { return unary(LXLA_UNARY_NOT, x); }     ///< Not, bitwise.
 
 /// Compares l (op) r elementwise, with op one of LXLA_COMPARE_*; returns pred. Operands are two tensors, or a tensor
 /// and a number on either side.
-template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l, const R &r) {
+template <class L, class R> detail::Result<L, R> compare(CompareOp op, const L &l, const R &r) {
   constexpr auto with_scalar = lxla_compare_with_scalar;
   if constexpr (!detail::is_tensor<R>) return Tensor::make<with_scalar>(op, l.handle(), Scalar(r).get(), 0);
   else if constexpr (!detail::is_tensor<L>) return Tensor::make<with_scalar>(op, r.handle(), Scalar(l).get(), 1);
@@ -54,7 +54,7 @@ template <class L, class R> detail::Result<L, R> compare(int32_t op, const L &l,
 }
 
 /// Compares l (op) r elementwise in the total order of IEEE 754, with op one of LXLA_COMPARE_*; returns pred.
-inline Tensor compare_total_order(int32_t op, const Tensor &l, const Tensor &r) {
+inline Tensor compare_total_order(CompareOp op, const Tensor &l, const Tensor &r) {
   return Tensor::make<lxla_compare_total_order>(op, l.handle(), r.handle());
 }
 
@@ -79,7 +79,7 @@ inline Tensor select(const Tensor &pred, const Scalar &on_true, const Scalar &on
                                                 on_false.get());
 }
 /// Converts to another dtype, one of LXLA_DTYPE_*.
-inline Tensor convert(const Tensor &x, int32_t dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
+inline Tensor convert(const Tensor &x, Dtype dtype) { return Tensor::make<lxla_convert>(x.handle(), dtype); }
 
 /// Clamps x to [min, max]; all three broadcast.
 inline Tensor clamp(const Tensor &min, const Tensor &x, const Tensor &max) {
@@ -104,15 +104,15 @@ inline Tensor complex(const Tensor &re, const Tensor &im) {
 inline Tensor real(const Tensor &x) { return Tensor::make<lxla_real>(x.handle()); }  ///< The real part.
 inline Tensor imag(const Tensor &x) { return Tensor::make<lxla_imag>(x.handle()); }  ///< The imaginary part.
 /// Reinterprets the bits as elements of another dtype.
-inline Tensor bitcast_convert(const Tensor &x, int32_t dtype) {
+inline Tensor bitcast_convert(const Tensor &x, Dtype dtype) {
   return Tensor::make<lxla_bitcast_convert>(x.handle(), dtype);
 }
 /// Rounds floats to a format with these numbers of exponent and mantissa bits.
-inline Tensor reduce_precision(const Tensor &x, int32_t exponent_bits, int32_t mantissa_bits) {
+inline Tensor reduce_precision(const Tensor &x, Int32 exponent_bits, Int32 mantissa_bits) {
   return Tensor::make<lxla_reduce_precision>(x.handle(), exponent_bits, mantissa_bits);
 }
 /// Computes a special function, one of LXLA_SPECIAL_*.
-inline Tensor special(int32_t op, const Tensor &x) { return Tensor::make<lxla_special>(op, x.handle()); }
+inline Tensor special(SpecialOp op, const Tensor &x) { return Tensor::make<lxla_special>(op, x.handle()); }
 
 }  // namespace lazyxla
 

@@ -1,14 +1,13 @@
-// Errors, environments and devices.
+// Environments and devices.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_ENVIRONMENT_HPP
 #define LAZYXLA_ENVIRONMENT_HPP
 
-#include "../lazyxla.h"
+#include "arguments.hpp"
 
 #include <complex>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -20,27 +19,11 @@ namespace lazyxla {
 /// List of sizes, or list of axes.
 using Dims = std::vector<int64_t>;
 
-/// Exception for a failed call, with its status and message.
-class Error : public std::runtime_error {
- public:
-  /// Creates an error with a status and a message.
-  Error(lxla_status status, const std::string &message) : std::runtime_error(message), status_(status) {}
-  lxla_status status() const noexcept { return status_; }  ///< One of the status codes of lazyxla.h, not LXLA_OK.
-
- private:
-  lxla_status status_;
-};
-
-/// Throws Error unless the status is LXLA_OK. Call it right after the failed call, on the same thread.
-inline void check(lxla_status status) {
-  if (status != LXLA_OK) throw Error(status, lxla_last_error_message());
-}
-
 inline std::string version() { return lxla_version(); }  ///< The library's, as "0.1.0".
 
 /// The dtype of a C++ element type. C++17 has no type for f16 and bf16: see Tensor::from_bytes and Tensor::read_bytes.
 template <class T>
-constexpr int32_t dtype_of() {
+constexpr Dtype dtype_of() {
   if constexpr (std::is_same_v<T, bool>) return LXLA_DTYPE_PRED;
   else if constexpr (std::is_same_v<T, float>) return LXLA_DTYPE_F32;
   else if constexpr (std::is_same_v<T, double>) return LXLA_DTYPE_F64;
@@ -49,7 +32,7 @@ constexpr int32_t dtype_of() {
   else {
     static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "lazyxla has no dtype for this type");
     constexpr int32_t width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    return (std::is_signed_v<T> ? LXLA_DTYPE_S8 : LXLA_DTYPE_U8) + width;
+    return static_cast<Dtype>((std::is_signed_v<T> ? LXLA_DTYPE_S8 : LXLA_DTYPE_U8) + width);
   }
 }
 
@@ -82,8 +65,8 @@ static_assert(sizeof(bool) == 1, "pred has one byte an element");
 /// The PJRT plugins that can be found, as JSON; see lxla_plugin_list.
 inline std::string plugin_list() { return detail::text<lxla_plugin_list>(); }
 
-inline lxla_device xla(int32_t ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
-inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                           ///< Native host memory.
+inline lxla_device xla(Int32 ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
+inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                         ///< Native host memory.
 /// Parses a device name: "cpu", "xla", "xla:N" or "mesh:N".
 inline lxla_device parse_device(const std::string &text) { return detail::get<lxla_device_parse>(text.c_str()); }
 
@@ -91,14 +74,14 @@ inline lxla_device parse_device(const std::string &text) { return detail::get<lx
 struct EnvironmentOptions {
   std::string plugin_path;                        ///< File of the PJRT plugin.
   std::string cache_dir;                          ///< Folder of the disk cache.
-  size_t cache_capacity = 0;                      ///< How many compiled programs are kept.
-  size_t max_program_ops = 0;                     ///< The most operations of one program.
-  int32_t device_count = 0;                       ///< How many devices to ask the plugin for.
-  std::optional<bool> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
+  Count cache_capacity = 0;                       ///< How many compiled programs are kept.
+  Count max_program_ops = 0;                      ///< The most operations of one program.
+  Int32 device_count = 0;                         ///< How many devices to ask the plugin for.
+  std::optional<Flag> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
   int32_t mixed_device_policy = 0;                ///< For operands on different devices: 1 error, 2 copy, 3 scalar.
-  std::optional<bool> donation;                   ///< Whether steps donate buffers.
-  int32_t process_id = 0;                         ///< Number of this process among several, from 0.
-  int32_t process_count = 0;                      ///< How many processes run the program together.
+  std::optional<Flag> donation;                   ///< Whether steps donate buffers.
+  Int32 process_id = 0;                           ///< Number of this process among several, from 0.
+  Int32 process_count = 0;                        ///< How many processes run the program together.
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
 };
@@ -111,7 +94,7 @@ class Environment {
   /// Creates an environment.
   explicit Environment(const EnvironmentOptions &given) {
     const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
-    const auto flag = [](std::optional<bool> on) { return on ? (*on ? 1 : 2) : 0; };
+    const auto flag = [](std::optional<Flag> on) { return on ? (*on ? 1 : 2) : 0; };
     lxla_env_options options;
     options.struct_size = sizeof options;
     check(lxla_env_options_init(&options));
@@ -170,12 +153,12 @@ class Environment {
   void metrics_reset() { check(lxla_env_metrics_reset(env_)); }                           ///< Sets all counters to 0.
   /// Runs a step: enqueues all pending operations of a device, or of all devices. With `wait`, blocks until they have
   /// finished.
-  void mark_step(lxla_device device = {}, bool wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
+  void mark_step(lxla_device device = {}, Flag wait = false) { check(lxla_mark_step(env_, device, wait ? 1 : 0)); }
   /// Blocks until all work enqueued on a device, or on all devices, has finished.
   void wait(lxla_device device = {}) { check(lxla_wait(env_, device)); }
   /// Does the same for at most `timeout_ms` milliseconds, and for the first `enqueued` runs and copies of the process
   /// only. Returns whether these have ended.
-  bool wait_for(uint64_t enqueued, int64_t timeout_ms, lxla_device device = {}) {
+  bool wait_for(Count enqueued, Int timeout_ms, lxla_device device = {}) {
     int32_t done = 0;
     check(lxla_wait_for(env_, device, enqueued, timeout_ms, &done));
     return done == 1;

@@ -12,8 +12,8 @@ namespace lazyxla {
 
 /// Options of an export, as in lxla_export_options.
 struct ExportOptions {
-  int32_t format = LXLA_EXPORT_FOLDER;       ///< One of LXLA_EXPORT_*.
-  int32_t vjp_order = 0;                     ///< 1 adds the backward pass to a file for JAX.
+  ExportFormat format = LXLA_EXPORT_FOLDER;  ///< One of LXLA_EXPORT_*.
+  Int32 vjp_order = 0;                       ///< 1 adds the backward pass to a file for JAX.
   std::string stablehlo_version;             ///< Such as 1.5.0; empty for the oldest one that has all operations.
   std::vector<std::string> parameter_names;  ///< One for each parameter, or none.
   std::vector<std::string> result_names;     ///< One for each result, or none.

@@ -8,7 +8,7 @@
 namespace lazyxla {
 
 /// Takes the slices of x at the indices along an axis.
-inline Tensor take(const Tensor &x, const Tensor &indices, int64_t axis) {
+inline Tensor take(const Tensor &x, const Tensor &indices, Int axis) {
   return Tensor::make<lxla_take>(x.handle(), indices.handle(), axis);
 }
 /// Takes the slice with these sizes that begins at starts, one integer scalar for each axis.
@@ -24,23 +24,23 @@ inline Tensor dynamic_update_slice(const Tensor &x, const Tensor &update, const 
   return Tensor::make<lxla_dynamic_update_slice>(x.handle(), update.handle(), list.data(), list.size());
 }
 /// Takes one element for each index along an axis.
-inline Tensor take_along_axis(const Tensor &x, const Tensor &indices, int64_t axis) {
+inline Tensor take_along_axis(const Tensor &x, const Tensor &indices, Int axis) {
   return Tensor::make<lxla_take_along_axis>(x.handle(), indices.handle(), axis);
 }
 /// Combines updates into the elements of x at the indices along an axis, with op one of LXLA_SCATTER_*.
-inline Tensor scatter_along(int32_t op, const Tensor &x, const Tensor &indices, const Tensor &updates, int64_t axis) {
+inline Tensor scatter_along(ScatterOp op, const Tensor &x, const Tensor &indices, const Tensor &updates, Int axis) {
   return Tensor::make<lxla_scatter_along>(op, x.handle(), indices.handle(), updates.handle(), axis);
 }
 /// Adds the slices of source to the slices of x at indices along an axis.
-inline Tensor index_add(const Tensor &x, int64_t axis, const Tensor &indices, const Tensor &source) {
+inline Tensor index_add(const Tensor &x, Int axis, const Tensor &indices, const Tensor &source) {
   return Tensor::make<lxla_index_add>(x.handle(), axis, indices.handle(), source.handle());
 }
 /// Reduces the slices of x along axis 0 with equal ids, by one of LXLA_REDUCE_*.
-inline Tensor segment_reduce(int32_t op, const Tensor &x, const Tensor &segment_ids, int64_t num_segments) {
+inline Tensor segment_reduce(ReduceOp op, const Tensor &x, const Tensor &segment_ids, Int num_segments) {
   return Tensor::make<lxla_segment_reduce>(op, x.handle(), segment_ids.handle(), num_segments);
 }
 /// Replaces the slices of x at indices along an axis by the slices of source.
-inline Tensor index_copy(const Tensor &x, int64_t axis, const Tensor &indices, const Tensor &source) {
+inline Tensor index_copy(const Tensor &x, Int axis, const Tensor &indices, const Tensor &source) {
   return Tensor::make<lxla_index_copy>(x.handle(), axis, indices.handle(), source.handle());
 }
 /// Takes x[i, :, j]; Tensor{} selects a whole axis.
@@ -49,7 +49,7 @@ inline Tensor index(const Tensor &x, const std::vector<Tensor> &indices) {
   return Tensor::make<lxla_index>(x.handle(), list.data(), list.size());
 }
 /// Combines values into x[i, :, j], with op one of LXLA_SCATTER_*.
-inline Tensor index_put(int32_t op, const Tensor &x, const std::vector<Tensor> &indices, const Tensor &values) {
+inline Tensor index_put(ScatterOp op, const Tensor &x, const std::vector<Tensor> &indices, const Tensor &values) {
   const auto list = detail::handles(indices);
   return Tensor::make<lxla_index_put>(op, x.handle(), list.data(), list.size(), values.handle());
 }
@@ -64,8 +64,7 @@ inline Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limi
 }
 /// Finds the elements of x that are not 0. Returns `size` indices for each axis, in row-major order and padded with
 /// `fill`, then the number of elements that are not 0.
-inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill = 0,
-                                   int32_t index_dtype = LXLA_DTYPE_S64) {
+inline std::vector<Tensor> nonzero(const Tensor &x, Int size, Int fill = 0, Dtype index_dtype = LXLA_DTYPE_S64) {
   std::vector<lxla_tensor> places(x.rank() + 1);
   check(lxla_nonzero(x.handle(), size, fill, index_dtype, places.data(), places.size() - 1, &places.back()));
   std::vector<Tensor> result;
@@ -74,8 +73,8 @@ inline std::vector<Tensor> nonzero(const Tensor &x, int64_t size, int64_t fill =
 }
 /// Takes x[mask]: the slices of x where a mask of its first axes is true. Returns `size` slices, padded with a scalar,
 /// and the number of slices where the mask is true.
-inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, int64_t size, const Tensor &fill,
-                                         int32_t index_dtype = LXLA_DTYPE_S64) {
+inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, Int size, const Tensor &fill,
+                                         Dtype index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_mask_select, 2>(x.handle(), mask.handle(), size, fill.handle(), index_dtype);
 }
 /// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order.
@@ -88,7 +87,7 @@ struct GatherDimensions {
   Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
   int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
   Dims slice_sizes;                 ///< The size of a slice on each of x's axes.
-  bool indices_are_sorted = false;  ///< A promise.
+  Flag indices_are_sorted = false;  ///< A promise.
 };
 /// Gathers the slices of x at the indices.
 inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensions &d) {
@@ -112,8 +111,8 @@ struct ScatterDimensions {
   Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims,
       scatter_dims_to_operand_dims;
   int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
-  bool indices_are_sorted = false;  ///< A promise.
-  bool unique_indices = false;      ///< A promise.
+  Flag indices_are_sorted = false;  ///< A promise.
+  Flag unique_indices = false;      ///< A promise.
 };
 /// Combines slices of updates into tensors of one shape at the indices.
 inline std::vector<Tensor> scatter(const Computation &combiner, const std::vector<Tensor> &inputs,

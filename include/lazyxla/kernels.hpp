@@ -32,7 +32,7 @@ struct Outputs {
   std::vector<int32_t> dtypes;
   std::vector<size_t> ranks;
   Dims dims;
-  explicit Outputs(const std::vector<std::pair<int32_t, Dims>> &outputs) {
+  explicit Outputs(const std::vector<std::pair<Dtype, Dims>> &outputs) {
     for (const auto &[dtype, shape] : outputs) {
       dtypes.push_back(dtype), ranks.push_back(shape.size());
       dims.insert(dims.end(), shape.begin(), shape.end());
@@ -43,7 +43,7 @@ struct Outputs {
 
 /// Records a call of a kernel; the outputs have the given dtypes and shapes.
 inline std::vector<Tensor> kernel_apply(lxla_env env, const std::string &target, const std::vector<Tensor> &inputs,
-                                        const std::vector<std::pair<int32_t, Dims>> &outputs,
+                                        const std::vector<std::pair<Dtype, Dims>> &outputs,
                                         const std::string &attributes_json = "") {
   const auto in = detail::handles(inputs);
   const detail::Outputs of(outputs);
@@ -52,7 +52,7 @@ inline std::vector<Tensor> kernel_apply(lxla_env env, const std::string &target,
 }
 /// Records a call of a function; the outputs have the given dtypes and shapes.
 inline std::vector<Tensor> host_call(lxla_env env, lxla_kernel_fn fn, void *user, const std::vector<Tensor> &inputs,
-                                     const std::vector<std::pair<int32_t, Dims>> &outputs,
+                                     const std::vector<std::pair<Dtype, Dims>> &outputs,
                                      const lxla_kernel_options *options = nullptr) {
   const auto in = detail::handles(inputs);
   const detail::Outputs of(outputs);

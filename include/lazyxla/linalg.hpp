@@ -18,8 +18,8 @@ inline Tensor ragged_dot(const Tensor &lhs, const Tensor &rhs, const Tensor &gro
 struct DotDimensions {
   Dims lhs_batching, rhs_batching, lhs_contracting, rhs_contracting;
 };
-/// Computes StableHLO's dot_general in `dtype`; 0 selects the common dtype.
-inline Tensor dot_general(const Tensor &l, const Tensor &r, const DotDimensions &d, int32_t dtype = 0) {
+/// Computes StableHLO's dot_general in `dtype`; Dtype{} selects the common dtype.
+inline Tensor dot_general(const Tensor &l, const Tensor &r, const DotDimensions &d, Dtype dtype = Dtype{}) {
   if (d.lhs_batching.size() != d.rhs_batching.size() || d.lhs_contracting.size() != d.rhs_contracting.size())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::dot_general: the axes of lhs and rhs differ in number");
   return Tensor::make<lxla_dot_general>(l.handle(), r.handle(), d.lhs_batching.data(), d.rhs_batching.data(),
@@ -33,37 +33,37 @@ inline Tensor einsum(const std::string &equation, const std::vector<Tensor> &ten
   return Tensor::make<lxla_einsum>(equation.c_str(), list.data(), list.size());
 }
 /// Computes the Cholesky factors of Hermitian matrices.
-inline Tensor cholesky(const Tensor &a, bool lower = true) {
+inline Tensor cholesky(const Tensor &a, Flag lower = true) {
   return Tensor::make<lxla_cholesky>(a.handle(), lower ? 1 : 0);
 }
 /// Solves op(a) x = b or x op(a) = b for x, with op one of LXLA_TRANSPOSE_*.
-inline Tensor triangular_solve(const Tensor &a, const Tensor &b, bool left_side, bool lower, bool unit_diagonal = false,
-                               int32_t transpose_a = LXLA_TRANSPOSE_NO_TRANSPOSE) {
+inline Tensor triangular_solve(const Tensor &a, const Tensor &b, Flag left_side, Flag lower, Flag unit_diagonal = false,
+                               Transposition transpose_a = LXLA_TRANSPOSE_NO_TRANSPOSE) {
   return Tensor::make<lxla_triangular_solve>(a.handle(), b.handle(), left_side ? 1 : 0, lower ? 1 : 0,
                                              unit_diagonal ? 1 : 0, transpose_a);
 }
 /// Computes the QR factors of matrices, q and r.
-inline std::array<Tensor, 2> qr(const Tensor &a, bool full = false) {
+inline std::array<Tensor, 2> qr(const Tensor &a, Flag full = false) {
   return detail::these<lxla_qr, 2>(a.handle(), full ? 1 : 0);
 }
 /// Computes the LU factors of matrices in one matrix, the pivots and the permutation of the rows.
 inline std::array<Tensor, 3> lu(const Tensor &a) { return detail::these<lxla_lu, 3>(a.handle()); }
 /// Computes the LDL factors of symmetric or Hermitian matrices in one matrix, and the pivots.
-inline std::array<Tensor, 2> ldl(const Tensor &a, bool hermitian = false) {
+inline std::array<Tensor, 2> ldl(const Tensor &a, Flag hermitian = false) {
   return detail::these<lxla_ldl, 2>(a.handle(), hermitian ? 1 : 0);
 }
 /// Solves a x = b for x, given the results of `ldl` for a.
-inline Tensor ldl_solve(const Tensor &factors, const Tensor &pivots, const Tensor &b, bool hermitian = false) {
+inline Tensor ldl_solve(const Tensor &factors, const Tensor &pivots, const Tensor &b, Flag hermitian = false) {
   return Tensor::make<lxla_ldl_solve>(factors.handle(), pivots.handle(), b.handle(), hermitian ? 1 : 0);
 }
 /// Computes the singular value decomposition of matrices: u, the singular values, vh.
-inline std::array<Tensor, 3> svd(const Tensor &a, bool full = false) {
+inline std::array<Tensor, 3> svd(const Tensor &a, Flag full = false) {
   return detail::these<lxla_svd, 3>(a.handle(), full ? 1 : 0);
 }
 /// Computes the singular values of matrices, descending.
 inline Tensor singular_values(const Tensor &a) { return Tensor::make<lxla_singular_values>(a.handle()); }
 /// Computes the eigenvalues, ascending, and the eigenvectors of Hermitian matrices.
-inline std::array<Tensor, 2> eigh(const Tensor &a, bool lower = true) {
+inline std::array<Tensor, 2> eigh(const Tensor &a, Flag lower = true) {
   return detail::these<lxla_eigh, 2>(a.handle(), lower ? 1 : 0);
 }
 /// Computes the eigenvalues and the eigenvectors of square matrices, complex numbers.
@@ -77,27 +77,25 @@ inline Tensor determinant(const Tensor &a) { return Tensor::make<lxla_determinan
 /// Computes the signs of the determinants of matrices, and the logarithms of their absolute values.
 inline std::array<Tensor, 2> slogdet(const Tensor &a) { return detail::these<lxla_slogdet, 2>(a.handle()); }
 /// Computes the x of the smallest norm that minimises the norm of a x - b.
-inline Tensor lstsq(const Tensor &a, const Tensor &b, double rtol = -1) {
+inline Tensor lstsq(const Tensor &a, const Tensor &b, Real rtol = -1) {
   return Tensor::make<lxla_lstsq>(a.handle(), b.handle(), rtol);
 }
 /// Computes the pseudoinverses of matrices.
-inline Tensor pinv(const Tensor &a, double rtol = -1) { return Tensor::make<lxla_pinv>(a.handle(), rtol); }
+inline Tensor pinv(const Tensor &a, Real rtol = -1) { return Tensor::make<lxla_pinv>(a.handle(), rtol); }
 /// Computes the ranks of matrices.
-inline Tensor matrix_rank(const Tensor &a, double rtol = -1) {
-  return Tensor::make<lxla_matrix_rank>(a.handle(), rtol);
-}
+inline Tensor matrix_rank(const Tensor &a, Real rtol = -1) { return Tensor::make<lxla_matrix_rank>(a.handle(), rtol); }
 /// Computes a power of matrices.
-inline Tensor matrix_power(const Tensor &a, int64_t n) { return Tensor::make<lxla_matrix_power>(a.handle(), n); }
+inline Tensor matrix_power(const Tensor &a, Int n) { return Tensor::make<lxla_matrix_power>(a.handle(), n); }
 /// Computes the exponentials of matrices.
 inline Tensor matrix_exponential(const Tensor &a) { return Tensor::make<lxla_matrix_exponential>(a.handle()); }
 /// Computes the square root of the sum of the squares of all elements.
 inline Tensor norm(const Tensor &x) { return Tensor::make<lxla_norm>(x.handle(), 2.0, detail::all_axes, size_t{0}, 0); }
 /// Computes the norm of order `ord` over axes.
-inline Tensor norm(const Tensor &x, const Dims &axes, double ord = 2, bool keep = false) {
+inline Tensor norm(const Tensor &x, const Dims &axes, Real ord = 2, Flag keep = false) {
   return Tensor::make<lxla_norm>(x.handle(), ord, detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
 /// Computes a Fourier transform of the last axes, one of LXLA_FFT_*.
-inline Tensor fft(int32_t op, const Tensor &x, const Dims &lengths) {
+inline Tensor fft(FftOp op, const Tensor &x, const Dims &lengths) {
   return Tensor::make<lxla_fft>(op, x.handle(), lengths.data(), lengths.size());
 }
 

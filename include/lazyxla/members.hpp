@@ -257,37 +257,37 @@ inline Tensor hard_swish(const Tensor &x) { return activation(LXLA_ACTIVATION_HA
 /// Sum.
 inline Tensor sum(const Tensor &x) { return reduce(LXLA_REDUCE_SUM, x); }
 /// The same over the listed axes.
-inline Tensor sum(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor sum(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_SUM, x, axes, keep);
 }
 /// Product.
 inline Tensor product(const Tensor &x) { return reduce(LXLA_REDUCE_PRODUCT, x); }
 /// The same over the listed axes.
-inline Tensor product(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor product(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_PRODUCT, x, axes, keep);
 }
 /// Largest element.
 inline Tensor max(const Tensor &x) { return reduce(LXLA_REDUCE_MAX, x); }
 /// The same over the listed axes.
-inline Tensor max(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor max(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_MAX, x, axes, keep);
 }
 /// Smallest element.
 inline Tensor min(const Tensor &x) { return reduce(LXLA_REDUCE_MIN, x); }
 /// The same over the listed axes.
-inline Tensor min(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor min(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_MIN, x, axes, keep);
 }
 /// Logical and, of pred.
 inline Tensor all(const Tensor &x) { return reduce(LXLA_REDUCE_ALL, x); }
 /// The same over the listed axes.
-inline Tensor all(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor all(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_ALL, x, axes, keep);
 }
 /// Logical or, of pred.
 inline Tensor any(const Tensor &x) { return reduce(LXLA_REDUCE_ANY, x); }
 /// The same over the listed axes.
-inline Tensor any(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor any(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(LXLA_REDUCE_ANY, x, axes, keep);
 }
 

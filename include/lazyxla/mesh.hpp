@@ -93,7 +93,7 @@ inline std::string sharding(const Tensor &x) { return detail::text<lxla_tensor_s
 inline std::string sharding_picture(const Tensor &x) { return detail::text<lxla_tensor_sharding_picture>(x.handle()); }
 /// Copies the piece of a tensor on a device to `dst`, and blocks until the copy is complete. Returns the index of the
 /// piece's first element in the tensor, and the shape of the piece.
-inline std::pair<Dims, Dims> shard_read(const Tensor &x, int32_t ordinal, void *dst, size_t size_bytes) {
+inline std::pair<Dims, Dims> shard_read(const Tensor &x, Int32 ordinal, void *dst, Count size_bytes) {
   const size_t rank = x.rank();
   Dims offsets(rank), dims(rank);
   check(lxla_tensor_shard_read(x.handle(), ordinal, dst, size_bytes, offsets.data(), dims.data(), rank));
@@ -105,21 +105,21 @@ inline Tensor sharding_constraint(const Tensor &x, const std::string &sharding) 
 }
 
 /// In the body of a shard_map: reduces over the devices along mesh axes ("data+model"), with op one of LXLA_REDUCE_*.
-inline Tensor all_reduce(int32_t op, const Tensor &x, const std::string &axes) {
+inline Tensor all_reduce(ReduceOp op, const Tensor &x, const std::string &axes) {
   return Tensor::make<lxla_all_reduce>(op, x.handle(), axes.c_str());
 }
 /// In the body of a shard_map: concatenates the values of the devices along mesh axes, along one axis of the tensor.
-inline Tensor all_gather(const Tensor &x, const std::string &axes, int64_t axis = 0) {
+inline Tensor all_gather(const Tensor &x, const std::string &axes, Int axis = 0) {
   return Tensor::make<lxla_all_gather>(x.handle(), axes.c_str(), axis);
 }
 /// In the body of a shard_map: reduces over the devices along mesh axes; each device gets one piece of the result,
 /// along one axis of the tensor.
-inline Tensor reduce_scatter(int32_t op, const Tensor &x, const std::string &axes, int64_t axis = 0) {
+inline Tensor reduce_scatter(ReduceOp op, const Tensor &x, const std::string &axes, Int axis = 0) {
   return Tensor::make<lxla_reduce_scatter>(op, x.handle(), axes.c_str(), axis);
 }
 /// In the body of a shard_map: splits x along an axis, sends each device its piece, and concatenates the received
 /// pieces.
-inline Tensor all_to_all(const Tensor &x, const std::string &axes, int64_t split_axis, int64_t concat_axis) {
+inline Tensor all_to_all(const Tensor &x, const std::string &axes, Int split_axis, Int concat_axis) {
   return Tensor::make<lxla_all_to_all>(x.handle(), axes.c_str(), split_axis, concat_axis);
 }
 /// In the body of a shard_map: sends the value of each source to its target; devices that are not a target get zeros.

@@ -8,41 +8,39 @@
 namespace lazyxla {
 
 /// Applies an activation, one of LXLA_ACTIVATION_*.
-inline Tensor activation(int32_t op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
+inline Tensor activation(ActivationOp op, const Tensor &x) { return Tensor::make<lxla_activation>(op, x.handle()); }
 
 /// Computes e^x, divided by its sum over an axis.
-inline Tensor softmax(const Tensor &x, int64_t axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }
+inline Tensor softmax(const Tensor &x, Int axis = -1) { return Tensor::make<lxla_softmax>(x.handle(), axis); }
 /// Computes the logarithm of softmax.
-inline Tensor log_softmax(const Tensor &x, int64_t axis = -1) {
-  return Tensor::make<lxla_log_softmax>(x.handle(), axis);
-}
+inline Tensor log_softmax(const Tensor &x, Int axis = -1) { return Tensor::make<lxla_log_softmax>(x.handle(), axis); }
 /// Computes (x - mean) / sqrt(variance + epsilon) * scale + offset over axes; scale and offset are optional.
 inline Tensor layer_norm(const Tensor &x, const Dims &axes, const Tensor &scale = {}, const Tensor &offset = {},
-                         double epsilon = 1e-5) {
+                         Real epsilon = 1e-5) {
   return Tensor::make<lxla_layer_norm>(x.handle(), detail::axes_of(axes), axes.size(), scale.handle(), offset.handle(),
                                        epsilon);
 }
 /// Computes layer_norm; returns it, the mean, and 1 / sqrt(variance + epsilon).
 inline std::array<Tensor, 3> layer_norm_with_statistics(const Tensor &x, const Dims &axes, const Tensor &scale = {},
-                                                        const Tensor &offset = {}, double epsilon = 1e-5) {
+                                                        const Tensor &offset = {}, Real epsilon = 1e-5) {
   return detail::these<lxla_layer_norm_with_statistics, 3>(x.handle(), detail::axes_of(axes), axes.size(),
                                                            scale.handle(), offset.handle(), epsilon);
 }
 /// Normalizes a batch. Returns the result, and mean and variance of each feature.
 inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset,
-                                                 double epsilon, int64_t feature_axis) {
+                                                 Real epsilon, Int feature_axis) {
   return detail::these<lxla_batch_norm_training, 3>(x.handle(), scale.handle(), offset.handle(), epsilon, feature_axis);
 }
 /// Normalizes a batch with a given mean and variance.
 inline Tensor batch_norm_inference(const Tensor &x, const Tensor &scale, const Tensor &offset, const Tensor &mean,
-                                   const Tensor &variance, double epsilon, int64_t feature_axis) {
+                                   const Tensor &variance, Real epsilon, Int feature_axis) {
   return Tensor::make<lxla_batch_norm_inference>(x.handle(), scale.handle(), offset.handle(), mean.handle(),
                                                  variance.handle(), epsilon, feature_axis);
 }
 /// Computes the gradients of batch_norm_training's result with respect to x, scale and offset.
 inline std::array<Tensor, 3> batch_norm_grad(const Tensor &x, const Tensor &scale, const Tensor &mean,
-                                             const Tensor &variance, const Tensor &grad_output, double epsilon,
-                                             int64_t feature_axis) {
+                                             const Tensor &variance, const Tensor &grad_output, Real epsilon,
+                                             Int feature_axis) {
   return detail::these<lxla_batch_norm_grad, 3>(x.handle(), scale.handle(), mean.handle(), variance.handle(),
                                                 grad_output.handle(), epsilon, feature_axis);
 }
@@ -52,9 +50,9 @@ struct Convolution {
   Dims window_strides, padding_low, padding_high, lhs_dilation, rhs_dilation;
   std::vector<int32_t> window_reversal;
   Dims lhs_dimensions, rhs_dimensions, out_dimensions;  ///< One number for each axis.
-  int64_t feature_group_count = 1;                      ///< Groups of features.
-  int64_t batch_group_count = 1;                        ///< Groups of the batch.
-  int32_t dtype = 0;                                    ///< Of the result; 0 for the operands' common one.
+  Int feature_group_count = 1;                          ///< Groups of features.
+  Int batch_group_count = 1;                            ///< Groups of the batch.
+  Dtype dtype{};                                        ///< Of the result; Dtype{} for the operands' common one.
 };
 /// Computes a convolution as in neural networks.
 inline Tensor convolution(const Tensor &l, const Tensor &r, const Convolution &c = {}) {

@@ -9,31 +9,31 @@ namespace lazyxla {
 
 /// Reduces over axes, with op one of LXLA_REDUCE_*. keep_dims keeps the reduced axes with size 1. An empty list, {},
 /// returns x.
-inline Tensor reduce(int32_t op, const Tensor &x, const Dims &axes, bool keep_dims = false) {
+inline Tensor reduce(ReduceOp op, const Tensor &x, const Dims &axes, Flag keep_dims = false) {
   return Tensor::make<lxla_reduce>(op, x.handle(), detail::axes_of(axes), axes.size(), keep_dims ? 1 : 0);
 }
 /// Reduces over all axes, with op one of LXLA_REDUCE_*.
-inline Tensor reduce(int32_t op, const Tensor &x) {
+inline Tensor reduce(ReduceOp op, const Tensor &x) {
   return Tensor::make<lxla_reduce>(op, x.handle(), detail::all_axes, size_t{0}, 0);
 }
 
 /// Computes the mean over axes.
-inline Tensor mean(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor mean(const Tensor &x, const Dims &axes, Flag keep = false) {
   return Tensor::make<lxla_mean>(x.handle(), detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
 /// Computes the mean over all axes.
 inline Tensor mean(const Tensor &x) { return Tensor::make<lxla_mean>(x.handle(), detail::all_axes, size_t{0}, 0); }
 /// Computes the variance over axes: the sum of (x - mean)^2, divided by count - correction.
-inline Tensor variance(const Tensor &x, const Dims &axes, double correction = 0, bool keep = false) {
+inline Tensor variance(const Tensor &x, const Dims &axes, Real correction = 0, Flag keep = false) {
   return Tensor::make<lxla_variance>(x.handle(), detail::axes_of(axes), axes.size(), correction, keep ? 1 : 0);
 }
 /// Computes the standard deviation over axes: the square root of the variance.
-inline Tensor standard_deviation(const Tensor &x, const Dims &axes, double correction = 0, bool keep = false) {
+inline Tensor standard_deviation(const Tensor &x, const Dims &axes, Real correction = 0, Flag keep = false) {
   return Tensor::make<lxla_standard_deviation>(x.handle(), detail::axes_of(axes), axes.size(), correction,
                                                keep ? 1 : 0);
 }
 /// Computes log(sum(e^x)) over axes.
-inline Tensor logsumexp(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor logsumexp(const Tensor &x, const Dims &axes, Flag keep = false) {
   return Tensor::make<lxla_logsumexp>(x.handle(), detail::axes_of(axes), axes.size(), keep ? 1 : 0);
 }
 /// Computes log(sum(e^x)) over all axes.
@@ -41,25 +41,25 @@ inline Tensor logsumexp(const Tensor &x) {
   return Tensor::make<lxla_logsumexp>(x.handle(), detail::all_axes, size_t{0}, 0);
 }
 /// Returns the index of the largest element along an axis.
-inline Tensor argmax(const Tensor &x, int64_t axis, bool keep = false, int32_t index_dtype = LXLA_DTYPE_S64) {
+inline Tensor argmax(const Tensor &x, Int axis, Flag keep = false, Dtype index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_argmax>(x.handle(), axis, keep ? 1 : 0, index_dtype);
 }
 /// Returns the index of the smallest element along an axis.
-inline Tensor argmin(const Tensor &x, int64_t axis, bool keep = false, int32_t index_dtype = LXLA_DTYPE_S64) {
+inline Tensor argmin(const Tensor &x, Int axis, Flag keep = false, Dtype index_dtype = LXLA_DTYPE_S64) {
   return Tensor::make<lxla_argmin>(x.handle(), axis, keep ? 1 : 0, index_dtype);
 }
 /// Reduces, for each position along an axis, all elements up to and including it, with op one of LXLA_REDUCE_*.
-inline Tensor cumulative(int32_t op, const Tensor &x, int64_t axis, bool reverse = false) {
+inline Tensor cumulative(ReduceOp op, const Tensor &x, Int axis, Flag reverse = false) {
   return Tensor::make<lxla_cumulative>(op, x.handle(), axis, reverse ? 1 : 0);
 }
 /// Computes the logarithms of cumulative sums of e^x along an axis.
-inline Tensor cumulative_logaddexp(const Tensor &x, int64_t axis, bool reverse = false) {
+inline Tensor cumulative_logaddexp(const Tensor &x, Int axis, Flag reverse = false) {
   return Tensor::make<lxla_cumulative_logaddexp>(x.handle(), axis, reverse ? 1 : 0);
 }
 /// Computes cumulative sums.
-inline Tensor cumsum(const Tensor &x, int64_t axis) { return cumulative(LXLA_REDUCE_SUM, x, axis); }
+inline Tensor cumsum(const Tensor &x, Int axis) { return cumulative(LXLA_REDUCE_SUM, x, axis); }
 /// Computes cumulative products.
-inline Tensor cumprod(const Tensor &x, int64_t axis) { return cumulative(LXLA_REDUCE_PRODUCT, x, axis); }
+inline Tensor cumprod(const Tensor &x, Int axis) { return cumulative(LXLA_REDUCE_PRODUCT, x, axis); }
 
 /// Reduces tensors of one shape jointly over axes by a computation.
 inline std::vector<Tensor> reduce_with(const Computation &body, const std::vector<Tensor> &inputs,

@@ -23,7 +23,7 @@ inline std::pair<std::vector<const char *>, std::vector<lxla_tensor>> lists(cons
 /// Options of a save, as in lxla_save_options.
 struct SaveOptions {
   std::map<std::string, std::string> metadata;  ///< Metadata of the file. If it is empty, none is given.
-  bool keep_metadata = true;                    ///< Whether the metadata of the replaced file is kept if none is given.
+  Flag keep_metadata = true;                    ///< Whether the metadata of the replaced file is kept if none is given.
 };
 
 namespace detail {

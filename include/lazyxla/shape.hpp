@@ -33,22 +33,24 @@ inline Tensor squeeze(const Tensor &x, const Dims &axes) { return detail::listed
 inline Tensor expand_dims(const Tensor &x, const Dims &axes) { return detail::listed<lxla_expand_dims>(x, axes); }
 
 /// Concatenates tensors along an axis.
-inline Tensor concatenate(const std::vector<Tensor> &tensors, int64_t axis) {
+inline Tensor concatenate(const std::vector<Tensor> &tensors, Int axis) {
   const auto list = detail::handles(tensors);
   return Tensor::make<lxla_concatenate>(list.data(), list.size(), axis);
 }
 /// Stacks tensors of one shape along a new axis.
-inline Tensor stack(const std::vector<Tensor> &tensors, int64_t axis = 0) {
+inline Tensor stack(const std::vector<Tensor> &tensors, Int axis = 0) {
   const auto list = detail::handles(tensors);
   return Tensor::make<lxla_stack>(list.data(), list.size(), axis);
 }
 /// Splits into parts of these sizes along an axis.
-inline std::vector<Tensor> split(const Tensor &x, const Dims &sizes, int64_t axis) {
+inline std::vector<Tensor> split(const Tensor &x, const Dims &sizes, Int axis) {
   return detail::several<lxla_split>(sizes.size(), x.handle(), sizes.data(), sizes.size(), axis);
 }
-/// Splits into `n` parts of equal size along an axis.
-inline std::vector<Tensor> split(const Tensor &x, size_t n, int64_t axis) {
-  return detail::several<lxla_split>(n, x.handle(), static_cast<const int64_t *>(nullptr), n, axis);
+/// Splits into `n` parts of equal size along an axis. `n` is an integer: {n} is one part of size n.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>>
+std::vector<Tensor> split(const Tensor &x, N n, Int axis) {
+  const size_t parts = Count(n);
+  return detail::several<lxla_split>(parts, x.handle(), static_cast<const int64_t *>(nullptr), parts, axis);
 }
 /// Takes x[start : limit : stride] on each axis. Strides default to 1.
 inline Tensor slice(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides = {}) {
@@ -58,7 +60,7 @@ inline Tensor slice(const Tensor &x, const Dims &starts, const Dims &limits, con
   return Tensor::make<lxla_slice>(x.handle(), starts.data(), limits.data(), steps, starts.size());
 }
 /// Takes x[start : stop : step] along an axis by Python's rules.
-inline Tensor slice_axis(const Tensor &x, int64_t axis, int64_t start, int64_t stop, int64_t step = 1) {
+inline Tensor slice_axis(const Tensor &x, Int axis, Int start, Int stop, Int step = 1) {
   return Tensor::make<lxla_slice_axis>(x.handle(), axis, start, stop, step);
 }
 
@@ -79,7 +81,7 @@ inline Tensor pad(const Tensor &x, const Scalar &value, const Dims &low, const D
 /// Repeats the whole tensor along each axis.
 inline Tensor tile(const Tensor &x, const Dims &repeats) { return detail::listed<lxla_tile>(x, repeats); }
 /// Repeats each slice along an axis.
-inline Tensor repeat(const Tensor &x, int64_t repeats, int64_t axis) {
+inline Tensor repeat(const Tensor &x, Int repeats, Int axis) {
   return Tensor::make<lxla_repeat>(x.handle(), repeats, axis);
 }
 

@@ -15,7 +15,7 @@ inline void sync(const std::vector<Tensor> &tensors) {
 
 /// Computes these tensors and their pending operands as a step, which donates what nothing needs any more. The tensors
 /// are on one device. With `wait`, blocks until the device has finished.
-inline void step(const std::vector<Tensor> &tensors, bool wait = false) {
+inline void step(const std::vector<Tensor> &tensors, Flag wait = false) {
   const auto list = detail::handles(tensors);
   check(lxla_step_tensors(list.data(), list.size(), wait ? 1 : 0));
 }
@@ -29,7 +29,7 @@ inline uint64_t enqueued() {
 
 /// Waits until the value of a tensor is on its device or its computation has failed, for at most `timeout_ms`
 /// milliseconds. Returns whether it is. Computes a pending value first, as `sync`.
-inline bool wait_for(const Tensor &tensor, int64_t timeout_ms) {
+inline bool wait_for(const Tensor &tensor, Int timeout_ms) {
   int32_t ready = 0;
   check(lxla_tensor_wait_for(tensor.handle(), timeout_ms, &ready));
   return ready == 1;

@@ -27,7 +27,7 @@ class Scalar {
     scalar_.value.c[1] = static_cast<double>(value.imag());
   }
   /// Returns this number converted to a dtype, as NumPy's astype does it: integers wrap, floats overflow to infinity.
-  Scalar cast(int32_t dtype) const {
+  Scalar cast(Dtype dtype) const {
     Scalar out;
     return check(lxla_scalar_cast(&scalar_, dtype, &out.scalar_)), out;
   }
@@ -64,17 +64,17 @@ class Tensor {
   explicit operator bool() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
 
   /// Creates a tensor from row-major bytes.
-  static Tensor from_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype, const Place &at = {}) {
+  static Tensor from_bytes(const void *data, Count size_bytes, const Dims &dims, Dtype dtype, const Place &at = {}) {
     return make<lxla_tensor_from_host>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes);
   }
   /// Uses row-major bytes in place where that is possible, and calls `release(user)` when they are no longer needed.
-  static Tensor borrow_bytes(const void *data, size_t size_bytes, const Dims &dims, int32_t dtype,
-                             lxla_release_fn release, void *user, const Place &at = {}) {
+  static Tensor borrow_bytes(const void *data, Count size_bytes, const Dims &dims, Dtype dtype, lxla_release_fn release,
+                             void *user, const Place &at = {}) {
     return make<lxla_tensor_from_host_borrowed>(at.env, at.device, dtype, dims.data(), dims.size(), data, size_bytes,
                                                 release, user);
   }
   /// Creates a tensor from `count` row-major elements.
-  template <class T> static Tensor from_host(const T *data, size_t count, const Dims &dims, const Place &at = {}) {
+  template <class T> static Tensor from_host(const T *data, Count count, const Dims &dims, const Place &at = {}) {
     return from_bytes(data, count * sizeof(T), dims, dtype_of<T>(), at);
   }
   /// Creates a tensor from row-major elements; std::vector<bool> gives pred.
@@ -83,62 +83,60 @@ class Tensor {
     return from_bytes(elements.data(), elements.size() * sizeof(elements[0]), dims, dtype_of<T>(), at);
   }
   /// Creates a tensor filled with one value.
-  static Tensor full(const Dims &dims, double value, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+  static Tensor full(const Dims &dims, Real value, Dtype dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_full>(at.env, at.device, dtype, dims.data(), dims.size(), value);
   }
   /// Creates a tensor filled with one number, which may be a 64-bit integer or complex.
-  static Tensor full_exact(const Dims &dims, const Scalar &value, int32_t dtype, const Place &at = {}) {
+  static Tensor full_exact(const Dims &dims, const Scalar &value, Dtype dtype, const Place &at = {}) {
     return make<lxla_tensor_full_with_scalar>(at.env, at.device, dtype, dims.data(), dims.size(), value.get());
   }
   /// Creates a tensor of rank 0 whose value changes from step to step: a parameter of programs from the first compile
   /// on.
-  static Tensor varying(const Scalar &value, int32_t dtype, const Place &at = {}) {
+  static Tensor varying(const Scalar &value, Dtype dtype, const Place &at = {}) {
     return make<lxla_tensor_varying_scalar>(at.env, at.device, dtype, value.get());
   }
   /// Creates a tensor whose elements are their index along an axis: 0, 1, 2, ...
-  static Tensor iota(const Dims &dims, int64_t axis, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+  static Tensor iota(const Dims &dims, Int axis, Dtype dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_iota>(at.env, at.device, dtype, dims.data(), dims.size(), axis);
   }
   /// Creates start, start + step, ..., up to but excluding stop.
-  static Tensor arange(double start, double stop, double step = 1, int32_t dtype = LXLA_DTYPE_F32,
-                       const Place &at = {}) {
+  static Tensor arange(Real start, Real stop, Real step = 1, Dtype dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_arange>(at.env, at.device, dtype, start, stop, step);
   }
   /// Like arange, for numbers that may be 64-bit integers.
-  static Tensor arange_exact(const Scalar &start, const Scalar &stop, const Scalar &step, int32_t dtype,
+  static Tensor arange_exact(const Scalar &start, const Scalar &stop, const Scalar &step, Dtype dtype,
                              const Place &at = {}) {
     return make<lxla_arange_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), step.get());
   }
   /// Like linspace, for numbers that may be 64-bit integers or complex.
-  static Tensor linspace_exact(const Scalar &start, const Scalar &stop, int64_t count, bool endpoint, int32_t dtype,
+  static Tensor linspace_exact(const Scalar &start, const Scalar &stop, Int count, Flag endpoint, Dtype dtype,
                                const Place &at = {}) {
     return make<lxla_linspace_with_scalars>(at.env, at.device, dtype, start.get(), stop.get(), count, endpoint ? 1 : 0);
   }
   /// Creates `count` evenly spaced numbers from start to stop, including stop only with `endpoint`.
-  static Tensor linspace(double start, double stop, int64_t count, bool endpoint = true, int32_t dtype = LXLA_DTYPE_F32,
+  static Tensor linspace(Real start, Real stop, Int count, Flag endpoint = true, Dtype dtype = LXLA_DTYPE_F32,
                          const Place &at = {}) {
     return make<lxla_linspace>(at.env, at.device, dtype, start, stop, count, endpoint ? 1 : 0);
   }
   /// Creates a matrix with ones on diagonal k and zeros elsewhere.
-  static Tensor eye(int64_t rows, int64_t columns, int64_t k = 0, int32_t dtype = LXLA_DTYPE_F32,
-                    const Place &at = {}) {
+  static Tensor eye(Int rows, Int columns, Int k = 0, Dtype dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_eye>(at.env, at.device, dtype, rows, columns, k);
   }
   /// Creates a tensor from a DLManagedTensorVersioned, of which it takes ownership: shares its memory, or with `copy`
   /// copies it.
-  static Tensor from_dlpack(void *managed, bool copy = false, const Place &at = {}) {
+  static Tensor from_dlpack(void *managed, Flag copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack>(at.env, at.device, managed, copy ? 1 : 0);
   }
   /// Returns the values as a DLManagedTensorVersioned. The caller must call its deleter.
   void *to_dlpack() const { return detail::get<lxla_tensor_to_dlpack>(tensor_); }
   /// Creates a tensor from a DLManagedTensor (DLPack before 1.0), of which it takes ownership: shares its memory, or
   /// with `copy` copies it.
-  static Tensor from_dlpack_unversioned(void *managed, bool copy = false, const Place &at = {}) {
+  static Tensor from_dlpack_unversioned(void *managed, Flag copy = false, const Place &at = {}) {
     return make<lxla_tensor_from_dlpack_unversioned>(at.env, at.device, managed, copy ? 1 : 0);
   }
   /// Returns the values as a DLManagedTensor (DLPack before 1.0): a copy, or without `copy` memory that may be shared
   /// and must not be written.
-  void *to_dlpack_unversioned(bool copy = true) const {
+  void *to_dlpack_unversioned(Flag copy = true) const {
     return detail::get<lxla_tensor_to_dlpack_unversioned>(tensor_, copy ? 1 : 0);
   }
   /// Loads a tensor by name from a safetensors file.
@@ -146,7 +144,7 @@ class Tensor {
     return make<lxla_load>(at.env, at.device, path.c_str(), name.c_str());
   }
   /// Creates a tensor without a value.
-  static Tensor placeholder(const Dims &dims, int32_t dtype = LXLA_DTYPE_F32, const Place &at = {}) {
+  static Tensor placeholder(const Dims &dims, Dtype dtype = LXLA_DTYPE_F32, const Place &at = {}) {
     return make<lxla_tensor_placeholder>(at.env, at.device, dtype, dims.data(), dims.size());
   }
   /// Creates a placeholder with the dtype, shape, device and requires_grad of this tensor.
@@ -156,10 +154,10 @@ class Tensor {
   /// Returns a new tensor with the same value on another device.
   Tensor to_device(lxla_device device) const { return make<lxla_tensor_to_device>(tensor_, device); }
 
-  int32_t dtype() const { return detail::get<lxla_tensor_dtype>(tensor_); }        ///< One of LXLA_DTYPE_*.
-  int32_t state() const { return detail::get<lxla_tensor_state>(tensor_); }        ///< One of LXLA_STATE_*, now.
-  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }           ///< The number of axes.
-  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }  ///< Where it is.
+  Dtype dtype() const { return static_cast<Dtype>(detail::get<lxla_tensor_dtype>(tensor_)); }  ///< Of its elements.
+  State state() const { return static_cast<State>(detail::get<lxla_tensor_state>(tensor_)); }  ///< Of its value, now.
+  size_t rank() const { return detail::get<lxla_tensor_rank>(tensor_); }                       ///< The number of axes.
+  lxla_device device() const { return detail::get<lxla_tensor_device>(tensor_); }              ///< Where it is.
   /// Returns the sizes of the axes.
   Dims dims() const {
     Dims dims(64);
@@ -177,10 +175,10 @@ class Tensor {
   Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
   /// Returns whether the tensor is marked as requiring gradients.
   bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
-  void set_requires_grad(bool on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
+  void set_requires_grad(Flag on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
 
   /// Copies all bytes, row-major, to `dst`, and blocks until the copy is complete.
-  void read_bytes(void *dst, size_t size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
+  void read_bytes(void *dst, Count size_bytes) const { check(lxla_tensor_read(tensor_, dst, size_bytes)); }
   /// Returns all elements, row-major, and blocks until they are available. The dtype of T must be the tensor's; pred is
   /// read as bool, into std::vector<bool>.
   template <class T> std::vector<T> read() const {
@@ -200,7 +198,7 @@ class Tensor {
   void assign(const Tensor &src) { check(lxla_tensor_assign(tensor_, src.tensor_)); }
 
   /// Replaces the value by this (op) rhs, with op one of LXLA_BINARY_* and rhs a tensor or a number.
-  template <class R> Tensor &apply(int32_t op, const R &rhs) {
+  template <class R> Tensor &apply(BinaryOp op, const R &rhs) {
     if constexpr (std::is_base_of_v<Tensor, R>) check(lxla_binary_inplace(op, tensor_, rhs.tensor_));
     else check(lxla_binary_with_scalar_inplace(op, tensor_, Scalar(rhs).get(), 0));
     return *this;
@@ -214,7 +212,7 @@ class Tensor {
   explicit Tensor(lxla_tensor tensor) noexcept : tensor_(tensor) {}
 
   template <class T> void expect(const char *call) const {
-    const int32_t mine = dtype(), given = dtype_of<T>();
+    const Dtype mine = dtype(), given = dtype_of<T>();
     if (mine != given)
       throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::Tensor::") + call + ": the elements are " +
                                              lxla_dtype_name(given) + ", the tensor is " + lxla_dtype_name(mine));
@@ -224,8 +222,8 @@ class Tensor {
 };
 
 namespace detail {
-template <class T> inline constexpr bool is_tensor = std::is_base_of_v<Tensor, T>;
-template <class T> inline constexpr bool is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
+template <class T> inline constexpr Flag is_tensor = std::is_base_of_v<Tensor, T>;
+template <class T> inline constexpr Flag is_operand = is_tensor<T> || std::is_convertible_v<const T &, Scalar>;
 // Type Tensor if the operands are two tensors, or a tensor and a number; otherwise no type.
 template <class L, class R>
 using Result = std::enable_if_t<(is_tensor<L> && is_operand<R>) || (is_operand<L> && is_tensor<R>), Tensor>;

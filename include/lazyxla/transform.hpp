@@ -9,10 +9,10 @@ namespace lazyxla {
 
 /// Options of reverse mode, as in lxla_vjp_options.
 struct VjpOptions {
-  std::optional<std::vector<size_t>> wrt;         ///< Parameters by which to differentiate; by default all that can be.
-  bool captured = false;                          ///< Whether to differentiate by captured values too.
-  int32_t checkpoint = LXLA_CHECKPOINT_SAVE_ALL;  ///< What the forward pass saves: one of LXLA_CHECKPOINT_*.
-  std::vector<std::string> saved_names;           ///< Names of the values that SAVE_NAMED saves.
+  std::optional<std::vector<size_t>> wrt;  ///< Parameters by which to differentiate; by default all that can be.
+  Flag captured = false;                   ///< Whether to differentiate by captured values too.
+  CheckpointPolicy checkpoint = LXLA_CHECKPOINT_SAVE_ALL;  ///< What the forward pass saves.
+  std::vector<std::string> saved_names;                    ///< Names of the values that SAVE_NAMED saves.
 };
 
 /// Forward and backward pass of a reverse-mode derivative.
@@ -79,13 +79,14 @@ inline Computation value_and_grad(const Computation &f, const VjpOptions &option
 }
 /// Returns f over a batch. in_axes and out_axes list the batch axis of each parameter and result; -1 for one without a
 /// batch axis.
-inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &out_axes, int64_t size) {
+inline Computation vmap(const Computation &f, const Dims &in_axes, const Dims &out_axes, Int size) {
   return Computation::adopt(detail::get<lxla_computation_vmap>(f.handle(), in_axes.data(), in_axes.size(),
                                                                out_axes.data(), out_axes.size(), size));
 }
 /// Returns f with a checkpoint policy of its own, one of LXLA_CHECKPOINT_*: its derivatives save what the policy says
 /// of its inside. saved_names are for LXLA_CHECKPOINT_SAVE_NAMED.
-inline Computation checkpoint(const Computation &f, int32_t policy, const std::vector<std::string> &saved_names = {}) {
+inline Computation checkpoint(const Computation &f, CheckpointPolicy policy,
+                              const std::vector<std::string> &saved_names = {}) {
   const std::vector<const char *> names = detail::pointers(saved_names);
   return Computation::adopt(detail::get<lxla_computation_checkpoint>(f.handle(), policy, names.data(), names.size()));
 }

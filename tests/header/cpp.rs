@@ -1,4 +1,5 @@
-//! `include/lazyxla/members.hpp`: the functions of the C++ wrapper that are named after constants.
+//! Two files of the C++ wrapper: `include/lazyxla/members.hpp` with the functions that are named after constants, and
+//! `include/lazyxla/constants.hpp` with a type for each family of constants.
 
 use lazyxla::testing::capi::{Constant, Family};
 
@@ -22,7 +23,7 @@ const COMPARE: &str = "template <class L, class R> detail::Result<L, R> NAME(con
 }";
 
 const REDUCE_AXES: &str = "/// The same over the listed axes.
-inline Tensor NAME(const Tensor &x, const Dims &axes, bool keep = false) {
+inline Tensor NAME(const Tensor &x, const Dims &axes, Flag keep = false) {
   return reduce(CODE, x, axes, keep);
 }";
 
@@ -52,7 +53,79 @@ const OPERATORS: [&str; 11] = [
     "SHIFT_RIGHT_LOGICAL",
 ];
 
-/// Returns the text of the file.
+/// Types of the constants of a family, by its prefix. Statuses keep the type `lxla_status`: the wrapper takes none, and
+/// programs mix them with statuses that functions return.
+const TYPES: [(&str, &str); 17] = [
+    ("LXLA_DTYPE_", "Dtype"),
+    ("LXLA_KIND_", "DtypeKind"),
+    ("LXLA_DEVICE_", "DeviceKind"),
+    ("LXLA_STATE_", "State"),
+    ("LXLA_UNARY_", "UnaryOp"),
+    ("LXLA_BINARY_", "BinaryOp"),
+    ("LXLA_COMPARE_", "CompareOp"),
+    ("LXLA_SPECIAL_", "SpecialOp"),
+    ("LXLA_SCATTER_", "ScatterOp"),
+    ("LXLA_REDUCE_", "ReduceOp"),
+    ("LXLA_TRANSPOSE_", "Transposition"),
+    ("LXLA_FFT_", "FftOp"),
+    ("LXLA_ACTIVATION_", "ActivationOp"),
+    ("LXLA_RNG_", "RngAlgorithm"),
+    ("LXLA_CUSTOM_CALL_", "CustomCallVersion"),
+    ("LXLA_CHECKPOINT_", "CheckpointPolicy"),
+    ("LXLA_EXPORT_", "ExportFormat"),
+];
+
+const CONSTANTS_HEAD: &str = "\
+// Types of the constants of lazyxla.h. Written by `make header`; do not edit.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// With lazyxla.hpp, a constant such as LXLA_DTYPE_F32 has the type of its family. It converts to int32_t, as functions
+// of lazyxla.h take it, and the functions of the wrapper take it in its own place only.
+#ifndef LAZYXLA_CONSTANTS_HPP
+#define LAZYXLA_CONSTANTS_HPP
+
+#include \"../lazyxla.h\"
+
+namespace lazyxla {
+
+";
+
+/// Returns the text of constants.hpp. The macros keep their names, so that programs have one name for a constant.
+pub fn constants(families: &[Family]) -> String {
+    let typed = |family: &Family| {
+        let name = match TYPES.iter().find(|(prefix, _)| *prefix == family.prefix) {
+            Some((_, name)) => name,
+            None if family.prefix == "LXLA_" => return None,
+            None => panic!("TYPES of tests/header/cpp.rs lacks a row for {}", family.prefix),
+        };
+        let members: String = family.constants.iter().map(|of| enumerator(family.prefix, of)).collect();
+        Some(format!("/// {}\nenum {name} : int32_t {{\n{members}}};\n", family.title))
+    };
+    let types: Vec<String> = families.iter().filter_map(typed).collect();
+    let is_typed = |family: &&Family| family.prefix != "LXLA_";
+    let macros: String = families.iter().filter(is_typed).map(macros).collect();
+    format!(
+        "{CONSTANTS_HEAD}{}\n}}  // namespace lazyxla\n\n{macros}\n#endif  // LAZYXLA_CONSTANTS_HPP\n",
+        types.join("\n")
+    )
+}
+
+/// Returns the line of an enumerator: its name is that of the constant without `LXLA_`.
+fn enumerator(prefix: &str, of: &Constant) -> String {
+    let short = prefix.strip_prefix("LXLA_").unwrap();
+    format!("  {short}{} = {},  ///< {}\n", of.name, of.number, of.about.trim())
+}
+
+/// Returns the macros of a family: the constants by their names in C, with their types.
+fn macros(family: &Family) -> String {
+    let line = |of: &Constant| {
+        let (prefix, name) = (family.prefix.strip_prefix("LXLA_").unwrap(), &of.name);
+        format!("#undef LXLA_{prefix}{name}\n#define LXLA_{prefix}{name} ::lazyxla::{prefix}{name}\n")
+    };
+    family.constants.iter().map(line).collect()
+}
+
+/// Returns the text of members.hpp.
 pub fn members(families: &[Family]) -> String {
     let of_family = |&(prefix, forms): &(&str, &[&str])| {
         let family = families.iter().find(|family| family.prefix == prefix).unwrap();

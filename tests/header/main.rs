@@ -1,5 +1,5 @@
-//! The committed header, the list of exported symbols, the functions of the C++ wrapper that are named after constants,
-//! and the list of numbers that C tests check are those of the source.
+//! The committed header, the list of exported symbols, the files of the C++ wrapper that are made from constants, and
+//! the list of numbers that C tests check are those of the source.
 //!
 //! `make header` writes them: it runs this test with LXLA_WRITE_HEADER=1.
 
@@ -111,6 +111,7 @@ fn header_is_not_stale() {
     check("include/lazyxla.symbols", &functions(&HEADER));
     check("include/lazyxla.json", &description::json(&families()));
     check("include/lazyxla/members.hpp", &cpp::members(&families()));
+    check("include/lazyxla/constants.hpp", &cpp::constants(&families()));
     check("c_tests/abi/frozen.h", &frozen::list(&committed("c_tests/abi/frozen.h"), &families(), &functions(&HEADER)));
 }
 

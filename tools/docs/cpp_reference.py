@@ -129,6 +129,12 @@ def described(cursor, depth=0):
         kind = "struct" if re.search(r"\bstruct \w+", head) else "class"
         signature = re.sub(r"\s+", " ", re.sub(r"\b(class|struct) (?=\w+( final|$| :))", "", head))
         return entry(kind, signature, prose(text), inner, depth) if text else ""
+    if cursor.kind == CursorKind.ENUM_DECL and text:
+        inner = "".join(
+            entry("enumerator", child.spelling, prose(comment_of(child)), "", depth + 1)
+            for child in cursor.get_children()
+        )
+        return entry("enum", cursor.spelling, prose(text), inner, depth)
     if cursor.kind in FUNCTIONS:
         calls = same_calls(body(cursor))
         words = prose(text) if text else ""

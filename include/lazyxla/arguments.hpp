@@ -1,0 +1,75 @@
+// Types of numbers and switches as parameters, to which nothing else converts.
+// Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// C++ converts a constant, a bool, a double and a pointer to each other's types. So a call with its arguments in a
+// wrong order, or with one too few, would compile and mean something else.
+#ifndef LAZYXLA_ARGUMENTS_HPP
+#define LAZYXLA_ARGUMENTS_HPP
+
+#include "error.hpp"
+
+#include <limits>
+#include <type_traits>
+
+namespace lazyxla {
+
+namespace detail {
+// Whether a type is of integers: not bool, which stands for a switch, and not a type of constants.
+template <class T> constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<std::remove_cv_t<T>, bool>;
+
+// Whether an integer type has a number.
+template <class To, class T> constexpr bool has(T value) {
+  if (value < T{})
+    return std::is_signed_v<To> &&
+           static_cast<intmax_t>(value) >= static_cast<intmax_t>(std::numeric_limits<To>::min());
+  return static_cast<uintmax_t>(value) <= static_cast<uintmax_t>(std::numeric_limits<To>::max());
+}
+
+template <class To> [[noreturn]] void refuse(const std::string &value) {
+  throw Error(LXLA_INVALID_ARGUMENT, "lazyxla: an integer argument: " + value + " given; want one in [" +
+                                         std::to_string(std::numeric_limits<To>::lowest()) + ", " +
+                                         std::to_string(std::numeric_limits<To>::max()) + "]");
+}
+}  // namespace detail
+
+/// An integer as an argument: converts from the integer types of C++. INVALID_ARGUMENT for a number that does not fit.
+template <class To> class Integer {
+ public:
+  template <class T, class = std::enable_if_t<detail::is_integer<T>>>
+  constexpr Integer(T value) : value_(static_cast<To>(value)) {
+    if (!detail::has<To>(value)) detail::refuse<To>(std::to_string(value));
+  }
+  constexpr operator To() const noexcept { return value_; }  ///< As lazyxla.h takes it.
+
+ private:
+  To value_;
+};
+using Int = Integer<int64_t>;    ///< An axis, an index, a step.
+using Int32 = Integer<int32_t>;  ///< A small number, as of a device.
+using Count = Integer<size_t>;   ///< How many there are.
+
+/// A number as an argument: converts from the integer and the floating types of C++.
+class Real {
+ public:
+  template <class T, class = std::enable_if_t<detail::is_integer<T> || std::is_floating_point_v<T>>>
+  constexpr Real(T value) noexcept : value_(static_cast<double>(value)) {}
+  constexpr operator double() const noexcept { return value_; }  ///< As lazyxla.h takes it.
+
+ private:
+  double value_;
+};
+
+/// A switch as an argument: converts from bool.
+class Flag {
+ public:
+  template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>
+  constexpr Flag(T value) noexcept : value_(value) {}
+  constexpr operator bool() const noexcept { return value_; }  ///< As C++ takes it.
+
+ private:
+  bool value_;
+};
+
+}  // namespace lazyxla
+
+#endif  // LAZYXLA_ARGUMENTS_HPP
