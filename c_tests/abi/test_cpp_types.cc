@@ -137,4 +137,30 @@ TEST(constants_are_numbers_for_the_functions_of_the_c_header) {
   CHECK(number == LXLA_UNARY_ABS && LXLA_UNARY_ABS == UNARY_ABS);
 }
 
+TEST(the_log_callback_receives_messages_until_it_is_removed) {
+  std::vector<std::string> messages;
+  const auto record = [](int32_t, const char *message, void *user) {
+    static_cast<std::vector<std::string> *>(user)->push_back(message);
+  };
+  const auto unusable_cache = [] {
+    EnvironmentOptions options;
+    options.cache_dir = "/dev/null/cache";
+    Environment env(options);
+    (Tensor::full({2}, 1, LXLA_DTYPE_F32, {env, xla()}) + 1).read<float>();
+  };
+  set_log_callback(record, &messages);
+  unusable_cache();
+  set_log_callback(nullptr);
+  const size_t count = messages.size();
+  CHECK(count > 0 && messages[0].find("/dev/null/cache") != std::string::npos);
+  unusable_cache();
+  CHECK(messages.size() == count);
+}
+
+TEST(an_environment_takes_an_engine) {
+  EnvironmentOptions options;
+  options.engine = "steam";
+  REFUSED(LXLA_INVALID_ARGUMENT, "steam", Environment env(options));
+}
+
 }  // namespace

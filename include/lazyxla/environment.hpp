@@ -21,6 +21,10 @@ using Dims = std::vector<int64_t>;
 
 inline std::string version() { return lxla_version(); }  ///< The library's, as "0.1.0".
 
+/// Sets the log callback, to which `user` is passed, or with NULL none. It must neither throw nor call the library. On
+/// return, the previous one is no longer called.
+inline void set_log_callback(lxla_log_fn fn, void *user = nullptr) { check(lxla_set_log_callback(fn, user)); }
+
 /// The dtype of a C++ element type. C++17 has no type for f16 and bf16: see Tensor::from_bytes and Tensor::read_bytes.
 template <class T>
 constexpr Dtype dtype_of() {
@@ -84,6 +88,7 @@ struct EnvironmentOptions {
   Int32 process_count = 0;                        ///< How many processes run the program together.
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
+  std::string engine;                                     ///< Engine of the XLA devices: pjrt or xla-rs.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
@@ -110,6 +115,7 @@ class Environment {
     options.process_count = given.process_count;
     options.key_value_store = given.key_value_store;
     options.plugin_options = text(given.plugin_options);
+    options.engine = text(given.engine);
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }
