@@ -13,7 +13,7 @@ int main(void) {
   lxla_env_options options = {.struct_size = sizeof options};
   lxla_env own;
   TRY(lxla_env_options_init(&options));
-  options.mixed_device_policy = 3;  // scalar, the default
+  options.mixed_device_policy = LXLA_MIXED_SCALAR;  // the default
   TRY(lxla_env_create(&options, &own));
   TRY(lxla_env_enter(own));  // env id 0 now means this one, on this thread
   // [recipe end]

@@ -23,7 +23,7 @@ int main(void) {
   TRY(lxla_binary_scalar(LXLA_BINARY_ADD, in[0], 1, &next[0]));
   TRY(lxla_binary(LXLA_BINARY_MULTIPLY, in[1], in[1], &next[1]));
   TRY(lxla_concatenate(next, 2, 0, &both));
-  lxla_kernel_options options = {.struct_size = sizeof options, .ordered = 1};
+  lxla_kernel_options options = {.struct_size = sizeof options, .ordered = LXLA_ON};
   TRY(lxla_host_call(env, show, &calls, &options, &both, 1, NULL, NULL, NULL, 0, NULL));
   TRY(lxla_computation_trace(in, 2, next, 2, &body));
   lxla_tensor start[2], end[2];

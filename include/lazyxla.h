@@ -55,8 +55,8 @@
  *            nothing.
  * Options    Structs that start with struct_size: set it to the size of the struct, call lxla_<x>_options_init, then
  *            change fields. _init writes at most struct_size bytes; INVALID_ARGUMENT if struct_size is less than its
- *            own size. NULL options select the defaults. Fields are only ever appended. Switches are int32_t: 0
- *            default, 1 on, 2 off.
+ *            own size. NULL options select the defaults. Fields are only ever appended. A switch is an
+ *            int32_t: LXLA_ON (1), LXLA_OFF (2), or 0 for its default.
  * Strings    UTF-8, NUL-terminated. The caller frees those returned through char **out_text with lxla_string_free.
  * Variables  A process that has more rights than its caller (set-user-id) ignores environment variables, and does not
  *            start a plugin while XLA_FLAGS is set: docs/plugins.md.
@@ -376,6 +376,15 @@ lxla_status lxla_scalar_cast(const lxla_scalar *scalar,
 
 /* ---- Environments: options, scopes, counters. ---- */
 
+/* Switches in structs of options; 0 selects the default. */
+#define LXLA_ON 1 /**< The option is on. */
+#define LXLA_OFF 2 /**< The option is off. */
+
+/* Policies of operations on tensors of different devices. */
+#define LXLA_MIXED_ERROR 1 /**< The operation fails with INVALID_ARGUMENT. */
+#define LXLA_MIXED_COPY 2 /**< The operands are copied to the device of the operation. */
+#define LXLA_MIXED_SCALAR 3 /**< The default: cpu tensors with one element are scalar constants; others fail. */
+
 /**
  * Function that receives the reply of a function of `lxla_key_value_store`. Call it as `reply(to, bytes, size)`, with
  * the `to` that the function was passed, on the same thread, before the function returns. The bytes are copied: the
@@ -483,17 +492,16 @@ typedef struct {
    */
   int32_t device_count;
   /**
-   * Switch: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off). Default on.
+   * `LXLA_ON` or `LXLA_OFF`: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off).
+   * Default on.
    */
   int32_t use_native_for_cpu_tensor;
   /**
-   * Policy of operations on tensors of different devices. 1: fails with INVALID_ARGUMENT. 2: copies the operands
-   * to the device of the operation. 3 (default): treats cpu tensors with one element as scalar constants, and
-   * fails for others.
+   * Policy of operations on tensors of different devices, one of LXLA_MIXED_*. Default LXLA_MIXED_SCALAR.
    */
   int32_t mixed_device_policy;
   /**
-   * Switch: steps donate buffers that nothing else can read. Default on.
+   * `LXLA_ON` or `LXLA_OFF`: steps donate buffers that nothing else can read. Default on.
    */
   int32_t donation;
   /**
@@ -620,7 +628,8 @@ lxla_status lxla_env_current(lxla_env *out_env);
  * - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
  *   reports.
  *
- * For true and false, 1 and 0 are also accepted. This call overrides the options of `lxla_env_create`, which override
+ * For true and false, 1 and 0 are also accepted; these texts are not the numbers of structs, where 0 is the default and
+ * `LXLA_OFF` is 2. This call overrides the options of `lxla_env_create`, which override
  * environment variables (`LXLA_DONATION`, `LXLA_CHECK_NONFINITE` and so on).
  */
 lxla_status lxla_env_set_option(lxla_env env,
@@ -3143,7 +3152,8 @@ typedef struct {
    */
   int32_t api_version;
   /**
-   * Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
+   * `LXLA_ON` or `LXLA_OFF`: the call has a side effect, so that XLA neither eliminates nor merges calls. Default
+   * off.
    */
   int32_t has_side_effect;
 } lxla_custom_call_options;
@@ -3278,13 +3288,13 @@ typedef struct {
    */
   size_t struct_size;
   /**
-   * Switch: calls keep the order of recording among the ordered calls of a device, and are neither merged nor
-   * dropped. Default off.
+   * `LXLA_ON` or `LXLA_OFF`: calls keep the order of recording among the ordered calls of a device, and are neither
+   * merged nor dropped. Default off.
    */
   int32_t ordered;
   /**
-   * Switch: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the next step makes
-   * every call once. Default on.
+   * `LXLA_ON` or `LXLA_OFF`: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the
+   * next step makes every call once. Default on.
    */
   int32_t pure;
   /**
@@ -3476,7 +3486,7 @@ typedef struct {
    */
   size_t n_wrt;
   /**
-   * Switch: differentiates by the captured values of float or complex dtypes too. Default off.
+   * `LXLA_ON` or `LXLA_OFF`: differentiates by the captured values of float or complex dtypes too. Default off.
    */
   int32_t captured;
   /**
@@ -4532,7 +4542,7 @@ typedef struct {
    */
   size_t n_metadata;
   /**
-   * Switch: if no metadata is given, that of the replaced file is kept. Default on.
+   * `LXLA_ON` or `LXLA_OFF`: if no metadata is given, that of the replaced file is kept. Default on.
    */
   int32_t keep_metadata;
 } lxla_save_options;

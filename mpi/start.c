@@ -184,7 +184,7 @@ static lxla_status register_kernels(group *g) {
   for (int32_t kind = 0; kind < KINDS; kind++) {
     lxla_kernel_options options = {.struct_size = sizeof options};
     lxla_kernel_options_init(&options);
-    options.pure = 2;  // the computation that applies it is ordered
+    options.pure = LXLA_OFF;  // the computation that applies it is ordered
     options.destroy = drop_kernel;
     g->users[kind] = (kernel_user){g, kind};
     atomic_fetch_add(&g->references, 1);

@@ -12,7 +12,7 @@ import header
 from header import constants, family, functions, types
 
 # A variable of the environment, whose name begins like those of a family of constants.
-VARIABLES = {"LXLA_STATE_DIR"}
+VARIABLES = {"LXLA_MIXED_DEVICE_POLICY", "LXLA_STATE_DIR"}
 
 
 def test_every_function_is_exported(lib, tree):

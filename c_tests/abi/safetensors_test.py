@@ -380,7 +380,7 @@ def test_wrong_metadata_is_refused(folder):
         ([(b"k", None)], {}, constants.NULL_ARGUMENT, "options.metadata_values[0]: it is NULL"),
         ([(b"\xff", b"")], {}, INVALID_ARGUMENT, "options.metadata_keys[0]: it is not UTF-8"),
         ([(b"k", b"\xff")], {}, INVALID_ARGUMENT, "options.metadata_values[0]: it is not UTF-8"),
-        ([], {"keep": 3}, INVALID_ARGUMENT, "options.keep_metadata: 3 given; want 0, 1 or 2"),
+        ([], {"keep": 3}, INVALID_ARGUMENT, "options.keep_metadata: 3 given; want LXLA_ON (1), LXLA_OFF (2), or 0"),
         (
             [(b"k", b"x" * 100000001)],
             {},

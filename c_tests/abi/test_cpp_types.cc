@@ -73,6 +73,7 @@ TEST(a_number_or_a_constant_of_another_family_is_not_a_constant) {
   static_assert(!std::is_assignable_v<decltype(VjpOptions::checkpoint) &, int>);
   static_assert(!std::is_assignable_v<decltype(ExportOptions::format) &, CheckpointPolicy>);
   static_assert(!std::is_assignable_v<decltype(Convolution::dtype) &, int>);
+  static_assert(!std::is_assignable_v<decltype(EnvironmentOptions::mixed_device_policy) &, int>);
 }
 
 TEST(a_switch_is_a_bool_and_a_bool_is_nothing_else) {
@@ -94,7 +95,8 @@ TEST(a_switch_is_a_bool_and_a_bool_is_nothing_else) {
   REFUSED_BY_COMPILER(T::linspace(0, 1, true));
   static_assert(!std::is_invocable_v<decltype(&xla), bool> && std::is_invocable_v<decltype(&xla), int>);
   static_assert(!std::is_invocable_v<decltype(&step), std::vector<Tensor>, int>);
-  // 2 is "off" in a field of the C structs, and would be true here.
+  // LXLA_OFF, for a field of the C structs, would be true here.
+  static_assert(!std::is_assignable_v<decltype(EnvironmentOptions::donation) &, decltype(LXLA_OFF)>);
   static_assert(!std::is_assignable_v<decltype(EnvironmentOptions::donation) &, int>);
   static_assert(std::is_assignable_v<decltype(EnvironmentOptions::donation) &, bool>);
   static_assert(!std::is_assignable_v<decltype(VjpOptions::captured) &, int>);

@@ -233,6 +233,7 @@ TEST(h1_unknown_enums_and_options) {
   WRONG(lxla_mark_step(env, XLA(0), 2), "wait: 2");
   WRONG(lxla_tensor_set_requires_grad(t, 2), "requires_grad: 2");
   WRONG(lxla_env_set_option(env, "donation", "perhaps"), "want true or false");
+  WRONG(lxla_env_set_option(env, "donation", "2"), "want true or false");  // not LXLA_OFF of the structs
   WRONG(lxla_env_set_option(env, "max_program_ops", "0"), "at least 1");
   REFUSED(lxla_env_set_option(env, "colour", "blue"), LXLA_NOT_FOUND, "there is no option \"colour\"");
   uint64_t n;
@@ -240,19 +241,44 @@ TEST(h1_unknown_enums_and_options) {
   lxla_env_options options = default_options();
   lxla_env made = {5};
   options.donation = 3;
-  WRONG(lxla_env_create(&options, &made), "options.donation: 3");
+  WRONG(lxla_env_create(&options, &made), "options.donation: 3 given; want LXLA_ON (1), LXLA_OFF (2), or 0");
   options = default_options();
   options.device_count = -1;
   WRONG(lxla_env_create(&options, &made), "options.device_count: -1");
   options = default_options();
   options.mixed_device_policy = 4;
-  WRONG(lxla_env_create(&options, &made), "options.mixed_device_policy: 4");
+  WRONG(lxla_env_create(&options, &made), "options.mixed_device_policy: 4 given; want one of LXLA_MIXED_*");
   options.struct_size = 4;
   WRONG(lxla_env_create(&options, &made), "struct_size is 4");
   EQUAL(made.id, 5);
   EQUAL(out.id, 9);
   RELEASE(t);
   OK(lxla_env_release(env));
+}
+
+// Creates an environment with options, and checks the text of one.
+static void check_option(const lxla_env_options *options, const char *name, const char *wanted) {
+  lxla_env made;
+  char *text;
+  OK(lxla_env_create(options, &made));
+  OK(lxla_env_get_option(made, name, &text));
+  CHECK(strcmp(text, wanted) == 0);
+  lxla_string_free(text);
+  OK(lxla_env_release(made));
+}
+
+TEST(switches_and_policies_of_structs_are_constants) {
+  lxla_env_options options = default_options();
+  check_option(&options, "donation", "true");
+  check_option(&options, "mixed_device_policy", "scalar");
+  options.donation = LXLA_OFF, options.use_native_for_cpu_tensor = LXLA_OFF;
+  options.mixed_device_policy = LXLA_MIXED_COPY;
+  check_option(&options, "donation", "false");
+  check_option(&options, "use_native_for_cpu_tensor", "false");
+  check_option(&options, "mixed_device_policy", "copy");
+  options.donation = LXLA_ON, options.mixed_device_policy = LXLA_MIXED_ERROR;
+  check_option(&options, "donation", "true");
+  check_option(&options, "mixed_device_policy", "error");
 }
 
 TEST(h1_scalars_that_do_not_fit) {

@@ -40,7 +40,7 @@ BOTH_TEST(t13_a_policy_of_a_computation_saves_what_it_says_of_its_inside) {
                     c = DATA(DIMS(2, 2), 1, 2, 3, 4), one_f32 = number_of(F32, 1);
   const lxla_computation f = block(w), plain = twice_in_a_loss(f);
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   lxla_tensor want[3], got[3], v[4], y[2];
   pull(vjp_by(plain, &options), TENSORS(x, c), &one_f32, 1, want);
   apply(f, &x, 1, &y[0], 1);
@@ -81,7 +81,7 @@ BOTH_TEST(t13_policies_in_scans_batches_and_derivatives_of_derivatives) {
   const lxla_tensor rows = DATA(DIMS(3, 2, 2), 1, 2, -0.5, 0.75, 0, 1, 2, 3, -1, -2, 0.5, 0.25);
   const lxla_computation f = block(w), loop = scanned(f);
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   const size_t all = vjp_by(loop, &options).residuals;
   lxla_tensor want[5][6], got[6];
   for (int i = -1; i < POLICIES; i++) {

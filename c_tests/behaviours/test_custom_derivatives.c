@@ -454,7 +454,7 @@ BOTH_TEST(t7_a_rule_that_does_not_fit_is_refused) {
   lxla_tensor y;
   apply(owned(ruled), &x, 1, &y, 1);
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   REFUSED(lxla_computation_value_and_grad(traces(&x, 1, (lxla_tensor[]){total(y)}, 1), &options, &c),
           LXLA_UNIMPLEMENTED, "lxla_computation_lift");
   EQUAL(c.id, 77);

@@ -168,7 +168,7 @@ BOTH_TEST(t2_value_and_grad_by_parameters_and_captured_values) {
   IS(r[4], DIMS(2), 10, 20);
   // One parameter, in the order given, and captured values in theirs.
   lxla_vjp_options options = vjp_defaults();
-  options.wrt = (size_t[]){2, 0}, options.n_wrt = 2, options.captured = 1;
+  options.wrt = (size_t[]){2, 0}, options.n_wrt = 2, options.captured = LXLA_ON;
   const lxla_computation some = value_and_grad_by(f, &options);
   EQUAL(n_results(some), 3 + 4);
   apply(some, args, 3, r, 7);
@@ -209,7 +209,7 @@ BOTH_TEST(t3_checkpoint_policies_save_what_they_say) {
       {LXLA_CHECKPOINT_SAVE_DOTS, 0, 3},   // x, both products
   };
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   const passes all = vjp_by(f, &options);
   const size_t largest = all.residuals;
   CHECK(largest > 2);

@@ -46,7 +46,7 @@ BOTH_TEST(t4_a_scan_has_the_gradient_of_its_unrolled_loop) {
       apply(value_and_grad_by(looped, &options), args, 3, got, 4);
       for (int k = 0; k < 4; k++) ARE_NEAR(got[k], want[k]);
       // And a value that the computation captures. It captures the weights of the loss too.
-      options.captured = 1;
+      options.captured = LXLA_ON;
       lxla_tensor all[5];
       apply(value_and_grad_by(fixed, &options), args, 2, all, 5);
       for (int k = 0; k < 3; k++) ARE_NEAR(all[k], want[k]);
@@ -94,7 +94,7 @@ BOTH_TEST(t4_branches_and_calls) {
   lxla_tensor r, twice, v[3];
   OK(lxla_cond(p, square, linear, &x, 1, &r, 1));
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   const lxla_computation of_cond =
       value_and_grad_by(traces(TENSORS(p, x), (lxla_tensor[]){total(own(r))}, 1), &options);
   apply(of_cond, TENSORS(number_of(PRED, 1), a), v, 3);

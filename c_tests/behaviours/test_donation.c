@@ -128,7 +128,7 @@ TEST(d6_donation_can_be_turned_off) {
   float results[2];
   for (int on = 0; on < 2; on++) {
     lxla_env_options options = default_options();
-    options.donation = on ? 1 : 2;
+    options.donation = on ? LXLA_ON : LXLA_OFF;
     lxla_env env;
     OK(lxla_env_create(&options, &env));
     lxla_tensor t = one(env, 1);

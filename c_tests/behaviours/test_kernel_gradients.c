@@ -6,7 +6,7 @@
 #include "noted_calls.h"
 
 static void noted(lxla_tensor x) {
-  lxla_kernel_options options = {.struct_size = sizeof options, .ordered = 1};
+  lxla_kernel_options options = {.struct_size = sizeof options, .ordered = LXLA_ON};
   OK(lxla_host_call(env, note, NULL, &options, &x, 1, NULL, NULL, NULL, 0, NULL));
 }
 

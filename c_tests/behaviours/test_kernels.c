@@ -120,7 +120,7 @@ TEST(a_kernel_that_fails_fails_the_step_and_loses_nothing) { on_both(failure_on)
 
 static void noted(lxla_tensor x) {
   lxla_kernel_options options = {.struct_size = sizeof options};
-  options.ordered = 1;
+  options.ordered = LXLA_ON;
   OK(lxla_host_call(env, note, NULL, &options, &x, 1, NULL, NULL, NULL, 0, NULL));
 }
 static void order_on(void) {

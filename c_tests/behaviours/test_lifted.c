@@ -128,7 +128,7 @@ BOTH_TEST(t12_a_rule_of_lifted_computations_has_gradients_by_what_they_captured)
   // Called with the tensor itself in a computation, it is captured there, and has a gradient.
   apply(ruled, TENSORS(x, w), &y, 1);
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1;
+  options.captured = LXLA_ON;
   const lxla_computation capturing = traces(&x, 1, (lxla_tensor[]){total(y)}, 1);
   apply(value_and_grad_by(capturing, &options), &a, 1, got, 3);
   IS_NEAR(got[1], DIMS(2), 30 * cos(3), 50 * cos(10));

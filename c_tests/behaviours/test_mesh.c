@@ -285,7 +285,7 @@ static void derivatives(lxla_tensor x, lxla_tensor w, recorded *out) {
   scan(body, (lxla_tensor[]){own(zero)}, 1, &px, 1, 8, 0, &carry, &ys, 1);
   const lxla_computation f = traces(&px, 1, (lxla_tensor[]){total(mul(ys, ys))}, 1);
   lxla_vjp_options options = vjp_defaults();
-  options.captured = 1, options.checkpoint = LXLA_CHECKPOINT_SAVE_NONE;
+  options.captured = LXLA_ON, options.checkpoint = LXLA_CHECKPOINT_SAVE_NONE;
   apply(value_and_grad_by(f, &options), &x, 1, r, 3);
   put(out, r[0]), put(out, r[1]), put(out, r[2]);
   apply(jvp(f, NULL, 0), TENSORS(x, tanh_of(x)), r, 2);

@@ -136,7 +136,7 @@ MESH_TEST(m4_donors_are_counted_as_on_one_device, "data=4") {
 
 TEST(m4_donation_can_be_turned_off) {
   lxla_env_options options = eight_devices();
-  options.donation = 2;
+  options.donation = LXLA_OFF;
   start_with(&options, "data=2,model=2");
   const lxla_tensor x = counting(DIMS(8, 8), "data,model");
   for (int i = 0; i < 3; i++) {

@@ -168,7 +168,7 @@ static void listen(int32_t level, const char *message, void *user) {
 TEST(e5_copy_copies_counts_and_tells) {
   lxla_env_options options = default_options();
   options.device_count = 2;
-  options.mixed_device_policy = 2;
+  options.mixed_device_policy = LXLA_MIXED_COPY;
   lxla_env env;
   OK(lxla_env_create(&options, &env));
   OK(lxla_set_log_callback(listen, NULL));

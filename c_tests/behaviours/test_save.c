@@ -383,7 +383,7 @@ TEST(metadata_is_written_and_kept) {
   OK(lxla_save_with_options(FILE_NAME, names, &t, 1, NULL));
   metadata_is("\"b\":\"\",\"gone\":\"gone\",");
   OK(lxla_save_wait(tickets[2]));
-  options = (lxla_save_options){.struct_size = sizeof options, .keep_metadata = 2};
+  options = (lxla_save_options){.struct_size = sizeof options, .keep_metadata = LXLA_OFF};
   OK(lxla_save_with_options(FILE_NAME, names, &t, 1, &options));
   metadata_is("");
   for (int i = 0; i < 3; i++) OK(lxla_save_ticket_release(tickets[i]));

@@ -15,7 +15,7 @@ static int32_t note(const lxla_kernel_call *call, void *user) {
   return 0;
 }
 static void noted(lxla_tensor x) {
-  const lxla_kernel_options options = {.struct_size = sizeof options, .ordered = 1};
+  const lxla_kernel_options options = {.struct_size = sizeof options, .ordered = LXLA_ON};
   OK(lxla_host_call(env, note, NULL, &options, &x, 1, NULL, NULL, NULL, 0, NULL));
 }
 

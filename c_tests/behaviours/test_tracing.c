@@ -27,7 +27,7 @@ static lxla_tensor sum_of(lxla_tensor x) {
 
 static void noted(lxla_tensor x) {
   lxla_kernel_options options = {.struct_size = sizeof options};
-  options.ordered = 1;
+  options.ordered = LXLA_ON;
   OK(lxla_host_call(env, note, NULL, &options, &x, 1, NULL, NULL, NULL, 0, NULL));
 }
 

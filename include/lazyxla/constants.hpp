@@ -46,6 +46,13 @@ enum DtypeKind : int32_t {
   KIND_COMPLEX = 5,  ///< Complex numbers.
 };
 
+/// Policies of operations on tensors of different devices.
+enum MixedDevicePolicy : int32_t {
+  MIXED_ERROR = 1,  ///< The operation fails with INVALID_ARGUMENT.
+  MIXED_COPY = 2,  ///< The operands are copied to the device of the operation.
+  MIXED_SCALAR = 3,  ///< The default: cpu tensors with one element are scalar constants; others fail.
+};
+
 /// Kinds of devices.
 enum DeviceKind : int32_t {
   DEVICE_UNSPECIFIED = 0,  ///< None given: cpu for new tensors; every XLA device for steps and waits.
@@ -308,6 +315,12 @@ enum ExportFormat : int32_t {
 #define LXLA_KIND_FLOAT ::lazyxla::KIND_FLOAT
 #undef LXLA_KIND_COMPLEX
 #define LXLA_KIND_COMPLEX ::lazyxla::KIND_COMPLEX
+#undef LXLA_MIXED_ERROR
+#define LXLA_MIXED_ERROR ::lazyxla::MIXED_ERROR
+#undef LXLA_MIXED_COPY
+#define LXLA_MIXED_COPY ::lazyxla::MIXED_COPY
+#undef LXLA_MIXED_SCALAR
+#define LXLA_MIXED_SCALAR ::lazyxla::MIXED_SCALAR
 #undef LXLA_DEVICE_UNSPECIFIED
 #define LXLA_DEVICE_UNSPECIFIED ::lazyxla::DEVICE_UNSPECIFIED
 #undef LXLA_DEVICE_CPU

@@ -62,7 +62,7 @@ inline std::vector<Tensor> custom_call(const std::string &target, const std::vec
   auto options = detail::defaults<lxla_custom_call_options, lxla_custom_call_options_init>();
   options.backend_config = backend_config.empty() ? nullptr : backend_config.c_str();
   options.api_version = api_version;
-  options.has_side_effect = has_side_effect ? 1 : 2;
+  options.has_side_effect = has_side_effect ? LXLA_ON : LXLA_OFF;
   std::vector<int32_t> dtypes;
   std::vector<size_t> ranks;
   Dims dims;

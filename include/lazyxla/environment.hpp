@@ -76,16 +76,16 @@ inline lxla_device parse_device(const std::string &text) { return detail::get<lx
 
 /// Options of a new environment, as in lxla_env_options. The initial values select the defaults.
 struct EnvironmentOptions {
-  std::string plugin_path;                        ///< File of the PJRT plugin.
-  std::string cache_dir;                          ///< Folder of the disk cache.
-  Count cache_capacity = 0;                       ///< How many compiled programs are kept.
-  Count max_program_ops = 0;                      ///< The most operations of one program.
-  Int32 device_count = 0;                         ///< How many devices to ask the plugin for.
-  std::optional<Flag> use_native_for_cpu_tensor;  ///< Whether tensors on `cpu` are native.
-  int32_t mixed_device_policy = 0;                ///< For operands on different devices: 1 error, 2 copy, 3 scalar.
-  std::optional<Flag> donation;                   ///< Whether steps donate buffers.
-  Int32 process_id = 0;                           ///< Number of this process among several, from 0.
-  Int32 process_count = 0;                        ///< How many processes run the program together.
+  std::string plugin_path;                                ///< File of the PJRT plugin.
+  std::string cache_dir;                                  ///< Folder of the disk cache.
+  Count cache_capacity = 0;                               ///< How many compiled programs are kept.
+  Count max_program_ops = 0;                              ///< The most operations of one program.
+  Int32 device_count = 0;                                 ///< How many devices to ask the plugin for.
+  std::optional<Flag> use_native_for_cpu_tensor;          ///< Whether tensors on `cpu` are native.
+  MixedDevicePolicy mixed_device_policy{};                ///< For operands on different devices.
+  std::optional<Flag> donation;                           ///< Whether steps donate buffers.
+  Int32 process_id = 0;                                   ///< Number of this process among several, from 0.
+  Int32 process_count = 0;                                ///< How many processes run the program together.
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
   std::string engine;                                     ///< Engine of the XLA devices: pjrt or xla-rs.
@@ -99,7 +99,7 @@ class Environment {
   /// Creates an environment.
   explicit Environment(const EnvironmentOptions &given) {
     const auto text = [](const std::string &s) { return s.empty() ? nullptr : s.c_str(); };
-    const auto flag = [](std::optional<Flag> on) { return on ? (*on ? 1 : 2) : 0; };
+    const auto flag = [](std::optional<Flag> on) { return on ? (*on ? LXLA_ON : LXLA_OFF) : 0; };
     lxla_env_options options;
     options.struct_size = sizeof options;
     check(lxla_env_options_init(&options));

@@ -35,7 +35,7 @@ template <class Call> void with_save_options(const SaveOptions &given, Call call
   options.metadata_keys = keys.data();
   options.metadata_values = values.data();
   options.n_metadata = keys.size();
-  options.keep_metadata = given.keep_metadata ? 1 : 2;
+  options.keep_metadata = given.keep_metadata ? LXLA_ON : LXLA_OFF;
   check(call(&options));
 }
 }  // namespace detail

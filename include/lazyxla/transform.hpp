@@ -41,7 +41,7 @@ template <class Call> void with_vjp_options(const VjpOptions &given, Call call) 
   auto options = defaults<lxla_vjp_options, lxla_vjp_options_init>();
   const std::vector<const char *> names = pointers(given.saved_names);
   if (given.wrt) options.wrt = indices_of(*given.wrt), options.n_wrt = given.wrt->size();
-  options.captured = given.captured ? 1 : 2;
+  options.captured = given.captured ? LXLA_ON : LXLA_OFF;
   options.checkpoint = given.checkpoint;
   options.saved_names = names.data();
   options.n_saved_names = names.size();

@@ -56,7 +56,7 @@ impl Contents {
             metadata_keys: keys.as_ptr(),
             metadata_values: values.as_ptr(),
             n_metadata: keys.len(),
-            keep_metadata: if self.keep { 1 } else { 2 },
+            keep_metadata: if self.keep { LXLA_ON } else { LXLA_OFF },
         };
         call(self.path.as_ptr(), names.as_ptr(), &self.handles, &options)
     }

@@ -42,6 +42,18 @@ pub fn families() -> Vec<Family> {
         family("library", "LXLA_", "Status codes. Codes 1 to 16 are those of absl and PJRT.", listed("LXLA_", STATUS)),
         family("dtypes", "LXLA_DTYPE_", "Dtypes, with the numbers of PJRT.", listed("LXLA_DTYPE_", DTYPE)),
         family("dtypes", "LXLA_KIND_", "Kinds of dtypes.", listed("LXLA_KIND_", KIND)),
+        family(
+            "environment",
+            "LXLA_",
+            "Switches in structs of options; 0 selects the default.",
+            listed("LXLA_", SWITCH),
+        ),
+        family(
+            "environment",
+            "LXLA_MIXED_",
+            "Policies of operations on tensors of different devices.",
+            listed("LXLA_MIXED_", MIXED),
+        ),
         family("device", "LXLA_DEVICE_", "Kinds of devices.", listed("LXLA_DEVICE_", DEVICE)),
         family("tensor", "LXLA_STATE_", "States of the value of a tensor.", listed("LXLA_STATE_", STATE)),
         family(
@@ -162,6 +174,26 @@ constants! {
         LXLA_PANIC = Code::Panic as i32,
         /// The process is a child of fork(); the library works in the parent only.
         LXLA_FORKED = Code::Forked as i32,
+    }
+}
+
+constants! {
+    SWITCH, {
+        /// The option is on.
+        LXLA_ON = 1,
+        /// The option is off.
+        LXLA_OFF = 2,
+    }
+}
+
+constants! {
+    MIXED, {
+        /// The operation fails with INVALID_ARGUMENT.
+        LXLA_MIXED_ERROR = 1,
+        /// The operands are copied to the device of the operation.
+        LXLA_MIXED_COPY = 2,
+        /// The default: cpu tensors with one element are scalar constants; others fail.
+        LXLA_MIXED_SCALAR = 3,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Chapter Control flow: calls, loops and branches of computations, barriers, custom calls.
 
-use super::abi::arguments::{check_rank, flag, optional_text};
+use super::abi::arguments::{check_rank, flag, optional_text, switch};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, OutList, Text};
@@ -233,11 +233,7 @@ fn read_options(options: In<lxla_custom_call_options>) -> Result<CustomCall> {
         0 => ApiVersion::TypedFfi,
         number => ApiVersion::from_number(number).map_err(|e| e.context("options"))?,
     };
-    let has_side_effect = match given.has_side_effect {
-        0 | 2 => false,
-        1 => true,
-        other => return Err(error!(InvalidArgument, "options.has_side_effect: {other} given; want 0, 1 or 2")),
-    };
+    let has_side_effect = switch("options.has_side_effect", given.has_side_effect)?.unwrap_or(false);
     let backend_config = backend_config.unwrap_or_default().to_string();
     Ok(CustomCall { target: String::new(), backend_config, api_version, has_side_effect, results: Vec::new() })
 }

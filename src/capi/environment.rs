@@ -1,11 +1,12 @@
 //! Chapter Environments: options, scopes, counters.
 
-use super::abi::arguments::optional_text;
+use super::abi::arguments::{optional_text, switch};
 use super::abi::guard::{guard, guard_into};
 use super::abi::key_value::optional_store;
 use super::abi::options;
 use super::abi::pointers::{In, Out, OwnedText, Text};
 use super::abi::types::{lxla_env, lxla_env_options, lxla_status};
+use super::constants::{LXLA_MIXED_COPY, LXLA_MIXED_ERROR, LXLA_MIXED_SCALAR};
 use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
 use crate::error;
@@ -22,21 +23,21 @@ pub extern "C" fn lxla_env_options_init(options: Out<lxla_env_options>) -> lxla_
 fn read_options(options: In<lxla_env_options>) -> Result<EnvironmentOptions> {
     let given = options::read(options)?;
     let mut named = Vec::new();
-    for (name, switch) in [("use_native_for_cpu_tensor", given.use_native_for_cpu_tensor), ("donation", given.donation)]
+    for (name, given) in [("use_native_for_cpu_tensor", given.use_native_for_cpu_tensor), ("donation", given.donation)]
     {
-        match switch {
-            0 => {}
-            1 => named.push((name, "true".to_string())),
-            2 => named.push((name, "false".to_string())),
-            other => return Err(error!(InvalidArgument, "options.{name}: {other} given; want 0, 1 or 2")),
+        if let Some(is_on) = switch(&format!("options.{name}"), given)? {
+            named.push((name, is_on.to_string()));
         }
     }
     match given.mixed_device_policy {
         0 => {}
-        policy @ 1..=3 => {
-            named.push(("mixed_device_policy", ["error", "copy", "scalar"][policy as usize - 1].to_string()));
+        LXLA_MIXED_ERROR => named.push(("mixed_device_policy", "error".to_string())),
+        LXLA_MIXED_COPY => named.push(("mixed_device_policy", "copy".to_string())),
+        LXLA_MIXED_SCALAR => named.push(("mixed_device_policy", "scalar".to_string())),
+        other => {
+            const WANTED: &str = "one of LXLA_MIXED_*, or 0 for the default";
+            return Err(error!(InvalidArgument, "options.mixed_device_policy: {other} given; want {WANTED}"));
         }
-        other => return Err(error!(InvalidArgument, "options.mixed_device_policy: {other} given; want 0 to 3")),
     }
     if given.max_program_ops > 0 {
         named.push(("max_program_ops", given.max_program_ops.to_string()));
@@ -174,7 +175,8 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 /// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
 ///   reports.
 ///
-/// For true and false, 1 and 0 are also accepted. This call overrides the options of `lxla_env_create`, which override
+/// For true and false, 1 and 0 are also accepted; these texts are not the numbers of structs, where 0 is the default and
+/// `LXLA_OFF` is 2. This call overrides the options of `lxla_env_create`, which override
 /// environment variables (`LXLA_DONATION`, `LXLA_CHECK_NONFINITE` and so on).
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_set_option(env: lxla_env, name: Text, value: Text) -> lxla_status {

@@ -1,6 +1,6 @@
 //! Chapter Kernels: functions of the caller in programs.
 
-use super::abi::arguments::optional_text;
+use super::abi::arguments::{optional_text, switch};
 use super::abi::guard::{guard, guard_into};
 use super::abi::kernel::CallersKernel;
 use super::abi::options;
@@ -135,14 +135,8 @@ fn read(
     options: In<lxla_kernel_options>,
 ) -> Result<(NewKernel<'static>, Box<CallersKernel>)> {
     let given = options::read(options)?;
-    let switch = |name: &str, value: i32, default: bool| match value {
-        0 => Ok(default),
-        1 => Ok(true),
-        2 => Ok(false),
-        other => Err(error!(InvalidArgument, "options.{name}: {other} given; want 0, 1 or 2")),
-    };
-    let ordered = switch("ordered", given.ordered, false)?;
-    let has_effects = ordered || !switch("pure", given.pure, true)?;
+    let ordered = switch("options.ordered", given.ordered)?.unwrap_or(false);
+    let has_effects = ordered || !switch("options.pure", given.pure)?.unwrap_or(true);
     let function = CallersKernel::new(function, user, given.destroy)?;
     Ok((NewKernel { target: "host_call", key: &[], is_named: false, ordered, has_effects }, function))
 }

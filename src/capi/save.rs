@@ -1,6 +1,6 @@
 //! Chapter Files: saving and loading.
 
-use super::abi::arguments::texts;
+use super::abi::arguments::{switch, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, OwnedText, Text};
@@ -40,11 +40,7 @@ fn metadata(options: In<lxla_save_options>) -> Result<Option<About>> {
     let given = options::read(options)?;
     let (keys, values) = ("options.metadata_keys", "options.metadata_values");
     let n = given.n_metadata;
-    let keeps = match given.keep_metadata {
-        0 | 1 => true,
-        2 => false,
-        other => return Err(error!(InvalidArgument, "options.keep_metadata: {other} given; want 0, 1 or 2")),
-    };
+    let keeps = switch("options.keep_metadata", given.keep_metadata)?.unwrap_or(true);
     if n == 0 && keeps {
         return Ok(None);
     }

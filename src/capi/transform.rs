@@ -1,6 +1,6 @@
 //! Chapter Derivatives and batching: transformations of computations, gradients of pending tensors.
 
-use super::abi::arguments::{flag, texts};
+use super::abi::arguments::{switch, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, OutList, Text};
@@ -318,10 +318,7 @@ fn policy_of((argument, policy): (&str, i32), (list, names, count): (&str, List<
 fn vjp_options(options: In<lxla_vjp_options>) -> Result<VjpOptions> {
     let given = options::read(options)?;
     let wrt = optional_list("options.wrt", given.wrt, given.n_wrt)?;
-    let captured = match given.captured {
-        0 | 2 => false,
-        other => flag("options.captured", other)?,
-    };
+    let captured = switch("options.captured", given.captured)?.unwrap_or(false);
     let policy = if given.checkpoint == 0 { LXLA_CHECKPOINT_SAVE_ALL } else { given.checkpoint };
     let names = ("options.saved_names", given.saved_names, given.n_saved_names);
     let checkpoint = policy_of(("options.checkpoint", policy), names)?;

@@ -54,10 +54,11 @@ const OPERATORS: [&str; 11] = [
 ];
 
 /// Types of the constants of a family, by its prefix. Statuses keep the type `lxla_status`: the wrapper takes none, and
-/// programs mix them with statuses that functions return.
-const TYPES: [(&str, &str); 17] = [
+/// programs mix them with statuses that functions return. Switches are bools in the wrapper.
+const TYPES: [(&str, &str); 18] = [
     ("LXLA_DTYPE_", "Dtype"),
     ("LXLA_KIND_", "DtypeKind"),
+    ("LXLA_MIXED_", "MixedDevicePolicy"),
     ("LXLA_DEVICE_", "DeviceKind"),
     ("LXLA_STATE_", "State"),
     ("LXLA_UNARY_", "UnaryOp"),

@@ -182,7 +182,7 @@ impl Variable<'_> {
         }
         if self.owner.is_struct {
             return match self.doc {
-                doc if doc.starts_with("Switch:") => object.raw("switch", "true"),
+                doc if doc.starts_with("`LXLA_ON` or `LXLA_OFF`:") => object.raw("switch", "true"),
                 doc if doc.starts_with("1 if ") || doc.starts_with("1: ") => object.raw("flag", "true"),
                 _ => object,
             };

@@ -217,8 +217,12 @@ def function_part(function, uses, called, operations, documents):
 
 
 def constants_part(family, documents):
-    title = family["prefix"] + "\\*" if family["prefix"] != "LXLA_" else "Status codes"
-    made = f"({anchor(family['prefix'])})=\n### {title}\n\n{prose(family['doc'], documents)}\n\n"
+    title, place = family["prefix"] + "\\*", anchor(family["prefix"])
+    if family is API["families"][0]:
+        title = "Status codes"
+    elif family["prefix"] == "LXLA_":  # LXLA_ON and LXLA_OFF, to which no parameter links
+        title, place = "Switches", "constants-switches"
+    made = f"({place})=\n### {title}\n\n{prose(family['doc'], documents)}\n\n"
     for each in family["constants"]:
         made += f":::::{{c:macro}} {each['name']}\n\n`{each['value']}`: {prose(each['doc'], documents)}\n:::::\n\n"
     return made

@@ -2,6 +2,7 @@
 
 use super::pointers::{In, List, Text};
 use super::types::{lxla_scalar, lxla_tensor};
+use crate::capi::constants::{LXLA_OFF, LXLA_ON};
 use crate::error;
 use crate::error::Result;
 use crate::tensor;
@@ -93,6 +94,19 @@ pub fn flag(name: &str, value: i32) -> Result<bool> {
     match value {
         0 | 1 => Ok(value == 1),
         _ => Err(error!(InvalidArgument, "{name}: {value} given; want 0 or 1")),
+    }
+}
+
+/// Converts a switch of an options struct: None for 0, the default.
+pub fn switch(name: &str, value: i32) -> Result<Option<bool>> {
+    match value {
+        0 => Ok(None),
+        LXLA_ON => Ok(Some(true)),
+        LXLA_OFF => Ok(Some(false)),
+        _ => Err(error!(
+            InvalidArgument,
+            "{name}: {value} given; want LXLA_ON ({LXLA_ON}), LXLA_OFF ({LXLA_OFF}), or 0 for the default"
+        )),
     }
 }
 

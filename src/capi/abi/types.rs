@@ -76,13 +76,12 @@ pub struct lxla_env_options<'a> {
     pub max_program_ops: usize,
     /// Number of devices to request from the plugin, at most 1023. Default: chosen by the plugin (1 on CPU).
     pub device_count: i32,
-    /// Switch: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off). Default on.
+    /// `LXLA_ON` or `LXLA_OFF`: tensors on `cpu`, or created without a device, are eager (on) or lazy on xla:0 (off).
+    /// Default on.
     pub use_native_for_cpu_tensor: i32,
-    /// Policy of operations on tensors of different devices. 1: fails with INVALID_ARGUMENT. 2: copies the operands
-    /// to the device of the operation. 3 (default): treats cpu tensors with one element as scalar constants, and
-    /// fails for others.
+    /// Policy of operations on tensors of different devices, one of LXLA_MIXED_*. Default LXLA_MIXED_SCALAR.
     pub mixed_device_policy: i32,
-    /// Switch: steps donate buffers that nothing else can read. Default on.
+    /// `LXLA_ON` or `LXLA_OFF`: steps donate buffers that nothing else can read. Default on.
     pub donation: i32,
     /// Number of this process, from 0 to `process_count` - 1.
     pub process_id: i32,
@@ -235,7 +234,8 @@ pub struct lxla_custom_call_options<'a> {
     pub backend_config: Text<'a>,
     /// Calling convention of the target, one of `LXLA_CUSTOM_CALL_*`. Default TYPED_FFI.
     pub api_version: i32,
-    /// Switch: the call has a side effect, so that XLA neither eliminates nor merges calls. Default off.
+    /// `LXLA_ON` or `LXLA_OFF`: the call has a side effect, so that XLA neither eliminates nor merges calls. Default
+    /// off.
     pub has_side_effect: i32,
 }
 
@@ -251,7 +251,7 @@ pub struct lxla_save_options<'a> {
     pub metadata_values: List<'a, Text<'a>>,
     /// Length of `metadata_keys` and `metadata_values`. Default: no metadata is given.
     pub n_metadata: usize,
-    /// Switch: if no metadata is given, that of the replaced file is kept. Default on.
+    /// `LXLA_ON` or `LXLA_OFF`: if no metadata is given, that of the replaced file is kept. Default on.
     pub keep_metadata: i32,
 }
 
@@ -304,7 +304,7 @@ pub struct lxla_vjp_options<'a> {
     pub wrt: List<'a, usize>,
     /// Length of `wrt`.
     pub n_wrt: usize,
-    /// Switch: differentiates by the captured values of float or complex dtypes too. Default off.
+    /// `LXLA_ON` or `LXLA_OFF`: differentiates by the captured values of float or complex dtypes too. Default off.
     pub captured: i32,
     /// Values that the forward pass saves for the backward pass, one of `LXLA_CHECKPOINT_*`. Default SAVE_ALL.
     pub checkpoint: i32,
@@ -532,11 +532,11 @@ pub type lxla_kernel_fn = Option<unsafe extern "C" fn(call: *const lxla_kernel_c
 pub struct lxla_kernel_options {
     /// sizeof(lxla_kernel_options), set by the caller.
     pub struct_size: usize,
-    /// Switch: calls keep the order of recording among the ordered calls of a device, and are neither merged nor
-    /// dropped. Default off.
+    /// `LXLA_ON` or `LXLA_OFF`: calls keep the order of recording among the ordered calls of a device, and are neither
+    /// merged nor dropped. Default off.
     pub ordered: i32,
-    /// Switch: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the next step makes
-    /// every call once. Default on.
+    /// `LXLA_ON` or `LXLA_OFF`: equal calls may be merged, and calls whose outputs nothing needs dropped. If off, the
+    /// next step makes every call once. Default on.
     pub pure: i32,
     /// Called with `user` once, when nothing can call the kernel any more: it is unregistered or its environment
     /// released, and no recorded operation, no computation, no plan of a step and no history of a tensor refers to it.
