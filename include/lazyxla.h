@@ -4338,7 +4338,7 @@ lxla_status lxla_label_pop(void);
  *   divided differently over a mesh; `evicted`, the program left the cache (`cache_capacity`) since it was compiled.
  * - `nearest`: the number of the compile with which it was compared, among the last 64; null for the first.
  * - `difference`: `operation` and `label` of the first operation that differs, null if it is none; `value` and
- *   `before`, what it is and what it was.
+ *   `before`, what it is and what it was. A parameter has the label of the first labelled operation that depends on it.
  *
  * With the environment variable `LXLA_LOG_COMPILES=1`, each compile is also written as one line to the log callback,
  * with level 3, or to stderr if there is none.
@@ -4457,9 +4457,10 @@ lxla_status lxla_live_tensors_json(lxla_env env,
  * in computations that are called, scanned or chosen. The tensors stay pending. As JSON:
  *
  * - `found`: null if there is none, else `operation`, `label`, `type`, `index` and `value` of the first element that
- *   is not finite; and `operands`, in each its `type`, its `first` 8 elements, and, if it has the shape of the result
- *   or one element, its `value` at that place. The scalar of an operation is its last operand. The label of a
- *   cotangent is that of its operation followed by `gradient`.
+ *   is not finite; and `operands` in their order, in each its `name` (`x`, `lhs` and `rhs`, else `operand 0` and so
+ *   on), its `type`, its `first` 8 elements, and, if it has the shape of the result or one element, its `value` at that
+ *   place. A number is an operand, too: that of 1 / x is `lhs`. The label of a cotangent is that of its operation
+ *   followed by `gradient`.
  * - `nonfinite_inputs`: the number of values computed earlier, on which these depend, that are not finite themselves.
  *
  * The values are those of the native evaluation, which may differ from those of the device by rounding. Needs host

@@ -53,8 +53,8 @@ TEST(the_first_wrong_operation_is_found_and_not_its_consequences) {
   SAYS(
       env, traced(TENSORS(p), TENSORS(more, y)), &x, 1,
       "{\"accumulated\":[],\"compared\":2,\"found\":{\"device\":\"2.0\",\"difference\":1.0,\"differing\":2,\"index\":[0],"
-      "\"inside\":[],\"label\":\"clip\",\"native\":\"3.0\",\"operands\":[{\"first\":[\"2.0\",\"4.0\"],\"type\":\"f32[2]\","
-      "\"value\":\"2.0\"},{\"first\":[\"3.0\"],\"type\":\"f32[]\",\"value\":\"3.0\"}],\"operation\":\"maximum\"",
+      "\"inside\":[],\"label\":\"clip\",\"native\":\"3.0\",\"operands\":[{\"first\":[\"2.0\",\"4.0\"],\"name\":\"lhs\",\"type\":\"f32[2]\","
+      "\"value\":\"2.0\"},{\"first\":[\"3.0\"],\"name\":\"rhs\",\"type\":\"f32[]\",\"value\":\"3.0\"}],\"operation\":\"maximum\"",
       "\"type\":\"f32[2]\",\"ulps\":4194304.0}",
       // The results differ as a call does: min(min({2, 4}, 3) + 1, 9) for max(max({2, 4}, 3) + 1, 9).
       "{\"differing\":2,\"index\":0,\"largest\":{\"device\":\"3.0\",\"difference\":6.0,\"index\":[0],\"native\":\"9.0\"",

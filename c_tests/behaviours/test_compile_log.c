@@ -70,7 +70,7 @@ TEST(each_cause_is_named_and_nothing_else) {
   run(env, LXLA_DTYPE_F32, 4, MUL, 4);
   last(env, 5);
   run(env, LXLA_DTYPE_F32, 5, MUL, 4);
-  COMPILED(env, 6, "\"cause\":\"shape\"", "\"operation\":\"parameter\"", "f32[5]", "f32[4]");
+  COMPILED(env, 6, "\"cause\":\"shape\"", "\"operation\":\"parameter\"", "\"label\":\"model\"", "f32[5]", "f32[4]");
   run(env, LXLA_DTYPE_F32, 4, ADD, 4);
   COMPILED(env, 7, "\"cause\":\"new_program\"", "\"operation\":\"add\"", "\"label\":\"model\"", "multiply f32[5]");
   run(env, LXLA_DTYPE_F64, 4, ADD, 4);
@@ -96,6 +96,36 @@ TEST(attributes_and_constants_of_computations_are_constants) {
   }
   COMPILED(env, 4, "\"cause\":\"constant\"", "\"operation\":\"multiply\"", "\"value\":\"3.0\"", "\"before\":\"2.0\"");
   RELEASE(x, y[0], y[1], z[0], z[1]);
+  OK(lxla_env_release(env));
+}
+
+// An operation with several results has their types.
+TEST(a_scan_is_named_by_the_types_of_its_results) {
+  lxla_env env = new_env();
+  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(2)), q = scalar(ADD, p, 1);
+  lxla_computation c = traced(TENSORS(p), TENSORS(q, p));
+  lxla_tensor x = from_f32(env, DIMS(2), (float[]){1, 2}), carry, ys, y;
+  OK(lxla_unary(LXLA_UNARY_TANH, x, &y));
+  OK(lxla_sync(&y, 1));
+  OK(lxla_label_push("loop"));
+  OK(lxla_scan(c, &x, 1, NULL, 0, 2, 0, &carry, &ys, 1));
+  OK(lxla_label_pop());
+  OK(lxla_sync(TENSORS(carry, ys)));
+  COMPILED(env, 2, "\"cause\":\"new_program\"", "\"operation\":\"scan\"", "\"label\":\"loop\"",
+           "\"value\":\"(f32[2], f32[2,2])\"", "\"before\":\"tanh f32[2]\"");
+  RELEASE(y);
+  OK(lxla_unary(LXLA_UNARY_NEGATE, p, &y));
+  lxla_computation negate = traced(TENSORS(p), TENSORS(y));
+  lxla_tensor one_result;
+  OK(lxla_scan(negate, &x, 1, NULL, 0, 2, 0, &one_result, NULL, 0));
+  OK(lxla_sync(&one_result, 1));
+  RELEASE(y, one_result);
+  OK(lxla_unary(LXLA_UNARY_NEGATE, x, &y));
+  OK(lxla_sync(&y, 1));
+  COMPILED(env, 4, "\"operation\":\"negate\"", "\"before\":\"scan f32[2]\"");
+  RELEASE(p, q, x, y, carry, ys);
+  OK(lxla_computation_release(c));
+  OK(lxla_computation_release(negate));
   OK(lxla_env_release(env));
 }
 

@@ -296,6 +296,14 @@ TEST(the_graph_shows_what_a_sync_runs_by_label) {
   OK(lxla_env_set_option(env, "max_program_ops", "1"));
   OK(lxla_graph_dot(&x, 1, &text));
   CHECK(strstr(text, "r0_v1 -> r1_v1;") && strstr(text, "r1_v1 -> r2_v1;") && occurrences(text, "ellipse") == 1);
+  // A number stands where it is written: 1 / x.
+  lxla_string_free(text);
+  const lxla_scalar number = {.dtype = LXLA_DTYPE_F64, .value.f = 1};
+  lxla_tensor inverse;
+  OK(lxla_binary_with_scalar(LXLA_BINARY_DIVIDE, x, &number, 1, &inverse));
+  OK(lxla_graph_dot(&inverse, 1, &text));
+  CHECK(strstr(text, "[label=\"1.0 divide\\nf32[1]\""));
+  RELEASE(inverse);
   RELEASE(x);
   free_all(env, text);
 }

@@ -22,15 +22,16 @@ TEST(the_first_operation_is_found_with_its_values) {
   lxla_tensor y = unary(LXLA_UNARY_LOG, x);
   OK(lxla_label_pop());
   lxla_tensor z = scalar(MUL, y, 2), w = scalar(ADD, x, 1);
-  finds(z,
-        "{\"found\":{\"index\":[1,0],\"label\":\"loss\",\"operands\":[{\"first\":[\"1.0\",\"2.0\",\"0.0\",\"-1.0\"],"
-        "\"type\":\"f32[2,2]\",\"value\":\"0.0\"}],\"operation\":\"log\",\"type\":\"f32[2,2]\",\"value\":\"-inf\"},"
-        "\"nonfinite_inputs\":0}");
+  finds(
+      z,
+      "{\"found\":{\"index\":[1,0],\"label\":\"loss\",\"operands\":[{\"first\":[\"1.0\",\"2.0\",\"0.0\",\"-1.0\"],"
+      "\"name\":\"x\",\"type\":\"f32[2,2]\",\"value\":\"0.0\"}],\"operation\":\"log\",\"type\":\"f32[2,2]\",\"value\":\"-inf\"},"
+      "\"nonfinite_inputs\":0}");
   finds(w, "{\"found\":null,\"nonfinite_inputs\":0}");
   // The scalar is an operand: an infinite one makes no infinity out of finite operands.
   lxla_tensor masked = scalar(ADD, x, -INFINITY), divided = scalar(LXLA_BINARY_DIVIDE, w, 0);
   finds(masked, "{\"found\":null");
-  finds(divided, "\"value\":\"0.0\"}],\"operation\":\"divide\"");
+  finds(divided, "\"name\":\"rhs\",\"type\":\"f32[]\",\"value\":\"0.0\"}],\"operation\":\"divide\"");
   // Several programs.
   OK(lxla_env_set_option(env, "max_program_ops", "1"));
   lxla_tensor deep = scalar(ADD, scalar(MUL, unary(LXLA_UNARY_SQRT, w), 1e30), 1);
@@ -47,6 +48,23 @@ TEST(the_first_operation_is_found_with_its_values) {
   REFUSED(lxla_find_nonfinite(&q, 1, &text), LXLA_FAILED_PRECONDITION, "placeholder");
   REFUSED(lxla_find_nonfinite(NULL, 0, &text), LXLA_INVALID_ARGUMENT, "n: 0");
   RELEASE(x, y, z, w, masked, divided, deep, deeper, later, p, q);
+  OK(lxla_env_release(env));
+}
+
+// 1 / x and x / 1 have the same number and the same tensor.
+TEST(operands_are_in_the_order_of_the_operation) {
+  lxla_env env = new_env();
+  const lxla_scalar number = {.dtype = LXLA_DTYPE_F64, .value.f = 3};
+  lxla_tensor x = from_f32(env, DIMS(2), (float[]){2, 0}), left, root;
+  lxla_tensor negative = scalar(ADD, x, -3), half = scalar(ADD, x, 0.5);
+  OK(lxla_binary_with_scalar(LXLA_BINARY_DIVIDE, x, &number, 1, &left));
+  finds(
+      left,
+      "\"operands\":[{\"first\":[\"3.0\"],\"name\":\"lhs\",\"type\":\"f32[]\",\"value\":\"3.0\"},"
+      "{\"first\":[\"2.0\",\"0.0\"],\"name\":\"rhs\",\"type\":\"f32[2]\",\"value\":\"0.0\"}],\"operation\":\"divide\"");
+  OK(lxla_binary(LXLA_BINARY_POWER, negative, half, &root));
+  finds(root, "\"name\":\"lhs\",\"type\":\"f32[2]\",\"value\":\"-1.0\"},{\"first\":[\"2.5\",\"0.5\"],\"name\":\"rhs\"");
+  RELEASE(x, left, negative, half, root);
   OK(lxla_env_release(env));
 }
 

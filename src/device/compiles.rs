@@ -234,8 +234,7 @@ fn explain(known: &[Arc<CompileRecord>], new: &Compiling, ops: &[u32]) -> (Optio
         of_programs(&nearest.compiled, new)
     } else {
         let (before, now) = (nearest.compiled.program.decode().0, new.program.decode().0);
-        let at = common(&nearest);
-        Some(of_operations(before.get(at), now.get(at)))
+        Some(of_operations(&before, &now, common(&nearest)))
     };
     let other = || plain(Cause::NewProgram, "other results".to_string(), "the same operations".to_string());
     (Some(nearest.number), found.unwrap_or_else(other))
@@ -281,43 +280,46 @@ fn of_programs(old: &Compiling, new: &Compiling) -> Option<Difference> {
 fn of_functions(old: (&Program, &[Scalar]), new: (&Program, &[Scalar])) -> Option<Difference> {
     let ((before, old_outputs), (now, new_outputs)) = (old.0.decode(), new.0.decode());
     let (mut old_scalars, mut new_scalars) = (old.1.iter(), new.1.iter());
-    for (a, b) in before.iter().zip(&now) {
+    for (at, b) in now.iter().enumerate().take(before.len()) {
         let scalars = if b.op.has_scalar() { (old_scalars.next(), new_scalars.next()) } else { (None, None) };
-        if let Some(difference) = of_instructions(a, b, scalars) {
+        if let Some(difference) = of_instructions(&before, &now, at, scalars) {
             return Some(difference);
         }
     }
     let shorter = before.len().min(now.len());
-    match (before.get(shorter), now.get(shorter)) {
-        (None, None) if old_outputs == new_outputs => None,
-        (old, new) => Some(of_operations(old, new)),
+    if before.len() == now.len() && old_outputs == new_outputs {
+        return None;
     }
+    Some(of_operations(&before, &now, shorter))
 }
 
-/// Difference between two operations, or the ends of programs.
-fn of_operations(old: Option<&Instruction>, new: Option<&Instruction>) -> Difference {
+/// Difference between two operations at a position, or the ends of programs.
+fn of_operations(before: &[Instruction], now: &[Instruction], at: usize) -> Difference {
     let end = || "no further operation".to_string();
+    let (old, new) = (before.get(at), now.get(at));
     Difference {
         cause: Cause::NewProgram,
         operation: new.map(|value| operation_name(value.op)),
-        label: new.or(old).map_or(Label::NONE, |value| value.label),
-        value: new.map_or_else(end, |value| value.ty.to_string()),
-        before: old.map_or_else(end, described),
+        label: if new.is_some() { label_of(now, at) } else { old.map_or(Label::NONE, |_| label_of(before, at)) },
+        value: new.map_or_else(end, |_| type_of(now, at)),
+        before: old.map_or_else(end, |_| described(before, at)),
     }
 }
 
 /// The first difference between two instructions at the same position.
 fn of_instructions(
-    old: &Instruction,
-    new: &Instruction,
+    before: &[Instruction],
+    now: &[Instruction],
+    at: usize,
     scalars: (Option<&Scalar>, Option<&Scalar>),
 ) -> Option<Difference> {
+    let (old, new) = (&before[at], &now[at]);
     let made = |cause: Cause, value: String, before: String| {
-        let operation = Some(operation_name(new.op));
-        Some(Difference { cause, operation, label: new.label, value: shortened(value), before: shortened(before) })
+        let (operation, label) = (Some(operation_name(new.op)), label_of(now, at));
+        Some(Difference { cause, operation, label, value: shortened(value), before: shortened(before) })
     };
     if old.op != new.op {
-        return made(Cause::NewProgram, new.ty.to_string(), described(old));
+        return made(Cause::NewProgram, type_of(now, at), described(before, at));
     }
     if old.operands != new.operands {
         let text = |value: &Instruction| format!("of the values {:?}", value.operands);
@@ -346,8 +348,37 @@ fn of_instructions(
 }
 
 /// Operation and type of an instruction.
-fn described(value: &Instruction) -> String {
-    format!("{} {}{}", operation_name(value.op), value.ty, value.label.suffix())
+fn described(values: &[Instruction], at: usize) -> String {
+    let value = &values[at];
+    format!("{} {}{}", operation_name(value.op), type_of(values, at), value.label.suffix())
+}
+
+/// Type of an instruction. An operation with a list of results has the types of the results that the program uses: its
+/// own type means nothing.
+fn type_of(values: &[Instruction], at: usize) -> String {
+    if !values[at].op.has_results() {
+        return values[at].ty.to_string();
+    }
+    let is_result = |value: &&Instruction| value.op == Op::Result && value.operands[0] == at;
+    let types: Vec<String> = values.iter().filter(is_result).map(|value| value.ty.to_string()).collect();
+    if let [only] = &*types { only.clone() } else { format!("({})", types.join(", ")) }
+}
+
+/// Label of an instruction. A parameter has none of its own: the label is that of the first labelled operation that
+/// depends on the parameter, so that a reader finds the place where the data comes in.
+fn label_of(values: &[Instruction], at: usize) -> Label {
+    if values[at].op != Op::Leaf {
+        return values[at].label;
+    }
+    let mut depends = vec![false; values.len()];
+    depends[at] = true;
+    for (position, value) in values.iter().enumerate().skip(at + 1) {
+        depends[position] = value.operands.iter().any(|&operand| depends[operand]);
+        if depends[position] && !value.label.is_none() {
+            return value.label;
+        }
+    }
+    Label::NONE
 }
 
 fn shortened(text: String) -> String {

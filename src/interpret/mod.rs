@@ -6,4 +6,6 @@ mod program;
 mod watch;
 
 pub use program::{evaluate, run, run_watched};
-pub use watch::{NonFinite, Watch, array_of_scalar, element, first_nonfinite, first_nonfinite_of, index_of, shown};
+pub use watch::{
+    NonFinite, Watch, array_of_scalar, element, first_nonfinite, first_nonfinite_of, index_of, operands_shown,
+};

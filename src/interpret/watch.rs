@@ -51,8 +51,7 @@ impl Watch {
         for result in results {
             let Some(at) = first_nonfinite(result)? else { continue };
             let scalar = scalar.map(array_of_scalar).transpose()?;
-            let all: Vec<&Array> = operands.iter().copied().chain(&scalar).collect();
-            for operand in &all {
+            for operand in operands.iter().copied().chain(&scalar) {
                 if first_nonfinite(operand)?.is_some() {
                     return Ok(());
                 }
@@ -63,7 +62,7 @@ impl Watch {
                 ty: result.ty().clone(),
                 at,
                 value: element(result, at),
-                operands: all.iter().map(|operand| shown(operand, result.ty(), at)).collect(),
+                operands: operands_shown(value.op, operands, scalar.as_ref(), (result.ty(), at)),
             });
             return Ok(());
         }
@@ -155,8 +154,32 @@ pub fn element(x: &Array, at: usize) -> String {
     text_of(Scalar::from_bytes(x.ty().dtype, &x.bytes()[at * size..(at + 1) * size]))
 }
 
+/// Describes the operands of an operation, in their order: with the scalar in its place, and the names of the header.
+pub fn operands_shown(
+    op: Op,
+    operands: &[&Array],
+    scalar: Option<&Array>,
+    (result, at): (&TensorType, usize),
+) -> Vec<Value> {
+    let before = scalar.filter(|_| matches!(op, Op::ScalarBinary(_)));
+    let after = scalar.filter(|_| before.is_none());
+    let all: Vec<&Array> = before.into_iter().chain(operands.iter().copied()).chain(after).collect();
+    let is_binary = matches!(op, Op::Binary(_) | Op::BinaryScalar(_) | Op::ScalarBinary(_) | Op::BinaryFunction(_));
+    let name = |i: usize| match (is_binary, all.len()) {
+        (true, _) => ["lhs", "rhs"][i].to_string(),
+        (false, 1) => "x".to_string(),
+        _ => format!("operand {i}"),
+    };
+    let described = |(i, operand): (usize, &&Array)| {
+        let mut described = shown(operand, result, at);
+        described["name"] = name(i).into();
+        described
+    };
+    all.iter().enumerate().map(described).collect()
+}
+
 /// Type and first elements of an operand; also its element at the place of the result's, if it has the result's shape.
-pub fn shown(x: &Array, result: &TensorType, at: usize) -> Value {
+fn shown(x: &Array, result: &TensorType, at: usize) -> Value {
     let count = x.ty().elements();
     let first: Vec<String> = (0..count.min(SHOWN)).map(|i| element(x, i)).collect();
     let mut shown = json!({"type": x.ty().to_string(), "first": first});

@@ -122,10 +122,13 @@ fn is_output(values: &[Instruction], outputs: &[usize], position: usize) -> bool
 
 /// Operation, scalar, type and computations of an instruction.
 fn described(value: &Instruction, scalar: Option<&Scalar>) -> String {
-    let mut text = operation_name(value.op).to_string();
-    if let Some(&scalar) = scalar {
-        let _ = write!(text, " {}", text_of(scalar));
-    }
+    let name = operation_name(value.op);
+    let mut text = match (scalar, value.op) {
+        // As it is written: 1.0 divide x, and x divide 1.0.
+        (Some(&scalar), Op::ScalarBinary(_)) => format!("{} {name}", text_of(scalar)),
+        (Some(&scalar), _) => format!("{name} {}", text_of(scalar)),
+        (None, _) => name.to_string(),
+    };
     if value.op.has_results() {
         for body in &value.bodies {
             let _ = write!(text, "\n{}: {} operations", body.name(), body.weight());

@@ -11,7 +11,7 @@ use crate::device::Handles;
 use crate::device::{Device, Place, TensorHandle};
 use crate::error;
 use crate::error::{Code, Result};
-use crate::interpret::{array_of_scalar, element, index_of, run, shown};
+use crate::interpret::{array_of_scalar, element, index_of, operands_shown, run};
 use crate::ir::{Body, Op};
 use crate::native::Array;
 use crate::ops::{self, EvalContext, Native, operation_name};
@@ -240,7 +240,9 @@ impl Search {
         let mut described = described(operation, &found, device, &native)?;
         let (ty, at) = (native[found.result].ty(), found.at);
         let scalar = operation.scalar.map(array_of_scalar).transpose()?;
-        described["operands"] = operands().iter().chain(&scalar).map(|operand| shown(operand, ty, at)).collect();
+        let arrays = operands();
+        let arrays: Vec<&Array> = arrays.iter().collect();
+        described["operands"] = operands_shown(op, &arrays, scalar.as_ref(), (ty, at)).into();
         described["inside"] = Value::Array(progress.inside.clone());
         progress.found = Some(described);
         Err(error!(Internal, "the search has ended"))
