@@ -103,6 +103,9 @@ def test_captured_values_of_every_dtype_keep_their_bits(env, folder):
                 ok(exported(computation, folder / "all", format=format))
                 again = imported_file(env, folder / "all")
                 assert counts_of(again) == [1, 2, 1], f"{name} as {form}"
+                if form == "jax":  # in the library's names, as those of `functions`: s32, where JAX's file says i32
+                    results = [each["dtype"] for each in described(folder / "all")["jax"]["results"]]
+                    assert results == ["f32", name], results
                 value = give(lxla.lib.lxla_computation_captured, Tensor, again, c_size_t(0))
                 assert bytes_of(value, len(data)) == data, f"{name} as {form}"
                 lxla.release(value)

@@ -145,8 +145,9 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 /// - `unsupported`: operations that cannot be imported, each with `operation`, `reason`, `location` (of the first)
 ///   and `count`. Errors that depend on operands, such as sizes that depend on data, are found by the import only.
 /// - `jax`, for a file of jax.export: `name`, `calling_convention`, `platforms`, `devices`, `kept` (places of the
-///   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype`, `dims`
-///   (texts: a free size is an expression of symbols) and `path`, its place in the caller's structure.
+///   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype` (JAX's name,
+///   such as `key<fry>`, if the library has none), `dims` (texts: a free size is an expression of symbols) and `path`,
+///   its place in the caller's structure.
 ///
 /// The caller frees the text with `lxla_string_free`. Errors as of `lxla_computation_import`.
 #[unsafe(no_mangle)]

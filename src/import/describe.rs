@@ -8,7 +8,7 @@ use super::tuples::without_tuples;
 use super::types::dtype_of;
 use crate::error::{Result, limited};
 use crate::mlir::jax_file;
-use crate::mlir::{Attribute, Block, Dictionary, Module, Operation, Type, Value};
+use crate::mlir::{Attribute, Block, Dictionary, Element, Module, Operation, Type, Value};
 use crate::stack::{MOST_DEPTH, with_stack};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -47,7 +47,14 @@ fn described(program: &Program) -> Result<String> {
 /// Describes the parameters or the results of an exported function, with their places in the caller's structure.
 fn leaves(values: &[jax_file::Value], tree: &jax_file::Tree) -> Vec<Json> {
     let mut paths = tree.paths().into_iter();
-    let described = |value: &jax_file::Value| json!({"dtype": value.dtype, "dims": value.dims, "path": paths.next()});
+    let described = |value: &jax_file::Value| {
+        // JAX's names of integers and bools, `ui32` and `bool`, are not the library's.
+        let dtype = match &value.element {
+            Some(Element::DType(dtype)) => dtype.to_string(),
+            _ => value.dtype.to_string(),
+        };
+        json!({"dtype": dtype, "dims": value.dims, "path": paths.next()})
+    };
     values.iter().map(described).collect()
 }
 
