@@ -243,6 +243,29 @@ def test_null_is_refused_where_it_is_told(lib, tree):
     assert not wrong and refused > 400 and taken > 40, "\n".join(wrong)
 
 
+# Functions that only the body of a shard_map can call, and functions whose indices are looked at before.
+UNREACHED = {"lxla_all_gather", "lxla_all_to_all", "lxla_reduce_scatter"}
+UNREACHED |= {"lxla_one_hot", "lxla_take", "lxla_take_along_axis", "lxla_scatter_along"}
+
+
+def test_an_axis_out_of_range_is_named_as_its_parameter(lib, tree):
+    arguments = Arguments()
+    called, wrong = 0, []
+    for of in DESCRIPTION["functions"]:
+        for at, each in enumerate(of["parameters"]):
+            if each["type"] != "int64_t" or "axis" not in each["name"] or of["name"] in UNREACHED:
+                continue
+            right = fuzz_abi.RIGHT.get(of["name"], {})
+            given = [arguments.value(other, right) for other in of["parameters"]]
+            given[at] = 77
+            status = getattr(lib, of["name"])(*given)
+            text = lib.lxla_last_error_message().decode()
+            called += 1
+            if status != constants.INVALID_ARGUMENT or not text.startswith(f"{of['name']}: {each['name']}: axis 77 "):
+                wrong.append(f"{of['name']}: status {status}, {text}")
+    assert called > 20 and not wrong, "\n".join(wrong)
+
+
 def main():
     lib, tree = abi.load(sys.argv[1]) or abi.lib, Path(sys.argv[2]).resolve()
     # Some calls write files named `nothing`.

@@ -7,7 +7,7 @@ use crate::ops::control::custom::stop_gradient;
 use crate::ops::definition::Composed;
 use crate::ops::elementwise::convert::convert;
 use crate::ops::elementwise::formula::{Expr, Formula, check_wide, in_wide, widened};
-use crate::ops::reduction::statistics::{axes_of_floats, count, mean_of};
+use crate::ops::reduction::statistics::{axes_of_floats, axis_of_floats, count, mean_of};
 use crate::types::{DType, broadcast};
 
 /// Table entries of the composed operations.
@@ -24,7 +24,7 @@ pub(in crate::ops) const COMPOSED: &[Composed] = &[
 
 /// Records `e^x`, divided by its sum over an axis.
 pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
-    let axes = axes_of_floats(trace, "softmax", x, &[axis])?;
+    let axes = axis_of_floats(trace, "softmax", x, axis)?;
     in_wide(trace, x, |x| {
         let powers = below_largest(x, &axes).exp();
         powers / powers.reduce(ReduceOp::Sum, &axes, true)
@@ -33,7 +33,7 @@ pub fn softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
 
 /// Records the logarithm of the softmax over an axis.
 pub fn log_softmax(trace: &mut Trace, x: NodeId, axis: i64) -> Result<NodeId> {
-    let axes = axes_of_floats(trace, "log_softmax", x, &[axis])?;
+    let axes = axis_of_floats(trace, "log_softmax", x, axis)?;
     in_wide(trace, x, |x| {
         let below = below_largest(x, &axes);
         below - below.exp().reduce(ReduceOp::Sum, &axes, true).log()

@@ -98,11 +98,20 @@ pub(in crate::ops) fn count(ty: &TensorType, axes: &[i64]) -> f64 {
 
 /// Normalizes axes; an error unless `x` is a float tensor.
 pub(in crate::ops) fn axes_of_floats(trace: &Trace, name: &str, x: NodeId, axes: &[i64]) -> Result<Axes> {
+    of_floats(trace, name, x, ("axes", axes))
+}
+
+/// Normalizes the argument `axis`, in a list; an error unless `x` is a float tensor.
+pub(in crate::ops) fn axis_of_floats(trace: &Trace, name: &str, x: NodeId, axis: i64) -> Result<Axes> {
+    of_floats(trace, name, x, ("axis", &[axis]))
+}
+
+fn of_floats(trace: &Trace, name: &str, x: NodeId, (argument, axes): (&str, &[i64])) -> Result<Axes> {
     let ty = trace.ty(x);
     if !ty.dtype.is_float() {
         return Err(refuse(name, "x", &ty, "floats"));
     }
-    distinct_axes("axes", axes, ty.dims.len())
+    distinct_axes(argument, axes, ty.dims.len())
 }
 
 fn check_correction(trace: &Trace, x: NodeId, correction: f64) -> Result<()> {
