@@ -266,6 +266,20 @@ def test_an_axis_out_of_range_is_named_as_its_parameter(lib, tree):
     assert called > 20 and not wrong, "\n".join(wrong)
 
 
+def test_strings_have_the_roles_that_the_document_says(lib, tree):
+    owned = [(of["name"], each["name"]) for of, each in all_variables() if each["role"] == "owned_string"]
+    assert owned == [("lxla_string_free", "text")], owned
+    returned = [each for _, each in all_variables() if each["type"] == "char **"]
+    assert len(returned) >= 10
+    for each in returned:
+        assert (each["role"], each["release"]) == ("output", "lxla_string_free"), each
+    row = (tree / "docs/bindings.md").read_text().split("| `role` |")[1].split(" |\n")[0]
+    assert "`output`, one value, which is a string if the type is `char **`" in row
+    assert "`owned_string`, a string that `lxla_string_free` takes back" in row
+    told = set(re.findall(r"`(\w+)`", row)) - {"lxla_string_free"}
+    assert told == {each["role"] for _, each in all_variables()}, told
+
+
 def main():
     lib, tree = abi.load(sys.argv[1]) or abi.lib, Path(sys.argv[2]).resolve()
     # Some calls write files named `nothing`.
