@@ -158,6 +158,15 @@ const char *lxla_dtype_name(int32_t dtype);
 const char *lxla_last_error_message(void);
 
 /**
+ * Makes `message` the message of the calling thread's last failed call, and returns `status`: for functions of other
+ * libraries that build on this one, whose callers then read all messages in one place. By convention, `message` begins
+ * with the name of the function, a colon and the argument. `status` is a status code other than LXLA_OK; else
+ * INVALID_ARGUMENT. `message` is copied.
+ */
+lxla_status lxla_set_last_error(lxla_status status,
+                                const char *message);
+
+/**
  * Frees a string returned through a `char **out_text`. NULL is ignored. Each string must be freed once.
  */
 void lxla_string_free(char *text);

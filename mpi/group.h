@@ -103,8 +103,11 @@ group *group_of(lxla_env env);
 // Drops a reference; the last one frees the group.
 void group_drop(group *g);
 // Makes lxla_last_error_message() a message of this function. Returns `status`.
-lxla_status refuse(lxla_env env, const char *function, lxla_status status, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+lxla_status refuse(const char *function, lxla_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Makes the message of a failed call of lazyxla.h one of this function, whose callers did not make that call, and,
+// where `argument` is not NULL, of its argument. Returns `status`, LXLA_OK too.
+lxla_status passed_on(const char *function, const char *argument, lxla_status status);
 
 // --- exchange.c: MPI with timeouts. All MPI calls of the library are made under one lock. ---
 

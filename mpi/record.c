@@ -22,12 +22,11 @@ static lxla_status find_operand(const char *function, lxla_tensor x, const void 
   of->function = function;
   lxla_status status = lxla_tensor_env(x, &env);
   if (status == LXLA_OK) status = lxla_tensor_info(x, &of->dtype, &of->rank, of->dims, 64);
-  if (status != LXLA_OK) return status;
-  if (!out) return refuse(env, function, LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
+  if (status != LXLA_OK) return passed_on(function, "x", status);
+  if (!out) return refuse(function, LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
   of->g = group_of(env);
   if (of->g) return LXLA_OK;
-  return refuse(env, function, LXLA_FAILED_PRECONDITION,
-                "x: its environment has no processes; call lxla_mpi_start before");
+  return refuse(function, LXLA_FAILED_PRECONDITION, "x: its environment has no processes; call lxla_mpi_start before");
 }
 
 // The number of a collective that is recorded now. The processes compare it when it runs: collectives of a backward
@@ -45,8 +44,9 @@ static lxla_status site_of(group *g, lxla_tensor x, lxla_tensor *out) {
 }
 
 // Records and drops the group.
-static lxla_status recorded(group *g, collective what, lxla_tensor x, lxla_tensor *out) {
+static lxla_status recorded(const operand *of, collective what, lxla_tensor x, lxla_tensor *out) {
   lxla_tensor site = {0};
+  group *g = of->g;
   what.order = ORDERS;
   pthread_mutex_lock(&g->recording);
   lxla_status status = site_of(g, x, &site);
@@ -54,13 +54,12 @@ static lxla_status recorded(group *g, collective what, lxla_tensor x, lxla_tenso
   pthread_mutex_unlock(&g->recording);
   lxla_tensor_release(site);
   group_drop(g);
-  return status;
+  return passed_on(of->function, NULL, status);
 }
 
 // Refuses an argument of the operand's function, and drops the group.
-#define REFUSE(of, ...)                                                                              \
-  return refuse((of).g->env, (of).function, LXLA_INVALID_ARGUMENT, __VA_ARGS__), group_drop((of).g), \
-         LXLA_INVALID_ARGUMENT
+#define REFUSE(of, ...) \
+  return refuse((of).function, LXLA_INVALID_ARGUMENT, __VA_ARGS__), group_drop((of).g), LXLA_INVALID_ARGUMENT
 
 // Records x in s64.
 static lxla_status counted(lxla_tensor x, lxla_tensor *out) { return lxla_convert(x, LXLA_DTYPE_S64, out); }
@@ -73,13 +72,13 @@ lxla_status lxla_mpi_allreduce(lxla_tensor x, int32_t reduce, lxla_tensor *out_t
   if (!is_sum && reduce != LXLA_REDUCE_MAX && reduce != LXLA_REDUCE_MIN)
     REFUSE(of, "reduce: %d given; want LXLA_REDUCE_SUM, PRODUCT, MAX or MIN", reduce);
   if (!is_sum && (of.dtype == LXLA_DTYPE_C64 || of.dtype == LXLA_DTYPE_C128))
-    REFUSE(of, "x: %s has no order; want a real of.dtype for %s", name_of_dtype(of.dtype), name_of_reduce(reduce));
+    REFUSE(of, "x: %s has no order; want a real dtype for %s", name_of_dtype(of.dtype), name_of_reduce(reduce));
   collective what = {.kind = ALLREDUCE, .reduce = reduce};
-  if (!is_sum || of.dtype != LXLA_DTYPE_PRED) return recorded(of.g, what, x, out_tensor);
+  if (!is_sum || of.dtype != LXLA_DTYPE_PRED) return recorded(&of, what, x, out_tensor);
   lxla_tensor number;
   status = counted(x, &number);
-  if (status != LXLA_OK) return group_drop(of.g), status;
-  status = recorded(of.g, what, number, out_tensor);
+  if (status != LXLA_OK) return group_drop(of.g), passed_on(of.function, NULL, status);
+  status = recorded(&of, what, number, out_tensor);
   lxla_tensor_release(number);
   return status;
 }
@@ -96,17 +95,18 @@ lxla_status lxla_mpi_allgather(lxla_tensor x, int32_t axis, lxla_tensor *out_ten
   lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
   int64_t at = axis_of(axis, of.rank);
-  if (at < 0) REFUSE(of, "axis: %d given for rank %zu", axis, of.rank);
+  if (at < 0) REFUSE(of, "axis: %d given for rank %zu; want -rank to rank - 1", axis, of.rank);
   if (of.rank > 63) REFUSE(of, "x: rank %zu given; want at most 63", of.rank);
   int32_t size = of.g->size;
   lxla_tensor made[2] = {{0}, {0}};
   collective what = {.kind = GATHER};
-  TRY(recorded(of.g, what, x, &made[0]));  // the processes are the first axis
+  TRY(recorded(&of, what, x, &made[0]));  // the processes are the first axis
   for (size_t i = 0; i <= of.rank; i++) perm[i] = (int64_t)i < at ? (int64_t)i + 1 : (int64_t)i == at ? 0 : (int64_t)i;
   TRY(lxla_transpose(made[0], perm, of.rank + 1, &made[1]));
   of.dims[at] *= size;
   TRY(lxla_reshape(made[1], of.dims, of.rank, out_tensor));
 failed:
+  passed_on(of.function, NULL, status);
   lxla_tensor_release_many(made, 2);
   return status;
 }
@@ -117,7 +117,7 @@ lxla_status lxla_mpi_reduce_scatter(lxla_tensor x, int32_t axis, lxla_tensor *ou
   lxla_status status = find_operand(__func__, x, out_tensor, &of);
   if (status != LXLA_OK) return status;
   int64_t at = axis_of(axis, of.rank);
-  if (at < 0) REFUSE(of, "axis: %d given for rank %zu", axis, of.rank);
+  if (at < 0) REFUSE(of, "axis: %d given for rank %zu; want -rank to rank - 1", axis, of.rank);
   if (of.rank > 63) REFUSE(of, "x: rank %zu given; want at most 63", of.rank);
   if (of.dims[at] % of.g->size)
     REFUSE(of, "axis: size %lld of axis %lld is not divisible by %d processes", (long long)of.dims[at], (long long)at,
@@ -131,8 +131,8 @@ lxla_status lxla_mpi_reduce_scatter(lxla_tensor x, int32_t axis, lxla_tensor *ou
   status = of.dtype == LXLA_DTYPE_PRED ? counted(x, &made[0]) : lxla_tensor_snapshot(x, &made[0]);
   if (status == LXLA_OK) status = lxla_reshape(made[0], of.dims, of.rank + 1, &made[1]);
   if (status == LXLA_OK) status = lxla_transpose(made[1], perm, of.rank + 1, &made[2]);
-  if (status == LXLA_OK) status = recorded(of.g, what, made[2], out_tensor);
-  else group_drop(of.g);
+  if (status == LXLA_OK) status = recorded(&of, what, made[2], out_tensor);
+  else group_drop(of.g), passed_on(of.function, NULL, status);
   lxla_tensor_release_many(made, 3);
   return status;
 }
@@ -143,7 +143,7 @@ lxla_status lxla_mpi_broadcast(lxla_tensor x, int32_t root, lxla_tensor *out_ten
   if (status != LXLA_OK) return status;
   if (root < 0 || root >= of.g->size) REFUSE(of, "root: %d given; want 0 to %d", root, of.g->size - 1);
   collective what = {.kind = BROADCAST, .root = root};
-  return recorded(of.g, what, x, out_tensor);
+  return recorded(&of, what, x, out_tensor);
 }
 
 lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_tensor *out_tensor) {
@@ -153,5 +153,5 @@ lxla_status lxla_mpi_send_receive(lxla_tensor x, int32_t to, int32_t from, lxla_
   if (to < -1 || to >= of.g->size) REFUSE(of, "to: %d given; want -1 to %d", to, of.g->size - 1);
   if (from < -1 || from >= of.g->size) REFUSE(of, "from: %d given; want -1 to %d", from, of.g->size - 1);
   collective what = {.kind = SEND_RECEIVE, .to = to, .from = from};
-  return recorded(of.g, what, x, out_tensor);
+  return recorded(&of, what, x, out_tensor);
 }

@@ -17,43 +17,25 @@ static atomic_int start_failed;
 
 // --- Errors ---
 
-static _Thread_local struct {
-  lxla_status status;
+lxla_status refuse(const char *function, lxla_status status, const char *format, ...) {
   char text[MOST_TEXT];
-} refused;
-
-static int32_t say(const lxla_kernel_call *call, void *user) {
-  (void)user;
-  snprintf(call->error, call->error_size, "%s", refused.text);
-  return refused.status <= LXLA_UNAUTHENTICATED ? refused.status : LXLA_INVALID_ARGUMENT;
-}
-
-// The library's message can only be set by a call that fails: here, that of a kernel with the function's name.
-lxla_status refuse(lxla_env env, const char *function, lxla_status status, const char *format, ...) {
-  static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+  int start = snprintf(text, sizeof text, "%s: ", function);
   va_list list;
   va_start(list, format);
-  vsnprintf(refused.text, sizeof refused.text, format, list);
+  vsnprintf(text + start, sizeof text - (size_t)start, format, list);
   va_end(list);
-  refused.status = status;
-  pthread_mutex_lock(&one);
-  lxla_tensor x, y;
-  int32_t dtype = LXLA_DTYPE_F32;
-  size_t rank = 0;
-  char was[MOST_TEXT];
-  if (lxla_tensor_full(env, (lxla_device){LXLA_DEVICE_CPU, 0}, dtype, NULL, 0, 0, &x) == LXLA_OK) {
-    if (lxla_kernel_register(env, function, say, NULL, NULL) == LXLA_OK) {
-      int made = lxla_kernel_apply(env, function, &x, 1, &dtype, &rank, NULL, 1, NULL, &y) == LXLA_OK;
-      if (made) {  // an environment without eager tensors
-        lxla_tensor_read(y, was, sizeof(float));
-        lxla_tensor_release(y);
-      }
-      lxla_kernel_unregister(env, function);
-    }
-    lxla_tensor_release(x);
-  }
-  pthread_mutex_unlock(&one);
-  return status;
+  return lxla_set_last_error(status, text);
+}
+
+lxla_status passed_on(const char *function, const char *argument, lxla_status status) {
+  if (status == LXLA_OK) return status;
+  // The message begins with the function that failed and its argument.
+  char said[4 * MOST_TEXT];
+  snprintf(said, sizeof said, "%s", lxla_last_error_message());
+  const char *words = strstr(said, ": ");
+  if (words && argument) words = strstr(words + 2, ": ");
+  words = words ? words + 2 : said;
+  return argument ? refuse(function, status, "%s: %s", argument, words) : refuse(function, status, "%s", words);
 }
 
 // --- Groups ---
@@ -173,9 +155,9 @@ static lxla_status give_up(group *g, const char *function, lxla_status status) {
   give_up_mpi();
   start_failed = 1;
   if (status == LXLA_DEADLINE_EXCEEDED)
-    refuse(g->env, function, status, "not all processes called it within %g seconds", g->timeout);
-  else if (status == LXLA_UNAVAILABLE) refuse(g->env, function, status, "MPI reported an error");
-  else refuse(g->env, function, status, "no memory for %d processes", g->size);
+    refuse(function, status, "not all processes called it within %g seconds", g->timeout);
+  else if (status == LXLA_UNAVAILABLE) refuse(function, status, "MPI reported an error");
+  else refuse(function, status, "no memory for %d processes", g->size);
   lxla_env_release(g->env);
   return status;
 }
@@ -202,10 +184,9 @@ static const lxla_mpi_options defaults = {sizeof defaults, NULL, 600};
 
 lxla_status lxla_mpi_options_init(lxla_mpi_options *options) {
   static const char function[] = "lxla_mpi_options_init";
-  lxla_env none = {0};
-  if (!options) return refuse(none, function, LXLA_NULL_ARGUMENT, "options: it is NULL");
+  if (!options) return refuse(function, LXLA_NULL_ARGUMENT, "options: it is NULL");
   if (options->struct_size < sizeof *options)
-    return refuse(none, function, LXLA_INVALID_ARGUMENT, "options.struct_size: %zu given; want at least %zu",
+    return refuse(function, LXLA_INVALID_ARGUMENT, "options.struct_size: %zu given; want at least %zu",
                   options->struct_size, sizeof *options);
   size_t size = options->struct_size;
   *options = defaults;
@@ -217,7 +198,7 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
   static const char function[] = "lxla_mpi_start";
   env = resolved(env);
   lxla_status status = lxla_env_retain(env);
-  if (status != LXLA_OK) return status;
+  if (status != LXLA_OK) return passed_on(function, "env", status);
   if (!options) options = &defaults;
   group *known = group_of(env);
   const char *problem = NULL;
@@ -233,7 +214,7 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
   group *g = problem ? NULL : calloc(1, sizeof *g);
   if (!problem && !g) status = LXLA_RESOURCE_EXHAUSTED, problem = "no memory";
   if (problem) {
-    refuse(env, function, status, "%s", problem);
+    refuse(function, status, "%s", problem);
     lxla_env_release(env);
     return status;
   }
@@ -247,6 +228,7 @@ lxla_status lxla_mpi_start(lxla_env env, const lxla_mpi_options *options) {
   listen_for_notices(g);
   status = register_kernels(g);
   if (status != LXLA_OK) {
+    passed_on(function, NULL, status);
     group_drop(g);
     lxla_env_release(env);
     return status;
@@ -265,7 +247,7 @@ lxla_status lxla_mpi_stop(lxla_env env) {
   group *g = *at;
   if (g) *at = g->next;
   pthread_mutex_unlock(&groups_lock);
-  if (!g) return refuse(env, "lxla_mpi_stop", LXLA_FAILED_PRECONDITION, "env: it was not started");
+  if (!g) return refuse("lxla_mpi_stop", LXLA_FAILED_PRECONDITION, "env: it was not started");
   pthread_mutex_lock(&g->recording);
   forget_computations(g);
   pthread_mutex_unlock(&g->recording);
@@ -278,9 +260,9 @@ lxla_status lxla_mpi_stop(lxla_env env) {
 lxla_status lxla_mpi_rank(lxla_env env, int32_t *out_rank, int32_t *out_size) {
   static const char function[] = "lxla_mpi_rank";
   if (!out_rank || !out_size)
-    return refuse(env, function, LXLA_NULL_ARGUMENT, "%s: it is NULL", out_rank ? "out_size" : "out_rank");
+    return refuse(function, LXLA_NULL_ARGUMENT, "%s: it is NULL", out_rank ? "out_size" : "out_rank");
   group *g = group_of(env);
-  if (!g) return refuse(env, function, LXLA_FAILED_PRECONDITION, "env: it was not started; call lxla_mpi_start before");
+  if (!g) return refuse(function, LXLA_FAILED_PRECONDITION, "env: it was not started; call lxla_mpi_start before");
   *out_rank = g->rank, *out_size = g->size;
   group_drop(g);
   return LXLA_OK;

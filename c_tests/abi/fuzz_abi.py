@@ -39,7 +39,7 @@ LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|enqueued|scalar_cast|save|load|file_names|file_metadata|computation_|module_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
     "|label_|trace_|live_|report|compile_log|graph_dot|find_nonfinite|stablehlo|step_|graph_hash|compiled_memory|custom_call"
-    "|tracing_|kernel_(?!apply)|last_error|.*_options_init)"
+    "|tracing_|kernel_(?!apply)|set_last_error|.*_options_init)"
 )
 OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
 computation_export computation_compare kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite

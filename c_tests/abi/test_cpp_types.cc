@@ -159,6 +159,18 @@ TEST(the_log_callback_receives_messages_until_it_is_removed) {
   CHECK(messages.size() == count);
 }
 
+TEST(a_c_function_in_cpp_passes_an_exception_on) {
+  const auto function = []() noexcept -> lxla_status {
+    try {
+      Tensor().rank();
+      return LXLA_OK;
+    } catch (const Error &error) {
+      return set_last_error(Error(error.status(), std::string("my_function: ") + error.what()));
+    }
+  };
+  REFUSED(LXLA_INVALID_HANDLE, "my_function: lxla_tensor_rank: ", check(function()));
+}
+
 TEST(an_environment_takes_an_engine) {
   EnvironmentOptions options;
   options.engine = "steam";

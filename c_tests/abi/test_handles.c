@@ -335,6 +335,21 @@ TEST(h1_host_data_of_any_alignment) {
   OK(lxla_env_release(env));
 }
 
+// A function of another library that fails with a message of its own.
+static lxla_status scaled_by(double factor) {
+  if (factor <= 0) return lxla_set_last_error(LXLA_OUT_OF_RANGE, "my_scale: factor: -1 given; want more than 0");
+  return LXLA_OK;
+}
+
+TEST(other_libraries_set_the_message_of_their_failures) {
+  REFUSED(scaled_by(-1), LXLA_OUT_OF_RANGE, "my_scale: factor: -1 given");
+  CHECK(strncmp(lxla_last_error_message(), "my_scale", 8) == 0);
+  EQUAL(scaled_by(1), LXLA_OK);
+  WRONG(lxla_set_last_error(LXLA_OK, "text"), "lxla_set_last_error: status: 0 given");
+  WRONG(lxla_set_last_error(77, "text"), "status: 77 given; want a status code other than LXLA_OK");
+  REFUSED(lxla_set_last_error(LXLA_INTERNAL, NULL), LXLA_NULL_ARGUMENT, "message");
+}
+
 TEST(messages_stay_until_the_next_failure) {
   start();
   lxla_tensor t = one(env, 1);

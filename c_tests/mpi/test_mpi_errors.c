@@ -3,12 +3,20 @@
 
 #include <mpi.h>
 
+// Checks that a message is one of the function that the caller called, and that it begins with these words.
+#define SAYS(call, status, words)                                                             \
+  do {                                                                                        \
+    REFUSED(call, status, words);                                                             \
+    if (strncmp(lxla_last_error_message(), words, strlen(words)) != 0)                        \
+      FAIL("it says \"%s\", want \"%s\" at the beginning", lxla_last_error_message(), words); \
+  } while (0)
+
 static void arguments_on(void) {
   lxla_tensor x = F32S(DIMS(3, 2), 1, 2, 3, 4, 5, 6), out;
   int32_t r, n;
-  REFUSED(lxla_mpi_allreduce(x, LXLA_REDUCE_ALL, &out), BAD, "kernel lxla_mpi_allreduce: reduce: 5 given");
+  SAYS(lxla_mpi_allreduce(x, LXLA_REDUCE_ALL, &out), BAD, "lxla_mpi_allreduce: reduce: 5 given");
   REFUSED(lxla_mpi_allreduce(x, LXLA_REDUCE_SUM, NULL), LXLA_NULL_ARGUMENT, "out_tensor: it is NULL");
-  REFUSED(lxla_mpi_allreduce(none, LXLA_REDUCE_SUM, &out), LXLA_INVALID_HANDLE, "tensor");
+  SAYS(lxla_mpi_allreduce(none, LXLA_REDUCE_SUM, &out), LXLA_INVALID_HANDLE, "lxla_mpi_allreduce: x: ");
   REFUSED(lxla_mpi_allgather(x, 2, &out), BAD, "axis: 2 given for rank 2");
   REFUSED(lxla_mpi_allgather(x, -3, &out), BAD, "axis: -3 given");
   REFUSED(lxla_mpi_reduce_scatter(x, 0, &out), BAD, "size 3 of axis 0 is not divisible by");
@@ -17,10 +25,11 @@ static void arguments_on(void) {
   REFUSED(lxla_mpi_send_receive(x, size, -1, &out), BAD, "to: ");
   REFUSED(lxla_mpi_send_receive(x, -1, -2, &out), BAD, "from: -2 given");
   REFUSED(lxla_mpi_rank(env, NULL, &n), LXLA_NULL_ARGUMENT, "out_rank");
-  REFUSED(lxla_mpi_start(env, NULL), LXLA_ALREADY_EXISTS, "it has been started");
+  SAYS(lxla_mpi_start(env, NULL), LXLA_ALREADY_EXISTS, "lxla_mpi_start: env: it has been started");
+  SAYS(lxla_mpi_start((lxla_env){UINT64_MAX}, NULL), LXLA_INVALID_HANDLE, "lxla_mpi_start: env: ");
   lxla_env other = new_env();
   REFUSED(lxla_mpi_rank(other, &r, &n), LXLA_FAILED_PRECONDITION, "call lxla_mpi_start before");
-  REFUSED(lxla_mpi_stop(other), LXLA_FAILED_PRECONDITION, "it was not started");
+  SAYS(lxla_mpi_stop(other), LXLA_FAILED_PRECONDITION, "lxla_mpi_stop: env: it was not started");
   lxla_tensor far;
   OK(lxla_tensor_full(other, device, F32, NULL, 0, 1, &far));
   REFUSED(lxla_mpi_broadcast(far, 0, &out), LXLA_FAILED_PRECONDITION, "call lxla_mpi_start before");

@@ -31,6 +31,10 @@ inline void check(lxla_status status) {
   if (status != LXLA_OK) throw Error(status, lxla_last_error_message());
 }
 
+/// Makes the message of an exception that of the thread's last failed call, and returns its status: for functions with
+/// a C ABI that are written in C++.
+inline lxla_status set_last_error(const Error &error) { return lxla_set_last_error(error.status(), error.what()); }
+
 }  // namespace lazyxla
 
 #endif  // LAZYXLA_ERROR_HPP

@@ -513,6 +513,7 @@ unsafe extern "C" {
     pub fn lxla_status_name(status: lxla_status) -> *const c_char;
     pub fn lxla_dtype_name(dtype: i32) -> *const c_char;
     pub fn lxla_last_error_message() -> *const c_char;
+    pub fn lxla_set_last_error(status: lxla_status, message: *const c_char) -> lxla_status;
     pub fn lxla_string_free(text: *mut c_char);
     pub fn lxla_set_log_callback(fn_: lxla_log_fn, user: *mut c_void) -> lxla_status;
     pub fn lxla_dtype_size(dtype: i32, out_size_bytes: *mut usize) -> lxla_status;

@@ -1,9 +1,10 @@
 //! Chapter Library: version, errors, the log.
 
-use super::abi::guard::{guard, last_message};
+use super::abi::guard::{guard, last_message, set_message};
 use super::abi::log::sink;
-use super::abi::pointers::OwnedText;
+use super::abi::pointers::{OwnedText, Text};
 use super::abi::types::{lxla_log_fn, lxla_status};
+use crate::error;
 use crate::error::Code;
 use crate::types::DType;
 use std::ffi::c_char;
@@ -47,6 +48,23 @@ pub extern "C" fn lxla_dtype_name(dtype: i32) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_last_error_message() -> *const c_char {
     last_message()
+}
+
+/// Makes `message` the message of the calling thread's last failed call, and returns `status`: for functions of other
+/// libraries that build on this one, whose callers then read all messages in one place. By convention, `message` begins
+/// with the name of the function, a colon and the argument. `status` is a status code other than LXLA_OK; else
+/// INVALID_ARGUMENT. `message` is copied.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_set_last_error(status: lxla_status, message: Text) -> lxla_status {
+    let given = guard("lxla_set_last_error", || {
+        let text = message.get("message")?.to_string();
+        if Code::from_number(status).is_none() {
+            return Err(error!(InvalidArgument, "status: {status} given; want a status code other than LXLA_OK"));
+        }
+        set_message(text);
+        Ok(())
+    });
+    if given == 0 { status } else { given }
 }
 
 /// Frees a string returned through a `char **out_text`. NULL is ignored. Each string must be freed once.

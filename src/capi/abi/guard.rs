@@ -61,10 +61,14 @@ pub fn guard_into<V>(
 fn fail(function: &str, error: Error) -> lxla_status {
     // Errors name the label under which the thread records.
     let label = label::current().path().map_or_else(String::new, |path| format!(" (label {})", quoted(&path)));
-    let text = format!("{function}: {}{label}", error.message).replace('\0', " ");
+    set_message(format!("{function}: {}{label}", error.message).replace('\0', " "));
+    error.code as lxla_status
+}
+
+/// Sets the message of the calling thread's last failed call. The text has no NUL.
+pub fn set_message(text: String) {
     // During thread exit the message is gone; the status still reports the error.
     let _ = MESSAGE.try_with(|message| *message.borrow_mut() = CString::new(text).ok());
-    error.code as lxla_status
 }
 
 fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
