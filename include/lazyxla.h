@@ -3513,6 +3513,21 @@ typedef struct {
 } lxla_vjp_options;
 
 /**
+ * Options of `lxla_gradients_with_options`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_gradients_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * `LXLA_ON` or `LXLA_OFF`: INVALID_ARGUMENT, which names it, for one of xs to which no derivative of one of ys passes.
+   * Default off: its gradient is zero.
+   */
+  int32_t require_connected;
+} lxla_gradients_options;
+
+/**
  * Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
  * one tangent for each parameter in `wrt`; its results are the results of `f`, then one tangent for each
  * differentiable result. A value is differentiable if its dtype is a float or complex dtype. `wrt` lists `n_wrt`
@@ -3673,7 +3688,11 @@ lxla_status lxla_computation_with_vmap(lxla_computation primal,
  * and shape of `xs[i]`, and is the sum over all `ys` of the cotangent times the derivative. `cotangents` has one
  * tensor for each of `ys`, of its dtype and shape; NULL means 1, and requires that all `ys` are scalars. `ys` and `xs`
  * have float or complex dtypes, and are on one device; `n_ys` and `n_xs` are at least 1. The gradient with respect to
- * a tensor on which none of `ys` depends is zero. Conventions are those of `lxla_computation_vjp`.
+ * a tensor to which no derivative of one of `ys` passes is zero: on which none depends, or only through
+ * `lxla_stop_gradient` and operations without a derivative, such as comparisons. A tensor that was updated in place
+ * after `ys` were recorded has another value, on which none depends; a snapshot from before has the value. The log says
+ * which gradients are zero for this reason (level 2), unless they repeat those of an earlier step;
+ * `lxla_gradients_with_options` refuses them. Conventions are those of `lxla_computation_vjp`.
  *
  * Only pending operations are differentiated: call this before the step or read that computes `ys`.
  * FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
@@ -3689,6 +3708,22 @@ lxla_status lxla_gradients(const lxla_tensor *ys,
                            const lxla_tensor *xs,
                            size_t n_xs,
                            lxla_tensor *out_gradients);
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_gradients_options_init(lxla_gradients_options *options);
+
+/**
+ * Like `lxla_gradients`, with options.
+ */
+lxla_status lxla_gradients_with_options(const lxla_tensor *ys,
+                                        size_t n_ys,
+                                        const lxla_tensor *cotangents,
+                                        const lxla_tensor *xs,
+                                        size_t n_xs,
+                                        const lxla_gradients_options *options,
+                                        lxla_tensor *out_gradients);
 
 /**
  * Records `x`, of any dtype and shape, with derivative zero: derivatives treat the result as a constant.

@@ -130,6 +130,7 @@ RIGHT = {
     "lxla_checkpoint_name": {"x": ROW, "name": b"a"},
     "lxla_fft": {"op": constants.FFT_FFT, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
     "lxla_gradients": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},
+    "lxla_gradients_with_options": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},
     "lxla_gather": {
         "x": ROW,
         "indices": (S32, (2,)),

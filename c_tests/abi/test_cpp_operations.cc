@@ -305,6 +305,12 @@ TEST(derivatives_and_batching) {
         of_cube({p}, lazyxla::gradients({cube}, {p}, {w}));
     CHECK(near(of_sum({x})[0], {12, 27}) && near(of_cube({x})[0], {12, 270}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::gradients", lazyxla::gradients({cube}, {p}, {}));
+    const Tensor other = p.placeholder_like();
+    lazyxla::GradientsOptions connected;
+    connected.require_connected = true;
+    CHECK(lazyxla::gradients_with({}, {lazyxla::sum(cube)}, {p, other}).size() == 2);
+    CHECK(lazyxla::gradients_with(connected, {cube}, {p}, {{w}}).size() == 1);
+    REFUSED(LXLA_INVALID_ARGUMENT, "xs[1] (f32[", lazyxla::gradients_with(connected, {lazyxla::sum(cube)}, {p, other}));
   });
 }
 

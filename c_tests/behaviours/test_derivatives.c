@@ -70,6 +70,69 @@ XLA_TEST(t1_in_place_updates_and_steps) {
   IS(gradient(now, w), DIMS(2), 0, 0);
 }
 
+static char said[1024];
+static int lines;
+
+static void listen(int32_t level, const char *message, void *user) {
+  (void)user;
+  EQUAL(level, 2);
+  snprintf(said, sizeof said, "%s", message);
+  lines++;
+}
+
+// An update in place between the loss and the gradients, which would be zero in silence.
+XLA_TEST(t1_xs_without_a_path_are_logged_and_refused_on_request) {
+  const lxla_tensor v = DATA(DIMS(2), 3, 4), h = HOLE(DIMS(2)), s = HOLE(DIMS(2));
+  const lxla_computation first = traces(TENSORS(h, s), (lxla_tensor[]){mul(h, h)}, 1);
+  lxla_tensor w = DATA(DIMS(2), 1, 2), args[2] = {v, DATA(DIMS(2), 5, 6)}, called, g[3] = {{9}, {9}, {9}}, stopped;
+  apply(first, args, 2, &called, 1);
+  OK(lxla_stop_gradient(args[1], &stopped));
+  const lxla_tensor y = total(mul(mul(w, called), own(stopped)));
+  OK(lxla_binary_scalar_inplace(ADD, w, 1));
+  lxla_gradients_options options = {.struct_size = sizeof options, .require_connected = LXLA_ON};
+  REFUSED(lxla_gradients_with_options(&y, 1, NULL, TENSORS(v, w, args[1]), &options, g), LXLA_INVALID_ARGUMENT,
+          "lxla_gradients_with_options: xs: xs[1] (f32[2]), xs[2] (f32[2]) given; want values that ys depend on");
+  CHECK(g[0].id == 9 && g[1].id == 9 && strstr(lxla_last_error_message(), "keep a snapshot from before"));
+  OK(lxla_set_log_callback(listen, NULL));
+  OK(lxla_gradients_with_options(&y, 1, NULL, &v, 1, &options, g));
+  own(g[0]);
+  EQUAL(lines, 0);
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_gradients_options_init(&options));
+    lines = 0;
+    OK(lxla_gradients_with_options(&y, 1, NULL, TENSORS(v, w, args[1]), i ? NULL : &options, &g[0]));
+    EQUAL(lines, 1);
+    CHECK(strstr(said, "lxla_gradients: the gradients by xs[1] (f32[2]), xs[2] (f32[2]) are zero; want values that"));
+    for (int at = 0; at < 3; at++) own(g[at]);
+  }
+  OK(lxla_set_log_callback(NULL, NULL));
+  IS(g[0], DIMS(2), 2 * 3 * 5, 2 * 2 * 4 * 6);
+  IS(g[1], DIMS(2), 0, 0);
+  IS(g[2], DIMS(2), 0, 0);
+  options.require_connected = 3;
+  REFUSED(lxla_gradients_with_options(&y, 1, NULL, &v, 1, &options, g), LXLA_INVALID_ARGUMENT,
+          "options.require_connected: 3 given; want LXLA_ON (1)");
+}
+
+// In a loop, gradients that are copied are refused as those that the rules record, and are logged no more.
+XLA_TEST(t1_xs_without_a_path_are_refused_where_gradients_repeat) {
+  OK(lxla_set_log_callback(listen, NULL));
+  lines = 0;
+  for (int i = 0; i < 5; i++) {
+    lxla_tensor w = DATA(DIMS(2), 1, 2), unused = DATA(DIMS(2), 1, 2), y = total(mul(w, w)), g[2];
+    const uint64_t before = counter(env, "RepeatedGradients");
+    gradients(&y, 1, NULL, TENSORS(w, unused), g);
+    EQUAL(counter(env, "RepeatedGradients") - before, i > 1);
+    EQUAL(lines, i > 1 ? 2 : i + 1);
+    step(env);
+  }
+  lxla_gradients_options options = {.struct_size = sizeof options, .require_connected = LXLA_ON};
+  lxla_tensor w = DATA(DIMS(2), 1, 2), unused = DATA(DIMS(2), 1, 2), y = total(mul(w, w)), g[2];
+  REFUSED(lxla_gradients_with_options(&y, 1, NULL, TENSORS(w, unused), &options, g), LXLA_INVALID_ARGUMENT, "xs[1]");
+  EQUAL(lines, 2);
+  OK(lxla_set_log_callback(NULL, NULL));
+}
+
 XLA_TEST(t1_gradients_through_calls_and_loops) {
   const lxla_tensor x = DATA(DIMS(2), 1, 2), w = DATA(DIMS(3, 2), 1, 2, 3, 4, 5, 6), h = HOLE(DIMS(2)),
                     s = HOLE(DIMS(2));

@@ -124,6 +124,24 @@ inline std::vector<Tensor> gradients(const std::vector<Tensor> &ys, const std::v
   const auto by = detail::handles(xs);
   return detail::several<lxla_gradients>(by.size(), of.data(), of.size(), arriving.data(), by.data(), by.size());
 }
+
+/// Options of gradients, as in lxla_gradients_options.
+struct GradientsOptions {
+  Flag require_connected = false;  ///< Whether one of xs to which no derivative passes is INVALID_ARGUMENT, or zero.
+};
+/// Records the gradients of pending ys, summed over ys, with options: of scalars, or each with its cotangent.
+inline std::vector<Tensor> gradients_with(const GradientsOptions &given, const std::vector<Tensor> &ys,
+                                          const std::vector<Tensor> &xs,
+                                          const std::optional<std::vector<Tensor>> &cotangents = std::nullopt) {
+  const auto [of, arriving] = detail::pairs(ys, cotangents ? *cotangents : ys, "gradients_with");
+  const auto by = detail::handles(xs);
+  auto options = detail::defaults<lxla_gradients_options, lxla_gradients_options_init>();
+  options.require_connected = given.require_connected ? LXLA_ON : LXLA_OFF;
+  return detail::several<lxla_gradients_with_options>(by.size(), of.data(), of.size(),
+                                                      cotangents ? arriving.data() : nullptr, by.data(), by.size(),
+                                                      static_cast<const lxla_gradients_options *>(&options));
+}
+
 /// Returns x as a constant for derivatives.
 inline Tensor stop_gradient(const Tensor &x) { return Tensor::make<lxla_stop_gradient>(x.handle()); }
 /// Returns x under a name; LXLA_CHECKPOINT_SAVE_NAMED saves values by their names.

@@ -209,6 +209,10 @@ class lxla_vjp_options(Structure):
     ]
 
 
+class lxla_gradients_options(Structure):
+    _fields_ = [("struct_size", c_size_t), ("require_connected", c_int32)]
+
+
 class lxla_gather_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -1983,6 +1987,22 @@ lxla_gradients = _function(
         ("cotangents", POINTER(lxla_tensor)),
         ("xs", POINTER(lxla_tensor)),
         ("n_xs", c_size_t),
+        ("out_gradients", POINTER(lxla_tensor)),
+    ],
+)
+lxla_gradients_options_init = _function(
+    "lxla_gradients_options_init", lxla_status, [("options", POINTER(lxla_gradients_options))]
+)
+lxla_gradients_with_options = _function(
+    "lxla_gradients_with_options",
+    lxla_status,
+    [
+        ("ys", POINTER(lxla_tensor)),
+        ("n_ys", c_size_t),
+        ("cotangents", POINTER(lxla_tensor)),
+        ("xs", POINTER(lxla_tensor)),
+        ("n_xs", c_size_t),
+        ("options", POINTER(lxla_gradients_options)),
         ("out_gradients", POINTER(lxla_tensor)),
     ],
 )

@@ -380,6 +380,13 @@ pub struct lxla_vjp_options {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct lxla_gradients_options {
+    pub struct_size: usize,
+    pub require_connected: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct lxla_gather_options {
     pub struct_size: usize,
     pub offset_dims: *const i64,
@@ -1571,6 +1578,16 @@ unsafe extern "C" {
         cotangents: *const lxla_tensor,
         xs: *const lxla_tensor,
         n_xs: usize,
+        out_gradients: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_gradients_options_init(options: *mut lxla_gradients_options) -> lxla_status;
+    pub fn lxla_gradients_with_options(
+        ys: *const lxla_tensor,
+        n_ys: usize,
+        cotangents: *const lxla_tensor,
+        xs: *const lxla_tensor,
+        n_xs: usize,
+        options: *const lxla_gradients_options,
         out_gradients: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_stop_gradient(x: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;

@@ -4,13 +4,14 @@ use super::abi::arguments::{switch, texts};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out, OutList, Text};
-use super::abi::types::{lxla_computation, lxla_status, lxla_tensor, lxla_vjp_options};
+use super::abi::types::{lxla_computation, lxla_gradients_options, lxla_status, lxla_tensor, lxla_vjp_options};
 use super::computation::{computation_of, new_computation};
 use super::constants::{
     LXLA_CHECKPOINT_SAVE_ALL, LXLA_CHECKPOINT_SAVE_DOTS, LXLA_CHECKPOINT_SAVE_NAMED, LXLA_CHECKPOINT_SAVE_NONE,
 };
 use super::tensor::handles;
 use crate::computation::{self, Checkpoint, VjpOptions};
+use crate::device::TensorHandle;
 use crate::error;
 use crate::error::Result;
 use crate::ops::control;
@@ -237,7 +238,11 @@ pub extern "C" fn lxla_computation_with_vmap(
 /// and shape of `xs[i]`, and is the sum over all `ys` of the cotangent times the derivative. `cotangents` has one
 /// tensor for each of `ys`, of its dtype and shape; NULL means 1, and requires that all `ys` are scalars. `ys` and `xs`
 /// have float or complex dtypes, and are on one device; `n_ys` and `n_xs` are at least 1. The gradient with respect to
-/// a tensor on which none of `ys` depends is zero. Conventions are those of `lxla_computation_vjp`.
+/// a tensor to which no derivative of one of `ys` passes is zero: on which none depends, or only through
+/// `lxla_stop_gradient` and operations without a derivative, such as comparisons. A tensor that was updated in place
+/// after `ys` were recorded has another value, on which none depends; a snapshot from before has the value. The log says
+/// which gradients are zero for this reason (level 2), unless they repeat those of an earlier step;
+/// `lxla_gradients_with_options` refuses them. Conventions are those of `lxla_computation_vjp`.
 ///
 /// Only pending operations are differentiated: call this before the step or read that computes `ys`.
 /// FAILED_PRECONDITION if a step or read has computed a value on a path from one of `xs` to one of `ys`; the message
@@ -256,10 +261,46 @@ pub extern "C" fn lxla_gradients(
     out_gradients: OutList<lxla_tensor>,
 ) -> lxla_status {
     guard_into("lxla_gradients", out_gradients.list("out_gradients", n_xs), || {
-        let (ys, xs) = (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?);
-        let given = if cotangents.is_null() { None } else { Some(handles("cotangents", cotangents, n_ys)?) };
-        gradients(&ys, given.as_deref(), &xs)
+        gradients_of(ys, n_ys, cotangents, xs, n_xs, false)
     })
+}
+
+/// Sets all fields after `struct_size` to their defaults.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_gradients_options_init(options: Out<lxla_gradients_options>) -> lxla_status {
+    guard("lxla_gradients_options_init", || options::init(options))
+}
+
+/// Like `lxla_gradients`, with options.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_gradients_with_options(
+    ys: List<lxla_tensor>,
+    n_ys: usize,
+    cotangents: List<lxla_tensor>,
+    xs: List<lxla_tensor>,
+    n_xs: usize,
+    options: In<lxla_gradients_options>,
+    out_gradients: OutList<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_gradients_with_options", out_gradients.list("out_gradients", n_xs), || {
+        let requires_connected =
+            switch("options.require_connected", options::read(options)?.require_connected)?.unwrap_or(false);
+        gradients_of(ys, n_ys, cotangents, xs, n_xs, requires_connected)
+    })
+}
+
+/// Records gradients of tensors by their handles.
+fn gradients_of(
+    ys: List<lxla_tensor>,
+    n_ys: usize,
+    cotangents: List<lxla_tensor>,
+    xs: List<lxla_tensor>,
+    n_xs: usize,
+    requires_connected: bool,
+) -> Result<Vec<TensorHandle>> {
+    let (ys, xs) = (handles("ys", ys, n_ys)?, handles("xs", xs, n_xs)?);
+    let given = if cotangents.is_null() { None } else { Some(handles("cotangents", cotangents, n_ys)?) };
+    gradients(&ys, given.as_deref(), &xs, requires_connected)
 }
 
 /// Records `x`, of any dtype and shape, with derivative zero: derivatives treat the result as a constant.

@@ -31,7 +31,7 @@ pub use attributes::encode;
 pub use attributes::{Attributes, Words, decode};
 pub(crate) use attributes::{attributes, members};
 pub use body::{take_body, take_closed_body, take_whole_body};
-pub use caches::gradients::{GradientMemory, Request};
+pub use caches::gradients::{GradientMemory, Gradients, Request};
 pub use caches::inferences::Arguments;
 pub use caches::planner::{Planner, Wanted};
 pub use dimension_numbers::DimensionNumbers;

@@ -6,7 +6,8 @@ use crate::device::{DeviceState, OperandName, Parameters, TensorHandle, common_d
 use crate::device_data::{self, DeviceData};
 use crate::error;
 use crate::error::Result;
-use crate::ir::{NodeId, Request, Trace};
+use crate::ir::{Gradients, NodeId, Request, Trace};
+use crate::log::{Level, log};
 use crate::metrics::Counter;
 use crate::ops::control;
 use crate::ops::rules::is_differentiable;
@@ -14,11 +15,13 @@ use crate::transform::gradients_of;
 use std::sync::Arc;
 
 /// Records the gradients of `ys` with respect to `xs`, summed over `ys`, each with its cotangent. Without cotangents,
-/// all `ys` are scalars with cotangent 1. Zeros for one of `xs` on which none of `ys` depends.
+/// all `ys` are scalars with cotangent 1. One of `xs` to which no derivative passes is an error with
+/// `requires_connected`; else its gradient is zero, and the log says so.
 pub fn gradients(
     ys: &[TensorHandle],
     cotangents: Option<&[TensorHandle]>,
     xs: &[TensorHandle],
+    requires_connected: bool,
 ) -> Result<Vec<TensorHandle>> {
     for (name, list) in [("ys", ys), ("xs", xs)] {
         if list.is_empty() {
@@ -36,16 +39,29 @@ pub fn gradients(
     let check_path = |trace: &Trace, leaves: &[NodeId]| check_history(trace, leaves, xs);
     let DeviceState { trace, gradients, .. } = &mut *state;
     let recorded = trace.len();
-    let (results, is_repeated) = gradients_of(trace, gradients, request, check_path)?;
+    let Gradients { values, unconnected, is_repeated } = gradients_of(trace, gradients, request, check_path)?;
+    let named: Vec<String> = unconnected.iter().map(|&i| format!("xs[{i}] ({})", trace.ty(xs[i]))).collect();
+    if requires_connected && !named.is_empty() {
+        return Err(error!(InvalidArgument, "xs: {} given; want values that {CONNECTED}", named.join(", ")));
+    }
     if is_repeated {
         state.owner()?.shared.metrics.add(Counter::RepeatedGradients, 1);
     }
-    let calls = control::ordered_calls(&state.trace, recorded, &results)?;
-    if calls.is_empty() {
-        return finish_all(state, &results);
+    let calls = control::ordered_calls(&state.trace, recorded, &values)?;
+    let made = if calls.is_empty() { finish_all(state, &values) } else { finish_ordered(state, values, calls) }?;
+    // A loop is told once or twice: what it repeats is copied. The device is no longer locked.
+    if !named.is_empty() && !is_repeated {
+        let list = named.join(", ");
+        log(Level::Warning, || {
+            format!("lxla_gradients: the gradients by {list} are zero; want values that {CONNECTED}")
+        });
     }
-    finish_ordered(state, results, calls)
+    Ok(made)
 }
+
+/// Which values have a gradient.
+const CONNECTED: &str = "ys depend on by a path with a derivative (a tensor that was updated in place after ys were \
+                           recorded has another value: keep a snapshot from before)";
 
 /// Creates tensors for gradients with ordered calls, each of which is given by a result. The calls follow one another,
 /// and those that were recorded before; steps make them, as all ordered calls.

@@ -5,7 +5,7 @@ use super::reverse::pull_back;
 use super::{Transformer, with_room};
 use crate::allocation::probe;
 use crate::error::Result;
-use crate::ir::{GradientMemory, NodeId, Op, Request, Trace};
+use crate::ir::{GradientMemory, Gradients, NodeId, Op, Request, Trace};
 use crate::ops::rules::is_differentiable;
 use crate::ops::tangents::or_zeros;
 use crate::ops::{creation, passes_tangents};
@@ -15,28 +15,29 @@ use crate::types::ScalarValue;
 const GRADIENT_BYTES: usize = 128;
 
 /// Records gradients; zeros for one of `xs` on which none of `ys` depends. Calls `check` first, with the leaves from
-/// which a tangent reaches one of `ys`; nothing is recorded if it fails. Returns the gradients, and whether their
-/// operations were copied from the memory.
+/// which a tangent reaches one of `ys`; nothing is recorded if it fails.
 pub fn gradients_of(
     trace: &mut Trace,
     memory: &mut GradientMemory,
     request: Request,
     check: impl FnOnce(&Trace, &[NodeId]) -> Result<()>,
-) -> Result<(Vec<NodeId>, bool)> {
+) -> Result<Gradients> {
     if let Some(leaves) = memory.find(trace, request) {
         check(trace, leaves)?;
-        return Ok((memory.repeat(trace)?, true));
+        return memory.repeat(trace);
     }
     probe(trace.len().saturating_mul(GRADIENT_BYTES), "the gradients of recorded operations")?;
     let leaves = sources(trace, request.ys);
     check(trace, &leaves)?;
     let before = memory.before(trace, request, &leaves);
     let found = recorded_gradients(trace, request)?;
-    let gradients = or_zeros(trace, &found, request.xs)?;
+    let values = or_zeros(trace, &found, request.xs)?;
+    let unconnected = (0..found.len()).filter(|&i| found[i].is_none()).collect();
+    let gradients = Gradients { values, unconnected, is_repeated: false };
     if let Some(before) = before {
         memory.remember(before, trace, &gradients);
     }
-    Ok((gradients, false))
+    Ok(gradients)
 }
 
 /// Records the gradients by the rules of the operations. None for one of `xs` on which none of `ys` depends.

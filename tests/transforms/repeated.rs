@@ -84,8 +84,9 @@ fn differentiated(trace: &mut Trace, memory: &mut GradientMemory, case: &Case) -
         ys.iter_mut().for_each(|y| *y = mean(trace, *y));
     }
     let request = Request { ys: &ys, cotangents: &cotangents, xs: &xs };
-    let (gradients, is_repeated) = gradients_of(trace, memory, request, |_, _| Ok(())).unwrap();
-    Some((take_closed_body(trace, &leaves, &[], &[ys, gradients].concat()).unwrap(), is_repeated))
+    let gradients = gradients_of(trace, memory, request, |_, _| Ok(())).unwrap();
+    let body = take_closed_body(trace, &leaves, &[], &[ys, gradients.values].concat()).unwrap();
+    Some((body, gradients.is_repeated))
 }
 
 /// Checks the gradients of a case against those of a new trace. Returns whether they were copied; None if the change of

@@ -314,6 +314,16 @@ pub struct lxla_vjp_options<'a> {
     pub n_saved_names: usize,
 }
 
+/// Options of `lxla_gradients_with_options`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_gradients_options {
+    /// sizeof(lxla_gradients_options), set by the caller.
+    pub struct_size: usize,
+    /// `LXLA_ON` or `LXLA_OFF`: INVALID_ARGUMENT, which names it, for one of xs to which no derivative of one of ys passes.
+    /// Default off: its gradient is zero.
+    pub require_connected: i32,
+}
+
 /// Dimension numbers of `lxla_gather`, named as in StableHLO. Each list is followed by its length. Axes must not be
 /// negative.
 #[repr(C)]

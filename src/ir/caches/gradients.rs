@@ -91,6 +91,18 @@ struct KnownGradients {
     extended: Vec<(NodeId, Node)>,
     has_collectives: bool,
     gradients: Vec<NodeId>,
+    /// Positions of the xs to which no derivative passes.
+    unconnected: Vec<usize>,
+}
+
+/// Gradients that were recorded.
+pub struct Gradients {
+    /// The gradients, one for each x.
+    pub values: Vec<NodeId>,
+    /// Positions of the xs to which no derivative of one of the ys passes. Their gradients are zero.
+    pub unconnected: Vec<usize>,
+    /// Whether the operations were copied from the memory.
+    pub is_repeated: bool,
 }
 
 impl GradientMemory {
@@ -105,7 +117,7 @@ impl GradientMemory {
     }
 
     /// Records the gradients that were found last. The trace has not changed since.
-    pub fn repeat(&self, trace: &mut Trace) -> Result<Vec<NodeId>> {
+    pub fn repeat(&self, trace: &mut Trace) -> Result<Gradients> {
         let known = self.known.first().expect("gradients were found");
         let lists =
             [known.nodes.len(), known.spilled.len(), known.attributes.len(), known.scalars.len(), known.bodies.len()];
@@ -123,7 +135,8 @@ impl GradientMemory {
         let renaming = known.before.trace.renaming(trace).expect("found by it");
         known.labels.iter().for_each(|&(start, label)| trace.labels.begin(start, renaming.of(label)));
         trace.has_collectives |= known.has_collectives;
-        Ok(known.gradients.clone())
+        let (values, unconnected) = (known.gradients.clone(), known.unconnected.clone());
+        Ok(Gradients { values, unconnected, is_repeated: true })
     }
 
     /// Copies the trace before the gradients are recorded, if the same ones may have been taken before: gradients that
@@ -149,7 +162,7 @@ impl GradientMemory {
     }
 
     /// Remembers the gradients that were recorded, and forgets the least recently used ones.
-    pub fn remember(&mut self, before: Before, trace: &Trace, gradients: &[NodeId]) {
+    pub fn remember(&mut self, before: Before, trace: &Trace, gradients: &Gradients) {
         let mark = before.mark;
         if trace.nodes.len() > MOST_NODES || trace.leaves.len() > mark.leaves {
             return;
@@ -174,7 +187,8 @@ impl GradientMemory {
                 labels: trace.labels.since(mark.nodes as u32),
                 extended,
                 has_collectives,
-                gradients: gradients.to_vec(),
+                gradients: gradients.values.clone(),
+                unconnected: gradients.unconnected.clone(),
                 before,
             },
         );
