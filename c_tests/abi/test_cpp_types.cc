@@ -112,6 +112,11 @@ TEST(a_fraction_is_not_an_integer) {
   REFUSED_BY_COMPILER(split(x, 2.0, 0));
   REFUSED_BY_COMPILER(slice_axis(x, 0, 0, 1.0));
   REFUSED_BY_COMPILER(argmax(x, {}));
+  REFUSED_BY_COMPILER(Mesh({{"data", 0.5 * x.size()}}));
+  ACCEPTED(Mesh({{"data", x.size()}}));
+  REFUSED_BY_COMPILER(collective_permute(x, "data", {{0, 1.5}}));
+  ACCEPTED(collective_permute(x, "data", {{0, 1}}));
+  static_assert(!std::is_assignable_v<decltype(GatherDimensions::index_vector_dim) &, double>);
   ACCEPTED(argmax(x, size_t{1}));
 }
 

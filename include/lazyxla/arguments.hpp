@@ -17,6 +17,9 @@ namespace detail {
 // Whether a type is of integers: not bool, which stands for a switch, and not a type of constants.
 template <class T> constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<std::remove_cv_t<T>, bool>;
 
+// Whether a type is of numbers.
+template <class T> constexpr bool is_number = is_integer<T> || std::is_floating_point_v<T>;
+
 // Whether an integer type has a number.
 template <class To, class T> constexpr bool has(T value) {
   if (value < T{})
@@ -35,6 +38,7 @@ template <class To> [[noreturn]] void refuse(const std::string &value) {
 /// An integer as an argument: converts from the integer types of C++. INVALID_ARGUMENT for a number that does not fit.
 template <class To> class Integer {
  public:
+  /// Converts an integer.
   template <class T, class = std::enable_if_t<detail::is_integer<T>>>
   constexpr Integer(T value) : value_(static_cast<To>(value)) {
     if (!detail::has<To>(value)) detail::refuse<To>(std::to_string(value));
@@ -51,7 +55,8 @@ using Count = Integer<size_t>;   ///< How many there are.
 /// A number as an argument: converts from the integer and the floating types of C++.
 class Real {
  public:
-  template <class T, class = std::enable_if_t<detail::is_integer<T> || std::is_floating_point_v<T>>>
+  /// Converts a number.
+  template <class T, class = std::enable_if_t<detail::is_number<T>>>
   constexpr Real(T value) noexcept : value_(static_cast<double>(value)) {}
   constexpr operator double() const noexcept { return value_; }  ///< As lazyxla.h takes it.
 
@@ -62,6 +67,7 @@ class Real {
 /// A switch as an argument: converts from bool.
 class Flag {
  public:
+  /// Converts a bool.
   template <class T, class = std::enable_if_t<std::is_same_v<T, bool>>>
   constexpr Flag(T value) noexcept : value_(value) {}
   constexpr operator bool() const noexcept { return value_; }  ///< As C++ takes it.

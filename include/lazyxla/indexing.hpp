@@ -85,7 +85,7 @@ inline Tensor mask_assign(const Tensor &x, const Tensor &mask, const Tensor &val
 /// Dimension numbers of gather, named as in lxla_gather_options.
 struct GatherDimensions {
   Dims offset_dims, collapsed_slice_dims, operand_batching_dims, start_indices_batching_dims, start_index_map;
-  int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
+  Int index_vector_dim = 0;         ///< The indices' axis that goes through an index vector.
   Dims slice_sizes;                 ///< The size of a slice on each of x's axes.
   Flag indices_are_sorted = false;  ///< A promise.
 };
@@ -110,7 +110,7 @@ inline Tensor gather(const Tensor &x, const Tensor &indices, const GatherDimensi
 struct ScatterDimensions {
   Dims update_window_dims, inserted_window_dims, input_batching_dims, scatter_indices_batching_dims,
       scatter_dims_to_operand_dims;
-  int64_t index_vector_dim = 0;     ///< The indices' axis that goes through an index vector.
+  Int index_vector_dim = 0;         ///< The indices' axis that goes through an index vector.
   Flag indices_are_sorted = false;  ///< A promise.
   Flag unique_indices = false;      ///< A promise.
 };

@@ -22,7 +22,7 @@ class Mesh {
  public:
   /// Creates a mesh in the environment of `at`, with one name and size for each axis. `ordinals` lists its XLA devices,
   /// row-major over the axes; by default 0, 1, ...
-  explicit Mesh(const std::vector<std::pair<std::string, int64_t>> &axes, const std::vector<int32_t> &ordinals = {},
+  explicit Mesh(const std::vector<std::pair<std::string, Int>> &axes, const std::vector<int32_t> &ordinals = {},
                 const Place &at = {})
       : env_(at.env) {
     std::vector<std::string> names;
@@ -124,7 +124,7 @@ inline Tensor all_to_all(const Tensor &x, const std::string &axes, Int split_axi
 }
 /// In the body of a shard_map: sends the value of each source to its target; devices that are not a target get zeros.
 inline Tensor collective_permute(const Tensor &x, const std::string &axis,
-                                 const std::vector<std::pair<int64_t, int64_t>> &pairs) {
+                                 const std::vector<std::pair<Int, Int>> &pairs) {
   Dims positions;
   for (const auto &[source, target] : pairs) positions.push_back(source), positions.push_back(target);
   return Tensor::make<lxla_collective_permute>(x.handle(), axis.c_str(), positions.data(), pairs.size());
