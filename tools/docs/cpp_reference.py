@@ -54,7 +54,9 @@ def declaration(cursor):
     """Returns the declaration as it stands in the source, without the body and initializers, on one line."""
     start, end = cursor.extent.start, cursor.extent.end
     text = SOURCES.between(start.file.name, start.offset, end.offset)
-    if cursor.spelling.split("<")[0] not in text or re.match(r"[A-Z_]{6,}\(", text):  # made by a macro
+    # libclang does not name a conversion to a parameter of a template as the source does.
+    is_named = cursor.kind == CursorKind.CONVERSION_FUNCTION or cursor.spelling.split("<")[0] in text
+    if not is_named or re.match(r"[A-Z_]{6,}\(", text):  # made by a macro
         return made_by_macro(cursor)
     if cursor.kind in VALUES:
         return f"{cursor.type.spelling} {cursor.spelling}"
