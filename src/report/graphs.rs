@@ -122,7 +122,9 @@ impl Graphs {
             labels.push(self.labels.of(value.label, || json!(value.label.names())));
             operands.push(value.operands.iter().map(|&operand| nodes[operand]).collect::<Vec<_>>());
             if value.op.has_scalar() {
-                scalars.insert(node.to_string(), scalar(slots).into());
+                // 1 / x and x / 1 have the same operation and operands.
+                let place = if matches!(value.op, Op::ScalarBinary(_)) { " (lhs)" } else { "" };
+                scalars.insert(node.to_string(), format!("{}{place}", scalar(slots)).into());
                 slots += 1;
             }
             if !value.bodies.is_empty() {
@@ -142,9 +144,9 @@ impl Graphs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Trace, UnaryOp, take_body};
+    use crate::ir::{BinaryOp, Trace, UnaryOp, take_body};
     use crate::ops::elementwise;
-    use crate::types::{DType, TensorType};
+    use crate::types::{DType, ScalarValue, TensorType};
 
     /// The program of `length` operations on an array of `size` elements.
     fn program(size: i64, length: usize) -> Program {
@@ -152,6 +154,20 @@ mod tests {
         let x = trace.parameter(TensorType::new(DType::F32, &[size]));
         let y = (0..length).fold(x, |y, _| elementwise::unary(&mut trace, UnaryOp::Tanh, y).unwrap());
         take_body(&trace, &[x], &[y]).unwrap().0.program().clone()
+    }
+
+    #[test]
+    fn a_scalar_on_the_left_is_told_apart() {
+        let mut trace = Trace::new();
+        let x = trace.parameter(TensorType::new(DType::F32, &[2]));
+        let divided = |trace: &mut Trace, is_left| {
+            elementwise::binary_scalar(trace, BinaryOp::Divide, x, ScalarValue::Float(3.0), is_left).unwrap()
+        };
+        let results = [divided(&mut trace, true), divided(&mut trace, false)];
+        let body = take_body(&trace, &[x], &results).unwrap().0;
+        let mut graphs = Graphs::default();
+        graphs.add(body.program(), body.scalars(), &[]);
+        assert_eq!(graphs.document()["graphs"][0]["scalar"], json!({"1": "3.0 (lhs)", "2": "3.0"}));
     }
 
     #[test]
