@@ -23,7 +23,7 @@ pub fn call(mut call: Call, kernel: &Arc<Kernel>) -> Result<Results> {
     if kernel.has_effects || call.attributes.bool("has_side_effect", false)? {
         return Err(error!(
             Unimplemented,
-            "kernel {target}: calls with effects are not imported (ordered 1, pure 2, has_side_effect of the program)"
+            "kernel {target}: calls with effects are not imported (ordered or not pure, has_side_effect of the program)"
         ));
     }
     let results: Vec<TensorType> =

@@ -56,7 +56,7 @@ pub fn kernel(
     results.iter().try_for_each(|ty| element_count(&ty.dims).map(drop))?;
     let has_effects = kernel.has_effects;
     if results.is_empty() && !has_effects {
-        let wanted = "a call without outputs is dropped; want 1 or more, or a kernel with ordered 1 or pure 2";
+        let wanted = "a call without outputs is dropped; want 1 or more, or a kernel with the options ordered (LXLA_ON) or pure (LXLA_OFF)";
         return Err(error!(InvalidArgument, "n_outputs: 0 given; {wanted}"));
     }
     let attributes = KernelAttributes {
