@@ -213,8 +213,8 @@ def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DType
     limits = iinfo(dtype)
     if low < limits.min or high - 1 > limits.max:
         raise OverflowError(f"integers from {low} to {high - 1} do not fit {limits.dtype.name}")
-    if high > limits.max or high >= 2**63:
-        raise OverflowError(f"high is at most {min(limits.max, 2**63 - 1)}, not {high}: take a wider dtype, or bits()")
+    if high >= 2**63:
+        raise OverflowError(f"high is at most {2**63 - 1}, not {high}: take bits()")
     return _core.random_integers(key, low, high, _shape(shape), dtype)
 
 

@@ -350,6 +350,21 @@ def test_more_random_numbers_are_those_of_jax():
     raises(ValueError, lambda: lx.random.integers(key, 3, 3), "low < high")
     raises(OverflowError, lambda: lx.random.integers(key, 0, 300, dtype=lx.uint8), "uint8")
     raises(OverflowError, lambda: lx.random.integers(key, 0, 2**63), "bits")
+    for dtype, low, high in ((lx.int8, -128, 128), (lx.uint8, 0, 256), (lx.int16, 32000, 32768), (lx.uint32, 0, 2**32)):
+        drawn = np.asarray(lx.random.integers(key, low, high, 5000, dtype=dtype)).astype(np.int64)
+        assert low <= drawn.min() < low + (high - low) / 50 and high - (high - low) / 50 < drawn.max() < high, dtype
+
+
+def test_tiny_parameters_of_beta_give_0_and_1_in_their_ratio():
+    for device in DEVICES:
+        key = lx.random.key(5, device=device)
+        for dtype, tiny in (("float16", 1e-10), ("float32", 1e-38), ("float32", 1e-42), ("float64", 1e-308)):
+            x = lx.asarray(np.full((), tiny, dtype), device=device)
+            drawn = np.asarray(lx.random.beta(key, x, x, 2000))
+            assert set(np.unique(drawn)) == {0, 1} and 0.45 < drawn.mean() < 0.55, (device, dtype, tiny)
+        a, b = (lx.asarray(value, dtype=lx.float32, device=device) for value in (3e-36, 1e-36))
+        drawn = np.asarray(lx.random.beta(key, a, b, 2000))
+        assert set(np.unique(drawn)) == {0, 1} and 0.72 < drawn.mean() < 0.78, device
     raises(ValueError, lambda: lx.random.choice(key, 3, 4, replace=False))
 
 

@@ -24,7 +24,7 @@ use crate::ops::random::distributions::{check_key, keys_of, normal_of_bits, rand
 use crate::ops::random::rng::RngAlgorithm;
 use crate::ops::shape::axes::{broadcast_to, reshape, reverse};
 use crate::ops::shape::slicing::slice;
-use crate::types::{DType, ScalarValue, TensorType, broadcast, element_count};
+use crate::types::{DType, ScalarValue, TensorType, broadcast, element_count, float_limits};
 
 /// Table entries of the composed operations.
 pub(in crate::ops) const COMPOSED: &[Composed] = &[
@@ -91,12 +91,27 @@ pub fn random_beta(
     let keys = keys_of(trace, algorithm, key, 2)?;
     let wide = widened(of_a.dtype);
     let (a, b) = (convert(trace, a, wide), convert(trace, b, wide));
+    let (a, b) = (with_finite_logarithms(trace, [a, b])?, with_finite_logarithms(trace, [b, a])?);
     let a = random_gamma(trace, (algorithm, keys[0]), a, dims, GammaScale::Logarithm)?;
     let b = random_gamma(trace, (algorithm, keys[1]), b, dims, GammaScale::Logarithm)?;
     record(trace, [a, b], |[a, b]| {
         let top = a.max(b);
         let (a, b) = ((a - top).exp(), (b - top).exp());
         (a / (a + b)).convert(of_a.dtype)
+    })
+}
+
+/// Returns the first of two parameters of the beta distribution, so large that the logarithm of a gamma number, about
+/// `log(u) / alpha` for a small `alpha`, is finite for the larger parameter. If both are tiny, the numbers are 0 and 1
+/// with probabilities in the ratio of the parameters, which a common factor does not change. 0 is taken for the least
+/// normal number.
+fn with_finite_logarithms(trace: &mut Trace, [own, other]: [NodeId; 2]) -> Result<NodeId> {
+    const FACTOR: f64 = (1u64 << 60) as f64;
+    let least = float_limits(trace.node(own).dtype).expect("the limits of a float").smallest_normal;
+    record(trace, [own, other], |[own, other]| {
+        let [own, other] = [own, other].map(|x| (x.ge(0.0) & x.lt(least)).select(least, x));
+        let are_tiny = own.max(other).lt(1.0 / FACTOR);
+        own * are_tiny.select(own.number(FACTOR), 1.0)
     })
 }
 
