@@ -70,3 +70,15 @@ def test_higher_slopes_of_tanh_at_and_around_zero():
         derivative = lx.grad(derivative)
         got = [float(derivative(lx.asarray(value))) for value in x]
         assert np.allclose(got, wanted(np.tanh(x)), rtol=1e-12, atol=1e-15), (got, wanted(np.tanh(x)))
+
+
+def test_gradients_of_means_of_many_halves_do_not_overflow():
+    for device in DEVICES:
+        for dtype in ("float16", "bfloat16") if hasattr(lx, "bfloat16") else ("float16",):
+            for size in (65_541, 300_000):
+                x = lx.astype(lx.linspace(-1.0, 1.0, size, device=device), getattr(lx, dtype))
+                got = np.asarray(lx.astype(lx.grad(lambda x: lx.sum(x - lx.mean(x)))(x), lx.float32))
+                # The derivative is 1 - 1.
+                assert np.abs(got).max() <= 1e-2, (device, dtype, size, got[:3])
+                got = np.asarray(lx.astype(lx.grad(lambda x: lx.sum(x * lx.mean(x)))(x), lx.float32))
+                assert np.isfinite(got).all(), (device, dtype, size, got[:3])

@@ -94,7 +94,25 @@ pub fn to_operand(trace: &mut Trace, cotangent: NodeId, ty: &TensorType) -> Resu
     if from.dtype.kind() == Kind::Complex && ty.dtype.kind() != Kind::Complex {
         cotangent = real(trace, cotangent)?;
     }
-    Ok(convert(trace, cotangent, ty.dtype))
+    match unrounded_sum(trace, cotangent, ty)? {
+        Some(sum) => Ok(sum),
+        None => Ok(convert(trace, cotangent, ty.dtype)),
+    }
+}
+
+/// Returns the sum of this type that was rounded to a narrower float to be `x`, if it was. The cotangent of a mean of
+/// 16-bit floats is such a sum: rounded, it may be infinite where its quotient by the count is not.
+fn unrounded_sum(trace: &mut Trace, x: NodeId, ty: &TensorType) -> Result<Option<NodeId>> {
+    let mut rounded = trace.node(x);
+    if rounded.op == Op::Reshape {
+        rounded = trace.node(trace.operands(rounded)[0]);
+    }
+    if rounded.op != Op::Convert || !matches!(rounded.dtype, DType::F16 | DType::BF16) {
+        return Ok(None);
+    }
+    let sum = trace.operands(rounded)[0];
+    let is_sum = trace.node(sum).op == Op::Reduce(ReduceOp::Sum) && trace.node(sum).dtype == ty.dtype;
+    if is_sum { reshape(trace, sum, &ty.dims).map(Some) } else { Ok(None) }
 }
 
 /// Records a tangent or cotangent multiplied by a partial derivative.
