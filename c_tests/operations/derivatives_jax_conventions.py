@@ -67,9 +67,13 @@ power = with_slopes(power_of, power_by_base, lambda a, b, result: jnp.log(jnp.wh
 
 
 def share(own, other, result):
-    """Returns e^(own - result); at an infinite result, the share in the maximum."""
+    """Returns e^own / (e^own + e^other); at an infinite result, the share in the maximum."""
     at_infinity = jnp.where(own == result, jnp.where(other == result, 0.5, 1), 0)
-    return jnp.where(jnp.isinf(result), at_infinity, jnp.exp(own - jnp.where(jnp.isinf(result), own, result)))
+    if jnp.iscomplexobj(own):
+        found = jnp.exp(own - jnp.where(jnp.isinf(result), own, result))
+    else:
+        found = nn.sigmoid(own - jnp.where(jnp.isinf(result), own, other))
+    return jnp.where(jnp.isinf(result), at_infinity, found)
 
 
 divide = with_slopes(jnp.divide, lambda a, b, result: divide(1, b), lambda a, b, result: -divide(result, b))
@@ -392,6 +396,7 @@ PAIRS = {
     ),
     "logaddexp": (
         with_slopes(jnp.logaddexp, share, lambda a, b, result: share(b, a, result)),
+        "large results: the logistic function of the difference, JAX's shares take over the rounding of the result; "
         "infinite results: 1, 0, or 1/2 of a tie, JAX's are not shares",
     ),
     "modulo": (
