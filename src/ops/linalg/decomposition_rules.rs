@@ -258,15 +258,19 @@ fn svd_change<'f>([u, s, vh, change]: [Expr<'f>; 4]) -> [Expr<'f>; 3] {
     let (uh, v, dtype) = (u.adjoint(), vh.adjoint(), change.dtype());
     let inner = uh.at(change.at(v));
     let (row, column) = (s.as_row(), s.as_column());
-    let differences = (row + column) * (row - column);
+    // In units of the larger one of two singular values, whose square may overflow or underflow.
+    let larger = row.max(column);
+    let unit = larger.eq(0.0).select(1.0, larger);
+    let (row, column) = (row / unit, column / unit);
+    let differences = (row + column) * (s.as_row() - s.as_column());
     let equal = differences.eq(0.0);
     let factor = equal.select(0.0, 1.0 / equal.select(1.0, differences)).convert(dtype);
-    let (by_row, by_column) = (inner * row.convert(dtype), inner * column.convert(dtype));
+    let (row, column, back) = (row.convert(dtype), column.convert(dtype), inner.adjoint());
     let zero = s.eq(0.0);
     let inverse = zero.select(0.0, 1.0 / zero.select(1.0, s)).as_row().convert(dtype);
     let of_phases = inner.on_diagonal().select((inner - inner.adjoint()) * 0.5 * inverse, 0.0);
-    let mut of_u = u.at(factor * (by_row + by_row.adjoint()) + of_phases);
-    let mut of_v = v.at(factor * (by_column + by_column.adjoint()));
+    let mut of_u = u.at(factor * (inner * row + back * column) + of_phases);
+    let mut of_v = v.at(factor * (inner * column + back * row));
     let (rows, columns) = (change.size_from_last(1), change.size_from_last(0));
     if rows > columns {
         let outer = change.at(v);
@@ -324,7 +328,10 @@ pub fn pinv_jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Tangent> {
     let (ph, back) = (p.adjoint(), change.adjoint());
     let outside_rows = p.identity() - a.at(p);
     let outside_columns = a.identity() - p.at(a);
-    let made = p.at(ph).at(back.at(outside_rows)) + outside_columns.at(back).at(ph.at(p)) - p.at(change).at(p);
+    // Not by the product of P and its adjoint, which may overflow where the whole does not.
+    let of_rows = p.at(ph.at(back.at(outside_rows)));
+    let of_columns = outside_columns.at(back).at(ph).at(p);
+    let made = of_rows + of_columns - p.at(change).at(p);
     f.finish(made.convert(dtype)).map(Some)
 }
 
