@@ -90,7 +90,7 @@ static void zeros_and_nans(void) {
   HAS_F32(scalar(ADD, zero, 0), DIMS(2), 0, 1);
   HAS_F32(scalar(SUB, zero, -0.0), DIMS(2), 0, 1);
   HAS_F32(of_two_values(ADD, snapshot(zero), full(0)), DIMS(2), 0, 1);
-  // A product with a pred is no selection.
+  // A product with a pred is not a selection.
   OK(lxla_compare_scalar(LXLA_COMPARE_EQ, x, 3, &flag));
   OK(lxla_convert(flag, F32, &mask));
   HAS_F32(binary(MUL, x, mask), DIMS(4), NAN, NAN, 3, -0.0f);
