@@ -3833,6 +3833,10 @@ lxla_status lxla_computation_import(lxla_env env,
  * (`data/`, `constants/`) become captured values, the inputs of the model parameters in their order.
  * INVALID_ARGUMENT if a NumPy file does not fit the program.
  *
+ * No file is read beyond the size that it states: files that are not regular, that have more bytes than their size
+ * says (they grow, or are files of `/proc`) or whose first bytes are not of a program, and JSON files of more than
+ * 16 MiB, are INVALID_ARGUMENT.
+ *
  * A large file is mapped into memory during the call, so that its constants are copied once. No process may truncate
  * or overwrite it in this time: the calling process could be killed (SIGBUS), or values be mixed. Replacing the file
  * by renaming another one, as exports of this library do, is safe.

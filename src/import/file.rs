@@ -41,7 +41,19 @@ pub fn read(memory: Memory) -> Result<Program> {
 /// Whether a program is StableHLO text, by its first bytes.
 pub fn is_text(bytes: &[u8]) -> bool {
     // Text has no zeros; the offsets at the start of a flatbuffers file do.
-    !bytecode::is_bytecode(bytes) && !bytes[..bytes.len().min(64)].contains(&0)
+    !bytecode::is_bytecode(bytes) && !bytes[..bytes.len().min(START_BYTES as usize)].contains(&0)
+}
+
+/// Number of the first bytes by which the form of a program is recognized.
+pub const START_BYTES: u64 = 64;
+
+/// Returns an error if the first bytes of a file of `size` bytes are not of a program of any form, so that the file
+/// need not be read.
+pub fn check_start(bytes: &[u8], size: u64) -> Result<()> {
+    match bytecode::is_bytecode(bytes) || is_text(bytes) {
+        true => Ok(()),
+        false => jax_file::check_start(bytes, size).map_err(unrecognized),
+    }
 }
 
 fn unrecognized(e: Error) -> Error {

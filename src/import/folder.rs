@@ -7,9 +7,8 @@ use super::manifest::{is_exported, read_exported};
 use super::program::Wanted;
 use crate::error;
 use crate::error::{Error, Result, quoted};
-use crate::io::read_npy;
+use crate::io::{open_npy, read_json};
 use crate::native::Array;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Reads a folder of PyTorch/XLA or of an export: its program, and for each parameter whether it is an input or a
@@ -23,11 +22,9 @@ pub fn read_folder(
         return read_exported(folder, wanted, read_file);
     }
     let meta = meta_of(folder, wanted.function.as_deref())?;
-    let described = read_file(&meta)?;
+    let described = read_json(&meta)?;
     let program = read(read_file(&meta.with_extension("bytecode"))?)?;
     let wrong = |what: &str| -> Error { error!(InvalidArgument, "{}: {what}", quoted(&meta.to_string_lossy())) };
-    let described: Value =
-        serde_json::from_slice((*described).as_ref()).map_err(|e| wrong(&format!("it is not JSON: {e}")))?;
     let locations = described["input_locations"].as_array().ok_or_else(|| wrong("no list input_locations"))?;
     let mut constants = Vec::new();
     let mut order = Vec::new();
@@ -48,8 +45,9 @@ pub fn read_folder(
             Some("constant") => folder.join("constants").join(position()?.to_string()),
             _ => return Err(wrong(&format!("input_locations[{i}] is of no known type"))),
         };
-        let (ty, bytes) = read_npy(&path)?;
-        constants.push((i, Array::from_bytes(&ty, &bytes)?));
+        let file = open_npy(&path)?;
+        let ty = file.ty().clone();
+        constants.push((i, Array::from_bytes(&ty, &file.read()?)?));
     }
     // The function of a folder is `main` of its program.
     Ok((program, Wanted { function: None, constants, order: Some(order), ..wanted }))

@@ -22,6 +22,6 @@ mod tuples;
 mod types;
 
 pub use describe::describe;
-pub use file::{Memory, Program, is_text, read};
+pub use file::{Memory, Program, START_BYTES, check_start, is_text, read};
 pub use folder::read_folder;
 pub use program::{Wanted, import};

@@ -9,11 +9,13 @@ mod header;
 mod npy;
 mod safetensors;
 mod temporary;
+mod whole;
 
 pub use access::user;
 pub use atomic_file::{open_regular, replace_privately};
 pub use atomic_folder::{replace_folder, write_durably};
 pub use header::{About, METADATA_NAME};
-pub use npy::read_npy;
+pub use npy::open_npy;
 pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, read_all, write};
 pub use temporary::remove_abandoned;
+pub use whole::{check_text, read_json, read_stated};

@@ -3,14 +3,19 @@
 
 use super::atomic_file::open_regular;
 use super::safetensors::io_error;
+use super::whole::read_stated;
 use crate::error;
 use crate::error::{Error, Result, quoted};
 use crate::types::{DType, TensorType, element_count};
-use std::io::Read;
-use std::path::Path;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// First bytes of a file.
 const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Maximum length of a header. One of a plain array has less than 200 bytes, also of the largest rank.
+const MOST_HEADER_BYTES: usize = 1 << 16;
 
 /// Dtypes by NumPy's names, little-endian or of one byte.
 const DTYPES: [(&str, DType); 14] = [
@@ -30,36 +35,65 @@ const DTYPES: [(&str, DType); 14] = [
     ("<c16", DType::C128),
 ];
 
-/// Reads the array in a file: its type and its elements in row-major order.
-pub fn read_npy(path: &Path) -> Result<(TensorType, Vec<u8>)> {
-    let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
-    let mut bytes = Vec::new();
-    let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(size).map_err(|_| {
-        error!(ResourceExhausted, "no memory for the {size} bytes of {}", quoted(&path.to_string_lossy()))
-    })?;
-    file.read_to_end(&mut bytes).map_err(|e| io_error(path, &e))?;
-    parse(bytes).map_err(|e| e.context(quoted(&path.to_string_lossy())))
+/// An open file whose header is valid.
+pub struct Npy {
+    path: PathBuf,
+    file: File,
+    ty: TensorType,
 }
 
-fn parse(mut bytes: Vec<u8>) -> Result<(TensorType, Vec<u8>)> {
-    let invalid = |what: &str| error!(InvalidArgument, "not a NumPy file: {what}");
-    let version = *bytes.strip_prefix(MAGIC).and_then(|rest| rest.first()).ok_or_else(|| invalid("no magic string"))?;
-    // The length of the header has two bytes in version 1, and four later.
-    let digits = if version == 1 { 2 } else { 4 };
-    let start = MAGIC.len() + 2 + digits;
-    let length = bytes.get(start - digits..start).ok_or_else(|| invalid("no header"))?;
-    let length = length.iter().rev().fold(0usize, |sum, &byte| sum << 8 | usize::from(byte));
-    let header = start.checked_add(length).and_then(|end| bytes.get(start..end)).ok_or_else(|| invalid("no header"))?;
-    let header = std::str::from_utf8(header).map_err(|_| invalid("its header is not UTF-8"))?;
-    let ty = described(header)?;
-    let data = start + length;
-    if bytes.len() - data != ty.size_bytes() {
-        let (have, want) = (bytes.len() - data, ty.size_bytes());
-        return Err(error!(InvalidArgument, "{have} bytes of data; its header says {ty}, which has {want}"));
+impl Npy {
+    /// Type of the array.
+    pub fn ty(&self) -> &TensorType {
+        &self.ty
     }
-    bytes.drain(..data);
-    Ok((ty, bytes))
+
+    /// Reads the elements in row-major order.
+    pub fn read(mut self) -> Result<Vec<u8>> {
+        read_stated(&self.path, &mut self.file, self.ty.size_bytes() as u64, |_| Ok(()))
+    }
+}
+
+/// Opens a file and reads its header, which has to fit the size of the file.
+pub fn open_npy(path: &Path) -> Result<Npy> {
+    let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
+    let ty = header(path, &mut file, metadata.len())?;
+    Ok(Npy { path: path.to_path_buf(), file, ty })
+}
+
+/// Reads the header of a file that has `size` bytes.
+fn header(path: &Path, file: &mut impl Read, size: u64) -> Result<TensorType> {
+    let named = |e: Error| e.context(quoted(&path.to_string_lossy()));
+    let invalid = |what: &str| named(error!(InvalidArgument, "not a NumPy file: {what}"));
+    let mut next = |bytes: &mut [u8], what: &str| {
+        file.read_exact(bytes).map_err(|e| match e.kind() {
+            ErrorKind::UnexpectedEof => invalid(what),
+            _ => io_error(path, &e),
+        })
+    };
+    // The magic string, and two bytes of the version.
+    let mut start = [0; MAGIC.len() + 2];
+    next(&mut start, "no magic string")?;
+    if !start.starts_with(MAGIC) {
+        return Err(invalid("no magic string"));
+    }
+    // The length of the header has two bytes in version 1, and four later.
+    let digits = if start[MAGIC.len()] == 1 { 2 } else { 4 };
+    let mut length = [0; 4];
+    next(&mut length[..digits], "no header")?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MOST_HEADER_BYTES {
+        return Err(invalid(&format!("its header has {length} bytes; want at most {MOST_HEADER_BYTES}")));
+    }
+    let mut text = vec![0; length];
+    next(&mut text, "no header")?;
+    let ty = described(std::str::from_utf8(&text).map_err(|_| invalid("its header is not UTF-8"))?).map_err(named)?;
+    let have = size.saturating_sub((start.len() + digits + length) as u64);
+    let want = ty.size_bytes();
+    if have != want as u64 {
+        return Err(named(error!(InvalidArgument, "{have} bytes of data; its header says {ty}, which has {want}")));
+    }
+    Ok(ty)
 }
 
 /// Reads the dictionary of a header, such as `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
@@ -97,6 +131,13 @@ mod tests {
         [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes(), data].concat()
     }
 
+    fn parse(bytes: Vec<u8>) -> Result<(TensorType, Vec<u8>)> {
+        let (path, mut rest) = (Path::new("x.npy"), &bytes[..]);
+        let ty = header(path, &mut rest, bytes.len() as u64)?;
+        let data = read_stated(path, &mut rest, ty.size_bytes() as u64, |_| Ok(()))?;
+        Ok((ty, data))
+    }
+
     #[test]
     fn arrays_are_read() {
         let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }   \n";
@@ -120,5 +161,24 @@ mod tests {
         refused("{'fortran_order': False, 'shape': (1,), }", &[0; 4], "no descr");
         assert!(parse(b"\x93NUMPY\x01\x00\xff\xff{".to_vec()).is_err());
         assert!(parse(Vec::new()).is_err());
+        let long = parse(b"\x93NUMPY\x02\x00\x00\x00\x01\x01{".to_vec()).unwrap_err();
+        assert!(long.message.contains("its header has 16842752 bytes"), "{long}");
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_header_says() {
+        let path = std::env::temp_dir().join(format!("lxla_npy_{}", std::process::id()));
+        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (), }";
+        std::fs::write(&path, file(header, &[7; 4])).unwrap();
+        let opened = open_npy(&path).unwrap();
+        assert_eq!(opened.ty(), &TensorType::new(DType::F32, &[]));
+        assert_eq!(opened.read().unwrap(), [7; 4]);
+        // Written to after it was opened, and sparse: the header says 4 bytes.
+        let opened = open_npy(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(3 << 30).unwrap();
+        assert!(opened.read().unwrap_err().message.contains("more bytes than its size says"));
+        let lies = open_npy(&path).map(|_| ()).unwrap_err();
+        assert!(lies.message.contains("bytes of data; its header says"), "{lies}");
+        std::fs::remove_file(&path).unwrap();
     }
 }

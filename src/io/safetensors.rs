@@ -294,7 +294,7 @@ pub fn io_error(path: &Path, e: &std::io::Error) -> Error {
 }
 
 /// Formats a path for messages.
-fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     shortened(&path.to_string_lossy(), MOST_BYTES_SHOWN).into_owned()
 }
 

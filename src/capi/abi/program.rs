@@ -3,13 +3,13 @@
 use super::pointers::Bytes;
 use crate::error;
 use crate::error::{Result, quoted};
-use crate::import::{Memory, is_text};
-use crate::io::{io_error, open_regular};
+use crate::import::{Memory, START_BYTES, check_start, is_text};
+use crate::io::{check_text, io_error, open_regular, read_stated};
 use memmap2::Mmap;
 #[cfg(target_os = "linux")]
 use memmap2::{Advice, MmapOptions};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::slice;
 use std::sync::Arc;
@@ -19,23 +19,27 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// copy them to a buffer first.
 const MAPPED_FROM: usize = 1 << 20;
 
-/// Returns the bytes of the file of a program. The header documents that nobody changes the file during the call.
+/// Returns the bytes of the file of a program. The header documents that nobody changes the file during the call. No
+/// more is read than the size that the file states, and no more than its start if that is not of a program.
 pub fn program_file(path: &Path) -> Result<Memory> {
-    let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
+    let failed = |e: std::io::Error| io_error(path, &e);
+    let (mut file, metadata) = open_regular(path).map_err(failed)?;
+    let mut start = Vec::new();
+    (&file).take(START_BYTES).read_to_end(&mut start).map_err(failed)?;
+    file.rewind().map_err(failed)?;
+    check_start(&start, metadata.len())
+        .map_err(|e| e.context(format_args!("path: {}", quoted(&path.to_string_lossy()))))?;
+    // Text is read, because no byte of what was found to be UTF-8 may change.
+    let is_text = is_text(&start);
     let size = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
     if size >= MAPPED_FROM
+        && !is_text
         && let Some(map) = mapped(&file, size)
-        // Text is read, because no byte of what was found to be UTF-8 may change.
-        && !is_text(&map)
     {
         return Ok(Arc::new(map));
     }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|_| {
-        error!(ResourceExhausted, "path: no memory for the {size} bytes of {}", quoted(&path.to_string_lossy()))
-    })?;
-    file.read_to_end(&mut bytes).map_err(|e| io_error(path, &e))?;
-    Ok(Arc::new(bytes))
+    let check = |piece: &[u8]| if is_text { check_text(piece) } else { Ok(()) };
+    Ok(Arc::new(read_stated(path, &mut file, metadata.len(), check)?))
 }
 
 /// Maps a file, and reads all of its pages: a page that cannot be read later ends the process (SIGBUS). None if the
@@ -103,7 +107,8 @@ mod tests {
     fn files_of_any_size_are_read_whole() {
         let path = std::env::temp_dir().join(format!("lxla_program_file_{}", std::process::id()));
         for size in [0, 5, MAPPED_FROM - 1, MAPPED_FROM, MAPPED_FROM + 4097] {
-            let bytes: Vec<u8> = (0..size).map(|i| (i % 251) as u8).collect();
+            // Begins as bytecode.
+            let bytes: Vec<u8> = b"ML\xefR".iter().copied().chain((0..=250).cycle()).take(size).collect();
             std::fs::write(&path, &bytes).unwrap();
             let memory = program_file(&path).unwrap();
             assert_eq!((*memory).as_ref(), bytes, "{size} bytes");

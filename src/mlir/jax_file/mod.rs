@@ -250,6 +250,16 @@ pub fn read(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Exported> {
     exported(&root, &owner, 0)
 }
 
+/// Returns an error if the first bytes of a file of `size` bytes show that it has no root.
+pub fn check_start(bytes: &[u8], size: u64) -> Result<()> {
+    let offset = bytes.first_chunk().map(|&offset| u64::from(u32::from_le_bytes(offset)));
+    match offset {
+        // A table begins with four bytes, and so does the file.
+        Some(4..) if offset.is_some_and(|offset| offset + 4 <= size) => Ok(()),
+        _ => Err(invalid(0, "its first offset leads to no table")),
+    }
+}
+
 /// Reads an exported function, below `level` others that it is the derivative of.
 fn exported(table: &Table, owner: &Arc<dyn AsRef<[u8]> + Send + Sync>, level: usize) -> Result<Exported> {
     let Some(artifact) = table.bytes(slot::ARTIFACT)? else {
