@@ -3,20 +3,23 @@
 Each is refused with the reason, within one GiB of memory: files without an end, sparse files, folders whose counts do
 not fit their program."""
 
+import json
 import os
 import resource
 import shutil
 import sys
 import tempfile
-from ctypes import byref, c_void_p
+from ctypes import byref, c_size_t, c_void_p
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
 import ctypes_test as lxla
+import numpy as np
 from ctypes_test import INVALID_ARGUMENT, Computation, refused
 from export_cases import exported
-from programs import imported
+from programs import call, imported, imported_file
+from safetensors.numpy import save_file
 
 MOST_BYTES = 1 << 30
 # What the process may allocate besides: a read of a file without an end stops here.
@@ -90,6 +93,52 @@ def test_sparse_files_are_refused(env, folder):
     refused_at(env, path, "not a NumPy file: no magic string")
     sparse(path / "functions/forward.meta", b"{")
     refused_at(env, path, f"it has {HUGE} bytes of JSON")
+
+
+def ones(size):
+    """The text of a program that adds its first parameter to all others, each of which has 1 MiB."""
+    ty = f"tensor<{1 << 18}xf32>"
+    parameters = ", ".join(f"%a{i}: {ty}" for i in range(size))
+    sums = [f"%s{i} = stablehlo.add %{f's{i - 1}' if i > 1 else 'a0'}, %a{i} : {ty}" for i in range(1, size)]
+    return f"func.func @main({parameters}) -> {ty} {{ {' '.join(sums)} return %s{size - 1} : {ty} }}"
+
+
+def test_weights_are_counted_before_they_are_read_and_are_read_once(env, folder):
+    weight = np.ones(1 << 18, "float32")
+    path = model(env, folder / "model")
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["parameters"][0]["dims"] = manifest["captured"][0]["dims"] = [1 << 18]
+    manifest["captured"] *= 2000
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    save_file({"0": weight}, path / "captured.safetensors")
+    refused_at(env, path, "it lists 2001 parameters and weights; the function of the program has 2 parameters")
+    (path / "program.mlirbc").write_text(ones(2001))
+    computation = imported_file(env, path)
+    counts = [c_size_t() for _ in range(3)]
+    lxla.ok(lxla.lib.lxla_computation_info(computation, *map(byref, counts)))
+    assert [count.value for count in counts] == [1, 1, 1], "all captured values are one"
+    (raw,) = call(env, lxla.cpu(), computation, [2 * weight], [weight])
+    assert (np.frombuffer(raw, "float32") == 2002).all()
+    manifest["captured"][7] = {"name": "0", "dtype": "f32", "dims": [1 << 17, 2]}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    refused_at(env, path, "the manifest says f32[131072,2]")
+
+    # The weights of PyTorch/XLA are files, which links give many names.
+    path = folder / "torch"
+    for name in ("data", "functions"):
+        (path / name).mkdir(parents=True)
+    np.save(path / "data/0.npy", weight)
+    (path / "functions/main.bytecode").write_text(ones(2001))
+    locations = [{"type_": "input_arg", "position": 0}]
+    for i in range(2000):
+        os.link(path / "data/0.npy", path / f"data/w{i}")
+        locations.append({"type_": "parameter", "name": f"w{i}"})
+    (path / "functions/main.meta").write_text(json.dumps({"input_locations": locations}))
+    computation = imported_file(env, path)
+    lxla.ok(lxla.lib.lxla_computation_info(computation, *map(byref, counts)))
+    assert [count.value for count in counts] == [1, 1, 1], "all weights are one"
+    (path / "functions/main.meta").write_text(json.dumps({"input_locations": locations[:-1]}))
+    refused_at(env, path, "input_locations: it lists 2000 parameters and weights; the function of the program has 2001")
 
 
 def main():

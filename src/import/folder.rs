@@ -5,10 +5,10 @@
 use super::file::{Memory, Program, read};
 use super::manifest::{is_exported, read_exported};
 use super::program::Wanted;
+use super::weights::Weights;
 use crate::error;
 use crate::error::{Error, Result, quoted};
 use crate::io::{open_npy, read_json};
-use crate::native::Array;
 use std::path::{Path, PathBuf};
 
 /// Reads a folder of PyTorch/XLA or of an export: its program, and for each parameter whether it is an input or a
@@ -26,7 +26,8 @@ pub fn read_folder(
     let program = read(read_file(&meta.with_extension("bytecode"))?)?;
     let wrong = |what: &str| -> Error { error!(InvalidArgument, "{}: {what}", quoted(&meta.to_string_lossy())) };
     let locations = described["input_locations"].as_array().ok_or_else(|| wrong("no list input_locations"))?;
-    let mut constants = Vec::new();
+    let counted = Weights::new(&program.module, None, locations.len());
+    let mut weights = counted.map_err(|e| wrong(&format!("input_locations: {}", e.message)))?;
     let mut order = Vec::new();
     for (i, location) in locations.iter().enumerate() {
         let position = || {
@@ -46,11 +47,13 @@ pub fn read_folder(
             _ => return Err(wrong(&format!("input_locations[{i}] is of no known type"))),
         };
         let file = open_npy(&path)?;
-        let ty = file.ty().clone();
-        constants.push((i, Array::from_bytes(&ty, &file.read()?)?));
+        let (place, ty) = (file.place(), file.ty().clone());
+        weights
+            .add(i, place, &ty, || file.read())
+            .map_err(|e| e.context(format_args!("{}, argument {i}", quoted(&path.to_string_lossy()))))?;
     }
     // The function of a folder is `main` of its program.
-    Ok((program, Wanted { function: None, constants, order: Some(order), ..wanted }))
+    Ok((program, Wanted { function: None, constants: weights.finish(), order: Some(order), ..wanted }))
 }
 
 /// Whether a name is that of a file in a folder, and of nothing outside.

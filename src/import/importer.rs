@@ -4,13 +4,13 @@ use super::attributes::{Attributes, array_of, scalar_of};
 use super::functions::{argument_attributes, body_of, described, name_of};
 use super::mesh::{Manual, Placing};
 use super::sizes::Known;
-use super::types::{dtype_of, is_free, shape_of};
+use super::types::{check_fits, is_free, shape_of};
 use crate::engine::kernels::Kernel;
 use crate::error;
 use crate::error::{Result, quoted};
 use crate::ir::{Body, NodeId, Trace, take_closed_body};
 use crate::label::Label;
-use crate::mlir::{Block, Dense, FREE, Module, Operation, TensorShape, Value};
+use crate::mlir::{Block, Dense, Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::ops::{control, creation};
 use crate::stack::MOST_DEPTH;
@@ -301,14 +301,7 @@ impl<'m> Importer<'m> {
 impl<'m> Importer<'m> {
     /// Gives a value of the module its node. Fails if the module's type of the value does not fit.
     pub fn define(&mut self, value: Value, node: NodeId) -> Result<()> {
-        let (shape, ty) = (self.shape(value)?, self.trace.ty(node));
-        let fits = dtype_of(&shape.element)? == ty.dtype
-            && shape.dims.len() == ty.dims.len()
-            && shape.dims.iter().zip(&ty.dims).all(|(&stated, &size)| stated == FREE || stated == size)
-            && shape.exceeded(&ty.dims).is_none();
-        if !fits {
-            return Err(error!(InvalidArgument, "the module states the type {shape} for a value of type {ty}"));
-        }
+        check_fits(self.shape(value)?, &self.trace.ty(node))?;
         self.values.insert(value, node);
         Ok(())
     }

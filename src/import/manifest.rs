@@ -3,10 +3,10 @@
 
 use super::file::{Memory, Program, read};
 use super::program::Wanted;
+use super::weights::Weights;
 use crate::error;
 use crate::error::{Error, Result, quoted};
-use crate::io::{read_all, read_json};
-use crate::native::Array;
+use crate::io::{open_tensors, read_json};
 use crate::types::{DType, TensorType, element_count};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -129,21 +129,22 @@ pub fn read_exported(
         ));
     }
     let program = read(read_file(&folder.join(PROGRAM))?)?;
-    let names: Vec<String> = manifest.captured.iter().map(|value| value.name.clone()).collect();
-    let values = if names.is_empty() { Vec::new() } else { read_all(&folder.join(CAPTURED), &names)? };
-    let mut constants = Vec::with_capacity(values.len());
-    for (i, (Named { name, ty }, (stored, bytes))) in manifest.captured.iter().zip(values).enumerate() {
-        // Dtypes that safetensors lacks are stored as bytes.
-        if stored != *ty && (stored.dtype != DType::U8 || bytes.len() != ty.size_bytes()) {
-            let name = quoted(name);
-            return Err(wrong(error!(
-                InvalidArgument,
-                "captured value {name}: {stored} stored; the manifest says {ty}"
-            )));
-        }
-        constants.push((manifest.parameters.len() + i, Array::from_bytes(ty, &bytes)?));
+    let listed = manifest.parameters.len() + manifest.captured.len();
+    let mut weights = Weights::new(&program.module, wanted.function.as_deref(), listed).map_err(wrong)?;
+    if manifest.captured.is_empty() {
+        return Ok((program, wanted));
     }
-    Ok((program, Wanted { constants, ..wanted }))
+    let mut stored = open_tensors(&folder.join(CAPTURED))?;
+    for (i, Named { name, ty }) in manifest.captured.iter().enumerate() {
+        let named = |e: Error| wrong(e.context(format_args!("captured value {}", quoted(name))));
+        let there = stored.type_of(name)?;
+        // Dtypes that safetensors lacks are stored as bytes.
+        if there != *ty && (there.dtype != DType::U8 || there.size_bytes() != ty.size_bytes()) {
+            return Err(named(error!(InvalidArgument, "{there} stored; the manifest says {ty}")));
+        }
+        weights.add(manifest.parameters.len() + i, name, ty, || stored.read(name)).map_err(named)?;
+    }
+    Ok((program, Wanted { constants: weights.finish(), ..wanted }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! `file` recognizes and reads the bytes, `program` imports a function, `importer` walks functions and regions,
 //! `operations` has the table of operations with a function for each in the files beside it, `regions` makes bodies of
-//! regions, `sizes` evaluates shape computations, `tuples` takes tuples apart, `describe` says what a program holds
+//! regions, `weights` reads the weights of folders, `sizes` evaluates shape computations, `tuples` takes tuples apart, `describe` says what a program holds
 //! before it is imported.
 
 mod attributes;
@@ -20,6 +20,7 @@ mod regions;
 mod sizes;
 mod tuples;
 mod types;
+mod weights;
 
 pub use describe::describe;
 pub use file::{Memory, Program, START_BYTES, check_start, is_text, read};

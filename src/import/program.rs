@@ -15,6 +15,7 @@ use crate::mlir::{Module, Operation, TensorShape, Value};
 use crate::native::Array;
 use crate::stack::{MOST_DEPTH, with_stack};
 use crate::types::{DType, Dims, TensorType};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,6 +62,7 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
     let block = body_of(function)?;
     let platform = Array::from_bytes(&TensorType::new(DType::S32, &[]), &wanted.platform.to_le_bytes())?;
     let parameters = parameters(module, function, wanted)?;
+    let numbers: FxHashMap<Value, usize> = block.arguments.iter().enumerate().map(|(i, &value)| (value, i)).collect();
     let (of_parameters, of_results) = (argument_attributes(function), result_attributes(function));
     let mut importer = Importer::new(module, operations::record);
     importer.kernels = wanted.kernels.clone();
@@ -72,8 +74,7 @@ fn imported(module: &Module, wanted: &Wanted) -> Result<Imported> {
             let node = importer.trace.parameter(ty);
             nodes.push(node);
             if let Some(value) = value {
-                let number = block.arguments.iter().position(|&argument| argument == value);
-                let attributes = number.and_then(|number| of_parameters.get(number).copied());
+                let attributes = numbers.get(&value).and_then(|&number| of_parameters.get(number).copied());
                 let node = importer.placed(node, attributes)?;
                 importer.define(value, node)?;
             }
@@ -109,10 +110,10 @@ fn parameters(module: &Module, function: &Operation, wanted: &Wanted) -> Result<
             "the function has {count} parameters; a value is given for number {number}"
         ));
     }
-    let is_constant = |number: usize| wanted.constants.iter().any(|(constant, _)| *constant == number);
+    let constants: FxHashSet<usize> = wanted.constants.iter().map(|(number, _)| *number).collect();
     let mut listed: Vec<(Option<Value>, &TensorShape)> = Vec::new();
     for (number, &value) in block.arguments.iter().enumerate() {
-        if platform.contains(&value) || is_constant(number) {
+        if platform.contains(&value) || constants.contains(&number) {
             continue;
         }
         let shape = shape_of(module, value).map_err(|e| e.context(format_args!("parameter {}", listed.len())))?;

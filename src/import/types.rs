@@ -27,6 +27,18 @@ pub fn is_free(ty: &Type) -> bool {
     matches!(ty, Type::Tensor(shape) if shape.dims.contains(&FREE))
 }
 
+/// Returns an error unless a value of type `ty` is one that the module's type allows.
+pub fn check_fits(shape: &TensorShape, ty: &TensorType) -> Result<()> {
+    let fits = dtype_of(&shape.element)? == ty.dtype
+        && shape.dims.len() == ty.dims.len()
+        && shape.dims.iter().zip(&ty.dims).all(|(&stated, &size)| stated == FREE || stated == size)
+        && shape.exceeded(&ty.dims).is_none();
+    match fits {
+        true => Ok(()),
+        false => Err(error!(InvalidArgument, "the module states the type {shape} for a value of type {ty}")),
+    }
+}
+
 /// Returns the type of a parameter; None if a size is free and no shape is given. Fails if the given shape does not
 /// fit.
 pub fn resolved(shape: &TensorShape, given: Option<&Dims>) -> Result<Option<TensorType>> {

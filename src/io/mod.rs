@@ -16,6 +16,8 @@ pub use atomic_file::{open_regular, replace_privately};
 pub use atomic_folder::{replace_folder, write_durably};
 pub use header::{About, METADATA_NAME};
 pub use npy::open_npy;
-pub use safetensors::{Entry, Metadata, check_metadata, check_type, io_error, metadata, names, read, read_all, write};
+pub use safetensors::{
+    Entry, Metadata, check_metadata, check_type, io_error, metadata, names, open_tensors, read, write,
+};
 pub use temporary::remove_abandoned;
 pub use whole::{check_text, read_json, read_stated};

@@ -9,6 +9,7 @@ use crate::error::{Error, Result, quoted};
 use crate::types::{DType, TensorType, element_count};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// First bytes of a file.
@@ -40,12 +41,18 @@ pub struct Npy {
     path: PathBuf,
     file: File,
     ty: TensorType,
+    place: (u64, u64),
 }
 
 impl Npy {
     /// Type of the array.
     pub fn ty(&self) -> &TensorType {
         &self.ty
+    }
+
+    /// What identifies the file, by whatever name it was opened: its device and its number there.
+    pub fn place(&self) -> (u64, u64) {
+        self.place
     }
 
     /// Reads the elements in row-major order.
@@ -58,7 +65,7 @@ impl Npy {
 pub fn open_npy(path: &Path) -> Result<Npy> {
     let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
     let ty = header(path, &mut file, metadata.len())?;
-    Ok(Npy { path: path.to_path_buf(), file, ty })
+    Ok(Npy { path: path.to_path_buf(), file, ty, place: (metadata.dev(), metadata.ino()) })
 }
 
 /// Reads the header of a file that has `size` bytes.

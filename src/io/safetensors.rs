@@ -10,7 +10,7 @@ use crate::types::{DType, MAX_RANK, TensorType};
 use safetensors::tensor::{Dtype, TensorInfo};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Size of one write to the file system.
@@ -180,31 +180,46 @@ pub fn metadata(path: &Path) -> Result<About> {
 
 /// Reads one tensor of a file: its type and its row-major bytes. Reads only the header and that tensor.
 pub fn read(path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
-    read_from(&mut open(path)?, path, name)
-}
-
-/// Reads tensors of a file, as [`read`] does.
-pub fn read_all(path: &Path, names: &[String]) -> Result<Vec<(TensorType, Vec<u8>)>> {
     let mut opened = open(path)?;
-    names.iter().map(|name| read_from(&mut opened, path, name)).collect()
+    Ok((opened.type_of(name)?, opened.read(name)?))
 }
 
-fn read_from(opened: &mut Opened, path: &Path, name: &str) -> Result<(TensorType, Vec<u8>)> {
-    let Opened { file, tensors, start, .. } = opened;
-    let info = tensors.info(name).ok_or_else(|| {
-        let (path, name, there) = (shown(path), quoted(name), listed(&tensors.offset_keys()));
-        error!(NotFound, "name: {path} has no tensor {name}; it has {there}")
-    })?;
-    let named = |e: Error| e.context(format_args!("{}, tensor {}", shown(path), quoted(name)));
-    let ty = type_of(info).map_err(named)?;
-    let mut bytes = zeroed_bytes(ty.size_bytes()).map_err(named)?;
-    let place = SeekFrom::Start(*start + info.data_offsets.0 as u64);
-    file.seek(place).and_then(|_| file.read_exact(&mut bytes)).map_err(|e| read_error(path, &e))?;
-    if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
-        let name = quoted(name);
-        return Err(damaged(path, format_args!("tensor {name} is BOOL and has a byte that is neither 0 nor 1")));
+/// Opens a file of which several tensors are read.
+pub fn open_tensors(path: &Path) -> Result<Opened> {
+    open(path)
+}
+
+impl Opened {
+    fn info(&self, name: &str) -> Result<&TensorInfo> {
+        self.tensors.info(name).ok_or_else(|| {
+            let (path, name, there) = (shown(&self.path), quoted(name), listed(&self.tensors.offset_keys()));
+            error!(NotFound, "name: {path} has no tensor {name}; it has {there}")
+        })
     }
-    Ok((ty, bytes))
+
+    fn named(&self, name: &str, e: Error) -> Error {
+        e.context(format_args!("{}, tensor {}", shown(&self.path), quoted(name)))
+    }
+
+    /// Type of a tensor.
+    pub fn type_of(&self, name: &str) -> Result<TensorType> {
+        type_of(self.info(name)?).map_err(|e| self.named(name, e))
+    }
+
+    /// Reads the row-major bytes of a tensor.
+    pub fn read(&mut self, name: &str) -> Result<Vec<u8>> {
+        let ty = self.type_of(name)?;
+        let place = SeekFrom::Start(self.start + self.info(name)?.data_offsets.0 as u64);
+        let mut bytes = zeroed_bytes(ty.size_bytes()).map_err(|e| self.named(name, e))?;
+        let read = self.file.seek(place).and_then(|_| self.file.read_exact(&mut bytes));
+        read.map_err(|e| read_error(&self.path, &e))?;
+        if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
+            let name = quoted(name);
+            let why = format_args!("tensor {name} is BOOL and has a byte that is neither 0 nor 1");
+            return Err(damaged(&self.path, why));
+        }
+        Ok(bytes)
+    }
 }
 
 fn listed(names: &[String]) -> String {
@@ -230,7 +245,8 @@ fn type_of(info: &TensorInfo) -> Result<TensorType> {
 }
 
 /// A file whose header is valid.
-struct Opened {
+pub struct Opened {
+    path: PathBuf,
     file: File,
     tensors: safetensors::tensor::Metadata,
     about: About,
@@ -262,7 +278,7 @@ fn open(path: &Path) -> Result<Opened> {
         let has = size - (8 + length);
         return Err(damaged(path, format_args!("it has {has} bytes of tensors; its header says {content}")));
     }
-    Ok(Opened { file, tensors, about, start: 8 + length })
+    Ok(Opened { path: path.to_path_buf(), file, tensors, about, start: 8 + length })
 }
 
 /// Maps a read error. A file that was truncated after it was opened is reported as damaged.
