@@ -141,6 +141,16 @@ def test_weights_are_counted_before_they_are_read_and_are_read_once(env, folder)
     refused_at(env, path, "input_locations: it lists 2000 parameters and weights; the function of the program has 2001")
 
 
+def test_names_that_a_module_has_twice_are_refused(env, folder):
+    body = "(%0: tensor<f32>) -> tensor<f32> { return %0 : tensor<f32> }"
+    text = f"func.func @main{body} func.func private @f{body} func.func "
+    for second in (f"@main{body}", f"private @main{body}", f"private @f{body}", f"@f{body}"):
+        (folder / "module.mlir").write_text(f"module {{ {text}{second} }}")
+        refused_at(env, folder / "module.mlir", "twice: func.func and func.func; want each name once")
+    (folder / "module.mlir").write_text(f'module {{ sdy.mesh @m = <["x"=2]> sdy.mesh @m = <["x"=4]> {text}@g{body} }}')
+    refused_at(env, folder / "module.mlir", 'the name "m" twice')
+
+
 def main():
     lxla.load(sys.argv[1])
     env = lxla.new_env()

@@ -81,12 +81,13 @@ fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
 /// Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
 /// have the product 1 are computed by the one device.
 ///
-/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if the mesh lacks an axis of the program;
-/// if a size is free and no shapes are given (the message lists the parameters), or a size that is given exceeds its
-/// bound; if an assertion on shapes in the program does not hold (its message). UNIMPLEMENTED, with the operation, its
-/// location and the reason, for what is not supported: quantized types, tokens, sizes that depend on data,
-/// custom calls that are neither known nor kernels, versions newer than 1.20.0; for manual computations on several
-/// devices without a mesh, and collectives whose groups of devices are not those of axes of the mesh.
+/// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if two functions or meshes of it have one
+/// name; if the mesh lacks an axis of the program; if a size is free and no shapes are given (the message lists the
+/// parameters), or a size that is given exceeds its bound; if an assertion on shapes in the program does not hold (its
+/// message). UNIMPLEMENTED, with the operation, its location and the reason, for what is not supported: quantized
+/// types, tokens, sizes that depend on data, custom calls that are neither known nor kernels, versions newer than
+/// 1.20.0; for manual computations on several devices without a mesh, and collectives whose groups of devices are not
+/// those of axes of the mesh.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_import(
     env: lxla_env,

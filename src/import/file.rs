@@ -1,5 +1,6 @@
 //! Recognizes the bytes of a program by their content, and reads them.
 
+use super::functions::check_names;
 use crate::error;
 use crate::error::{Error, Result};
 use crate::mlir::jax_file::{self, Exported};
@@ -21,6 +22,12 @@ pub struct Program {
 
 /// Reads a program: StableHLO text, MLIR bytecode, or a file of `jax.export`.
 pub fn read(memory: Memory) -> Result<Program> {
+    let program = parsed(memory)?;
+    check_names(&program.module)?;
+    Ok(program)
+}
+
+fn parsed(memory: Memory) -> Result<Program> {
     let bytes = (*memory).as_ref();
     if bytecode::is_bytecode(bytes) {
         return Ok(Program { module: bytecode::read(memory)?, exported: None });

@@ -3,6 +3,7 @@
 use crate::error;
 use crate::error::{Error, Result, limited, quoted};
 use crate::mlir::{Attribute, Block, Dictionary, Module, Operation, Value};
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// Returns the name of a function.
@@ -17,6 +18,24 @@ pub fn name_of(function: &Operation) -> Option<&str> {
 /// Whether a function may be called from outside of the module.
 pub fn is_public(function: &Operation) -> bool {
     !is_string(function.attributes.get("sym_visibility"), "private")
+}
+
+/// Returns an error if two functions or meshes of a module have one name: a call could mean each of them.
+pub fn check_names(module: &Module) -> Result<()> {
+    let mut known: FxHashMap<&str, &Operation> = FxHashMap::default();
+    for operation in &module.operations {
+        let Some(name) = name_of(operation) else { continue };
+        if let Some(first) = known.insert(name, operation) {
+            return Err(error!(
+                InvalidArgument,
+                "the module has the name {} twice: {} and {}; want each name once",
+                quoted(name),
+                described(first),
+                described(operation)
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the wanted function: the one with that name; or `main`, or the only public one.
