@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from ctypes import byref, c_size_t
 from pathlib import Path
 
@@ -176,6 +177,26 @@ def test_folders_are_replaced_unless_they_have_other_files(env, folder):
     ok(exported(first, file, format=TEXT))
     refused(exported(first, folder / "no/where"), NOT_FOUND, "no/where")
     refused(exported(first, folder / "no/where", format=JAX), NOT_FOUND, "no/where")
+
+
+def test_of_exports_to_one_folder_at_once_the_last_wins(env, folder):
+    computations = [traced(env, lxla.cpu(), tensor(env, lxla.cpu(), np.float32([i, i, i]))) for i in range(4)]
+    for each in range(10):
+        start, statuses = threading.Barrier(len(computations)), []
+
+        def export(computation, path=folder / str(each), start=start, statuses=statuses):
+            start.wait()
+            statuses.append(exported(computation, path))
+
+        threads = [threading.Thread(target=export, args=(computation,)) for computation in computations]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert statuses == [0] * len(computations), statuses
+        value = give(lxla.lib.lxla_computation_captured, Tensor, imported_file(env, folder / str(each)), c_size_t(0))
+        assert lxla.read(value, count=3) in [[i, i, i] for i in range(4)]
+    assert len(list(folder.iterdir())) == 10, "nothing temporary is left"
 
 
 def test_what_does_not_fit_is_refused(env, folder):

@@ -75,7 +75,7 @@ fn names(argument: &str, list: List<Text>, n: usize) -> Result<Option<Vec<String
 ///   captured values; `captured.safetensors` with these under the names 0, 1, ... (values of dtypes that safetensors
 ///   lacks as bytes, u8); `manifest.json`: the version, and name, dtype and dims of parameters, results and captured
 ///   values. A folder that is empty, or that an export wrote and that has no other files, is replaced, any other is
-///   ALREADY_EXISTS.
+///   ALREADY_EXISTS. Of exports to one folder at once, also by several processes, the last one to end wins.
 /// - `LXLA_EXPORT_TEXT`: StableHLO text, in which the captured values are constants.
 /// - `LXLA_EXPORT_JAX`: a file that `jax.export.deserialize` reads, in which the captured values are constants. Its
 ///   function takes the parameters as positional arguments and returns one array, or a tuple. With `vjp_order` 1, JAX

@@ -81,6 +81,11 @@ fn is_unknown(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP))
 }
 
+/// Whether a move failed because something is at the place that was empty.
+fn is_taken(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty | ErrorKind::NotADirectory)
+}
+
 /// Gives a temporary folder its place. A folder that is there gets the temporary name. Where the file system cannot
 /// exchange two names, the place is empty for a moment; if the process ends then, both folders have temporary names.
 fn put_in_place(temporary: &Path, path: &Path, is_there: bool, files: &[&str], moved: Move) -> std::io::Result<()> {
@@ -99,33 +104,35 @@ fn put_in_place(temporary: &Path, path: &Path, is_there: bool, files: &[&str], m
     // The lock says that this process lives; without locks, no folder counts as abandoned.
     let _ = folder.try_lock();
     plainly(path, &old)?;
-    if let Err(e) = plainly(temporary, path) {
-        return plainly(&old, path).and(Err(e));
+    match plainly(temporary, path) {
+        Ok(()) => {}
+        // The folder of another process has the place now, and is newer than the old one.
+        Err(e) if is_taken(&e) => {
+            remove_folder(&old, files);
+            return Err(e);
+        }
+        Err(e) => return plainly(&old, path).and(Err(e)),
     }
     remove_folder(&old, files);
     Ok(())
 }
 
 /// Creates a folder with files of these names, which `fill` writes, or replaces one that has no other files and for
-/// which `is_replaceable` returns true. The folder appears whole and durably, or the path is as it was. Temporary
-/// folders for this path that processes left when they ended are removed.
+/// which `is_replaceable` returns true. The folder appears whole and durably, or the path is as it was. Of several
+/// threads or processes that do so at once, the last one to end wins. Temporary folders for this path that processes left
+/// when they ended are removed.
 pub fn replace_folder(
     path: &Path,
     files: &[&str],
-    is_replaceable: impl FnOnce(&Path) -> bool,
+    is_replaceable: impl Fn(&Path) -> bool,
     fill: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
     let failed = |e: std::io::Error| io_error(path, &e);
-    let (path, is_there) = target(path, files, is_replaceable)?;
+    let (path, is_there) = target(path, files, &is_replaceable)?;
     let around = File::open(folder_of(&path)).map_err(failed)?;
     let temporary = Temporary::create(&path, files).map_err(failed)?;
     fill(&temporary.path)?;
-    if is_there {
-        let rights = fs::metadata(&path).map_err(failed)?.permissions();
-        fs::set_permissions(&temporary.path, rights).map_err(failed)?;
-    }
-    temporary.folder.sync_all().map_err(failed)?;
-    put_in_place(&temporary.path, &path, is_there, files, &move_with).map_err(failed)?;
+    place(&temporary, &path, is_there, &is_replaceable, &move_with)?;
     around.sync_all().map_err(failed)?;
     for folder in abandoned_folders(folder_of(&path), path.file_name().unwrap_or_default()) {
         remove_folder(&folder, files);
@@ -133,9 +140,39 @@ pub fn replace_folder(
     Ok(())
 }
 
+/// Gives a filled temporary folder its place, with the rights of the folder that is there. Others may create or move
+/// that folder meanwhile: the place is looked at again then.
+fn place(
+    temporary: &Temporary,
+    path: &Path,
+    mut is_there: bool,
+    is_replaceable: impl Fn(&Path) -> bool,
+    moved: Move,
+) -> Result<()> {
+    let failed = |e: std::io::Error| io_error(path, &e);
+    let files = temporary.files;
+    let put = |is_there: bool| {
+        if is_there {
+            fs::set_permissions(&temporary.path, fs::metadata(path)?.permissions())?;
+        }
+        temporary.folder.sync_all()?;
+        put_in_place(&temporary.path, path, is_there, files, moved)
+    };
+    for _ in 0..MOST_TRIES {
+        match put(is_there) {
+            Ok(()) => return Ok(()),
+            Err(e) if is_taken(&e) || (is_there && e.kind() == ErrorKind::NotFound) => {
+                is_there = target(path, files, &is_replaceable)?.1;
+            }
+            Err(e) => return Err(failed(e)),
+        }
+    }
+    put(is_there).map_err(failed)
+}
+
 /// Resolves links. Returns the place of the folder, and whether a folder is there; an error if it has files of other
 /// names or is not replaceable, or is not a folder.
-fn target(path: &Path, files: &[&str], is_replaceable: impl FnOnce(&Path) -> bool) -> Result<(PathBuf, bool)> {
+fn target(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -> Result<(PathBuf, bool)> {
     let failed = |e: std::io::Error| io_error(path, &e);
     if path.file_name().is_none() {
         return Err(refused(path, "it ends with no name of a folder"));
@@ -171,7 +208,11 @@ fn target(path: &Path, files: &[&str], is_replaceable: impl FnOnce(&Path) -> boo
             quoted(&path.to_string_lossy())
         ));
     }
-    Ok((fs::canonicalize(path).map_err(failed)?, true))
+    match fs::canonicalize(path) {
+        // It was moved since it was listed.
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok((path.components().collect(), false)),
+        place => Ok((place.map_err(failed)?, true)),
+    }
 }
 
 fn refused(path: &Path, why: &str) -> Error {
@@ -255,6 +296,60 @@ mod tests {
         assert_eq!(found(), ("2".to_string(), 1));
         put("4", false, 0).unwrap_err();
         assert_eq!(found(), ("2".to_string(), 1));
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn of_folders_that_are_written_at_once_the_last_wins() {
+        let scratch = std::env::temp_dir().join(format!("lxla_folder_at_once_{}", std::process::id()));
+        fs::create_dir(&scratch).unwrap();
+        let path = scratch.join("model");
+        let write = |text: &'static str| {
+            move |folder: &Path| fs::write(folder.join("a"), text).map_err(|e| io_error(folder, &e))
+        };
+        let found = || (fs::read_to_string(path.join("a")).unwrap(), fs::read_dir(&scratch).unwrap().count());
+        // Whether a folder is there or not, another one takes the place after it was looked at.
+        for last in ["1", "2"] {
+            let during = |folder: &Path| {
+                write(last)(folder)?;
+                replace_folder(&path, &["a"], |_| true, write("during"))
+            };
+            replace_folder(&path, &["a"], |_| true, during).unwrap();
+            assert_eq!(found(), (last.to_string(), 1));
+        }
+        // The folder is removed meanwhile, and one that is not replaced comes.
+        let removed = |folder: &Path| {
+            fs::remove_dir_all(&path).unwrap();
+            write("3")(folder)
+        };
+        replace_folder(&path, &["a"], |_| true, removed).unwrap();
+        assert_eq!(found(), ("3".to_string(), 1));
+        let foreign = |folder: &Path| {
+            fs::write(path.join("mine"), "x").unwrap();
+            write("4")(folder)
+        };
+        fs::remove_dir_all(&path).unwrap();
+        let refused = replace_folder(
+            &path,
+            &["a"],
+            |_| true,
+            |folder| {
+                fs::create_dir(&path).unwrap();
+                foreign(folder)
+            },
+        );
+        assert_eq!(refused.unwrap_err().code, Code::AlreadyExists);
+        assert!(path.join("mine").exists());
+        fs::remove_dir_all(&path).unwrap();
+        // Without exchanges of names.
+        for text in ["5", "6"] {
+            let temporary = Temporary::create(&path, &["a"]).unwrap();
+            write(text)(&temporary.path).unwrap();
+            let is_there = path.exists();
+            place(&temporary, &path, !is_there, |_| true, &plain(0)).unwrap();
+            drop(temporary);
+            assert_eq!(found(), (text.to_string(), 1));
+        }
         fs::remove_dir_all(&scratch).unwrap();
     }
 
