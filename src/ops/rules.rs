@@ -151,6 +151,9 @@ pub trait Transforms {
         tangents: &[Option<NodeId>],
     ) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)>;
 
+    /// Whether an operation of this dtype passes tangents of its operands on.
+    fn passes_tangents(&self, op: Op, dtype: DType) -> bool;
+
     /// For each result of a body, whether it may have a tangent if the operands in the mask have one.
     fn reached(&self, body: &Body, active: &[bool]) -> Vec<bool>;
 

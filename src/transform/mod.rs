@@ -17,10 +17,12 @@ pub use reverse::pull_back;
 
 use crate::error;
 use crate::error::Result;
-use crate::ir::{Body, NodeId, Trace};
+use crate::ir::{Body, NodeId, Op, Trace};
+use crate::ops;
 use crate::ops::control::Memo;
 use crate::ops::rules::Transforms;
 use crate::stack::{SHALLOW, with_stack};
+use crate::types::DType;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -111,6 +113,10 @@ impl Transforms for Transformer {
         tangents: &[Option<NodeId>],
     ) -> Result<(Vec<NodeId>, Vec<Option<NodeId>>)> {
         forward::push_body(self, trace, body, primals, tangents)
+    }
+
+    fn passes_tangents(&self, op: Op, dtype: DType) -> bool {
+        ops::passes_tangents(op, dtype)
     }
 
     fn reached(&self, body: &Body, active: &[bool]) -> Vec<bool> {

@@ -61,7 +61,8 @@ pub fn residuals(
         }
         stack.extend(trace.operands(node).iter().rev());
     }
-    saved.retain(|id| !cotangents.contains(id));
+    let is_cotangent = marked(trace, cotangents);
+    saved.retain(|id| !is_cotangent[id.0 as usize]);
     saved
 }
 

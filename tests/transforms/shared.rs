@@ -50,12 +50,44 @@ fn loops_in_loops_are_derived_a_linear_number_of_times() {
     for (what, count, each) in [("jvp", pushed, 1), ("vjp", pulled, 2), ("vmap", batched, 2)] {
         assert!((DEPTH..=each * DEPTH).contains(&count), "{what} of {DEPTH} loops derives {count} bodies");
     }
-    transform::with_room([&body], || {
-        assert!(check_identity("nested loops", &body, &mut Random(1)));
-        check_batch("nested loops", &body, &mut Random(2));
+    check_both("nested loops", &body);
+}
+
+/// Checks the derivatives and the batches of a body.
+fn check_both(name: &str, body: &Arc<Body>) {
+    transform::with_room([body], || {
+        assert!(check_identity(name, body, &mut Random(1)));
+        check_batch(name, body, &mut Random(2));
         Ok(())
     })
     .unwrap();
+}
+
+/// A loop that rotates values: each gets a cotangent, a tangent or a batch axis one iteration after another one.
+#[test]
+fn loops_that_rotate_values_are_derived_a_few_times() {
+    const COUNT: usize = 40;
+    let rotated = of_scalars(COUNT, |t, p| {
+        let mut next = p.to_vec();
+        next.rotate_left(1);
+        next[0] = product(t, next[0], p[0]);
+        next
+    });
+    let body = of_scalars(COUNT, |t, p| {
+        let applied = Applied { body: &rotated, captures: &[] };
+        let found = control::scan(t, &applied, p, &[], COUNT as i64 + 2, false).unwrap();
+        vec![found[0], found[COUNT / 2]]
+    });
+    let every = all(body.parameters());
+    let pushed = derived(&body, |t| transform::jvp(t, &body, &[1]).map(drop));
+    let pulled = derived(&body, |t| transform::vjp(t, &body, &wanted(&every)).map(drop));
+    let mut axes = [-1; COUNT];
+    axes[1] = 0;
+    let batched = derived(&body, |t| transform::batched(t, &body, &axes, &[0, 0], 2).map(drop));
+    for (what, count) in [("jvp", pushed), ("vjp", pulled), ("vmap", batched)] {
+        assert!(count <= 12, "{what} of a loop that rotates {COUNT} values derives {count} bodies");
+    }
+    check_both("a loop that rotates values", &body);
 }
 
 /// The same loops, whose bodies have checkpoint policies that alternate: each policy has a memo of its own.

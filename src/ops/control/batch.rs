@@ -1,6 +1,7 @@
 //! Batching of operations that apply bodies.
 
 use super::apply::{self, Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes};
+use super::flow::{MOST_STEPS, carried_forward};
 use super::memo::{BatchedBody, Derivation};
 use crate::error::Result;
 use crate::ir::{BinaryOp, Body, CompareOp, NodeId, Op, ReduceOp, Trace, UnaryOp, take_closed_body};
@@ -213,7 +214,7 @@ fn select_rows(trace: &mut Trace, pred: NodeId, a: NodeId, b: NodeId, size: i64)
 }
 
 /// Returns the fixed point of the mask of carried values: those that have the batch axis initially, and those that get
-/// it from the body.
+/// it from the body. After a few steps, those that could get it count as well.
 fn fixed_point(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -222,7 +223,10 @@ fn fixed_point(
     size: i64,
 ) -> Result<Vec<bool>> {
     let mut carried = start.to_vec();
-    loop {
+    for step in 0.. {
+        if step == MOST_STEPS {
+            carried = carried_forward(body, &[&carried[..], others].concat(), carried.len(), |_, _| true);
+        }
         let made = batched(transforms, body, &[&carried[..], others].concat(), None, size)?;
         let next = either(&carried, &made.mapped);
         if next == carried {
@@ -230,6 +234,7 @@ fn fixed_point(
         }
         carried = next;
     }
+    unreachable!("a mask that is closed does not change")
 }
 
 /// Returns the initial values, with a batch axis on those in the mask.

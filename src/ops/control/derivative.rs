@@ -12,6 +12,7 @@ use crate::ops::control::ordered::in_recording_order;
 use crate::ops::rules::{Forward, Site, Transforms};
 use crate::ops::tangents::{or_zeros, zeros};
 use crate::types::TensorType;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Returns the nodes in a mask.
@@ -277,10 +278,14 @@ impl Residuals {
     pub fn among(trace: &Trace, results: &[NodeId], first: usize, saved: &[NodeId]) -> (Residuals, Vec<NodeId>) {
         let known = trace.value_numbers();
         let number = |id: NodeId| known[id.0 as usize];
+        let mut places = FxHashMap::default();
+        (first..results.len()).for_each(|i| {
+            places.entry(number(results[i])).or_insert(i);
+        });
         let (mut numbers, mut added) = (Vec::with_capacity(saved.len()), Vec::new());
         let mut all = results.to_vec();
         for &id in saved {
-            let present = (first..results.len()).find(|&i| number(results[i]) == number(id));
+            let present = places.get(&number(id)).copied();
             numbers.push(present.unwrap_or(all.len()));
             if present.is_none() {
                 added.push(trace.ty(id));

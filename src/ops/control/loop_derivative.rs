@@ -2,6 +2,7 @@
 
 use super::apply::{Applied, ScanAttributes, WhileAttributes};
 use super::derivative::{arriving, chosen, flat, leaves, leaves_where, present, pushed, split, with_cotangents};
+use super::flow::{MOST_STEPS, carried_backward, carried_forward};
 use super::memo::{Derivation, Residuals, ScanPasses};
 use crate::error;
 use crate::error::Result;
@@ -15,18 +16,11 @@ use crate::ops::tangents::{or_zeros, sum_dtype, zeros};
 use crate::types::TensorType;
 use std::sync::Arc;
 
-/// Returns the fixed point of the mask of carried values with a tangent: those that have one initially, and those that
-/// get one from the body. `others` is the mask of the body's remaining operands.
+/// Returns the mask of carried values with a tangent: those that have one initially, and those that get one from the
+/// body in any iteration. `others` is the mask of the body's remaining operands.
 fn carried_tangents(transforms: &dyn Transforms, body: &Body, start: &[bool], others: &[bool]) -> Vec<bool> {
-    let mut carried = start.to_vec();
-    loop {
-        let reached = transforms.reached(body, &[&carried[..], others].concat());
-        let next: Vec<bool> = carried.iter().zip(&reached).map(|(a, b)| *a || *b).collect();
-        if next == carried {
-            return carried;
-        }
-        carried = next;
-    }
+    let passes = |op, dtype| transforms.passes_tangents(op, dtype);
+    carried_forward(body, &[start, others].concat(), start.len(), passes)
 }
 
 /// Records the tangents of a loop with a condition, by a loop that also carries the tangents. The condition takes the
@@ -129,7 +123,7 @@ fn iteration(transforms: &dyn Transforms, body: &Body, arriving: &[bool], wanted
 
 /// Returns the passes of one iteration of a scan that carries `carried` values. Cotangents of carried values are those
 /// of the scan's results, and those that the backward pass of the next iteration returns; the backward pass is recorded
-/// again until no further carried value gets one. `wanted` is the mask of the body's operands that are differentiated.
+/// again until no further carried value gets one, or a few times, and then with all that could get one. `wanted` is the mask of the body's operands that are differentiated.
 fn scan_passes(
     transforms: &dyn Transforms,
     body: &Arc<Body>,
@@ -138,7 +132,11 @@ fn scan_passes(
     wanted: &[bool],
 ) -> Result<Arc<ScanPasses>> {
     let memo = transforms.memo();
-    loop {
+    for step in 0.. {
+        if step == MOST_STEPS {
+            let passes = |op, dtype| transforms.passes_tangents(op, dtype);
+            arriving = carried_backward(body, &arriving, wanted, carried, passes);
+        }
         let derivation = Derivation::of(body, &[carried as i64], &[&arriving, wanted]);
         if let Some(known) = memo.scans.find(&derivation) {
             return Ok(known);
@@ -155,6 +153,7 @@ fn scan_passes(
         }
         arriving = memo.mask_steps.keep(derivation, more).to_vec();
     }
+    unreachable!("a mask that is closed does not change")
 }
 
 /// Splits the backward pass of one iteration, whose masks no longer change, into its two bodies.

@@ -14,6 +14,7 @@ pub(super) mod debug_print;
 pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod evaluate;
+pub(super) mod flow;
 pub(super) mod kernel;
 pub(super) mod loop_derivative;
 pub(super) mod loops;
