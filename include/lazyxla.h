@@ -3571,6 +3571,8 @@ lxla_status lxla_vjp_options_init(lxla_vjp_options *options);
  * computed in f32.
  *
  * UNIMPLEMENTED if an operation has no derivative, or if a differentiated result depends on a while loop.
+ * RESOURCE_EXHAUSTED if more than 2^18 results of calls, loops and other operations with several results would be
+ * saved: functions that call each other twice, n deep, have 2^n.
  */
 lxla_status lxla_computation_vjp(lxla_computation f,
                                  const lxla_vjp_options *options,

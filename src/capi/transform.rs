@@ -67,6 +67,8 @@ pub extern "C" fn lxla_vjp_options_init(options: Out<lxla_vjp_options>) -> lxla_
 /// computed in f32.
 ///
 /// UNIMPLEMENTED if an operation has no derivative, or if a differentiated result depends on a while loop.
+/// RESOURCE_EXHAUSTED if more than 2^18 results of calls, loops and other operations with several results would be
+/// saved: functions that call each other twice, n deep, have 2^n.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_vjp(
     f: lxla_computation,

@@ -192,7 +192,7 @@ pub trait Transforms {
         invariant: &[NodeId],
         cotangents: &[NodeId],
         gradients: &[NodeId],
-    ) -> Vec<NodeId>;
+    ) -> Result<Vec<NodeId>>;
 
     /// For each of the values that a backward pass is given besides the cotangents, whether it passes an optimization
     /// barrier, so that what is recomputed is not merged with the forward pass. Always false under SAVE_ALL, which

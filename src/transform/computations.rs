@@ -164,7 +164,7 @@ pub fn pulled_back(transformer: &Transformer, body: &Body) -> Result<Arc<Body>> 
 fn passes(transformer: &Transformer, body: &Body, wanted: &Wanted, count: usize) -> Result<Differentiated> {
     let mut joint = Joint::of(transformer, body, wanted, count)?;
     let policy = &transformer.checkpoint;
-    let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &[], &joint.cotangents, &joint.gradients);
+    let saved = residuals(policy, &joint.trace, &joint.leaves.captures, &[], &joint.cotangents, &joint.gradients)?;
     let results = [&joint.results[..], &saved].concat();
     let forward = take_closed_body(&joint.trace, &joint.leaves.parameters, &joint.leaves.captures, &results)?;
     let parameters = [&saved[..], &joint.cotangents].concat();

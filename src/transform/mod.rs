@@ -155,7 +155,7 @@ impl Transforms for Transformer {
         invariant: &[NodeId],
         cotangents: &[NodeId],
         gradients: &[NodeId],
-    ) -> Vec<NodeId> {
+    ) -> Result<Vec<NodeId>> {
         residuals::residuals(&self.checkpoint, trace, free, invariant, cotangents, gradients)
     }
 

@@ -1,7 +1,13 @@
 //! Selects the values that a forward pass saves for its backward pass.
 
+use crate::error;
+use crate::error::Result;
 use crate::ir::{NodeId, Op, Trace};
 use crate::ops::control::{self, Checkpoint};
+
+/// Maximum number of results of applied bodies that are saved. A body that n others apply twice, one within the other,
+/// has 2^n values to save.
+const MOST_SAVED_RESULTS: usize = 1 << 18;
 
 impl Checkpoint {
     /// Whether the policy saves an operation's result that the backward pass needs.
@@ -35,6 +41,7 @@ fn is_rearrangement(trace: &Trace, id: NodeId) -> bool {
 /// Returns the values to save: leaves, and values that the policy saves, from which `gradients` are computed and which
 /// do not depend on `cotangents`. Where a value is not saved, the search goes on to its operands. `free` values, and
 /// values computed from constants alone, need not be saved. Leaves in `cotangents` are not residuals.
+/// RESOURCE_EXHAUSTED for more than [`MOST_SAVED_RESULTS`].
 pub fn residuals(
     policy: &Checkpoint,
     trace: &Trace,
@@ -42,7 +49,7 @@ pub fn residuals(
     invariant: &[NodeId],
     cotangents: &[NodeId],
     gradients: &[NodeId],
-) -> Vec<NodeId> {
+) -> Result<Vec<NodeId>> {
     let (is_free, late) = (marked(trace, free), dependents(trace, cotangents));
     let constant = constants(trace, &[]);
     let known = constants(trace, invariant);
@@ -63,7 +70,15 @@ pub fn residuals(
     }
     let is_cotangent = marked(trace, cotangents);
     saved.retain(|id| !is_cotangent[id.0 as usize]);
-    saved
+    let of_applied = saved.iter().filter(|id| trace.node(**id).op == Op::Result).count();
+    if of_applied > MOST_SAVED_RESULTS {
+        return Err(error!(
+            ResourceExhausted,
+            "the forward pass would save {of_applied} values of computations that it applies, counted at each \
+             application; at most {MOST_SAVED_RESULTS} are saved. A scan in place of repeated calls saves them as arrays"
+        ));
+    }
+    Ok(saved)
 }
 
 /// For each saved value, whether `gradients` need a recomputation from it, rather than only a combination of it with

@@ -3,7 +3,7 @@
 use crate::common::Random;
 use crate::programs::f64s;
 use crate::{all, check_batch, check_identity, gradient, numbers, run, wanted};
-use lazyxla::testing::error::Result;
+use lazyxla::testing::error::{Code, Result};
 use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
 use lazyxla::testing::native::Array;
 use lazyxla::testing::ops::control::{self, Applied, CustomKind};
@@ -158,6 +158,34 @@ fn calls_of_one_computation_have_one_derivative() {
     let transformer = Transformer::default();
     let made = transform::batched(&transformer, &body, &[0; 25], &[0], 2).unwrap();
     assert_eq!((transformer.derived(), made.program().bodies().len()), (1, 1));
+}
+
+/// A function of which each of n others applies the one before twice has 2^n values to save; in forward mode, each of
+/// them is derived once.
+#[test]
+fn functions_that_apply_others_twice_save_a_bounded_number_of_values() {
+    const DEPTH: usize = 19;
+    let mut body = of_scalars(1, |t, p| vec![elementwise::unary(t, UnaryOp::Tanh, p[0]).unwrap()]);
+    for _ in 0..DEPTH {
+        body = of_scalars(1, |t, p| {
+            let applied = Applied { body: &body, captures: &[] };
+            let once = control::call(t, &applied, p).unwrap();
+            control::call(t, &applied, &once).unwrap()
+        });
+    }
+    assert_eq!(derived(&body, |t| transform::jvp(t, &body, &[0]).map(drop)), DEPTH);
+    for policy in [Checkpoint::SaveAll, Checkpoint::SaveNone] {
+        let transformer = Transformer::new(policy);
+        let refused = transform::with_room([&body], || transform::vjp(&transformer, &body, &wanted(&[0])));
+        let error = refused.map(drop).unwrap_err();
+        assert_eq!(error.code, Code::ResourceExhausted);
+        assert!(
+            error
+                .message
+                .contains("values of computations that it applies, counted at each application; at most 262144"),
+            "{error}"
+        );
+    }
 }
 
 fn number(value: f64) -> Array {

@@ -329,7 +329,7 @@ fn call_passes(
         return Ok(None);
     }
     let late = flat(&arrived);
-    let saved = transforms.residuals(&trace, &primals, &[], &late, &gradients);
+    let saved = transforms.residuals(&trace, &primals, &[], &late, &gradients)?;
     let (residuals, all) = Residuals::among(&trace, &results, 0, &saved);
     let explicit = body.parameters().len();
     let forward = take_closed_body(&trace, &primals[..explicit], &primals[explicit..], &all)?;

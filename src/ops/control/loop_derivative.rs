@@ -183,7 +183,7 @@ fn passes_of(transforms: &dyn Transforms, body: &Body, carried: usize, made: Ite
     let slices: Vec<usize> = (carried..explicit).filter(|&i| gradients[i].is_some()).collect();
     let mut all = [&next[..], &next_sums, &flat(&gradients[carried..explicit])].concat();
     let late = [&flat(&cotangents)[..], &of_sums].concat();
-    let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &all);
+    let saved = transforms.residuals(&trace, &primals[carried..], &primals[explicit..], &late, &all)?;
     let stacks: Vec<usize> = (carried..cotangents.len()).filter(|&i| cotangents[i].is_some()).collect();
 
     // Skips the carried results: they are those of the last iteration, not stacks.

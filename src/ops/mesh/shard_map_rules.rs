@@ -169,7 +169,7 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
     if gradients.is_empty() {
         return Ok(vec![None; wanted.len()]);
     }
-    let saved = transforms.residuals(&local.trace, &local.primals, &[], &local.arrived, &gradients);
+    let saved = transforms.residuals(&local.trace, &local.primals, &[], &local.arrived, &gradients)?;
     in_recording_order(&mut local.trace, &saved, &mut gradients)?;
     let backward = Backward::of(&local, explicit, &saved, &gradients)?;
     let (residuals, by_device) = extended(site, &mut local, &attributes, &saved)?;
