@@ -119,7 +119,7 @@ typedef int32_t lxla_status;
 
 /**
  * Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
- * `user` is the pointer passed to `lxla_set_log_callback`.
+ * `user` is the pointer passed to `lxla_set_log_callback`. An exception that it throws is caught and dropped.
  */
 typedef void (*lxla_log_fn)(int32_t level, const char *message, void *user);
 
@@ -439,7 +439,8 @@ typedef lxla_status (*lxla_key_value_try_get_fn)(void *user,
  * functions are required. The plugin calls them while its client is created (in `lxla_env_create`, or at the first use
  * of an XLA device) and later, from any thread, also concurrently. The functions and `user` must stay valid until the
  * environment and all its tensors and computations are released; if one of them is never released, until the process
- * ends. The functions must not call this library, except for `reply`, and must not throw a C++ exception.
+ * ends. The functions must not call this library, except for `reply`. An exception that one of them throws becomes an
+ * INTERNAL error with the exception's text.
  *
  * Keys and values are bytes, not NUL-terminated, and valid only during the call. A function returns `LXLA_OK` or
  * another status code; the plugin reports that code as its error, with the replied text as the message. Plugins use
@@ -791,7 +792,8 @@ typedef struct {
 } lxla_tensor;
 
 /**
- * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
+ * Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it. An
+ * exception that it throws is caught, and its text logged as an error.
  */
 typedef void (*lxla_release_fn)(void *user);
 
@@ -3384,7 +3386,12 @@ typedef struct {
 
 /**
  * A kernel: reads the inputs of the call and writes its outputs. Returns 0, or a status code, which fails the step
- * with that code and the message in `error`. An exception fails it, too.
+ * with that code and the message in `error`. An exception fails it with INTERNAL and the exception's text.
+ *
+ * `pthread_exit` and a cancellation of the thread fail the call, too. A thread of the caller then ends when its
+ * outermost call of the library would return; a thread of the plugin goes on, since others wait for it. This holds for
+ * every callback. No callback may be left by `longjmp`: all later calls of the thread return FAILED_PRECONDITION, and
+ * work on the device never ends.
  *
  * It is called on any thread, by several at the same time, also while the caller's threads are in the library. No lock
  * of the library is held but that of the sync of the device: a kernel must not wait for a thread that runs a step or a

@@ -25,6 +25,8 @@ thread_local! {
     static CALLS: Calls =
         const { Calls { name: Cell::new(None), depth: Cell::new(0), is_waiting: Cell::new(false), kernels: Cell::new(0) } };
     static WAITING: RefCell<Vec<Deferred>> = const { RefCell::new(Vec::new()) };
+    /// Ends the thread.
+    static LAST: Cell<Option<Deferred>> = const { Cell::new(None) };
 }
 
 /// Runs `body`, which does not panic, as the ABI function with this name. When the outermost call ends, runs the work
@@ -92,6 +94,17 @@ pub fn run_later(work: impl FnOnce() + 'static) {
     }
 }
 
+/// Runs `end`, which ends the thread, after all that the calling thread's outermost ABI call does. Nothing if the thread
+/// is in no ABI call.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub fn run_last(end: impl FnOnce() + 'static) {
+    CALLS.with(|calls| {
+        if calls.depth.get() > 0 && LAST.try_with(|last| last.set(Some(Box::new(end)))).is_ok() {
+            calls.is_waiting.set(true);
+        }
+    });
+}
+
 /// Drops a value when the calling thread's outermost ABI call ends.
 pub fn drop_later(garbage: impl Sized + 'static) {
     run_later(move || drop(garbage));
@@ -105,6 +118,14 @@ fn do_waiting() {
         work();
     }
     CALLS.with(|calls| calls.is_waiting.set(false));
+    if let Some(end) = LAST.take() {
+        // The thread's destructors may call the library.
+        CALLS.with(|calls| {
+            calls.depth.set(0);
+            calls.name.set(None);
+        });
+        end();
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! tensors, traces and steps. [`start`] is the factory.
 
 pub mod cpu;
+pub mod exceptions;
 pub mod host_calls;
 pub mod kernels;
 mod partitions;

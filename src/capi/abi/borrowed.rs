@@ -3,6 +3,7 @@
 use super::pointers::Bytes;
 use super::types::lxla_release_fn;
 use crate::call;
+use crate::engine::exceptions::catching_to_log;
 use crate::error::Result;
 use crate::types::SharedBytes;
 use std::ffi::c_void;
@@ -62,7 +63,8 @@ impl Drop for Borrowed {
             // Deferred: this thread may hold a lock, and the function may call the library.
             let user = self.user;
             // SAFETY: the caller passed `user` with the function, which may be called on any thread.
-            call::run_later(move || unsafe { release(user) });
+            let call = move || unsafe { release(user) };
+            call::run_later(move || catching_to_log("release of borrowed memory", call));
         }
     }
 }

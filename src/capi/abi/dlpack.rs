@@ -6,6 +6,7 @@ use super::pointers::{Dlpack, List};
 use crate::allocation::with_room;
 use crate::call;
 use crate::device::{Device, TensorHandle};
+use crate::engine::exceptions::catching_to_log;
 use crate::error;
 use crate::error::Result;
 use crate::io::dlpack::{self, HOST, IS_COPIED, READ_ONLY, Tensor, VERSION};
@@ -169,12 +170,14 @@ impl<M: Carrier> Drop for Owned<M> {
         let managed = self.managed;
         // Deferred: this thread may hold a lock, and the deleter may call the library.
         call::run_later(move || {
-            // SAFETY: the library owns the struct, and does not use it after this.
-            unsafe {
-                if let Some(deleter) = (*managed).deleter() {
-                    deleter(managed);
-                }
-            }
+            type Deleter<M> = unsafe extern "C-unwind" fn(*mut M);
+            // SAFETY: the library owns the struct. The type differs only in that exceptions may come out.
+            let deleter = unsafe {
+                let Some(deleter) = (*managed).deleter() else { return };
+                std::mem::transmute::<unsafe extern "C" fn(*mut M), Deleter<M>>(deleter)
+            };
+            // SAFETY: as above; the struct is not used after this.
+            catching_to_log("the deleter of an imported DLPack struct", move || unsafe { deleter(managed) });
         });
     }
 }

@@ -13,6 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Message of a call by a thread that is in a kernel, as far as the library knows.
+const IN_KERNEL: &str =
+    "a kernel called it, or this thread left a kernel by longjmp; a kernel must not call the library";
+
 thread_local! {
     /// Message of the thread's last failed call.
     static MESSAGE: RefCell<Option<CString>> = const { RefCell::new(None) };
@@ -39,7 +43,7 @@ pub fn guard(function: &'static str, body: impl FnOnce() -> Result<()>) -> lxla_
         Some(Ok(Ok(()))) => 0,
         Some(Ok(Err(error))) => fail(function, error),
         Some(Err(payload)) => fail(function, error!(Panic, "internal error: {}", panic_text(&*payload))),
-        None => fail(function, error!(FailedPrecondition, "a kernel called it; a kernel must not call the library")),
+        None => fail(function, error!(FailedPrecondition, "{IN_KERNEL}")),
     }
 }
 

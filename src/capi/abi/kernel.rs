@@ -1,8 +1,8 @@
 //! Calls the callers' kernels: C functions, out of which exceptions may come.
 
-use super::exceptions::{Function, call_catching};
 use super::types::{lxla_buffer_view, lxla_kernel_call, lxla_kernel_fn, lxla_release_fn};
 use crate::call;
+use crate::engine::exceptions::{catching, catching_to_log};
 use crate::engine::host_calls::HostCall;
 use crate::engine::kernels::KernelFunction;
 use crate::error;
@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Room for a kernel's message, with its NUL.
 const ERROR_BYTES: usize = 1024;
+
+/// Function of a kernel.
+type Function = unsafe extern "C-unwind" fn(*const lxla_kernel_call, *mut c_void) -> i32;
 
 /// Function, pointer and destructor of a caller. Once it is taken, `destroy` is called when it is dropped.
 pub struct CallersKernel {
@@ -33,9 +36,9 @@ impl Drop for CallersKernel {
         };
         // It may call the library, so no lock may be held.
         call::run_later(move || {
-            let user = user;
+            let User(user) = user;
             // SAFETY: the caller's promise, see `lxla_kernel_options`; nothing calls the kernel any more.
-            unsafe { destroy(user.0) };
+            catching_to_log("options.destroy of a kernel", move || unsafe { destroy(user) });
         });
     }
 }
@@ -88,9 +91,10 @@ impl KernelFunction for CallersKernel {
             error_size: ERROR_BYTES,
         };
         let _inside = call::enter_kernel();
+        let (described, user, function) = (&raw const described, self.user, self.function);
         // SAFETY: the caller's promise, see `lxla_kernel_fn`: the views are valid during the call.
-        let status = unsafe { call_catching(&raw const described, self.user, self.function) };
-        let status = status.ok_or_else(|| error!(Internal, "it threw an exception"))?;
+        let status = catching(move || unsafe { function(described, user) });
+        let status = status.map_err(|thrown| error!(Internal, "it {thrown}"))?;
         message[ERROR_BYTES - 1] = 0;
         let text = CStr::from_bytes_until_nul(&message).map(CStr::to_string_lossy).unwrap_or_default();
         if status == 0 && text.is_empty() {

@@ -5,6 +5,7 @@ use super::pointers::{In, List};
 use super::types::{lxla_key_value_reply_fn, lxla_key_value_store, lxla_status};
 use crate::allocation::copied;
 use crate::engine::KeyValueStore;
+use crate::engine::exceptions::catching;
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
 use std::ffi::{c_char, c_void};
@@ -17,10 +18,16 @@ const ARGUMENT: &str = "options.key_value_store";
 const MOST_BYTES_OF_A_MESSAGE: usize = 4096;
 
 /// Type of `lxla_key_value_get_fn` without NULL.
-type Get =
-    unsafe extern "C" fn(*mut c_void, *const c_char, usize, i64, lxla_key_value_reply_fn, *mut c_void) -> lxla_status;
+type Get = unsafe extern "C-unwind" fn(
+    *mut c_void,
+    *const c_char,
+    usize,
+    i64,
+    lxla_key_value_reply_fn,
+    *mut c_void,
+) -> lxla_status;
 /// Type of `lxla_key_value_put_fn` without NULL.
-type Put = unsafe extern "C" fn(
+type Put = unsafe extern "C-unwind" fn(
     *mut c_void,
     *const c_char,
     usize,
@@ -31,7 +38,7 @@ type Put = unsafe extern "C" fn(
 ) -> lxla_status;
 /// Type of `lxla_key_value_try_get_fn` without NULL.
 type TryGet =
-    unsafe extern "C" fn(*mut c_void, *const c_char, usize, lxla_key_value_reply_fn, *mut c_void) -> lxla_status;
+    unsafe extern "C-unwind" fn(*mut c_void, *const c_char, usize, lxla_key_value_reply_fn, *mut c_void) -> lxla_status;
 
 /// Key-value store whose functions are callbacks of the caller.
 struct CallersStore {
@@ -68,18 +75,18 @@ fn required<F>(field: &str, function: Option<F>) -> Result<F> {
 impl KeyValueStore for CallersStore {
     fn get(&self, key: &[u8], timeout: Duration) -> Result<Vec<u8>> {
         let timeout_ms = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
-        let answer = Answer::of(|reply, to| {
+        let answer = Answer::of("get", move |reply, to| {
             // SAFETY: the caller's promise, see `lxla_key_value_store`; the key is pointer and length.
             unsafe { (self.get)(self.user, key.as_ptr().cast(), key.len(), timeout_ms, reply, to) }
-        });
+        })?;
         answer.value("get", key)
     }
 
     fn try_get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let answer = Answer::of(|reply, to| {
+        let answer = Answer::of("try_get", move |reply, to| {
             // SAFETY: the caller's promise, see `lxla_key_value_store`; the key is pointer and length.
             unsafe { (self.try_get)(self.user, key.as_ptr().cast(), key.len(), reply, to) }
-        });
+        })?;
         if answer.status == Code::NotFound as lxla_status {
             return Ok(None);
         }
@@ -87,11 +94,11 @@ impl KeyValueStore for CallersStore {
     }
 
     fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
-        let answer = Answer::of(|reply, to| {
+        let answer = Answer::of("put", move |reply, to| {
             let (start, size) = (key.as_ptr().cast(), key.len());
             // SAFETY: the caller's promise, see `lxla_key_value_store`; key and value are pointer and length.
             unsafe { (self.put)(self.user, start, size, value.as_ptr().cast(), value.len(), reply, to) }
-        });
+        })?;
         if answer.status == 0 { Ok(()) } else { Err(answer.failure("put", key)) }
     }
 }
@@ -116,10 +123,15 @@ struct Answer {
 
 impl Answer {
     /// Calls a callback with the reply function and its `to` argument, the last two of every callback's arguments.
-    fn of(call: impl FnOnce(lxla_key_value_reply_fn, *mut c_void) -> lxla_status) -> Answer {
+    fn of(
+        function: &str,
+        call: impl FnOnce(lxla_key_value_reply_fn, *mut c_void) -> lxla_status + Copy,
+    ) -> Result<Answer> {
         let mut reply: Reply = None;
-        let status = call(Some(take_reply), (&raw mut reply).cast());
-        Answer { status, reply }
+        let to = (&raw mut reply).cast();
+        let status = catching(move || call(Some(take_reply), to));
+        let status = status.map_err(|thrown| error!(Internal, "{ARGUMENT}.{function}: it {thrown}"))?;
+        Ok(Answer { status, reply })
     }
 
     /// Returns the replied value, or the error of the callback.
@@ -173,7 +185,7 @@ mod tests {
         fixed.status
     }
 
-    unsafe extern "C" fn get(
+    unsafe extern "C-unwind" fn get(
         user: *mut c_void,
         _key: *const c_char,
         _key_size: usize,
@@ -184,7 +196,7 @@ mod tests {
         answer(user, reply, to)
     }
 
-    unsafe extern "C" fn put(
+    unsafe extern "C-unwind" fn put(
         user: *mut c_void,
         _key: *const c_char,
         _key_size: usize,
@@ -196,7 +208,7 @@ mod tests {
         answer(user, reply, to)
     }
 
-    unsafe extern "C" fn try_get(
+    unsafe extern "C-unwind" fn try_get(
         user: *mut c_void,
         _key: *const c_char,
         _key_size: usize,

@@ -1,6 +1,7 @@
 //! The caller's log callback.
 
 use super::types::lxla_log_fn;
+use crate::engine::exceptions::catching;
 use crate::log::{Level, Sink};
 use std::ffi::{CStr, c_void};
 
@@ -8,9 +9,12 @@ use std::ffi::{CStr, c_void};
 pub fn sink(function: lxla_log_fn, user: *mut c_void) -> Option<Sink> {
     let (function, user) = (function?, User(user));
     Some(Box::new(move |level: Level, message: &CStr| {
-        let user = &user;
+        let User(user) = &user;
+        let (message, user) = (message.as_ptr(), *user);
         // SAFETY: the caller guarantees a function that may be called from any thread.
-        unsafe { function(level as i32, message.as_ptr(), user.0) }
+        let thrown = catching(move || unsafe { function(level as i32, message, user) });
+        // There is nobody else to tell.
+        let _ = thrown;
     }))
 }
 

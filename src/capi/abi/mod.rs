@@ -18,7 +18,6 @@
 pub mod arguments;
 pub mod borrowed;
 pub mod dlpack;
-mod exceptions;
 pub mod guard;
 pub mod kernel;
 pub mod key_value;

@@ -106,7 +106,8 @@ pub struct lxla_env_options<'a> {
 /// functions are required. The plugin calls them while its client is created (in `lxla_env_create`, or at the first use
 /// of an XLA device) and later, from any thread, also concurrently. The functions and `user` must stay valid until the
 /// environment and all its tensors and computations are released; if one of them is never released, until the process
-/// ends. The functions must not call this library, except for `reply`, and must not throw a C++ exception.
+/// ends. The functions must not call this library, except for `reply`. An exception that one of them throws becomes an
+/// INTERNAL error with the exception's text.
 ///
 /// Keys and values are bytes, not NUL-terminated, and valid only during the call. A function returns `LXLA_OK` or
 /// another status code; the plugin reports that code as its error, with the replied text as the message. Plugins use
@@ -134,7 +135,7 @@ pub type lxla_key_value_reply_fn = Option<unsafe extern "C" fn(to: *mut c_void, 
 /// Replies the value of a key; if there is none, waits until a process puts it, for at most `timeout_ms` milliseconds
 /// (0 or more). DEADLINE_EXCEEDED after that time.
 pub type lxla_key_value_get_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         user: *mut c_void,
         key: *const c_char,
         key_size: usize,
@@ -147,7 +148,7 @@ pub type lxla_key_value_get_fn = Option<
 /// Sets the value of a key, and wakes all processes that wait for it. On success there is no reply; on failure, the
 /// reply is the error message.
 pub type lxla_key_value_put_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         user: *mut c_void,
         key: *const c_char,
         key_size: usize,
@@ -160,7 +161,7 @@ pub type lxla_key_value_put_fn = Option<
 
 /// Replies the value of the key without waiting. NOT_FOUND if there is none.
 pub type lxla_key_value_try_get_fn = Option<
-    unsafe extern "C" fn(
+    unsafe extern "C-unwind" fn(
         user: *mut c_void,
         key: *const c_char,
         key_size: usize,
@@ -484,12 +485,13 @@ pub struct lxla_scalar {
     pub value: lxla_scalar_value,
 }
 
-/// Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it.
-pub type lxla_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
+/// Function that frees or reuses memory that the library borrowed. `user` is the pointer that was passed with it. An
+/// exception that it throws is caught, and its text logged as an error.
+pub type lxla_release_fn = Option<unsafe extern "C-unwind" fn(user: *mut c_void)>;
 
 /// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
-/// `user` is the pointer passed to `lxla_set_log_callback`.
-pub type lxla_log_fn = Option<unsafe extern "C" fn(level: i32, message: *const c_char, user: *mut c_void)>;
+/// `user` is the pointer passed to `lxla_set_log_callback`. An exception that it throws is caught and dropped.
+pub type lxla_log_fn = Option<unsafe extern "C-unwind" fn(level: i32, message: *const c_char, user: *mut c_void)>;
 
 /// Memory of an input or output of a kernel: elements in row-major order. For pred, a byte for each element.
 #[repr(C)]
@@ -530,12 +532,17 @@ pub struct lxla_kernel_call {
 }
 
 /// A kernel: reads the inputs of the call and writes its outputs. Returns 0, or a status code, which fails the step
-/// with that code and the message in `error`. An exception fails it, too.
+/// with that code and the message in `error`. An exception fails it with INTERNAL and the exception's text.
+///
+/// `pthread_exit` and a cancellation of the thread fail the call, too. A thread of the caller then ends when its
+/// outermost call of the library would return; a thread of the plugin goes on, since others wait for it. This holds for
+/// every callback. No callback may be left by `longjmp`: all later calls of the thread return FAILED_PRECONDITION, and
+/// work on the device never ends.
 ///
 /// It is called on any thread, by several at the same time, also while the caller's threads are in the library. No lock
 /// of the library is held but that of the sync of the device: a kernel must not wait for a thread that runs a step or a
 /// sync of the same device. It must not call the library: such calls return FAILED_PRECONDITION.
-pub type lxla_kernel_fn = Option<unsafe extern "C" fn(call: *const lxla_kernel_call, user: *mut c_void) -> i32>;
+pub type lxla_kernel_fn = Option<unsafe extern "C-unwind" fn(call: *const lxla_kernel_call, user: *mut c_void) -> i32>;
 
 /// Options of `lxla_kernel_register` and `lxla_host_call`. NULL or 0 selects the default of a field.
 #[repr(C)]

@@ -6,14 +6,14 @@ use std::mem::{MaybeUninit, transmute};
 /// Start of an exception (`_Unwind_Exception`).
 #[repr(C)]
 pub(super) struct Exception {
-    class: u64,
+    pub(super) class: u64,
     cleanup: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
 }
 
 /// Class of Rust's panics. Only the copy of the runtime that raised one can free it.
-const RUST: u64 = u64::from_be_bytes(*b"MOZ\0RUST");
+pub(super) const RUST: u64 = u64::from_be_bytes(*b"MOZ\0RUST");
 /// Classes of the exceptions of C++, without the last byte: those of libstdc++ and of libc++.
-const CPP: [u64; 2] = [u64::from_be_bytes(*b"\0GNUCC++"), u64::from_be_bytes(*b"\0CLNGC++")];
+pub(super) const CPP: [u64; 2] = [u64::from_be_bytes(*b"\0GNUCC++"), u64::from_be_bytes(*b"\0CLNGC++")];
 
 unsafe extern "C" {
     fn _Unwind_DeleteException(exception: *mut Exception);
