@@ -116,7 +116,7 @@ def fields_of(name, text):
         m = re.match(r"void \(\*(\w+)\)\((.*)\)$", decl)
         if m:
             args = ", ".join(rust_type(re.sub(r"\w+$", "", a.strip())) for a in m.group(2).split(","))
-            out.append((m.group(1), 'Option<unsafe extern "C" fn(%s)>' % args))
+            out.append((m.group(1), 'Option<unsafe extern "C-unwind" fn(%s)>' % args))
             continue
         m = re.match(r"(.*?)(\w+)$", decl)
         kind = m.group(1).strip()
@@ -208,7 +208,7 @@ for f in table:
     short = f[len("PJRT_") :]
     if short in FUNCTIONS:
         result = "" if re.search(r"typedef void %s\(" % f, source) else " -> *mut PJRT_Error"
-        print('    pub %s: Option<unsafe extern "C" fn(*mut %s_Args)%s>,' % (f, f, result))
+        print('    pub %s: Option<unsafe extern "C-unwind" fn(*mut %s_Args)%s>,' % (f, f, result))
     else:
         print("    pub %s: *const c_void," % f)
 print("}")

@@ -5,6 +5,7 @@
 #include "fault_options.h"
 #include "fault_processes.h"
 #include "fault_profiler.h"
+#include "fault_throw.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -45,6 +46,9 @@ static struct {
   int calls, armed, mode, code, refused;
 } faults[COUNT];
 static int held, generation, alive, faulty_device;
+// Whether the call of this thread that has arrived throws.
+static __thread int throws;
+static const char PLANTED[] = "planted by the fault plugin";
 
 static int find(const char *name) {
   for (int i = 0; i < COUNT; i++)
@@ -118,7 +122,7 @@ static void wait_for_change(int now) {
   held--;
 }
 
-// Counts a call and returns its fault; waits first if the fault is FAULT_HOLD.
+// Counts a call and returns its fault; waits first if the fault is FAULT_HOLD. A call that throws fails first.
 static int arrive(int function) {
   pthread_mutex_lock(&lock);
   int mode = faults[function].refused ? FAULT_FAIL : 0;
@@ -126,7 +130,8 @@ static int arrive(int function) {
   if (mode == FAULT_HOLD || mode == FAULT_LINGER) held++;
   if (mode == FAULT_HOLD) wait_for_change(generation);
   pthread_mutex_unlock(&lock);
-  return mode;
+  throws = mode == FAULT_THROW;
+  return throws ? FAULT_FAIL : mode;
 }
 
 // --- Errors of our own ---------------------------------------------------------------------------------------------
@@ -159,7 +164,7 @@ static PJRT_Error *new_error_with(int code, const char *message) {
   return new_error_of((PJRT_Error_Code)code, message, strlen(message));
 }
 
-static PJRT_Error *new_error(int code) { return new_error_with(code, "planted by the fault plugin"); }
+static PJRT_Error *new_error(int code) { return new_error_with(code, PLANTED); }
 
 static int is_ours(const void *object, uint64_t mark) { return object && *(const uint64_t *)object == mark; }
 
@@ -488,6 +493,19 @@ static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_
   return NULL;
 }
 
+// Defines a function that calls a wrapper, and throws if it is to.
+#define THROWING(name)                                           \
+  static PJRT_Error *throwing_##name(PJRT_##name##_Args *args) { \
+    PJRT_Error *error = fault_##name(args);                      \
+    if (!throws) return error;                                   \
+    throws = 0;                                                  \
+    PJRT_Error_Destroy_Args destroy = {.error = error};          \
+    destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;   \
+    if (error) error_destroy(&destroy);                          \
+    fault_throw(PLANTED);                                        \
+  }
+FUNCTIONS(THROWING)
+
 EXPORT const PJRT_Api *GetPjrtApi(void) {
   if (real) return &table;
   const char *path = getenv("LXLA_FAULT_REAL_PLUGIN"), *under_test = getenv("LXLA_PJRT_PLUGIN");
@@ -497,7 +515,7 @@ EXPORT const PJRT_Api *GetPjrtApi(void) {
   if (!get) return NULL;
   real = get();
   memcpy(&table, real, real->struct_size < sizeof table ? real->struct_size : sizeof table);
-#define REPLACE(name) table.PJRT_##name = fault_##name;
+#define REPLACE(name) table.PJRT_##name = throwing_##name;
   FUNCTIONS(REPLACE)
   table.PJRT_Error_Destroy = error_destroy;
   table.PJRT_Error_Message = error_message;

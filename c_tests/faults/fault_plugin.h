@@ -10,6 +10,7 @@ enum {
   FAULT_HOLD = 3,     // the call waits until fault_let_go, then goes on
   FAULT_CONSUME = 4,  // an execute deletes its first argument, then fails at once
   FAULT_LINGER = 5,   // the callback of an Event_OnReady is called after fault_let_go, which counts as a held call
+  FAULT_THROW = 6,    // as FAULT_FAIL, but a C++ exception comes out, with the text of the error
 };
 
 // Arms the nth call from now (1: the next; 0: none) of a PJRT function, named without its PJRT_ prefix: it behaves

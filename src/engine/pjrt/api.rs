@@ -1,13 +1,13 @@
 //! Calls of functions in a plugin's function table: availability, struct sizes, errors. The rules here make one binary
 //! work with plugins that are older or newer than the binding.
 //!
-//! A plugin's functions are `extern "C"`, out of which nothing may unwind. A C++ exception that does ends the process,
-//! and this library cannot prevent it: `catch_unwind` around an `extern "C-unwind"` call does not catch foreign
-//! exceptions (the behaviour is unspecified in Rust, and its runtime ends the process), and a C++ shim that caught them
-//! would leave the plugin's locks and queues in an undefined state. Calls that are known to throw are therefore
-//! rejected beforehand: more devices than the library supports or than the process can have threads for (`client`).
+//! PJRT does not say that a plugin's function may throw, but some do. Every call catches what comes out, and becomes an
+//! error with the exception's text. The plugin's own destructors have run by then; what it had begun stays as it is. So
+//! calls that are known to throw are rejected beforehand: more devices than the library supports or than the process
+//! can have threads for (`client`).
 
 use super::sys;
+use crate::engine::exceptions::{Thrown, catching};
 use crate::error;
 use crate::error::{Code, Error, Result};
 use std::ops::{Deref, DerefMut};
@@ -45,7 +45,13 @@ macro_rules! call {
         match function!($api, $name) {
             // SAFETY: the argument struct is the function's own, zeroed except for the fields that the caller set, and
             // outlives the call.
-            Ok(function) => unsafe { $api.check(function($args.as_mut_ptr())) },
+            Ok(function) => unsafe {
+                let args = $args.as_mut_ptr();
+                let called = $crate::engine::exceptions::catching(move || function(args));
+                called
+                    .map_err(|thrown| $crate::engine::pjrt::api::threw(stringify!($name), thrown))
+                    .and_then(|error| $api.check(error))
+            },
             Err(error) => Err(error),
         }
     };
@@ -126,8 +132,9 @@ impl Api {
         if let Ok(destroy) = function!(self, PJRT_Error_Destroy) {
             let mut args = Args::<sys::PJRT_Error_Destroy_Args>::new(self);
             args.error = error;
-            // SAFETY: the error is owned by the caller, and is not used after this.
-            unsafe { destroy(args.as_mut_ptr()) };
+            let args = args.as_mut_ptr();
+            // SAFETY: the error is owned by the caller, and is not used after this. If it throws, the error stays.
+            let _ = catching(move || unsafe { destroy(args) });
         }
         Err(Error::new(code_of(code, &message), message))
     }
@@ -138,8 +145,9 @@ impl Api {
         };
         let mut args = Args::<sys::PJRT_Error_GetCode_Args>::new(self);
         args.error = error;
+        let to_fill = args.as_mut_ptr();
         // SAFETY: `error` is alive. An error while reading the code of an error is ignored.
-        if unsafe { !get(args.as_mut_ptr()).is_null() } {
+        if !catching(move || unsafe { get(to_fill) }).is_ok_and(|failed| failed.is_null()) {
             return Code::Unknown;
         }
         // Only PJRT's own codes are accepted: a plugin cannot return a code that is specific to this library.
@@ -155,11 +163,20 @@ impl Api {
         };
         let mut args = Args::<sys::PJRT_Error_Message_Args>::new(self);
         args.error = error;
+        let to_fill = args.as_mut_ptr();
         // SAFETY: `error` is alive.
-        unsafe { get(args.as_mut_ptr()) };
+        if let Err(thrown) = catching(move || unsafe { get(to_fill) }) {
+            return format!("the plugin's PJRT_Error_Message {thrown}");
+        }
         // SAFETY: the plugin returned pointer and length, which are valid as long as the error.
         unsafe { text(args.message, args.message_size) }
     }
+}
+
+/// The error of a call of a plugin's function that threw.
+pub(super) fn threw(function: &str, thrown: Thrown) -> Error {
+    let message = format!("the plugin's {function} {thrown}");
+    Error::new(code_of(Code::Internal, &message), message)
 }
 
 /// Refines an error code by the plugin's message. Some allocation failures within a run are reported as INTERNAL.

@@ -1,7 +1,8 @@
 //! An event of a plugin, which is triggered when enqueued work has ended, with success or an error.
 
-use super::api::{Api, Args, call, function};
+use super::api::{Api, Args, call, function, threw};
 use super::sys;
+use crate::engine::exceptions::catching;
 use crate::error::Result;
 use crate::types::SharedBytes;
 use parking_lot::{Condvar, Mutex};
@@ -117,7 +118,17 @@ impl Event {
         args.event = self.raw;
         args.callback = Some(let_go);
         args.user_arg = kept.cast();
-        call!(self.api, PJRT_Event_OnReady, args).inspect_err(|_| {
+        let args = args.as_mut_ptr();
+        let refused = match function!(self.api, PJRT_Event_OnReady) {
+            // SAFETY: the arguments are the function's own, and outlive the call. After an exception, nobody knows
+            // whether the plugin will call the callback: the value stays.
+            Ok(function) => unsafe {
+                let called = catching(move || function(args));
+                self.api.check(called.map_err(|thrown| threw("PJRT_Event_OnReady", thrown))?)
+            },
+            Err(missing) => Err(missing),
+        };
+        refused.inspect_err(|_| {
             // SAFETY: the box from above, which the plugin does not pass to a callback that it refused.
             drop(unsafe { Box::from_raw(kept) });
         })

@@ -1,12 +1,13 @@
 //! A compiled program of a PJRT client.
 
-use super::api::{Args, call, function};
+use super::api::{Args, call, function, threw};
 use super::buffer::{PjrtBuffer, Shells};
 use super::client::Client;
 use super::event::Event;
 use super::loaded::{Loaded, wrong_number, wrong_type};
 use super::partitioned::Partitioned;
 use super::{exit, sys};
+use crate::engine::exceptions::catching;
 use crate::engine::{Buffer, Executable, Execution, ProgramMemory, Signature};
 use crate::error;
 use crate::error::Result;
@@ -134,8 +135,10 @@ impl Executable for PjrtExecutable {
                 std::slice::from_raw_parts(args.serialized_bytes.cast::<u8>(), args.serialized_bytes_size).to_vec()
             };
             if let Some(delete) = args.serialized_executable_deleter {
+                let serialized = args.serialized_executable;
                 // SAFETY: as above.
-                unsafe { delete(args.serialized_executable) };
+                let deleted = catching(move || unsafe { delete(serialized) });
+                deleted.map_err(|thrown| threw("serialized_executable_deleter", thrown))?;
             }
             Ok(bytes)
         })

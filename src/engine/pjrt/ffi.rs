@@ -3,9 +3,10 @@
 //!
 //! Nothing may unwind into the plugin: a panic of the function becomes an error, which fails the run.
 
-use super::api::Api;
+use super::api::{Api, threw};
 use super::ffi_sys as ffi;
 use super::sys;
+use crate::engine::exceptions::catching;
 use crate::engine::host_calls::{self, CALL_TARGET, HostCall, HostInput, HostOutput};
 use crate::error;
 use crate::error::{Code, Error, Result};
@@ -30,11 +31,14 @@ pub fn register(api: &'static Api) -> Result<()> {
         platform_name_size: PLATFORM.len(),
         traits: 0,
     };
+    let args = &raw mut args;
     // SAFETY: the arguments are those of the extension's function, which copies the names.
-    unsafe { api.check(register(&raw mut args)) }
+    let registered = catching(move || unsafe { register(args) });
+    // SAFETY: the plugin returned the error, which is not used elsewhere.
+    unsafe { api.check(registered.map_err(|thrown| threw("FFI_Register_Handler", thrown))?) }
 }
 
-type Register = unsafe extern "C" fn(*mut ffi::PJRT_FFI_Register_Handler_Args) -> *mut sys::PJRT_Error;
+type Register = unsafe extern "C-unwind" fn(*mut ffi::PJRT_FFI_Register_Handler_Args) -> *mut sys::PJRT_Error;
 
 /// Finds the function that registers a handler among the plugin's extensions.
 fn find(api: &'static Api) -> Option<Register> {

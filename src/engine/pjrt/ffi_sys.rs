@@ -25,7 +25,7 @@ pub struct PJRT_FFI_Extension {
     pub base: PJRT_Extension_Base,
     pub type_id_register: *const c_void,
     pub user_data_add: *const c_void,
-    pub register_handler: Option<unsafe extern "C" fn(*mut PJRT_FFI_Register_Handler_Args) -> *mut PJRT_Error>,
+    pub register_handler: Option<unsafe extern "C-unwind" fn(*mut PJRT_FFI_Register_Handler_Args) -> *mut PJRT_Error>,
 }
 
 #[repr(C)]

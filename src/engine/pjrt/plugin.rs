@@ -1,10 +1,11 @@
 //! Loads plugins' shared libraries, once per file and process, and keeps their files' identities.
 
-use super::api::{Api, Args, call, function};
+use super::api::{Api, Args, call, function, threw};
 use super::ffi;
 use super::plugin_file::PluginFile;
 use super::settings::{self, Settings};
 use super::sys;
+use crate::engine::exceptions::catching;
 use crate::error;
 use crate::error::Result;
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
@@ -108,14 +109,15 @@ impl Plugin {
 
 fn open(path: &Path) -> Result<Api> {
     let failed = |e: libloading::Error| error!(FailedPrecondition, "not a loadable plugin: {e}");
-    type GetPjrtApi = unsafe extern "C" fn() -> *const sys::PJRT_Api;
+    type GetPjrtApi = unsafe extern "C-unwind" fn() -> *const sys::PJRT_Api;
     // SAFETY: loading runs the plugin's initializers; the user who selects a plugin is responsible for them.
     let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) }.map_err(failed)?;
     // SAFETY: this is the type of PJRT's one exported function.
     let get: Symbol<GetPjrtApi> = unsafe { library.get(b"GetPjrtApi\0") }.map_err(failed)?;
-    // SAFETY: as above; the function takes no arguments.
-    let table = unsafe { get() };
+    let get: GetPjrtApi = *get;
     std::mem::forget(library);
+    // SAFETY: as above; the function takes no arguments.
+    let table = catching(move || unsafe { get() }).map_err(|thrown| threw("GetPjrtApi", thrown))?;
     if table.is_null() {
         return Err(error!(FailedPrecondition, "its GetPjrtApi returned null"));
     }

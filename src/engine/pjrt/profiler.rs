@@ -3,10 +3,11 @@
 //! A plugin records one profile at a time: its tracers, such as CUPTI's, are those of the process. So a profile claims
 //! the plugin.
 
-use super::api;
+use super::api::{self, threw};
 use super::exit;
 use super::plugin::Plugin;
 use super::profiler_sys as ffi;
+use crate::engine::exceptions::catching;
 use crate::engine::{Profile, Profiler};
 use crate::error;
 use crate::error::{Code, Error, Result};
@@ -74,7 +75,7 @@ impl Profiler for PjrtProfiler {
             profiler: null_mut(),
         };
         // SAFETY: the arguments are those of the function, which copies the options.
-        unsafe { table.check("create", (profile.functions.create)(&raw mut args))? };
+        unsafe { table.call("create", profile.functions.create, &raw mut args)? };
         if args.profiler.is_null() {
             return Err(error!(Internal, "the plugin's profiler: create returned none"));
         }
@@ -93,6 +94,9 @@ struct Table(*const ffi::PLUGIN_Profiler_Api);
 unsafe impl Send for Table {}
 // SAFETY: as above.
 unsafe impl Sync for Table {}
+
+/// A function of the table.
+type Function<A> = unsafe extern "C-unwind" fn(*mut A) -> *mut ffi::PLUGIN_Profiler_Error;
 
 /// The functions of a profile.
 #[derive(Clone, Copy)]
@@ -125,6 +129,17 @@ impl Table {
         })
     }
 
+    /// Calls a function of the table.
+    ///
+    /// # Safety
+    /// `args` are those of the function.
+    unsafe fn call<A>(self, name: &str, function: Function<A>, args: *mut A) -> Result<()> {
+        // SAFETY: guaranteed by the caller.
+        let called = catching(move || unsafe { function(args) });
+        // SAFETY: the function returned the error, which is not used elsewhere.
+        unsafe { self.check(name, called.map_err(|thrown| threw(&format!("profiler's {name}"), thrown))?) }
+    }
+
     /// Converts the return value of a function to a result, and frees it.
     ///
     /// # Safety
@@ -150,13 +165,16 @@ impl Table {
             error,
             code: 0,
         };
+        let to_fill = &raw mut args;
         // SAFETY: the error is alive; an error of this call is freed.
-        unsafe {
-            let failed = get(&raw mut args);
-            if !failed.is_null() {
-                self.destroy(failed);
+        match catching(move || unsafe { get(to_fill) }) {
+            Ok(failed) if failed.is_null() => {}
+            Ok(failed) => {
+                // SAFETY: as above.
+                unsafe { self.destroy(failed) };
                 return Code::Unknown;
             }
+            Err(_) => return Code::Unknown,
         }
         match Code::from_number(args.code) {
             Some(code) if args.code <= Code::Unauthenticated as i32 => code,
@@ -171,11 +189,13 @@ impl Table {
         let struct_size = size_of::<ffi::PLUGIN_Profiler_Error_Message_Args>();
         let (priv_, message, message_size) = (null_mut(), null(), 0);
         let mut args = ffi::PLUGIN_Profiler_Error_Message_Args { struct_size, priv_, error, message, message_size };
-        // SAFETY: the error is alive, and so is its message.
-        unsafe {
-            get(&raw mut args);
-            api::text(args.message, args.message_size)
+        let to_fill = &raw mut args;
+        // SAFETY: the error is alive.
+        if let Err(thrown) = catching(move || unsafe { get(to_fill) }) {
+            return format!("error_message {thrown}");
         }
+        // SAFETY: the message is as alive as the error.
+        unsafe { api::text(args.message, args.message_size) }
     }
 
     /// # Safety
@@ -184,8 +204,9 @@ impl Table {
         let Some(destroy) = entry!(self, error_destroy) else { return };
         let struct_size = size_of::<ffi::PLUGIN_Profiler_Error_Destroy_Args>();
         let mut args = ffi::PLUGIN_Profiler_Error_Destroy_Args { struct_size, priv_: null_mut(), error };
-        // SAFETY: guaranteed by the caller.
-        unsafe { destroy(&raw mut args) };
+        let args = &raw mut args;
+        // SAFETY: guaranteed by the caller. If it throws, the error stays.
+        let _ = catching(move || unsafe { destroy(args) });
     }
 }
 
@@ -210,7 +231,7 @@ impl PjrtProfile {
         let struct_size = size_of::<ffi::PLUGIN_Profiler_Args>();
         let mut args = ffi::PLUGIN_Profiler_Args { struct_size, profiler: self.raw };
         // SAFETY: the profiler is alive, and the arguments are those of the function.
-        unsafe { self.table.check(name, function(&raw mut args)) }
+        unsafe { self.table.call(name, function, &raw mut args) }
     }
 
     /// Collects what was recorded. The header says that the function is called twice, and fills the caller's buffer the
@@ -221,7 +242,7 @@ impl PjrtProfile {
         let mut args = ffi::PLUGIN_Profiler_CollectData_Args { struct_size, profiler, buffer, buffer_size_in_bytes };
         let collect = self.functions.collect_data;
         // SAFETY: the profiler is alive, and the arguments are those of the function.
-        unsafe { self.table.check("collect_data", collect(&raw mut args))? };
+        unsafe { self.table.call("collect_data", collect, &raw mut args)? };
         let size = args.buffer_size_in_bytes;
         if size == 0 {
             return Ok(());
@@ -236,7 +257,7 @@ impl PjrtProfile {
             self.owned.resize(size, 0);
             args.buffer = self.owned.as_mut_ptr();
             // SAFETY: as above; the buffer has the size that the function asked for.
-            unsafe { self.table.check("collect_data", collect(&raw mut args))? };
+            unsafe { self.table.call("collect_data", collect, &raw mut args)? };
             self.space = (self.owned.as_ptr(), size.min(args.buffer_size_in_bytes));
         }
         Ok(())

@@ -77,18 +77,18 @@ pub struct PLUGIN_Profiler_CollectData_Args {
     pub buffer_size_in_bytes: usize,
 }
 
-pub type Create = unsafe extern "C" fn(*mut PLUGIN_Profiler_Create_Args) -> *mut PLUGIN_Profiler_Error;
-pub type Act = unsafe extern "C" fn(*mut PLUGIN_Profiler_Args) -> *mut PLUGIN_Profiler_Error;
-pub type Collect = unsafe extern "C" fn(*mut PLUGIN_Profiler_CollectData_Args) -> *mut PLUGIN_Profiler_Error;
+pub type Create = unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_Create_Args) -> *mut PLUGIN_Profiler_Error;
+pub type Act = unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_Args) -> *mut PLUGIN_Profiler_Error;
+pub type Collect = unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_CollectData_Args) -> *mut PLUGIN_Profiler_Error;
 
 #[repr(C)]
 pub struct PLUGIN_Profiler_Api {
     pub struct_size: usize,
     pub priv_: *mut c_void,
-    pub error_destroy: Option<unsafe extern "C" fn(*mut PLUGIN_Profiler_Error_Destroy_Args)>,
-    pub error_message: Option<unsafe extern "C" fn(*mut PLUGIN_Profiler_Error_Message_Args)>,
+    pub error_destroy: Option<unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_Error_Destroy_Args)>,
+    pub error_message: Option<unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_Error_Message_Args)>,
     pub error_get_code:
-        Option<unsafe extern "C" fn(*mut PLUGIN_Profiler_Error_GetCode_Args) -> *mut PLUGIN_Profiler_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PLUGIN_Profiler_Error_GetCode_Args) -> *mut PLUGIN_Profiler_Error>,
     pub create: Option<Create>,
     pub destroy: Option<Act>,
     pub start: Option<Act>,

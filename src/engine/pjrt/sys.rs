@@ -630,11 +630,11 @@ pub struct PJRT_Executable_Serialize_Args {
     pub serialized_bytes: *const c_char,
     pub serialized_bytes_size: usize,
     pub serialized_executable: *mut PJRT_SerializedExecutable,
-    pub serialized_executable_deleter: Option<unsafe extern "C" fn(*mut PJRT_SerializedExecutable)>,
+    pub serialized_executable_deleter: Option<unsafe extern "C-unwind" fn(*mut PJRT_SerializedExecutable)>,
 }
 impl VersionedStruct for PJRT_Executable_Serialize_Args {
     const STRUCT_SIZE: usize = std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable_deleter)
-        + size_of::<Option<unsafe extern "C" fn(*mut PJRT_SerializedExecutable)>>();
+        + size_of::<Option<unsafe extern "C-unwind" fn(*mut PJRT_SerializedExecutable)>>();
 }
 
 #[repr(C)]
@@ -905,20 +905,24 @@ pub struct PJRT_Api {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
     pub pjrt_api_version: PJRT_Api_Version,
-    pub PJRT_Error_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Error_Destroy_Args)>,
-    pub PJRT_Error_Message: Option<unsafe extern "C" fn(*mut PJRT_Error_Message_Args)>,
-    pub PJRT_Error_GetCode: Option<unsafe extern "C" fn(*mut PJRT_Error_GetCode_Args) -> *mut PJRT_Error>,
-    pub PJRT_Plugin_Initialize: Option<unsafe extern "C" fn(*mut PJRT_Plugin_Initialize_Args) -> *mut PJRT_Error>,
-    pub PJRT_Plugin_Attributes: Option<unsafe extern "C" fn(*mut PJRT_Plugin_Attributes_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Event_Destroy_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_IsReady: Option<unsafe extern "C" fn(*mut PJRT_Event_IsReady_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_Error: Option<unsafe extern "C" fn(*mut PJRT_Event_Error_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_Await: Option<unsafe extern "C" fn(*mut PJRT_Event_Await_Args) -> *mut PJRT_Error>,
-    pub PJRT_Event_OnReady: Option<unsafe extern "C" fn(*mut PJRT_Event_OnReady_Args) -> *mut PJRT_Error>,
-    pub PJRT_Client_Create: Option<unsafe extern "C" fn(*mut PJRT_Client_Create_Args) -> *mut PJRT_Error>,
-    pub PJRT_Client_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Client_Destroy_Args) -> *mut PJRT_Error>,
-    pub PJRT_Client_PlatformName: Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformName_Args) -> *mut PJRT_Error>,
-    pub PJRT_Client_ProcessIndex: Option<unsafe extern "C" fn(*mut PJRT_Client_ProcessIndex_Args) -> *mut PJRT_Error>,
+    pub PJRT_Error_Destroy: Option<unsafe extern "C-unwind" fn(*mut PJRT_Error_Destroy_Args)>,
+    pub PJRT_Error_Message: Option<unsafe extern "C-unwind" fn(*mut PJRT_Error_Message_Args)>,
+    pub PJRT_Error_GetCode: Option<unsafe extern "C-unwind" fn(*mut PJRT_Error_GetCode_Args) -> *mut PJRT_Error>,
+    pub PJRT_Plugin_Initialize:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Plugin_Initialize_Args) -> *mut PJRT_Error>,
+    pub PJRT_Plugin_Attributes:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Plugin_Attributes_Args) -> *mut PJRT_Error>,
+    pub PJRT_Event_Destroy: Option<unsafe extern "C-unwind" fn(*mut PJRT_Event_Destroy_Args) -> *mut PJRT_Error>,
+    pub PJRT_Event_IsReady: Option<unsafe extern "C-unwind" fn(*mut PJRT_Event_IsReady_Args) -> *mut PJRT_Error>,
+    pub PJRT_Event_Error: Option<unsafe extern "C-unwind" fn(*mut PJRT_Event_Error_Args) -> *mut PJRT_Error>,
+    pub PJRT_Event_Await: Option<unsafe extern "C-unwind" fn(*mut PJRT_Event_Await_Args) -> *mut PJRT_Error>,
+    pub PJRT_Event_OnReady: Option<unsafe extern "C-unwind" fn(*mut PJRT_Event_OnReady_Args) -> *mut PJRT_Error>,
+    pub PJRT_Client_Create: Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_Create_Args) -> *mut PJRT_Error>,
+    pub PJRT_Client_Destroy: Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_Destroy_Args) -> *mut PJRT_Error>,
+    pub PJRT_Client_PlatformName:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_PlatformName_Args) -> *mut PJRT_Error>,
+    pub PJRT_Client_ProcessIndex:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_ProcessIndex_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_PlatformVersion:
         Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformVersion_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Devices: *const c_void,
@@ -927,11 +931,12 @@ pub struct PJRT_Api {
     pub PJRT_Client_LookupDevice: *const c_void,
     pub PJRT_Client_LookupAddressableDevice: *const c_void,
     pub PJRT_Client_AddressableMemories: *const c_void,
-    pub PJRT_Client_Compile: Option<unsafe extern "C" fn(*mut PJRT_Client_Compile_Args) -> *mut PJRT_Error>,
+    pub PJRT_Client_Compile: Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_Compile_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_DefaultDeviceAssignment: *const c_void,
     pub PJRT_Client_BufferFromHostBuffer:
         Option<unsafe extern "C" fn(*mut PJRT_Client_BufferFromHostBuffer_Args) -> *mut PJRT_Error>,
-    pub PJRT_DeviceDescription_Id: Option<unsafe extern "C" fn(*mut PJRT_DeviceDescription_Id_Args) -> *mut PJRT_Error>,
+    pub PJRT_DeviceDescription_Id:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_DeviceDescription_Id_Args) -> *mut PJRT_Error>,
     pub PJRT_DeviceDescription_ProcessIndex: *const c_void,
     pub PJRT_DeviceDescription_Attributes: *const c_void,
     pub PJRT_DeviceDescription_Kind: *const c_void,
@@ -943,13 +948,15 @@ pub struct PJRT_Api {
     pub PJRT_Device_LocalHardwareId: *const c_void,
     pub PJRT_Device_AddressableMemories: *const c_void,
     pub PJRT_Device_DefaultMemory: *const c_void,
-    pub PJRT_Device_MemoryStats: Option<unsafe extern "C" fn(*mut PJRT_Device_MemoryStats_Args) -> *mut PJRT_Error>,
+    pub PJRT_Device_MemoryStats:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Device_MemoryStats_Args) -> *mut PJRT_Error>,
     pub PJRT_Memory_Id: *const c_void,
     pub PJRT_Memory_Kind: *const c_void,
     pub PJRT_Memory_DebugString: *const c_void,
     pub PJRT_Memory_ToString: *const c_void,
     pub PJRT_Memory_AddressableByDevices: *const c_void,
-    pub PJRT_Executable_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Executable_Destroy_Args) -> *mut PJRT_Error>,
+    pub PJRT_Executable_Destroy:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_Name: *const c_void,
     pub PJRT_Executable_NumReplicas: *const c_void,
     pub PJRT_Executable_NumPartitions: *const c_void,
@@ -960,7 +967,8 @@ pub struct PJRT_Api {
     pub PJRT_Executable_OutputMemoryKinds: *const c_void,
     pub PJRT_Executable_OptimizedProgram:
         Option<unsafe extern "C" fn(*mut PJRT_Executable_OptimizedProgram_Args) -> *mut PJRT_Error>,
-    pub PJRT_Executable_Serialize: Option<unsafe extern "C" fn(*mut PJRT_Executable_Serialize_Args) -> *mut PJRT_Error>,
+    pub PJRT_Executable_Serialize:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_Serialize_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_Destroy:
         Option<unsafe extern "C" fn(*mut PJRT_LoadedExecutable_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_GetExecutable:
@@ -973,7 +981,7 @@ pub struct PJRT_Api {
     pub PJRT_Executable_DeserializeAndLoad:
         Option<unsafe extern "C" fn(*mut PJRT_Executable_DeserializeAndLoad_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_Fingerprint: *const c_void,
-    pub PJRT_Buffer_Destroy: Option<unsafe extern "C" fn(*mut PJRT_Buffer_Destroy_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_Destroy: Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_ElementType: *const c_void,
     pub PJRT_Buffer_Dimensions: *const c_void,
     pub PJRT_Buffer_UnpaddedDimensions: *const c_void,
@@ -984,11 +992,14 @@ pub struct PJRT_Api {
     pub PJRT_Buffer_Device: *const c_void,
     pub PJRT_Buffer_Memory: *const c_void,
     pub PJRT_Buffer_Delete: *const c_void,
-    pub PJRT_Buffer_IsDeleted: Option<unsafe extern "C" fn(*mut PJRT_Buffer_IsDeleted_Args) -> *mut PJRT_Error>,
-    pub PJRT_Buffer_CopyToDevice: Option<unsafe extern "C" fn(*mut PJRT_Buffer_CopyToDevice_Args) -> *mut PJRT_Error>,
-    pub PJRT_Buffer_ToHostBuffer: Option<unsafe extern "C" fn(*mut PJRT_Buffer_ToHostBuffer_Args) -> *mut PJRT_Error>,
-    pub PJRT_Buffer_IsOnCpu: Option<unsafe extern "C" fn(*mut PJRT_Buffer_IsOnCpu_Args) -> *mut PJRT_Error>,
-    pub PJRT_Buffer_ReadyEvent: Option<unsafe extern "C" fn(*mut PJRT_Buffer_ReadyEvent_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_IsDeleted: Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_IsDeleted_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_CopyToDevice:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_CopyToDevice_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_ToHostBuffer:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_ToHostBuffer_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_IsOnCpu: Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_IsOnCpu_Args) -> *mut PJRT_Error>,
+    pub PJRT_Buffer_ReadyEvent:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_ReadyEvent_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_UnsafePointer: *const c_void,
     pub PJRT_Buffer_IncreaseExternalReferenceCount:
         Option<unsafe extern "C" fn(*mut PJRT_Buffer_IncreaseExternalReferenceCount_Args) -> *mut PJRT_Error>,
