@@ -140,6 +140,9 @@ TEST(h5_nobody_holds_what_is_being_saved) { leave_10_times_while_saving("save_re
 // A save that another thread waits for may leave a temporary file when the process ends.
 TEST(h5_another_thread_saves) { leave_10_times_while_saving("save_by_thread", 40000, 100, 0); }
 
+// A child that leaves by exit does not wait for a step of its parent that never ends.
+TEST(h4_a_forked_child_leaves_while_a_step_of_its_parent_runs) { leave("fork", 0, NULL); }
+
 TEST(h4_a_forked_child_is_told) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 1);

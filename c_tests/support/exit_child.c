@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { N = 256 };
@@ -61,8 +62,8 @@ static void *step_once(void *unused) {
   return unused;
 }
 
-// Exits while a step runs that never ends: a loop whose condition is always true.
-static int leave_a_step_that_never_ends(void) {
+// Starts a step that never ends: a loop whose condition is always true.
+static void start_a_step_that_never_ends(void) {
   lxla_tensor p, more, next, x, out;
   lxla_computation condition, body;
   if (lxla_tensor_placeholder(env, device, LXLA_DTYPE_F32, NULL, 0, &p)) abort();
@@ -74,6 +75,10 @@ static int leave_a_step_that_never_ends(void) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, step_once, NULL)) abort();
   usleep(300000);
+}
+
+static int leave_a_step_that_never_ends(void) {
+  start_a_step_that_never_ends();
   printf("written as it leaves");  // without a line end, so the text is still in stdio's buffer
   return 7;
 }
@@ -136,8 +141,22 @@ static int leave_during_the_first_run(int microseconds) {
   return 7;
 }
 
+// Forks while a step runs that never ends. The child leaves by exit, and waits for nothing.
+static int leave_a_child(void) {
+  start_a_step_that_never_ends();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(30);  // less than the library waits for work in flight
+    exit(lxla_mark_step(env, device, 0) == LXLA_FORKED ? 5 : 6);
+  }
+  int status;
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 5) _exit(1);
+  _exit(7);
+}
+
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
+  if (strcmp(mode, "fork") == 0) return leave_a_child();
   if (strcmp(mode, "first") == 0 && argc > 2) return leave_during_the_first_run(atoi(argv[2]));
   if (strcmp(mode, "compile") == 0 && argc > 2) return leave_while_compiling(atoi(argv[2]));
   if (strcmp(mode, "endless") == 0) return leave_a_step_that_never_ends();

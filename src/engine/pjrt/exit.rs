@@ -67,9 +67,9 @@ struct MainThread;
 
 impl Drop for MainThread {
     fn drop(&mut self) {
-        // Other threads' ends are not the process's, and each call would take memory.
-        // SAFETY: takes no arguments, and cannot fail.
-        if std::process::id() as i32 == unsafe { libc::gettid() } && PROCESS.load(Ordering::SeqCst) != 0 {
+        // Other threads' ends are not the process's, and each call would take memory. The thread that forked is the main
+        // thread of the child, which has nothing to wait for.
+        if std::process::id() as i32 == this_thread() && PROCESS.load(Ordering::SeqCst) == std::process::id() {
             register_again();
         }
     }
@@ -143,7 +143,8 @@ pub fn register<T: Settle + 'static>(client: &Arc<T>) {
 /// registered, and compilers create some of theirs late. The handler is therefore registered again after every
 /// operation that may have created some; the cost is negligible compared to a compile.
 pub fn register_again() {
-    PROCESS.store(std::process::id(), Ordering::SeqCst);
+    // The first process that uses the library is the only one that can: a forked child is never it.
+    let _ = PROCESS.compare_exchange(0, std::process::id(), Ordering::SeqCst, Ordering::SeqCst);
     // SAFETY: the handler is a plain function of this library, which is never unmapped.
     unsafe { on_exit(leave, std::ptr::null_mut()) };
 }
@@ -182,6 +183,11 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
         run_endings();
         drop(watch);
     });
+}
+
+fn this_thread() -> i32 {
+    // SAFETY: takes no arguments, and cannot fail.
+    unsafe { libc::gettid() }
 }
 
 /// Time limit: the number of seconds in the variable if it is valid, or else the default.
