@@ -40,6 +40,11 @@ TEST(h5_first_run) { leave_25_times("first"); }
 TEST(h5_transfers) { leave_25_times("transfer"); }
 TEST(h5_another_thread_compiles) { leave_25_times("compile"); }
 TEST(h5_other_threads_go_on) { leave_25_times("threads"); }
+// They end the process if a call fails: none does while another thread leaves it.
+TEST(h5_no_call_of_another_thread_fails) { leave_25_times("failing"); }
+// A handler joins a thread whose calls no longer return, and another one calls the library: both come to an end.
+TEST(h5_a_handler_joins_a_thread_that_works) { leave("join", 0, NULL); }
+TEST(h5_a_handler_calls_the_library) { leave("handler", 0, NULL); }
 
 // A step that never ends: exit waits for it for the configured number of seconds, then ends the process with the
 // program's status and with stdio flushed.

@@ -3,6 +3,7 @@
 #include "saved_values.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,37 @@ static void work(void) {
   }
 }
 
+static atomic_int is_over;
+
+static void *work_until_a_call_fails(void *unused) {
+  lxla_status status = LXLA_OK;
+  while (status == LXLA_OK && !is_over) {
+    status = lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, a, 0.5);
+    if (status == LXLA_OK) status = lxla_mark_step(env, device, 0);
+  }
+  return unused;
+}
+
+// As the examples do: a call that fails ends the process.
+static void *work_or_exit(void *unused) {
+  work_until_a_call_fails(unused);
+  exit(1);
+}
+
+// Handlers that are registered before the plugin is loaded, and so called after the library's.
+static pthread_t joined;
+static void join_at_exit(void) {
+  is_over = 1;
+  pthread_join(joined, NULL);
+}
+
+static void call_at_exit(void) {
+  static float values[N * N];
+  if (lxla_tensor_read(a, values, sizeof values) != LXLA_FAILED_PRECONDITION) _exit(1);
+  if (lxla_tensor_release(b) != LXLA_OK) _exit(2);
+}
+
 static void *work_for_ever(void *unused) {
-  // Once the process is exiting, calls are refused; the thread keeps calling.
   for (;;) {
     lxla_tensor next;
     if (lxla_matmul(a, b, &next) == LXLA_OK) lxla_tensor_release(next);
@@ -157,6 +187,8 @@ static int leave_a_child(void) {
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "";
   if (strcmp(mode, "fork") == 0) return leave_a_child();
+  if (strcmp(mode, "join") == 0) atexit(join_at_exit);
+  if (strcmp(mode, "handler") == 0) atexit(call_at_exit);
   if (strcmp(mode, "first") == 0 && argc > 2) return leave_during_the_first_run(atoi(argv[2]));
   if (strcmp(mode, "compile") == 0 && argc > 2) return leave_while_compiling(atoi(argv[2]));
   if (strcmp(mode, "endless") == 0) return leave_a_step_that_never_ends();
@@ -179,6 +211,14 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 3; i++)
       if (pthread_create(&threads[i], NULL, work_for_ever, NULL)) abort();
     work();
+  }
+  if (strcmp(mode, "join") == 0 && pthread_create(&joined, NULL, work_until_a_call_fails, NULL)) abort();
+  if (strcmp(mode, "failing") == 0) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+      if (pthread_create(&threads[i], NULL, work_or_exit, NULL)) abort();
+    usleep((useconds_t)atoi(argv[2]));
+    exit(7);
   }
   if (strcmp(mode, "transfer") == 0)
     for (int i = 0; i < 8; i++)

@@ -4,6 +4,7 @@
 use super::results::Outputs;
 use super::types::lxla_status;
 use crate::call;
+use crate::engine::exit;
 use crate::error;
 use crate::error::{Error, Result, quoted};
 use crate::label;
@@ -66,6 +67,10 @@ fn fail(function: &str, error: Error) -> lxla_status {
     // Errors name the label under which the thread records.
     let label = label::current().path().map_or_else(String::new, |path| format!(" (label {})", quoted(&path)));
     set_message(format!("{function}: {}{label}", error.message).replace('\0', " "));
+    // The outermost call holds no lock.
+    if call::current().is_none() {
+        exit::hold();
+    }
     error.code as lxla_status
 }
 

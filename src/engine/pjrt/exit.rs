@@ -8,6 +8,8 @@
 //! [`LIMIT_VARIABLE`], without progress of a save, the process ends by `_exit` with its exit status. Handlers that were
 //! registered before this one, and the plugin's destructors, which would crash while its threads are running, are
 //! skipped in that case; stdio's buffers are flushed.
+//!
+//! Calls by other threads that fail meanwhile do not return ([`hold`]).
 
 use crate::error;
 use crate::error::Result;
@@ -17,7 +19,7 @@ use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -30,6 +32,10 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static LAST_WORK: Mutex<Vec<LastWork>> = Mutex::new(Vec::new());
 /// Called at the end of the handler.
 static ENDINGS: Mutex<Vec<fn()>> = Mutex::new(Vec::new());
+/// The thread that runs the handler.
+static LEAVER: AtomicI32 = AtomicI32::new(0);
+/// When the handler ended.
+static LEFT_AT: Mutex<Option<Instant>> = Mutex::new(None);
 static CLIENTS: Mutex<Vec<Weak<dyn Settle>>> = Mutex::new(Vec::new());
 
 /// A client that has work in flight.
@@ -44,6 +50,8 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
 const LIMIT_VARIABLE: &str = "LXLA_EXIT_TIMEOUT_SECONDS";
 /// Time limit for flushing stdio's buffers after that: a thread that never ends may hold their locks.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
+/// Time for which other threads are held after the handler: longer than destructors need.
+const GRACE: Duration = Duration::from_secs(5);
 /// Interval at which time and progress are checked.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -67,8 +75,8 @@ struct MainThread;
 
 impl Drop for MainThread {
     fn drop(&mut self) {
-        // Other threads' ends are not the process's, and each call would take memory. The thread that forked is the main
-        // thread of the child, which has nothing to wait for.
+        // Other threads' ends are not the process's, and each call would take memory. The thread that forked is the
+        // main thread of the child, which has nothing to wait for.
         if std::process::id() as i32 == this_thread() && PROCESS.load(Ordering::SeqCst) == std::process::id() {
             register_again();
         }
@@ -162,6 +170,7 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
         if is_exiting() || forked {
             return;
         }
+        LEAVER.store(this_thread(), Ordering::SeqCst);
         let last_work = LAST_WORK.try_lock_for(Duration::from_secs(1)).map(|mut list| std::mem::take(&mut *list));
         let last_work = last_work.unwrap_or_default();
         let limit = limit();
@@ -182,12 +191,26 @@ extern "C" fn leave(status: c_int, _: *mut c_void) {
         }
         run_endings();
         drop(watch);
+        *LEFT_AT.lock() = Some(Instant::now());
     });
 }
 
 fn this_thread() -> i32 {
     // SAFETY: takes no arguments, and cannot fail.
     unsafe { libc::gettid() }
+}
+
+/// Holds a thread whose call failed while another one leaves the process: it would take the failure for one of its
+/// work, and perhaps call `exit` a second time, while destructors run. It is held without locks, until the process ends.
+/// So that a destructor which joins the thread is not held for ever, it goes on [`GRACE`] after the handler has ended.
+pub fn hold() {
+    let is_other = LEAVER.load(Ordering::SeqCst) != this_thread();
+    if !is_exiting() || !is_other || PROCESS.load(Ordering::SeqCst) != std::process::id() {
+        return;
+    }
+    while LEFT_AT.lock().is_none_or(|left| left.elapsed() < GRACE) {
+        std::thread::sleep(TICK);
+    }
 }
 
 /// Time limit: the number of seconds in the variable if it is valid, or else the default.
