@@ -32,13 +32,16 @@ def stop(env):
     abi.ok(abi.lib.lxla_trace_stop(env))
 
 
-def events_of(path):
-    """The events of a file: whole lines of one array, which is not closed."""
+def events_of(path, is_closed=True):
+    """The events of a file: lines of one array. That of a process that was killed is not closed."""
     with open(path) as file:
         text = file.read()
-    assert text.startswith("[\n") and (text == "[\n" or text.endswith(",\n")), text[-200:]
-    events = json.loads(text.rstrip().rstrip(",") + "]")
-    assert len(events) == text.count("\n") - 1, "an event for each line"
+    events = json.loads(text if is_closed else text + "\n]\n")
+    ends = "[\n", "\n]\n" if is_closed else ""
+    assert text.startswith(ends[0]) and text.endswith(ends[1]), text[-200:]
+    if events:
+        lines = text[len(ends[0]) : len(text) - len(ends[1])].split(",\n")
+        assert [json.loads(line) for line in lines] == events, "an event for each line"
     return events
 
 
@@ -282,6 +285,14 @@ def a_folder_that_disappears_takes_its_trace_along_and_nothing_else(folder):
     abi.ok(abi.lib.lxla_env_release(env))
 
 
+def a_trace_without_events_is_json(folder):
+    env, path = abi.new_env(), folder + "/empty.json"
+    start(env, path)
+    stop(env)
+    assert events_of(path) == []
+    abi.ok(abi.lib.lxla_env_release(env))
+
+
 def the_last_release_of_an_environment_ends_its_trace(folder):
     env, path = abi.new_env(), folder + "/released.json"
     start(env, path)
@@ -385,22 +396,25 @@ def child(how, path):
     if how == "kill":
         train(env, 200)
         os.kill(os.getpid(), signal.SIGKILL)
-    if how == "fork":
+    if how.startswith("fork"):
         pid = os.fork()
         if pid == 0:
             is_refused = abi.lib.lxla_trace_stop(env) == constants.FORKED
-            os._exit(0 if is_refused else 1)
+            leave = sys.exit if how == "fork and exit" else os._exit
+            leave(0 if is_refused else 1)
         assert os.waitpid(pid, 0)[1] == 0
         train(env, 1)
         stop(env)
 
 
 def what_a_process_wrote_before_its_end_is_whole(folder):
-    for how, status, least in (("cpu", 0, 0), ("exit", 0, 3), ("kill", -signal.SIGKILL, 3), ("fork", 0, 4)):
+    killed = -signal.SIGKILL
+    ends = (("cpu", 0, 0), ("exit", 0, 3), ("kill", killed, 3), ("fork", 0, 4), ("fork and exit", 0, 4))
+    for how, status, least in ends:
         path = f"{folder}/{how}.json"
         command = [sys.executable, __file__, sys.argv[1], "--child", how, path]
         assert subprocess.run(command).returncode == status, how
-        events = events_of(path)
+        events = events_of(path, is_closed=how != "kill")
         steps = len(spans(events, "step"))
         assert how != "cpu" or [e["name"] for e in spans(events, "label")] == ["alone"]
         assert steps == least if how != "kill" else steps >= least, (how, steps)
@@ -412,6 +426,7 @@ TESTS = [
     wrong_calls_are_refused,
     a_full_disk_is_reported_at_the_end_and_lines_stay_whole,
     a_folder_that_disappears_takes_its_trace_along_and_nothing_else,
+    a_trace_without_events_is_json,
     the_last_release_of_an_environment_ends_its_trace,
     labels_and_recording_under_way_end_with_the_trace,
     spans_begun_before_a_trace_begin_with_it_if_events_are_kept_too,

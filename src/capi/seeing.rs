@@ -70,8 +70,8 @@ pub extern "C" fn lxla_compile_log_json(env: lxla_env, out_json: Out<OwnedText>)
 }
 
 /// Writes events of the environment from now on to a file, as a Chrome trace, which Perfetto (ui.perfetto.dev) and
-/// chrome://tracing open: one JSON array, without the closing bracket, of which each line is one event. Times are in
-/// microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
+/// chrome://tracing open: one JSON array, of which each line is one event. The closing bracket is written when the trace
+/// or the process ends. Times are in microseconds since the environment was created. Threads and XLA devices are rows; the events of a row nest.
 ///
 /// - `record`: a thread records operations, until it syncs, reads, or changes its label; not one event for each.
 /// - `label`: from `lxla_label_push` to `lxla_label_pop`.

@@ -126,7 +126,7 @@ impl Environment {
     pub fn start_trace(&self, path: &Path) -> Result<()> {
         // Events in the buffer are written when the process ends without a stop.
         static AT_EXIT: Once = Once::new();
-        AT_EXIT.call_once(|| engine::register_ending(timeline::write_all));
+        AT_EXIT.call_once(|| engine::register_ending(timeline::close_all));
         self.shared.timeline().start(path)?;
         self.start_profile();
         Ok(())

@@ -1,16 +1,22 @@
-//! A trace file: whole lines, appended as they come.
+//! A trace file: whole lines, appended as they come, and the bracket that closes the array.
 
 use crate::error;
 use crate::error::Result;
 use crate::io::io_error;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Number of bytes that are collected before they are written.
 const MOST_BUFFERED: usize = 64 << 10;
+
+/// First line of a file.
+const OPENING: &str = "[\n";
+
+/// End of an event's line. That of the last event is held back, since none may follow.
+const SEPARATOR: &str = ",\n";
 
 /// Time after which they are written in any case, with the next event.
 const MOST_WAITED: Duration = Duration::from_secs(1);
@@ -22,13 +28,15 @@ pub struct TraceFile {
     /// Device and inode of the file.
     id: (u64, u64),
     buffered: String,
-    /// Number of bytes of whole lines in the file.
+    /// Number of bytes of whole events in the file.
     written: u64,
     wrote_at: Instant,
     /// The first error of a write; nothing is written after it.
     failure: Option<io::Error>,
     /// Number of events that were not written because of it.
     lost: u64,
+    /// Whether the array is closed.
+    is_closed: bool,
 }
 
 impl TraceFile {
@@ -45,11 +53,12 @@ impl TraceFile {
             path: path.to_path_buf(),
             file,
             id: (about.dev(), about.ino()),
-            buffered: "[\n".to_string(),
+            buffered: OPENING.to_string(),
             written: 0,
             wrote_at: Instant::now(),
             failure: None,
             lost: 0,
+            is_closed: false,
         })
     }
 
@@ -78,6 +87,9 @@ impl TraceFile {
             self.lost += 1;
             return;
         }
+        if self.is_closed {
+            return;
+        }
         write(&mut self.buffered);
         if self.buffered.len() >= MOST_BUFFERED || self.wrote_at.elapsed() >= MOST_WAITED {
             self.write();
@@ -98,16 +110,21 @@ impl TraceFile {
         if self.failure.is_some() {
             return;
         }
-        match self.file.write_all(self.buffered.as_bytes()) {
-            Ok(()) => self.written += self.buffered.len() as u64,
+        let whole = self.buffered.strip_suffix(SEPARATOR).unwrap_or(&self.buffered).len();
+        match self.file.write_all(&self.buffered.as_bytes()[..whole]) {
+            Ok(()) => {
+                self.written += whole as u64;
+                self.buffered.drain(..whole);
+            }
             Err(e) => {
-                self.lost += self.buffered.lines().count() as u64;
+                let events = self.buffered.strip_prefix(SEPARATOR).unwrap_or(&self.buffered);
+                self.lost += events.lines().count() as u64;
                 self.failure = Some(e);
                 // An incomplete line remains if the file system refuses this, too; viewers pass over it.
                 let _ = self.file.set_len(self.written);
+                self.buffered.clear();
             }
         }
-        self.buffered.clear();
         self.wrote_at = Instant::now();
     }
 
@@ -122,9 +139,24 @@ impl TraceFile {
         }
     }
 
+    /// Closes the array, also after a write that failed, if there is room. Nothing is added after that.
+    pub fn close(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        self.write();
+        self.is_closed = true;
+        let has_events = self.written > OPENING.len() as u64;
+        let closed = self.file.write_all_at(if has_events { b"\n]\n" } else { b"]\n" }, self.written);
+        if let Err(e) = closed {
+            let _ = self.file.set_len(self.written);
+            self.failure.get_or_insert(e);
+        }
+    }
+
     /// Ends the file.
     pub fn end(mut self) -> Result<()> {
-        self.write();
+        self.close();
         self.outcome()
     }
 }

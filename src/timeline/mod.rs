@@ -17,4 +17,4 @@ mod threads;
 mod xspace;
 
 pub use profile::Clock;
-pub use recorder::{Span, Timeline, label_popped, label_pushed, write_all};
+pub use recorder::{Span, Timeline, close_all, label_popped, label_pushed};

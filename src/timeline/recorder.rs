@@ -450,14 +450,14 @@ pub fn label_popped(label: Label) {
     active().iter().for_each(|timeline| timeline.labelled(Some(label)));
 }
 
-/// Writes what the files of all timelines hold back, at the end of the process.
-pub fn write_all() {
+/// Closes the files of all timelines, at the end of the process. Exit handlers may still stop a trace.
+pub fn close_all() {
     let Some(active) = ACTIVE.try_lock_for(Duration::from_secs(1)) else { return };
     for timeline in active.iter().filter_map(Weak::upgrade) {
         if let Some(mut events) = timeline.events.try_lock_for(Duration::from_secs(1))
             && let Some(file) = &mut events.file
         {
-            file.write();
+            file.close();
         }
     }
 }

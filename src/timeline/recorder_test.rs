@@ -2,7 +2,7 @@
 
 use super::event::{Event, Flow, Row};
 use super::events::MOST_KEPT;
-use super::recorder::Timeline;
+use super::recorder::{Timeline, close_all};
 use super::threads::thread_id;
 use crate::label::Label;
 use std::sync::Arc;
@@ -28,6 +28,22 @@ fn the_last_events_are_kept_and_nothing_while_it_is_off() {
     assert!(last["ts"].as_f64().unwrap() > 0.0 && last["dur"].as_f64().unwrap() >= 0.0);
     timeline.keep(false);
     assert!(timeline.kept().is_empty() && !timeline.is_on());
+}
+
+#[test]
+fn a_trace_that_the_end_of_the_process_closed_can_be_stopped() {
+    let path = std::env::temp_dir().join(format!("lxla_closed_trace_{}", std::process::id()));
+    let timeline = Arc::new(Timeline::default());
+    timeline.start(&path).unwrap();
+    drop(timeline.span("step", "step"));
+    close_all();
+    drop(timeline.span("step", "late"));
+    timeline.stop(|_| ()).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let events: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+    let names: Vec<_> = events.iter().filter(|event| event["ph"] == "X").map(|event| &event["name"]).collect();
+    assert_eq!(names, ["step"]);
 }
 
 #[test]
