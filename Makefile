@@ -296,7 +296,7 @@ PREFIX ?= /usr/local
 INSTALL_PLUGIN ?= 1
 install: $(if $(filter 0,$(INSTALL_PLUGIN)),,plugin) configure
 	tools/install.sh --check $(CMAKE) $(TREE) "$(PREFIX)"
-	$(CMAKE) --build $(TREE) --target lazyxla_cargo lazyxla_probe
+	$(CMAKE) --build $(TREE) --target lazyxla_to_install
 	tools/install.sh $(CMAKE) $(TREE) "$(PREFIX)" $(INSTALL_PLUGIN)
 
 # The documentation as a site, in build/site; needs npm, gcc and Python 3.11.4. Fails if a link has no target.

@@ -63,7 +63,8 @@ consume() {
 
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
-rm -rf "$work/first" "$work/moved to" "$work/build" "$work/by_pkg_config" "$work/sub" "$work/fetched" "$work/closed"
+rm -rf "$work/first" "$work/moved to" "$work/build" "$work/by_pkg_config" "$work/sub" "$work/fetched" "$work/closed" "$work/clean" \
+  "$work/of clean"
 install=("$root/tools/install.sh" "$cmake" "$build_tree")
 check=("$root/tools/install.sh" --check "$cmake" "$build_tree")
 "${install[@]}" "$work/first" 1
@@ -88,12 +89,21 @@ for program in build/consumer by_pkg_config; do
   [ "$(realpath "$loaded")" = "$(realpath "$lib/liblazyxla.so.0")" ] || fail "$program loads $loaded"
 done
 
-# As a part of another project, with the library that cargo has built for this tree.
+# A tree in which nothing is built but the target of `make install` has all files of an installation, also with MPI.
 cached() { sed -n "s/^$1:[A-Z]*=//p" "$build_tree/CMakeCache.txt"; }
 from_tree=()
 for variable in LAZYXLA_CARGO_TARGET LAZYXLA_CARGO_PROFILE CARGO; do
   from_tree+=("-D$variable=$(cached $variable)")
 done
+"$cmake" -S "$root" -B "$work/clean" -G Ninja "-DCMAKE_MAKE_PROGRAM=$ninja" "-DCMAKE_C_COMPILER=$cc" "${from_tree[@]}" \
+  > /dev/null
+"$cmake" --build "$work/clean" --target lazyxla_to_install
+"$root/tools/install.sh" "$cmake" "$work/clean" "$work/of clean" 0
+(cd "$moved" && find . -type f ! -path "./$(basename "$lib")/lazyxla/fastatomstruct*") | sort > "$work/of_built"
+(cd "$work/of clean" && find . -type f) | sort | diff "$work/of_built" - || fail "a clean tree installs other files"
+rm -r "$work/clean" "$work/of clean"
+
+# As a part of another project, with the library that cargo has built for this tree.
 # The plugin of the source tree's build folder is found by a library inside the tree only.
 export LXLA_PJRT_PLUGIN="$lib/lazyxla/fastatomstruct_xla_cpu/libpjrt_cpu.so"
 for how in sub fetched; do
