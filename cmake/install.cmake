@@ -9,7 +9,6 @@ install(FILES "${LAZYXLA_STRIPPED}" "${PROJECT_BINARY_DIR}/lib/${LAZYXLA_SONAME}
 install(FILES "${PROJECT_BINARY_DIR}/lib/liblazyxla.so" DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(TARGETS lazyxla_probe RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla COMPONENT library)
 # The default plugin, where the library looks for it: a component of its own of 274 MB, which `make install` adds.
-set(LAZYXLA_PLUGIN_FOLDER "${PROJECT_SOURCE_DIR}/build/plugins" CACHE PATH "Folder in which pip installed the plugin")
 install(FILES "${LAZYXLA_PLUGIN_FOLDER}/fastatomstruct_xla_cpu/libpjrt_cpu.so"
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/lazyxla/fastatomstruct_xla_cpu COMPONENT plugin EXCLUDE_FROM_ALL)
 # Looked for at the installation: pip may fill the folder after the build tree is configured.

@@ -104,10 +104,14 @@ done
 rm -r "$work/clean" "$work/of clean"
 
 # As a part of another project, with the library that cargo has built for this tree.
-# The plugin of the source tree's build folder is found by a library inside the tree only.
-export LXLA_PJRT_PLUGIN="$lib/lazyxla/fastatomstruct_xla_cpu/libpjrt_cpu.so"
+# The plugin of the source tree's build folder is found by a library inside the tree only: an option puts it beside the
+# library of the other project.
 for how in sub fetched; do
-  consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how "${from_tree[@]}"
+  consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how -DLAZYXLA_PLUGIN=ON "${from_tree[@]}"
+  plugin=$(find "$work/$how" -name libpjrt_cpu.so)
+  rm "$plugin"
+  refuses "-DLAZYXLA_PLUGIN=ON" "$work/$how/consumer"
+  refuses "--target '${plugin%/*/*}'" "$work/$how/consumer"
 done
 
 # Wrong prefixes are refused before anything is built.

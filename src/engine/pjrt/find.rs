@@ -21,13 +21,14 @@ pub fn find(asked: Option<&Path>) -> Result<PathBuf> {
         return Ok(path.into());
     }
     let mut looked = Vec::new();
-    if let Some(folder) = library_folder() {
+    let own = library_folder();
+    if let Some(folder) = &own {
         looked.push(folder.join("lazyxla").join(DEFAULT_PLUGIN));
-        looked.extend(plugins_of_build(&folder).map(|plugins| plugins.join(DEFAULT_PLUGIN)));
+        looked.extend(plugins_of_build(folder).map(|plugins| plugins.join(DEFAULT_PLUGIN)));
     }
     let named = variables::text("PJRT_NAMES_AND_LIBRARY_PATHS").unwrap_or_default();
     looked.extend(named_plugins(&named).map(|(_, path)| path));
-    looked.iter().find(|path| path.is_file()).cloned().ok_or_else(|| not_found(&looked))
+    looked.iter().find(|path| path.is_file()).cloned().ok_or_else(|| not_found(&looked, own.as_deref()))
 }
 
 /// Folder of the plugins that `make plugin` installs, if the library is in the tree that it was built from.
@@ -44,15 +45,28 @@ fn in_build_folder(library_folder: &Path, root: &Path) -> Option<PathBuf> {
     is_in_tree.then(|| root.join("build/plugins"))
 }
 
-fn not_found(looked: &[PathBuf]) -> Error {
+/// The error says how to put the default plugin where this library looks for it.
+fn not_found(looked: &[PathBuf], own: Option<&Path>) -> Error {
     let places: Vec<String> = looked.iter().map(|p| p.display().to_string()).collect();
     error!(
         NotFound,
         "no PJRT plugin found: plugin_path is not given, LXLA_PJRT_PLUGIN is not set, there is none at {}, and \
-         PJRT_NAMES_AND_LIBRARY_PATHS names none that exists. Install one with `make plugin` in the lazyxla folder, or \
-         with `pip install {DEFAULT_PACKAGE}` and LXLA_PJRT_PLUGIN set to its {DEFAULT_PLUGIN}",
-        places.join(", ")
+         PJRT_NAMES_AND_LIBRARY_PATHS names none that exists. {}, or set LXLA_PJRT_PLUGIN to the file of a plugin",
+        places.join(", "),
+        way_out(own)
     )
+}
+
+fn way_out(own: Option<&Path>) -> String {
+    let Some(folder) = own else { return format!("Install one with `pip install {DEFAULT_PACKAGE}`") };
+    let target = folder.join("lazyxla");
+    let pip = format!("`pip install {DEFAULT_PACKAGE} --no-deps --target '{}'`", target.display());
+    match plugins_of_build(folder) {
+        Some(_) => format!("Install one with `make plugin` in the lazyxla folder, or with {pip}"),
+        None => {
+            format!("Install one with {pip}, or, where CMake built the library, with its option -DLAZYXLA_PLUGIN=ON")
+        }
+    }
 }
 
 /// Parses a list `name:path,name:path`.
