@@ -24,6 +24,9 @@ install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMP
 install(FILES include/lazyxla.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+# The guides, and what the header refers to.
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 # tools/packages.sh writes it: licences of the crates in the library.
 install(FILES "${PROJECT_BINARY_DIR}/package/THIRD_PARTY_LICENSES.txt" OPTIONAL
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla COMPONENT library)

@@ -42,8 +42,8 @@
  *            double cannot represent all integers beyond 2^53, and no complex number: functions named *_with_scalar
  *            take a lxla_scalar. A scalar that changes from step to step causes one more compilation, once, and stays
  *            exact.
- * Dtypes     docs/operations.md lists the dtypes that each operation takes, and its accuracy. INVALID_ARGUMENT for
- *            others.
+ * Dtypes     docs/operations.md (installed in share/doc/lazyxla) lists the dtypes that each operation takes, and its
+ *            accuracy. INVALID_ARGUMENT for others.
  * Precision  f16, bf16 and 8-bit floats: functions, sums, matrix products and composed operations compute in f32 and
  *            round once to the dtype. Matrix products of f32 have full precision on every device. XLA compiles whole
  *            programs: it may contract a*b+c into one rounding, simplify (x + c) - c to x, divide by a constant by

@@ -19,6 +19,12 @@ case $with_plugin in
   *) fail "INSTALL_PLUGIN is $with_plugin; want 1 (with the CPU plugin, 274 MB) or 0" ;;
 esac
 [ -n "$prefix" ] || fail "PREFIX is empty; want a folder, such as PREFIX=\$HOME/.local"
+# What is printed, and the package files of some tools, hold in every folder.
+case $prefix in
+  /*) ;;
+  '~' | '~/'*) fail "PREFIX is $prefix, which no shell has expanded; write PREFIX=\$HOME${prefix#\~}" ;;
+  *) prefix=$PWD/$prefix ;;
+esac
 
 # The first folder of the path that exists has to be writable: told now, and not after minutes of building.
 folder=${DESTDIR:-}$prefix
@@ -39,9 +45,17 @@ lib=${DESTDIR:-}$prefix/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$tree/CMa
 [ -n "${DESTDIR:-}" ] || [ "$(id -u)" != 0 ] || ldconfig || true
 
 echo "installed to $lib$([ "$with_plugin" = 1 ] && echo ", with the CPU plugin")"
-if ! pkg-config --exists lazyxla 2> /dev/null; then
-  echo "pkg-config finds it with: export PKG_CONFIG_PATH='$lib/pkgconfig'"
+echo "compile a program with:"
+# Not printed where pkg-config finds this installation, and not another one.
+found=$(pkg-config --variable=pcfiledir lazyxla 2> /dev/null) || found=
+if [ "$(realpath -m "${found:-/}")" != "$(realpath -m "$lib/pkgconfig")" ]; then
+  echo "  export PKG_CONFIG_PATH='$lib/pkgconfig'"
 fi
-if ! ldconfig -p 2> /dev/null | grep -F "$lib/liblazyxla.so.0" > /dev/null; then
-  echo "programs find it when they are linked with: -Wl,-rpath,'$lib'"
+run_path=
+if ! ldconfig -p 2> /dev/null | grep -F " $lib/liblazyxla.so.0" > /dev/null; then
+  run_path=" -Wl,-rpath,'$lib'"
 fi
+compile="cc first.c \$(pkg-config --cflags --libs lazyxla)$run_path -o first"
+# pkg-config writes a backslash before a space, which a shell has to read again.
+case $lib in *[[:space:]]*) compile="eval \"$compile\"" ;; esac
+echo "  $compile && ./first"

@@ -4,7 +4,7 @@
 # its pkg-config file; then against the source tree, by add_subdirectory and FetchContent.
 set -euo pipefail
 
-build_tree=$1 work=$2 cmake=$3 ninja=$4 cc=$5
+build_tree=$(cd "$1" && pwd) work=$2 cmake=$3 ninja=$4 cc=$5
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$source/../../.." && pwd)
 # The library has to be found by what the consumer's build wrote down, and the plugin beside the library.
@@ -63,11 +63,23 @@ consume() {
 
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
-rm -rf "$work/first" "$work/moved to" "$work/build" "$work/by_pkg_config" "$work/sub" "$work/fetched" "$work/closed" "$work/clean" \
-  "$work/of clean"
+rm -rf "$work/first" "$work/moved to" "$work/build" "$work/by_pkg_config" "$work/sub" "$work/fetched" "$work/closed" \
+  "$work/clean" "$work/of clean" "$work/hints" "$work/of hints"
 install=("$root/tools/install.sh" "$cmake" "$build_tree")
 check=("$root/tools/install.sh" --check "$cmake" "$build_tree")
-"${install[@]}" "$work/first" 1
+# A prefix may be relative; the lines that are printed compile and run a program.
+mkdir "$work/hints"
+cp "$root/examples/first.c" "$work/hints"
+for prefix in "of hints" first; do
+  said=$(cd "$work" && "${install[@]}" "$prefix" 1)
+  (cd "$work/hints" && eval "$(sed -n 's/^  //p' <<< "$said")") || fail "what make install prints fails: $said"
+  case $said in
+    *"installed to $work/$prefix/"*"cc first.c"*) ;;
+    *) fail "make install prints '$said'" ;;
+  esac
+done
+rm -r "$work/of hints"
+[ -f "$work/first/share/doc/lazyxla/docs/operations.md" ] || fail "the documents are not installed"
 mv "$work/first" "$work/moved to"
 moved="$work/moved to"
 
@@ -118,6 +130,7 @@ done
 echo text > "$work/file"
 refuses "is a file; want a folder" "${check[@]}" "$work/file/below"
 refuses "PREFIX is empty" "${check[@]}" ""
+refuses "write PREFIX=\$HOME/.local" "${check[@]}" "~/.local"
 refuses "INSTALL_PLUGIN is 2" "${check[@]}" "$work/first" 2
 mkdir "$work/closed"
 chmod 555 "$work/closed"
