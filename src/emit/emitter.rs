@@ -9,6 +9,7 @@ use super::written::Written;
 use crate::ir::{Body, Instruction, Op};
 use crate::mesh::MeshAxes;
 use crate::types::{DType, Scalar, TensorType};
+use half::{bf16, f16};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ pub struct Emitter<'a> {
     pub called: Vec<(Arc<Body>, bool)>,
     /// For each value that has been written, whether XLA may fold it; see `ops/folding.rs`.
     pub folded: Vec<Folded>,
+    /// For values that are combined with constants, the constant that XLA may make of them; see `ops/simplifier.rs`.
+    pub chains: FxHashMap<usize, Chain>,
+    /// Number of values that are disguised; see `ops/simplifier.rs`.
+    pub disguises: usize,
     /// Text written so far.
     pub text: Written,
     temporaries: usize,
@@ -68,6 +73,17 @@ pub enum Folded {
     Constant,
     /// In addition, all elements are computed from the same numbers.
     Equal,
+}
+
+/// A constant that several operations with constants may be combined to.
+#[derive(Clone, Copy)]
+pub struct Chain {
+    /// Whether it is a factor; else it is a summand.
+    pub is_product: bool,
+    /// The constant; NaN if it is not known.
+    pub value: f64,
+    /// Largest magnitude of the constants.
+    pub largest: f64,
 }
 
 /// A reduction by a reducer.
@@ -112,6 +128,8 @@ impl<'a> Emitter<'a> {
             has_locations: false,
             called: Vec::new(),
             folded: vec![Folded::No; values.len()],
+            chains: FxHashMap::default(),
+            disguises: 0,
             text,
             temporaries: 0,
             next_slot: 0,
@@ -276,6 +294,21 @@ impl<'a> Emitter<'a> {
             mlir(from),
             mlir(to)
         );
+    }
+
+    /// The scalar of the next slot, a real float, if it is a constant of the program. None if it is passed as a parameter.
+    pub fn next_constant(&self) -> Option<f64> {
+        let is_packed = self.packs.iter().any(|pack| pack.slots.binary_search(&self.next_slot).is_ok());
+        let scalar = self.next_scalar();
+        let bits = scalar.bits();
+        let value = match scalar.dtype() {
+            DType::F16 => f16::from_bits(bits as u16).to_f64(),
+            DType::BF16 => bf16::from_bits(bits as u16).to_f64(),
+            DType::F32 => f32::from_bits(bits as u32).into(),
+            DType::F64 => f64::from_bits(bits as u64),
+            _ => return None,
+        };
+        (!is_packed).then_some(value)
     }
 
     /// The scalar of the next slot.

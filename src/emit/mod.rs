@@ -15,7 +15,7 @@ macro_rules! emit {
 }
 
 pub(crate) use emit;
-pub use emitter::{Emitter, Extent, Folded, Lowering, Reducer, function_name};
+pub use emitter::{Chain, Emitter, Extent, Folded, Lowering, Reducer, function_name};
 pub use pack::{PackedScalars, gather};
 pub use text::{identity, literal, mlir, row_major, string};
 pub use written::Written;

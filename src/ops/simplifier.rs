@@ -3,10 +3,13 @@
 //! becomes `x`, `(x * 1e30) * 1e30` becomes `x * infinity`, `(a / b) / c` becomes `a / (b c)`, the logarithm of a power of
 //! a negative number a number, and `abs(x) >= 0` true, also of NaN.
 
-use crate::emit::{Emitter, Extent, Folded, emit, mlir};
+use crate::emit::{Chain, Emitter, Extent, Folded, emit, mlir};
 use crate::ir::{BinaryOp, CompareOp, Op, UnaryOp};
 use crate::ops::elementwise::lower::{disguised, write_formula};
-use crate::types::Kind;
+use crate::types::{DType, Kind, TensorType, float_limits};
+
+/// Number of values of a function that are disguised.
+const MOST_DISGUISES: usize = 100;
 
 /// Disguises the operands of an operation that XLA would combine with it. Barriers would not do: the CPU backend removes
 /// them before it simplifies for the last time.
@@ -19,12 +22,25 @@ pub fn keep_apart(e: &mut Emitter, position: usize) {
     if value.operands.iter().all(|&operand| e.folded[operand] != Folded::No) {
         return;
     }
+    let mut chain = None;
     for &operand in value.operands.iter() {
         let ty = &e.instruction(operand).ty;
-        if ty.dtype.kind() == Kind::Float && is_combined(e, position, source(e, operand)) {
+        if ty.dtype.kind() != Kind::Float {
+            continue;
+        }
+        let inner = source(e, operand);
+        let alone = combined(e, position, None);
+        let before =
+            e.chains.get(&inner).copied().filter(|inner| alone.is_some_and(|own| own.is_product == inner.is_product));
+        let all = combined(e, position, before);
+        chain = all;
+        // An operation with one constant is not changed.
+        let is_lossy = before.is_some() && all.is_some_and(|chain| is_lossy(chain, ty.dtype));
+        if is_lossy || is_misread(e, position, inner) {
             let name = e.name(operand);
-            let kept = write_formula(e, [(&name, ty)], |[x]| disguised(x, x));
+            let kept = kept_apart(e, &name, ty);
             e.rename(operand, kept);
+            chain = alone;
         }
         if may_be_zero(e, position, operand) {
             let (name, kept) = (e.name(operand), e.temporary());
@@ -32,6 +48,57 @@ pub fn keep_apart(e: &mut Emitter, position: usize) {
             e.rename(operand, kept);
         }
     }
+    if let Some(chain) = chain {
+        e.chains.insert(position, chain);
+    }
+}
+
+/// Returns the constant that an operation with a constant and the constant of its operand are combined to. Without an
+/// operand's, the operation's own.
+fn combined(e: &Emitter, position: usize, inner: Option<Chain>) -> Option<Chain> {
+    let op = e.instruction(position).op;
+    let binary = binary_op(op)?;
+    let is_product = match binary {
+        BinaryOp::Multiply | BinaryOp::Divide => true,
+        BinaryOp::Add | BinaryOp::Subtract => false,
+        _ => return None,
+    };
+    let is_first = matches!(op, Op::ScalarBinary(_));
+    let constant = match op {
+        Op::Binary(_) if has_constant(e, position) => f64::NAN,
+        Op::Binary(_) => return None,
+        _ => e.next_constant()?,
+    };
+    let before = inner.map_or(if is_product { 1.0 } else { 0.0 }, |inner| inner.value);
+    let (left, right) = if is_first { (constant, before) } else { (before, constant) };
+    let value = match binary {
+        BinaryOp::Multiply => left * right,
+        BinaryOp::Divide => left / right,
+        BinaryOp::Add => left + right,
+        _ => left - right,
+    };
+    let largest = inner.map_or(0.0, |inner| inner.largest).max(constant.abs());
+    Some(Chain { is_product, value, largest })
+}
+
+/// Whether a combined constant changes values: a factor so far from 1 that it, or a part of its factors, may overflow or
+/// underflow in the dtype, or a sum that is much less than its summands.
+fn is_lossy(chain: Chain, dtype: DType) -> bool {
+    // A part of a chain may be as far from 1 as the square of the limit.
+    let limit = float_limits(dtype).map_or(1.0, |limits| limits.max.powf(0.3));
+    let size = chain.value.abs();
+    let is_kept = if chain.is_product { size <= limit && size >= 1.0 / limit } else { size >= chain.largest / 2.0 };
+    !is_kept
+}
+
+/// Writes a value so that XLA does not combine it with its user. Beyond [`MOST_DISGUISES`], it stays as it is: XLA's fusion
+/// takes memory by the square of the operations that it cannot combine.
+fn kept_apart(e: &mut Emitter, name: &str, ty: &TensorType) -> String {
+    e.disguises += 1;
+    if e.disguises > MOST_DISGUISES {
+        return name.to_string();
+    }
+    write_formula(e, [(name, ty)], |[x]| disguised(x, x))
 }
 
 /// Whether an operand may be a constant 0 that is added to something: XLA takes that for the sum, also where it is -0.
@@ -50,18 +117,15 @@ fn source(e: &Emitter, mut position: usize) -> usize {
     position
 }
 
-/// Whether XLA combines an operation with the one that computes its operand, and other values may result.
-fn is_combined(e: &Emitter, position: usize, operand: usize) -> bool {
+/// Whether XLA combines an operation with the one that computes its operand by a rule that does not hold for floats.
+fn is_misread(e: &Emitter, position: usize, operand: usize) -> bool {
     let [outer, inner] = [position, operand].map(|at| e.instruction(at).op);
-    match (outer, inner) {
-        (Op::Unary(UnaryOp::Log), inner) => binary_op(inner) == Some(BinaryOp::Power),
-        (Op::Compare(CompareOp::Ge | CompareOp::Le), inner) => is_never_negative(inner) && has_constant(e, position),
-        _ => {
-            let [Some(outer), Some(inner)] = [outer, inner].map(binary_op) else { return false };
-            let are_quotients = [outer, inner] == [BinaryOp::Divide; 2];
-            let has_constants = has_constant(e, position) && has_constant(e, operand);
-            are_quotients || (has_constants && group(outer).is_some() && group(outer) == group(inner))
-        }
+    match outer {
+        Op::Unary(UnaryOp::Log) => binary_op(inner) == Some(BinaryOp::Power),
+        Op::Compare(CompareOp::Ge | CompareOp::Le) => is_never_negative(inner) && has_constant(e, position),
+        // A chain of divisions by constants is a chain of constants.
+        Op::BinaryScalar(_) if e.chains.contains_key(&operand) => false,
+        _ => [outer, inner].map(binary_op) == [Some(BinaryOp::Divide); 2],
     }
 }
 
@@ -69,15 +133,6 @@ fn is_combined(e: &Emitter, position: usize, operand: usize) -> bool {
 fn binary_op(op: Op) -> Option<BinaryOp> {
     match op {
         Op::Binary(op) | Op::BinaryScalar(op) | Op::ScalarBinary(op) => Some(op),
-        _ => None,
-    }
-}
-
-/// Operations that XLA combines with each other: the operation with which constants are combined.
-fn group(op: BinaryOp) -> Option<BinaryOp> {
-    match op {
-        BinaryOp::Add | BinaryOp::Subtract => Some(BinaryOp::Add),
-        BinaryOp::Multiply | BinaryOp::Divide => Some(BinaryOp::Multiply),
         _ => None,
     }
 }
