@@ -220,7 +220,7 @@ mod tests {
         *profile.slot.lock() = Slot::Running(Box::new(Held { go, freed: freed.clone() }), timeline.clock());
         timeline.stop(|path| profile.end(&timeline, path)).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.ends_with("},\n") && text.contains("\"the trace has no profile of the plugin: "), "{text}");
+        assert!(text.ends_with("}\n]\n") && text.contains("\"the trace has no profile of the plugin: "), "{text}");
         assert!(text.contains("did not end within 0.02 s"), "{text}");
         assert!(!whole_path(&path).exists());
         assert_eq!(freed.load(Ordering::SeqCst), 0);

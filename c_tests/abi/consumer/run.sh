@@ -120,10 +120,7 @@ rm -r "$work/clean" "$work/of clean"
 # library of the other project.
 for how in sub fetched; do
   consume "$work/$how" "-DLAZYXLA_SOURCE=$root" -DHOW=$how -DLAZYXLA_PLUGIN=ON "${from_tree[@]}"
-  plugin=$(find "$work/$how" -name libpjrt_cpu.so)
-  rm "$plugin"
-  refuses "-DLAZYXLA_PLUGIN=ON" "$work/$how/consumer"
-  refuses "--target '${plugin%/*/*}'" "$work/$how/consumer"
+  [ -n "$(find "$work/$how" -name libpjrt_cpu.so)" ] || fail "LAZYXLA_PLUGIN=ON put no plugin into $work/$how"
 done
 
 # Wrong prefixes are refused before anything is built.
