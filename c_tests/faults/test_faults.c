@@ -411,7 +411,7 @@ static int scenarios, scenarios_run;
 
 static int can(const char *function, int mode) {
   if (mode == FAULT_FAIL) return 1;
-  // What waits for an event stays if nobody knows whether the plugin will call: see test_failure.c.
+  // A value that waits for an event is not freed if the registration of its callback threw: see test_failure.c.
   if (mode == FAULT_THROW) return system_call(function) < 0 && strcmp(function, "Event_OnReady") != 0;
   int runs = strcmp(function, "LoadedExecutable_Execute") == 0;
   if (mode == FAULT_CONSUME) return runs && now.scenario->consumes;

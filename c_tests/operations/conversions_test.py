@@ -33,7 +33,7 @@ def values_of(name):
         with np.errstate(all="ignore"):
             values = codes.astype(f"u{kind(name).itemsize}").view(kind(name)).astype("f8")
     else:
-        # Random numbers, each with its successor. Their distances are those of f32 for f64, too: f64 has no middle there.
+        # Random numbers of f32, each with its successor in f32; for f64, too.
         low = rng.integers(0x00800000, 0x7F000000, 20_000, dtype="u4")
         values = np.concatenate([low, low + 1]).astype("u4").view("f4").astype("f8")
         values = np.concatenate([values, -values])

@@ -22,7 +22,7 @@ from programs import call, imported, imported_file
 from safetensors.numpy import save_file
 
 MOST_BYTES = 1 << 30
-# What the process may allocate besides: a read of a file without an end stops here.
+# Memory that the process may allocate beyond its own; a read of an endless file fails at this limit.
 LIMIT_BYTES = 6 << 30
 HUGE = 3 << 30
 # A file whose size is 0 and whose content has petabytes, and a text of the same kind.

@@ -50,7 +50,7 @@ impl Npy {
         &self.ty
     }
 
-    /// What identifies the file, by whatever name it was opened: its device and its number there.
+    /// Device and inode of the file. They are equal for all names of one file.
     pub fn place(&self) -> (u64, u64) {
         self.place
     }

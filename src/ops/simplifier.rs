@@ -124,7 +124,7 @@ fn is_misread(e: &Emitter, position: usize, operand: usize) -> bool {
         Op::Unary(UnaryOp::Log) => binary_op(inner) == Some(BinaryOp::Power),
         Op::Compare(CompareOp::Ge | CompareOp::Le) => is_never_negative(inner) && has_constant(e, position),
         // A chain of divisions by constants is a chain of constants.
-        Op::BinaryScalar(_) if e.chains.contains_key(&operand) => false,
+        Op::BinaryScalar(_) if e.chains.contains_key(&operand) && e.next_constant().is_some() => false,
         _ => [outer, inner].map(binary_op) == [Some(BinaryOp::Divide); 2],
     }
 }
