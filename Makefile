@@ -64,8 +64,11 @@ CPU_PLUGINS := fastatomstruct_xla_cpu/libpjrt_cpu.so lammps_jax_pjrt_cpu/pjrt_c_
 # for the default plugin, since others may not know the flags; XLA_FLAGS of the caller win.
 QUICK_XLA := $(if $(LXLA_PJRT_PLUGIN)$(XLA_FLAGS),,XLA_FLAGS="--xla_backend_optimization_level=0 \
   --xla_cpu_use_fusion_emitters=false")
-# The tests in Rust, below tests/, and those that mostly wait for XLA's compiler.
-RUST_TESTS := $(notdir $(basename $(wildcard tests/*.rs))) $(patsubst tests/%/main.rs,%,$(wildcard tests/*/main.rs))
+# The tests in Rust, below tests/ and in the folders `tests` of the crates, and the tests that mostly wait for XLA's
+# compiler.
+RUST_FOLDERS := tests $(filter-out crates/xla-rs/tests,$(wildcard crates/*/tests))
+RUST_TESTS := $(sort $(notdir $(basename $(wildcard $(RUST_FOLDERS:=/*.rs)))) \
+  $(notdir $(patsubst %/main.rs,%,$(wildcard $(RUST_FOLDERS:=/*/main.rs)))))
 COMPILING_TESTS := meshes transforms
 # Numbers of random programs in `make test`; the other targets, and `cargo test`, run more.
 FEW_PROGRAMS := LXLA_ORACLE_PROGRAMS=500 LXLA_TRANSFORM_PROGRAMS=100
@@ -276,7 +279,7 @@ release-library:
 	cargo build --release --package lazyxla-c --target-dir target
 
 test-rust: plugin plugins
-	$(FEW_PROGRAMS) cargo test --package lazyxla --package lazyxla-linalg --lib \
+	$(FEW_PROGRAMS) cargo test --lib \
 	  $(addprefix --test ,$(filter-out $(COMPILING_TESTS),$(RUST_TESTS)))
 	$(FEW_PROGRAMS) $(QUICK_XLA) cargo test $(addprefix --test ,$(COMPILING_TESTS))
 

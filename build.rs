@@ -1,4 +1,4 @@
-//! The source tree, in whose build folder `make plugin` leaves plugins; a hash of the sources.
+//! A hash of the sources of all crates, which is part of the keys of cached programs.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -6,14 +6,16 @@ use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=src");
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    // A release names no folder of the machine on which it was built.
-    println!("cargo:rerun-if-env-changed=LXLA_RELEASE");
-    let named_root = if std::env::var_os("LXLA_RELEASE").is_some() { "" } else { root.as_str() };
-    println!("cargo:rustc-env=LXLA_BUILD_ROOT={named_root}");
+    let crates = std::fs::read_dir(Path::new(&root).join("crates")).unwrap();
+    let mut folders: Vec<_> = crates.map(|entry| entry.unwrap().path().join("src")).collect();
+    folders.push(Path::new(&root).join("src"));
+    folders.sort();
     let mut hasher = DefaultHasher::new();
-    hash_folder(&Path::new(&root).join("src"), &mut hasher);
+    for folder in folders {
+        println!("cargo:rerun-if-changed={}", folder.display());
+        hash_folder(&folder, &mut hasher);
+    }
     println!("cargo:rustc-env=LXLA_SOURCE_HASH={:016x}", hasher.finish());
 }
 

@@ -1,5 +1,5 @@
 // Times transpose(x) * g on the CPU plugin, straight through PJRT: as one product, which XLA computes with x
-// transposed, and as the transpose of transpose(g) * x, as src/ops/linalg/narrow.rs writes it where g has fewer
+// transposed, and as the transpose of transpose(g) * x, as crates/ops/src/linalg/narrow.rs writes it where g has fewer
 // columns.
 //
 //   bench_narrow

@@ -42,7 +42,7 @@ static inline void pjrt_start_with(int64_t devices) {
 
 static inline void pjrt_start(void) { pjrt_start_with(1); }
 
-// XLA options of lazyxla, see src/engine/pjrt/compile_options.rs.
+// XLA options of lazyxla, see crates/engine/src/pjrt/compile_options.rs.
 #define PJRT_SWITCHED_OFF                                       \
   "\x3a\x20\x0a\x1axla_allow_excess_precision\x12\x02\x10\x00"  \
   "\x3a\x21\x0a\x1bxla_cpu_enable_fast_min_max\x12\x02\x10\x00" \

@@ -1,23 +1,21 @@
 //! Operations of meshes, without an engine: what inference refuses, the text of the lowering, the structure of
 //! derivatives and batches.
 
-use lazyxla::testing::error::{Code, Error};
-use lazyxla::testing::interpret;
-use lazyxla::testing::ir::{
-    self, BinaryOp, Body, DimensionNumbers, FftOp, NodeId, Op, ReduceOp, ScatterOp, Trace, UnaryOp, take_body,
-};
-use lazyxla::testing::lower::lower_body;
-use lazyxla::testing::mesh::{MeshAxes, Sharding};
-use lazyxla::testing::native::Array;
-use lazyxla::testing::ops::control::{self, Applied};
-use lazyxla::testing::ops::mesh::{
-    self, AllReduceAttributes, AllToAllAttributes, AlongAttributes, CollectivePermuteAttributes, ShardMapAttributes,
+use base::error::{Code, Error};
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{self, BinaryOp, Body, DimensionNumbers, FftOp, NodeId, Op, ReduceOp, ScatterOp, Trace, UnaryOp, take_body};
+use lowering::interpret;
+use lowering::lower::lower_body;
+use lowering::transform::{Differentiated, Transformer, Wanted, batched, jvp, vjp};
+use mesh::{MeshAxes, Sharding};
+use native::Array;
+use ops::control::{self, Applied};
+use ops::mesh::{
+    AllReduceAttributes, AllToAllAttributes, AlongAttributes, CollectivePermuteAttributes, ShardMapAttributes,
     ShardingConstraintAttributes,
 };
-use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
-use lazyxla::testing::ops::{creation, elementwise, indexing, linalg, reduction, shape};
-use lazyxla::testing::transform::{Differentiated, Transformer, Wanted, batched, jvp, vjp};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use ops::nn::{self, ConvolutionOptions};
+use ops::{creation, elementwise, indexing, linalg, reduction, shape};
 use std::sync::Arc;
 
 /// 2 times 4 devices.
@@ -48,7 +46,7 @@ fn of_one(ty: &TensorType, record: impl FnOnce(&mut Trace, NodeId) -> NodeId) ->
 fn mapped(inner: &Arc<Body>, ty: &TensorType, from: &str, to: &str) -> Arc<Body> {
     let applied = Applied { body: inner, captures: &[] };
     let (input, output) = (split(from, ty.dims.len()), split(to, inner.results()[0].dims.len()));
-    of_one(ty, |trace, x| mesh::shard_map(trace, &applied, &mesh(), &[input], &[x], &[output]).unwrap()[0])
+    of_one(ty, |trace, x| ops::mesh::shard_map(trace, &applied, &mesh(), &[input], &[x], &[output]).unwrap()[0])
 }
 
 fn gradient(body: &Arc<Body>) -> Differentiated {
@@ -86,7 +84,7 @@ const BY_MODEL: &str = "replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : t
 
 #[test]
 fn a_shard_map_is_a_manual_computation_that_calls_its_body() {
-    let inner = of_one(&f32s(&[4, 2]), |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
+    let inner = of_one(&f32s(&[4, 2]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
     let outer = mapped(&inner, &f32s(&[8, 8]), "data,model", "data,-");
     assert_eq!(outer.results(), [f32s(&[8, 2])]);
     let text = lower_body(&outer).unwrap();
@@ -102,7 +100,7 @@ fn a_shard_map_is_a_manual_computation_that_calls_its_body() {
 #[test]
 fn a_reduction_over_devices_is_written_as_jax_writes_it() {
     let reduced = |op, ty: &TensorType, axes: &[usize]| {
-        lower_body(&of_one(ty, |t, x| mesh::all_reduce(t, op, x, &mesh(), axes).unwrap())).unwrap()
+        lower_body(&of_one(ty, |t, x| ops::mesh::all_reduce(t, op, x, &mesh(), axes).unwrap())).unwrap()
     };
     let text = reduced(ReduceOp::Sum, &f32s(&[4, 2]), &[DATA]);
     assert_text(&text, &format!("\"stablehlo.all_reduce\"(%v0) <{{{CHANNEL}, {BY_DATA}, use_global_device_ids}}>"));
@@ -125,35 +123,35 @@ fn a_reduction_over_devices_is_written_as_jax_writes_it() {
 fn other_collectives_are_written_as_jax_writes_them() {
     let text = |record: fn(&mut Trace, NodeId) -> NodeId| lower_body(&of_one(&f32s(&[4, 8]), record)).unwrap();
     assert_text(
-        &text(|t, x| mesh::all_gather(t, x, &mesh(), &[DATA], -1).unwrap()),
+        &text(|t, x| ops::mesh::all_gather(t, x, &mesh(), &[DATA], -1).unwrap()),
         &format!(
             "\"stablehlo.all_gather\"(%v0) <{{all_gather_dim = 1 : i64, {CHANNEL}, {BY_DATA}, \
              use_global_device_ids}}>\n    : (tensor<4x8xf32>) -> tensor<4x16xf32>"
         ),
     );
     assert_text(
-        &text(|t, x| mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 1).unwrap()),
+        &text(|t, x| ops::mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 1).unwrap()),
         &format!(
             "\"stablehlo.reduce_scatter\"(%v0) <{{{CHANNEL}, {BY_MODEL}, scatter_dimension = 1 : i64, \
              use_global_device_ids}}>"
         ),
     );
     assert_text(
-        &text(|t, x| mesh::all_to_all(t, x, &mesh(), &[MODEL], 1, 0).unwrap()),
+        &text(|t, x| ops::mesh::all_to_all(t, x, &mesh(), &[MODEL], 1, 0).unwrap()),
         &format!(
             "\"stablehlo.all_to_all\"(%v0) <{{{CHANNEL}, concat_dimension = 0 : i64, {BY_MODEL}, \
              split_count = 4 : i64, split_dimension = 1 : i64}}>\n    : (tensor<4x8xf32>) -> tensor<16x2xf32>"
         ),
     );
     assert_text(
-        &text(|t, x| mesh::collective_permute(t, x, &mesh(), MODEL, &[(0, 1), (1, 2)]).unwrap()),
+        &text(|t, x| ops::mesh::collective_permute(t, x, &mesh(), MODEL, &[(0, 1), (1, 2)]).unwrap()),
         &format!(
             "\"stablehlo.collective_permute\"(%v0) <{{{CHANNEL}, source_target_pairs = \
              dense<[[0, 1], [1, 2], [4, 5], [5, 6]]> : tensor<4x2xi64>}}> : (tensor<4x8xf32>) -> tensor<4x8xf32>"
         ),
     );
     let index = text(|t, x| {
-        let index = mesh::axis_index(t, &mesh(), &[MODEL, DATA]).unwrap();
+        let index = ops::mesh::axis_index(t, &mesh(), &[MODEL, DATA]).unwrap();
         let index = elementwise::convert(t, index, DType::F32);
         elementwise::binary(t, BinaryOp::Add, x, index).unwrap()
     });
@@ -165,14 +163,14 @@ fn other_collectives_are_written_as_jax_writes_them() {
 #[test]
 fn a_constraint_keeps_the_type_and_is_left_out_on_one_device() {
     let body =
-        of_one(&f32s(&[4, 8]), |t, x| mesh::sharding_constraint(t, x, &mesh(), &split("model,data", 2)).unwrap());
+        of_one(&f32s(&[4, 8]), |t, x| ops::mesh::sharding_constraint(t, x, &mesh(), &split("model,data", 2)).unwrap());
     assert_text(
         &lower_body(&body).unwrap(),
         "%v1 = sdy.sharding_constraint %v0 <@mesh, [{\"model\"}, {\"data\"}]> : tensor<4x8xf32>",
     );
     let one = MeshAxes::new(&["data"], &[1]).unwrap();
     let by_data = Sharding::parse("sharding", "data", &one, 1).unwrap();
-    let body = of_one(&f32s(&[3]), |t, x| mesh::sharding_constraint(t, x, &one, &by_data).unwrap());
+    let body = of_one(&f32s(&[3]), |t, x| ops::mesh::sharding_constraint(t, x, &one, &by_data).unwrap());
     assert_text(&lower_body(&body).unwrap(), "return %v0 : tensor<3xf32>");
     // The values are the operand's.
     let array = Array::from_bytes(&f32s(&[3]), &[7; 12]).unwrap();
@@ -184,15 +182,16 @@ fn a_constraint_keeps_the_type_and_is_left_out_on_one_device() {
 fn on_one_device_a_shard_map_is_a_call_and_a_collective_is_nothing() {
     let one = MeshAxes::new(&["data"], &[1]).unwrap();
     let inner = of_one(&f32s(&[3]), |t, x| {
-        let all = mesh::all_gather(t, x, &one, &[0], 0).unwrap();
-        let sum = mesh::all_reduce(t, ReduceOp::Sum, all, &one, &[0]).unwrap();
+        let all = ops::mesh::all_gather(t, x, &one, &[0], 0).unwrap();
+        let sum = ops::mesh::all_reduce(t, ReduceOp::Sum, all, &one, &[0]).unwrap();
         assert_eq!((all, sum), (x, x));
         elementwise::unary(t, UnaryOp::Negate, sum).unwrap()
     });
     assert!(!inner.has_collectives());
     let by_data = [Sharding::parse("sharding", "data", &one, 1).unwrap()];
     let applied = Applied { body: &inner, captures: &[] };
-    let outer = of_one(&f32s(&[3]), |t, x| mesh::shard_map(t, &applied, &one, &by_data, &[x], &by_data).unwrap()[0]);
+    let outer =
+        of_one(&f32s(&[3]), |t, x| ops::mesh::shard_map(t, &applied, &one, &by_data, &[x], &by_data).unwrap()[0]);
     let text = lower_body(&outer).unwrap();
     assert_text(&text, &format!("%v1:1 = func.call @{}(%v0)", inner.name()));
     assert!(!text.contains("manual_computation"), "{text}");
@@ -201,7 +200,7 @@ fn on_one_device_a_shard_map_is_a_call_and_a_collective_is_nothing() {
 /// StableHLO of a computation of f32[8,4,16] on the mesh.
 fn text_on_mesh(record: impl FnOnce(&mut Trace, NodeId) -> NodeId) -> String {
     lower_body(&of_one(&f32s(&[8, 4, 16]), |t, x| {
-        let x = mesh::sharding_constraint(t, x, &mesh(), &split("data,-,-", 3)).unwrap();
+        let x = ops::mesh::sharding_constraint(t, x, &mesh(), &split("data,-,-", 3)).unwrap();
         record(t, x)
     }))
     .unwrap()
@@ -233,7 +232,7 @@ fn operations_that_xla_splits_wrongly_along_some_axes_are_constrained() {
     let made = gradient(&of_one(&f32s(&[2, 4, 3]), |t, kernel| {
         let x = creation::full(t, &f32s(&[8, 4, 16]), ScalarValue::Float(1.0)).unwrap();
         let y = nn::convolution(t, x, kernel, &options(&[0])).unwrap();
-        mesh::sharding_constraint(t, y, &mesh(), &split("data,-,-", 3)).unwrap()
+        ops::mesh::sharding_constraint(t, y, &mesh(), &split("data,-,-", 3)).unwrap()
     }));
     let text = lower_body(&made.backward).unwrap();
     assert_text(&text, "<@mesh, [{?}, {}, {}]> : tensor<8x4x16xf32>");
@@ -294,14 +293,14 @@ fn windows_scatters_gathers_and_fourier_transforms_are_split_along_safe_axes() {
 fn starts_of_long_axes_are_clamped_in_s64() {
     let ty = TensorType::new(DType::U8, &[3_000_000_000]);
     let text = lower_body(&of_one(&ty, |t, x| {
-        let x = mesh::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
+        let x = ops::mesh::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
         let start = creation::full(t, &TensorType::new(DType::S32, &[]), ScalarValue::Signed(7)).unwrap();
         indexing::dynamic_slice(t, x, &[start], &[2]).unwrap()
     }))
     .unwrap();
     assert_text(&text, "stablehlo.constant dense<2999999998> : tensor<i64>");
     let text = lower_body(&of_one(&ty, |t, x| {
-        let x = mesh::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
+        let x = ops::mesh::sharding_constraint(t, x, &mesh(), &split("data", 1)).unwrap();
         let indices = creation::full(t, &TensorType::new(DType::S32, &[4]), ScalarValue::Signed(7)).unwrap();
         let numbers = DimensionNumbers {
             collapsed_dims: vec![0],
@@ -326,7 +325,7 @@ fn captures_are_given_whole_to_every_device() {
     let (x, weight) = (trace.parameter(f32s(&[8])), trace.parameter(f32s(&[])));
     let applied = Applied { body: &body, captures: &[weight] };
     let by_data = [split("data", 1)];
-    let result = mesh::shard_map(&mut trace, &applied, &mesh(), &by_data, &[x], &by_data).unwrap()[0];
+    let result = ops::mesh::shard_map(&mut trace, &applied, &mesh(), &by_data, &[x], &by_data).unwrap()[0];
     let outer = take_body(&trace, &[x, weight], &[result]).unwrap().0;
     assert_text(&lower_body(&outer).unwrap(), "in_shardings=[<@mesh, [{\"data\"}]>, <@mesh, []>]");
     // The gradient of a capture is the sum over all devices.
@@ -342,7 +341,7 @@ fn shard_map_refuses_what_does_not_fit() {
     let run = |body: &Arc<Body>, dims: &[i64], ins: &[Sharding], outs: &[Sharding]| {
         let mut trace = Trace::new();
         let x = trace.parameter(f32s(dims));
-        mesh::shard_map(&mut trace, &Applied { body, captures: &[] }, &mesh(), ins, &[x], outs).map(|_| ())
+        ops::mesh::shard_map(&mut trace, &Applied { body, captures: &[] }, &mesh(), ins, &[x], outs).map(|_| ())
     };
     let by_data = [split("data", 1)];
     run(&inner, &[8], &by_data, &by_data).unwrap();
@@ -356,7 +355,7 @@ fn shard_map_refuses_what_does_not_fit() {
     assert!(nested.has_shardings() && !nested.has_collectives());
     assert_refused(run(&nested, &[16], &by_data, &by_data), "a sharding constraint or a shard_map");
     let other = MeshAxes::new(&["data"], &[2]).unwrap();
-    let elsewhere = of_one(&f32s(&[4]), |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &other, &[0]).unwrap());
+    let elsewhere = of_one(&f32s(&[4]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &other, &[0]).unwrap());
     assert_refused(run(&elsewhere, &[8], &by_data, &by_data), "its collectives are for the mesh data=2");
 }
 
@@ -365,14 +364,20 @@ fn collectives_refuse_what_does_not_fit() {
     let mut trace = Trace::new();
     let x = trace.parameter(f32s(&[6, 4]));
     let t = &mut trace;
-    assert_refused(mesh::all_reduce(t, ReduceOp::All, x, &mesh(), &[DATA]), "pred");
-    assert_refused(mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[DATA, DATA]), "axes: axis data is given twice");
-    assert_refused(mesh::all_gather(t, x, &mesh(), &[2], 0), "axes: axis 2 given; the mesh data=2,model=4 has 2 axes");
-    assert_refused(mesh::all_gather(t, x, &mesh(), &[DATA], 2), "axis: axis 2 is out of range");
+    assert_refused(ops::mesh::all_reduce(t, ReduceOp::All, x, &mesh(), &[DATA]), "pred");
+    assert_refused(
+        ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[DATA, DATA]),
+        "axes: axis data is given twice",
+    );
+    assert_refused(
+        ops::mesh::all_gather(t, x, &mesh(), &[2], 0),
+        "axes: axis 2 given; the mesh data=2,model=4 has 2 axes",
+    );
+    assert_refused(ops::mesh::all_gather(t, x, &mesh(), &[DATA], 2), "axis: axis 2 is out of range");
     let uneven = "axis: x is f32[6,4]; axis 0, of size 6, has no 4 equal pieces, one for each device along model";
-    assert_refused(mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 0), uneven);
-    assert_refused(mesh::all_to_all(t, x, &mesh(), &[MODEL], 0, 1), "split_axis: x is f32[6,4]");
-    let mut permute = |pairs: &[(i64, i64)]| mesh::collective_permute(t, x, &mesh(), MODEL, pairs);
+    assert_refused(ops::mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 0), uneven);
+    assert_refused(ops::mesh::all_to_all(t, x, &mesh(), &[MODEL], 0, 1), "split_axis: x is f32[6,4]");
+    let mut permute = |pairs: &[(i64, i64)]| ops::mesh::collective_permute(t, x, &mesh(), MODEL, pairs);
     assert_refused(permute(&[(0, 1), (1, 4)]), "the target of pairs[1] is 4; axis model has the positions 0 to 3");
     assert_refused(permute(&[(-1, 1)]), "the source of pairs[0] is -1");
     assert_refused(permute(&[(0, 1), (2, 1)]), "1 is the target of pairs[0] and of pairs[1]");
@@ -380,14 +385,14 @@ fn collectives_refuse_what_does_not_fit() {
     let zeros = permute(&[]).unwrap();
     assert_eq!((trace.node(zeros).op, trace.ty(zeros)), (Op::Full, f32s(&[6, 4])));
     let short = Sharding::parse("sharding", "data", &mesh(), 1).unwrap();
-    assert_refused(mesh::sharding_constraint(&mut trace, x, &mesh(), &short), "sharding: 1 entries given");
-    assert_refused(mesh::sharding_constraint(&mut trace, x, &mesh(), &split("model,-", 2)), "x");
+    assert_refused(ops::mesh::sharding_constraint(&mut trace, x, &mesh(), &short), "sharding: 1 entries given");
+    assert_refused(ops::mesh::sharding_constraint(&mut trace, x, &mesh(), &split("model,-", 2)), "x");
 }
 
 #[test]
 fn nothing_is_evaluated_on_the_host() {
     let ty = f32s(&[4]);
-    let inner = of_one(&ty, |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
+    let inner = of_one(&ty, |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
     let outer = mapped(&inner, &f32s(&[4]), "-", "-");
     for (body, name) in [(&inner, "all_reduce"), (&outer, "shard_map")] {
         let array = Array::from_bytes(&ty, &[0; 16]).unwrap();
@@ -399,7 +404,7 @@ fn nothing_is_evaluated_on_the_host() {
 
 #[test]
 fn bodies_know_whether_they_are_for_one_device_of_a_mesh() {
-    let inner = of_one(&f32s(&[4]), |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
+    let inner = of_one(&f32s(&[4]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
     let call = of_one(&f32s(&[4]), |t, x| control::call(t, &Applied { body: &inner, captures: &[] }, &[x]).unwrap()[0]);
     let outer = mapped(&call, &f32s(&[8]), "data", "data");
     let plain = of_one(&f32s(&[4]), |t, x| elementwise::unary(t, UnaryOp::Negate, x).unwrap());
@@ -409,7 +414,7 @@ fn bodies_know_whether_they_are_for_one_device_of_a_mesh() {
         [(true, false), (true, false), (false, true), (false, false)]
     );
     for (body, wanted) in [(&call, Some(mesh())), (&outer, Some(mesh())), (&plain, None)] {
-        assert_eq!(mesh::mesh_of(&body.decode().0), wanted);
+        assert_eq!(ops::mesh::mesh_of(&body.decode().0), wanted);
     }
     // The collective itself is found, also in bodies that bodies apply; a shard_map gives it a value.
     for (body, wanted) in [(&inner, Some(Op::AllReduce(ReduceOp::Sum))), (&outer, None), (&plain, None)] {
@@ -417,13 +422,13 @@ fn bodies_know_whether_they_are_for_one_device_of_a_mesh() {
             let applied = Applied { body, captures: &[] };
             control::call(t, &applied, &[x]).unwrap()[0]
         });
-        assert_eq!([body, &call].map(|body| mesh::collective_in([body].into_iter())), [wanted, wanted]);
+        assert_eq!([body, &call].map(|body| ops::mesh::collective_in([body].into_iter())), [wanted, wanted]);
     }
 }
 
 #[test]
 fn the_transpose_of_a_sum_is_a_sum_and_cotangents_of_copies_are_shared() {
-    let inner = of_one(&f32s(&[4, 2]), |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
+    let inner = of_one(&f32s(&[4, 2]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
     // The result is the same along `model`, so each of 4 devices gets a quarter of its cotangent. The argument has a
     // piece on every device, so nothing is summed at the boundary.
     let made = gradient(&mapped(&inner, &f32s(&[8, 8]), "data,model", "data,-"));
@@ -461,34 +466,35 @@ fn residuals_are_rows_of_an_array_that_is_split_over_all_devices() {
 #[test]
 fn collectives_are_transposed_to_each_other() {
     let back = |record: fn(&mut Trace, NodeId) -> NodeId| gradient(&of_one(&f32s(&[4, 8]), record)).backward;
-    let made = back(|t, x| mesh::all_gather(t, x, &mesh(), &[DATA], 1).unwrap());
+    let made = back(|t, x| ops::mesh::all_gather(t, x, &mesh(), &[DATA], 1).unwrap());
     let scatters = attributes::<AlongAttributes>(&made, Op::ReduceScatter(ReduceOp::Sum));
     assert_eq!((scatters[0].axes.as_slice(), scatters[0].axis), (&[DATA][..], 1));
-    let made = back(|t, x| mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 0).unwrap());
+    let made = back(|t, x| ops::mesh::reduce_scatter(t, ReduceOp::Sum, x, &mesh(), &[MODEL], 0).unwrap());
     let gathers = attributes::<AlongAttributes>(&made, Op::AllGather);
     assert_eq!((gathers[0].axes.as_slice(), gathers[0].axis), (&[MODEL][..], 0));
-    let made = back(|t, x| mesh::all_to_all(t, x, &mesh(), &[MODEL], 1, 0).unwrap());
+    let made = back(|t, x| ops::mesh::all_to_all(t, x, &mesh(), &[MODEL], 1, 0).unwrap());
     let exchanges = attributes::<AllToAllAttributes>(&made, Op::AllToAll);
     assert_eq!((exchanges[0].split_axis, exchanges[0].concat_axis), (0, 1));
-    let made = back(|t, x| mesh::collective_permute(t, x, &mesh(), MODEL, &[(0, 1), (1, 3)]).unwrap());
+    let made = back(|t, x| ops::mesh::collective_permute(t, x, &mesh(), MODEL, &[(0, 1), (1, 3)]).unwrap());
     let permutes = attributes::<CollectivePermuteAttributes>(&made, Op::CollectivePermute);
     assert_eq!(permutes[0].pairs, [[1, 0], [3, 1]]);
-    let made = back(|t, x| mesh::sharding_constraint(t, x, &mesh(), &split("data,model", 2)).unwrap());
+    let made = back(|t, x| ops::mesh::sharding_constraint(t, x, &mesh(), &split("data,model", 2)).unwrap());
     let constraints = attributes::<ShardingConstraintAttributes>(&made, Op::ShardingConstraint);
     assert_eq!(constraints[0].sharding, split("data,model", 2));
     // A maximum counts its ties in the forward pass, and sums the cotangents in the backward pass.
-    let maximum = of_one(&f32s(&[2]), |t, x| mesh::all_reduce(t, ReduceOp::Max, x, &mesh(), &[MODEL]).unwrap());
+    let maximum = of_one(&f32s(&[2]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Max, x, &mesh(), &[MODEL]).unwrap());
     let made = gradient(&maximum);
     let sums = |body: &Body| attributes::<AllReduceAttributes>(body, Op::AllReduce(ReduceOp::Sum)).len();
     assert_eq!((sums(&made.forward), sums(&made.backward)), (1, 1));
-    let product = of_one(&f32s(&[2]), |t, x| mesh::all_reduce(t, ReduceOp::Product, x, &mesh(), &[MODEL]).unwrap());
+    let product =
+        of_one(&f32s(&[2]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Product, x, &mesh(), &[MODEL]).unwrap());
     let refused = vjp(&Transformer::default(), &product, &Wanted { parameters: &[0], captures: false });
     assert!(refused.is_err_and(|error| error.code == Code::Unimplemented && error.message.contains("by a product")));
 }
 
 #[test]
 fn tangents_are_split_as_their_values() {
-    let inner = of_one(&f32s(&[4, 2]), |t, x| mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
+    let inner = of_one(&f32s(&[4, 2]), |t, x| ops::mesh::all_reduce(t, ReduceOp::Sum, x, &mesh(), &[MODEL]).unwrap());
     let outer = mapped(&inner, &f32s(&[8, 8]), "data,model", "data,-");
     let made = jvp(&Transformer::default(), &outer, &[0]).unwrap();
     assert_eq!(made.results(), [f32s(&[8, 2]), f32s(&[8, 2])]);
@@ -500,7 +506,7 @@ fn tangents_are_split_as_their_values() {
 
 #[test]
 fn a_batch_is_an_axis_that_is_not_split() {
-    let inner = of_one(&f32s(&[4, 2]), |t, x| mesh::all_gather(t, x, &mesh(), &[MODEL], 1).unwrap());
+    let inner = of_one(&f32s(&[4, 2]), |t, x| ops::mesh::all_gather(t, x, &mesh(), &[MODEL], 1).unwrap());
     let outer = mapped(&inner, &f32s(&[8, 8]), "data,model", "data,-");
     let made = batched(&Transformer::default(), &outer, &[0], &[0], 3).unwrap();
     assert_eq!((made.parameters(), made.results()), (&[f32s(&[3, 8, 8])][..], &[f32s(&[3, 8, 8])][..]));
@@ -511,7 +517,7 @@ fn a_batch_is_an_axis_that_is_not_split() {
     );
     assert_eq!(attributes::<AlongAttributes>(&made, Op::AllGather)[0].axis, 2);
     let body =
-        of_one(&f32s(&[4, 8]), |t, x| mesh::sharding_constraint(t, x, &mesh(), &split("model,data", 2)).unwrap());
+        of_one(&f32s(&[4, 8]), |t, x| ops::mesh::sharding_constraint(t, x, &mesh(), &split("model,data", 2)).unwrap());
     let made = batched(&Transformer::default(), &body, &[1], &[0], 3).unwrap();
     let constraints = attributes::<ShardingConstraintAttributes>(&made, Op::ShardingConstraint);
     assert_eq!(constraints[0].sharding, split("-,model,data", 3));

@@ -6,13 +6,11 @@
 #[path = "operations/imported.rs"]
 mod imported;
 
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{
-    BinaryFunction, BinaryOp, CompareOp, NodeId, Op, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp,
-};
-use lazyxla::testing::ops::nn::{self, ActivationOp};
-use lazyxla::testing::ops::{self, elementwise, reduction};
-use lazyxla::testing::types::{DType, Kind, TensorType};
+use base::error::Result;
+use base::types::{DType, Kind, TensorType};
+use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Op, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp};
+use ops::nn::{self, ActivationOp};
+use ops::{self, elementwise, reduction};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-"""Prints the lines of code of src by layer: without blank lines, comments and unit tests."""
+"""Prints the lines of code of the library by crate: without blank lines, comments and unit tests."""
 
 import pathlib
 
@@ -11,15 +11,18 @@ def lines_of_code(text):
     return sum(1 for line in lines if line and not line.startswith("//"))
 
 
+def lines_of_crate(source):
+    files = [path for path in source.rglob("*.rs") if "tests" not in path.parts]
+    return sum(lines_of_code(path.read_text()) for path in files if not path.name.endswith(TESTS))
+
+
 def main():
-    source = pathlib.Path(__file__).parent.parent / "src"
-    counts = {}
-    for path in sorted(source.rglob("*.rs")):
-        if not path.name.endswith(TESTS) and "tests" not in path.parts:
-            layer = path.relative_to(source).parts[0].removesuffix(".rs")
-            counts[layer] = counts.get(layer, 0) + lines_of_code(path.read_text())
-    for layer, count in sorted(counts.items(), key=lambda item: -item[1]):
-        print(f"{count:6} {layer}")
+    root = pathlib.Path(__file__).parent.parent
+    counts = {"lazyxla": lines_of_crate(root / "src")}
+    for crate in sorted((root / "crates").iterdir()):
+        counts[crate.name] = lines_of_crate(crate / "src")
+    for crate, count in sorted(counts.items(), key=lambda item: -item[1]):
+        print(f"{count:6} {crate}")
     print(f"{sum(counts.values()):6} all")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/engine/pjrt/sys.rs from a pjrt_c_api.h: the structs of the functions we call, and the function table.
+"""Writes the file sys.rs of the engine from a pjrt_c_api.h: the structs of the functions we call, and the function table.
 
-    python3 tools/pjrt_binding.py build/tools/.../include/pjrt_c_api.h > src/engine/pjrt/sys.rs && cargo fmt
+    python3 tools/pjrt_binding.py build/tools/.../include/pjrt_c_api.h > crates/engine/src/pjrt/sys.rs && cargo fmt
 
 The result is committed; nothing runs this at build time. Run it by hand to call a further function of PJRT: add its
 name to FUNCTIONS. Functions that we do not call stay in the table as bare pointers, so that offsets hold. A unit test

@@ -3,7 +3,7 @@
 Each block of C, C++ or Python in DOCUMENTS stands below a line that links to its file in
 examples/, and equals a part of that file between `[recipe]` and `[recipe end]`, less common indentation. Each such part
 is shown.
-Each test that docs/behaviours.md names is defined in c_tests/, tests/ or src/."""
+Each test that docs/behaviours.md names is defined in c_tests/, tests/, src/ or crates/."""
 
 import re
 import sys
@@ -37,7 +37,7 @@ def problems_of(document, text, recipes, shown):
 
 def missing_tests(tree):
     """Returns the tests that docs/behaviours.md names and no file defines."""
-    files = (path for folder in ("c_tests", "tests", "src") for path in (tree / folder).rglob("*"))
+    files = (path for folder in ("c_tests", "tests", "src", "crates") for path in (tree / folder).rglob("*"))
     sources = [path for path in files if path.suffix in (".c", ".rs")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     defined = set(re.findall(r"(?:\bfn |TEST\(|LIMITED\()([a-z0-9_]+)", text))

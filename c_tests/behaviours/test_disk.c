@@ -255,7 +255,7 @@ TEST(a_relative_folder_is_where_it_was_when_it_was_checked) {
 TEST(temporary_files_do_not_stay) {
   clear();
   CHECK(mkdir(FOLDER, 0700) == 0 && mkdir(OWN, 0700) == 0);
-  // A temporary file of another machine, too old to be in use; src/io/temporary.rs defines the names.
+  // A temporary file of another machine, too old to be in use; crates/base/src/io/temporary.rs defines the names.
   plant(OWN "/.0123.exec.0123456789abcdef.01234567.0123456789abcdef.tmp");
   lxla_env env = env_with_cache(FOLDER);
   EQUAL(computes(env, ADD, 8), 1);

@@ -3,11 +3,11 @@
 //! checked before any of the payload reaches the plugin. A file that fails a check is a miss. The files contain machine
 //! code, so that both folders must be accessible to this user only. Other files are neither counted nor removed.
 
-use crate::allocation::zeroed_bytes;
-use crate::error;
-use crate::error::{Code, Result};
-use crate::io;
-use crate::log::{Level, log};
+use base::allocation::zeroed_bytes;
+use base::error;
+use base::error::{Code, Result};
+use base::io;
+use base::log::{Level, log};
 use std::fs::{self, DirBuilder, Metadata};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};

@@ -1,8 +1,8 @@
 //! Single-flight: concurrent requests for a value share one computation. The first request makes the value, the others
 //! wait for it.
 
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 

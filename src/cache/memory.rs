@@ -2,8 +2,8 @@
 //! which of its scalar slots have become parameters; its compiled variants differ by constants and donors.
 
 use super::flight::Flight;
-use crate::error::Result;
-use crate::types::{Encoding, Scalar};
+use base::error::Result;
+use base::types::{Encoding, Scalar};
 use lru::LruCache;
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
@@ -258,8 +258,8 @@ fn rest(scalars: &[Scalar], variant: &Variant) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error;
-    use crate::types::{DType, Encoding, ScalarValue};
+    use base::error;
+    use base::types::{DType, Encoding, ScalarValue};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn scalars(values: &[f64]) -> Vec<Scalar> {

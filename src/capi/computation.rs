@@ -9,8 +9,8 @@ use super::tensor::handles;
 use crate::computation::Computation;
 use crate::device::scopes;
 use crate::env::{self, DeviceKind};
-use crate::error::Result;
-use crate::lower;
+use base::error::Result;
+use lowering::lower;
 use std::sync::Arc;
 
 /// Handles of all computations.

@@ -1,16 +1,16 @@
 //! Constants of the C header. `tests/header` writes them, with their documentation, from the families here; their
 //! numbers are frozen. Those of families of operations come from the enums of `ir` and `ops`.
 
-use crate::error::Code;
-use crate::ir::{
+use crate::tensor::TensorState;
+use base::error::Code;
+use base::types::DType;
+use ir::{
     BinaryFunction, BinaryOp, CompareOp, FftOp, Numbered, ReduceOp, ScatterOp, SpecialOp, Transposition, UnaryFunction,
     UnaryOp,
 };
-use crate::ops::control::ApiVersion;
-use crate::ops::nn::ActivationOp;
-use crate::ops::random::RngAlgorithm;
-use crate::tensor::TensorState;
-use crate::types::DType;
+use ops::control::ApiVersion;
+use ops::nn::ActivationOp;
+use ops::random::RngAlgorithm;
 
 /// Constants that have a prefix in common, in the header before the functions of a chapter.
 pub struct Family {

@@ -9,11 +9,11 @@ use super::abi::types::{lxla_computation, lxla_custom_call_options, lxla_status,
 use super::computation::computation_of;
 use super::tensor::{handles, some_handles};
 use crate::computation::{self, Computation};
-use crate::error;
-use crate::error::Result;
-use crate::ops::control::{self, ApiVersion, CustomCall};
 use crate::tensor::record_list;
-use crate::types::{DType, TensorType};
+use base::error;
+use base::error::Result;
+use base::types::{DType, TensorType};
+use ops::control::{self, ApiVersion, CustomCall};
 use std::sync::Arc;
 
 /// Records a call of the computation with `args`, one for each parameter, of the parameter's dtype and shape; arguments

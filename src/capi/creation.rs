@@ -5,9 +5,9 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{In, List, Out};
 use super::abi::types::{lxla_device, lxla_env, lxla_scalar, lxla_status, lxla_tensor};
 use super::device::kept_device;
-use crate::ops::creation;
 use crate::tensor::{create, record};
-use crate::types::{DType, ScalarValue};
+use base::types::{DType, ScalarValue};
+use ops::creation;
 
 /// Records a tensor filled with `value`; on an XLA device it takes no memory until it is needed. INVALID_ARGUMENT if
 /// the dtype cannot represent the value.

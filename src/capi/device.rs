@@ -5,10 +5,10 @@ use super::abi::pointers::{Out, OwnedText, Text};
 use super::abi::types::{lxla_device, lxla_env, lxla_status};
 use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use crate::device::{Device, Place};
-use crate::engine::{self, MemoryStatistics, PluginInfo};
 use crate::env::{self, DeviceKind, Environment};
-use crate::error;
-use crate::error::Result;
+use base::error;
+use base::error::Result;
+use engine::{self, MemoryStatistics, PluginInfo};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 

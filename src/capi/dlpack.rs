@@ -6,8 +6,8 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{Dlpack, Out};
 use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kept_device;
-use crate::native::Array;
 use crate::sync;
+use native::Array;
 use std::ffi::c_void;
 
 /// Returns the current values of a tensor in host memory as a `DLManagedTensorVersioned` (dlpack.h 1.x), row-major,

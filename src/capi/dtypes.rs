@@ -5,9 +5,8 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{In, Out};
 use super::abi::types::{lxla_dtype_limits, lxla_scalar, lxla_scalar_value, lxla_status};
 use super::constants::{LXLA_KIND_COMPLEX, LXLA_KIND_FLOAT, LXLA_KIND_PRED, LXLA_KIND_SIGNED, LXLA_KIND_UNSIGNED};
-use crate::error::Result;
-use crate::native;
-use crate::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};
+use base::error::Result;
+use base::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};
 
 /// Returns the size of one element in bytes.
 #[unsafe(no_mangle)]
@@ -107,7 +106,7 @@ fn limits(dtype: DType) -> lxla_dtype_limits {
         has_negative_zero: false,
     };
     let (integer, float) = (integer_limits(dtype), float_limits(dtype));
-    let as_float = |limits: crate::types::IntegerLimits| (limits.min as f64, limits.max as f64);
+    let as_float = |limits: base::types::IntegerLimits| (limits.min as f64, limits.max as f64);
     let of = float.unwrap_or(none);
     let (min, max) = integer.map_or((of.min, of.max), as_float);
     lxla_dtype_limits {

@@ -5,12 +5,12 @@ use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{In, Out};
 use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
 use crate::device::{CallKey, Function, TensorHandle};
-use crate::error;
-use crate::error::Result;
-use crate::ir::{CompareOp, NodeId, SpecialOp};
-use crate::ops::elementwise::{self, BinaryMember, Side, UnaryMember};
 use crate::tensor::{record, record_in_place, record_known, record_known_in_place, record_optional};
-use crate::types::{DType, ScalarValue};
+use base::error;
+use base::error::Result;
+use base::types::{DType, ScalarValue};
+use ir::{CompareOp, NodeId, SpecialOp};
+use ops::elementwise::{self, BinaryMember, Side, UnaryMember};
 
 /// Records an elementwise operation, one of `LXLA_UNARY_*`. The result has x's shape and dtype, except that ABS of a
 /// complex tensor is real, and IS_FINITE, IS_NAN, IS_INF and SIGNBIT return pred. docs/operations.md lists the dtypes

@@ -7,10 +7,10 @@ use super::abi::options;
 use super::abi::pointers::{In, Out, OwnedText, Text};
 use super::abi::types::{lxla_env, lxla_env_options, lxla_status};
 use super::constants::{LXLA_MIXED_COPY, LXLA_MIXED_ERROR, LXLA_MIXED_SCALAR};
-use crate::engine::{EngineKind, PluginOptions, Processes};
 use crate::env::{self, EnvironmentOptions};
-use crate::error;
-use crate::error::Result;
+use base::error;
+use base::error::Result;
+use engine::{EngineKind, PluginOptions, Processes};
 use std::num::NonZeroUsize;
 
 /// Sets all fields after `struct_size` to their defaults.

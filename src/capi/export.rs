@@ -8,10 +8,10 @@ use super::abi::types::{lxla_computation, lxla_export_options, lxla_status};
 use super::computation::computation_of;
 use super::constants::{LXLA_EXPORT_FOLDER, LXLA_EXPORT_JAX, LXLA_EXPORT_TEXT};
 use crate::computation::ExportOptions;
-use crate::error;
-use crate::error::{Result, quoted};
-use crate::export::Format;
-use crate::mlir::Version;
+use base::error;
+use base::error::{Result, quoted};
+use mlir::Version;
+use programs::export::Format;
 use std::path::Path;
 
 /// Sets all fields after `struct_size` to their defaults.

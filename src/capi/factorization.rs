@@ -4,8 +4,8 @@ use super::abi::arguments::flag;
 use super::abi::guard::guard_into;
 use super::abi::pointers::Out;
 use super::abi::types::{lxla_status, lxla_tensor};
-use crate::ops::linalg;
 use crate::tensor::record;
+use ops::linalg;
 
 /// Records the QR factors of the matrices in the last two axes of `a`, `[..., m, n]`: q with orthonormal columns and
 /// the upper triangular r, with q r = a. With `full` 0, q is `[..., m, k]` and r `[..., k, n]` for k the smaller of m

@@ -12,10 +12,10 @@ use super::device::{KeptDevice, kept_device};
 use super::meshes::resolve_mesh;
 use crate::computation;
 use crate::env;
-use crate::error;
-use crate::error::Result;
-use crate::import::Wanted;
-use crate::types::Dims;
+use base::error;
+use base::error::Result;
+use base::types::Dims;
+use programs::import::Wanted;
 use std::path::Path;
 
 /// Sets all fields after `struct_size` to their defaults.

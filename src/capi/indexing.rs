@@ -8,12 +8,13 @@ use super::abi::types::{lxla_computation, lxla_gather_options, lxla_scatter_opti
 use super::computation::computation_of;
 use super::shape::check_rank;
 use super::tensor::{handles, optional_handle};
+use crate::computation;
 use crate::device::TensorHandle;
-use crate::error::Result;
-use crate::ir::{DimensionNumbers, ReduceOp, ScatterOp};
-use crate::ops::indexing::{self, IndexHints};
 use crate::tensor::{numbered, record, record_list, record_optional};
-use crate::{computation, error};
+use base::error;
+use base::error::Result;
+use ir::{DimensionNumbers, ReduceOp, ScatterOp};
+use ops::indexing::{self, IndexHints};
 
 /// Records the slices of x along `axis` at `indices` (integers of any shape), as `take` of NumPy: the axes of the
 /// indices replace `axis`. Negative indices count from the end; indices out of range are clamped.

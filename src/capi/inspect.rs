@@ -7,9 +7,9 @@ use super::constants::LXLA_DEVICE_XLA;
 use super::device::{KeptDevice, kept_device, kind_of};
 use super::tensor::handles;
 use crate::env::DeviceKind;
-use crate::error;
-use crate::error::Result;
 use crate::sync;
+use base::error;
+use base::error::Result;
 
 /// Writes 32 bytes to `out_hash`: the blake3 hash of the cache key of the programs that a sync of these tensors would
 /// run, or with `n` 0 of those that a step of the device would run now, including donors. The hash is the same in every

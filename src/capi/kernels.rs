@@ -8,12 +8,12 @@ use super::abi::pointers::{In, List, Out, OutList, Text};
 use super::abi::types::{lxla_env, lxla_kernel_fn, lxla_kernel_options, lxla_status, lxla_tensor};
 use super::control::tensor_types;
 use super::tensor::handles;
-use crate::engine::kernels::{Kernel, NewKernel};
 use crate::env;
-use crate::error;
-use crate::error::{Result, quoted};
-use crate::ops::control;
 use crate::tensor::apply_kernel;
+use base::error;
+use base::error::{Result, quoted};
+use engine::kernels::{Kernel, NewKernel};
+use ops::control;
 use std::ffi::c_void;
 
 /// Sets all fields after `struct_size` to their defaults.

@@ -4,9 +4,9 @@ use super::abi::guard::{guard, last_message, set_message};
 use super::abi::log::sink;
 use super::abi::pointers::{OwnedText, Text};
 use super::abi::types::{lxla_log_fn, lxla_status};
-use crate::error;
-use crate::error::Code;
-use crate::types::DType;
+use base::error;
+use base::error::Code;
+use base::types::DType;
 use std::ffi::c_char;
 
 /// Version of the ABI. Within one version, functions and constants are only added. Compare it with
@@ -82,7 +82,7 @@ pub extern "C" fn lxla_string_free(text: OwnedText) {
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_set_log_callback(fn_: lxla_log_fn, user: *mut std::ffi::c_void) -> lxla_status {
     guard("lxla_set_log_callback", || {
-        crate::log::set_sink(sink(fn_, user));
+        base::log::set_sink(sink(fn_, user));
         Ok(())
     })
 }

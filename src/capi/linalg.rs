@@ -5,10 +5,10 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{List, Out, Text};
 use super::abi::types::{lxla_status, lxla_tensor};
 use super::tensor::some_handles;
-use crate::ir::{FftOp, Transposition};
-use crate::native::Triangle;
-use crate::ops::linalg::{self, DotAxes};
 use crate::tensor::{record, record_list};
+use ir::{FftOp, Transposition};
+use native::Triangle;
+use ops::linalg::{self, DotAxes};
 
 /// Records a matrix product by the rules of NumPy's matmul: `[..., m, k]` and `[..., k, n]` give `[..., m, n]`. Batch
 /// axes broadcast; an operand of rank 1 is a vector; scalars are INVALID_ARGUMENT. Dtypes promote.

@@ -10,13 +10,12 @@ use super::device::kept_device;
 use super::meshes::resolve_mesh;
 use super::tensor::handles;
 use crate::computation;
-use crate::error;
-use crate::error::Result;
-use crate::ir::ReduceOp;
-use crate::mesh::{MeshAxes, Sharding};
-use crate::ops::mesh;
 use crate::tensor::{create_on_mesh, record_collective, record_on_mesh};
-use crate::types::TensorType;
+use base::error;
+use base::error::Result;
+use base::types::TensorType;
+use ir::ReduceOp;
+use mesh::{MeshAxes, Sharding};
 
 /// Records x, a tensor on a mesh, with a constraint on its sharding, which does not change its values. `sharding` has
 /// one entry for each axis of x, separated by commas: the mesh axes that split it, major to minor (`"data+model,-"`),
@@ -36,7 +35,7 @@ pub extern "C" fn lxla_sharding_constraint(
         let given = sharding.get("sharding")?;
         record_on_mesh(x.into(), |trace, x, axes| {
             let sharding = Sharding::parse("sharding", given, axes, trace.ty(x).dims.len())?;
-            mesh::sharding_constraint(trace, x, axes, &sharding)
+            ops::mesh::sharding_constraint(trace, x, axes, &sharding)
         })
     })
 }
@@ -122,7 +121,7 @@ pub extern "C" fn lxla_all_reduce(op: i32, x: lxla_tensor, axes: Text, out_tenso
         let op = ReduceOp::from_number(op)?;
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            mesh::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
+            ops::mesh::all_reduce(trace, op, x, mesh, &mesh.parse_list("axes", axes)?)
         })
     })
 }
@@ -135,7 +134,7 @@ pub extern "C" fn lxla_all_gather(x: lxla_tensor, axes: Text, axis: i64, out_ten
     guard_into("lxla_all_gather", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            mesh::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
+            ops::mesh::all_gather(trace, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
     })
 }
@@ -156,7 +155,7 @@ pub extern "C" fn lxla_reduce_scatter(
         let op = ReduceOp::from_number(op)?;
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            mesh::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
+            ops::mesh::reduce_scatter(trace, op, x, mesh, &mesh.parse_list("axes", axes)?, axis)
         })
     })
 }
@@ -176,7 +175,7 @@ pub extern "C" fn lxla_all_to_all(
     guard_into("lxla_all_to_all", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         record_collective(x.into(), |trace, x, mesh| {
-            mesh::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
+            ops::mesh::all_to_all(trace, x, mesh, &mesh.parse_list("axes", axes)?, split_axis, concat_axis)
         })
     })
 }
@@ -199,7 +198,7 @@ pub extern "C" fn lxla_collective_permute(
         record_collective(x.into(), |trace, x, mesh| {
             let axes = mesh.parse_list("axis", axis)?;
             match *axes {
-                [axis] => mesh::collective_permute(trace, x, mesh, axis, &pairs),
+                [axis] => ops::mesh::collective_permute(trace, x, mesh, axis, &pairs),
                 _ => Err(error!(InvalidArgument, "axis: {axis:?} are {} axes; want one", axes.len())),
             }
         })
@@ -219,6 +218,6 @@ pub extern "C" fn lxla_axis_index(
     guard_into("lxla_axis_index", out_tensor.named("out_tensor"), || {
         let axes = axes.get("axes")?;
         let target = kept_device(env, device)?;
-        create_on_mesh(target.device, |trace, mesh| mesh::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
+        create_on_mesh(target.device, |trace, mesh| ops::mesh::axis_index(trace, mesh, &mesh.parse_list("axes", axes)?))
     })
 }

@@ -8,9 +8,10 @@ use super::abi::types::{lxla_device, lxla_env, lxla_mesh, lxla_status, lxla_tens
 use super::constants::LXLA_DEVICE_MESH;
 use crate::device::{Device, TensorHandle};
 use crate::env::{self, Environment};
-use crate::error::{Error, Result};
-use crate::mesh::{Mesh, MeshAxes, Sharding, picture};
-use crate::{error, sync, tensor};
+use crate::{sync, tensor};
+use base::error;
+use base::error::{Error, Result};
+use mesh::{Mesh, MeshAxes, Sharding, picture};
 use std::sync::{Arc, Weak};
 
 /// Handles of all meshes.

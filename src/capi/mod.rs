@@ -5,7 +5,7 @@
 
 mod abi;
 pub mod computation;
-pub(crate) mod constants;
+pub mod constants;
 pub mod control;
 pub mod creation;
 pub mod device;

@@ -6,9 +6,9 @@ use super::abi::options;
 use super::abi::pointers::{In, List, Out};
 use super::abi::types::{lxla_convolution_options, lxla_status, lxla_tensor};
 use super::tensor::optional_handle;
-use crate::error::Result;
-use crate::ops::nn::{self, ActivationOp, ConvolutionOptions};
 use crate::tensor::{record, record_optional};
+use base::error::Result;
+use ops::nn::{self, ActivationOp, ConvolutionOptions};
 
 /// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, SILU complex
 /// numbers, too. At

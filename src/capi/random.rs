@@ -6,12 +6,12 @@ use super::abi::pointers::{List, Out};
 use super::abi::types::{lxla_status, lxla_tensor};
 use super::tensor::optional_handle;
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NodeId, Trace};
-use crate::ops::random::{self, GammaScale, RngAlgorithm};
 use crate::tensor::{record, record_optional};
-use crate::types::TensorType;
+use base::error;
+use base::error::Result;
+use base::types::TensorType;
+use ir::{NodeId, Trace};
+use ops::random::{self, GammaScale, RngAlgorithm};
 
 /// Records random numbers of a dtype and of dims, given with their rank, drawn with a key.
 fn drawn(

@@ -9,10 +9,10 @@ use super::computation::computation_of;
 use super::tensor::handles;
 use crate::computation;
 use crate::device::{CallKey, Function};
-use crate::error::Result;
-use crate::ir::{NodeId, ReduceOp, Trace, Window};
-use crate::ops::reduction;
 use crate::tensor::{record, record_known};
+use base::error::Result;
+use ir::{NodeId, ReduceOp, Trace, Window};
+use ops::reduction;
 
 /// Records a reduction over axes, one of `LXLA_REDUCE_*`. SUM and PRODUCT keep the dtype, except that pred is summed
 /// and multiplied as 0 and 1 in s64, as in NumPy. MAX and MIN of no elements are the lowest and highest value of the

@@ -9,10 +9,10 @@ use super::abi::types::{lxla_device, lxla_env, lxla_save_options, lxla_save_tick
 use super::device::kept_device;
 use super::tensor::handles;
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::{Result, quoted};
-use crate::io::{self, About};
 use crate::sync::{self, Ticket};
+use base::error;
+use base::error::{Result, quoted};
+use base::io::{self, About};
 use std::path::Path;
 
 /// Handles of all tickets.

@@ -7,8 +7,9 @@ use super::computation::computation_of;
 use super::constants::{LXLA_DEVICE_UNSPECIFIED, LXLA_DEVICE_XLA};
 use super::device::kept_device;
 use super::tensor::{handles, some_handles};
-use crate::error;
-use crate::{computation, env, label, report, sync, timeline};
+use crate::{computation, env, report, sync};
+use base::error;
+use base::label;
 use std::path::Path;
 
 /// Gives what the calling thread records a name, below the names that it has pushed before: the names of a model, a

@@ -5,11 +5,11 @@ use super::abi::guard::guard_into;
 use super::abi::pointers::{In, List, Out, OutList};
 use super::abi::types::{lxla_scalar, lxla_status, lxla_tensor};
 use super::tensor::some_handles;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NodeId, Trace};
-use crate::ops::shape;
 use crate::tensor::{self, record, record_list};
+use base::error;
+use base::error::Result;
+use ir::{NodeId, Trace};
+use ops::shape;
 use std::borrow::Cow;
 
 /// Records x with another shape of the same number of elements, in row-major order.

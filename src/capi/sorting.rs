@@ -8,9 +8,9 @@ use super::abi::types::{lxla_computation, lxla_status, lxla_tensor};
 use super::computation::computation_of;
 use super::tensor::{handles, optional_handle};
 use crate::computation;
-use crate::ir::NodeId;
-use crate::ops::sorting;
 use crate::tensor::{record, record_optional};
+use ir::NodeId;
+use ops::sorting;
 
 /// Records the sort of StableHLO: `n` tensors of one shape, reordered jointly along `axis`. `comparator` takes two
 /// elements of the first tensor, then two of the second, and so on, and returns `pred[]`: whether the first of each

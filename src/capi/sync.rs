@@ -7,10 +7,9 @@ use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
 use super::device::kind_of;
 use super::tensor::handles;
 use crate::device::Device;
-use crate::engine;
 use crate::env::{self, DeviceKind};
-use crate::error::Result;
 use crate::sync;
+use base::error::Result;
 
 /// Returns the devices selected by a caller's device argument: every XLA device in use and every mesh for UNSPECIFIED,
 /// none for CPU.

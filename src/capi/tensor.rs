@@ -8,13 +8,14 @@ use super::abi::types::{lxla_device, lxla_env, lxla_release_fn, lxla_status, lxl
 use super::constants::{LXLA_DEVICE_CPU, LXLA_DEVICE_MESH, LXLA_DEVICE_XLA};
 use super::device;
 use super::device::kept_device;
-use crate::allocation::{collected, probe};
 use crate::device::{Place, TensorHandle, release, release_many, retain};
-use crate::error::Result;
-use crate::native::Array;
 use crate::sync::{check_pred, check_size};
-use crate::types::SharedBytes;
-use crate::{env, error, sync, tensor};
+use crate::{env, sync, tensor};
+use base::allocation::{collected, probe};
+use base::error;
+use base::error::Result;
+use base::types::SharedBytes;
+use native::Array;
 use std::ffi::c_void;
 
 impl From<lxla_tensor> for TensorHandle {

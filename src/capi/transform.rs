@@ -12,10 +12,10 @@ use super::constants::{
 use super::tensor::handles;
 use crate::computation::{self, Checkpoint, VjpOptions};
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::Result;
-use crate::ops::control;
 use crate::tensor::{gradients, record};
+use base::error;
+use base::error::Result;
+use ops::control;
 
 /// Returns the forward-mode derivative of `f` (Jacobian-vector product). Its parameters are the parameters of `f`, then
 /// one tangent for each parameter in `wrt`; its results are the results of `f`, then one tangent for each

@@ -3,13 +3,12 @@
 use super::effects::{after_others, finish_applied};
 use super::traced::{Computation, Given, device_for, nodes};
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{Body, NodeId};
-use crate::mesh::{Mesh, Sharding};
-use crate::ops::control::{self, Applied};
-use crate::ops::mesh;
 use crate::tensor::to_record;
+use base::error;
+use base::error::Result;
+use ir::{Body, NodeId};
+use mesh::{Mesh, Sharding};
+use ops::control::{self, Applied};
 use std::sync::Arc;
 
 /// The first of the arguments, for which a loop or a branch waits before anything in it begins.
@@ -129,6 +128,7 @@ pub fn shard_map(
     after_others(&mut state, &[body.body()], &mut arguments)?;
     let captures = body.captures(&mut state)?;
     let applied = Applied { body: body.body(), captures: &captures };
-    let results = mesh::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
+    let results =
+        ops::mesh::shard_map(&mut state.trace, &applied, &mesh.axes, in_shardings, &arguments, out_shardings)?;
     finish_applied(state, &[body.body()], &results)
 }

@@ -3,10 +3,10 @@
 
 use crate::device::{Device, DeviceState, TensorHandle, device_of};
 use crate::device_data::{self, DeviceData};
-use crate::error::Result;
-use crate::ir::{Body, NodeId};
-use crate::ops::control;
 use crate::tensor::{Locked, finish_all};
+use base::error::Result;
+use ir::{Body, NodeId};
+use ops::control;
 use std::sync::Arc;
 
 /// Calls that a computation makes.

@@ -2,13 +2,13 @@
 
 use super::Computation;
 use crate::device::release;
-use crate::error;
-use crate::error::{Result, quoted};
-use crate::export::{self, Exported, Format};
-use crate::mlir::Version;
-use crate::native::Array;
 use crate::sync::to_array;
-use crate::types::TensorType;
+use base::error;
+use base::error::{Result, quoted};
+use base::types::TensorType;
+use mlir::Version;
+use native::Array;
+use programs::export::{self, Exported, Format};
 use std::path::Path;
 
 /// Options of an export.

@@ -2,11 +2,10 @@
 
 use super::Computation;
 use crate::device::Device;
-use crate::error::Result;
-use crate::import::{self, Memory, Wanted};
-use crate::ir::Op;
-use crate::ops;
-use crate::types::TensorType;
+use base::error::Result;
+use base::types::TensorType;
+use ir::Op;
+use programs::import::{self, Memory, Wanted};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -2,13 +2,13 @@
 
 use super::traced::{Computation, Given, device_for, nodes};
 use crate::device::TensorHandle;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{DimensionNumbers, NodeId, Trace, Window};
-use crate::ops::control::Applied;
-use crate::ops::indexing::{self, IndexHints};
-use crate::ops::{reduction, sorting};
 use crate::tensor::{finish_all, to_record};
+use base::error;
+use base::error::Result;
+use ir::{DimensionNumbers, NodeId, Trace, Window};
+use ops::control::Applied;
+use ops::indexing::{self, IndexHints};
+use ops::{reduction, sorting};
 
 /// Returns an error if a computation of elements calls a kernel: XLA's CPU compiler ends the process at a custom call
 /// inside a reduction.

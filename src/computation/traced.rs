@@ -1,22 +1,21 @@
 //! A traced computation and its application.
 
 use super::effects::{after_others, finish_applied, make_calls};
-use crate::allocation::with_room;
 use crate::device::scopes;
 use crate::device::{
     Device, DeviceState, Handles, MixedDevicePolicy, OperandName, Place, TensorHandle, Value, common_device_of_list,
 };
 use crate::device_data::{self, DeviceData};
-use crate::error;
-use crate::error::Result;
-use crate::ir::{Body, NodeId, take_body, take_whole_body};
-use crate::native::Array;
-use crate::ops::control::{self, Applied};
-use crate::ops::mesh;
-use crate::stack::MOST_DEPTH;
 use crate::sync;
 use crate::tensor::{self, brought, finish_all, numbered, to_record};
-use crate::types::TensorType;
+use base::allocation::with_room;
+use base::error;
+use base::error::Result;
+use base::stack::MOST_DEPTH;
+use base::types::TensorType;
+use ir::{Body, NodeId, take_body, take_whole_body};
+use native::Array;
+use ops::control::{self, Applied};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -230,7 +229,7 @@ impl Computation {
         if !self.body.has_collectives() && !self.body.has_shardings() {
             return Ok(());
         }
-        let Some(own) = mesh::mesh_of(&self.body.decode().0) else { return Ok(()) };
+        let Some(own) = ops::mesh::mesh_of(&self.body.decode().0) else { return Ok(()) };
         if device.state().mesh(name).is_ok_and(|mesh| mesh.axes == own) {
             return Ok(());
         }

@@ -1,16 +1,16 @@
 //! Derivatives and batching of traced computations.
 
 use super::traced::Computation;
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{Body, Trace, take_closed_body};
-use crate::ops::control::{self, Applied, CustomKind, FoundRule};
-use crate::ops::rules::is_differentiable;
-use crate::transform::{self, Transformer, Wanted};
-use crate::types::{TensorType, check_rank, element_count};
+use base::error;
+use base::error::{Error, Result};
+use base::types::{TensorType, check_rank, element_count};
+use ir::{Body, Trace, take_closed_body};
+use lowering::transform::{self, Transformer, Wanted};
+use ops::control::{self, Applied, CustomKind, FoundRule};
+use ops::rules::is_differentiable;
 use std::sync::Arc;
 
-pub use crate::transform::Checkpoint;
+pub use lowering::transform::Checkpoint;
 
 /// Options of reverse mode.
 #[derive(Default)]

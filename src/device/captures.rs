@@ -5,10 +5,10 @@ use super::lifetime::Handles;
 use super::scopes::{self, Captured};
 use super::state::DeviceState;
 use super::table::Value;
-use crate::call;
 use crate::device_data::{self, DeviceData, State};
-use crate::error::Result;
-use crate::ir::NodeId;
+use base::call;
+use base::error::Result;
+use ir::NodeId;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

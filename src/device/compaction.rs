@@ -2,9 +2,9 @@
 
 use super::state::{COMPACT_FROM, DeferredDrop, DeviceState};
 use super::table::Value;
-use crate::allocation::probe;
-use crate::call;
-use crate::ir::{LeafData, NONE};
+use base::allocation::probe;
+use base::call;
+use ir::{LeafData, NONE};
 use std::sync::Arc;
 
 impl DeviceState {

@@ -1,13 +1,13 @@
 //! The log of compiles: each with its cause, which is found by comparing the program with those that were compiled
 //! before.
 
-use crate::engine::ProgramMemory;
-use crate::error::quoted;
-use crate::ir::{Body, Instruction, Op, Program};
-use crate::label::Label;
-use crate::native::text_of;
-use crate::ops::operation_name;
-use crate::types::{Encoding, Scalar};
+use base::error::quoted;
+use base::label::Label;
+use base::types::{Encoding, Scalar};
+use engine::ProgramMemory;
+use ir::{Body, Instruction, Op, Program};
+use native::text_of;
+use ops::operation_name;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -388,9 +388,9 @@ fn shortened(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Trace, UnaryOp, take_body};
-    use crate::ops::elementwise;
-    use crate::types::{DType, TensorType};
+    use base::types::{DType, TensorType};
+    use ir::{Trace, UnaryOp, take_body};
+    use ops::elementwise;
 
     fn compiling(size: i64, layout: &[u32]) -> Compiling {
         let mut trace = Trace::new();

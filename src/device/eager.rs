@@ -8,13 +8,13 @@ use super::scopes;
 use super::state::DeviceState;
 use super::table::Value;
 use super::work::{self, SMALL, Work};
-use crate::call;
 use crate::device_data::{self, DeviceData};
-use crate::error::Result;
-use crate::interpret;
-use crate::ir::{NONE, NodeId, Op, ShapeId};
-use crate::native::Array;
-use crate::types::TensorType;
+use base::call;
+use base::error::Result;
+use base::types::TensorType;
+use ir::{NONE, NodeId, Op, ShapeId};
+use lowering::interpret;
+use native::Array;
 use std::ops::ControlFlow;
 
 impl DeviceState {

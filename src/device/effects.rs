@@ -13,7 +13,7 @@ use super::state::{DeferredDrop, DeviceState};
 use super::table::Value;
 use super::{Device, TensorHandle, release};
 use crate::device_data::{self, DeviceData};
-use crate::ir::{NodeId, Op};
+use ir::{NodeId, Op};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 
 use super::Place;
 use crate::device_data::{DeviceData, State};
-use crate::native::Array;
+use native::Array;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
@@ -55,7 +55,7 @@ impl ArrayLeaves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::{DType, TensorType};
+    use base::types::{DType, TensorType};
 
     fn array() -> Array {
         Array::from_bytes(&TensorType::new(DType::F32, &[2]), &[0; 8]).unwrap()

@@ -2,8 +2,8 @@
 //! than evaluating it, so a call that repeats an earlier one on arrays of the same types is evaluated without
 //! recording.
 
-use crate::ir::{Op, ShapeId, Words};
-use crate::types::DType;
+use base::types::DType;
+use ir::{Op, ShapeId, Words};
 
 /// Maximum number of operands of an operation that is remembered.
 const MOST_OPERANDS: usize = 3;
@@ -118,7 +118,7 @@ fn index(key: CallKey, operands: &[Type]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::BinaryOp;
+    use ir::BinaryOp;
 
     #[test]
     fn an_operation_is_remembered_for_its_call_and_types() {

@@ -1,7 +1,7 @@
 //! Reference counts of tensors.
 
 use super::{TensorHandle, device_of};
-use crate::error::{Error, Result};
+use base::error::{Error, Result};
 
 /// Owned handles of tensors: dropping the list releases them.
 #[derive(Default)]

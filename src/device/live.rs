@@ -3,8 +3,8 @@
 use super::state::DeviceState;
 use super::table::Value;
 use crate::device_data::DeviceData;
-use crate::native::Array;
-use crate::types::TensorType;
+use base::types::TensorType;
+use native::Array;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ pub use state::{DeferredDrop, DeviceState};
 pub use table::Value;
 pub use work::Values;
 
-use crate::ir::Planner;
+use ir::Planner;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// The state of a device behind its locks.

@@ -1,10 +1,10 @@
 //! Options of an environment that can be changed during its lifetime.
 
-use crate::error;
-use crate::error::Result;
-use crate::timeline::Timeline;
+use base::error;
+use base::error::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use timeline::Timeline;
 
 /// Treatment of operations whose operands are on different devices.
 #[repr(u8)]
@@ -233,7 +233,7 @@ impl Options {
     }
 }
 
-fn unknown(name: &str) -> crate::error::Error {
+fn unknown(name: &str) -> base::error::Error {
     error!(NotFound, "name: there is no option {name:?}; there are {OPTION_NAMES}")
 }
 

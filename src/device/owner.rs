@@ -2,13 +2,13 @@
 
 use super::Place;
 use super::shared::Shared;
-use crate::allocation::zeroed_bytes;
-use crate::engine::{Buffer, MemoryStatistics, ShardedBuffer};
-use crate::error;
-use crate::error::Result;
-use crate::mesh::{Mesh, Placement, Sharding, take_piece};
-use crate::metrics::Counter;
-use crate::types::TensorType;
+use base::allocation::zeroed_bytes;
+use base::error;
+use base::error::Result;
+use base::metrics::Counter;
+use base::types::TensorType;
+use engine::{Buffer, MemoryStatistics, ShardedBuffer};
+use mesh::{Mesh, Placement, Sharding, take_piece};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -2,8 +2,8 @@
 
 use super::handle::TABLES;
 use super::{Device, OperandName, TensorHandle};
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::sync::OnceLock;

@@ -5,13 +5,13 @@ use super::compiles::{CompileLog, CompileRecord};
 use super::options::Options;
 use super::ran::{RanLog, Usage};
 use crate::cache::{DiskCache, ProgramCache};
-use crate::emit::PackedScalars;
-use crate::engine::{Engine, Executable, ProgramMemory};
-use crate::metrics::Metrics;
-use crate::timeline::Timeline;
+use base::metrics::Metrics;
+use engine::{Engine, Executable, ProgramMemory};
+use ops::emit::PackedScalars;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+use timeline::Timeline;
 
 /// Alive as long as the environment or one of its tensors is.
 pub struct Shared {

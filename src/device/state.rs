@@ -10,11 +10,11 @@ use super::shared::Shared;
 use super::table::{Table, Value};
 use super::{Device, Place, TensorHandle};
 use crate::device_data::{self, DeviceData, Spares};
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{GradientMemory, LeafData, NONE, NodeId, Op, Planner, ShapeId, Trace};
-use crate::mesh::Mesh;
-use crate::types::TensorType;
+use base::error;
+use base::error::{Error, Result};
+use base::types::TensorType;
+use ir::{GradientMemory, LeafData, NONE, NodeId, Op, Planner, ShapeId, Trace};
+use mesh::Mesh;
 use std::sync::Arc;
 
 /// Number of nodes below which a trace is not compacted.

@@ -2,12 +2,12 @@
 
 use super::handle::{LAST_GENERATION, SLOTS, TensorHandle};
 use super::scopes;
-use crate::allocation::probe;
 use crate::device_data::DeviceData;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NONE, NodeId, ShapeId};
-use crate::native::Array;
+use base::allocation::probe;
+use base::error;
+use base::error::Result;
+use ir::{NONE, NodeId, ShapeId};
+use native::Array;
 use std::sync::Arc;
 
 /// Value of a tensor. Immutable and shared; an in-place operation replaces it.

@@ -3,7 +3,7 @@
 use super::scopes;
 use super::state::DeviceState;
 use crate::device_data;
-use crate::ir::NodeId;
+use ir::NodeId;
 use std::ops::ControlFlow;
 
 impl DeviceState {

@@ -2,10 +2,10 @@
 
 use super::table::{Table, Value};
 use crate::device_data::{self, DeviceData};
-use crate::error::Result;
-use crate::interpret;
-use crate::ir::{NodeId, Op, Trace, Words, Workspace};
-use crate::native::Array;
+use base::error::Result;
+use ir::{NodeId, Op, Trace, Words, Workspace};
+use lowering::interpret;
+use native::Array;
 use smallvec::SmallVec;
 
 /// Values of results, one for each.

@@ -7,13 +7,13 @@ mod spares;
 pub use origin::{Origin, Ran, lost_path};
 pub use spares::{Spare, Spares};
 
-use crate::engine::Buffer;
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::{LeafData, LeafPlace, Node, Trace};
-use crate::mesh::Sharding;
-use crate::native::Array;
-use crate::types::TensorType;
+use base::error;
+use base::error::{Error, Result};
+use base::types::TensorType;
+use engine::Buffer;
+use ir::{LeafData, LeafPlace, Node, Trace};
+use mesh::Sharding;
+use native::Array;
 use parking_lot::Mutex;
 use std::any::Any;
 use std::fmt::Display;
@@ -381,8 +381,8 @@ pub fn shared_of_node(trace: &Trace, node: &Node) -> Option<Arc<DeviceData>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
-    use crate::types::DType;
+    use base::error::Code;
+    use base::types::DType;
 
     fn placeholder() -> Arc<DeviceData> {
         DeviceData::new(TensorType::new(DType::F32, &[2, 3]), State::Placeholder)

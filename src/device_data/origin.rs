@@ -3,12 +3,12 @@
 //! device, and can then not be followed.
 
 use super::{DeviceData, Name};
-use crate::allocation::{collected, filled, probe, with_room};
-use crate::error::Result;
-use crate::ir::{Op, Program, Scheme, Trace, take_closed_body};
-use crate::label::Label;
-use crate::ops::passes_tangents;
-use crate::types::{DType, TensorType};
+use base::allocation::{collected, filled, probe, with_room};
+use base::error::Result;
+use base::label::Label;
+use base::types::{DType, TensorType};
+use ir::{Op, Program, Scheme, Trace, take_closed_body};
+use ops::passes_tangents;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -392,8 +392,8 @@ fn through(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
-    use crate::ops::elementwise;
+    use ir::{BinaryOp, CompareOp, NodeId, UnaryOp};
+    use ops::elementwise;
 
     /// The program of these results of parameters, all f32.
     fn program(parameters: usize, results: impl FnOnce(&mut Trace, &[NodeId]) -> Vec<NodeId>) -> Arc<Program> {

@@ -1,8 +1,8 @@
 //! Reuse of device data. A repeated step makes as many data as it frees, all at once, which is slow in most allocators.
 
 use super::{DeviceData, Origin, State};
-use crate::engine::Buffer;
-use crate::types::TensorType;
+use base::types::TensorType;
+use engine::Buffer;
 use std::sync::Arc;
 
 /// Device data to which nothing else refers, without content, kept for the results of the next sync.
@@ -61,9 +61,9 @@ impl DeviceData {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::HostCopy;
-    use crate::error::{Error, Result};
-    use crate::types::DType;
+    use base::error::{Error, Result};
+    use base::types::DType;
+    use engine::HostCopy;
     use std::any::Any;
 
     /// A buffer that is never read.

@@ -5,15 +5,14 @@ use crate::cache::{DiskCache, ProgramCache};
 use crate::device::{
     CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Peaks, Place, Ran, RanLog, Runtime, Shared,
 };
-use crate::engine::kernels::Kernel;
-use crate::engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
-use crate::error;
-use crate::error::Result;
-use crate::mesh::{Mesh, MeshAxes};
-use crate::metrics::{Counter, Metrics};
 use crate::sync;
-use crate::timeline;
-use crate::variables;
+use base::error;
+use base::error::Result;
+use base::metrics::{Counter, Metrics};
+use base::variables;
+use engine::kernels::Kernel;
+use engine::{self, DEVICE_COUNT, Engine, EngineKind, EngineOptions, PluginOptions, Processes};
+use mesh::{Mesh, MeshAxes};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;

@@ -4,12 +4,11 @@
 //! Functions of a profiler may take long, or hang. They are called without locks, in threads of their own, and are
 //! awaited for a limited time.
 
-use crate::engine::{Engine, Profile};
-use crate::error;
-use crate::error::{Error, Result};
-use crate::io::{io_error, write_durably};
-use crate::log::{Level, log};
-use crate::timeline::{Clock, Timeline};
+use base::error;
+use base::error::{Error, Result};
+use base::io::{io_error, write_durably};
+use base::log::{Level, log};
+use engine::{Engine, Profile};
 use parking_lot::{Condvar, Mutex};
 use std::fs;
 use std::io;
@@ -19,6 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+use timeline::{Clock, Timeline};
 
 /// Longest wait for a function of a profiler.
 const MOST_WAITED: Duration = Duration::from_secs(60);
@@ -180,7 +180,7 @@ fn limited<T: Send + 'static>(limit: Duration, what: &str, work: impl FnOnce() -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use base::error::Code;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::atomic::{AtomicUsize, Ordering};
 

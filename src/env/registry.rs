@@ -2,8 +2,8 @@
 
 use super::environment::{Environment, EnvironmentOptions};
 use super::scope;
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ pub fn default() -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use base::error::Code;
 
     #[test]
     fn references_do_not_wrap() {

@@ -1,7 +1,7 @@
 //! Stack of the environments that a thread has entered, by number.
 
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use std::cell::RefCell;
 
 thread_local! {

@@ -1,10 +1,10 @@
 //! Graphs of programs and of the computations that they apply, in columns, with numbers for texts that are there often.
 
-use crate::ir::{Body, Instruction, Op, Program};
-use crate::label::Label;
-use crate::native::text_of;
-use crate::ops::operation_name;
-use crate::types::Scalar;
+use base::label::Label;
+use base::types::Scalar;
+use ir::{Body, Instruction, Op, Program};
+use native::text_of;
+use ops::operation_name;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::hash::Hash;
@@ -144,9 +144,9 @@ impl Graphs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{BinaryOp, Trace, UnaryOp, take_body};
-    use crate::ops::elementwise;
-    use crate::types::{DType, ScalarValue, TensorType};
+    use base::types::{DType, ScalarValue, TensorType};
+    use ir::{BinaryOp, Trace, UnaryOp, take_body};
+    use ops::elementwise;
 
     /// The program of `length` operations on an array of `size` elements.
     fn program(size: i64, length: usize) -> Program {

@@ -2,8 +2,8 @@
 
 use crate::device_data::{DeviceData, Origin};
 use crate::env::Environment;
-use crate::label::Label;
-use crate::types::TensorType;
+use base::label::Label;
+use base::types::TensorType;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::cmp::Reverse;

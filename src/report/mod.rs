@@ -9,8 +9,8 @@ mod live;
 mod programs;
 
 use crate::env::Environment;
-use crate::error::Result;
-use crate::io::write_durably;
+use base::error::Result;
+use base::io::write_durably;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};

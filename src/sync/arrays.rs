@@ -2,10 +2,10 @@
 
 use crate::device::Owner;
 use crate::device_data::Hold;
-use crate::error::Result;
-use crate::metrics::Counter;
-use crate::native::Array;
-use crate::types::{SharedBytes, TensorType};
+use base::error::Result;
+use base::metrics::Counter;
+use base::types::{SharedBytes, TensorType};
+use native::Array;
 use std::sync::Arc;
 
 /// Returns the data of an XLA device as an array, and whether it was copied. The array aliases the memory if that is

@@ -1,10 +1,10 @@
 //! Collects the pending values that a sync computes, and finds those that cannot be computed.
 
 use crate::device_data::{self, DeviceData};
-use crate::error;
-use crate::error::Error;
-use crate::ir::{NONE, Node, NodeId, Op, Trace};
-use crate::ops::{self, mesh};
+use base::error;
+use base::error::Error;
+use ir::{NONE, Node, NodeId, Op, Trace};
+use ops::{self, mesh};
 use std::sync::Arc;
 
 /// Reason why a node cannot be computed.

@@ -6,10 +6,10 @@ use super::plan::{Plan, partial_scheme};
 use super::run::compile_all;
 use super::transaction::{Pinned, Transaction};
 use crate::device::{Device, DeviceState, Kind, Owner};
-use crate::error::{Error, Result, quoted};
-use crate::ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
-use crate::ops::control::CustomCall;
-use crate::ops::operation_name;
+use base::error::{Error, Result, quoted};
+use ir::{Body, Node, NodeId, Op, Planner, Scheme, Trace, Workspace};
+use ops::control::CustomCall;
+use ops::operation_name;
 use std::fmt::Write;
 use std::sync::Arc;
 

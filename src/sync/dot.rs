@@ -3,12 +3,12 @@
 use super::inspect::plan_of;
 use super::plan::{Plan, RunArgument};
 use crate::device::TensorHandle;
-use crate::error::Result;
-use crate::ir::{Instruction, Op};
-use crate::label::Label;
-use crate::native::text_of;
-use crate::ops::operation_name;
-use crate::types::Scalar;
+use base::error::Result;
+use base::label::Label;
+use base::types::Scalar;
+use ir::{Instruction, Op};
+use native::text_of;
+use ops::operation_name;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 

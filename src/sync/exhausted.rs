@@ -4,8 +4,8 @@ use super::live::label_of;
 use super::plan::Plan;
 use crate::device::{Compiled, Device};
 use crate::device_data::DeviceData;
-use crate::engine::kernels::is_of_kernel;
-use crate::error::{Code, Error};
+use base::error::{Code, Error};
+use engine::kernels::is_of_kernel;
 use std::fmt::Write;
 use std::sync::Arc;
 

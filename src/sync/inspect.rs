@@ -8,11 +8,11 @@ use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
 use crate::device::{Device, DeviceState, Owner, ReadScope, TensorHandle, Value, device_of};
-use crate::engine::ProgramMemory;
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NodeId, Planner};
-use crate::lower::{Target, lower};
+use base::error;
+use base::error::Result;
+use engine::ProgramMemory;
+use ir::{NodeId, Planner};
+use lowering::lower::{Target, lower};
 
 /// Returns the StableHLO text that a sync of these tensors would compile. The tensors are on one device; placeholders
 /// become parameters.

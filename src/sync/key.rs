@@ -4,10 +4,10 @@
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
-use crate::error::Result;
-use crate::ir::Program;
-use crate::lower::Layout;
-use crate::types::{Encoding, Scalar};
+use base::error::Result;
+use base::types::{Encoding, Scalar};
+use ir::Program;
+use lowering::lower::Layout;
 use std::borrow::Cow;
 
 /// Encoding that identifies a program in the cache, with the layout that it is partitioned by.

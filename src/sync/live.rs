@@ -2,7 +2,7 @@
 
 use crate::device::{Device, DeviceState, Owner, Place, Shared};
 use crate::device_data::DeviceData;
-use crate::label::Label;
+use base::label::Label;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

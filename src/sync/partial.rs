@@ -7,14 +7,14 @@ use super::plan::{Plan, begin};
 use super::run::compile_all;
 use super::transaction::Transaction;
 use crate::device::{Device, DeviceState, Kind, Owner, ReadScope, TensorHandle, Value, device_of, scopes};
-use crate::error;
-use crate::error::{Code, Error, Result};
-use crate::ir::{NodeId, Op, Planner, Scheme, Trace, Wanted, Workspace};
-use crate::log::{Level, log};
-use crate::metrics::Counter;
-use crate::timeline::Span;
+use base::error;
+use base::error::{Code, Error, Result};
+use base::log::{Level, log};
+use base::metrics::Counter;
+use ir::{NodeId, Op, Planner, Scheme, Trace, Wanted, Workspace};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+use timeline::Span;
 
 /// Enqueues the computation of these tensors, and does not wait for it. Runs nothing if one of them cannot be computed.
 pub fn sync(tensors: &[TensorHandle]) -> Result<()> {

@@ -2,15 +2,15 @@
 //! plan can also be made to inspect its text or hash.
 
 use super::collect::needed_data;
-use crate::allocation::probe;
 use crate::device::{DeviceState, Owner};
 use crate::device_data::{self, DeviceData};
-use crate::error::Result;
-use crate::ir::{NodeId, Scheme, Source, Stage, Trace, Workspace};
-use crate::label::Label;
-use crate::timeline::Span;
-use crate::types::Scalar;
+use base::allocation::probe;
+use base::error::Result;
+use base::label::Label;
+use base::types::Scalar;
+use ir::{NodeId, Scheme, Source, Stage, Trace, Workspace};
 use std::sync::Arc;
+use timeline::Span;
 
 /// An argument of a run.
 pub enum RunArgument {

@@ -6,19 +6,19 @@ use super::arrays::count_read;
 use super::partial::sync;
 use super::saver::{self, Ticket};
 use super::transfer::{Materialized, from_host, materialize};
-use crate::allocation::{probe, zeroed_bytes};
 use crate::device::{Device, Handles, Owner, TensorHandle, Value, device_of, scopes};
 use crate::device_data::Hold;
-use crate::engine::HostCopy;
-use crate::error;
-use crate::error::{Error, Result, quoted};
-use crate::io::{self, About, Entry, Metadata};
-use crate::native::Array;
-use crate::timeline::Timeline;
-use crate::types::TensorType;
+use base::allocation::{probe, zeroed_bytes};
+use base::error;
+use base::error::{Error, Result, quoted};
+use base::io::{self, About, Entry, Metadata};
+use base::types::TensorType;
+use engine::HostCopy;
+use native::Array;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use timeline::Timeline;
 
 /// Bytes that a save takes for each tensor besides its values and its name: a tensor of its own, and a copy in flight.
 const SAVED_BYTES: usize = 1024;

@@ -1,8 +1,7 @@
 //! Background writer: one thread for the process, fed by a channel, with a limit on the bytes in flight.
 
-use crate::engine;
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use crossbeam::channel::{Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 use std::path::{Path, PathBuf};

@@ -5,11 +5,11 @@ use super::exhausted::explain;
 use super::transfer::{Materialized, check_pred, check_size, materialize, origin_of_copy, upload};
 use crate::device::{Device, Owner, TensorHandle, Value, device_of, scopes};
 use crate::device_data::{DeviceData, Hold};
-use crate::engine::ShardedBuffer;
-use crate::error;
-use crate::error::Result;
-use crate::mesh::{Mesh, Sharding};
-use crate::types::TensorType;
+use base::error;
+use base::error::Result;
+use base::types::TensorType;
+use engine::ShardedBuffer;
+use mesh::{Mesh, Sharding};
 use std::sync::Arc;
 
 /// Returns a new tensor on a mesh with host values, split by a sharding. The transfer has completed on return.

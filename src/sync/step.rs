@@ -11,12 +11,12 @@ use crate::device::{
     DeferredDrop, Device, DeviceState, Kind, OperandName, Owner, TensorHandle, common_device_of_list, scopes,
 };
 use crate::device_data::{self, DeviceData, State};
-use crate::error::Result;
-use crate::ir::{NodeId, Planner, Scheme, Trace, Wanted, Workspace};
-use crate::metrics::Counter;
-use crate::timeline::Span;
+use base::error::Result;
+use base::metrics::Counter;
+use ir::{NodeId, Planner, Scheme, Trace, Wanted, Workspace};
 use std::sync::Arc;
 use std::time::Instant;
+use timeline::Span;
 
 /// Enqueues all pending work of a device, except values that depend on a placeholder. Does not wait for it. If it
 /// cannot be compiled as a whole, enqueues what does not depend on what cannot be compiled, and returns the error.

@@ -5,11 +5,11 @@ use super::exhausted::explain;
 use super::partial::sync_on;
 use crate::device::{Device, Owner, Place, TensorHandle, Value, device_of, scopes};
 use crate::device_data::{DeviceData, Hold, Origin, State};
-use crate::error;
-use crate::error::Result;
-use crate::mesh::Sharding;
-use crate::native::Array;
-use crate::types::{DType, TensorType};
+use base::error;
+use base::error::Result;
+use base::types::{DType, TensorType};
+use mesh::Sharding;
+use native::Array;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -4,14 +4,14 @@ use super::operands::{numbered, operand_list};
 use super::results::{Locked, finish_all};
 use crate::device::{DeviceState, OperandName, Parameters, TensorHandle, common_device_of_list, device_of};
 use crate::device_data::{self, DeviceData};
-use crate::error;
-use crate::error::Result;
-use crate::ir::{Gradients, NodeId, Request, Trace};
-use crate::log::{Level, log};
-use crate::metrics::Counter;
-use crate::ops::control;
-use crate::ops::rules::is_differentiable;
-use crate::transform::gradients_of;
+use base::error;
+use base::error::Result;
+use base::log::{Level, log};
+use base::metrics::Counter;
+use ir::{Gradients, NodeId, Request, Trace};
+use lowering::transform::gradients_of;
+use ops::control;
+use ops::rules::is_differentiable;
 use std::sync::Arc;
 
 /// Records the gradients of `ys` with respect to `xs`, summed over `ys`, each with its cotangent. Without cotangents,

@@ -3,11 +3,11 @@
 use super::operands::{numbered, operand_list};
 use super::results::finish_all;
 use crate::device::{Parameters, TensorHandle, device_of};
-use crate::engine::kernels::Kernel;
-use crate::error;
-use crate::error::Result;
-use crate::ops::control;
-use crate::types::TensorType;
+use base::error;
+use base::error::Result;
+use base::types::TensorType;
+use engine::kernels::Kernel;
+use ops::control;
 use std::sync::Arc;
 
 /// Records a call of a kernel with inputs that are on one device.

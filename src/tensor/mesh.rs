@@ -3,12 +3,11 @@
 use super::operands::operands;
 use super::results::{Locked, Recorded, to_record};
 use crate::device::{Device, TensorHandle, device_of};
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NodeId, Trace};
-use crate::mesh::{Mesh, MeshAxes, Sharding};
-use crate::ops::mesh;
 use crate::sync;
+use base::error;
+use base::error::Result;
+use ir::{NodeId, Trace};
+use mesh::{Mesh, MeshAxes, Sharding};
 use std::sync::Arc;
 
 /// Returns a tensor on the mesh `target` with the value of `x` and this sharding. If `x` is on this mesh, records a
@@ -17,7 +16,7 @@ pub fn shard(x: TensorHandle, target: &'static Device, sharding: &Sharding) -> R
     if !std::ptr::eq(device_of("x", x)?, target) {
         return sync::shard(x, target, sharding);
     }
-    record_on_mesh(x, |trace, x, axes| mesh::sharding_constraint(trace, x, axes, sharding))
+    record_on_mesh(x, |trace, x, axes| ops::mesh::sharding_constraint(trace, x, axes, sharding))
 }
 
 /// Records an operation without operands that takes the axes of the mesh `device`.

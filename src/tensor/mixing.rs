@@ -2,16 +2,16 @@
 //! mix.
 
 use super::results::{Locked, create, to_record};
-use crate::call;
 use crate::device::{Device, Handles, MixedDevicePolicy, Place, TensorHandle, Value, device_of};
-use crate::error;
-use crate::error::{Error, Result};
-use crate::ir::NodeId;
-use crate::log::{Level, log};
-use crate::metrics::Counter;
-use crate::ops::creation;
 use crate::sync;
-use crate::types::{Scalar, TensorType};
+use base::call;
+use base::error;
+use base::error::{Error, Result};
+use base::log::{Level, log};
+use base::metrics::Counter;
+use base::types::{Scalar, TensorType};
+use ir::NodeId;
+use ops::creation;
 
 /// An operand, with the device that it is on.
 struct Operand<'a> {

@@ -3,8 +3,8 @@
 use super::mixing::bring_together;
 use super::results::{Locked, to_record};
 use crate::device::{OperandName, TensorHandle, common_device, common_device_of_list, with_names};
-use crate::error::Result;
-use crate::ir::NodeId;
+use base::error::Result;
+use ir::NodeId;
 use smallvec::SmallVec;
 
 /// Returns the nodes of named operands, and the locked state of the one device that they are on.

@@ -4,8 +4,8 @@
 use super::operands::{nodes, numbered, operand_list, operands};
 use super::results::{Recorded, finish_in_place, replace, to_record};
 use crate::device::{CallKey, OperandName, TensorHandle, common_device};
-use crate::error::Result;
-use crate::ir::{NodeId, Trace};
+use base::error::Result;
+use ir::{NodeId, Trace};
 
 /// Records an operation on named operands.
 #[inline]

@@ -1,15 +1,15 @@
 //! Tensors of the results of a recorded operation, and the begin of recording one: its device is locked, and has room.
 //! An operation without operands is recorded here.
 
-use crate::allocation::{probe, with_room};
 use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values, scopes};
-use crate::error;
-use crate::error::Result;
-use crate::ir::{NodeId, ShapeId, Trace};
-use crate::label;
-use crate::log::{Level, log};
 use crate::sync;
-use crate::types::check_rank;
+use base::allocation::{probe, with_room};
+use base::error;
+use base::error::Result;
+use base::label;
+use base::log::{Level, log};
+use base::types::check_rank;
+use ir::{NodeId, ShapeId, Trace};
 use parking_lot::MutexGuard;
 
 /// The locked state of a device.

@@ -2,10 +2,10 @@
 
 use crate::device::{Device, Place, TensorHandle, Value, common_device, device_of};
 use crate::device_data::{DeviceData, State};
-use crate::error;
-use crate::error::Result;
-use crate::ir::Op;
-use crate::types::{TensorType, element_count};
+use base::error;
+use base::error::Result;
+use base::types::{TensorType, element_count};
+use ir::Op;
 
 /// State of a tensor's value. The numbers are those of `LXLA_STATE_*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Two files of the C++ wrapper: `include/lazyxla/members.hpp` with the functions that are named after constants, and
 //! `include/lazyxla/constants.hpp` with a type for each family of constants.
 
-use lazyxla::testing::capi::{Constant, Family};
+use lazyxla::capi::constants::{Constant, Family};
 
 /// Functions of each member of a family, by its prefix, with `NAME` and `CODE` in place of the member's. The
 /// documentation of the constant is that of the first one.

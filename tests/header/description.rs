@@ -8,7 +8,7 @@ use crate::ctypes::Shape;
 use crate::facts;
 use crate::layout::title;
 use crate::reading::{Documented, Function, Sources, Type, read_sources};
-use lazyxla::testing::capi::{Constant, Family};
+use lazyxla::capi::constants::{Constant, Family};
 
 /// Number of the form of the file. A further key does not change it.
 const FORMAT: u32 = 1;

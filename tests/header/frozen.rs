@@ -1,6 +1,6 @@
 //! Numbers and names of the ABI, which never change: `c_tests/abi/frozen.h`, to which lines are only added.
 
-use lazyxla::testing::capi::Family;
+use lazyxla::capi::constants::Family;
 
 const HEAD: &str = "\
 /* Constants and functions of lazyxla.h. Lines are only ever added: by `make header`, which refuses to change one.
@@ -11,7 +11,7 @@ const HEAD: &str = "\
 pub fn list(known: &str, families: &[Family], functions: &str) -> String {
     let constant = |family: &Family| {
         let line =
-            |of: &lazyxla::testing::capi::Constant| format!("CONSTANT({}{}, {})", family.prefix, of.name, of.number);
+            |of: &lazyxla::capi::constants::Constant| format!("CONSTANT({}{}, {})", family.prefix, of.name, of.number);
         family.constants.iter().map(line).collect::<Vec<_>>()
     };
     let constants = families.iter().flat_map(constant);

@@ -1,7 +1,7 @@
 //! The order of the header: each type and each family of constants stands in the first chapter that uses it.
 
 use crate::{CHAPTERS, source};
-use lazyxla::testing::capi::Family;
+use lazyxla::capi::constants::Family;
 
 /// A declaration with its comment.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ pub fn title(chapter: &str) -> String {
 }
 
 fn constants(family: &Family) -> String {
-    let line = |of: &lazyxla::testing::capi::Constant| {
+    let line = |of: &lazyxla::capi::constants::Constant| {
         format!("#define {}{} {} /**< {} */", family.prefix, of.name, of.number, of.about.trim())
     };
     let lines: Vec<String> = family.constants.iter().map(line).collect();

@@ -12,7 +12,7 @@ mod layout;
 mod reading;
 mod source;
 
-use lazyxla::testing::capi::families;
+use lazyxla::capi::constants::families;
 use source::{pointer_types, with_pointers};
 use std::path::Path;
 use std::sync::LazyLock;

@@ -2,12 +2,12 @@
 
 use crate::common::Random;
 use crate::devices::random_sharding;
-use lazyxla::testing::ir::{Body, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::mesh::{MeshAxes, Sharding};
-use lazyxla::testing::native::{self, Array};
-use lazyxla::testing::ops::{creation, elementwise, mesh};
-use lazyxla::testing::transform::{self, Transformer, Wanted};
-use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use base::types::{DType, Kind, ScalarValue, TensorType};
+use ir::{Body, NodeId, Trace, UnaryOp, take_closed_body};
+use lowering::transform::{self, Transformer, Wanted};
+use mesh::{MeshAxes, Sharding};
+use native::{self, Array};
+use ops::{creation, elementwise};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -194,7 +194,7 @@ impl<'a> Case<'a> {
         match self.random.below(6) {
             0 | 1 => self.placed(node),
             2.. if !self.splits_results => {
-                mesh::sharding_constraint(&mut self.trace, node, self.axes, &sharding).unwrap()
+                ops::mesh::sharding_constraint(&mut self.trace, node, self.axes, &sharding).unwrap()
             }
             _ => node,
         }
@@ -204,7 +204,7 @@ impl<'a> Case<'a> {
     pub fn placed(&mut self, id: NodeId) -> NodeId {
         let sharding = random_sharding(self.random, self.axes, &self.trace.ty(id).dims);
         write!(self.text, " then {:?}", sharding.text(self.axes)).expect("a string grows");
-        mesh::sharding_constraint(&mut self.trace, id, self.axes, &sharding).unwrap()
+        ops::mesh::sharding_constraint(&mut self.trace, id, self.axes, &sharding).unwrap()
     }
 
     /// Makes this case constrain its results. For operations that may have no operand, and so no other constraint.

@@ -1,8 +1,8 @@
 //! Shared by the sweep of single operations and by `tests/transforms`: random numbers, numbers of cases, and the
 //! comparison of arrays.
 
-use lazyxla::testing::native::{self, Array};
-use lazyxla::testing::types::{DType, Kind};
+use base::types::{DType, Kind};
+use native::{self, Array};
 
 /// A generator of random numbers (splitmix64).
 pub struct Random(pub u64);

@@ -2,14 +2,13 @@
 //! includes this file too.
 
 use crate::common::Random;
-use lazyxla::testing::engine::{self, Buffer, Engine, EngineOptions, Partitions, ShardedBuffer, Signature};
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::Body;
-use lazyxla::testing::lower::lower_body_with_calls;
-use lazyxla::testing::mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
-use lazyxla::testing::native::Array;
-use lazyxla::testing::ops::mesh;
-use lazyxla::testing::types::TensorType;
+use base::error::Result;
+use base::types::TensorType;
+use engine::{self, Buffer, Engine, EngineOptions, Partitions, ShardedBuffer, Signature};
+use ir::Body;
+use lowering::lower::lower_body_with_calls;
+use mesh::{Mesh, MeshAxes, Placement, Sharding, Split, take_piece};
+use native::Array;
 use std::sync::Arc;
 
 /// Number of devices of the plugin.
@@ -86,7 +85,7 @@ impl Devices {
 
 /// Whether a body has an operation of a mesh. The text of any other body declares no mesh, and runs on one device.
 pub fn is_on_mesh(body: &Body) -> bool {
-    mesh::mesh_of(&body.decode().0).is_some()
+    ops::mesh::mesh_of(&body.decode().0).is_some()
 }
 
 /// Adds the shardings of the parameters and the results to the main function of a module.

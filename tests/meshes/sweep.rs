@@ -3,10 +3,10 @@
 use crate::case::{Case, Made};
 use crate::common::{Random, difference, number};
 use crate::devices::{Devices, is_on_mesh};
-use lazyxla::testing::interpret;
-use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::lower::lower_body;
-use lazyxla::testing::mesh::Mesh;
+use ir::NodeId;
+use lowering::interpret;
+use lowering::lower::lower_body;
+use mesh::Mesh;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

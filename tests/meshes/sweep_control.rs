@@ -4,10 +4,10 @@
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::devices::random_sharding;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::ops::control::{self, Applied};
-use lazyxla::testing::ops::{elementwise, mesh, shape};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
+use ops::control::{self, Applied};
+use ops::{elementwise, shape};
 use std::sync::Arc;
 
 const OPERATIONS: &[Operation] = &[
@@ -31,7 +31,7 @@ fn inside(case: &mut Case, trace: &mut Trace, id: NodeId) -> NodeId {
     }
     let sharding = random_sharding(case.random, case.axes, &trace.ty(id).dims);
     case.note(&format!("inside {:?}", sharding.text(case.axes)));
-    mesh::sharding_constraint(trace, id, case.axes, &sharding).unwrap()
+    ops::mesh::sharding_constraint(trace, id, case.axes, &sharding).unwrap()
 }
 
 /// A computation of one array of this type, `variant` of several.

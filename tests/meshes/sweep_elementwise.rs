@@ -2,10 +2,10 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, SpecialOp, UnaryOp};
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::ops::nn::{self, ActivationOp};
-use lazyxla::testing::types::{DType, ScalarValue};
+use base::types::{DType, ScalarValue};
+use ir::{BinaryOp, CompareOp, NodeId, SpecialOp, UnaryOp};
+use ops::elementwise;
+use ops::nn::{self, ActivationOp};
 
 const OPERATIONS: &[Operation] = &[
     ("unary", 1, unary),

@@ -3,9 +3,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{NodeId, ReduceOp, ScatterOp};
-use lazyxla::testing::ops::indexing;
-use lazyxla::testing::types::{DType, Kind};
+use base::types::{DType, Kind};
+use ir::{NodeId, ReduceOp, ScatterOp};
+use ops::indexing;
 
 const OPERATIONS: &[Operation] = &[
     ("dynamic_slice", 2, dynamic_slice),

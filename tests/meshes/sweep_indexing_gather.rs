@@ -3,11 +3,11 @@
 
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
-use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::ops::indexing::{self, IndexHints};
-use lazyxla::testing::types::{DType, Kind, TensorType};
+use base::types::{DType, Kind, TensorType};
+use ir::{BinaryOp, Body, DimensionNumbers, NodeId, Trace, take_closed_body};
+use ops::control::Applied;
+use ops::elementwise;
+use ops::indexing::{self, IndexHints};
 use std::sync::Arc;
 
 const OPERATIONS: &[Operation] = &[("gather", 4, gather), ("scatter", 4, scatter), ("scatter_set", 2, scatter_set)];

@@ -2,11 +2,11 @@
 
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{FftOp, NodeId, Transposition};
-use lazyxla::testing::native::Triangle;
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::ops::linalg::{self, DotAxes};
-use lazyxla::testing::types::DType;
+use base::types::DType;
+use ir::{FftOp, NodeId, Transposition};
+use native::Triangle;
+use ops::elementwise;
+use ops::linalg::{self, DotAxes};
 
 const OPERATIONS: &[Operation] = &[
     ("matmul", 2, matmul),

@@ -3,9 +3,9 @@
 
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, NodeId, ReduceOp, Trace};
-use lazyxla::testing::ops::{elementwise, linalg, reduction};
-use lazyxla::testing::types::{DType, ScalarValue};
+use base::types::{DType, ScalarValue};
+use ir::{BinaryOp, NodeId, ReduceOp, Trace};
+use ops::{elementwise, linalg, reduction};
 
 const OPERATIONS: &[Operation] = &[
     ("qr", 1, qr),

@@ -2,9 +2,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
-use lazyxla::testing::types::DType;
+use base::types::DType;
+use ir::NodeId;
+use ops::nn::{self, ConvolutionOptions};
 
 const OPERATIONS: &[Operation] = &[
     ("convolution", 4, convolution),

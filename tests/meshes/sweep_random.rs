@@ -2,9 +2,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops::random::{self, RngAlgorithm};
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
+use ir::NodeId;
+use ops::random::{self, RngAlgorithm};
 
 const OPERATIONS: &[Operation] = &[
     ("random_bits", 2, random_bits),

@@ -2,10 +2,10 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, NodeId, ReduceOp, Trace, take_closed_body};
-use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::{elementwise, linalg, reduction};
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
+use ir::{BinaryOp, NodeId, ReduceOp, Trace, take_closed_body};
+use ops::control::Applied;
+use ops::{elementwise, linalg, reduction};
 
 const OPERATIONS: &[Operation] = &[
     ("reduce", 4, reduce),

@@ -2,10 +2,10 @@
 
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, ReduceOp, Trace, Window, take_closed_body};
-use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::{creation, elementwise, reduction};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{BinaryOp, Body, CompareOp, NodeId, ReduceOp, Trace, Window, take_closed_body};
+use ops::control::Applied;
+use ops::{creation, elementwise, reduction};
 use std::sync::Arc;
 
 const OPERATIONS: &[Operation] = &[

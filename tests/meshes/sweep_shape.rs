@@ -2,9 +2,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::{BinaryOp, NodeId};
-use lazyxla::testing::ops::{creation, elementwise, indexing, shape};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{BinaryOp, NodeId};
+use ops::{creation, elementwise, indexing, shape};
 
 const OPERATIONS: &[Operation] = &[
     ("pad", 3, pad),

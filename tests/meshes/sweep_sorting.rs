@@ -2,9 +2,9 @@
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
-use lazyxla::testing::ir::NodeId;
-use lazyxla::testing::ops::sorting;
-use lazyxla::testing::types::DType;
+use base::types::DType;
+use ir::NodeId;
+use ops::sorting;
 
 const OPERATIONS: &[Operation] = &[
     ("sort_along", 2, sort_along),

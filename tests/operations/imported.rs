@@ -2,7 +2,7 @@
 //! and Shardy, and every name that the importer's functions are chosen by; and each is imported where its row says so.
 
 use super::{SPECIFICATION, text_of};
-use lazyxla::testing::import::{describe, read};
+use programs::import::{describe, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const SHARDY: &str = "all_gather all_reduce all_slice all_to_all collective_perm
     func_data_flow_edge manual_computation mesh named_computation propagation_barrier reduce_scatter \
     replicated_to_unreduced reshard return sharded_to_unreduced sharding_constraint sharding_group";
 
-/// Files of src/import/operations in which functions are chosen by names, from a line on, and the table of each.
+/// Files of `import/operations` in which functions are chosen by names, from a line on, and the table of each.
 const CHOICES: [(&str, &str, Table); 6] = [
     ("mod.rs", "fn stablehlo(", Table::Stablehlo),
     ("dynamic.rs", "pub fn stablehlo(", Table::Stablehlo),
@@ -92,7 +92,7 @@ impl Table {
 /// The texts by which a function of a file chooses, from the line that contains `start` to the end of the function:
 /// `"a" | "b" =>` has two.
 fn choices(file: &str, start: &str) -> Vec<String> {
-    let source = text_of(&format!("src/import/operations/{file}"));
+    let source = text_of(&format!("crates/programs/src/import/operations/{file}"));
     let from = source.find(start).unwrap_or_else(|| panic!("{file} has no {start}"));
     let body = source[from..].split("\n}\n").next().unwrap();
     let mut found = Vec::new();

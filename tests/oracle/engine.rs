@@ -5,16 +5,16 @@
 
 use crate::imported::Imported;
 use crate::place::random_sharding;
-use lazyxla::testing::emit::PackedScalars;
-use lazyxla::testing::engine::{
+use base::error::{Code, Error, Result};
+use base::types::{Scalar, SharedBytes, TensorType};
+use engine::{
     Buffer, Engine, Executable, Execution, HostCopy, Memory, Partitions, ProgramMemory, ShardedBuffer, Signature,
 };
-use lazyxla::testing::error::{Code, Error, Result};
-use lazyxla::testing::interpret;
-use lazyxla::testing::lower::Module;
-use lazyxla::testing::mesh::{Placement, Sharding, take_piece};
-use lazyxla::testing::native::Array;
-use lazyxla::testing::types::{Scalar, SharedBytes, TensorType};
+use lowering::interpret;
+use lowering::lower::Module;
+use mesh::{Placement, Sharding, take_piece};
+use native::Array;
+use ops::emit::PackedScalars;
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -156,7 +156,7 @@ pub struct Content {
     shardings: Vec<Sharding>,
     /// Outputs that are divided as no sharding says.
     unknown: Vec<usize>,
-    program: lazyxla::testing::ir::Program,
+    program: ir::Program,
     scalars: Vec<Scalar>,
     packs: Vec<PackedScalars>,
     /// The program as it is imported from its text.

@@ -1,11 +1,11 @@
 //! A program that is imported from the text that was lowered from it.
 
 use super::exact::values::equal;
-use lazyxla::testing::import::{self, Wanted};
-use lazyxla::testing::interpret;
-use lazyxla::testing::ir::Body;
-use lazyxla::testing::mesh::MeshAxes;
-use lazyxla::testing::native::Array;
+use ir::Body;
+use lowering::interpret;
+use mesh::MeshAxes;
+use native::Array;
+use programs::import::{self, Wanted};
 use std::sync::Arc;
 
 /// An imported program, with its text for messages.

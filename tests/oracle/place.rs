@@ -1,13 +1,14 @@
 //! Where the lazy tensors of a program are: on one XLA device, or split over the devices of a mesh.
 
 use crate::program::{Outcome, in_words};
-use lazyxla::testing::device::{Device, TensorHandle};
-use lazyxla::testing::env::{DeviceKind, Environment};
-use lazyxla::testing::error::Result;
-use lazyxla::testing::mesh::{MeshAxes, Sharding};
-use lazyxla::testing::sync::Piece;
-use lazyxla::testing::types::TensorType;
-use lazyxla::testing::{sync, tensor};
+use base::error::Result;
+use base::types::TensorType;
+use lazyxla::device::{Device, TensorHandle};
+use lazyxla::env::{DeviceKind, Environment};
+use lazyxla::sync;
+use lazyxla::sync::Piece;
+use lazyxla::tensor;
+use mesh::{MeshAxes, Sharding};
 use std::fmt;
 
 /// Sizes of the axes of the meshes on which programs run, and their devices, row-major; None: the first ones in order.

@@ -1,8 +1,8 @@
 //! Generates, runs and shrinks random programs.
 
-use lazyxla::testing::env::Environment;
-use lazyxla::testing::error::Error;
-use lazyxla::testing::types::TensorType;
+use base::error::Error;
+use base::types::TensorType;
+use lazyxla::env::Environment;
 use proptest::collection::vec;
 use proptest::prelude::Strategy;
 use proptest::strategy::ValueTree;

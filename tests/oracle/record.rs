@@ -1,12 +1,12 @@
 //! Records operations of `ops` on tensors, as the C functions do.
 
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace};
-use lazyxla::testing::ops::elementwise::{self, BinaryMember, UnaryMember};
-use lazyxla::testing::ops::reduction;
-use lazyxla::testing::tensor::{Recorded, record, record_in_place};
-use lazyxla::testing::types::ScalarValue;
+use base::error::Result;
+use base::types::ScalarValue;
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace};
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor::{Recorded, record, record_in_place};
+use ops::elementwise::{self, BinaryMember, UnaryMember};
+use ops::reduction;
 
 /// Records an operation on tensors.
 pub fn on<const N: usize, R: Recorded>(

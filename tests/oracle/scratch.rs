@@ -1,11 +1,11 @@
 //! Helpers of actions: temporary tensors and small computations.
 
-use lazyxla::testing::computation::Computation;
-use lazyxla::testing::device::{self, Device, TensorHandle};
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ops::creation;
-use lazyxla::testing::tensor;
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, ScalarValue, TensorType};
+use lazyxla::computation::Computation;
+use lazyxla::device::{self, Device, TensorHandle};
+use lazyxla::tensor;
+use ops::creation;
 
 /// Tensors that are released on drop.
 #[derive(Default)]

@@ -11,13 +11,13 @@
 #[allow(dead_code)]
 mod common;
 
+use base::error::{Code, Error};
+use base::types::TensorType;
 use common::{Random, number};
-use lazyxla::testing::error::{Code, Error};
-use lazyxla::testing::import::{self, Program, Wanted};
-use lazyxla::testing::interpret;
-use lazyxla::testing::mesh::MeshAxes;
-use lazyxla::testing::native::Array;
-use lazyxla::testing::types::TensorType;
+use lowering::interpret;
+use mesh::MeshAxes;
+use native::Array;
+use programs::import::{self, Program, Wanted};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -27,14 +27,14 @@ mod shard_maps;
 mod shared;
 mod written;
 
+use base::types::TensorType;
 use common::{Random, difference, number};
-use lazyxla::testing::engine::{self, EngineOptions, Signature};
-use lazyxla::testing::interpret;
-use lazyxla::testing::ir::Body;
-use lazyxla::testing::lower::lower_body;
-use lazyxla::testing::native::Array;
-use lazyxla::testing::transform::{self, Checkpoint, Transformer, Wanted};
-use lazyxla::testing::types::TensorType;
+use engine::{self, EngineOptions, Signature};
+use ir::Body;
+use lowering::interpret;
+use lowering::lower::lower_body;
+use lowering::transform::{self, Checkpoint, Transformer, Wanted};
+use native::Array;
 use programs::computation;
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ fn wanted(parameters: &[usize]) -> Wanted<'_> {
 
 /// The computation of parameters and cotangents to gradients.
 fn gradient(body: &Arc<Body>, policy: Checkpoint) -> Arc<Body> {
-    use lazyxla::testing::ir::{NodeId, Trace, take_closed_body};
+    use ir::{NodeId, Trace, take_closed_body};
     let transformer = Transformer::new(policy);
     let made = transform::vjp(&transformer, body, &wanted(&all(body.parameters()))).unwrap();
     let mut trace = Trace::new();
@@ -122,7 +122,7 @@ fn check_batch(what: &str, body: &Arc<Body>, random: &mut Random) {
             .collect();
         run(body, &own).into_iter().zip(&mut rows).for_each(|(array, rows)| rows.push(array));
     }
-    let want: Vec<Array> = rows.iter().map(|rows| lazyxla::testing::native::stack(rows).unwrap()).collect();
+    let want: Vec<Array> = rows.iter().map(|rows| native::stack(rows).unwrap()).collect();
     check(&format!("{what} over {axes:?}"), &got, &want, 1e-9);
 }
 

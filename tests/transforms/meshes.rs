@@ -4,10 +4,10 @@ use crate::common::{Random, number};
 use crate::devices::{Devices, is_on_mesh, random_sharding};
 use crate::programs::f64s;
 use crate::{arrays, check, each, gradient, run};
-use lazyxla::testing::ir::{Body, FftOp, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::mesh::{Mesh, MeshAxes, Sharding, Split};
-use lazyxla::testing::ops::{elementwise, linalg, mesh};
-use lazyxla::testing::transform::{self, Checkpoint, Transformer};
+use ir::{Body, FftOp, NodeId, Trace, UnaryOp, take_closed_body};
+use lowering::transform::{self, Checkpoint, Transformer};
+use mesh::{Mesh, MeshAxes, Sharding, Split};
+use ops::{elementwise, linalg};
 use std::sync::Arc;
 
 /// Meshes on which the programs run.
@@ -41,7 +41,7 @@ fn constrained(body: &Arc<Body>, axes: &MeshAxes, random: &mut Random) -> Arc<Bo
 /// Records a value with a random constraint.
 fn placed(trace: &mut Trace, id: NodeId, axes: &MeshAxes, random: &mut Random) -> NodeId {
     let sharding = random_sharding(random, axes, &trace.ty(id).dims);
-    mesh::sharding_constraint(trace, id, axes, &sharding).unwrap()
+    ops::mesh::sharding_constraint(trace, id, axes, &sharding).unwrap()
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn fourier_transforms_between_collectives_run() {
     let split = Sharding::new(vec![Split::from_slice(&[0]), Split::from_slice(&[1])]);
     let mut last = x;
     for _ in 0..2 {
-        let part = mesh::sharding_constraint(&mut trace, last, &mesh.axes, &split).unwrap();
+        let part = ops::mesh::sharding_constraint(&mut trace, last, &mesh.axes, &split).unwrap();
         let complex = elementwise::complex(&mut trace, part, part).unwrap();
         let transformed = linalg::fft(&mut trace, FftOp::Fft, complex, &[3]).unwrap();
         let real = elementwise::real(&mut trace, transformed).unwrap();

@@ -1,10 +1,10 @@
 //! Random operations that apply computations: calls, branches, scans and loops.
 
 use crate::programs::{Maker, SHAPES, f64s};
-use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
-use lazyxla::testing::ops::control::{self, Applied, Checkpoint};
-use lazyxla::testing::ops::{creation, elementwise};
-use lazyxla::testing::types::{ScalarValue, TensorType};
+use base::types::{ScalarValue, TensorType};
+use ir::{BinaryOp, Body, CompareOp, NodeId, take_body};
+use ops::control::{self, Applied, Checkpoint};
+use ops::{creation, elementwise};
 use std::sync::Arc;
 
 impl Maker<'_> {

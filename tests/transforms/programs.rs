@@ -1,11 +1,11 @@
 //! Random programs of f64 values. `nested.rs` has their nested computations.
 
 use crate::common::Random;
-use lazyxla::testing::ir::{
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{
     BinaryOp, Body, CompareOp, FftOp, NodeId, ReduceOp, SpecialOp, Trace, UnaryFunction, UnaryOp, take_closed_body,
 };
-use lazyxla::testing::ops::{control, creation, elementwise, indexing, linalg, nn, reduction, shape, sorting};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use ops::{control, creation, elementwise, indexing, linalg, nn, reduction, shape, sorting};
 use std::sync::Arc;
 
 /// Records random operations. All values in the pool are f64.

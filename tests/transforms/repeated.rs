@@ -4,12 +4,10 @@
 use crate::common::number;
 use crate::each;
 use crate::programs::f64s;
-use lazyxla::testing::ir::{
-    BinaryOp, Body, GradientMemory, Instruction, NodeId, Op, Request, Trace, UnaryOp, take_closed_body,
-};
-use lazyxla::testing::ops::reduction;
-use lazyxla::testing::transform::gradients_of;
-use lazyxla::testing::types::{Scalar, ScalarValue, TensorType};
+use base::types::{Scalar, ScalarValue, TensorType};
+use ir::{BinaryOp, Body, GradientMemory, Instruction, NodeId, Op, Request, Trace, UnaryOp, take_closed_body};
+use lowering::transform::gradients_of;
+use ops::reduction;
 use std::cell::Cell;
 use std::sync::Arc;
 

@@ -7,12 +7,12 @@ use crate::devices::{Devices, random_sharding};
 use crate::meshes::MESHES;
 use crate::programs::f64s;
 use crate::{all, gradient};
-use lazyxla::testing::ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::mesh::{MeshAxes, Sharding, Split};
-use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::{creation, elementwise, mesh, reduction, shape};
-use lazyxla::testing::transform::{self, Checkpoint, Transformer};
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{BinaryOp, Body, NodeId, ReduceOp, Trace, UnaryOp, take_closed_body};
+use lowering::transform::{self, Checkpoint, Transformer};
+use mesh::{MeshAxes, Sharding, Split};
+use ops::control::Applied;
+use ops::{creation, elementwise, reduction, shape};
 use std::sync::Arc;
 
 /// Shapes of pieces.
@@ -69,7 +69,7 @@ fn pair(random: &mut Random, axes: &MeshAxes) -> Pair {
     let body = take_closed_body(&maker.body, &inner, &[captured], &results).unwrap();
     let capture = outer.parameter(f64s(&[]));
     let applied = Applied { body: &body, captures: &[capture] };
-    let made = mesh::shard_map(&mut outer, &applied, axes, &inputs, &arguments, &outputs).unwrap();
+    let made = ops::mesh::shard_map(&mut outer, &applied, axes, &inputs, &arguments, &outputs).unwrap();
     Pair {
         mapped: take_closed_body(&outer, &[&arguments[..], &[capture]].concat(), &[], &made).unwrap(),
         plain: take_closed_body(&maker.plain, &wholes, &[], &plain_results).unwrap(),
@@ -190,18 +190,18 @@ impl Maker<'_> {
 
     fn all_reduce(&mut self, i: usize, over: &[usize]) {
         let op = [ReduceOp::Sum, ReduceOp::Sum, ReduceOp::Max, ReduceOp::Min][self.random.below(4)];
-        let result = mesh::all_reduce(&mut self.body, op, self.pool[i].0, self.axes, over).unwrap();
+        let result = ops::mesh::all_reduce(&mut self.body, op, self.pool[i].0, self.axes, over).unwrap();
         self.collective(result, i, over, |t, values| vec![reduced(t, op, values); values.len()]);
     }
 
     fn all_gather(&mut self, i: usize, over: &[usize], axis: i64) {
-        let result = mesh::all_gather(&mut self.body, self.pool[i].0, self.axes, over, axis).unwrap();
+        let result = ops::mesh::all_gather(&mut self.body, self.pool[i].0, self.axes, over, axis).unwrap();
         self.collective(result, i, over, |t, values| vec![shape::concatenate(t, values, axis).unwrap(); values.len()]);
     }
 
     fn reduce_scatter(&mut self, i: usize, over: &[usize], axis: i64) {
         let result =
-            mesh::reduce_scatter(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, over, axis).unwrap();
+            ops::mesh::reduce_scatter(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, over, axis).unwrap();
         self.collective(result, i, over, |t, values| {
             let sum = reduced(t, ReduceOp::Sum, values);
             (0..values.len()).map(|k| part(t, sum, axis, k, values.len())).collect()
@@ -209,7 +209,7 @@ impl Maker<'_> {
     }
 
     fn all_to_all(&mut self, i: usize, over: &[usize], split: i64, concat: i64) {
-        let result = mesh::all_to_all(&mut self.body, self.pool[i].0, self.axes, over, split, concat).unwrap();
+        let result = ops::mesh::all_to_all(&mut self.body, self.pool[i].0, self.axes, over, split, concat).unwrap();
         self.collective(result, i, over, |t, values| {
             let mut made = Vec::new();
             for k in 0..values.len() {
@@ -226,7 +226,7 @@ impl Maker<'_> {
         let step = 1 + self.random.below(size as usize - 1) as i64;
         let count = 1 + self.random.below(size as usize) as i64;
         let pairs: Vec<(i64, i64)> = (0..count).map(|source| (source, (source + step) % size)).collect();
-        let result = mesh::collective_permute(&mut self.body, self.pool[i].0, self.axes, axis, &pairs).unwrap();
+        let result = ops::mesh::collective_permute(&mut self.body, self.pool[i].0, self.axes, axis, &pairs).unwrap();
         self.collective(result, i, &[axis], |t, values| {
             let ty = t.ty(values[0]);
             let zeros = creation::full(t, &ty, ScalarValue::Float(0.0)).unwrap();
@@ -240,7 +240,7 @@ impl Maker<'_> {
 
     /// Adds the position of the device along axes of the mesh to a value.
     fn with_index(&mut self, i: usize, over: &[usize]) {
-        let index = mesh::axis_index(&mut self.body, self.axes, over).unwrap();
+        let index = ops::mesh::axis_index(&mut self.body, self.axes, over).unwrap();
         let index = elementwise::convert(&mut self.body, index, DType::F64);
         let result = elementwise::binary(&mut self.body, BinaryOp::Add, self.pool[i].0, index).unwrap();
         self.collective(result, i, over, |t, values| {
@@ -269,7 +269,7 @@ impl Maker<'_> {
         let sharding = random_sharding(self.random, self.axes, &vec![self.axes.device_count() as i64; dims.len()]);
         let is_split = |axis: usize| sharding.splits().iter().flatten().any(|&used| usize::from(used) == axis);
         let over: Vec<usize> = (0..self.axes.axes().len()).filter(|&axis| !is_split(axis)).collect();
-        let result = mesh::all_reduce(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, &over).unwrap();
+        let result = ops::mesh::all_reduce(&mut self.body, ReduceOp::Sum, self.pool[i].0, self.axes, &over).unwrap();
         let pieces: Vec<i64> = sharding.pieces(self.axes).iter().map(|&count| count as i64).collect();
         let mut whole = None;
         for group in self.axes.groups(&over) {

@@ -3,13 +3,13 @@
 use crate::common::Random;
 use crate::programs::f64s;
 use crate::{all, check_batch, check_identity, gradient, numbers, run, wanted};
-use lazyxla::testing::error::{Code, Result};
-use lazyxla::testing::ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
-use lazyxla::testing::native::Array;
-use lazyxla::testing::ops::control::{self, Applied, CustomKind};
-use lazyxla::testing::ops::{creation, elementwise};
-use lazyxla::testing::transform::{self, Checkpoint, Transformer, pull_back};
-use lazyxla::testing::types::ScalarValue;
+use base::error::{Code, Result};
+use base::types::ScalarValue;
+use ir::{BinaryOp, Body, CompareOp, NodeId, Trace, UnaryOp, take_closed_body};
+use lowering::transform::{self, Checkpoint, Transformer, pull_back};
+use native::Array;
+use ops::control::{self, Applied, CustomKind};
+use ops::{creation, elementwise};
 use std::sync::Arc;
 
 /// (a, b) to (a' b, b / 2), where a' is a, or the first of two values that a scan over the body one level below

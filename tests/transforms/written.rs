@@ -4,11 +4,11 @@
 
 use super::{arrays, gradient, run};
 use crate::common::{Random, number};
-use lazyxla::testing::import::{self, Wanted};
-use lazyxla::testing::ir::Body;
-use lazyxla::testing::lower::lower_body;
-use lazyxla::testing::native::Array;
-use lazyxla::testing::transform::{self, Checkpoint, Transformer};
+use ir::Body;
+use lowering::lower::lower_body;
+use lowering::transform::{self, Checkpoint, Transformer};
+use native::Array;
+use programs::import::{self, Wanted};
 use std::sync::Arc;
 
 /// The computation that the text of a body is imported to, and its constants.

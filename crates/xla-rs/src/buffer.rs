@@ -1,7 +1,10 @@
 //! A buffer of the crate's client.
 
 use crate::{Client, check_device, element_type, error, failed};
-use lazyxla::extension::{Buffer, Error, HostCopy, Result, TensorType, exit, zeroed_bytes};
+use base::allocation::zeroed_bytes;
+use base::error::{Error, Result};
+use base::types::TensorType;
+use engine::{Buffer, HostCopy, exit};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

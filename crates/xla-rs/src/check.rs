@@ -4,7 +4,11 @@
 
 use crate::buffer::XlaRsBuffer;
 use crate::{CRATE, Client, error, failed};
-use lazyxla::extension::{Buffer, DType, Level, Result, TensorType, log, variable};
+use base::error::Result;
+use base::log::{Level, log};
+use base::types::{DType, TensorType};
+use base::variables::text as variable;
+use engine::Buffer;
 use std::sync::Arc;
 use xla::{ElementType, PjRtLoadedExecutable, XlaBuilder, XlaOp};
 
@@ -118,7 +122,7 @@ fn times(x: &[f32], w: &[f32]) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lazyxla::extension::Code;
+    use base::error::Code;
 
     #[test]
     fn flags_that_are_missing_are_named() {

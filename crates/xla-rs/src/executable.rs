@@ -2,7 +2,8 @@
 
 use crate::buffer::XlaRsBuffer;
 use crate::{CRATE, Client, check_device, error, failed};
-use lazyxla::extension::{Buffer, Executable, Execution, ProgramMemory, Result, Signature, exit};
+use base::error::Result;
+use engine::{Buffer, Executable, Execution, ProgramMemory, Signature, exit};
 use std::borrow::Borrow;
 use std::sync::Arc;
 use xla::{PjRtBuffer, PjRtLoadedExecutable};

@@ -13,10 +13,9 @@ mod stablehlo;
 
 use crate::buffer::XlaRsBuffer;
 use crate::executable::XlaRsExecutable;
-use lazyxla::extension::{
-    Buffer, Code, DType, Engine, EngineOptions, Error, Executable, Memory, Result, Signature, TensorType, exit,
-    register, xla_flags,
-};
+use base::error::{Code, Error, Result};
+use base::types::{DType, TensorType};
+use engine::{Buffer, Engine, EngineOptions, Executable, Memory, Signature, exit, register, settings};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +24,7 @@ use xla::{ElementType, PjRtClient};
 /// Creates an error of the library.
 macro_rules! error {
     ($code:ident, $($message:tt)*) => {
-        lazyxla::extension::Error::new(lazyxla::extension::Code::$code, format!($($message)*))
+        base::error::Error::new(base::error::Code::$code, format!($($message)*))
     };
 }
 use error;
@@ -119,8 +118,8 @@ fn start(options: EngineOptions) -> Result<Arc<dyn Engine>> {
     if device_count > 1 {
         return Err(error!(Unimplemented, "device_count: {device_count} given; the engine xla-rs has one device"));
     }
-    xla_flags::check()?;
-    check::flags(&xla_flags::text())?;
+    settings::check_flags()?;
+    check::flags(&settings::text())?;
     let _inside = exit::enter()?;
     let inner = PjRtClient::cpu().map_err(failed)?;
     exit::register_again();
@@ -144,7 +143,7 @@ impl Engine for XlaRsEngine {
     fn fingerprint(&self) -> Result<Vec<u8>> {
         let mut bytes = format!("xla-rs\n{CRATE}\n{}\n{}\n", self.platform, self.version).into_bytes();
         // The crate compiles with the options in this variable.
-        bytes.extend(xla_flags::content());
+        bytes.extend(settings::flags());
         Ok(bytes)
     }
 

@@ -1,7 +1,7 @@
 //! Conversion of StableHLO text to a computation of the crate.
 
 use crate::failed;
-use lazyxla::extension::{Code, Error, Result};
+use base::error::{Code, Error, Result};
 use std::ffi::{c_char, c_int};
 use xla::{HloModuleProto, XlaComputation};
 

@@ -3,10 +3,10 @@
 use super::pointers::{In, List, Text};
 use super::types::{lxla_scalar, lxla_tensor};
 use crate::capi::constants::{LXLA_OFF, LXLA_ON};
-use crate::error;
-use crate::error::Result;
 use crate::tensor;
-use crate::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count};
+use base::error;
+use base::error::Result;
+use base::types::{DType, Kind, MAX_RANK, ScalarValue, TensorType, element_count};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 

@@ -2,10 +2,10 @@
 
 use super::pointers::Bytes;
 use super::types::lxla_release_fn;
-use crate::call;
-use crate::engine::exceptions::catching_to_log;
-use crate::error::Result;
-use crate::types::SharedBytes;
+use base::call;
+use base::error::Result;
+use base::types::SharedBytes;
+use engine::exceptions::catching_to_log;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

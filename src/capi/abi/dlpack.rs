@@ -3,22 +3,22 @@
 use super::arguments::ranked;
 use super::borrowed::wait_until_unused;
 use super::pointers::{Dlpack, List};
-use crate::allocation::with_room;
-use crate::call;
 use crate::device::{Device, TensorHandle};
-use crate::engine::exceptions::catching_to_log;
-use crate::error;
-use crate::error::Result;
-use crate::io::dlpack::{self, HOST, IS_COPIED, READ_ONLY, Tensor, VERSION};
-use crate::native::Array;
 use crate::sync;
-use crate::types::{DType, SharedBytes, TensorType, count, element_count};
+use base::allocation::with_room;
+use base::call;
+use base::error;
+use base::error::Result;
+use base::io::dlpack::{self, HOST, IS_COPIED, READ_ONLY, Tensor, VERSION};
+use base::types::{DType, SharedBytes, TensorType, count, element_count};
+use engine::exceptions::catching_to_log;
+use native::Array;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use crate::io::dlpack::{Managed, Unversioned};
+pub use base::io::dlpack::{Managed, Unversioned};
 
 /// One of DLPack's structs that transfer ownership of memory: versioned or unversioned.
 pub trait Carrier: Sized + 'static {

@@ -3,11 +3,11 @@
 
 use super::results::Outputs;
 use super::types::lxla_status;
-use crate::call;
-use crate::engine::exit;
-use crate::error;
-use crate::error::{Error, Result, quoted};
-use crate::label;
+use base::call;
+use base::error;
+use base::error::{Error, Result, quoted};
+use base::label;
+use engine::exit;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -116,7 +116,7 @@ extern "C" fn in_forked_child() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use base::error::Code;
     use std::ffi::CStr;
 
     fn message() -> String {

@@ -1,12 +1,12 @@
 //! Calls the callers' kernels: C functions, out of which exceptions may come.
 
 use super::types::{lxla_buffer_view, lxla_kernel_call, lxla_kernel_fn, lxla_release_fn};
-use crate::call;
-use crate::engine::exceptions::{catching, catching_to_log};
-use crate::engine::host_calls::HostCall;
-use crate::engine::kernels::KernelFunction;
-use crate::error;
-use crate::error::{Code, Result};
+use base::call;
+use base::error;
+use base::error::{Code, Result};
+use engine::exceptions::{catching, catching_to_log};
+use engine::host_calls::HostCall;
+use engine::kernels::KernelFunction;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 

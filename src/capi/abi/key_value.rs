@@ -3,11 +3,11 @@
 use super::options;
 use super::pointers::{In, List};
 use super::types::{lxla_key_value_reply_fn, lxla_key_value_store, lxla_status};
-use crate::allocation::copied;
-use crate::engine::KeyValueStore;
-use crate::engine::exceptions::catching;
-use crate::error;
-use crate::error::{Code, Error, Result, quoted, shortened};
+use base::allocation::copied;
+use base::error;
+use base::error::{Code, Error, Result, quoted, shortened};
+use engine::KeyValueStore;
+use engine::exceptions::catching;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 use std::time::Duration;

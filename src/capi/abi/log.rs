@@ -1,8 +1,8 @@
 //! The caller's log callback.
 
 use super::types::lxla_log_fn;
-use crate::engine::exceptions::catching;
-use crate::log::{Level, Sink};
+use base::log::{Level, Sink};
+use engine::exceptions::catching;
 use std::ffi::{CStr, c_void};
 
 /// Returns a sink that passes messages to the caller's function, with its pointer `user`; None for NULL.

@@ -6,8 +6,8 @@ use super::types::{
     lxla_gather_options, lxla_gradients_options, lxla_import_options, lxla_kernel_options, lxla_key_value_store,
     lxla_memory_stats, lxla_save_options, lxla_scatter_options, lxla_vjp_options, lxla_window_options,
 };
-use crate::error;
-use crate::error::Result;
+use base::error;
+use base::error::Result;
 use std::mem::offset_of;
 
 /// A struct of the ABI with a size.

@@ -7,8 +7,8 @@
 //! `tests/header/source.rs` replaces each type by its pointer before cbindgen reads a signature: keep one definition
 //! per line.
 
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::marker::PhantomData;
 

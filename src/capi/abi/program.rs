@@ -1,13 +1,13 @@
 //! Memory of programs that are imported: mapped files, and bytes of the caller, which are read where they are.
 
 use super::pointers::Bytes;
-use crate::error;
-use crate::error::{Result, quoted};
-use crate::import::{Memory, START_BYTES, check_start, is_text};
-use crate::io::{check_text, io_error, open_regular, read_stated};
+use base::error;
+use base::error::{Result, quoted};
+use base::io::{check_text, io_error, open_regular, read_stated};
 use memmap2::Mmap;
 #[cfg(target_os = "linux")]
 use memmap2::{Advice, MmapOptions};
+use programs::import::{Memory, START_BYTES, check_start, is_text};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::Path;

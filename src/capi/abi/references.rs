@@ -1,7 +1,7 @@
 //! Reference-counted handle table; ids are never reused.
 
-use crate::error;
-use crate::error::{Error, Result};
+use base::error;
+use base::error::{Error, Result};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ impl<T> References<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Code;
+    use base::error::Code;
 
     #[test]
     fn references_do_not_wrap() {

@@ -5,8 +5,8 @@ use super::options::{Options, check_size};
 use super::pointers::{CheckedOut, Out, OutList};
 use super::types::lxla_tensor;
 use crate::device::{TensorHandle, release};
-use crate::error;
-use crate::error::Result;
+use base::error;
+use base::error::Result;
 
 /// Output arguments of a function that returns values of type `V`.
 pub trait Outputs<V> {

@@ -7,9 +7,9 @@
 //! spread from one element to the others: their scale is that of the element with the largest one.
 
 use super::rounding::Rounding;
-use crate::error::Result;
-use crate::native::{Array, convert};
-use crate::types::{DType, Kind, TensorType, float_limits};
+use base::error::Result;
+use base::types::{DType, Kind, TensorType, float_limits};
+use native::{Array, convert};
 
 /// Largest number of operands that are moved one by one.
 const MOST_MOVED: usize = 4;
@@ -343,7 +343,7 @@ pub fn ulps(difference: f64, native: &Array, at: usize) -> Result<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::testing::array;
+    use native::testing::array;
 
     /// Compares what `evaluate` computes of the inputs with other values.
     fn differs(

@@ -1,11 +1,11 @@
 //! A computation whose intermediate values are results, so that each can be looked at: its operations in order, calls
 //! inlined, in pieces that are programs of their own.
 
-use crate::allocation::probe;
-use crate::error::Result;
-use crate::ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
-use crate::label::Label;
-use crate::types::{Scalar, TensorType};
+use base::allocation::probe;
+use base::error::Result;
+use base::label::Label;
+use base::types::{Scalar, TensorType};
+use ir::{Body, Instruction, NodeId, Op, Trace, take_closed_body};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
 use std::ops::Range;

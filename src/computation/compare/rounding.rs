@@ -1,9 +1,9 @@
 //! How operations round: which errors a correct device may make.
 
-use crate::ir::{BinaryOp, Body, Instruction, Op, ReduceOp};
-use crate::native::Array;
-use crate::ops::reduction::ReduceWindowAttributes;
-use crate::types::Kind;
+use base::types::Kind;
+use ir::{BinaryOp, Body, Instruction, Op, ReduceOp};
+use native::Array;
+use ops::reduction::ReduceWindowAttributes;
 
 /// How an operation rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]

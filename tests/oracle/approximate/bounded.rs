@@ -2,12 +2,12 @@
 //! an operation that moves elements also moves their errors, and one that sums elements also sums their errors.
 
 use crate::record::{binary, binary_scalar, compare, on, reduce, select, unary};
-use lazyxla::testing::device::{self, TensorHandle};
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::tensor;
-use lazyxla::testing::types::{DType, Kind, ScalarValue};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue};
+use ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::device::{self, TensorHandle};
+use lazyxla::tensor;
+use ops::elementwise;
 
 /// A native tensor that is released on drop.
 pub struct Host(TensorHandle);

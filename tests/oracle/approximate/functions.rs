@@ -2,12 +2,12 @@
 
 use super::bounded::{Bounded, Host, Rounding};
 use crate::record::{binary_scalar, on, unary};
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
-use lazyxla::testing::ops::nn::{self, ActivationOp};
-use lazyxla::testing::ops::{elementwise, reduction};
-use lazyxla::testing::types::ScalarValue;
+use base::error::Result;
+use base::types::ScalarValue;
+use ir::{BinaryOp, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
+use lazyxla::device::TensorHandle;
+use ops::nn::{self, ActivationOp};
+use ops::{elementwise, reduction};
 
 /// An elementwise function.
 #[derive(Clone, Copy, Debug)]

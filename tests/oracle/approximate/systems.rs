@@ -3,12 +3,13 @@
 
 use super::bounded::{Bounded, Host, Rounding};
 use crate::record::{on, reduce};
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, NodeId, ReduceOp, Trace};
-use lazyxla::testing::ops::{creation, elementwise, linalg, shape};
-use lazyxla::testing::types::{DType, ScalarValue};
-use lazyxla::testing::{sync, tensor};
+use base::error::Result;
+use base::types::{DType, ScalarValue};
+use ir::{BinaryOp, NodeId, ReduceOp, Trace};
+use lazyxla::device::TensorHandle;
+use lazyxla::sync;
+use lazyxla::tensor;
+use ops::{creation, elementwise, linalg, shape};
 
 /// An operation on the matrices.
 #[derive(Clone, Copy)]

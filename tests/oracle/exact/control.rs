@@ -7,13 +7,13 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::ANY;
 use crate::record::{binary, binary_scalar, on, reduce, unary};
 use crate::scratch::{Recorded, Scratch, traced};
-use lazyxla::testing::computation::{self, Computation};
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::tensor;
-use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue, TensorType};
+use ir::{BinaryOp, CompareOp, ReduceOp, UnaryOp};
+use lazyxla::computation::{self, Computation};
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor;
+use ops::elementwise;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

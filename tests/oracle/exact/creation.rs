@@ -5,13 +5,13 @@ use super::twin::{MOST_ELEMENTS, Outcome, Twin, World};
 use super::values::{ANY, content, dtype, special_dtype};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::testing::device::{Device, TensorHandle};
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ops::creation;
-use lazyxla::testing::ops::random::{self, RngAlgorithm};
-use lazyxla::testing::sync;
-use lazyxla::testing::tensor::create;
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, ScalarValue, TensorType};
+use lazyxla::device::{Device, TensorHandle};
+use lazyxla::sync;
+use lazyxla::tensor::create;
+use ops::creation;
+use ops::random::{self, RngAlgorithm};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Creation {

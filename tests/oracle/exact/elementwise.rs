@@ -5,14 +5,14 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, dtype, is_floating, range};
 use crate::record::{self, binary, binary_in_place, binary_scalar, binary_scalar_in_place, compare, on};
 use crate::scratch::Scratch;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, UnaryFunction, UnaryOp};
-use lazyxla::testing::ops::control;
-use lazyxla::testing::ops::elementwise::{self, Side, UnaryMember};
-use lazyxla::testing::ops::nn::{self, ActivationOp};
-use lazyxla::testing::tensor::record_optional;
-use lazyxla::testing::types::{DType, Kind, ScalarValue};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue};
+use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, UnaryFunction, UnaryOp};
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor::record_optional;
+use ops::control;
+use ops::elementwise::{self, Side, UnaryMember};
+use ops::nn::{self, ActivationOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Elementwise {

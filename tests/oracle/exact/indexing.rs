@@ -7,14 +7,14 @@ use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World, exact};
 use super::values::{ANY, is_floating, limit, range};
 use crate::record::{binary, on};
 use crate::scratch::{Scratch, of_two_scalars};
-use lazyxla::testing::computation;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, DimensionNumbers, ReduceOp, ScatterOp};
-use lazyxla::testing::ops::indexing::{self, IndexHints};
-use lazyxla::testing::ops::{elementwise, shape};
-use lazyxla::testing::tensor::{record_list, snapshot};
-use lazyxla::testing::types::{DType, Kind, TensorType, integer_limits};
+use base::error::Result;
+use base::types::{DType, Kind, TensorType, integer_limits};
+use ir::{BinaryOp, DimensionNumbers, ReduceOp, ScatterOp};
+use lazyxla::computation;
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor::{record_list, snapshot};
+use ops::indexing::{self, IndexHints};
+use ops::{elementwise, shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Indexing {

@@ -6,9 +6,10 @@ use super::twin::{Outcome, Pair, Twin};
 use super::values::content;
 use crate::program::in_words;
 use crate::scratch::Scratch;
-use lazyxla::testing::device;
-use lazyxla::testing::types::DType;
-use lazyxla::testing::{sync, tensor};
+use base::types::DType;
+use lazyxla::device;
+use lazyxla::sync;
+use lazyxla::tensor;
 
 const MOST_LENT: usize = 4;
 

@@ -4,14 +4,14 @@ use super::action::Action;
 use super::twin::{Outcome, Pair, Twin, World};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::BinaryOp;
-use lazyxla::testing::ops::linalg::{self, DotAxes};
-use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
-use lazyxla::testing::ops::{creation, elementwise, shape};
-use lazyxla::testing::tensor::snapshot;
-use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue, TensorType};
+use ir::BinaryOp;
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor::snapshot;
+use ops::linalg::{self, DotAxes};
+use ops::nn::{self, ConvolutionOptions};
+use ops::{creation, elementwise, shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Product {

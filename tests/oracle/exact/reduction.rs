@@ -6,12 +6,12 @@ use super::twin::{Outcome, Pair, Twin, World, exact};
 use super::values::{limit, range};
 use crate::record::{binary, on, reduce};
 use crate::scratch::{Recorded, Scratch, of_two_scalars, traced};
-use lazyxla::testing::computation::{self, Computation};
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{BinaryOp, CompareOp, ReduceOp, Window};
-use lazyxla::testing::ops::elementwise;
-use lazyxla::testing::types::{DType, Kind, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue, TensorType};
+use ir::{BinaryOp, CompareOp, ReduceOp, Window};
+use lazyxla::computation::{self, Computation};
+use lazyxla::device::TensorHandle;
+use ops::elementwise;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reduction {

@@ -5,12 +5,12 @@ use super::indexing::combined;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{CompareOp, ScatterOp};
-use lazyxla::testing::ops::{elementwise, indexing, shape, sorting};
-use lazyxla::testing::tensor::{numbered, record_optional};
-use lazyxla::testing::types::{DType, Kind, ScalarValue};
+use base::error::Result;
+use base::types::{DType, Kind, ScalarValue};
+use ir::{CompareOp, ScatterOp};
+use lazyxla::device::TensorHandle;
+use lazyxla::tensor::{numbered, record_optional};
+use ops::{elementwise, indexing, shape, sorting};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selection {

@@ -4,10 +4,10 @@ use super::action::Action;
 use super::twin::{MOST_ELEMENTS, Outcome, Pair, Twin, World};
 use crate::record::on;
 use crate::scratch::Scratch;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ops::{creation, shape};
-use lazyxla::testing::types::TensorType;
+use base::error::Result;
+use base::types::TensorType;
+use lazyxla::device::TensorHandle;
+use ops::{creation, shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {

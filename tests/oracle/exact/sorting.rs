@@ -5,11 +5,11 @@ use super::twin::{Outcome, Pair, Twin, World};
 use super::values::{ANY, is_floating};
 use crate::record::on;
 use crate::scratch::traced;
-use lazyxla::testing::computation;
-use lazyxla::testing::device::TensorHandle;
-use lazyxla::testing::ir::{CompareOp, ReduceOp};
-use lazyxla::testing::ops::{elementwise, reduction, sorting};
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
+use ir::{CompareOp, ReduceOp};
+use lazyxla::computation;
+use lazyxla::device::TensorHandle;
+use ops::{elementwise, reduction, sorting};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sorting {

@@ -2,7 +2,7 @@
 //! which are only moved.
 
 use crate::program::random_state;
-use lazyxla::testing::types::{DType, Kind, Scalar, ScalarValue, TensorType};
+use base::types::{DType, Kind, Scalar, ScalarValue, TensorType};
 
 /// Bound of elements that may be any bits and are only moved.
 pub const ANY: f64 = f64::INFINITY;

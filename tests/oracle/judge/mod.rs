@@ -17,7 +17,7 @@ use crate::exact::{self, Kind, Twin, equal};
 use crate::place::{Place, Places};
 use crate::program::{Coverage, Programs, Record, Run, Seen, number, run_all, seed};
 use crate::{Folder, native_environment};
-use lazyxla::testing::env::{Environment, EnvironmentOptions};
+use lazyxla::env::{Environment, EnvironmentOptions};
 use results::{Header, Kept, Reader, Writer, digest};
 use std::path::PathBuf;
 
@@ -238,7 +238,7 @@ fn programs_of_real_numbers_agree_on_two_engines() {
 
 #[test]
 fn engines_may_differ_by_both_errors() {
-    use lazyxla::testing::types::{DType, TensorType};
+    use base::types::{DType, TensorType};
 
     let bytes = |numbers: [f32; 2]| numbers.map(f32::to_le_bytes).concat();
     let seen = |errors| Seen {

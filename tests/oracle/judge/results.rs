@@ -142,7 +142,7 @@ impl Reader {
 
 #[test]
 fn a_file_has_the_runs_that_were_written_and_ends_where_it_is_cut() {
-    use lazyxla::testing::types::{DType, TensorType};
+    use base::types::{DType, TensorType};
 
     let folder = crate::Folder::new("values");
     let path = folder.0.join("file");

@@ -1,8 +1,8 @@
 //! One operation, recorded in a trace and in a builder.
 
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{NodeId, Trace};
-use lazyxla::testing::types::{DType, TensorType};
+use base::error::Result;
+use base::types::{DType, TensorType};
+use ir::{NodeId, Trace};
 use lazyxla_xla_rs::element_type;
 use std::fmt;
 use xla::{Shape, XlaBuilder, XlaOp};

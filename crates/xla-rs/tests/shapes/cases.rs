@@ -5,13 +5,13 @@ use crate::control::{conditional, while_loop};
 use crate::draw::Draw;
 use crate::einsum;
 use crate::indexed::{dynamic_slice, dynamic_update_slice, gather, scatter};
-use lazyxla::testing::ir::{BinaryOp, CompareOp, NodeId, ReduceOp, SpecialOp, Trace, UnaryOp};
-use lazyxla::testing::ops::linalg::{self, DotAxes};
-use lazyxla::testing::ops::nn::{self, ConvolutionOptions};
-use lazyxla::testing::ops::random::{self, RngAlgorithm};
-use lazyxla::testing::ops::{creation, elementwise, reduction, shape, sorting};
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, SpecialOp, Trace, UnaryOp};
 use lazyxla_xla_rs::element_type;
+use ops::linalg::{self, DotAxes};
+use ops::nn::{self, ConvolutionOptions};
+use ops::random::{self, RngAlgorithm};
+use ops::{creation, elementwise, reduction, shape, sorting};
 use xla::{RandomAlgorithm, XlaBuilder, XlaComputation, XlaOp};
 
 /// An operation that is judged.
@@ -36,7 +36,7 @@ fn unary(op: UnaryOp, theirs: fn(&XlaOp) -> xla::Result<XlaOp>) -> Case {
 
 fn of_two(
     name: &'static str,
-    ours: impl Fn(&mut Trace, NodeId, NodeId) -> lazyxla::testing::error::Result<NodeId> + 'static,
+    ours: impl Fn(&mut Trace, NodeId, NodeId) -> base::error::Result<NodeId> + 'static,
     theirs: fn(&XlaOp, &XlaOp) -> xla::Result<XlaOp>,
 ) -> Case {
     case(name, move |draw| {
@@ -127,7 +127,7 @@ pub fn all() -> Vec<Case> {
 
 fn part(
     draw: &mut Draw,
-    ours: fn(&mut Trace, NodeId) -> lazyxla::testing::error::Result<NodeId>,
+    ours: fn(&mut Trace, NodeId) -> base::error::Result<NodeId>,
     theirs: fn(&XlaOp) -> xla::Result<XlaOp>,
 ) -> Both {
     let mut both = Both::new();

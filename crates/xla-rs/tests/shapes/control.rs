@@ -2,12 +2,12 @@
 
 use crate::both::{Both, Operand};
 use crate::draw::Draw;
-use lazyxla::testing::error::Result;
-use lazyxla::testing::ir::{Body, NodeId, Trace, take_body};
-use lazyxla::testing::ops::control::{self, Applied};
-use lazyxla::testing::ops::creation;
-use lazyxla::testing::types::{DType, ScalarValue, TensorType};
+use base::error::Result;
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{Body, NodeId, Trace, take_body};
 use lazyxla_xla_rs::element_type;
+use ops::control::{self, Applied};
+use ops::creation;
 use std::fmt;
 use std::sync::Arc;
 use xla::{Shape, XlaBuilder, XlaComputation, XlaOp};

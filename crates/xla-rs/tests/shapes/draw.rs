@@ -1,6 +1,6 @@
 //! Random types and arguments.
 
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
 
 /// Dtypes that the crate knows.
 pub const DTYPES: [DType; 18] = [

@@ -2,8 +2,8 @@
 
 use crate::both::Both;
 use crate::draw::Draw;
-use lazyxla::testing::ops::linalg;
-use lazyxla::testing::types::TensorType;
+use base::types::TensorType;
+use ops::linalg;
 
 const LETTERS: [char; 4] = ['i', 'j', 'k', 'B'];
 const ELLIPSIS: &str = "...";

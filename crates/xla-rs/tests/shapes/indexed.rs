@@ -3,10 +3,10 @@
 use crate::both::Both;
 use crate::cases::combiner;
 use crate::draw::Draw;
-use lazyxla::testing::ir::{DimensionNumbers, NodeId, Trace, take_body};
-use lazyxla::testing::ops::control::Applied;
-use lazyxla::testing::ops::indexing::{self, IndexHints};
-use lazyxla::testing::types::{DType, TensorType};
+use base::types::{DType, TensorType};
+use ir::{DimensionNumbers, NodeId, Trace, take_body};
+use ops::control::Applied;
+use ops::indexing::{self, IndexHints};
 use xla::XlaOp;
 
 /// Start indices: mostly scalars of one integer dtype, one for each axis.

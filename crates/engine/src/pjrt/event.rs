@@ -1,0 +1,155 @@
+//! An event of a plugin, which is triggered when enqueued work has ended, with success or an error.
+
+use super::api::{Api, Args, call, function, threw};
+use super::sys;
+use crate::exceptions::catching;
+use base::error::Result;
+use base::types::SharedBytes;
+use parking_lot::{Condvar, Mutex};
+use std::any::Any;
+use std::ffi::c_void;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Owns a `PJRT_Event`.
+pub struct Event {
+    api: &'static Api,
+    raw: *mut sys::PJRT_Event,
+    /// Made by the first wait with a limit, for all of them: the plugin keeps a callback until the event is triggered.
+    signal: OnceLock<Arc<Signal>>,
+}
+
+// SAFETY: PJRT events may be used from any thread.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+impl Event {
+    /// Takes ownership of an event.
+    ///
+    /// # Safety
+    /// `raw` is an event of this plugin that is not freed elsewhere.
+    pub unsafe fn new(api: &'static Api, raw: *mut sys::PJRT_Event) -> Event {
+        Event { api, raw, signal: OnceLock::new() }
+    }
+
+    /// Whether the work has ended. If the status cannot be queried, returns false, so that callers wait for the event.
+    pub fn is_ready(&self) -> bool {
+        let mut args = Args::<sys::PJRT_Event_IsReady_Args>::new(self.api);
+        args.event = self.raw;
+        call!(self.api, PJRT_Event_IsReady, args).is_ok() && args.is_ready
+    }
+
+    /// Blocks until the work has ended, and returns its status. The status is also queried if the event is ready, so
+    /// that no error is lost.
+    pub fn wait(&self) -> Result<()> {
+        let mut args = Args::<sys::PJRT_Event_Await_Args>::new(self.api);
+        args.event = self.raw;
+        call!(self.api, PJRT_Event_Await, args)
+    }
+
+    /// Blocks until the work has ended, at most until `deadline`. Returns whether it has ended.
+    pub fn has_ended_by(&self, deadline: Instant) -> bool {
+        if self.is_ready() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        let signal = self.signal.get_or_init(|| {
+            let signal = Arc::new(Signal::default());
+            // A plugin that refuses the callback drops the value, which raises the flag.
+            let _ = self.drop_when_ended(Box::new(RaisedByDrop(signal.clone())));
+            signal
+        });
+        let is_raised = signal.is_raised_by(deadline);
+        if is_raised && !self.is_ready() {
+            // The plugin refused the callback: there is no wait with a limit.
+            let _ = self.wait();
+        }
+        is_raised
+    }
+}
+
+/// A flag that a callback of the plugin raises.
+#[derive(Default)]
+struct Signal {
+    is_raised: Mutex<bool>,
+    raised: Condvar,
+}
+
+impl Signal {
+    /// Blocks until the flag is raised, at most until `deadline`. Returns whether it is.
+    fn is_raised_by(&self, deadline: Instant) -> bool {
+        let mut is_raised = self.is_raised.lock();
+        while !*is_raised && !self.raised.wait_until(&mut is_raised, deadline).timed_out() {}
+        *is_raised
+    }
+}
+
+/// Raises the flag when it is dropped.
+struct RaisedByDrop(Arc<Signal>);
+
+impl Drop for RaisedByDrop {
+    fn drop(&mut self) {
+        *self.0.is_raised.lock() = true;
+        self.0.raised.notify_all();
+    }
+}
+
+/// Data of a callback, dropped when it is called.
+struct Kept {
+    api: &'static Api,
+    _value: Box<dyn Any + Send>,
+}
+
+impl Event {
+    /// Keeps `memory` alive until the event is triggered. It is dropped on the thread that runs the callback; at once,
+    /// with an error, if the plugin does not accept the callback.
+    pub fn keep_until_ended(&self, memory: Arc<dyn SharedBytes>) -> Result<()> {
+        self.drop_when_ended(Box::new(memory))
+    }
+
+    /// Drops a value when the event is triggered, on the thread that runs the callback; at once, with an error, if the
+    /// plugin does not accept the callback.
+    pub fn drop_when_ended(&self, value: Box<dyn Any + Send>) -> Result<()> {
+        let kept = Box::into_raw(Box::new(Kept { api: self.api, _value: value }));
+        let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);
+        args.event = self.raw;
+        args.callback = Some(let_go);
+        args.user_arg = kept.cast();
+        let args = args.as_mut_ptr();
+        let refused = match function!(self.api, PJRT_Event_OnReady) {
+            // SAFETY: the arguments are the function's own, and outlive the call. After an exception, nobody knows
+            // whether the plugin will call the callback: the value stays.
+            Ok(function) => unsafe {
+                let called = catching(move || function(args));
+                self.api.check(called.map_err(|thrown| threw("PJRT_Event_OnReady", thrown))?)
+            },
+            Err(missing) => Err(missing),
+        };
+        refused.inspect_err(|_| {
+            // SAFETY: the box from above, which the plugin does not pass to a callback that it refused.
+            drop(unsafe { Box::from_raw(kept) });
+        })
+    }
+}
+
+/// Callback that drops the value. The status is ignored here, because readers of the buffer get it.
+unsafe extern "C" fn let_go(error: *mut sys::PJRT_Error, kept: *mut c_void) {
+    // SAFETY: this is the box that `drop_when_ended` passed to this callback, which the plugin calls once.
+    let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };
+    // SAFETY: the plugin transferred ownership of the error.
+    let _ = unsafe { kept.api.check(error) };
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        if super::exit::is_exiting() {
+            return;
+        }
+        let mut args = Args::<sys::PJRT_Event_Destroy_Args>::new(self.api);
+        args.event = self.raw;
+        let _ = call!(self.api, PJRT_Event_Destroy, args);
+    }
+}

@@ -1,0 +1,12 @@
+//! What is made of a program: StableHLO text, values on host arrays, its derivatives, its batching.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
+//! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
+//!
+//! It uses `base`, `ir`, `native`, `engine`, `mesh` and `ops`. `lower` and `interpret` do not use `transform`, nor each other.
+
+pub mod interpret;
+pub mod lower;
+pub mod transform;

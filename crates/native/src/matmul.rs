@@ -1,0 +1,267 @@
+//! Matrix products with the semantics of NumPy's matmul.
+
+use super::array::Array;
+use super::convert::convert;
+use super::element::{Element, by_integer_width};
+use super::parallel::each_piece;
+use super::walk::Walk;
+use super::wide::wide;
+use base::error::Result;
+use base::types::{DType, TensorType};
+use gemm::Parallelism;
+use num_complex::Complex;
+use std::ops::Neg;
+
+/// Minimum number of multiplications for which one product uses several threads.
+const PARALLEL: usize = 1 << 25;
+/// A matrix of at least this many bytes is multiplied by a vector on several threads.
+const LARGE_MATRIX: usize = 1 << 22;
+/// Number of bytes of such a matrix that a thread processes at a time.
+const PART_OF_MATRIX: usize = 1 << 20;
+
+/// Sizes of a product of a `rows` x `depth` and a `depth` x `columns` matrix.
+#[derive(Clone, Copy)]
+pub struct Shape {
+    /// Rows of the left operand and of the product.
+    pub rows: usize,
+    /// Columns of the left operand, rows of the right one.
+    pub depth: usize,
+    /// Columns of the right operand and of the product.
+    pub columns: usize,
+}
+
+/// An element type of matrix products.
+pub trait Factor: Element {
+    /// Multiplies two row-major matrices and writes the row-major product to `out`, which must be filled with zeros.
+    fn product(shape: Shape, a: &[Self], b: &[Self], out: &mut [Self]);
+}
+
+macro_rules! factors {
+    ($($T:ty: $product:expr),* $(,)?) => {
+        $(impl Factor for $T {
+            fn product(shape: Shape, a: &[$T], b: &[$T], out: &mut [$T]) {
+                $product(shape, a, b, out)
+            }
+        })*
+    };
+}
+
+factors! {
+    f32: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
+    f64: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
+    Complex<f32>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
+    Complex<f64>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
+    u8: |shape, a, b, out| integers(shape, a, b, out, |sum: u8, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u16: |shape, a, b, out| integers(shape, a, b, out, |sum: u16, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u32: |shape, a, b, out| integers(shape, a, b, out, |sum: u32, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+    u64: |shape, a, b, out| integers(shape, a, b, out, |sum: u64, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+}
+
+/// Evaluates an expression with `$T` defined as the [`Factor`] of a dtype other than pred, f16 and bf16.
+macro_rules! by_factor {
+    ($dtype:expr, $T:ident => $body:expr) => {{
+        type C64 = num_complex::Complex<f32>;
+        type C128 = num_complex::Complex<f64>;
+        match $dtype {
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 => {
+                type $T = C64;
+                $body
+            }
+            DType::C128 => {
+                type $T = C128;
+                $body
+            }
+            dtype => by_integer_width!(dtype, $T => $body),
+        }
+    }};
+}
+pub(super) use by_factor;
+
+/// Multiplies the matrices in the last two axes; the axes before them are batch axes, which broadcast. f16 and bf16 are
+/// computed in f32.
+pub fn matmul(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
+    if matches!(ty.dtype, DType::F16 | DType::BF16) {
+        let wide = TensorType { dtype: DType::F32, dims: ty.dims.clone() };
+        let (a, b) = (convert(a, DType::F32)?, convert(b, DType::F32)?);
+        return convert(&matmul(&wide, &a, &b)?, ty.dtype);
+    }
+    let (a, b) = (&convert(a, ty.dtype)?, &convert(b, ty.dtype)?);
+    by_factor!(ty.dtype, T => batches::<T>(ty, a, b))
+}
+
+/// Multiplies each pair of matrices of the batch.
+fn batches<T: Factor>(ty: &TensorType, a: &Array, b: &Array) -> Result<Array> {
+    let (a_dims, b_dims) = (&a.ty().dims[..], &b.ty().dims[..]);
+    // A vector is a row if it is the left operand, a column if it is the right one.
+    let (a_batch, [rows, depth]) = matrices(a_dims, [1, a_dims[a_dims.len() - 1]]);
+    let (b_batch, [_, columns]) = matrices(b_dims, [b_dims[0], 1]);
+    let mut shape = Shape { rows, depth, columns };
+    let batch = &ty.dims[..ty.dims.len() - usize::from(a_dims.len() > 1) - usize::from(b_dims.len() > 1)];
+    let mut walk = Walk::broadcasts(batch, [a_batch, b_batch]);
+    if b_batch.is_empty() {
+        // The right operand is a single matrix: one product with all rows of the left operand.
+        shape.rows *= a_batch.iter().product::<i64>() as usize;
+        walk = Walk::broadcasts(&[], [&[], &[]]);
+    }
+    let (a, b) = (a.elements::<T>(), b.elements::<T>());
+    let (a_size, b_size, size) = (shape.rows * shape.depth, shape.depth * shape.columns, shape.rows * shape.columns);
+    Array::write::<T>(ty, |out| {
+        let count = ty.elements();
+        let all = out.repeat_mut(T::zeroed(), count);
+        if count == 0 {
+            return;
+        }
+        let mut products = all.chunks_exact_mut(size);
+        let [a_step, b_step] = walk.steps();
+        walk.each_row(|[a_at, b_at]| {
+            for i in 0..walk.row() {
+                let (a, b) = (&a[(a_at + i * a_step) * a_size..], &b[(b_at + i * b_step) * b_size..]);
+                let out = products.next().expect("a product for each pair of matrices");
+                T::product(shape, &a[..a_size], &b[..b_size], out);
+            }
+        });
+    })
+}
+
+/// Splits a shape into the batch axes and the last two axes; for the shape of a vector, `of_vector` replaces the
+/// latter.
+fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
+    match dims {
+        [batch @ .., rows, columns] => (batch, [*rows as usize, *columns as usize]),
+        _ => (&[], of_vector.map(|size| size as usize)),
+    }
+}
+
+/// Multiplies floating-point matrices. A large matrix times a vector is limited by memory bandwidth: its rows are
+/// divided among threads, in parts that depend on the shape alone.
+fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], of: [T; 2]) {
+    let Shape { depth, columns, .. } = shape;
+    if columns == 1 && size_of_val(a) >= LARGE_MATRIX {
+        let rows = (PART_OF_MATRIX / size_of::<T>()).div_ceil(depth);
+        return each_piece(out, rows, &|start, out| {
+            let rows = out.len();
+            whole(Shape { rows, ..shape }, &a[start * depth..][..rows * depth], b, out, of);
+        });
+    }
+    whole(shape, a, b, out, of);
+}
+
+fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
+    let Shape { rows, depth, columns } = shape;
+    assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
+    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    // SAFETY: the slices hold row-major matrices of these sizes, as just checked, and the strides match; access to
+    // `out` is exclusive.
+    unsafe {
+        ::gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out.as_mut_ptr(),
+            1,
+            columns as isize,
+            false,
+            a.as_ptr(),
+            1,
+            depth as isize,
+            b.as_ptr(),
+            1,
+            columns as isize,
+            zero,
+            one,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// Subtracts the product of two row-major matrices from `out`; rows of `a` are `step` elements apart. The elements must
+/// be floats or complex numbers.
+pub fn subtract_product<T: Element + Neg<Output = T>>(
+    shape: Shape,
+    [a, b]: [&[T]; 2],
+    step: usize,
+    out: &mut [T],
+    one: T,
+) {
+    let Shape { rows, depth, columns } = shape;
+    if rows == 0 || depth == 0 {
+        return;
+    }
+    assert!(step >= depth && a.len() >= (rows - 1) * step + depth);
+    assert!(b.len() == depth * columns && out.len() == rows * columns);
+    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    let [step, width] = [step, columns].map(|step| step as isize);
+    let (out, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
+    // SAFETY: the slices hold row-major matrices of these sizes and strides, as just checked; access to `out` is
+    // exclusive.
+    unsafe {
+        ::gemm::gemm(
+            rows,
+            columns,
+            depth,
+            out,
+            1,
+            width,
+            true,
+            a,
+            1,
+            step,
+            b,
+            1,
+            width,
+            one,
+            -one,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// Multiplies integer matrices: adds multiples of four rows of `b` at a time to a row of `out`, which suits caches and
+/// vector instructions.
+fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T + Sync) {
+    let Shape { rows, depth, columns } = shape;
+    if depth == 0 || columns == 0 {
+        return;
+    }
+    let row = |place: usize, out: &mut [T]| {
+        let a = &a[place / columns * depth..][..depth];
+        let (quads, rest) = a.as_chunks::<4>();
+        let (b_quads, b_rest) = b.split_at(quads.len() * 4 * columns);
+        for (a, b) in quads.iter().zip(b_quads.chunks_exact(4 * columns)) {
+            let [b0, b1, b2, b3] = std::array::from_fn(|i| &b[i * columns..][..columns]);
+            wide(
+                #[inline(always)]
+                || {
+                    for ((((out, &b0), &b1), &b2), &b3) in out.iter_mut().zip(b0).zip(b1).zip(b2).zip(b3) {
+                        let products = [(a[0], b0), (a[1], b1), (a[2], b2), (a[3], b3)];
+                        *out = products.into_iter().fold(*out, |sum, (a, b)| add_product(sum, a, b));
+                    }
+                },
+            );
+        }
+        for (&a, b) in rest.iter().zip(b_rest.chunks_exact(columns)) {
+            out.iter_mut().zip(b).for_each(|(out, &b)| *out = add_product(*out, a, b));
+        }
+    };
+    if rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL {
+        each_piece(out, columns, &row);
+    } else {
+        out.chunks_exact_mut(columns).enumerate().for_each(|(i, out)| row(i * columns, out));
+    }
+}

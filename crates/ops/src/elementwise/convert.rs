@@ -1,0 +1,57 @@
+//! Conversion to another dtype.
+
+use crate::emit::{Emitter, emit, mlir};
+use ir::{NodeId, Op, Trace};
+
+use base::types::{DType, Kind, TensorType};
+
+/// Records a conversion to another dtype. 8-bit floats are converted from f32, and to f32, where that is exact: XLA has no
+/// conversions between some of the formats.
+pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
+    let from = trace.node(x).dtype;
+    if from == dtype {
+        return x;
+    }
+    let x = match on_the_way(from, dtype) {
+        Some(wide) => convert(trace, x, wide),
+        None => x,
+    };
+    let node = trace.node(x);
+    let shape = node.shape;
+    trace.operation(Op::Convert, dtype, shape, &[x])
+}
+
+/// Dtype to which a number is converted before an 8-bit float, or after it.
+fn on_the_way(from: DType, to: DType) -> Option<DType> {
+    if !from.is_float8() && !to.is_float8() {
+        return None;
+    }
+    match if from.is_float8() { to } else { from } {
+        DType::F32 => None,
+        DType::C128 if to.is_float8() => Some(DType::F64),
+        // The conversion itself rounds these once.
+        DType::F64 | DType::S32 | DType::U32 | DType::S64 | DType::U64 if to.is_float8() => None,
+        _ => Some(DType::F32),
+    }
+}
+
+/// Writes the StableHLO of a conversion. StableHLO converts complex numbers to complex dtypes only: for other dtypes
+/// the real part is converted, and for pred the number is compared with 0.
+pub(super) fn lower(e: &mut Emitter, at: usize) {
+    let value = e.instruction(at);
+    let name = e.name_of(at);
+    let x = value.operands[0];
+    let (x, from) = (e.name(x), e.values[x].ty.clone());
+    let (from_text, to_text) = (mlir(&from), mlir(&value.ty));
+    if from.dtype.kind() != Kind::Complex || value.ty.dtype.kind() == Kind::Complex {
+        e.convert_into(&name, &x, &from, value.ty.dtype);
+    } else if value.ty.dtype == DType::Pred {
+        let zero = e.constant(&from, 0);
+        emit!(e, "    {name} = stablehlo.compare NE, {x}, {zero}, FLOAT : ({from_text}, {from_text}) -> {to_text}");
+    } else {
+        let real = e.temporary();
+        let part = TensorType { dtype: from.dtype.real(), dims: from.dims.clone() };
+        emit!(e, "    {real} = stablehlo.real {x} : ({from_text}) -> {}", mlir(&part));
+        e.convert_into(&name, &real, &part, value.ty.dtype);
+    }
+}

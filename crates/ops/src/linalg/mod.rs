@@ -1,0 +1,38 @@
+//! Matrix products, einsum, factorizations, norms and Fourier transforms.
+
+pub(super) mod batch;
+pub(super) mod decomposition;
+pub(super) mod decomposition_definitions;
+pub(super) mod decomposition_lower;
+pub(super) mod decomposition_rules;
+pub(super) mod definitions;
+pub(super) mod derivative;
+pub(super) mod dot_general;
+pub(super) mod einsum;
+pub(super) mod factorization;
+pub(super) mod fourier;
+pub mod lapack;
+pub(super) mod ldl;
+pub(super) mod ldl_rules;
+mod lu_solve;
+pub(super) mod matmul;
+pub(super) mod matrices;
+pub(super) mod narrow;
+pub(super) mod norm;
+mod portable;
+mod product;
+pub(super) mod ragged;
+pub(super) mod systems;
+
+pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
+pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general};
+pub use einsum::einsum;
+pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};
+pub use fourier::{FftAttributes, fft, fft_lengths};
+pub use ldl::{ldl, ldl_solve};
+pub use matmul::matmul;
+pub use norm::norm;
+#[doc(hidden)]
+pub use portable::swept;
+pub use ragged::ragged_dot;
+pub use systems::{determinant, inverse, lstsq, matrix_exponential, matrix_power, matrix_rank, slogdet, solve};

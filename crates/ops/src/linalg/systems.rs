@@ -1,0 +1,253 @@
+//! Functions composed of decompositions: linear systems, determinants, least squares, powers and exponentials.
+
+use super::decomposition::{self, Matrices, lu, pinv, singular_values};
+use super::lu_solve;
+use super::matmul::matmul;
+use crate::control::custom::stop_gradient;
+use crate::creation::constants::iota;
+use crate::creation::masks::eye;
+use crate::definition::Composed;
+use crate::elementwise::convert::convert;
+use crate::elementwise::formula::{Expr, Formula, record, widened};
+use crate::infer::{common_dtype_of, places_dtype};
+use crate::shape::axes::broadcast_to;
+use crate::shape::rearrange::{expand_dims, squeeze};
+use base::error;
+use base::error::Result;
+use base::types::{DType, TensorType, broadcast};
+use ir::{NodeId, ReduceOp, Trace, UnaryOp};
+
+const DTYPES: &str = "floats, 8-bit floats, complex numbers";
+
+/// Table entries of the composed operations.
+pub(crate) const COMPOSED: &[Composed] = &[
+    Composed { name: "singular_values", function: "lxla_singular_values", dtypes: DTYPES },
+    Composed { name: "determinant", function: "lxla_determinant", dtypes: DTYPES },
+    Composed { name: "slogdet", function: "lxla_slogdet", dtypes: DTYPES },
+    Composed { name: "lstsq", function: "lxla_lstsq", dtypes: DTYPES },
+    Composed { name: "matrix_rank", function: "lxla_matrix_rank", dtypes: DTYPES },
+    Composed { name: "matrix_power", function: "lxla_matrix_power", dtypes: DTYPES },
+    Composed { name: "matrix_exponential", function: "lxla_matrix_exponential", dtypes: DTYPES },
+];
+
+/// Records the solution of `a x = b` for square matrices. `b` is a vector, or has matrices in its last two axes; batch
+/// axes broadcast.
+pub fn solve(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<NodeId> {
+    let (a_ty, b_ty) = (trace.ty(a), trace.ty(b));
+    let of = Matrices::square("solve", "a", &a_ty)?;
+    let (dtype, is_vector) = (common_dtype_of(["a", "b"], &a_ty, &b_ty)?, b_ty.dims.len() == 1);
+    let b = if is_vector { expand_dims(trace, b, &[-1])? } else { b };
+    let of_b = Matrices::of("solve", "b", &trace.ty(b))?;
+    let batch = broadcast(&of.batch, &of_b.batch);
+    let (Some(batch), true) = (batch, of_b.rows == of.rows) else {
+        return Err(error!(
+            InvalidArgument,
+            "b: it is {b_ty}; a is {a_ty}, and wants {} rows and batch axes that broadcast", of.rows
+        ));
+    };
+    let wide = widened(dtype);
+    let [a, b] = [a, b].map(|id| convert(trace, id, wide));
+    let with_batch = |dims: &[i64]| batch.iter().chain(dims).copied().collect::<Vec<i64>>();
+    let [factors, _, permutation] = lu(trace, a)?;
+    let factors = broadcast_to(trace, factors, &with_batch(&[of.rows, of.rows]))?;
+    let permutation = broadcast_to(trace, permutation, &with_batch(&[of.rows]))?;
+    let b = broadcast_to(trace, b, &with_batch(&[of_b.rows, of_b.columns]))?;
+    let x = lu_solve::solved(trace, factors, permutation, b);
+    let x = convert(trace, x, dtype);
+    if is_vector { squeeze(trace, x, &[-1]) } else { Ok(x) }
+}
+
+/// Records the inverses of square matrices.
+pub fn inverse(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
+    let of = Matrices::square("inverse", "a", &trace.ty(a))?;
+    let a = convert(trace, a, widened(of.dtype));
+    let [factors, _, permutation] = lu(trace, a)?;
+    let x = lu_solve::inverted(trace, factors, permutation);
+    Ok(convert(trace, x, of.dtype))
+}
+
+/// The diagonal of the upper factor, as a function of its number of exchanged rows: 1 or -1.
+fn diagonal_and_parity(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
+    let wide = widened(trace.node(a).dtype);
+    let a = convert(trace, a, wide);
+    let [factors, pivots, _] = lu(trace, a)?;
+    let n = *trace.ty(pivots).dims.last().expect("pivots are vectors");
+    let places = iota(trace, &TensorType::new(DType::S32, &[n]), 0)?;
+    let f = Formula::new(trace);
+    let [factors, pivots, places] = [factors, pivots, places].map(|id| f.operand(id));
+    let last = pivots.ty().dims.len() as i64 - 1;
+    let exchanges = pivots.ne(places).convert(DType::S32).reduce(ReduceOp::Sum, &[last], false);
+    let parity = (exchanges % 2i64).eq(0i64).select(factors.number(1.0), factors.number(-1.0));
+    f.finish_all([factors.diagonal(), parity]).map(|[diagonal, parity]| (diagonal, parity))
+}
+
+/// Records the determinants of square matrices.
+pub fn determinant(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
+    let of = Matrices::square("determinant", "a", &trace.ty(a))?;
+    let (diagonal, parity) = diagonal_and_parity(trace, a)?;
+    record(trace, [diagonal, parity], |[diagonal, parity]| {
+        let last = diagonal.ty().dims.len() as i64 - 1;
+        (diagonal.reduce(ReduceOp::Product, &[last], false) * parity).convert(of.dtype)
+    })
+}
+
+/// Records the sign (or phase) and the logarithm of the absolute value of determinants.
+pub fn slogdet(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 2]> {
+    let of = Matrices::square("slogdet", "a", &trace.ty(a))?;
+    let (diagonal, parity) = diagonal_and_parity(trace, a)?;
+    let f = Formula::new(trace);
+    let [diagonal, parity] = [diagonal, parity].map(|id| f.operand(id));
+    let last = diagonal.ty().dims.len() as i64 - 1;
+    let sign = diagonal.unary(UnaryOp::Sign).reduce(ReduceOp::Product, &[last], false) * parity;
+    let log = diagonal.abs().log().reduce(ReduceOp::Sum, &[last], false);
+    f.finish_all([sign.convert(of.dtype), log.convert(of.dtype.real())])
+}
+
+/// Records the least-squares solution of `a x = b` with the smallest norm.
+pub fn lstsq(trace: &mut Trace, a: NodeId, b: NodeId, rtol: f64) -> Result<NodeId> {
+    let (a_ty, b_ty) = (trace.ty(a), trace.ty(b));
+    let of = Matrices::of("lstsq", "a", &a_ty)?;
+    let dtype = common_dtype_of(["a", "b"], &a_ty, &b_ty)?;
+    // The singular values are computed in the promoted dtype.
+    let of = Matrices { dtype, ..of };
+    let (is_vector, wide) = (b_ty.dims.len() == 1, widened(dtype));
+    let rtol = decomposition::tolerance(&of, rtol)?;
+    let [a, b] = [a, b].map(|id| convert(trace, id, wide));
+    let b = if is_vector { expand_dims(trace, b, &[-1])? } else { b };
+    let of_b = Matrices::of("lstsq", "b", &trace.ty(b))?;
+    if of_b.rows != of.rows || broadcast(&of.batch, &of_b.batch).is_none() {
+        return Err(error!(
+            InvalidArgument,
+            "b: it is {b_ty}; a is {a_ty}, and wants {} rows and batch axes that broadcast", of.rows
+        ));
+    }
+    let inverse = pinv(trace, a, rtol)?;
+    let x = matmul(trace, inverse, b)?;
+    let x = convert(trace, x, dtype);
+    if is_vector { squeeze(trace, x, &[-1]) } else { Ok(x) }
+}
+
+/// Records the number of singular values greater than `rtol` times the largest one.
+pub fn matrix_rank(trace: &mut Trace, a: NodeId, rtol: f64) -> Result<NodeId> {
+    let of = Matrices::of("matrix_rank", "a", &trace.ty(a))?;
+    let rtol = decomposition::tolerance(&of, rtol)?;
+    let wide = convert(trace, a, widened(of.dtype));
+    let values = singular_values(trace, wide)?;
+    record(trace, [values], |[values]| {
+        let last = values.ty().dims.len() as i64 - 1;
+        let largest = values.reduce(ReduceOp::Max, &[last], true);
+        let counted = values.gt(largest * rtol).convert(places_dtype(of.least()));
+        counted.reduce(ReduceOp::Sum, &[last], false).convert(DType::S32)
+    })
+}
+
+/// Records a power of square matrices; a negative one is that of the inverse.
+pub fn matrix_power(trace: &mut Trace, a: NodeId, n: i64) -> Result<NodeId> {
+    let ty = trace.ty(a);
+    let of = Matrices::square("matrix_power", "a", &ty)?;
+    let wide = convert(trace, a, widened(of.dtype));
+    let wide = if n < 0 { inverse(trace, wide)? } else { wide };
+    if n == 0 {
+        let one = eye(trace, of.dtype, of.rows, of.rows, 0)?;
+        return broadcast_to(trace, one, &ty.dims);
+    }
+    let power = record(trace, [wide], |[a]| {
+        let (mut left, mut square, mut made) = (n.unsigned_abs(), a, None);
+        loop {
+            if left & 1 == 1 {
+                made = Some(made.map_or(square, |made: Expr| made.at(square)));
+            }
+            left >>= 1;
+            match (left, made) {
+                (0, Some(made)) => return made,
+                _ => square = square.at(square),
+            }
+        }
+    })?;
+    Ok(convert(trace, power, of.dtype))
+}
+
+/// Largest number of squarings of [`matrix_exponential`].
+const SQUARINGS: i64 = 16;
+
+/// Coefficients of the Padé approximants of order 7 and 13 (Higham, 2005), and the largest 1-norms for which they hold
+/// in f32 and f64.
+const PADE_7: [f64; 8] = [17_297_280.0, 8_648_640.0, 1_995_840.0, 277_200.0, 25_200.0, 1512.0, 56.0, 1.0];
+const NORM_7: f64 = 3.925_724_783_138_66;
+const PADE_13: [f64; 14] = [
+    64_764_752_532_480_000.0,
+    32_382_376_266_240_000.0,
+    7_771_770_303_897_600.0,
+    1_187_353_796_428_800.0,
+    129_060_195_264_000.0,
+    10_559_470_521_600.0,
+    670_442_572_800.0,
+    33_522_128_640.0,
+    1_323_241_920.0,
+    40_840_800.0,
+    960_960.0,
+    16_380.0,
+    182.0,
+    1.0,
+];
+const NORM_13: f64 = 5.371_920_351_148_152;
+
+/// Records the exponentials of square matrices, by scaling and squaring.
+pub fn matrix_exponential(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
+    let ty = trace.ty(a);
+    let of = Matrices::square("matrix_exponential", "a", &ty)?;
+    if of.rows == 0 {
+        return Ok(a);
+    }
+    let wide = convert(trace, a, widened(of.dtype));
+    let f = Formula::new(trace);
+    let a = f.operand(wide);
+    let limit = if a.is_double() { NORM_13 } else { NORM_7 };
+    let rank = ty.dims.len() as i64;
+    let column_sums = a.apply(stop_gradient).abs();
+    let column_sums = column_sums.reduce(ReduceOp::Sum, &[rank - 2], true);
+    let norm = column_sums.reduce(ReduceOp::Max, &[rank - 1], true);
+    // The number of halvings that bring the norm below the limit: comparisons are exact.
+    let mut halvings = norm.number(0.0);
+    let mut scale = norm.number(1.0);
+    for i in 0..SQUARINGS {
+        let more = norm.gt(limit * 2f64.powi(i as i32));
+        halvings = halvings + more.select(norm.number(1.0), norm.number(0.0));
+        scale = scale * more.select(norm.number(0.5), norm.number(1.0));
+    }
+    let small = a * scale.convert(a.dtype());
+    let [even, odd] = if a.is_double() { pade_13(small) } else { pade_7(small) };
+    let [numerator, denominator] = f.finish_all([even + odd, even - odd])?;
+    let halvings = f.finish(halvings)?;
+    let over = f.finish(norm.gt(limit * 2f64.powi(SQUARINGS as i32)))?;
+    let quotient = solve(trace, denominator, numerator)?;
+    let f = Formula::new(trace);
+    let [mut made, halvings, over] = [quotient, halvings, over].map(|id| f.operand(id));
+    for i in 0..SQUARINGS {
+        // A product that is not used must not overflow: its derivative would be NaN.
+        let used = halvings.gt(i as f64);
+        let root = used.select(made, 0.0);
+        made = used.select(root.at(root), made);
+    }
+    made = over.select(f64::NAN, made);
+    f.finish(made.convert(of.dtype))
+}
+
+/// Even and odd part of the numerator of order 7.
+fn pade_7(a: Expr) -> [Expr; 2] {
+    let (b, one, square) = (PADE_7, a.identity(), a.at(a));
+    let fourth = square.at(square);
+    let sixth = fourth.at(square);
+    let odd = a.at(sixth * b[7] + fourth * b[5] + square * b[3] + one * b[1]);
+    [sixth * b[6] + fourth * b[4] + square * b[2] + one * b[0], odd]
+}
+
+/// Even and odd part of the numerator of order 13.
+fn pade_13(a: Expr) -> [Expr; 2] {
+    let (b, one, square) = (PADE_13, a.identity(), a.at(a));
+    let fourth = square.at(square);
+    let sixth = fourth.at(square);
+    let high = |i: usize| sixth.at(sixth * b[12 + i] + fourth * b[10 + i] + square * b[8 + i]);
+    let low = |i: usize| sixth * b[6 + i] + fourth * b[4 + i] + square * b[2 + i] + one * b[i];
+    [high(0) + low(0), a.at(high(1) + low(1))]
+}

@@ -1,0 +1,6 @@
+//! Traces and programs of `ir`, recorded by operations.
+
+mod body;
+mod groups;
+mod linear;
+mod numbers;
