@@ -158,10 +158,11 @@ test-stablehlo: build $(JAX_STAMP)
 	TF_CPP_MIN_LOG_LEVEL=1 $(JAX)/bin/python c_tests/programs/stablehlo_test.py $(TREE)/lib/liblazyxla.so \
 	  "$(STABLEHLO_TESTS)"
 
-# The long tests of continuous integration: those of `test-long` that take less than some minutes, and all random
-# programs of the Rust tests.
+# What continuous integration runs beside `make test`: on the release library, as XLA compiles for users, the tests with
+# label `numbers` or `release`, and the long tests that take less than some minutes; all random programs of the Rust
+# tests.
 test-landing: build $(JAX_STAMP)
-	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^long$$' -LE '^longest$$'
+	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^(long|numbers|release)$$' -LE '^(longest|part)$$'
 	cargo test --test oracle $(addprefix --test ,$(COMPILING_TESTS))
 
 # The C suite, the oracle, single operations on meshes and the demo on each CPU plugin.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 #[test]
 fn binding_matches_the_header_of_the_plugin() {
-    let root = env!("CARGO_MANIFEST_DIR");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let header = format!("{root}/build/plugins/xla_plugins/xla_cpu_pjrt/include/pjrt_c_api.h");
     let mut source = format!("#include <stddef.h>\n#include \"{header}\"\n");
     for (name, size, fields) in LAYOUTS {

@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_a_library_in_the_build_folder_looks_there() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
         let plugins = root.join("build/plugins");
         assert_eq!(in_build_folder(&root.join("target/release/deps"), &root), Some(plugins.clone()));
         assert_eq!(in_build_folder(&root.join("build/cmake/lib"), &root), Some(plugins));
