@@ -8,6 +8,7 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
+use super::chain::longest_chain;
 use super::labels::{Labels, Renaming};
 use super::op::Op;
 use base::label::Label;
@@ -233,6 +234,7 @@ pub struct Body {
     passed_through: Vec<Option<usize>>,
     digest: [u32; DIGEST_WORDS],
     weight: usize,
+    chain: usize,
     depth: usize,
     has_collectives: bool,
     has_shardings: bool,
@@ -311,6 +313,7 @@ impl Body {
             passed_through: outputs.iter().map(|output| leaves.binary_search(output).ok()).collect(),
             digest: digest(&program, &scalars, explicit),
             weight: (values.len() - leaves.len()).saturating_add(within),
+            chain: longest_chain(&values, &outputs),
             depth: program.depth() + 1,
             program,
             scalars,
@@ -421,6 +424,11 @@ impl Body {
     /// Number of operations, including those of applied bodies.
     pub fn weight(&self) -> usize {
         self.weight
+    }
+
+    /// Number of operations in the longest chain that a compiler may fuse and that ends with a result.
+    pub fn chain(&self) -> usize {
+        self.chain
     }
 }
 

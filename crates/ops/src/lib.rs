@@ -7,7 +7,7 @@
 //! | rules | `derivative.rs`, `batch.rs`, `rules.rs`, `*_rules.rs` of a subject | derivatives and batching, recorded as operations of any subject |
 //! | helpers of rules | `tangents.rs`, `batch_axis.rs` | sums and products of tangents; operands with a batch axis |
 //! | operations | the other files of a subject | a function that infers the type, refuses operands that do not fit and records nodes; the StableHLO and the evaluation of such a node |
-//! | types | `definition.rs`, `rules.rs`, `infer.rs`, `host_call.rs`, `folding.rs` | what a definition and a rule are; shared inference; calls of this process; constants that XLA does not evaluate |
+//! | types | `definition.rs`, `rules.rs`, `infer.rs`, `host_call.rs`, `folding.rs`, `cutting.rs` | what a definition and a rule are; shared inference; calls of this process; constants that XLA does not evaluate; long chains that it compiles in pieces |
 //!
 //! The `mod.rs` of a subject exports what layers above use, as `elementwise::binary`. Files of this layer import from
 //! the file that defines a name.
@@ -19,6 +19,7 @@
 pub mod batch_axis;
 pub mod control;
 pub mod creation;
+mod cutting;
 mod definition;
 pub mod elementwise;
 pub mod emit;

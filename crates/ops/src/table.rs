@@ -1,5 +1,6 @@
 //! The table of operations: the definition of each one.
 
+use super::cutting::{cut_chains, note_length};
 use super::definition::{Composed, Definition, EvalContext, Native};
 use super::folding::keep_constants;
 use super::rules::{Derivative, is_differentiable};
@@ -165,9 +166,12 @@ fn lower(emitter: &mut Emitter, position: usize) {
             return mesh::open::lower(emitter, position, axes, &open);
         }
     }
+    cut_chains(emitter, position);
     keep_apart(emitter, position);
     keep_constants(emitter, position, |op| self::definition(op).is_elementwise());
+    let start = emitter.text.bytes();
     (definition.lower)(emitter, position);
+    note_length(emitter, position, start);
 }
 
 /// Provides the functions that compiled programs call.

@@ -40,6 +40,8 @@ pub struct Emitter<'a> {
     pub chains: FxHashMap<usize, Chain>,
     /// Number of values that are disguised; see `simplifier.rs`.
     pub disguises: usize,
+    /// For each value that has been written, the length of the chain that ends with it; see `ops/cutting.rs`.
+    pub lengths: Vec<usize>,
     /// Text written so far.
     pub text: Written,
     temporaries: usize,
@@ -130,6 +132,7 @@ impl<'a> Emitter<'a> {
             folded: vec![Folded::No; values.len()],
             chains: FxHashMap::default(),
             disguises: 0,
+            lengths: vec![0; values.len()],
             text,
             temporaries: 0,
             next_slot: 0,

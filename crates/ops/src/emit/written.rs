@@ -51,6 +51,12 @@ impl Written {
         self.text.len()
     }
 
+    /// Number of operations written from `start` on, one a line, without constants and broadcasts.
+    pub fn operations_from(&self, start: usize) -> usize {
+        let is_free = |line: &str| line.contains("stablehlo.constant") || line.contains("stablehlo.broadcast_in_dim");
+        self.text.get(start..).map_or(0, |written| written.lines().filter(|line| !is_free(line)).count())
+    }
+
     /// Gives the operations whose lines were written from `start` on a location with this name. A line that opens a
     /// region, or names the arguments of a block, does not end an operation; nor does one whose operation goes on in
     /// the next line with `cond {`, a region in parentheses or its types.
