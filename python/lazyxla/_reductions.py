@@ -152,12 +152,22 @@ def _unique_of(x: Array, names: Sequence[str]) -> UniqueAll:
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
         if nans:
             return _unique_with_nan(x, nans)
+    if names == ("values",) and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
+        distinct = _distinct_of(x)
+        return UniqueAll(distinct, distinct, distinct, distinct)
     found = _core.unique(x, x.size)
     # In one step: otherwise each number of elements would be another program with the search in it.
     _core.compute([*(found[UniqueAll._fields.index(name)] for name in names), found[4]], False, False)
     values, indices, inverse, counts, count = found
     n = int(count)
     return UniqueAll(values[:n], indices[:n], inverse, counts[:n])
+
+
+def _distinct_of(x: Array) -> Array:
+    """The values alone, by a sort of the elements: the other results take a sort of their places and searches."""
+    ordered = _core.sort(reshape(x, (-1,)), 0, False, True)
+    is_first = concat([_core.full((1,), True, _core.bool, x.device), ordered[1:] != ordered[:-1]])
+    return ordered[is_first]
 
 
 def _unique_with_nan(x: Array, nans: int) -> UniqueAll:

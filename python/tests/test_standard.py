@@ -189,6 +189,26 @@ def test_searching_sorting_and_sets():
         same(found.values[found.inverse_indices], b)
 
 
+def test_distinct_values():
+    """The eager device sorts elements, an XLA device their places: equal values, and equal bits of zeros."""
+    for device in DEVICES:
+        for dtype in ("bool", "int8", "uint8", "int64", "uint64", "float32", "float64", "complex64"):
+            whole = np.random.default_rng(0).integers(0, 5, (7, 9))
+            for n in (whole.astype(dtype), whole[:1, :1].astype(dtype), np.ones((2, 3), dtype)):
+                same(lx.unique_values(on(n, device)), np.unique(n))
+        ends = np.array([2**64 - 1, 0, 2**63, 0, 2**64 - 1], "uint64")
+        same(lx.unique_values(on(ends, device)), np.unique(ends))
+        for zeros in ([-0.0, 0.0, -1, np.inf], [0.0, -0.0, -1, np.inf], [-0.0, np.nan, 0.0, np.nan]):
+            b = np.float32(zeros)
+            found = lx.unique_values(on(b, device))
+            same(
+                found,
+                np.float32(sorted({*zeros} - {np.nan})) if not np.isnan(b).any() else np.float32([0, np.nan, np.nan]),
+            )
+            zero = np.asarray(found)[np.asarray(found) == 0]
+            assert len(zero) == 1 and np.signbit(zero[0]) == np.signbit(b[b == 0][0]), (device, zeros)
+
+
 @in_one_step
 def test_reductions():
     a = random(12, (3, 4, 5), "float64")
