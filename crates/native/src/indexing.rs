@@ -1,7 +1,7 @@
 //! Operations that read or write at computed indices.
 
 use super::array::Array;
-use super::element::by_width;
+use super::element::{Element, by_width};
 use super::shape::{gather, scatter};
 use super::walk::{Walk, strides};
 use base::error::Result;
@@ -60,27 +60,47 @@ pub fn integers(x: &Array) -> impl Fn(usize) -> i128 + '_ {
     }
 }
 
+/// Number of indices that are read at a time: their offsets stay in the processor's cache.
+const AT_ONCE: usize = 1024;
+
 /// Takes slices of `x` along `axis`. Negative indices count from the end; indices out of bounds are clamped.
 pub fn take(ty: &TensorType, axis: usize, x: &Array, indices: &Array) -> Result<Array> {
     let dims = &x.ty().dims;
     let before: i64 = dims[..axis].iter().product();
     let after = dims[axis + 1..].iter().product::<i64>() as usize;
-    let size = dims[axis];
-    let index = integers(indices);
-    let places: Vec<usize> = (0..indices.ty().elements())
-        .map(|i| {
-            let index = index(i);
-            clamped(if index < 0 { index + i128::from(size) } else { index }, size - 1) * after
-        })
-        .collect();
+    let (size, count) = (dims[axis], indices.ty().elements());
     by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
-        let x = x.elements::<T>();
+        let (x, mut offsets) = (x.elements::<T>(), [0; AT_ONCE]);
         for i in 0..before as usize {
-            let x = &x[i * size as usize * after..];
-            match after {
-                1 => out.generate(places.len(), |i| x[places[i]]),
-                _ => places.iter().for_each(|&place| out.copy(&x[place..][..after])),
+            let x = &x[i * size as usize * after..][..size as usize * after];
+            for start in (0..count).step_by(AT_ONCE) {
+                let offsets = &mut offsets[..AT_ONCE.min(count - start)];
+                write_offsets(offsets, indices, start, size, after);
+                match after {
+                    1 => out.generate(offsets.len(), |i| x[offsets[i]]),
+                    _ => offsets.iter().for_each(|&offset| out.copy(&x[offset..][..after])),
+                }
             }
         }
     }))
+}
+
+/// Writes the offsets of the slices, of `after` elements each, that the indices from `start` on take from an axis.
+fn write_offsets(offsets: &mut [usize], indices: &Array, start: usize, size: i64, after: usize) {
+    fn write<I: Element>(out: &mut [usize], indices: &Array, start: usize, offset: impl Fn(I) -> usize) {
+        let indices = &indices.elements::<I>()[start..][..out.len()];
+        out.iter_mut().zip(indices).for_each(|(out, &index)| *out = offset(index));
+    }
+    let signed = |index: i64| (if index < 0 { index + size } else { index }).clamp(0, size - 1) as usize * after;
+    let unsigned = |index: u64| index.min(size as u64 - 1) as usize * after;
+    match indices.ty().dtype {
+        DType::S8 => write(offsets, indices, start, |index: i8| signed(index.into())),
+        DType::S16 => write(offsets, indices, start, |index: i16| signed(index.into())),
+        DType::S32 => write(offsets, indices, start, |index: i32| signed(index.into())),
+        DType::S64 => write(offsets, indices, start, signed),
+        DType::U16 => write(offsets, indices, start, |index: u16| unsigned(index.into())),
+        DType::U32 => write(offsets, indices, start, |index: u32| unsigned(index.into())),
+        DType::U64 => write(offsets, indices, start, unsigned),
+        _ => write(offsets, indices, start, |index: u8| unsigned(index.into())),
+    }
 }

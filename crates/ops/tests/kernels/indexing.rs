@@ -41,3 +41,13 @@ fn taken_indices_wrap_once_and_are_clamped() {
     assert_eq!(take(1, &[2], &array(&[], &[1i64])), [1, 4]);
     assert!(take(0, &[0, 3], &array::<i32>(&[0], &[])).is_empty());
 }
+
+#[test]
+fn many_indices_are_taken_in_order() {
+    let x = counted(&[2, 7]);
+    // Indices are read 1,024 at a time.
+    let many: Vec<i32> = (0..2 * 1024 + 1).map(|i| i % 9 - 1).collect();
+    let taken = apply::<i32>(Op::Take, &s32(&[2, many.len() as i64]), &TakeAttributes { axis: 1 }, &[&x, &row(&many)]);
+    let want = |first: i32| many.iter().map(move |&i| first + if i < 0 { 6 } else { i.min(6) });
+    assert_eq!(taken, want(0).chain(want(7)).collect::<Vec<_>>());
+}
