@@ -34,7 +34,6 @@ pub use body::{take_body, take_closed_body, take_whole_body};
 pub use caches::gradients::{GradientMemory, Gradients, Request};
 pub use caches::inferences::Arguments;
 pub use caches::planner::{Planner, Wanted};
-pub use chain::chain_length;
 pub use dimension_numbers::DimensionNumbers;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Segment, Workspace};

@@ -8,7 +8,7 @@
 //! value is followed by [`END`], then the outputs.
 
 use super::attributes::{Attributes, Words, decode};
-use super::chain::longest_chain;
+use super::chain;
 use super::labels::{Labels, Renaming};
 use super::op::Op;
 use base::label::Label;
@@ -64,6 +64,13 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// Returns the number of operations in the longest chain that a compiler may fuse and that ends with this value,
+    /// which counts as a number of operations. `before` are the lengths of the values before it.
+    pub fn chain(&self, before: &[usize], operations: usize) -> usize {
+        let inside = || self.bodies.iter().map(|body| body.chain()).max().unwrap_or(0);
+        chain::length(self.op, &self.operands, before, operations, inside)
+    }
+
     /// Attributes of the operation.
     pub fn attributes<A: Attributes>(&self) -> A {
         decode(&self.words)
@@ -430,6 +437,15 @@ impl Body {
     pub fn chain(&self) -> usize {
         self.chain
     }
+}
+
+/// Returns the number of operations in the longest chain that ends with one of the values at `results`.
+fn longest_chain(values: &[Instruction], results: &[usize]) -> usize {
+    let mut lengths = Vec::with_capacity(values.len());
+    for value in values {
+        lengths.push(value.chain(&lengths, 1));
+    }
+    results.iter().map(|&result| lengths[result]).max().unwrap_or(0)
 }
 
 impl Drop for Body {

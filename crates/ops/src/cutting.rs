@@ -2,7 +2,7 @@
 //! fusion grow by the square of its operations (`docs/xla-workarounds.md`, "Long chains of elementwise operations").
 
 use crate::emit::{Emitter, Extent, emit, mlir};
-use ir::{Op, Trace, chain_length, take_closed_body};
+use ir::{Op, Trace, take_closed_body};
 
 /// Number of operations in a chain that is cut.
 const LONG: usize = 500;
@@ -58,5 +58,5 @@ pub fn note_length(e: &mut Emitter, position: usize, start: usize) {
         return;
     }
     let operations = e.text.operations_from(start);
-    e.lengths[position] = chain_length(e.values, &e.lengths, position, operations);
+    e.lengths[position] = e.values[position].chain(&e.lengths, operations);
 }
