@@ -80,6 +80,9 @@ GROUPS = {
     "Development": [
         Page("development/contributing", "CONTRIBUTING.md"),
         Page("development/architecture", "docs/architecture.md"),
+        Page("development/testing", "docs/testing.md"),
+        Page("development/adding-an-operation", "docs/adding-an-operation.md"),
+        Page("development/generated-files", "docs/generated-files.md"),
         Page("development/c_tests", "c_tests/README.md"),
         Page("development/tests", "tests/README.md"),
     ],

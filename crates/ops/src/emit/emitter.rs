@@ -40,7 +40,7 @@ pub struct Emitter<'a> {
     pub chains: FxHashMap<usize, Chain>,
     /// Number of values that are disguised; see `simplifier.rs`.
     pub disguises: usize,
-    /// For each value that has been written, the length of the chain that ends with it; see `ops/cutting.rs`.
+    /// For each value that has been written, the length of the chain that ends with it; see `cutting.rs`.
     pub lengths: Vec<usize>,
     /// Text written so far.
     pub text: Written,
