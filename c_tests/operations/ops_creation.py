@@ -133,7 +133,7 @@ def masks():
             made += [
                 Case([counted(name, shape)], {"depth": depth, "axis": axis, "dtype": dtype}, dtype)
                 for shape, depth, axis, dtype in [
-                    ((2, 3), 4, 0, "bf16"),
+                    ((2, 3), 4, 0, "bf16" if "bf16" in DTYPES else "f16"),
                     ((2, 3), 4, 1, "pred"),
                     ((), 3, 0, "s8"),
                     ((2,), 0, 0, "f32"),

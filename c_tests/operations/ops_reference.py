@@ -2,9 +2,8 @@
 
 import functools
 
-import ml_dtypes
 import numpy as np
-from ops_values import DTYPES, NAMES, kind, real
+from ops_values import DTYPES, NAMES, finfo, kind, real
 
 
 def wide(array, exact=False):
@@ -81,7 +80,7 @@ def computed_in(x):
 @functools.cache
 def limits(name):
     """Returns the least normal number, the largest number, and the distance from 1 to the next."""
-    info = ml_dtypes.finfo(DTYPES[real(name)][1])
+    info = finfo(DTYPES[real(name)][1])
     return float(info.tiny), float(info.max), float(info.eps)
 
 

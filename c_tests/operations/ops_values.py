@@ -1,8 +1,12 @@
 """Values that ops_test.py gives to operations: the dtypes, and for each the values at which errors are likely."""
 
-import ml_dtypes
 import numpy as np
 from header import family
+
+try:
+    import ml_dtypes
+except ImportError:  # bf16 is left out, as on a machine that has NumPy alone
+    ml_dtypes = None
 
 # NumPy's dtypes by their names in the ABI.
 NUMPY = {
@@ -18,7 +22,7 @@ NUMPY = {
     "f16": np.dtype(np.float16),
     "f32": np.dtype(np.float32),
     "f64": np.dtype(np.float64),
-    "bf16": np.dtype(ml_dtypes.bfloat16),
+    **({"bf16": np.dtype(ml_dtypes.bfloat16)} if ml_dtypes else {}),
     "c64": np.dtype(np.complex64),
     "c128": np.dtype(np.complex128),
 }
@@ -30,7 +34,7 @@ KINDS = {
     "pred": ["pred"],
     "signed": ["s8", "s16", "s32", "s64"],
     "unsigned": ["u8", "u16", "u32", "u64"],
-    "float": ["f16", "bf16", "f32", "f64"],
+    "float": [name for name in ("f16", "bf16", "f32", "f64") if name in NUMPY],
     "complex": ["c64", "c128"],
 }
 KINDS["integer"] = KINDS["signed"] + KINDS["unsigned"]
@@ -38,9 +42,14 @@ KINDS["number"] = KINDS["integer"] + KINDS["float"] + KINDS["complex"]
 KINDS["all"] = KINDS["pred"] + KINDS["number"]
 
 
+def finfo(dtype):
+    """Returns the limits of a float dtype."""
+    return (ml_dtypes or np).finfo(dtype)
+
+
 def dtypes(words):
     """Returns the dtypes of kinds, given in words as "signed float"."""
-    return [name for word in words.split() for name in KINDS.get(word, [word])]
+    return [name for word in words.split() for name in KINDS.get(word, [word]) if name in NUMPY]
 
 
 def kind(name):
@@ -66,7 +75,7 @@ def special(name):
         parts = np.array([0.0, 1, -1, 0.5, -2.5, 3, -7, 1e-3, -20], DTYPES[real(name)][1])
         return pairs(parts, parts, dtype).ravel()
     if kind(name) == "float":
-        info = ml_dtypes.finfo(dtype)
+        info = finfo(dtype)
         least, tiny, most, eps = (float(x) for x in (info.smallest_subnormal, info.tiny, info.max, info.eps))
         positive = [np.nan, np.inf, 0, least, 3 * least, tiny - least, tiny, 2 * tiny, most, most / 2, eps, eps / 4, 1]
         positive += [1 + eps, 1 - eps / 2, 0.5, 0.5 - eps / 4, 1.5, 2, 2.5, 3, 4.5, 7, 8, 10, 100, 0.1, 1e-3, 200.25]
@@ -103,7 +112,7 @@ def spread(name, count, seed):
         out.real, out.imag = sizes * np.cos(angles), sizes * np.sin(angles)
         return out
     if kind(name) == "float":
-        info = ml_dtypes.finfo(dtype)
+        info = finfo(dtype)
         exponents = random_numbers.uniform(np.log2(float(info.tiny)), np.log2(float(info.max)) - 0.01, count)
         values = np.where(np.arange(count) % 2, 2.0**exponents, random_numbers.uniform(0, 12, count))
         return (values * random_numbers.choice([-1, 1], count)).astype(dtype)
