@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -466,8 +467,20 @@ static int spoils(const PJRT_LoadedExecutable_Execute_Args *args, size_t device,
   return code;
 }
 
+// Ends the process at the run after so many, for tests of programs that go on when others crash.
+static void crash_if_due(void) {
+  static int runs;
+  const char *after = getenv("LXLA_FAULT_CRASH_AFTER");
+  if (!after) return;
+  pthread_mutex_lock(&lock);
+  int is_due = runs++ >= atoi(after);
+  pthread_mutex_unlock(&lock);
+  if (is_due) raise(SIGSEGV);
+}
+
 static PJRT_Error *fault_LoadedExecutable_Execute(PJRT_LoadedExecutable_Execute_Args *args) {
   enum { MOST_DEVICES = 64 };
+  crash_if_due();
   int mode = arrive(AT_LoadedExecutable_Execute), code = faults[AT_LoadedExecutable_Execute].code;
   size_t devices = args->num_devices, faulty = (size_t)faulty_device < devices ? (size_t)faulty_device : 0;
   if (mode == FAULT_FAIL) return new_error(code);

@@ -1,5 +1,5 @@
-// Defines TEST(name) { ... }, and a main that runs all tests, or those named on its command line. A failed check prints
-// its file and line, and ends the program with status 1.
+// Defines TEST(name) { ... }, and a main that runs all tests, or those named on its command line, or prints their names
+// (--list). A failed check prints its file and line, and ends the program with status 1.
 #ifndef LXLA_CHECK_H
 #define LXLA_CHECK_H
 
@@ -172,6 +172,10 @@ static inline uint64_t step(lxla_env env) {
 
 int main(int argc, char **argv) {
   int count = 0;
+  if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+    for (lxla_test *test = lxla_tests; test; test = test->next) printf("%s\n", test->name);
+    return 0;
+  }
   for (lxla_test *test = lxla_tests; test; test = test->next) {
     int wanted = argc < 2;
     for (int i = 1; i < argc; i++) wanted |= strcmp(argv[i], test->name) == 0;
