@@ -50,6 +50,9 @@ MERMAID_STAMP := $(DOCS)/mermaid-1
 TREE := $(BUILD)/cmake
 DEBUG_TREE := $(BUILD)/debug
 DEMO := $(BUILD)/demo
+# The kit for accelerators, and the tree of CMake with its programs.
+KIT := $(BUILD)/accelerator-kit
+KIT_TREE := $(BUILD)/accelerator-kit-tree
 JOBS ?= $(shell nproc)
 
 PLUGINS := $(BUILD)/plugins
@@ -97,7 +100,8 @@ pip = $(1) -m pip install --quiet --disable-pip-version-check --require-hashes -
 
 .PHONY: all demo gpt import test test-release test-rust debug-library debug-tree release-library test-long \
   test-landing test-c test-plugins test-accelerators test-torch test-array-api test-stablehlo test-arm64 test-xla-rs \
-  test-report abi docs packages test-packages soak sweep fuzz tsan bench bench-counts check check-library check-code \
+  test-report abi docs packages test-packages accelerator-kit test-accelerator-kit soak sweep fuzz tsan bench \
+  bench-counts check check-library check-code \
   format header wheel plugin plugins jax configure build install clean
 
 all: build
@@ -311,6 +315,20 @@ docs: $(DOCS_STAMP) $(MERMAID_STAMP)
 # checksums.
 packages: configure $(WHEEL_STAMP)
 	tools/packages.sh $(abspath $(CMAKE)) $(abspath $(NINJA)) $(BUILD)/packages
+
+# A folder that tries the library on another machine's accelerator, in build/accelerator-kit.
+accelerator-kit: plugins $(TOOLS_STAMP) $(PYTHON_STAMP)
+	$(call configure,$(KIT_TREE),release,Release) -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF \
+	  -DLAZYXLA_ACCELERATOR_KIT=ON
+	$(CMAKE) --build $(KIT_TREE) --target accelerator_kit_programs --target lazyxla_python
+	$(TOOLS)/bin/python tools/accelerator_kit/build.py --tree $(KIT_TREE) --to $(KIT)
+
+# The kit itself, whole: on each CPU plugin, beside JAX and without it, from a folder with spaces, with a plugin that
+# crashes: half an hour.
+test-accelerator-kit: accelerator-kit $(JAX_STAMP)
+	$(TOOLS)/bin/python tools/accelerator_kit/unit_test.py
+	$(TOOLS)/bin/python tools/accelerator_kit/whole_test.py $(KIT) --jax $(JAX)/bin/python \
+	  $(addprefix $(PLUGINS)/,$(CPU_PLUGINS))
 
 # The Debian packages in a clean Debian: installed, linked with, run, removed. Needs root and mmdebstrap.
 test-packages: plugin

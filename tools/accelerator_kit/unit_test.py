@@ -1,0 +1,240 @@
+"""The parts of the accelerator kit that need no plugin: python unit_test.py. Programs that hang, crash and lie, the
+choice of a plugin, the page, the limit of the file, and arguments."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "kit"))
+import main
+import page
+import parts
+import plugins
+import runner
+from runner import Result
+
+
+def ran(folder, program, seconds=20):
+    return runner.run([sys.executable, "-c", program], seconds, dict(os.environ), folder)
+
+
+def test_a_program_that_passes_writes_rows(folder):
+    finished = ran(
+        folder, f"import sys; sys.path.insert(0, {str(HERE / 'kit')!r}); import runner; runner.write_row([1])"
+    )
+    assert (finished.status, finished.rows) == ("passed", [[1]]), finished
+
+
+def test_a_program_that_fails_says_why(folder):
+    finished = ran(folder, "raise ValueError('no such device')")
+    assert finished.status == "failed", finished
+    assert runner.first_message(finished, 1) == "ValueError: no such device"
+    finished = ran(folder, "print('a.c:7: check failed: x == 1'); print('more'); raise SystemExit(1)")
+    assert runner.first_message(finished, 1) == "a.c:7: check failed: x == 1 more"
+
+
+def test_a_program_that_crashes_names_its_signal_and_keeps_its_rows(folder):
+    program = "import os; open(os.environ['LXLA_KIT_ROWS'], 'w').write('{\"n\": 1}\\n{\"n\"'); os.abort()"
+    finished = ran(folder, program)
+    assert (finished.status, finished.rows) == ("crashed", [{"n": 1}]), finished
+    assert "SIGABRT" in runner.first_message(finished, 1)
+
+
+def test_a_program_that_hangs_is_stopped_with_its_children(folder):
+    note = folder / "child"
+    child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(600)"
+    finished = ran(folder, program, 3)
+    assert finished.status == "timeout" and finished.seconds < 60, finished
+    assert "stopped after 3 s" in runner.first_message(finished, 3)
+    assert is_gone(int(note.read_text())), "the child runs on"
+
+
+def is_gone(number):
+    """Whether a process ends within some seconds."""
+    for _ in range(200):
+        state = Path(f"/proc/{number}/stat")
+        if not state.exists() or state.read_text().rpartition(") ")[2][0] == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_signal_ends_what_runs(folder):
+    note = folder / "child"
+    child = f"import os, time; open({str(note)!r}, 'w').write(str(os.getpid()) + '.'); time.sleep(600)"
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(HERE / "kit")!r})
+import main, runner
+main.end_by_signals()
+runner.run([sys.executable, "-c", {child!r}], 600, dict(os.environ), {str(folder)!r})
+"""
+    process = subprocess.Popen([sys.executable, "-c", program])
+    while not note.exists() or not note.read_text().endswith("."):
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(60) == 128 + 15
+    assert is_gone(int(note.read_text()[:-1])), "the program that it ran runs on"
+
+
+def test_a_plugin_that_is_not_there_is_refused(folder):
+    env = {**os.environ, "LXLA_PJRT_PLUGIN": str(folder / "none.so")}
+    command = [sys.executable, str(HERE / "kit/main.py"), "--out", str(folder / "out")]
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.returncode == 2 and "none.so', want the file of a plugin" in done.stderr, done
+
+
+def test_a_long_output_keeps_its_ends(folder):
+    finished = ran(folder, "print('first'); print('x' * 10**6); print('last')")
+    assert len(finished.output) < 500_000 and finished.output.startswith("first") and "last" in finished.output
+
+
+def test_accelerators_are_chosen_before_processors(_):
+    cpu = {"path": "/a/pjrt_cpu.so", "platform": None, "error": None}
+    cuda = {"path": "/b/xla_cuda_plugin.so", "platform": "cuda", "error": None}
+    broken = {"path": "/c/libtpu.so", "platform": None, "error": "no answer in 10 s"}
+    assert plugins.ordered([broken, cpu, cuda]) == [cuda, cpu]
+    assert [plugins.platform_of(each) for each in (cpu, cuda, broken)] == ["cpu", "cuda", "tpu"]
+
+
+def kit_with(results, **facts):
+    known = {
+        "kit": {"version": "1.2.3", "commit": "abc"},
+        "plugin": {"path": "/p.so", "api_version": "0.1"},
+        "device": {"platform": "cuda", "count": 2, "memory": {"bytes_limit": 2**34}},
+        **{"system": "Linux", "processors": 4, "python": "3.12", "numpy": "2"},
+    }
+    return SimpleNamespace(results=results, facts={**known, **facts}, started=time.monotonic())
+
+
+def test_the_page_counts_and_names_what_failed_and_what_is_slower(_):
+    data = lambda ours, peer: {"lazyxla": {"step_us": ours}, "jax": {"step_us": peer}, "ratio to JAX": ours / peer}
+    results = [
+        Result("start", "doctor", "passed"),
+        Result("C suite", "test_key", "crashed", "ended by SIGSEGV: k3"),
+        Result("memory", "memory: flat", "skipped", "no time was left for it"),
+        Result("speed", "speed: digits", "passed", data=data(120.0, 100.0)),
+        Result("speed", "speed: LSTM", "passed", data=data(80.0, 100.0)),
+    ]
+    kit = kit_with(results)
+    found = {**kit.facts, "results": [each.as_dict() for each in results]}
+    assert page.row(found) == "| cuda | `p.so` | 3 of 4 | test_key | digits |", page.row(found)
+    text = page.text(kit)
+    for words in (
+        "2 x cuda, 16.0 GiB",
+        "3 passed, 0 failed, 1 crashed, 0 stopped at their limit, 1 left out",
+        "C suite, test_key: crashed: ended by SIGSEGV: k3",
+        "memory, memory: flat: no time was left for it",
+        "slower than JAX by more than 5 %: digits\n",
+    ):
+        assert words in text, f"{words!r} is not in\n{text}"
+
+
+def test_a_page_without_a_device_says_so(_):
+    text = page.text(kit_with([], device={"error": "RuntimeError: no GPU"}))
+    assert "no device: RuntimeError: no GPU" in text, text
+
+
+def test_the_file_stays_below_its_limit(folder):
+    results = [Result("a", str(i), "failed", "m" * 400, data=["x" * 50_000], tail="y" * 3000) for i in range(200)]
+    path = folder / "out.json"
+    main.write(kit_with(results), path)
+    assert path.stat().st_size < main.MOST_BYTES
+    assert len(json.loads(path.read_text())["results"]) == 200
+
+
+def test_wrong_arguments_are_refused_by_name(folder):
+    for words, want in (
+        (["--minutes", "0"], "--minutes is 0, want"),
+        (["--minutes", "nan"], "--minutes is nan, want"),
+        (["--out", str(folder / "none/file")], "want a file in a folder that exists"),
+        (["--out", str(folder)], "want a file in a folder that exists"),
+    ):
+        done = subprocess.run([sys.executable, str(HERE / "kit/main.py"), *words], capture_output=True, text=True)
+        assert done.returncode == 2 and want in done.stderr, done
+
+
+def test_the_sample_names_tests_of_the_suite(_):
+    for program, tests in parts.C_SAMPLE.items():
+        (source,) = HERE.parents[1].glob(f"c_tests/*/{program}.c")
+        missing = [test for test in tests if f"TEST({test})" not in source.read_text()]
+        assert not missing, f"{program} has no {missing}"
+
+
+def test_a_program_that_fails_is_run_test_by_test(folder):
+    """A program whose second test ends the process if another one ran before, as on a device whose memory is taken."""
+    program = folder / "test_program"
+    lines = [
+        "#!/bin/sh",
+        '[ "$1" = --list ] && { echo one; echo two; echo three; exit 0; }',
+        '[ $# = 1 ] && { echo "$1"; [ "$1" != three ]; exit; }',
+        "echo one; echo two; echo 'check failed: memory'; exit 1",
+    ]
+    program.write_text("\n".join(lines) + "\n")
+    program.chmod(0o755)
+    kit, parts.PROGRAMS = main.Kit(1, folder), folder
+    kit.env, kit.deadline = dict(os.environ), time.monotonic() + 60
+    parts.c_program(kit, "test_program", ())
+    assert [(each.name, each.status) for each in kit.results] == [
+        ("test_program", "passed"),
+        ("test_program two", "passed"),
+        ("test_program three", "failed"),
+    ], kit.results
+
+
+def test_a_program_that_always_fails_is_not_run_for_ever(folder):
+    program = folder / "test_program"
+    names = "; ".join(f"echo t{i}" for i in range(40))
+    program.write_text(f'#!/bin/sh\n[ "$1" = --list ] && {{ {names}; exit 0; }}\nexit 1\n')
+    program.chmod(0o755)
+    kit, parts.PROGRAMS = main.Kit(1, folder), folder
+    kit.env, kit.deadline = dict(os.environ), time.monotonic() + 60
+    parts.c_program(kit, "test_program", ())
+    assert kit.is_dead and len(kit.results) == parts.MOST_FAILURES + 1, kit.results
+    assert "32 tests, after 8 failures" in kit.results[-1].message, kit.results[-1]
+
+
+def test_nothing_more_is_tried_on_a_plugin_on_which_nothing_ran(folder):
+    kit, tried = main.Kit(1, folder), []
+    first = lambda kit: kit.add("doctor", "failed", "no device")
+    kept, parts.PARTS = parts.PARTS, [("start", 1, first), ("C suite", 1, tried.append)]
+    main.run_parts(kit, folder / "out.json")
+    parts.PARTS = kept
+    assert [each.status for each in kit.results] == ["failed", "skipped"] and not tried, kit.results
+
+
+def test_operations_have_cases_without_ml_dtypes(folder):
+    """A machine with NumPy alone compares all operations, on all dtypes but bf16."""
+    tests = HERE.parents[1] / "c_tests"
+    program = f"""
+import sys
+sys.modules["ml_dtypes"] = None
+sys.path[:0] = [{str(tests / "operations")!r}, {str(tests / "abi")!r}]
+import ops_test
+known = [operation for subject in ops_test.SUBJECTS for operation in subject()]
+count = sum(len(operation.cases(name)) for operation in known for name in ops_test.dtypes(operation.takes))
+assert count > 5000 and "bf16" not in ops_test.DTYPES, count
+"""
+    finished = ran(folder, program, 120)
+    assert finished.status == "passed", finished.output
+
+
+def main_of_tests():
+    tests = {name: test for name, test in globals().items() if name.startswith("test_")}
+    for name, test in tests.items():
+        with tempfile.TemporaryDirectory() as folder:
+            test(Path(folder))
+        print(f"ok {name}")
+    print(f"{len(tests)} tests passed")
+
+
+if __name__ == "__main__":
+    main_of_tests()

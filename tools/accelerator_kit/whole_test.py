@@ -1,0 +1,125 @@
+"""Runs the whole accelerator kit: whole_test.py KIT --jax PYTHON [--minutes 8] PLUGIN ...
+
+On each plugin, beside JAX on the first one; from a folder with spaces, by a Python that has NumPy alone; on a plugin
+that crashes in the middle, and on a file that is no plugin. Their results are asserted."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "kit"))
+import page
+
+PARTS = ["start", "C suite", "operations", "oracle", "linear algebra", "speed", "memory", "several devices"]
+MOST_BYTES = 2_000_000
+
+
+class Whole:
+    """Runs of one kit."""
+
+    def __init__(self, kit, folder):
+        self.kit, self.folder, self.number = kit, folder, 0
+
+    def run(self, python, plugin, minutes, **more):
+        """Runs the kit, and returns its status, what its file says, and the page."""
+        self.number += 1
+        out = self.folder / f"out {self.number}.json"
+        env = {key: value for key, value in os.environ.items() if not key.startswith("LXLA_")}
+        env |= {"PYTHON": str(python), "LXLA_PJRT_PLUGIN": str(plugin), **more}
+        command = [str(self.kit / "run.sh"), "--minutes", str(minutes), "--out", str(out)]
+        start = time.monotonic()
+        done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=self.folder)
+        seconds = time.monotonic() - start
+        assert seconds < 60 * minutes + 60, f"{seconds:.0f} s, of {minutes} minutes"
+        assert out.exists(), done.stdout + done.stderr
+        assert out.stat().st_size < MOST_BYTES, f"{out.stat().st_size} bytes"
+        found = json.loads(out.read_text())
+        print(done.stdout[-3000:], page.row(found), sep="\n", flush=True)
+        assert list(dict.fromkeys(each["part"] for each in found["results"])) == PARTS, found["results"]
+        assert found["page"] in done.stdout, done.stdout
+        return done.returncode, found
+
+
+def named(found, name):
+    (one,) = [each for each in found["results"] if each["name"] == name]
+    return one
+
+
+def check_passed(found, python_has_jax):
+    """The results of a plugin on which everything passes."""
+    bad = [each for each in found["results"] if each["status"] in ("failed", "crashed", "timeout")]
+    assert not bad, bad
+    assert found["device"]["platform"] == "cpu" and found["device"]["count"] == 1, found["device"]
+    for name in ("doctor", "first program", "demo", "test_donation", "memory: exhausted", "mesh of 2: sharded"):
+        assert named(found, name)["status"] == "passed", named(found, name)
+    (operations,) = [each for each in found["results"] if each["name"].endswith("operations agree with NumPy")]
+    agree, _, _, total, *_ = operations["name"].split()
+    assert int(total) > 300 and int(agree) > 100, operations["name"]
+    assert operations["data"]["tanh"]["f32"] >= 0, operations["data"]["tanh"]
+    assert sum(each["name"].startswith("oracle") for each in found["results"]) == 2, found["results"]
+    digits = named(found, "speed: digits")["data"]
+    assert 0 < digits["lazyxla"]["step_us"] < 1e6, digits
+    assert ("jax" in digits) == python_has_jax, digits
+    assert named(found, "memory: donation")["data"][0]["donated"] >= 10
+
+
+def check_crashes(status, found):
+    """Some programs crash, and all parts are tried."""
+    assert status == 1, status
+    crashed = [each for each in found["results"] if each["status"] == "crashed"]
+    passed = [each for each in found["results"] if each["status"] == "passed"]
+    assert any("SIGSEGV" in each["message"] for each in crashed), crashed
+    assert crashed and passed, found["page"]
+    assert any(each["name"] == "speed: 10 layers of lazyxla" for each in found["results"]), found["page"]
+    assert "SIGSEGV" in found["page"], found["page"]
+
+
+def numpy_alone(folder):
+    """A Python with NumPy, and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin/python"
+    to = subprocess.run([python, "-c", "import site; print(site.getsitepackages()[0])"], capture_output=True, text=True)
+    import numpy
+
+    origin = Path(numpy.__file__).parents[1]
+    for name in ("numpy", "numpy.libs"):
+        shutil.copytree(origin / name, Path(to.stdout.strip()) / name)
+    return python
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kit", type=Path)
+    parser.add_argument("plugins", nargs="+", type=Path)
+    parser.add_argument("--jax", type=Path)
+    parser.add_argument("--minutes", type=float, default=8)
+    given = parser.parse_args()
+    plugins = [path.resolve() for path in given.plugins]
+    with tempfile.TemporaryDirectory(prefix="kit ") as name:
+        folder = Path(name)
+        kit = folder / "a kit with spaces"
+        shutil.copytree(given.kit, kit)
+        whole, alone = Whole(kit, folder), numpy_alone(folder / "numpy alone")
+        print("=== a plugin that crashes", flush=True)
+        faulty = {"LXLA_FAULT_REAL_PLUGIN": str(plugins[0]), "LXLA_FAULT_CRASH_AFTER": "30"}
+        check_crashes(*whole.run(alone, kit / "programs/fault_plugin.so", min(given.minutes, 1.5), **faulty))
+        print("=== a file that is no plugin", flush=True)
+        status, found = whole.run(alone, kit / "README.md", 1)
+        assert status == 1 and "error" in found["device"], found["page"]
+        later = {each["status"] for each in found["results"] if each["part"] != "start"}
+        assert later == {"skipped"} and "no device: " in found["page"], found["page"]
+        for i, plugin in enumerate(plugins):
+            python = Path(given.jax).absolute() if given.jax and i == 0 else alone
+            print(f"=== {plugin.name} by {python}", flush=True)
+            check_passed(whole.run(python, plugin, given.minutes)[1], python != alone)
+    print("the kit passed")
+
+
+if __name__ == "__main__":
+    main()
