@@ -105,6 +105,14 @@ def test_accelerators_are_chosen_before_processors(_):
     assert [plugins.platform_of(each) for each in (cpu, cuda, broken)] == ["cpu", "cuda", "tpu"]
 
 
+def test_compiler_files_of_cuda_are_found_beside_the_plugin(folder):
+    plugin = {"path": str(folder / "jax_plugins/xla_cuda13/xla_cuda_plugin.so"), "platform": "cuda"}
+    assert plugins.cuda_folder(plugin) is None
+    (folder / "nvidia/cu13/nvvm/libdevice").mkdir(parents=True)
+    assert plugins.cuda_folder(plugin) == folder / "nvidia/cu13"
+    assert plugins.cuda_folder({**plugin, "platform": "rocm"}) is None
+
+
 def kit_with(results, **facts):
     known = {
         "kit": {"version": "1.2.3", "commit": "abc"},

@@ -69,7 +69,7 @@ def cuda_folder(plugin):
     """The folder of CUDA's compiler files in NVIDIA's packages, which XLA looks for beside JAX only."""
     if "cuda" not in platform_of(plugin):
         return None
-    for folder in [Path(plugin["path"]).parents[2], *map(Path, folders())]:
+    for folder in [*Path(plugin["path"]).parents[2:3], *map(Path, folders())]:
         for path in sorted(folder.glob("nvidia/*/nvvm/libdevice")):
             return path.parents[1]
     return None

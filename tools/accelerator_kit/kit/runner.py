@@ -109,7 +109,7 @@ def first_message(finished, seconds):
     if finished.code is None:
         last = f"; its last line: {lines[-1]}" if lines else ""
         return f"stopped after {seconds:.0f} s{last}"[:MOST_MESSAGE]
-    marks = ("check failed", "returned ", "FAIL", "Error", "panicked", "error:", "WRONG")
+    marks = ("no XLA device", "check failed", "returned ", "FAIL", "Error", "panicked", "error:", "WRONG")
     chosen = next((i for i, line in enumerate(lines) if any(mark in line for mark in marks)), None)
     if chosen is None or "Traceback" in finished.output:
         words = lines[-1] if lines else "no output"
