@@ -13,6 +13,7 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "kit"))
+import compared
 import main
 import page
 import parts
@@ -217,6 +218,30 @@ def test_nothing_more_is_tried_on_a_plugin_on_which_nothing_ran(folder):
     main.run_parts(kit, folder / "out.json")
     parts.PARTS = kept
     assert [each.status for each in kit.results] == ["failed", "skipped"] and not tried, kit.results
+
+
+def test_a_group_of_operations_that_crashes_is_divided(folder):
+    """Operation 7 of 30 ends its process, and loses no other one."""
+    kit, ran_groups = main.Kit(10, folder), []
+    kit.facts, kit.deadline = {"device": {"platform": "cuda"}}, time.monotonic() + 600
+
+    def run(command, _):
+        names = command[4:]
+        if len(command) == 3:
+            return runner.Finished(0, 0, "", [{"names": [f"op {i}" for i in range(30)], "dtypes": ["f32"]}])
+        ran_groups.append(names)
+        if "op 7" in names:
+            return runner.Finished(-11, 0, "it crashed")
+        return runner.Finished(
+            0, 0, "", [{"name": each, "ulps": {"f32": 1}, "failures": [], "count": 0} for each in names]
+        )
+
+    kit.run = run
+    compared.run(kit)
+    by_name = {each.name: each for each in kit.results}
+    assert by_name["op 7"].status == "crashed" and "it crashed" in by_name["op 7"].message, kit.results
+    assert len(by_name["29 of 30 operations agree with NumPy"].data) == 29, kit.results
+    assert len(ran_groups) < 12, ran_groups
 
 
 def test_operations_have_cases_without_ml_dtypes(folder):

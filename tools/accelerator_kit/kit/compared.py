@@ -12,11 +12,12 @@ import plugins
 KIT = Path(__file__).resolve().parents[1]
 LIBRARY = KIT / "python/lazyxla/lib/liblazyxla.so.0"
 WANTED = ("f32", "bf16", "s32", "pred", "c64")
-GROUP, MOST_FAILURES = 12, 6
+# A group takes a start of the plugin, which may be seconds, and stops at its limit.
+GROUP, GROUP_SECONDS, MOST_FAILURES = 24, 120, 6
 
 
 def run(kit):
-    """Compares all operations, as far as the time is enough, and each one alone of a group whose process ended."""
+    """Compares all operations, as far as the time is enough. A group whose process ended is divided."""
     listing = kit.run([sys.executable, "-B", __file__], 60)
     if not listing.rows:
         kit.add("operations", "failed", listing.output.strip()[-300:] or "no operations were listed")
@@ -30,17 +31,18 @@ def run(kit):
     groups, found, broken = [names[i::count] for i in range(count)], [], []
     while groups and kit.left > 2:
         group = groups.pop(0)
-        started, limit = time.monotonic(), min(60, kit.left)
+        started, limit = time.monotonic(), min(GROUP_SECONDS, kit.left)
         finished = kit.run([sys.executable, "-B", __file__, halves, *group], limit)
         found += finished.rows
         missing = [name for name in group if name not in {row["name"] for row in finished.rows}]
-        if missing and finished.code is None and limit < 60:
+        if missing and finished.code is None and limit < GROUP_SECONDS:
             groups.append(missing)  # the time of the part is over
         elif missing and len(group) > 1:
-            groups = [[name] for name in missing] + groups
+            half = (len(missing) + 1) // 2
+            groups = [missing[:half], missing[half:], *groups]
         elif missing:
             words = "stopped at its limit" if finished.code is None else finished.output.strip()[-300:]
-            status = finished.status if finished.code else "failed"
+            status = "failed" if finished.status == "passed" else finished.status
             broken.append(missing[0])
             kit.add(missing[0], status, words, seconds=round(time.monotonic() - started, 2))
     report(kit, names, found, broken, sum(map(len, groups)))
@@ -82,15 +84,24 @@ def main():
 
 
 def write_rows(group, halves):
-    """Compares operations, and writes a row for each."""
+    """Compares operations, and writes a row for each. A call that fails ends a step, so the group is divided then."""
     import ops_test
     from ops_values import DTYPES, dtypes
     from runner import write_row
 
     chosen = lambda operation: [each for each in dtypes(operation.takes) if each in WANTED and each in DTYPES]
     parts = [part for part in (group[i::halves] for i in range(halves)) if part]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        done = list(pool.map(lambda part: ops_test.run(part, chosen), parts))
+    try:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            done = list(pool.map(lambda part: ops_test.run(part, chosen), parts))
+    except AssertionError as error:
+        if len(group) == 1:
+            write_row({"name": group[0].name, "ulps": {}, "failures": [str(error)[:300]], "count": 1})
+            return
+        middle = len(group) // 2
+        write_rows(group[:middle], 1)
+        write_rows(group[middle:], 1)
+        return
     measured = {key: off for _, known, _ in done for key, off in known.items()}
     failures = [failure for _, _, said in done for failure in said]
     names = sorted((operation.name for operation in group), key=len, reverse=True)

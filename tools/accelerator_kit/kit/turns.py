@@ -78,7 +78,8 @@ def peers(kit):
     if importlib.util.find_spec("jax") is None or importlib.util.find_spec("jaxlib") is None:
         return None
     more = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    if kit.plugin.get("found") == "entry_point" and kit.platform != plugins.PROCESSOR:
+    of_jax = kit.plugin.get("found") == "entry_point" or {"jax_plugins", "libtpu"} & {*Path(kit.plugin["path"]).parts}
+    if of_jax and kit.platform != plugins.PROCESSOR:
         return more  # JAX finds its own plugins
     config = kit.folder / "jax plugin.json"
     options = {"cpu_device_count": 1} if kit.platform == plugins.PROCESSOR else {}
