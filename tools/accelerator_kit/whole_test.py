@@ -1,7 +1,7 @@
 """Runs the whole accelerator kit: whole_test.py KIT --jax PYTHON [--minutes 8] PLUGIN ...
 
 On each plugin, beside JAX on the first one; from a folder with spaces, by a Python that has NumPy alone; on a plugin
-that crashes in the middle, and on a file that is no plugin. Their results are asserted."""
+that crashes in the middle, and on a file of another kind. Their results are asserted."""
 
 import argparse
 import json
@@ -109,7 +109,7 @@ def main():
         print("=== a plugin that crashes", flush=True)
         faulty = {"LXLA_FAULT_REAL_PLUGIN": str(plugins[0]), "LXLA_FAULT_CRASH_AFTER": "30"}
         check_crashes(*whole.run(alone, kit / "programs/fault_plugin.so", min(given.minutes, 1.5), **faulty))
-        print("=== a file that is no plugin", flush=True)
+        print("=== a text as a plugin", flush=True)
         status, found = whole.run(alone, kit / "README.md", 1)
         assert status == 1 and "error" in found["device"], found["page"]
         later = {each["status"] for each in found["results"] if each["part"] != "start"}

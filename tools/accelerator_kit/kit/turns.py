@@ -136,7 +136,7 @@ def run(kit):
 
 
 def ended(kit, name, error):
-    """A process that did not answer is no failure where the time of the part is over."""
+    """A process that did not answer has failed, unless the time of the part is over."""
     if kit.left < 1:
         kit.add(name, "skipped", "too little time was left for it")
     else:
