@@ -175,6 +175,9 @@ def test_folders_are_replaced_unless_they_have_other_files(env, folder):
     file.write_text("x")
     refused(exported(first, file), INVALID_ARGUMENT, "it exists and is not a folder")
     ok(exported(first, file, format=TEXT))
+    link = folder / "link"
+    link.symlink_to("no where")
+    refused(exported(first, link), INVALID_ARGUMENT, 'it is a link to "no where", which is not there')
     refused(exported(first, folder / "no/where"), NOT_FOUND, "no/where")
     refused(exported(first, folder / "no/where", format=JAX), NOT_FOUND, "no/where")
 

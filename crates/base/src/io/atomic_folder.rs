@@ -179,8 +179,14 @@ fn target(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -
     }
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
-        // A path that ends with a slash has the same parts without it.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok((path.components().collect(), false)),
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            // A path that ends with a slash has the same parts without it.
+            let place: PathBuf = path.components().collect();
+            return match fs::read_link(&place) {
+                Ok(to) => Err(dangling(path, &to)),
+                Err(_) => Ok((place, false)),
+            };
+        }
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
             return Err(refused(path, "it exists and is not a folder; want a new path, or a folder of an export"));
         }
@@ -213,6 +219,12 @@ fn target(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -
         Err(e) if e.kind() == ErrorKind::NotFound => Ok((path.components().collect(), false)),
         place => Ok((place.map_err(failed)?, true)),
     }
+}
+
+/// The error of a link to nothing. It is not followed: links of a folder that others may write to are not trusted.
+fn dangling(path: &Path, to: &Path) -> Error {
+    let to = quoted(&to.to_string_lossy());
+    refused(path, &format!("it is a link to {to}, which is not there; want a new path, or a folder of an export"))
 }
 
 fn refused(path: &Path, why: &str) -> Error {
@@ -259,6 +271,14 @@ mod tests {
         assert_eq!(fs::read(path.join("a")).unwrap(), b"2");
         let of_file = replace_folder(&path.join("a"), &["a"], |_| true, write("5")).unwrap_err();
         assert_eq!(of_file.code, Code::InvalidArgument);
+        let link = scratch.join("link");
+        std::os::unix::fs::symlink("no where", &link).unwrap();
+        for given in [link.clone(), link.join("")] {
+            let refused = replace_folder(&given, &["a"], |_| true, write("6")).unwrap_err();
+            assert_eq!(refused.code, Code::InvalidArgument);
+            assert!(refused.message.contains("it is a link to \"no where\", which is not there"), "{refused}");
+        }
+        assert_eq!(names(&scratch).len(), 2, "nothing temporary is left");
         let missing = replace_folder(&scratch.join("no/where"), &["a"], |_| true, write("6")).unwrap_err();
         assert_eq!(missing.code, Code::NotFound);
         fs::remove_dir_all(&scratch).unwrap();
