@@ -85,6 +85,35 @@ static void quotients(void) {
   RELEASE(a, b, c, large, given, halves);
 }
 
+// The sum of the operands overflows, the sum of their halves does not.
+static void common_factors(void) {
+  lxla_tensor x = F32S(DIMS(2), 3e38f, -2e38f), y = F32S(DIMS(2), 2e38f, -3e38f), minus = F32S(DIMS(2), -2e38f, 3e38f);
+  const struct {
+    int32_t op;
+    double factor;
+    lxla_tensor other;
+  } cases[] = {{ADD, 0.5, y}, {SUB, 0.5, minus}, {ADD, 0.25, y}, {ADD, -0.5, y}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lxla_tensor left = scalar(MUL, x, cases[i].factor), right = scalar(MUL, cases[i].other, cases[i].factor);
+    lxla_tensor made = of_two_values(cases[i].op, left, right);
+    float got[2], want = (float)(5e38 * cases[i].factor);
+    OK(lxla_tensor_read(made, got, sizeof got));
+    if (!(fabsf(got[0] - want) <= 1e-6f * fabsf(want) && fabsf(got[1] + want) <= 1e-6f * fabsf(want)))
+      FAIL("on device %d case %zu is %.9g and %.9g, want %.9g", device.kind, i, got[0], got[1], want);
+    RELEASE(made);
+  }
+  // The factors of many steps: XLA would make 2^200 and 2^-200 of them.
+  lxla_tensor z = snapshot(x);
+  for (int i = 0; i < 90; i++) {
+    lxla_tensor half = scalar(MUL, z, 0.5);
+    RELEASE(z);
+    z = binary(ADD, half, half);
+    RELEASE(half);
+  }
+  HAS_F32(z, DIMS(2), 3e38f, -2e38f);
+  RELEASE(x, y, minus);
+}
+
 static void zeros_and_nans(void) {
   lxla_tensor zero = F32S(DIMS(2), -0.0f, 1), x = F32S(DIMS(4), NAN, INFINITY, 3, -2), flag, mask, made, power, size;
   HAS_F32(scalar(ADD, zero, 0), DIMS(2), 0, 1);
@@ -161,6 +190,7 @@ static void within_computations(void) {
 
 TEST(constants_are_applied_in_order) { on_both(chains_of_constants); }
 TEST(quotients_of_quotients) { on_both(quotients); }
+TEST(sums_of_products_with_one_factor) { on_both(common_factors); }
 TEST(signs_of_zeros_and_nans) { on_both(zeros_and_nans); }
 TEST(angles_of_zeros_that_are_found_out_late) { on_both(angles_of_folded_zeros); }
 TEST(formulas_within_computations) { on_both(within_computations); }

@@ -23,7 +23,7 @@ pub fn keep_apart(e: &mut Emitter, position: usize) {
         return;
     }
     let mut chain = None;
-    for &operand in value.operands.iter() {
+    for (i, &operand) in value.operands.iter().enumerate() {
         let ty = &e.instruction(operand).ty;
         if ty.dtype.kind() != Kind::Float {
             continue;
@@ -36,7 +36,8 @@ pub fn keep_apart(e: &mut Emitter, position: usize) {
         chain = all;
         // An operation with one constant is not changed.
         let is_lossy = before.is_some() && all.is_some_and(|chain| is_lossy(chain, ty.dtype));
-        if is_lossy || is_misread(e, position, inner) {
+        let is_factored = i == 0 && has_common_factor(e, position);
+        if is_lossy || is_factored || is_misread(e, position, inner) {
             let name = e.name(operand);
             let kept = kept_apart(e, &name, ty);
             e.rename(operand, kept);
@@ -89,6 +90,20 @@ fn is_lossy(chain: Chain, dtype: DType) -> bool {
     let size = chain.value.abs();
     let is_kept = if chain.is_product { size <= limit && size >= 1.0 / limit } else { size >= chain.largest / 2.0 };
     !is_kept
+}
+
+/// Whether XLA takes a constant factor out of a sum, which it does with powers of 2: `x * 0.5 + y * 0.5` becomes
+/// `(x + y) * 0.5`, whose sum may overflow.
+fn has_common_factor(e: &Emitter, position: usize) -> bool {
+    let value = e.instruction(position);
+    let factor = |operand: usize| e.chains.get(&source(e, operand)).filter(|chain| chain.is_product);
+    match (value.op, &value.operands[..]) {
+        (Op::Binary(BinaryOp::Add | BinaryOp::Subtract), &[left, right]) => match (factor(left), factor(right)) {
+            (Some(left), Some(right)) => left.value == right.value || left.value.is_nan() || right.value.is_nan(),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Writes a value so that XLA does not combine it with its user. Beyond [`MOST_DISGUISES`], it stays as it is: XLA's fusion
