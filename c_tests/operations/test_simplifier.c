@@ -114,6 +114,40 @@ static void common_factors(void) {
   RELEASE(x, y, minus);
 }
 
+// The divisor becomes a parameter of the program when it changes.
+static void changing_divisors(void) {
+  lxla_tensor x = F32S(DIMS(2), 1e38f, -1e38f);
+  const double divisors[] = {1e27, 1e28, 1e29, 1e30};
+  for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
+    lxla_tensor made = of_scalars(x, DIV, 1e30, DIV, divisors[i]);
+    float got[2], want = (float)(1e8 / divisors[i]);
+    OK(lxla_tensor_read(made, got, sizeof got));
+    if (!(fabsf(got[0] - want) <= 1e-6f * want && got[1] == -got[0]))
+      FAIL("on device %d by %g: %.9g and %.9g, want %.9g", device.kind, divisors[i], got[0], got[1], want);
+    RELEASE(made);
+  }
+  RELEASE(x);
+}
+
+// Values of one program are kept apart, up to the number in src/ops/simplifier.rs.
+static void many_values(void) {
+  enum { KEPT = 100 };
+  lxla_tensor made[KEPT];
+  for (int i = 0; i < KEPT; i++) {
+    lxla_tensor x = F32S(DIMS(2), (float)(i + 1) * 1e-32f, 0);
+    made[i] = of_scalars(x, MUL, 1e30, MUL, 1e30);
+    RELEASE(x);
+  }
+  OK(lxla_sync(made, KEPT));
+  for (int i = 0; i < KEPT; i++) {
+    float got[2], want = (float)(i + 1) * 1e28f;
+    OK(lxla_tensor_read(made[i], got, sizeof got));
+    if (!(fabsf(got[0] - want) <= 1e-6f * want && got[1] == 0))
+      FAIL("on device %d value %d is %.9g and %.9g, want %.9g", device.kind, i, got[0], got[1], want);
+  }
+  OK(lxla_tensor_release_many(made, KEPT));
+}
+
 static void zeros_and_nans(void) {
   lxla_tensor zero = F32S(DIMS(2), -0.0f, 1), x = F32S(DIMS(4), NAN, INFINITY, 3, -2), flag, mask, made, power, size;
   HAS_F32(scalar(ADD, zero, 0), DIMS(2), 0, 1);
@@ -191,6 +225,8 @@ static void within_computations(void) {
 TEST(constants_are_applied_in_order) { on_both(chains_of_constants); }
 TEST(quotients_of_quotients) { on_both(quotients); }
 TEST(sums_of_products_with_one_factor) { on_both(common_factors); }
+TEST(quotients_by_scalars_that_change) { on_both(changing_divisors); }
+TEST(many_values_of_one_program_are_kept_apart) { on_both(many_values); }
 TEST(signs_of_zeros_and_nans) { on_both(zeros_and_nans); }
 TEST(angles_of_zeros_that_are_found_out_late) { on_both(angles_of_folded_zeros); }
 TEST(formulas_within_computations) { on_both(within_computations); }
