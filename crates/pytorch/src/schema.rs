@@ -1,0 +1,258 @@
+//! A program as JSON.
+
+use crate::argument::{argument, name_of, only_entry, sizes};
+use crate::error::{Error, Result, shown};
+use crate::program::{Argument, Graph, Input, InputKind, Named, Node, Output, OutputKind, Symbols, TensorMeta};
+use crate::stored::Element;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Newest version of the schema whose programs were tried; newer minor versions are read too.
+const NEWEST: (u64, u64) = (8, 20);
+/// Major versions that are read: of PyTorch 2.4, and of PyTorch 2.6 and newer.
+const MAJORS: [u64; 2] = [5, 8];
+
+/// The version of the schema, which is read before anything else.
+#[derive(Deserialize)]
+pub struct Versioned {
+    schema_version: Version,
+    #[serde(default)]
+    torch_version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    major: u64,
+    minor: u64,
+}
+
+#[derive(Deserialize)]
+pub struct Exported {
+    graph_module: Module,
+    #[serde(default)]
+    range_constraints: HashMap<String, Bounds>,
+}
+
+#[derive(Deserialize)]
+struct Bounds {
+    min_val: Option<i64>,
+    max_val: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Module {
+    graph: Value,
+    signature: Signature,
+}
+
+#[derive(Deserialize)]
+struct Signature {
+    input_specs: Vec<Value>,
+    output_specs: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct GraphJson {
+    #[serde(default)]
+    inputs: Vec<Value>,
+    #[serde(default)]
+    outputs: Vec<Value>,
+    nodes: Vec<NodeJson>,
+    #[serde(default)]
+    tensor_values: HashMap<String, TensorJson>,
+}
+
+#[derive(Deserialize)]
+struct NodeJson {
+    target: String,
+    inputs: Vec<NamedJson>,
+    outputs: Vec<Value>,
+    #[serde(default)]
+    metadata: HashMap<String, Value>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NamedJson {
+    #[serde(default)]
+    name: String,
+    arg: Value,
+}
+
+#[derive(Deserialize)]
+struct TensorJson {
+    dtype: i64,
+    sizes: Value,
+    #[serde(default)]
+    strides: Value,
+    #[serde(default)]
+    storage_offset: Value,
+    #[serde(default)]
+    requires_grad: bool,
+}
+
+/// The type and the place of a tensor in its storage, as configurations of weights state it.
+pub struct Layout {
+    pub element: Element,
+    pub sizes: Vec<i64>,
+    pub strides: Vec<i64>,
+    pub offset: i64,
+    pub requires_grad: bool,
+}
+
+impl Versioned {
+    /// Returns the version of the schema and of PyTorch; UNSUPPORTED for a version that is not read.
+    pub fn checked(self) -> Result<((u64, u64), String)> {
+        let Version { major, minor } = self.schema_version;
+        let torch = self.torch_version.unwrap_or_default();
+        match MAJORS.contains(&major) {
+            true => Ok(((major, minor), torch)),
+            false => {
+                let by = if torch.is_empty() { String::new() } else { format!(", by PyTorch {}", shown(&torch)) };
+                Err(Error::unsupported(format!(
+                    "the program is written in schema {major}.{minor}{by}; this library reads the schemas 5 and 8 \
+                     (PyTorch 2.4, and 2.6 and newer) up to {}.{}: export it by such a version",
+                    NEWEST.0, NEWEST.1
+                )))
+            }
+        }
+    }
+}
+
+/// What a program consists of, but for its weights.
+pub struct Parts {
+    pub graph: Graph,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    pub symbols: Symbols,
+}
+
+impl Exported {
+    /// Reads the parts of a program.
+    pub fn parts(self) -> Result<Parts> {
+        let Module { graph, signature } = self.graph_module;
+        let graph = graph_of(graph).map_err(Error::invalid)?;
+        let numbered = |what: &str, i: usize, reason: String| Error::invalid(format!("{what}[{i}]: {reason}"));
+        let inputs = signature.input_specs.into_iter().enumerate();
+        let inputs = inputs.map(|(i, spec)| input(spec).map_err(|e| numbered("input_specs", i, e)));
+        let outputs = signature.output_specs.into_iter().enumerate();
+        let outputs = outputs.map(|(i, spec)| output(spec).map_err(|e| numbered("output_specs", i, e)));
+        let bounds = self.range_constraints.into_iter();
+        let symbols = bounds.map(|(symbol, bounds)| (symbol, (bounds.min_val, bounds.max_val))).collect();
+        let (inputs, outputs) = (inputs.collect::<Result<Vec<Input>>>()?, outputs.collect::<Result<Vec<Output>>>()?);
+        Ok(Parts { graph, inputs, outputs, symbols })
+    }
+}
+
+/// Reads a graph; the reason if it is malformed.
+pub fn graph_of(value: Value) -> std::result::Result<Graph, String> {
+    let graph: GraphJson = serde_json::from_value(value).map_err(|e| format!("the graph is malformed: {e}"))?;
+    let list = |values: Vec<Value>| values.into_iter().map(argument).collect::<std::result::Result<Vec<_>, _>>();
+    let nodes = graph.nodes.into_iter().map(node).collect::<std::result::Result<Vec<Node>, String>>()?;
+    let meta = |(name, tensor): (String, TensorJson)| {
+        let malformed = || format!("the type of tensor {} is malformed", shown(&name));
+        let meta = TensorMeta {
+            element: Element::of_number(tensor.dtype),
+            sizes: sizes(&tensor.sizes).ok_or_else(malformed)?,
+            strides: sizes(&tensor.strides).unwrap_or_default(),
+        };
+        Ok::<_, String>((name, meta))
+    };
+    let tensors = graph.tensor_values.into_iter().map(meta).collect::<std::result::Result<_, _>>()?;
+    Ok(Graph { inputs: list(graph.inputs)?, outputs: list(graph.outputs)?, nodes, tensors })
+}
+
+fn node(node: NodeJson) -> std::result::Result<Node, String> {
+    let NodeJson { target, inputs, outputs, metadata, name } = node;
+    let at = |reason: String| format!("node {}: {reason}", shown(&target));
+    let named = |input: NamedJson| Ok::<_, String>(Named { name: input.name, argument: argument(input.arg)? });
+    let inputs = inputs.into_iter().map(named).collect::<std::result::Result<Vec<_>, _>>().map_err(at)?;
+    let outputs = outputs.into_iter().map(argument).collect::<std::result::Result<Vec<_>, _>>().map_err(at)?;
+    let module = metadata.get("nn_module_stack").and_then(Value::as_str).map(module_path).unwrap_or_default();
+    Ok(Node { target, inputs, outputs, module, name: name.unwrap_or_default() })
+}
+
+/// The path of the innermost module of a stack: `key,path,class;key,path,class`.
+fn module_path(stack: &str) -> String {
+    let last = stack.rsplit(';').next().unwrap_or_default();
+    let mut fields = last.split(',').skip(1);
+    fields.next().unwrap_or_default().to_string()
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_string)
+}
+
+/// Reads the argument of a specification: an argument, or the name of a tensor alone.
+fn spec_argument(value: &Value) -> std::result::Result<Argument, String> {
+    let given = value.get("arg").ok_or("it has no arg")?;
+    match name_of(given) {
+        Some(name) => Ok(Argument::Tensor(name)),
+        None => argument(given.clone()),
+    }
+}
+
+fn input(spec: Value) -> std::result::Result<Input, String> {
+    let (kind, content) = only_entry(spec)?;
+    let missing = || format!("{} has no name", shown(&kind));
+    let stored = |kind, key: &str| {
+        let name = text(&content, key).ok_or_else(missing)?;
+        Ok(Input { kind, argument: spec_argument(&content)?, name })
+    };
+    match kind.as_str() {
+        "parameter" => stored(InputKind::Parameter, "parameter_name"),
+        "buffer" => stored(InputKind::Buffer, "buffer_name"),
+        "tensor_constant" => stored(InputKind::Constant, "tensor_constant_name"),
+        "user_input" => {
+            let argument = spec_argument(&content)?;
+            let name = match &argument {
+                Argument::Tensor(name) => name.clone(),
+                _ => String::new(),
+            };
+            Ok(Input { kind: InputKind::User, argument, name })
+        }
+        "constant_input" => {
+            let name = text(&content, "name").ok_or_else(missing)?;
+            let value = content.get("value").cloned().ok_or_else(missing)?;
+            Ok(Input { kind: InputKind::Fixed, argument: argument(value)?, name })
+        }
+        _ => Ok(Input { kind: InputKind::Fixed, argument: Argument::Other(kind.clone()), name: kind }),
+    }
+}
+
+fn output(spec: Value) -> std::result::Result<Output, String> {
+    let (kind, content) = only_entry(spec)?;
+    let name = |key: &str| text(&content, key).ok_or_else(|| format!("{} has no {key}", shown(&kind)));
+    let argument = spec_argument(&content)?;
+    let kind = match kind.as_str() {
+        "user_output" => OutputKind::User,
+        "loss_output" => OutputKind::Loss,
+        "gradient_to_parameter" => OutputKind::Gradient(name("parameter_name")?),
+        "gradient_to_user_input" => OutputKind::Gradient(name("user_input_name")?),
+        "buffer_mutation" => OutputKind::Changed(name("buffer_name")?),
+        "parameter_mutation" => OutputKind::Changed(name("parameter_name")?),
+        "user_input_mutation" => OutputKind::Changed(name("user_input_name")?),
+        other => return Err(format!("an output of the kind {} is not known", shown(other))),
+    };
+    Ok(Output { kind, argument })
+}
+
+/// Reads the type and the place of a tensor in its storage.
+pub fn layout(value: Value) -> Result<Layout> {
+    let malformed = || Error::invalid("its tensor_meta is malformed");
+    let meta: TensorJson = serde_json::from_value(value).map_err(|_| malformed())?;
+    let numbers = |value: &Value| -> Option<Vec<i64>> {
+        value.as_array()?.iter().map(|value| value.get("as_int")?.as_i64()).collect()
+    };
+    let element = Element::of_number(meta.dtype)
+        .ok_or_else(|| Error::unsupported(format!("its dtype has the number {}, which is not known", meta.dtype)))?;
+    Ok(Layout {
+        element,
+        sizes: numbers(&meta.sizes).ok_or_else(malformed)?,
+        strides: numbers(&meta.strides).ok_or_else(malformed)?,
+        offset: meta.storage_offset.get("as_int").and_then(Value::as_i64).ok_or_else(malformed)?,
+        requires_grad: meta.requires_grad,
+    })
+}
