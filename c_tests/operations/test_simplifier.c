@@ -129,7 +129,7 @@ static void changing_divisors(void) {
   RELEASE(x);
 }
 
-// Values of one program are kept apart, up to the number in src/ops/simplifier.rs.
+// Values of one program are kept apart, up to the number in crates/ops/src/simplifier.rs.
 static void many_values(void) {
   enum { KEPT = 100 };
   lxla_tensor made[KEPT];

@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_refused(env):
     check("batch.jax", [(5, 4), (4, 2)], INVALID_ARGUMENT, "parameter 1: dims: [4, 2] given")
     check("torch_batch", None, INVALID_ARGUMENT, "parameter 0 (tensor<?x4xf32>)")
     check("nowhere.jax", None, lxla.NOT_FOUND, "nowhere.jax")
-    check("batch.npz", None, INVALID_ARGUMENT, "neither StableHLO text, nor MLIR bytecode, nor a file of jax.export")
+    check("batch.npz", None, INVALID_ARGUMENT, "it is a zip file, but no archive of torch.export.save")
     check(".", None, lxla.NOT_FOUND, "not a folder of PyTorch/XLA")
     token = b"func.func @main() -> !stablehlo.token { %0 = stablehlo.create_token : !stablehlo.token return %0 : !stablehlo.token }"
     status = lib.lxla_computation_import(env, token, len(token), None, byref(out))

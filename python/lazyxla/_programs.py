@@ -116,7 +116,9 @@ def import_program(
     function: str | None = None,
     mesh: Mesh | None = None,
 ) -> Program:
-    """Reads a function of a file of ``jax.export``, of StableHLO (text or bytecode), or of a folder of PyTorch/XLA.
+    """Reads a function of a file of ``jax.export``, of StableHLO (text or bytecode), of an archive of
+    ``torch.export.save`` (``.pt2``), or of a folder of PyTorch/XLA. Results of a program of PyTorch are its outputs,
+    then the new values of buffers and inputs that it changes.
 
     ``shapes`` has the shape of each parameter, for programs with free sizes, such as that of a batch. ``function`` is
     the name of a function, ``main`` if it is None. The first call with other shapes reads the file again, which must

@@ -56,7 +56,8 @@ fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
 
 /// Imports a function of a program as a computation. `module` has `size` bytes, which are not read after the call and
 /// are recognized by their content: StableHLO text (MLIR's pretty or generic form), MLIR bytecode (StableHLO, or VHLO,
-/// the portable artifacts of StableHLO 0.9.0 to 1.20.0), or the file of `jax.export(...).serialize()`.
+/// the portable artifacts of StableHLO 0.9.0 to 1.20.0), the file of `jax.export(...).serialize()`, or an archive of
+/// `torch.export.save` (`.pt2`, of PyTorch 2.4 and of 2.6 and newer).
 ///
 /// The body of the computation consists of this library's operations. So it is called, scanned, differentiated,
 /// batched, cached and evaluated on cpu (without a plugin) like a computation that was traced. Constants of the module
@@ -80,6 +81,16 @@ fn wanted(given: In<lxla_import_options>) -> Result<Wanted> {
 /// of the program's own mesh (`lxla_module_describe` lists them), with equal sizes; on further axes nothing is split.
 /// Without a mesh, and on a mesh of one device, shardings are ignored, and manual computations over axes whose sizes
 /// have the product 1 are computed by the one device.
+///
+/// Of a program of PyTorch, the parameters are the user's inputs that are tensors, in order; numbers, texts and None
+/// have the values with which the program was exported. Parameters, buffers and constants of the model are captured
+/// values in the order of the file, tied ones once; `lxla_computation_describe` names them. Results are the user's
+/// outputs that are tensors, then the new values of what the program changes (buffers, inputs): the call itself
+/// changes nothing. If the program draws random numbers, it has one more parameter, the last: a key, u32[2]. Equal keys
+/// give equal numbers, which are not PyTorch's. `options.function` is the name of a program in the archive; NULL: the
+/// only one, or `model`. Values and derivatives are PyTorch's, also where this library's own operations differ
+/// (docs/import.md). UNIMPLEMENTED for operators that are not supported, all of which the message lists with their
+/// number and the module of the first, before anything is recorded.
 ///
 /// INVALID_ARGUMENT, with the line or the byte, if the module is malformed; if two functions or meshes of it have one
 /// name; if the mesh lacks an axis of the program; if a size is free and no shapes are given (the message lists the
@@ -153,6 +164,9 @@ fn cpu_of(env: lxla_env) -> Result<KeptDevice> {
 ///   parameters that `main` has), and `parameters` and `results` of the exported function, each with `dtype` (JAX's name,
 ///   such as `key<fry>`, if the library has none), `dims` (texts: a free size is an expression of symbols) and `path`,
 ///   its place in the caller's structure.
+/// - for a program of PyTorch: `schema_version`; `captured`, the parameters, buffers and constants of the model, each
+///   with `name`, `kind`, `trainable`, `dtype` and `dims`; `symbols`, the free sizes by name with `min` and `max` (null
+///   for no bound); and of the parameters `sizes` (texts: a free size is its symbol). Weights are not read.
 ///
 /// The caller frees the text with `lxla_string_free`. Errors as of `lxla_computation_import`.
 #[unsafe(no_mangle)]
@@ -174,8 +188,11 @@ pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>
 }
 
 /// Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
-/// same of its captured values; and `operations`, the number of operations of its body by name. The caller frees the
-/// text with `lxla_string_free`.
+/// same of its captured values; and `operations`, the number of operations of its body by name. If it was imported from
+/// a program of PyTorch, parameters, results and captured values also have `name` and `kind` (`input`, `parameter`,
+/// `buffer`, `constant`, `output` or `key`); captured values `trainable`, true for floating parameters by which PyTorch
+/// computes gradients; a new value `updates`, the name of what it replaces; and a gradient that is an output
+/// `gradient_of`. They stay after `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_describe(computation: lxla_computation, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_computation_describe", out_json.named("out_json"), || {

@@ -6,7 +6,7 @@ use base::error::Result;
 use base::types::TensorType;
 use ir::Op;
 use programs::import::{self, Memory, Wanted};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -33,6 +33,10 @@ pub fn describe_file(path: &Path, read_file: ReadFile) -> Result<String> {
 
 /// Imports a program. `device` is where its constants are kept: cpu.
 pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result<Computation> {
+    if import::is_pytorch((*memory).as_ref()) {
+        let made = import::pytorch::import((*memory).as_ref(), &wanted)?;
+        return Ok(Computation::of_constants(device, made.body, made.constants)?.named(made.names));
+    }
     let program = import::read(memory)?;
     // A file of jax.export describes the parameters of `main`, not those of its other functions.
     let is_main = wanted.function.as_deref().is_none_or(|name| name == "main");
@@ -44,14 +48,24 @@ pub fn import(device: &'static Device, memory: Memory, wanted: Wanted) -> Result
 
 /// Describes a program as JSON.
 pub fn describe(memory: Memory) -> Result<String> {
-    import::describe(&import::read(memory)?)
+    match import::is_pytorch((*memory).as_ref()) {
+        true => import::pytorch::describe((*memory).as_ref()),
+        false => import::describe(&import::read(memory)?),
+    }
 }
 
 impl Computation {
     /// Describes the computation as JSON.
     pub fn describe(&self) -> String {
-        let types = |types: &[TensorType]| -> Vec<Value> {
-            types.iter().map(|ty| json!({"dtype": ty.dtype.to_string(), "dims": ty.dims.to_vec()})).collect()
+        let names = self.names();
+        let types = |types: &[TensorType], names: Option<&[Map<String, Value>]>| -> Vec<Value> {
+            let one = |(i, ty): (usize, &TensorType)| {
+                let mut described = names.and_then(|names| names.get(i)).cloned().unwrap_or_default();
+                described.insert("dtype".into(), ty.dtype.to_string().into());
+                described.insert("dims".into(), ty.dims.to_vec().into());
+                described.into()
+            };
+            types.iter().enumerate().map(one).collect()
         };
         let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
         for value in self.body().decode().0.iter().filter(|value| !matches!(value.op, Op::Leaf | Op::Result)) {
@@ -63,9 +77,9 @@ impl Computation {
             *operations.entry(name).or_default() += 1;
         }
         json!({
-            "parameters": types(self.parameters()),
-            "results": types(self.results()),
-            "captured": types(self.body().captures()),
+            "parameters": types(self.parameters(), names.map(|names| &names.parameters[..])),
+            "results": types(self.results(), names.map(|names| &names.results[..])),
+            "captured": types(self.body().captures(), names.map(|names| &names.captured[..])),
             "operations": operations,
         })
         .to_string()

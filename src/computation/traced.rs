@@ -17,6 +17,7 @@ use ir::{Body, NodeId, take_body, take_whole_body};
 use native::Array;
 use ops::control::{self, Applied};
 use parking_lot::Mutex;
+use programs::import::pytorch::Names;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -33,6 +34,8 @@ pub struct Computation {
     owns_captures: bool,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Handles)>>,
+    /// What the values of an imported program are; None for other computations, and for what is made of it.
+    names: Option<Arc<Names>>,
 }
 
 /// Number of an environment, and the device within it.
@@ -62,7 +65,7 @@ impl Computation {
         // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Handles(finish_all(state, &captured)?);
         calls.keep(device);
-        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
+        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default(), names: None })
     }
 
     /// Ends the scope of this thread, and extracts the computation of `results` from `params`, with all operations on
@@ -87,7 +90,7 @@ impl Computation {
         let captures = captures_of(device, captured)?;
         calls.keep(device);
         drop(scopes::end()?);
-        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default() })
+        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default(), names: None })
     }
 
     /// Ends the scope of this thread without a computation.
@@ -104,7 +107,17 @@ impl Computation {
             captures.0.push(sync::from_array(device, array)?);
         }
         let home = device.state().place();
-        Ok(Computation { device, body, captures, home, owns_captures: true, brought: Mutex::default() })
+        Ok(Computation { device, body, captures, home, owns_captures: true, brought: Mutex::default(), names: None })
+    }
+
+    /// Names the values of an imported program.
+    pub(super) fn named(self, names: Names) -> Computation {
+        Computation { names: Some(Arc::new(names)), ..self }
+    }
+
+    /// What the values of an imported program are.
+    pub(super) fn names(&self) -> Option<&Names> {
+        self.names.as_deref()
     }
 
     /// Types of the parameters.
@@ -151,7 +164,7 @@ impl Computation {
     /// Creates a computation of the same place with another body and other captures.
     fn with(&self, body: Arc<Body>, captures: Handles) -> Computation {
         let Computation { device, home, owns_captures, .. } = *self;
-        Computation { device, body, captures, home, owns_captures, brought: Mutex::default() }
+        Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None }
     }
 
     /// Creates a computation whose captured values are those of each of several computations, in order.
@@ -173,7 +186,7 @@ impl Computation {
         let capturing = computations.iter().filter(|computation| computation.captured() > 0);
         let owns_captures = { capturing }.all(|computation| computation.owns_captures);
         let (device, home) = (first.device, first.home);
-        Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default() })
+        Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None })
     }
 
     /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.

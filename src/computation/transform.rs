@@ -99,7 +99,11 @@ pub fn value_and_grad(f: &Computation, options: &VjpOptions) -> Result<Computati
 
 /// Returns `f` with its captured values as further parameters, after its own.
 pub fn lift(f: &Computation) -> Result<Computation> {
-    f.with_closed_body(transform::lifted(f.body())?)
+    let made = f.with_closed_body(transform::lifted(f.body())?)?;
+    Ok(match f.names() {
+        Some(names) => made.named(names.lifted()),
+        None => made,
+    })
 }
 
 /// Returns `f` with a checkpoint policy: wherever it is differentiated, the forward pass saves what the policy says of

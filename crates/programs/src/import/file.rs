@@ -4,10 +4,16 @@ use super::functions::check_names;
 use base::error;
 use base::error::{Error, Result};
 use base::types::DType;
+use lazyxla_pytorch as reader;
 use mlir::jax_file::{self, Exported};
 use mlir::{FREE, Module, TensorShape, bytecode, text};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
+
+/// Whether bytes are of a file of PyTorch: an archive, which may hold a program, or tensors that `torch.save` wrote.
+pub fn is_pytorch(bytes: &[u8]) -> bool {
+    reader::is_archive(bytes) || reader::is_legacy_save(bytes)
+}
 
 /// Memory of a program.
 pub type Memory = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -57,14 +63,16 @@ pub const START_BYTES: u64 = 64;
 /// Returns an error if the first bytes of a file of `size` bytes are not of a program of any form, so that the file
 /// need not be read.
 pub fn check_start(bytes: &[u8], size: u64) -> Result<()> {
-    match bytecode::is_bytecode(bytes) || is_text(bytes) {
+    match bytecode::is_bytecode(bytes) || is_text(bytes) || is_pytorch(bytes) {
         true => Ok(()),
         false => jax_file::check_start(bytes, size).map_err(unrecognized),
     }
 }
 
 fn unrecognized(e: Error) -> Error {
-    e.context("neither StableHLO text, nor MLIR bytecode, nor a file of jax.export")
+    e.context(
+        "neither StableHLO text, nor MLIR bytecode, nor a file of jax.export, nor an archive of torch.export.save",
+    )
 }
 
 impl Program {

@@ -1,0 +1,230 @@
+//! Reads and writes at places that tensors hold. Negative indices count from the end.
+
+use super::super::arguments::Value;
+use super::super::call::Call;
+use super::super::operator::{Operator, operator};
+use base::error;
+use base::error::Result;
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{CompareOp, NodeId, ScatterOp, Trace};
+use ops::control::stop_gradient;
+use ops::creation;
+use ops::creation::{full, one_hot};
+use ops::elementwise::{compare_scalar, convert, select};
+use ops::indexing::{index, index_combine, index_put, scatter_along, slice_assign, take, take_along_axis};
+use ops::shape::{broadcast_to, expand_dims, reshape, slice};
+
+pub(super) const TABLE: &[Operator] = &[
+    operator(&["index.Tensor"], "self indices", |call| {
+        let (x, indices) = (call.tensor("self")?, places(call)?);
+        let made = index(call.trace(), x, &indices)?;
+        Ok(call.made(made))
+    }),
+    operator(&["index_put.default", "index_put_.default"], "self indices values accumulate=false", put),
+    operator(&["index_select.default"], "self dim index", |call| {
+        let (x, at) = (call.tensor("self")?, call.tensor("index")?);
+        let axis = call.axis("dim", call.dims(x).len())? as i64;
+        let made = take(call.trace(), x, at, axis)?;
+        Ok(call.made(made))
+    }),
+    operator(&["embedding.default"], "weight indices padding_idx=-1 scale_grad_by_freq=false sparse=false", embedding),
+    operator(&["gather.default"], "self dim index sparse_grad=false", gather),
+    operator(&["scatter.src", "scatter_.src"], "self dim index src", |call| scattered(call, ScatterOp::Copy)),
+    operator(&["scatter.value", "scatter_.value"], "self dim index value", |call| scattered(call, ScatterOp::Copy)),
+    operator(&["scatter_add.default", "scatter_add_.default"], "self dim index src", |call| {
+        scattered(call, ScatterOp::Sum)
+    }),
+    operator(&["index_add.default", "index_add_.default"], "self dim index source alpha=1", |call| {
+        let alpha = call.number("alpha")?.1;
+        call.refuse_unless("alpha", alpha.real() == Some(1.0))?;
+        combined(call, ScatterOp::Sum)
+    }),
+    operator(&["index_copy.default", "index_copy_.default"], "self dim index source", |call| {
+        combined(call, ScatterOp::Copy)
+    }),
+    operator(&["index_fill.int_Scalar", "index_fill_.int_Scalar"], "self dim index value", |call| {
+        let (x, at, value) = (call.tensor("self")?, call.tensor("index")?, call.number("value")?.1);
+        let mut ty = call.ty(x);
+        let axis = call.axis("dim", ty.dims.len())?;
+        ty.dims[axis] = call.dims(at).iter().product();
+        let trace = call.trace();
+        let source = full(trace, &ty, value)?;
+        let made = index_combine(trace, ScatterOp::Copy, x, axis as i64, at, source)?;
+        Ok(call.made(made))
+    }),
+    operator(&["slice_scatter.default"], "self src dim=0 start=none end=none step=1", slice_scatter),
+    operator(&["select_scatter.default"], "self src dim index", select_scatter),
+    operator(&["one_hot.default"], "self num_classes=-1", |call| {
+        let (x, classes) = (call.tensor("self")?, call.int("num_classes")?);
+        if classes < 1 {
+            return Err(error!(Unimplemented, "a number of classes that depends on data"));
+        }
+        let made = one_hot(call.trace(), x, classes, -1, DType::S64)?;
+        Ok(call.made(made))
+    }),
+    operator(&["tril.default", "tril_.default"], "self diagonal=0", |call| triangle(call, creation::tril)),
+    operator(&["triu.default", "triu_.default"], "self diagonal=0", |call| triangle(call, creation::triu)),
+];
+
+/// The indices of `index` and `index_put`; UNIMPLEMENTED for masks, of which the number of places depends on data.
+fn places(call: &mut Call) -> Result<Vec<Option<NodeId>>> {
+    let indices = call.optional_tensors("indices")?;
+    let is_mask = |&index: &NodeId| matches!(call.dtype_of(index), DType::Pred | DType::U8);
+    match indices.iter().flatten().any(is_mask) {
+        true => Err(error!(Unimplemented, "an index that is a mask: the size of the result depends on data")),
+        false => Ok(indices),
+    }
+}
+
+fn put<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, values) = (call.tensor("self")?, call.tensor("values")?);
+    let accumulate = call.bool("accumulate")?;
+    let dtype = call.dtype_of(x);
+    let values = convert(call.trace(), values, dtype);
+    let indices = call.optional_tensors("indices")?;
+    if let [Some(mask)] = indices[..]
+        && call.dtype_of(mask) == DType::Pred
+        && !accumulate
+        && call.dims(values).iter().product::<i64>() == 1
+    {
+        return put_masked(call, x, mask, values);
+    }
+    let indices = places(call)?;
+    let op = if accumulate { ScatterOp::Sum } else { ScatterOp::Copy };
+    let trace = call.trace();
+    // The values broadcast to what the indices select.
+    let selected = index(trace, x, &indices)?;
+    let dims = trace.ty(selected).dims;
+    let values = broadcast_to(trace, values, &dims)?;
+    let made = index_put(trace, op, x, &indices, values)?;
+    Ok(call.made(made))
+}
+
+/// Records a tensor with one value where a mask of its first axes is true.
+fn put_masked<'p>(call: &mut Call<'_, 'p>, x: NodeId, mask: NodeId, value: NodeId) -> Result<Value<'p>> {
+    let (dims, mut wide) = (call.dims(x), call.dims(mask));
+    if dims.get(..wide.len()) != Some(&wide[..]) {
+        return Err(error!(InvalidArgument, "a mask of sizes {wide:?} for a tensor of sizes {dims:?}"));
+    }
+    wide.resize(dims.len(), 1);
+    let trace = call.trace();
+    let (mask, value) = (reshape(trace, mask, &wide)?, reshape(trace, value, &[])?);
+    let made = select(trace, mask, value, x)?;
+    Ok(call.made(made))
+}
+
+/// Rows of a table. The row `padding_idx` has the gradient 0.
+fn embedding<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (table, at) = (call.tensor("weight")?, call.tensor("indices")?);
+    let (padding, by_frequency) = (call.int("padding_idx")?, call.bool("scale_grad_by_freq")?);
+    call.refuse_unless("scale_grad_by_freq", !by_frequency)?;
+    let trace = call.trace();
+    let mut rows = take(trace, table, at, 0)?;
+    if padding >= 0 {
+        let is_padding = compare_scalar(trace, CompareOp::Eq, at, ScalarValue::Signed(padding), false)?;
+        let is_padding = expand_dims(trace, is_padding, &[-1])?;
+        let fixed = stop_gradient(trace, rows)?;
+        rows = select(trace, is_padding, fixed, rows)?;
+    }
+    Ok(call.made(rows))
+}
+
+/// The part of a tensor that indices along an axis reach: on the other axes they may have fewer elements.
+fn reached(trace: &mut Trace, x: NodeId, at: &[i64], axis: usize) -> Result<NodeId> {
+    let mut limits = trace.ty(x).dims.to_vec();
+    if limits.len() != at.len() {
+        return Err(error!(InvalidArgument, "indices of {} axes for a tensor of {}", at.len(), limits.len()));
+    }
+    for (other, limit) in limits.iter_mut().enumerate().filter(|(other, _)| *other != axis) {
+        *limit = (*limit).min(at[other]);
+    }
+    let (starts, steps) = (vec![0; at.len()], vec![1; at.len()]);
+    slice(trace, x, &starts, &limits, &steps)
+}
+
+fn gather<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, at) = (call.tensor("self")?, call.tensor("index")?);
+    let (dims, axis) = (call.dims(at), call.axis("dim", call.dims(x).len())?);
+    if dims.is_empty() {
+        return Err(error!(Unimplemented, "an index of rank 0"));
+    }
+    let trace = call.trace();
+    let part = reached(trace, x, &dims, axis)?;
+    let made = take_along_axis(trace, part, at, axis as i64)?;
+    Ok(call.made(made))
+}
+
+fn scattered<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
+    let (x, at) = (call.tensor("self")?, call.tensor("index")?);
+    let (dims, axis, ty) = (call.dims(at), call.axis("dim", call.dims(x).len())?, call.ty(x));
+    if dims.is_empty() {
+        return Err(error!(Unimplemented, "an index of rank 0"));
+    }
+    let updates = match call.has("src") {
+        true => {
+            let source = call.tensor("src")?;
+            let (starts, steps) = (vec![0; dims.len()], vec![1; dims.len()]);
+            let source = slice(call.trace(), source, &starts, &dims, &steps)?;
+            convert(call.trace(), source, ty.dtype)
+        }
+        false => {
+            let value = call.number("value")?.1;
+            full(call.trace(), &TensorType::new(ty.dtype, &dims), value)?
+        }
+    };
+    let trace = call.trace();
+    let part = reached(trace, x, &dims, axis)?;
+    let made = scatter_along(trace, op, part, at, updates, axis as i64)?;
+    let limits = trace.ty(part).dims;
+    let made = match limits == ty.dims {
+        true => made,
+        false => slice_assign(trace, x, &vec![0; limits.len()], &limits, &vec![1; limits.len()], made)?,
+    };
+    Ok(call.made(made))
+}
+
+fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
+    let (x, at, source) = (call.tensor("self")?, call.tensor("index")?, call.tensor("source")?);
+    let axis = call.axis("dim", call.dims(x).len())? as i64;
+    let trace = call.trace();
+    let source = convert(trace, source, trace.node(x).dtype);
+    let made = index_combine(trace, op, x, axis, at, source)?;
+    Ok(call.made(made))
+}
+
+fn slice_scatter<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, source) = (call.tensor("self")?, call.tensor("src")?);
+    let mut limits = call.dims(x);
+    let axis = call.axis("dim", limits.len())?;
+    let size = limits[axis];
+    let cut = |value: i64| (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size);
+    let start = cut(call.optional_int("start")?.unwrap_or(0));
+    let stop = cut(call.optional_int("end")?.unwrap_or(i64::MAX)).max(start);
+    let (mut starts, mut steps) = (vec![0; limits.len()], vec![1; limits.len()]);
+    (starts[axis], limits[axis], steps[axis]) = (start, stop, call.int("step")?);
+    let trace = call.trace();
+    let source = convert(trace, source, trace.node(x).dtype);
+    let made = if start == stop { x } else { slice_assign(trace, x, &starts, &limits, &steps, source)? };
+    Ok(call.made(made))
+}
+
+fn select_scatter<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, source) = (call.tensor("self")?, call.tensor("src")?);
+    let mut limits = call.dims(x);
+    let axis = call.axis("dim", limits.len())?;
+    let at = call.int("index")?;
+    let at = if at < 0 { at + limits[axis] } else { at };
+    let mut starts = vec![0; limits.len()];
+    (starts[axis], limits[axis]) = (at, at + 1);
+    let trace = call.trace();
+    let source = convert(trace, source, trace.node(x).dtype);
+    let source = expand_dims(trace, source, &[axis as i64])?;
+    let made = slice_assign(trace, x, &starts, &limits, &vec![1; starts.len()], source)?;
+    Ok(call.made(made))
+}
+
+fn triangle<'p>(call: &mut Call<'_, 'p>, record: fn(&mut Trace, NodeId, i64) -> Result<NodeId>) -> Result<Value<'p>> {
+    let (x, diagonal) = (call.tensor("self")?, call.int("diagonal")?);
+    let made = record(call.trace(), x, diagonal)?;
+    Ok(call.made(made))
+}

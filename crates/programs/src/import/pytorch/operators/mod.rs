@@ -1,0 +1,121 @@
+//! The table of operators: an operator is one entry with its overloads, its arguments with their defaults, and the
+//! function that records it. In-place overloads, whose names end in `_`, have the entry of the others: the recorder
+//! writes the result.
+
+mod activations;
+mod attention;
+mod convolution;
+mod creation;
+mod elementwise;
+mod indexing;
+mod losses;
+mod normalization;
+mod pooling;
+mod products;
+mod random;
+mod recurrent;
+mod reductions;
+mod resizing;
+mod shapes;
+mod symbolic;
+
+pub use symbolic::symbolic;
+
+use super::operator::Operator;
+use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+const TABLES: [&[Operator]; 15] = [
+    activations::TABLE,
+    attention::TABLE,
+    convolution::TABLE,
+    creation::TABLE,
+    elementwise::TABLE,
+    indexing::TABLE,
+    losses::TABLE,
+    normalization::TABLE,
+    pooling::TABLE,
+    products::TABLE,
+    random::TABLE,
+    recurrent::TABLE,
+    reductions::TABLE,
+    resizing::TABLE,
+    shapes::TABLE,
+];
+
+/// Checks of what the exporter knew, and annotations: they change no value.
+const IGNORED: [&str; 5] = [
+    "_assert_tensor_metadata.default",
+    "_assert_scalar.default",
+    "_assert_async.msg",
+    "sym_constrain_range_for_size.default",
+    "sym_constrain_range.default",
+];
+
+/// Returns the entry of an overload.
+pub fn find(name: &str) -> Option<&'static Operator> {
+    static FOUND: OnceLock<FxHashMap<&'static str, &'static Operator>> = OnceLock::new();
+    let all = || TABLES.iter().flat_map(|table| table.iter());
+    let by_name = || all().flat_map(|operator| operator.names.iter().map(move |&name| (name, operator))).collect();
+    FOUND.get_or_init(by_name).get(name).copied()
+}
+
+/// The name of an operator in the table: `add.Tensor` of `torch.ops.aten.add.Tensor`.
+pub fn short_name(target: &str) -> &str {
+    let name = display_name(target);
+    name.strip_prefix("aten.").unwrap_or(name)
+}
+
+/// The name of an operator in messages: `aten.add.Tensor`.
+pub fn display_name(target: &str) -> &str {
+    target.strip_prefix("torch.ops.").unwrap_or(target)
+}
+
+/// Whether an operator changes no value.
+pub fn is_ignored(name: &str) -> bool {
+    IGNORED.contains(&name)
+}
+
+/// Whether an operator writes its first argument.
+pub fn is_in_place(name: &str) -> bool {
+    let base = name.split('.').next().unwrap_or(name);
+    base.ends_with('_') && !base.starts_with("__")
+}
+
+/// Why an operator that the table lacks is not supported.
+pub fn reason(name: &str) -> &'static str {
+    const BY_DATA: [&str; 7] =
+        ["nonzero", "item", "_local_scalar_dense", "unique", "masked_select", "unique_dim", "unique2"];
+    let base = name.split('.').next().unwrap_or(name).trim_start_matches('_');
+    match () {
+        () if BY_DATA.iter().any(|known| known.trim_start_matches('_') == base) => {
+            "the size of its result depends on data"
+        }
+        () if name == "higher_order.wrap_with_autocast" => "the casts of autocast regions are not in the file",
+        () => "the library has no such operator",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::arguments::{Value, signature};
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_arguments_well_formed() {
+        let mut seen = std::collections::BTreeSet::new();
+        for operator in TABLES.iter().flat_map(|table| table.iter()) {
+            for name in operator.names {
+                assert!(seen.insert(*name), "{name} twice");
+                assert!(name.contains('.'), "{name} has no overload");
+                assert!(!is_in_place(name) || operator.arguments.starts_with("self"), "{name}");
+            }
+            for (name, default) in signature(operator.arguments) {
+                assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{name}");
+                assert!(!matches!(default, Some(Value::Float(value)) if value.is_nan()), "{}", operator.arguments);
+            }
+        }
+        assert!(seen.len() > 300, "{}", seen.len());
+        assert!(is_in_place("add_.Tensor") && !is_in_place("__and__.Tensor") && !is_in_place("add.Tensor"));
+    }
+}

@@ -1,0 +1,153 @@
+//! Walks a graph and records its operations.
+
+use super::arguments::{Scope, Value, value_of};
+use super::call::Call;
+use super::operators;
+use super::recorder::Recorder;
+use super::regions;
+use base::error;
+use base::error::{Error, Result, quoted};
+use base::label::Label;
+use lazyxla_pytorch::{Argument, Graph, Node, Size, Symbolic};
+use ops::shape::broadcast_to;
+
+/// Records the operations of a graph whose inputs are defined. Returns the values of its outputs.
+pub fn walk<'p>(recorder: &mut Recorder, graph: &'p Graph, scope: &mut Scope<'p>) -> Result<Vec<Value<'p>>> {
+    let outer = recorder.trace.label();
+    for node in &graph.nodes {
+        if !node.module.is_empty() {
+            recorder.trace.set_label(Label::of_path(&node.module));
+        }
+        record(recorder, graph, node, scope).map_err(|e| e.context(described(node)))?;
+        recorder.trace.set_label(outer);
+    }
+    graph.outputs.iter().map(|output| value_of(scope, output)).collect()
+}
+
+/// Records a node, and gives its results their names.
+fn record<'p>(recorder: &mut Recorder, graph: &'p Graph, node: &'p Node, scope: &mut Scope<'p>) -> Result<()> {
+    let name = operators::short_name(&node.target);
+    if operators::is_ignored(name) {
+        return Ok(());
+    }
+    let given = node.inputs.iter().map(|input| Ok((&*input.name, value_of(scope, &input.argument)?)));
+    let given = given.collect::<Result<Vec<(&str, Value)>>>()?;
+    let made = if let Some(region) = regions::operator(name) {
+        let values = given.into_iter().map(|(_, value)| value).collect();
+        region(recorder, scope, values)?
+    } else if let Some(symbolic) = operators::symbolic(name) {
+        let values: Vec<Value> = given.into_iter().map(|(_, value)| value).collect();
+        symbolic(&values).ok_or_else(|| error!(Unimplemented, "arguments of these kinds"))?
+    } else {
+        operator(recorder, graph, node, name, given)?
+    };
+    define(scope, &node.outputs, made)
+}
+
+/// Records an operator of the table. An in-place operator writes its result to its first argument.
+fn operator<'p>(
+    recorder: &mut Recorder,
+    graph: &Graph,
+    node: &Node,
+    name: &str,
+    given: Vec<(&'p str, Value<'p>)>,
+) -> Result<Value<'p>> {
+    let operator = operators::find(name).ok_or_else(|| error!(Unimplemented, "it is not supported"))?;
+    let first = node.inputs.first().map(|input| &input.argument);
+    let is_contiguous = matches!(first, Some(Argument::Tensor(name)) if is_contiguous(graph, name));
+    let mut call = Call::new(recorder, operator.arguments, given, is_contiguous)?;
+    let made = (operator.record)(&mut call)?;
+    if !operators::is_in_place(name) {
+        return Ok(made);
+    }
+    let written = call.id("self")?;
+    let Value::Tensor(made) = made else {
+        return Err(error!(Internal, "an in-place operator has {}", made.kind()));
+    };
+    let (value, old) = (recorder.read(made)?, recorder.read(written)?);
+    if value != old {
+        let dims = recorder.trace.ty(old).dims;
+        let value = broadcast_to(&mut recorder.trace, value, &dims)?;
+        recorder.tensors.write(&mut recorder.trace, written, value)?;
+    }
+    Ok(Value::Tensor(written))
+}
+
+/// Whether the strides that a file states are those of a contiguous tensor, whatever its free sizes are.
+fn is_contiguous(graph: &Graph, name: &str) -> bool {
+    let Some(meta) = graph.tensors.get(name) else { return false };
+    let mut wanted = Some(1i64);
+    meta.strides.len() == meta.sizes.len()
+        && meta.sizes.iter().zip(&meta.strides).rev().all(|(size, stride)| {
+            let fits =
+                matches!(size, Size::Fixed(1)) || matches!((stride, wanted), (Size::Fixed(s), Some(w)) if *s == w);
+            wanted = match size {
+                Size::Fixed(size) => wanted.and_then(|wanted| wanted.checked_mul(*size)),
+                Size::Expression(_) => None,
+            };
+            fits
+        })
+}
+
+/// Gives the results of a node their names.
+fn define<'p>(scope: &mut Scope<'p>, outputs: &'p [Argument], made: Value<'p>) -> Result<()> {
+    let mut named = |output: &'p Argument, value: Value<'p>| -> Result<()> {
+        match (output, value) {
+            (Argument::Tensor(name), value) => drop(scope.insert(name, value)),
+            (Argument::Tensors(names), Value::List(values)) if names.len() == values.len() => {
+                scope.extend(names.iter().map(String::as_str).zip(values));
+            }
+            (Argument::SymInt(name), value) => insert_symbolic(scope, name, value),
+            (Argument::SymFloat(name), value) => insert_symbolic(scope, name, value),
+            (Argument::SymBool(name), value) => insert_symbolic(scope, name, value),
+            (Argument::None, _) => {}
+            (_, value) => {
+                return Err(error!(InvalidArgument, "the program names its result otherwise than {}", value.kind()));
+            }
+        }
+        Ok(())
+    };
+    match (outputs, made) {
+        ([], _) => Ok(()),
+        ([output @ Argument::Tensor(_)], Value::List(values)) => {
+            // Of several results, the others are not used.
+            let first = values.into_iter().next();
+            named(output, first.ok_or_else(|| error!(InvalidArgument, "it has no result"))?)
+        }
+        ([output], value) => named(output, value),
+        (outputs, Value::List(values)) if outputs.len() <= values.len() => {
+            outputs.iter().zip(values).try_for_each(|(output, value)| named(output, value))
+        }
+        (outputs, value) => {
+            Err(error!(InvalidArgument, "the program names {} results; it has {}", outputs.len(), value.kind()))
+        }
+    }
+}
+
+fn insert_symbolic<'p, T>(scope: &mut Scope<'p>, name: &'p Symbolic<T>, value: Value<'p>) {
+    if let Symbolic::Name(name) = name {
+        scope.insert(name, value);
+    }
+}
+
+/// A node as messages name it: its operator, its name and the module that it comes from.
+pub fn described(node: &Node) -> String {
+    let mut text = operators::display_name(&node.target).to_string();
+    if !node.name.is_empty() {
+        text.push_str(&format!(", node {}", quoted(&node.name)));
+    }
+    if !node.module.is_empty() {
+        text.push_str(&format!(", in module {}", quoted(&node.module)));
+    }
+    text
+}
+
+/// An operator that is not supported, for a list of them.
+pub fn refusal(node: &Node) -> Option<Error> {
+    let name = operators::short_name(&node.target);
+    let is_known = operators::is_ignored(name)
+        || regions::operator(name).is_some()
+        || operators::symbolic(name).is_some()
+        || operators::find(name).is_some();
+    (!is_known).then(|| error!(Unimplemented, "{}", operators::reason(name)))
+}
