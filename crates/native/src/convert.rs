@@ -4,7 +4,7 @@
 use super::array::Array;
 use super::element::Element;
 use super::elementwise::{map, map_to_half};
-use super::halves::Half;
+use super::half_floats::Half;
 use super::wide::to_i32;
 use super::writer::Writer;
 use base::error::Result;

@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::element::{Element, element};
-use super::halves::Half;
+use super::half_floats::Half;
 use super::shape::broadcast_to;
 use super::walk::Walk;
 use super::writer::Writer;

@@ -375,7 +375,7 @@ fn angles(x: &[f32], out: &mut Writer<f32>, near: impl Fn(f32) -> f32 + Copy, fa
 
 #[cfg(test)]
 mod tests {
-    use super::super::arcs::single::{acos, asin, atan2};
+    use super::super::inverse_circular::single::{acos, asin, atan2};
     use super::super::roots::{cbrt, hypot};
     use super::*;
 

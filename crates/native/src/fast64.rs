@@ -249,8 +249,8 @@ pub fn tangents(x: &[f64], out: &mut Writer<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::arcs::double::{acos, asin, atan2};
-    use super::super::arcs::single;
+    use super::super::inverse_circular::double::{acos, asin, atan2};
+    use super::super::inverse_circular::single;
     use super::super::roots::cbrt64 as cbrt;
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Functions of one or two floats, under the same names for f32 and f64.
 
-use super::arcs;
 use super::element::Element;
 use super::fast;
 use super::fast64;
+use super::inverse_circular;
 use super::powers;
 use super::roots;
 use super::writer::Writer;
@@ -184,7 +184,7 @@ macro_rules! real {
 
 real! {
     f32 {
-        atan2: arcs::single::atan2,
+        atan2: inverse_circular::single::atan2,
         exp: fast::exp,
         exp_m1: fast::exp_m1,
         ln_1p: fast::ln_1p,
@@ -200,7 +200,7 @@ real! {
 }
 real! {
     f64 {
-        atan2: arcs::double::atan2,
+        atan2: inverse_circular::double::atan2,
         exp: fast64::exp,
         exp_m1: fast64::exp_m1,
         ln_1p: fast64::ln_1p,

@@ -8,7 +8,6 @@
 //!
 //! It uses `base`, `ir`, `lazyxla_fourier` and `lazyxla_linalg`.
 
-mod arcs;
 mod array;
 mod binary;
 mod blocks;
@@ -33,9 +32,10 @@ mod folds;
 mod fourier;
 mod functions;
 mod fused;
-mod halves;
+mod half_floats;
 mod indexing;
 mod integer;
+mod inverse_circular;
 mod linalg;
 mod matmul;
 mod offsets;

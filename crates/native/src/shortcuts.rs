@@ -3,11 +3,11 @@
 //! their own; log2, log10, sinh and cosh are rounded less often, and asinh and acosh of f32 otherwise; the other
 //! kernels compute what the formula does, in the same order, with the same bits.
 
-use super::arcs;
 use super::array::Array;
 use super::elementwise::{Kernel1, Kernel2, Source, map, zip};
 use super::fast;
 use super::fast64;
+use super::inverse_circular;
 use super::roots;
 use base::error::Result;
 use base::types::{DType, TensorType};
@@ -113,9 +113,9 @@ macro_rules! kernels {
                     Asinh => each!(asinh),
                     Acosh => each!(acosh),
                     Atanh => each!(atanh),
-                    Asin => each!(arcs::$name::asin),
-                    Acos => each!(arcs::$name::acos),
-                    Atan => each!(|x| arcs::$name::atan2(x, 1.0)),
+                    Asin => each!(inverse_circular::$name::asin),
+                    Acos => each!(inverse_circular::$name::acos),
+                    Atan => each!(|x| inverse_circular::$name::atan2(x, 1.0)),
                     _ => return None,
                 })
             }

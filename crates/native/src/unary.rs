@@ -6,7 +6,7 @@ use super::element::by_integer_width;
 use super::element::unsupported;
 use super::elementwise::{Kernel1, map, map_half};
 use super::functions::Real;
-use super::halves::Half;
+use super::half_floats::Half;
 use super::writer::Writer;
 use base::error::Result;
 use base::types::{DType, Kind, TensorType};

@@ -4,7 +4,7 @@
 use super::fast::{polynomial, polynomial64};
 
 /// Defines the functions of one type.
-macro_rules! arcs {
+macro_rules! inverse_circular {
     (
         $name:ident, $T:ident, $polynomial:ident,
         tangent: $tangents:literal, $tangent:expr,
@@ -83,7 +83,7 @@ macro_rules! arcs {
     };
 }
 
-arcs! {
+inverse_circular! {
     single, f32, polynomial,
     tangent: 9, [
     -0.333_333_3,
@@ -99,7 +99,7 @@ arcs! {
     sine: 6, [0.166_666_66, 0.075_000_94, 0.044_599_4, 0.031_100_663, 0.017_149_238, 0.033_690_847],
     pi: [std::f32::consts::PI, -8.742_278e-8],
 }
-arcs! {
+inverse_circular! {
     double, f64, polynomial64,
     tangent: 20, [
     -0.333_333_333_333_333_3,
