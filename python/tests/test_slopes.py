@@ -3,6 +3,7 @@
 import lazyxla as lx
 import numpy as np
 from common import DEVICES
+from lazyxla import _constants
 
 LONG = np.longdouble
 SCALE, ALPHA = LONG("1.0507009873554804934193349852946"), LONG("1.6732632423543772848170429916717")
@@ -58,6 +59,41 @@ def test_slopes_keep_their_digits_where_values_are_rounded_to_limits():
                 kept = np.abs(want) > 16 * limits.tiny
                 off = np.abs(got.astype(LONG) - want)[kept] / (np.abs(want[kept]) * limits.eps)
                 assert off.max() < 4, f"{name} of {dtype.__name__} on {device}: {off.max()} at {x[kept][off.argmax()]}"
+
+
+def logaddexp(x, y):
+    """As lx.logaddexp, which the standard restricts to real numbers, of complex numbers."""
+    return lx._core.binary(_constants.BINARY_LOGADDEXP, x, y, False, False)
+
+
+def test_complex_slopes_keep_their_digits():
+    rng = np.random.default_rng(1)
+    for dtype, end in ((np.complex64, 40), (np.complex128, 340)):
+        eps = np.finfo(dtype).eps
+        real = np.concatenate([rng.uniform(-end, end, 500), rng.uniform(-2, 2, 500), np.zeros(100)])
+        z = (real + 1j * rng.uniform(-3, 3, real.size)).astype(dtype)
+        shift = dtype(1e5 if dtype is np.complex64 else 1e8)
+        apart = (np.clip(real, -40, 40).astype(np.float32) + 1j * rng.uniform(-2, 2, real.size)).astype(dtype)
+        far = (apart + shift).astype(dtype)
+        long, difference = z.astype(np.clongdouble), far.astype(np.clongdouble) - shift
+        cases = (
+            ("tanh", z, lambda x: lx.tanh(x), 1 / np.cosh(long) ** 2),
+            (
+                "logaddexp",
+                far,
+                lambda x: logaddexp(x, lx.full_like(x, complex(shift))),
+                1 / (1 + np.exp(-difference)),
+            ),
+        )
+        for device in DEVICES:
+            for name, at, function, want in cases:
+                x = lx.asarray(at, device=device)
+                _, got = lx.jvp(function, [x], [lx.ones(x.shape, dtype=x.dtype, device=device)])
+                kept = np.abs(want) > 16 * np.finfo(dtype).tiny / eps
+                off = (np.abs(np.asarray(got) - want) / np.abs(want))[kept] / eps
+                assert off.max() < 60, (
+                    f"{name} of {dtype.__name__} on {device}: {off.max()} at {at[kept][off.argmax()]}"
+                )
 
 
 def test_higher_slopes_of_tanh_at_and_around_zero():

@@ -66,7 +66,7 @@ pub fn unary_factor(site: &mut Site, op: UnaryOp) -> Result<Factor> {
         LogPlusOne => return Ok(Factor::Over(f.finish(x + 1.0)?)),
         // y (1 - y), with 1 - y computed as the logistic function of -x, which is accurate where y is near 1.
         Logistic => y * (-x).logistic(),
-        Tanh if x.dtype().kind() == Kind::Complex => (1.0 - y) * (y + 1.0),
+        Tanh if x.dtype().kind() == Kind::Complex => square_of_complex_sech(x, y),
         Tanh => square_of_sech(x, y),
         Sqrt => 0.5 / y,
         Rsqrt => y / x * -0.5,
@@ -84,6 +84,18 @@ fn square_of_sech<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     let t = (x.abs() * -2.0).exp();
     let sum = t + 1.0;
     y.abs().le(0.5).select((1.0 - y) * (y + 1.0), t / sum * (4.0 / sum))
+}
+
+/// The derivative of tanh of complex numbers, by the same formulas. `1 + t` cancels around the poles, where `y` is large,
+/// and `t` has no value at infinity.
+fn square_of_complex_sech<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
+    let falls = x.real().lt(0.0);
+    // The square of a power: twice the imaginary part may overflow.
+    let root = falls.select(x, -x).exp();
+    let (t, size) = (root * root, y.abs());
+    let sum = t + 1.0;
+    let is_of_value = size.le(0.5) | size.ge(2.0) | x.real().is_infinite();
+    is_of_value.select((1.0 - y) * (y + 1.0), t / sum * (4.0 / sum))
 }
 
 /// The conjugated sign of a complex number; 0 at 0.

@@ -120,8 +120,12 @@ pub(crate) fn binary_factor(site: &mut Site, operand: usize) -> Result<Factor> {
         (BinaryFunction::Logaddexp, _) if y.dtype().kind() == Kind::Complex => {
             let is_infinite = y.real().is_infinite();
             let is_largest = (is_infinite & own.real().eq(y.real())).select(y.real().sign().abs(), 0.0);
-            let power = (is_infinite.select(0.0, own.real() - y.real())).complex(own.imag() - y.imag()).exp();
-            is_infinite.select(is_largest.complex(is_largest * 0.0), power)
+            // As below: the logistic function of the difference, of the power that does not overflow.
+            let apart = is_infinite.select(0.0, own.real() - other.real());
+            let (apart, falls) = (apart.complex(own.imag() - other.imag()), apart.lt(0.0));
+            let power = falls.select(apart, -apart).exp();
+            let share = falls.select(power, 1.0) / (power + 1.0);
+            is_infinite.select(is_largest.complex(is_largest * 0.0), share)
         }
         // The logistic function of the difference, not e^(own - y): y is rounded. Where y is infinite, the derivative of
         // the maximum by the operand.
