@@ -34,7 +34,7 @@ impl<'f> Archive<'f> {
         for record in archive.entries() {
             let record = record.map_err(damaged)?;
             let name = std::str::from_utf8(record.file_path().as_bytes())
-                .map_err(|_| Error::invalid("the name of an entry is no UTF-8"))?
+                .map_err(|_| Error::invalid("the name of an entry is not UTF-8"))?
                 .to_string();
             let found = archive.get_entry(record.wayfinder()).map_err(|e| damaged(e).at(entry_of(&name)))?;
             let (first, end) = found.compressed_data_range();

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 /// Reads JSON.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    let malformed = |e: serde_json::Error| Error::invalid(format!("it is no JSON of a program: {e}"));
+    let malformed = |e: serde_json::Error| Error::invalid(format!("it is not JSON of a program: {e}"));
     serde_json::from_slice(&with_texts(bytes)).map_err(malformed)
 }
 

@@ -1,4 +1,4 @@
-//! Where archives keep a program and its weights, and how files that are no programs are told apart.
+//! Where archives keep a program and its weights, and how other files of PyTorch are told apart.
 
 use crate::archive::{Archive, entry_of};
 use crate::error::{Error, Result, shown};
@@ -26,7 +26,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(ZIP)
 }
 
-/// Whether bytes begin as a file of `torch.save` of before PyTorch 1.6, which is no archive.
+/// Whether bytes begin as a file of `torch.save` of before PyTorch 1.6, which is not a zip file.
 pub fn is_legacy_save(bytes: &[u8]) -> bool {
     bytes.starts_with(LEGACY)
 }

@@ -4,7 +4,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `archive.rs` | the entries of the zip file |
-//! | `layout.rs` | where the layouts of PyTorch 2.4 to 2.15 keep program and weights, and files that are no programs |
+//! | `layout.rs` | where the layouts of PyTorch 2.4 to 2.15 keep program and weights; other files of PyTorch |
 //! | `json.rs` | JSON with the bare infinities that PyTorch 2.6 writes |
 //! | `schema.rs`, `argument.rs` | the program of an archive as JSON, read into the types of `program.rs` |
 //! | `program.rs` | a program |

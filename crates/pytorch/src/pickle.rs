@@ -235,7 +235,7 @@ impl Machine<'_> {
 
     fn text(&mut self) -> Result<()> {
         let count = u32::from_le_bytes(self.take::<4>()?) as usize;
-        let text = std::str::from_utf8(self.slice(count)?).map_err(|_| Error::invalid("a text is no UTF-8"))?;
+        let text = std::str::from_utf8(self.slice(count)?).map_err(|_| Error::invalid("a text is not UTF-8"))?;
         let text = Value::Text(text.into());
         self.stack.push(text);
         Ok(())

@@ -111,7 +111,7 @@ impl<'p> Import<'p> {
                     import.scope.insert(&input.name, value);
                 }
                 (_, Argument::Tensor(name)) => import.capture(input, name, bytes)?,
-                _ => return Err(error!(InvalidArgument, "{} is no tensor", quoted(&input.name))),
+                _ => return Err(error!(InvalidArgument, "{} is not a tensor", quoted(&input.name))),
             }
         }
         Ok(import)
@@ -162,7 +162,7 @@ impl<'p> Import<'p> {
                 if matches!(output.kind, OutputKind::Changed(_)) != is_change {
                     continue;
                 }
-                // A number that is an output follows from sizes: it is no tensor, and no result.
+                // A number that is an output follows from sizes: it is not a tensor, and has no result.
                 let Value::Tensor(id) = value else { continue };
                 results.push(self.recorder.read(*id)?);
                 names.push(described(&output.kind, &output.argument));

@@ -64,7 +64,7 @@ impl Recorder {
     }
 
     /// Records a graph for inputs of these types. The graph may write none of them.
-    fn region<'p>(&mut self, graph: &'p Graph, types: &[TensorType]) -> Result<Region> {
+    fn region(&mut self, graph: &Graph, types: &[TensorType]) -> Result<Region> {
         if graph.inputs.len() != types.len() {
             return malformed();
         }

@@ -54,8 +54,8 @@ fn resized<'p>(
     let mut x = call.tensor("input")?;
     let dims = call.dims(x);
     let (given, factors) = (call.optional_ints("output_size")?, call.optional_floats("scale_factors")?);
-    for axis in 2..dims.len() {
-        let (from, i) = (dims[axis], axis - 2);
+    for (axis, &from) in dims.iter().enumerate().skip(2) {
+        let i = axis - 2;
         let factor = factors.as_ref().and_then(|factors| factors.get(i).copied());
         let to = match (&given, factor) {
             (Some(sizes), _) => sizes.get(i).copied().unwrap_or(0),

@@ -423,7 +423,7 @@ fn repeat_interleave<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 /// Amounts before and after each axis, of a list that begins with the last axis.
 fn amounts(rank: usize, pad: &[i64]) -> Result<(Vec<i64>, Vec<i64>)> {
     let (mut low, mut high) = (vec![0; rank], vec![0; rank]);
-    if pad.len() % 2 != 0 || pad.len() / 2 > rank {
+    if !pad.len().is_multiple_of(2) || pad.len() / 2 > rank {
         return Err(error!(InvalidArgument, "pad {pad:?} of a tensor of {rank} axes"));
     }
     for (i, pair) in pad.chunks_exact(2).enumerate() {
