@@ -3827,10 +3827,10 @@ lxla_status lxla_import_options_init(lxla_import_options *options);
  * Of a program of PyTorch, the parameters are the user's inputs that are tensors, in order; numbers, texts and None
  * have the values with which the program was exported. Parameters, buffers and constants of the model are captured
  * values in the order of the file, tied ones once; `lxla_computation_describe` names them. Results are the user's
- * outputs that are tensors, then the new values of what the program changes (buffers, inputs): the call itself
- * changes nothing. If the program draws random numbers, it has one more parameter, the last: a key, u32[2]. Equal keys
- * give equal numbers, which are not PyTorch's. `options.function` is the name of a program in the archive; NULL: the
- * only one, or `model`. Values and derivatives are PyTorch's, also where this library's own operations differ
+ * outputs that are tensors, then the new values of what the program changes (buffers, inputs): the call itself changes
+ * nothing. If the program draws random numbers, it has one more parameter, the last: a key of two u32. Equal keys give
+ * equal numbers, which are not PyTorch's. `options.function` is the name of a program in the archive; NULL: the only
+ * one, or `model`. Values and derivatives are PyTorch's, also where this library's own operations differ
  * (docs/import.md). UNIMPLEMENTED for operators that are not supported, all of which the message lists with their
  * number and the module of the first, before anything is recorded.
  *
