@@ -18,6 +18,7 @@ import lazyxla as lx
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DIGITS = EXAMPLES / "models/digits.jax"
+PYTORCH = Path(__file__).resolve().parents[2] / "c_tests/programs/pytorch"
 
 
 def test_a_network_of_jax_is_imported_called_and_differentiated():
@@ -57,6 +58,27 @@ def test_a_network_of_jax_is_imported_called_and_differentiated():
         file.write(b"func.func nonsense")
         file.flush()
         raises(ValueError, lambda: lx.import_program(file.name))
+
+
+def test_a_program_of_pytorch_is_imported_and_differentiated():
+    with np.load(PYTORCH / "mlp.npz") as file:
+        values = {key: file[key] for key in file.files}
+    program = lx.import_program(PYTORCH / "mlp.pt2", shapes=[values["input.0"].shape])
+    gradients = [value for key, value in values.items() if key.startswith("grad.")]
+    assert [w.shape for w in program.weights] == [g.shape for g in gradients]
+    for device in DEVICES:
+        x, target = on(values["input.0"], device), on(values["target.0"], device)
+        same(program(x), values["output.0"], 1e-5)
+        weights = [w.to_device(device) for w in program.weights]
+        loss = lambda weights: lx.mean((program(x, weights=weights) - target) ** 2)
+        value, found = lx.value_and_grad(loss)(weights)
+        same(value, values["loss"], 1e-5)
+        for made, wanted in zip(found, gradients, strict=True):
+            same(made, wanted, 1e-4)
+        # Other sizes of the batch, which is free.
+        same(program(on(values["input2.0"], device)), values["output2.0"], 1e-5)
+    raises(ValueError, lambda: lx.import_program(PYTORCH / "mlp.pt2"), "shapes")
+    raises(ValueError, lambda: lx.import_program(PYTORCH / "mlp.npz"), "torch.export.save")
 
 
 def test_functions_are_exported_and_imported_again():
