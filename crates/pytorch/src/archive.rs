@@ -110,3 +110,17 @@ pub fn entry_of(name: &str) -> String {
 fn damaged(e: rawzip::Error) -> Error {
     Error::invalid(format!("the zip file is damaged: {e}"))
 }
+
+/// Checks that numbers are little-endian.
+pub fn check_order(archive: &Archive, entry: &str) -> Result<()> {
+    if !archive.has(entry) {
+        return Ok(());
+    }
+    match archive.bytes(entry)? {
+        b"little" => Ok(()),
+        other => {
+            let order = shown(&String::from_utf8_lossy(other));
+            Err(Error::unsupported(format!("{} is {order}; want little", entry_of(entry))))
+        }
+    }
+}

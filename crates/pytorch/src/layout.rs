@@ -1,6 +1,6 @@
 //! Where archives keep a program and its weights, and how other files of PyTorch are told apart.
 
-use crate::archive::{Archive, entry_of};
+use crate::archive::{Archive, check_order, entry_of};
 use crate::error::{Error, Result, shown};
 use crate::json;
 use crate::pickle;
@@ -128,20 +128,6 @@ fn chosen(inputs: &[Input], [weights, constants]: [BTreeMap<String, Stored>; 2])
         chosen.insert(input.name.clone(), stored.ok_or_else(missing)?.clone());
     }
     Ok(chosen)
-}
-
-/// Checks that numbers are little-endian.
-pub fn check_order(archive: &Archive, entry: &str) -> Result<()> {
-    if !archive.has(entry) {
-        return Ok(());
-    }
-    match archive.bytes(entry)? {
-        b"little" => Ok(()),
-        other => {
-            let order = shown(&String::from_utf8_lossy(other));
-            Err(Error::unsupported(format!("{} is {order}; want little", entry_of(entry))))
-        }
-    }
 }
 
 /// Says what an archive is that holds no program, and what to do.

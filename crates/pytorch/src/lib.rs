@@ -6,15 +6,15 @@
 //! | `archive.rs` | the entries of the zip file |
 //! | `layout.rs` | where the layouts of PyTorch 2.4 to 2.15 keep program and weights; other files of PyTorch |
 //! | `json.rs` | JSON with the bare infinities that PyTorch 2.6 writes |
-//! | `schema.rs`, `argument.rs` | the program of an archive as JSON, read into the types of `program.rs` |
+//! | `schema.rs`, `graph.rs` | the program of an archive as JSON, read into the types of `program.rs` |
 //! | `program.rs` | a program |
 //! | `stored.rs` | a weight: its dtype, sizes and strides, and its bytes in the file |
 //! | `weights.rs` | the configurations of weights that are raw storages |
 //! | `pickle.rs` | the pickled weights of PyTorch 2.4 to 2.8: tensors, storages and dictionaries, nothing else |
 
 mod archive;
-mod argument;
 mod error;
+mod graph;
 mod json;
 mod layout;
 mod pickle;

@@ -1,11 +1,9 @@
 //! Pickled tensors: files of `torch.save` within an archive. The machine knows tensors, parameters, storages,
 //! dictionaries and tuples. It calls nothing, and refuses every other name.
 
-use crate::archive::{Archive, Entry, entry_of};
+use crate::archive::{Archive, Entry, check_order, entry_of};
 use crate::error::{Error, Result, shown};
-use crate::layout::check_order;
-use crate::stored::{Element, Stored};
-use crate::weights::add;
+use crate::stored::{Element, Stored, add};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
 //! A program as JSON.
 
-use crate::argument::{argument, name_of, only_entry, sizes};
 use crate::error::{Error, Result, shown};
-use crate::program::{Argument, Graph, Input, InputKind, Named, Node, Output, OutputKind, Symbols, TensorMeta};
+use crate::graph::{argument, graph_of, name_of, only_entry};
+use crate::program::{Argument, Graph, Input, InputKind, Output, OutputKind, Symbols};
 use crate::stored::Element;
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,35 +50,6 @@ struct Module {
 struct Signature {
     input_specs: Vec<Value>,
     output_specs: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-struct GraphJson {
-    #[serde(default)]
-    inputs: Vec<Value>,
-    #[serde(default)]
-    outputs: Vec<Value>,
-    nodes: Vec<NodeJson>,
-    #[serde(default)]
-    tensor_values: HashMap<String, TensorJson>,
-}
-
-#[derive(Deserialize)]
-struct NodeJson {
-    target: String,
-    inputs: Vec<NamedJson>,
-    outputs: Vec<Value>,
-    #[serde(default)]
-    metadata: HashMap<String, Value>,
-    #[serde(default)]
-    name: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct NamedJson {
-    #[serde(default)]
-    name: String,
-    arg: Value,
 }
 
 #[derive(Deserialize)]
@@ -144,41 +115,6 @@ impl Exported {
         let (inputs, outputs) = (inputs.collect::<Result<Vec<Input>>>()?, outputs.collect::<Result<Vec<Output>>>()?);
         Ok(Parts { graph, inputs, outputs, symbols })
     }
-}
-
-/// Reads a graph; the reason if it is malformed.
-pub fn graph_of(value: Value) -> std::result::Result<Graph, String> {
-    let graph: GraphJson = serde_json::from_value(value).map_err(|e| format!("the graph is malformed: {e}"))?;
-    let list = |values: Vec<Value>| values.into_iter().map(argument).collect::<std::result::Result<Vec<_>, _>>();
-    let nodes = graph.nodes.into_iter().map(node).collect::<std::result::Result<Vec<Node>, String>>()?;
-    let meta = |(name, tensor): (String, TensorJson)| {
-        let malformed = || format!("the type of tensor {} is malformed", shown(&name));
-        let meta = TensorMeta {
-            element: Element::of_number(tensor.dtype),
-            sizes: sizes(&tensor.sizes).ok_or_else(malformed)?,
-            strides: sizes(&tensor.strides).unwrap_or_default(),
-        };
-        Ok::<_, String>((name, meta))
-    };
-    let tensors = graph.tensor_values.into_iter().map(meta).collect::<std::result::Result<_, _>>()?;
-    Ok(Graph { inputs: list(graph.inputs)?, outputs: list(graph.outputs)?, nodes, tensors })
-}
-
-fn node(node: NodeJson) -> std::result::Result<Node, String> {
-    let NodeJson { target, inputs, outputs, metadata, name } = node;
-    let at = |reason: String| format!("node {}: {reason}", shown(&target));
-    let named = |input: NamedJson| Ok::<_, String>(Named { name: input.name, argument: argument(input.arg)? });
-    let inputs = inputs.into_iter().map(named).collect::<std::result::Result<Vec<_>, _>>().map_err(at)?;
-    let outputs = outputs.into_iter().map(argument).collect::<std::result::Result<Vec<_>, _>>().map_err(at)?;
-    let module = metadata.get("nn_module_stack").and_then(Value::as_str).map(module_path).unwrap_or_default();
-    Ok(Node { target, inputs, outputs, module, name: name.unwrap_or_default() })
-}
-
-/// The path of the innermost module of a stack: `key,path,class;key,path,class`.
-fn module_path(stack: &str) -> String {
-    let last = stack.rsplit(';').next().unwrap_or_default();
-    let mut fields = last.split(',').skip(1);
-    fields.next().unwrap_or_default().to_string()
 }
 
 fn text(value: &Value, key: &str) -> Option<String> {

@@ -1,7 +1,8 @@
 //! A tensor that is kept in a file.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Dtypes of PyTorch.
@@ -216,5 +217,14 @@ impl Stored {
             at += self.strides[axis];
         }
         Cow::Owned(made)
+    }
+}
+
+/// Adds a tensor; fails if the name is taken.
+pub fn add(found: &mut BTreeMap<String, Stored>, name: &str, stored: Option<Stored>) -> Result<()> {
+    let Some(stored) = stored else { return Ok(()) };
+    match found.insert(name.to_string(), stored) {
+        None => Ok(()),
+        Some(_) => Err(Error::invalid(format!("two tensors have the name {}", shown(name)))),
     }
 }

@@ -1,11 +1,11 @@
 //! Weights that are raw storages, with a configuration in JSON (PyTorch 2.9 and newer).
 
 use crate::archive::{Archive, entry_of};
-use crate::error::{Error, Result, shown};
+use crate::error::{Result, shown};
 use crate::json;
 use crate::pickle;
 use crate::schema::layout;
-use crate::stored::Stored;
+use crate::stored::{Stored, add};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,13 +56,4 @@ fn stored(archive: &Archive, folder: &str, payload: Payload) -> Result<Option<St
         requires_grad: layout.requires_grad,
     };
     stored.checked(archive.file().len()).map(Some)
-}
-
-/// Adds a tensor; fails if the name is taken.
-pub fn add(found: &mut BTreeMap<String, Stored>, name: &str, stored: Option<Stored>) -> Result<()> {
-    let Some(stored) = stored else { return Ok(()) };
-    match found.insert(name.to_string(), stored) {
-        None => Ok(()),
-        Some(_) => Err(Error::invalid(format!("two tensors have the name {}", shown(name)))),
-    }
 }

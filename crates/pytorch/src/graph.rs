@@ -1,9 +1,84 @@
-//! Arguments of operations as JSON: objects of one key, which names the kind.
+//! A graph as JSON: its nodes and their arguments, which are objects of one key that names the kind.
 
-use crate::program::{Argument, Size, Symbolic};
-use crate::schema::graph_of;
+use crate::error::shown;
+use crate::program::{Argument, Graph, Named, Node, Size, Symbolic, TensorMeta};
 use crate::stored::Element;
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::HashMap;
+
+#[derive(Deserialize)]
+struct GraphJson {
+    #[serde(default)]
+    inputs: Vec<Value>,
+    #[serde(default)]
+    outputs: Vec<Value>,
+    nodes: Vec<NodeJson>,
+    #[serde(default)]
+    tensor_values: HashMap<String, MetaJson>,
+}
+
+#[derive(Deserialize)]
+struct NodeJson {
+    target: String,
+    inputs: Vec<NamedJson>,
+    outputs: Vec<Value>,
+    #[serde(default)]
+    metadata: HashMap<String, Value>,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NamedJson {
+    #[serde(default)]
+    name: String,
+    arg: Value,
+}
+
+/// The type of a tensor of a graph.
+#[derive(Deserialize)]
+struct MetaJson {
+    dtype: i64,
+    sizes: Value,
+    #[serde(default)]
+    strides: Value,
+}
+
+/// Reads a graph; the reason if it is malformed.
+pub fn graph_of(value: Value) -> Result<Graph, String> {
+    let graph: GraphJson = serde_json::from_value(value).map_err(|e| format!("the graph is malformed: {e}"))?;
+    let list = |values: Vec<Value>| values.into_iter().map(argument).collect::<Result<Vec<_>, _>>();
+    let nodes = graph.nodes.into_iter().map(node).collect::<Result<Vec<Node>, String>>()?;
+    let meta = |(name, tensor): (String, MetaJson)| {
+        let malformed = || format!("the type of tensor {} is malformed", shown(&name));
+        let meta = TensorMeta {
+            element: Element::of_number(tensor.dtype),
+            sizes: sizes(&tensor.sizes).ok_or_else(malformed)?,
+            strides: sizes(&tensor.strides).unwrap_or_default(),
+        };
+        Ok::<_, String>((name, meta))
+    };
+    let tensors = graph.tensor_values.into_iter().map(meta).collect::<Result<_, _>>()?;
+    Ok(Graph { inputs: list(graph.inputs)?, outputs: list(graph.outputs)?, nodes, tensors })
+}
+
+fn node(node: NodeJson) -> Result<Node, String> {
+    let NodeJson { target, inputs, outputs, metadata, name } = node;
+    let at = |reason: String| format!("node {}: {reason}", shown(&target));
+    let named = |input: NamedJson| Ok::<_, String>(Named { name: input.name, argument: argument(input.arg)? });
+    let inputs = inputs.into_iter().map(named).collect::<Result<Vec<_>, _>>().map_err(at)?;
+    let outputs = outputs.into_iter().map(argument).collect::<Result<Vec<_>, _>>().map_err(at)?;
+    let module = metadata.get("nn_module_stack").and_then(Value::as_str).map(module_path).unwrap_or_default();
+    Ok(Node { target, inputs, outputs, module, name: name.unwrap_or_default() })
+}
+
+/// The path of the innermost module of a stack: `key,path,class;key,path,class`.
+fn module_path(stack: &str) -> String {
+    let last = stack.rsplit(';').next().unwrap_or_default();
+    let mut fields = last.split(',').skip(1);
+    fields.next().unwrap_or_default().to_string()
+}
 
 /// Reads an argument; the reason if it is malformed.
 pub fn argument(value: Value) -> Result<Argument, String> {
