@@ -280,20 +280,8 @@ fn composed(accuracy: &Accuracy) -> Vec<Row> {
 
 /// The subjects, in the order of the header's chapters: files of src/capi, whose first line has the title.
 const SUBJECTS: [&str; 14] = [
-    "creation",
-    "elementwise",
-    "shape",
-    "indexing",
-    "sorting",
-    "reduction",
-    "linalg",
-    "factorization",
-    "nn",
-    "random",
-    "control",
-    "kernels",
-    "transform",
-    "mesh",
+    "creation", "elementwise", "shape", "indexing", "sorting", "reduction", "linalg", "factorization", "nn", "random",
+    "control", "kernels", "transform", "mesh",
 ];
 
 /// Writes a chapter for each subject: the operations whose C function is in the subject's file. Composed operations,

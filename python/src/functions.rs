@@ -439,17 +439,7 @@ pub(crate) use add;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, full, arange, linspace, eye, placeholder, placeholder_like, triangle, one_hot, unary, special, binary);
     add!(
-        module,
-        select,
-        scalar_like,
-        clamp,
-        convert,
-        complex_of,
-        part,
-        bitcast,
-        stop_gradient,
-        reshape,
-        broadcast_to,
+        module, select, scalar_like, clamp, convert, complex_of, part, bitcast, stop_gradient, reshape, broadcast_to,
         transpose
     );
     add!(module, flip, roll, squeeze, expand_dims, join, tile, repeat, slice_axis, pad, take, take_along_axis, nonzero);

@@ -237,11 +237,7 @@ pub fn is_about_dtype(message: &str) -> bool {
     let (_, rest) = parts(message);
     // "takes numbers": bools are given.
     let parts_of_dtypes = [
-        "do not promote",
-        "does not promote",
-        "dtypes that promote",
-        "have no order",
-        "have no common dtype",
+        "do not promote", "does not promote", "dtypes that promote", "have no order", "have no common dtype",
         "takes numbers",
     ];
     if parts_of_dtypes.iter().any(|part| rest.contains(part)) {

@@ -259,13 +259,7 @@ fn pop() -> Option<Frame> {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(
-        module,
-        begin_trace,
-        end_trace,
-        abandon_trace,
-        begin_arguments,
-        end_arguments,
-        called_outside,
+        module, begin_trace, end_trace, abandon_trace, begin_arguments, end_arguments, called_outside,
         is_of_ended_trace
     );
     Ok(())

@@ -40,16 +40,7 @@ const NAMES: [(&str, &str); 7] = [
 
 /// Members that have an operator alone: elementwise.hpp.
 const OPERATORS: [&str; 11] = [
-    "ADD",
-    "SUBTRACT",
-    "MULTIPLY",
-    "DIVIDE",
-    "REMAINDER",
-    "AND",
-    "OR",
-    "XOR",
-    "SHIFT_LEFT",
-    "SHIFT_RIGHT_ARITHMETIC",
+    "ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "REMAINDER", "AND", "OR", "XOR", "SHIFT_LEFT", "SHIFT_RIGHT_ARITHMETIC",
     "SHIFT_RIGHT_LOGICAL",
 ];
 

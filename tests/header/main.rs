@@ -23,35 +23,9 @@ fn root() -> &'static Path {
 
 /// Files of src/capi, in the header's order.
 const CHAPTERS: [&str; 29] = [
-    "abi/types",
-    "library",
-    "dtypes",
-    "environment",
-    "device",
-    "tensor",
-    "creation",
-    "elementwise",
-    "shape",
-    "indexing",
-    "sorting",
-    "reduction",
-    "linalg",
-    "factorization",
-    "nn",
-    "random",
-    "computation",
-    "control",
-    "kernels",
-    "transform",
-    "import",
-    "export",
-    "meshes",
-    "mesh",
-    "sync",
-    "inspect",
-    "seeing",
-    "save",
-    "dlpack",
+    "abi/types", "library", "dtypes", "environment", "device", "tensor", "creation", "elementwise", "shape",
+    "indexing", "sorting", "reduction", "linalg", "factorization", "nn", "random", "computation", "control", "kernels",
+    "transform", "import", "export", "meshes", "mesh", "sync", "inspect", "seeing", "save", "dlpack",
 ];
 
 fn source(chapter: &str) -> std::path::PathBuf {
@@ -155,14 +129,8 @@ fn version_macros_are_the_crates() {
 
 /// Functions that the C++ wrapper need not have: C++ itself, or a more general function, covers them.
 const C_ONLY: [&str; 8] = [
-    "lxla_abi_version",
-    "lxla_binary_scalar",
-    "lxla_binary_scalar_inplace",
-    "lxla_compare_scalar",
-    "lxla_save_ticket_retain",
-    "lxla_status_name",
-    "lxla_tensor_dims",
-    "lxla_tensor_release_many",
+    "lxla_abi_version", "lxla_binary_scalar", "lxla_binary_scalar_inplace", "lxla_compare_scalar",
+    "lxla_save_ticket_retain", "lxla_status_name", "lxla_tensor_dims", "lxla_tensor_release_many",
 ];
 
 #[test]

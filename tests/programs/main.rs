@@ -48,18 +48,7 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 const PIECES: [&str; 12] = [
-    "tensor<?xf32>",
-    "-1",
-    "9223372036854775807",
-    "dense<",
-    "{",
-    "}",
-    "0",
-    "tensor<f32>",
-    "<[2]>",
-    "%0",
-    "\"x\"",
-    "i64",
+    "tensor<?xf32>", "-1", "9223372036854775807", "dense<", "{", "}", "0", "tensor<f32>", "<[2]>", "%0", "\"x\"", "i64",
 ];
 
 /// A sample with some changes.

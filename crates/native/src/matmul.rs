@@ -209,24 +209,7 @@ pub fn subtract_product<T: Element + Neg<Output = T>>(
     // exclusive.
     unsafe {
         ::gemm::gemm(
-            rows,
-            columns,
-            depth,
-            out,
-            1,
-            width,
-            true,
-            a,
-            1,
-            step,
-            b,
-            1,
-            width,
-            one,
-            -one,
-            false,
-            false,
-            false,
+            rows, columns, depth, out, 1, width, true, a, 1, step, b, 1, width, one, -one, false, false, false,
             parallelism,
         );
     }

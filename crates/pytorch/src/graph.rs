@@ -133,26 +133,9 @@ pub fn argument(value: Value) -> Result<Argument, String> {
 
 /// Kinds that are read.
 const KNOWN: [&str; 20] = [
-    "as_none",
-    "as_tensor",
-    "as_tensors",
-    "as_optional_tensors",
-    "as_bool",
-    "as_bools",
-    "as_int",
-    "as_ints",
-    "as_float",
-    "as_floats",
-    "as_complex",
-    "as_string",
-    "as_sym_int",
-    "as_sym_ints",
-    "as_sym_float",
-    "as_sym_bool",
-    "as_scalar_type",
-    "as_layout",
-    "as_memory_format",
-    "as_device",
+    "as_none", "as_tensor", "as_tensors", "as_optional_tensors", "as_bool", "as_bools", "as_int", "as_ints",
+    "as_float", "as_floats", "as_complex", "as_string", "as_sym_int", "as_sym_ints", "as_sym_float", "as_sym_bool",
+    "as_scalar_type", "as_layout", "as_memory_format", "as_device",
 ];
 
 /// The key and the value of an object of one key.

@@ -63,23 +63,9 @@ fn replaced(name: &str, from: &str, to: &str) -> Vec<u8> {
 }
 
 const SAMPLES: [&str; 17] = [
-    "bert.pt2",
-    "bf16.pt2",
-    "cnn_train.pt2",
-    "control.pt2",
-    "encoder.pt2",
-    "gpt2.pt2",
-    "joint.pt2",
-    "llama_core.pt2",
-    "lstm.pt2",
-    "mlp.pt2",
-    "mobile_core.pt2",
-    "old_2.4.1.pt2",
-    "old_2.6.0.pt2",
-    "old_2.8.0.pt2",
-    "tree.pt2",
-    "unet_core.pt2",
-    "views.pt2",
+    "bert.pt2", "bf16.pt2", "cnn_train.pt2", "control.pt2", "encoder.pt2", "gpt2.pt2", "joint.pt2", "llama_core.pt2",
+    "lstm.pt2", "mlp.pt2", "mobile_core.pt2", "old_2.4.1.pt2", "old_2.6.0.pt2", "old_2.8.0.pt2", "tree.pt2",
+    "unet_core.pt2", "views.pt2",
 ];
 
 fn floats(program: &Program, name: &str, file: &[u8]) -> Vec<f32> {

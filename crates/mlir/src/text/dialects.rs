@@ -10,17 +10,8 @@ use std::sync::Arc;
 
 /// Enumerations, by the names of their attributes.
 const ENUMERATIONS: &[&str] = &[
-    "api_version",
-    "comparison_direction",
-    "comparison_type",
-    "custom_call_api_version",
-    "fft_type",
-    "precision",
-    "propagation_direction",
-    "result_accuracy_mode",
-    "rng_algorithm",
-    "rng_distribution",
-    "transpose",
+    "api_version", "comparison_direction", "comparison_type", "custom_call_api_version", "fft_type", "precision",
+    "propagation_direction", "result_accuracy_mode", "rng_algorithm", "rng_distribution", "transpose",
 ];
 
 /// What a field holds if the text leaves it out.

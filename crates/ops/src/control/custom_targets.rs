@@ -9,34 +9,11 @@ use base::types::{DType, TensorType};
 /// Targets known to XLA's passes: exact names here, prefixes in `OWN_PREFIXES`. Taken from XLA's sources and from
 /// strings in the plugins; they include passes for devices other than CPUs, since a plugin may have those.
 const OWN: [&str; 28] = [
-    "AggregateToTopK",
-    "AllocateBuffer",
-    "ApproxTopK",
-    "CreateBuffer",
-    "InspectSharding",
-    "LayoutConstraint",
-    "LuDecomposition",
-    "MoveToDevice",
-    "MoveToHost",
-    "PadToStatic",
-    "PartialReduce",
-    "Pin",
-    "PinToDevice",
-    "PinToDeviceSram",
-    "ResizeBilinear",
-    "ResizeBilinearGrad",
-    "ResizeNearest",
-    "ResizeNearestGrad",
-    "SetBound",
-    "SetDimensionSize",
-    "SliceToDynamic",
-    "TopK",
-    "TopKUnique",
-    "Unpin",
-    "X64Combine",
-    "annotate_device_placement",
-    "inspect_sharding",
-    "shape_assertion",
+    "AggregateToTopK", "AllocateBuffer", "ApproxTopK", "CreateBuffer", "InspectSharding", "LayoutConstraint",
+    "LuDecomposition", "MoveToDevice", "MoveToHost", "PadToStatic", "PartialReduce", "Pin", "PinToDevice",
+    "PinToDeviceSram", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearest", "ResizeNearestGrad", "SetBound",
+    "SetDimensionSize", "SliceToDynamic", "TopK", "TopKUnique", "Unpin", "X64Combine", "annotate_device_placement",
+    "inspect_sharding", "shape_assertion",
 ];
 /// Targets that match `OWN_PREFIXES`, but that XLA offers to frontends: a Triton kernel, whose module is its backend
 /// configuration.
@@ -201,19 +178,8 @@ mod tests {
             assert!(!ok("Eigh", None, config), "{config}");
         }
         for config in [
-            "",
-            "1,100,1e-6",
-            "1,1,100,1e-6,",
-            "2,1,100,1e-6",
-            "1,-1,100,1e-6",
-            "1,1,-1,1e-6",
-            "1,1,2147483648,1e-6",
-            "1,1,1e2,1e-6",
-            "1,1,100,nan",
-            "1,1,100,inf",
-            "1,1,100,1e39",
-            "1,1,100,-1",
-            "1,1,100,1e-6f",
+            "", "1,100,1e-6", "1,1,100,1e-6,", "2,1,100,1e-6", "1,-1,100,1e-6", "1,1,-1,1e-6", "1,1,2147483648,1e-6",
+            "1,1,1e2,1e-6", "1,1,100,nan", "1,1,100,inf", "1,1,100,1e39", "1,1,100,-1", "1,1,100,1e-6f",
             "true,true,100,1e-6",
         ] {
             assert!(!text("Eigh", config), "{config}");
@@ -222,13 +188,8 @@ mod tests {
             assert!(text("Sharding", config), "{config}");
         }
         for config in [
-            "x",
-            "unspecified_dims=",
-            "unspecified_dims=[]",
-            "unspecified_dims=[2]",
-            "unspecified_dims=[-1]",
-            "unspecified_dims=[0];",
-            "{}",
+            "x", "unspecified_dims=", "unspecified_dims=[]", "unspecified_dims=[2]", "unspecified_dims=[-1]",
+            "unspecified_dims=[0];", "{}",
         ] {
             assert!(!text("Sharding", config), "{config}");
         }

@@ -343,13 +343,9 @@ fn dot_general(draw: &mut Draw) -> Both {
         axes.lhs_batching, axes.rhs_batching, axes.lhs_contracting, axes.rhs_contracting
     );
     both.ours(|trace| Ok(vec![linalg::dot_general(trace, l.node, r.node, &axes, None)?]));
-    both.theirs(l.op.dot_general(
-        &r.op,
-        axes.lhs_contracting,
-        axes.rhs_contracting,
-        axes.lhs_batching,
-        axes.rhs_batching,
-    ));
+    both.theirs(
+        l.op.dot_general(&r.op, axes.lhs_contracting, axes.rhs_contracting, axes.lhs_batching, axes.rhs_batching),
+    );
     both
 }
 
@@ -400,23 +396,8 @@ fn convolution(draw: &mut Draw) -> Both {
     let axes: Vec<i64> = (2..spatial as i64 + 2).collect();
     let padding: Vec<(i64, i64)> = low.iter().copied().zip(high.iter().copied()).collect();
     both.theirs(l.op.conv_general_dilated(
-        &r.op,
-        &strides,
-        &padding,
-        &dilation,
-        &kernel_dilation,
-        0,
-        1,
-        &axes,
-        0,
-        1,
-        &axes,
-        1,
-        0,
-        &axes,
-        groups,
-        batch_groups,
-        false,
+        &r.op, &strides, &padding, &dilation, &kernel_dilation, 0, 1, &axes, 0, 1, &axes, 1, 0, &axes, groups,
+        batch_groups, false,
     ));
     both
 }

@@ -121,11 +121,7 @@ impl Same<'_> {
 #[test]
 fn text_and_stablehlo_become_artifacts() {
     for name in [
-        "model.mlir",
-        "model_generic.mlir",
-        "sharded.mlir",
-        "sharded_generic.mlir",
-        "stablehlo.mlirbc",
+        "model.mlir", "model_generic.mlir", "sharded.mlir", "sharded_generic.mlir", "stablehlo.mlirbc",
         "tensorflow.mlirbc",
     ] {
         let before = module(name);

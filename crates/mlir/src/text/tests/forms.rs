@@ -264,13 +264,8 @@ fn structures_become_plain_attributes() {
     let [gather, collective, dot, _] = body(&module, 0) else { panic!() };
     let names: Vec<&str> = gather.attributes.0.iter().map(|(name, _)| &**name).collect();
     let expected = [
-        "offset_dims",
-        "collapsed_slice_dims",
-        "operand_batching_dims",
-        "start_indices_batching_dims",
-        "start_index_map",
-        "index_vector_dim",
-        "slice_sizes",
+        "offset_dims", "collapsed_slice_dims", "operand_batching_dims", "start_indices_batching_dims",
+        "start_index_map", "index_vector_dim", "slice_sizes",
     ];
     assert_eq!(names, expected);
     assert_eq!(attribute(gather, "start_index_map"), &Attribute::Integers([0].into()));
