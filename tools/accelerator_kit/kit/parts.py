@@ -55,6 +55,7 @@ def c_suite(kit):
         c_program(kit, name, tests)
     kernels(kit)
     kit.task("exports", [sys.executable, "-B", KIT / "c_tests/programs/export_test.py", LIBRARY], 60)
+    kit.task("Python package", [sys.executable, "-B", KIT / "python/tests/run.py", "jit", "scan"], 60)
 
 
 def c_program(kit, name, tests):
