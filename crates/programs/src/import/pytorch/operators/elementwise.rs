@@ -154,7 +154,7 @@ pub(super) const TABLE: &[Operator] = &[
         "self mask value",
         masked_fill,
     ),
-    operator(&["lerp.Scalar", "lerp.Tensor"], "self end weight", |call| {
+    operator(&["lerp.Scalar", "lerp.Tensor", "lerp_.Scalar", "lerp_.Tensor"], "self end weight", |call| {
         let [a, b, weight] = call.promoted(["self", "end", "weight"], false)?;
         let trace = call.trace();
         let difference = binary(trace, BinaryOp::Subtract, b, a)?;

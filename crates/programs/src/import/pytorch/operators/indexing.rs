@@ -1,16 +1,16 @@
 //! Reads and writes at places that tensors hold. Negative indices count from the end.
 
 use super::super::arguments::Value;
-use super::super::call::Call;
+use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use base::error;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
-use ir::{CompareOp, NodeId, ScatterOp, Trace};
+use ir::{BinaryOp, CompareOp, NodeId, ScatterOp, Trace};
 use ops::control::stop_gradient;
 use ops::creation;
 use ops::creation::{full, one_hot};
-use ops::elementwise::{compare_scalar, convert, select};
+use ops::elementwise::{binary, compare_scalar, convert, select};
 use ops::indexing::{index, index_combine, index_put, scatter_along, slice_assign, take, take_along_axis};
 use ops::shape::{broadcast_to, expand_dims, reshape, slice};
 
@@ -35,8 +35,6 @@ pub(super) const TABLE: &[Operator] = &[
         scattered(call, ScatterOp::Sum)
     }),
     operator(&["index_add.default", "index_add_.default"], "self dim index source alpha=1", |call| {
-        let alpha = call.number("alpha")?.1;
-        call.refuse_unless("alpha", alpha.real() == Some(1.0))?;
         combined(call, ScatterOp::Sum)
     }),
     operator(&["index_copy.default", "index_copy_.default"], "self dim index source", |call| {
@@ -186,8 +184,14 @@ fn scattered<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
 fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
     let (x, at, source) = (call.tensor("self")?, call.tensor("index")?, call.tensor("source")?);
     let axis = call.axis("dim", call.dims(x).len())? as i64;
+    let alpha = if call.has("alpha") { Some(call.number("alpha")?.1) } else { None };
+    let alpha = alpha.filter(|alpha| alpha.real() != Some(1.0));
     let trace = call.trace();
-    let source = convert(trace, source, trace.node(x).dtype);
+    let mut source = convert(trace, source, trace.node(x).dtype);
+    if let Some(alpha) = alpha {
+        let alpha = scalar(trace, trace.node(x).dtype, alpha)?;
+        source = binary(trace, BinaryOp::Multiply, source, alpha)?;
+    }
     let made = index_combine(trace, op, x, axis, at, source)?;
     Ok(call.made(made))
 }

@@ -6,13 +6,16 @@ mod activations;
 mod attention;
 mod convolution;
 mod creation;
+mod distances;
 mod elementwise;
+mod functions;
 mod indexing;
 mod losses;
 mod normalization;
 mod pooling;
 mod products;
 mod random;
+mod rearrangements;
 mod recurrent;
 mod reductions;
 mod resizing;
@@ -25,18 +28,21 @@ use super::operator::Operator;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-const TABLES: [&[Operator]; 15] = [
+const TABLES: [&[Operator]; 18] = [
     activations::TABLE,
     attention::TABLE,
     convolution::TABLE,
     creation::TABLE,
+    distances::TABLE,
     elementwise::TABLE,
+    functions::TABLE,
     indexing::TABLE,
     losses::TABLE,
     normalization::TABLE,
     pooling::TABLE,
     products::TABLE,
     random::TABLE,
+    rearrangements::TABLE,
     recurrent::TABLE,
     reductions::TABLE,
     resizing::TABLE,

@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["mm.default", "bmm.default"], "self mat2", |call| product(call, "self", "mat2")),
     operator(&["mv.default"], "self vec", |call| product(call, "self", "vec")),
     operator(&["dot.default"], "self tensor", |call| product(call, "self", "tensor")),
-    operator(&["addmm.default"], "self mat1 mat2 beta=1 alpha=1", |call| added(call, "mat1", "mat2")),
+    operator(&["addmm.default", "addmm_.default"], "self mat1 mat2 beta=1 alpha=1", |call| added(call, "mat1", "mat2")),
     operator(&["baddbmm.default"], "self batch1 batch2 beta=1 alpha=1", |call| added(call, "batch1", "batch2")),
     operator(&["addmv.default"], "self mat vec beta=1 alpha=1", |call| added(call, "mat", "vec")),
     operator(&["outer.default", "ger.default"], "self vec2", |call| {

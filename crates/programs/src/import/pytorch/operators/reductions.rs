@@ -10,7 +10,7 @@ use base::types::{DType, ScalarValue};
 use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
 use ops::elementwise::{binary, compare_scalar, convert, select, unary};
 use ops::indexing::take_along_axis;
-use ops::reduction::{arg_extreme, cumulative, logsumexp, mean, reduce, variance};
+use ops::reduction::{arg_extreme, cumulative, cumulative_logaddexp, logsumexp, mean, reduce, variance};
 use ops::shape::{expand_dims, reshape, squeeze};
 use ops::sorting::{argsort, top_k};
 use ops::{nn, shape};
@@ -40,6 +40,25 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["var_mean.correction"], "self dim=none correction=1 keepdim=false", |call| {
         let variance = spread(call, false)?;
         Ok(Value::List(vec![variance, mean_of(call)?]))
+    }),
+    operator(&["var_mean.dim", "var_mean.default"], "self dim=none unbiased=true keepdim=false", |call| {
+        let variance = spread(call, false)?;
+        Ok(Value::List(vec![variance, mean_of(call)?]))
+    }),
+    operator(&["std_mean.correction"], "self dim=none correction=1 keepdim=false", |call| {
+        let deviation = spread(call, true)?;
+        Ok(Value::List(vec![deviation, mean_of(call)?]))
+    }),
+    operator(&["std_mean.dim", "std_mean.default"], "self dim=none unbiased=true keepdim=false", |call| {
+        let deviation = spread(call, true)?;
+        Ok(Value::List(vec![deviation, mean_of(call)?]))
+    }),
+    operator(&["logcumsumexp.default"], "self dim", |call| {
+        let x = call.floats("self")?;
+        let rank = call.dims(x).len();
+        let axis = call.axis("dim", rank)? as i64;
+        let made = if rank == 0 { x } else { cumulative_logaddexp(call.trace(), x, axis, false)? };
+        Ok(call.made(made))
     }),
     operator(&["logsumexp.default"], "self dim keepdim=false", |call| {
         let x = call.floats("self")?;

@@ -1,0 +1,182 @@
+//! Distances, similarities, and losses of them.
+
+use super::super::arguments::Value;
+use super::super::call::Call;
+use super::super::operator::{Operator, operator};
+use super::activations::complement;
+use super::elementwise::{number_like, scaled};
+use super::reductions::reduced;
+use base::error;
+use base::error::Result;
+use base::types::{ScalarValue, normalize_axis};
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use ops::control::stop_gradient;
+use ops::elementwise::{binary, compare_scalar, select, unary};
+use ops::reduction::reduce;
+
+pub(super) const TABLE: &[Operator] = &[
+    operator(&["kl_div.default"], "self target reduction=1 log_target=false", divergence),
+    operator(&["binary_cross_entropy.default"], "self target weight=none reduction=1", cross_entropy_of_two),
+    operator(&["poisson_nll_loss.default"], "input target log_input full eps reduction", poisson),
+    operator(&["margin_ranking_loss.default"], "input1 input2 target margin=0.0 reduction=1", |call| {
+        let [a, b, sign] = call.promoted(["input1", "input2", "target"], false)?;
+        let margin = call.float("margin")?;
+        let trace = call.trace();
+        let difference = binary(trace, BinaryOp::Subtract, a, b)?;
+        let minus = unary(trace, UnaryOp::Negate, sign)?;
+        let product = binary(trace, BinaryOp::Multiply, minus, difference)?;
+        let each = above(trace, product, margin)?;
+        finished(call, each)
+    }),
+    operator(&["cosine_similarity.default"], "x1 x2 dim=1 eps=1e-08", |call| {
+        let [a, b] = call.promoted(["x1", "x2"], true)?;
+        let (rank, floor) = (call.dims(a).len().max(call.dims(b).len()), call.float("eps")?);
+        let axis = normalize_axis("dim", call.int("dim")?, rank)? as i64;
+        let made = cosine(call.trace(), a, b, axis - rank as i64, floor)?;
+        Ok(call.made(made))
+    }),
+    operator(&["pairwise_distance.default"], "x1 x2 p=2 eps=1e-06 keepdim=false", |call| {
+        let [a, b] = call.promoted(["x1", "x2"], true)?;
+        let (p, shift, keep) = (call.float("p")?, call.float("eps")?, call.bool("keepdim")?);
+        call.refuse_unless("p", p == 2.0)?;
+        let trace = call.trace();
+        let made = distance(trace, a, b, shift, keep)?;
+        Ok(call.made(made))
+    }),
+    operator(
+        &["triplet_margin_loss.default"],
+        "anchor positive negative margin=1.0 p=2 eps=1e-06 swap=false reduction=1",
+        |call| {
+            let [anchor, positive, negative] = call.promoted(["anchor", "positive", "negative"], true)?;
+            let (p, shift, margin, swap) =
+                (call.float("p")?, call.float("eps")?, call.float("margin")?, call.bool("swap")?);
+            call.refuse_unless("p", p == 2.0)?;
+            call.refuse_unless("swap", !swap)?;
+            let trace = call.trace();
+            let near = distance(trace, anchor, positive, shift, false)?;
+            let far = distance(trace, anchor, negative, shift, false)?;
+            let difference = binary(trace, BinaryOp::Subtract, near, far)?;
+            let each = above(trace, difference, margin)?;
+            finished(call, each)
+        },
+    ),
+];
+
+fn finished<'p>(call: &mut Call<'_, 'p>, each: NodeId) -> Result<Value<'p>> {
+    let reduction = call.int("reduction")?;
+    let made = reduced(call.trace(), each, reduction)?;
+    Ok(call.made(made))
+}
+
+/// `max(x + margin, 0)`; the derivative at 0 is 1, as `clamp_min_` in PyTorch's losses has it.
+fn above(trace: &mut Trace, x: NodeId, margin: f64) -> Result<NodeId> {
+    let margin = number_like(trace, x, margin)?;
+    let moved = binary(trace, BinaryOp::Add, x, margin)?;
+    let is_below = compare_scalar(trace, CompareOp::Lt, moved, ScalarValue::Float(0.0), false)?;
+    let zero = number_like(trace, moved, 0.0)?;
+    select(trace, is_below, zero, moved)
+}
+
+/// `target (log(target) - self)`, with 0 where the target is 0; `e^target (target - self)` of a logarithm.
+fn divergence<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let [x, target] = call.promoted(["self", "target"], true)?;
+    let is_log = call.bool("log_target")?;
+    let trace = call.trace();
+    let each = match is_log {
+        true => {
+            let (factor, difference) =
+                (unary(trace, UnaryOp::Exponential, target)?, binary(trace, BinaryOp::Subtract, target, x)?);
+            binary(trace, BinaryOp::Multiply, factor, difference)?
+        }
+        false => {
+            let is_zero = compare_scalar(trace, CompareOp::Eq, target, ScalarValue::Float(0.0), false)?;
+            let (one, zero) = (number_like(trace, target, 1.0)?, number_like(trace, target, 0.0)?);
+            let safe = select(trace, is_zero, one, target)?;
+            let log = unary(trace, UnaryOp::Log, safe)?;
+            let product = binary(trace, BinaryOp::Multiply, safe, log)?;
+            let product = select(trace, is_zero, zero, product)?;
+            let cross = binary(trace, BinaryOp::Multiply, target, x)?;
+            binary(trace, BinaryOp::Subtract, product, cross)?
+        }
+    };
+    finished(call, each)
+}
+
+/// `-(target log(self) + (1 - target) log(1 - self))`, with logarithms of at least -100.
+fn cross_entropy_of_two<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let [x, target] = call.promoted(["self", "target"], true)?;
+    let weight = call.optional_tensor("weight")?;
+    let trace = call.trace();
+    let logs = |trace: &mut Trace, p: NodeId| -> Result<NodeId> {
+        let log = unary(trace, UnaryOp::Log, p)?;
+        let is_low = compare_scalar(trace, CompareOp::Lt, log, ScalarValue::Float(-100.0), false)?;
+        let least = number_like(trace, log, -100.0)?;
+        select(trace, is_low, least, log)
+    };
+    let other = complement(trace, x)?;
+    let (yes, no) = (logs(trace, x)?, logs(trace, other)?);
+    let rest = complement(trace, target)?;
+    let (yes, no) = (binary(trace, BinaryOp::Multiply, target, yes)?, binary(trace, BinaryOp::Multiply, rest, no)?);
+    let sum = binary(trace, BinaryOp::Add, yes, no)?;
+    let mut each = unary(trace, UnaryOp::Negate, sum)?;
+    if let Some(weight) = weight {
+        each = binary(trace, BinaryOp::Multiply, each, weight)?;
+    }
+    finished(call, each)
+}
+
+/// `e^input - target input`, or `input - target log(input + eps)`.
+fn poisson<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let [x, target] = call.promoted(["input", "target"], true)?;
+    let (is_log, full, shift) = (call.bool("log_input")?, call.bool("full")?, call.float("eps")?);
+    call.refuse_unless("full", !full)?;
+    let trace = call.trace();
+    let (rate, log) = match is_log {
+        true => (unary(trace, UnaryOp::Exponential, x)?, x),
+        false => {
+            let shift = number_like(trace, x, shift)?;
+            let moved = binary(trace, BinaryOp::Add, x, shift)?;
+            (x, unary(trace, UnaryOp::Log, moved)?)
+        }
+    };
+    let product = binary(trace, BinaryOp::Multiply, target, log)?;
+    let each = binary(trace, BinaryOp::Subtract, rate, product)?;
+    finished(call, each)
+}
+
+/// The sum of products over an axis by the product of both norms, of which each is at least `floor`.
+fn cosine(trace: &mut Trace, a: NodeId, b: NodeId, axis: i64, floor: f64) -> Result<NodeId> {
+    let unit = |trace: &mut Trace, x: NodeId| -> Result<NodeId> {
+        let squares = binary(trace, BinaryOp::Multiply, x, x)?;
+        let sum = reduce(trace, ReduceOp::Sum, squares, &[axis], true)?;
+        // Below the floor the norm does not count; its derivative neither.
+        let least = number_like(trace, sum, floor * floor)?;
+        let is_low = compare_scalar(trace, CompareOp::Lt, sum, ScalarValue::Float(floor * floor), false)?;
+        let sum = select(trace, is_low, least, sum)?;
+        let norm = unary(trace, UnaryOp::Sqrt, sum)?;
+        binary(trace, BinaryOp::Divide, x, norm)
+    };
+    let (a, b) = (unit(trace, a)?, unit(trace, b)?);
+    let product = binary(trace, BinaryOp::Multiply, a, b)?;
+    reduce(trace, ReduceOp::Sum, product, &[axis], false)
+}
+
+/// The norm over the last axis of `a - b + shift`; its derivative is 0 where the norm is 0.
+fn distance(trace: &mut Trace, a: NodeId, b: NodeId, shift: f64, keep: bool) -> Result<NodeId> {
+    let difference = binary(trace, BinaryOp::Subtract, a, b)?;
+    let rank = trace.ty(difference).dims.len();
+    if rank == 0 {
+        return Err(error!(Unimplemented, "a distance of numbers"));
+    }
+    let shift = number_like(trace, difference, shift)?;
+    let moved = binary(trace, BinaryOp::Add, difference, shift)?;
+    let squares = binary(trace, BinaryOp::Multiply, moved, moved)?;
+    let sum = reduce(trace, ReduceOp::Sum, squares, &[-1], keep)?;
+    let is_zero = compare_scalar(trace, CompareOp::Eq, sum, ScalarValue::Float(0.0), false)?;
+    let one = number_like(trace, sum, 1.0)?;
+    let safe = select(trace, is_zero, one, sum)?;
+    let root = unary(trace, UnaryOp::Sqrt, safe)?;
+    let zero = scaled(trace, sum, 0.0)?;
+    let zero = stop_gradient(trace, zero)?;
+    select(trace, is_zero, zero, root)
+}
