@@ -1,7 +1,7 @@
 //! Reductions over axes, statistics, extremes, cumulative sums, softmax and sorting.
 
 use super::super::arguments::Value;
-use super::super::call::Call;
+use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use super::elementwise::{cast, number_like};
 use base::error;
@@ -85,7 +85,8 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["sort.default", "sort.stable"], "self stable=none dim=-1 descending=false", |call| {
         let (x, indices, axis) = sorted(call)?;
-        let values = take_along_axis(call.trace(), x, indices, axis)?;
+        let is_single = call.dims(x).is_empty();
+        let values = if is_single { x } else { take_along_axis(call.trace(), x, indices, axis)? };
         Ok(Value::List(vec![call.made(values), call.made(indices)]))
     }),
     operator(&["argsort.default", "argsort.stable"], "self stable=none dim=-1 descending=false", |call| {
@@ -122,12 +123,21 @@ fn mean_of<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
+/// Bools, but u8 for u8.
 fn truth<'p>(call: &mut Call<'_, 'p>, op: ReduceOp) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
-    let (axes, keep) = (call.axes("dim", call.dims(x).len())?, call.bool("keepdim")?);
+    let own = call.dtype_of(x);
+    let (mut axes, keep) = (call.axes("dim", call.dims(x).len())?, call.bool("keepdim")?);
+    // Unlike a sum over an empty list of axes, which is a sum over all.
+    if call.optional_ints("dim")?.is_some_and(|given| given.is_empty()) {
+        axes.clear();
+    }
     let trace = call.trace();
     let x = convert(trace, x, DType::Pred);
-    let made = if axes.is_empty() { x } else { reduce(trace, op, x, &axes, keep)? };
+    let mut made = if axes.is_empty() { x } else { reduce(trace, op, x, &axes, keep)? };
+    if own == DType::U8 {
+        made = convert(trace, made, own);
+    }
     Ok(call.made(made))
 }
 
@@ -136,6 +146,11 @@ fn extreme<'p>(call: &mut Call<'_, 'p>, op: ReduceOp) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let keep = call.has("keepdim") && call.bool("keepdim")?;
     let axes = call.axes("dim", call.dims(x).len())?;
+    let op = match (call.dtype_of(x), op) {
+        (DType::Pred, ReduceOp::Max) => ReduceOp::Any,
+        (DType::Pred, ReduceOp::Min) => ReduceOp::All,
+        _ => op,
+    };
     let made = if axes.is_empty() { x } else { reduce(call.trace(), op, x, &axes, keep)? };
     Ok(call.made(made))
 }
@@ -144,10 +159,11 @@ fn extreme<'p>(call: &mut Call<'_, 'p>, op: ReduceOp) -> Result<Value<'p>> {
 fn extreme_with_index<'p>(call: &mut Call<'_, 'p>, largest: bool) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let rank = call.dims(x).len();
-    if rank == 0 {
-        return Err(error!(Unimplemented, "a tensor of rank 0"));
-    }
     let (axis, keep) = (call.axis("dim", rank)? as i64, call.bool("keepdim")?);
+    if rank == 0 {
+        let first = scalar(call.trace(), DType::S64, ScalarValue::Signed(0))?;
+        return Ok(Value::List(vec![call.made(x), call.made(first)]));
+    }
     let trace = call.trace();
     let mut index = arg_extreme(trace, x, axis, true, largest, DType::S64)?;
     let mut value = take_along_axis(trace, x, index, axis)?;
@@ -207,7 +223,7 @@ fn spread<'p>(call: &mut Call<'_, 'p>, is_root: bool) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// Norms of order 1, 2 and infinity. The derivative of the norm of 0 is 0.
+/// Norms of any order. The derivative of the norm of 0 is 0.
 fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>> {
     let mut x = call.floats("self")?;
     let order = call.optional_float(order)?.unwrap_or(2.0);
@@ -233,11 +249,36 @@ fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>> {
         sized(trace, ReduceOp::Sum)?
     } else if order == f64::INFINITY {
         sized(trace, ReduceOp::Max)?
+    } else if order == f64::NEG_INFINITY {
+        sized(trace, ReduceOp::Min)?
     } else {
-        return Err(error!(Unimplemented, "a norm of order {order}"));
+        let powers = powers_of_sizes(trace, x, order)?;
+        let sum = if axes.is_empty() { powers } else { reduce(trace, ReduceOp::Sum, powers, &axes, keep)? };
+        if order == 0.0 { sum } else { power_but_of_0(trace, sum, 1.0 / order)? }
     };
     let made = convert(trace, made, dtype);
     Ok(call.made(made))
+}
+
+/// The absolute values to the power of an order. The order 0 counts what is not 0.
+fn powers_of_sizes(trace: &mut Trace, x: NodeId, order: f64) -> Result<NodeId> {
+    if order == 0.0 {
+        let is_some = compare_scalar(trace, CompareOp::Ne, x, ScalarValue::Float(0.0), false)?;
+        return Ok(convert(trace, is_some, trace.node(x).dtype));
+    }
+    let size = unary(trace, UnaryOp::Abs, x)?;
+    power_but_of_0(trace, size, order)
+}
+
+/// A power of a node that is not negative. The derivative at 0 is 0.
+fn power_but_of_0(trace: &mut Trace, x: NodeId, power: f64) -> Result<NodeId> {
+    let is_zero = compare_scalar(trace, CompareOp::Eq, x, ScalarValue::Float(0.0), false)?;
+    let one = number_like(trace, x, 1.0)?;
+    let of_zero = number_like(trace, x, if power < 0.0 { f64::INFINITY } else { 0.0 })?;
+    let inner = select(trace, is_zero, one, x)?;
+    let power = number_like(trace, x, power)?;
+    let made = binary(trace, BinaryOp::Power, inner, power)?;
+    select(trace, is_zero, of_zero, made)
 }
 
 fn running<'p>(call: &mut Call<'_, 'p>, op: ReduceOp) -> Result<Value<'p>> {
@@ -278,6 +319,10 @@ fn sorted(call: &mut Call) -> Result<(NodeId, NodeId, i64)> {
     let x = call.tensor("self")?;
     let axis = call.axis("dim", call.dims(x).len())? as i64;
     let descending = call.bool("descending")?;
+    if call.dims(x).is_empty() {
+        let first = scalar(call.trace(), DType::S64, ScalarValue::Signed(0))?;
+        return Ok((x, first, axis));
+    }
     let indices = argsort(call.trace(), x, axis, descending, true, DType::S64)?;
     Ok((x, indices, axis))
 }
