@@ -24,7 +24,15 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["index_select.default"], "self dim index", |call| {
         let (x, at) = (call.tensor("self")?, call.tensor("index")?);
         let axis = call.axis("dim", call.dims(x).len())? as i64;
-        let made = take(call.trace(), x, at, axis)?;
+        let (rank, count) = (call.dims(x).len(), call.dims(at).iter().product());
+        let trace = call.trace();
+        // An index of rank 0 selects as a list of one; rank 0 has one element for each index.
+        let at = reshape(trace, at, &[count])?;
+        let x = if rank == 0 { reshape(trace, x, &[1])? } else { x };
+        let mut made = take(trace, x, at, axis)?;
+        if rank == 0 {
+            made = reshape(trace, made, &[])?;
+        }
         Ok(call.made(made))
     }),
     operator(&["embedding.default"], "weight indices padding_idx=-1 scale_grad_by_freq=false sparse=false", embedding),
@@ -140,27 +148,32 @@ fn reached(trace: &mut Trace, x: NodeId, at: &[i64], axis: usize) -> Result<Node
     slice(trace, x, &starts, &limits, &steps)
 }
 
+/// A tensor of rank 0 as a list of one: PyTorch takes the one for the other where it gathers and scatters.
+fn listed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    if trace.ty(x).dims.is_empty() { reshape(trace, x, &[1]) } else { Ok(x) }
+}
+
 fn gather<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let (x, at) = (call.tensor("self")?, call.tensor("index")?);
-    let (dims, axis) = (call.dims(at), call.axis("dim", call.dims(x).len())?);
-    if dims.is_empty() {
-        return Err(error!(Unimplemented, "an index of rank 0"));
-    }
+    let (own, axis) = (call.dims(at), call.axis("dim", call.dims(x).len())?);
     let trace = call.trace();
+    let (x, at) = (listed(trace, x)?, listed(trace, at)?);
+    let dims = trace.ty(at).dims;
     let part = reached(trace, x, &dims, axis)?;
     let made = take_along_axis(trace, part, at, axis as i64)?;
+    let made = if own.is_empty() { reshape(trace, made, &[])? } else { made };
     Ok(call.made(made))
 }
 
 fn scattered<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
     let (x, at) = (call.tensor("self")?, call.tensor("index")?);
-    let (dims, axis, ty) = (call.dims(at), call.axis("dim", call.dims(x).len())?, call.ty(x));
-    if dims.is_empty() {
-        return Err(error!(Unimplemented, "an index of rank 0"));
-    }
+    let (own, axis) = (call.dims(x), call.axis("dim", call.dims(x).len())?);
+    let (x, at) = (listed(call.trace(), x)?, listed(call.trace(), at)?);
+    let (dims, ty) = (call.dims(at), call.ty(x));
     let updates = match call.has("src") {
         true => {
             let source = call.tensor("src")?;
+            let source = listed(call.trace(), source)?;
             let (starts, steps) = (vec![0; dims.len()], vec![1; dims.len()]);
             let source = slice(call.trace(), source, &starts, &dims, &steps)?;
             convert(call.trace(), source, ty.dtype)
@@ -178,6 +191,7 @@ fn scattered<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
         true => made,
         false => slice_assign(trace, x, &vec![0; limits.len()], &limits, &vec![1; limits.len()], made)?,
     };
+    let made = if own.is_empty() { reshape(trace, made, &[])? } else { made };
     Ok(call.made(made))
 }
 
@@ -185,11 +199,11 @@ fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
     let (x, at, source) = (call.tensor("self")?, call.tensor("index")?, call.tensor("source")?);
     let axis = call.axis("dim", call.dims(x).len())? as i64;
     let alpha = if call.has("alpha") { Some(call.number("alpha")?.1) } else { None };
-    let alpha = alpha.filter(|alpha| alpha.real() != Some(1.0));
     let trace = call.trace();
-    let mut source = convert(trace, source, trace.node(x).dtype);
-    if let Some(alpha) = alpha {
-        let alpha = scalar(trace, trace.node(x).dtype, alpha)?;
+    let dtype = trace.node(x).dtype;
+    let mut source = convert(trace, source, dtype);
+    if let Some(alpha) = alpha.filter(|alpha| alpha.real() != Some(1.0)) {
+        let alpha = scalar(trace, dtype, alpha)?;
         source = binary(trace, BinaryOp::Multiply, source, alpha)?;
     }
     let made = index_combine(trace, op, x, axis, at, source)?;
