@@ -49,8 +49,11 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["smooth_l1_loss.default"], "self target reduction=1 beta=1", |call| {
         let beta = call.float("beta")?;
-        call.refuse_unless("beta", beta > 0.0)?;
-        compared(call, |trace, difference| rounded_size(trace, difference, beta, 1.0 / beta))
+        call.refuse_unless("beta", beta >= 0.0)?;
+        compared(call, |trace, difference| match beta == 0.0 {
+            true => unary(trace, UnaryOp::Abs, difference),
+            false => rounded_size(trace, difference, beta, 1.0 / beta),
+        })
     }),
     operator(&["huber_loss.default"], "self target reduction=1 delta=1", |call| {
         let delta = call.float("delta")?;

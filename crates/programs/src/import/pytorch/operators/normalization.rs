@@ -24,7 +24,10 @@ pub(super) const TABLE: &[Operator] = &[
         },
     ),
     operator(&["native_layer_norm.default"], "input normalized_shape weight bias eps", |call| {
-        let made = layer_norm(call)?;
+        let [made, mean, inverse] = layer_norm(call)?;
+        // PyTorch has no derivatives through the statistics.
+        let trace = call.trace();
+        let made = [made, stop_gradient(trace, mean)?, stop_gradient(trace, inverse)?];
         Ok(Value::List(made.map(|node| call.made(node)).into()))
     }),
     operator(&["rms_norm.default"], "input normalized_shape weight=none eps=none", rms_norm),
@@ -105,9 +108,9 @@ fn rms_norm<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let (dtype, weight) = (call.dtype_of(x), call.optional_tensor("weight")?);
     let epsilon = match (call.optional_float("eps")?, dtype) {
         (Some(epsilon), _) => epsilon,
-        (None, DType::F32) => f32::EPSILON.into(),
         (None, DType::F64) => f64::EPSILON,
-        (None, _) => return Err(error!(Unimplemented, "no eps for elements of {dtype}")),
+        // Narrower floats too: PyTorch computes them in f32.
+        (None, _) => f32::EPSILON.into(),
     };
     let trace = call.trace();
     let wide = convert(trace, x, if dtype == DType::F64 { dtype } else { DType::F32 });

@@ -41,11 +41,15 @@ pub(super) const TABLE: &[Operator] = &[
 /// Records `x weight^T + bias`.
 pub fn linear(call: &mut Call, x: NodeId, weight: NodeId, bias: Option<NodeId>) -> Result<NodeId> {
     let (rank, of_weight) = (call.dims(x).len(), call.dims(weight).len());
-    if rank == 0 || of_weight != 2 {
+    if rank == 0 || !(1..=2).contains(&of_weight) {
         return Err(error!(Unimplemented, "an input of {rank} axes and a weight of {of_weight}"));
     }
-    let axes =
-        DotAxes { lhs_batching: &[], rhs_batching: &[], lhs_contracting: &[rank as i64 - 1], rhs_contracting: &[1] };
+    let axes = DotAxes {
+        lhs_batching: &[],
+        rhs_batching: &[],
+        lhs_contracting: &[rank as i64 - 1],
+        rhs_contracting: &[of_weight as i64 - 1],
+    };
     let trace = call.trace();
     let made = dot_general(trace, x, weight, &axes, None)?;
     match bias {
