@@ -162,12 +162,12 @@ impl<'p> Import<'p> {
                 if matches!(output.kind, OutputKind::Changed(_)) != is_change {
                     continue;
                 }
+                // A number that is an output follows from sizes: it is not a tensor, and has no result.
                 let id = match value {
                     Value::Tensor(id) => id,
                     Value::Absent(result) => {
-                        return Err(error!(Unimplemented, "its output is {result} of an operator"));
+                        return Err(error!(Unimplemented, "an output of the program is {result} of an operator"));
                     }
-                    // A number that is an output follows from sizes: it is not a tensor, and has no result.
                     _ => continue,
                 };
                 results.push(self.recorder.read(*id)?);

@@ -24,6 +24,10 @@ pub(super) const TABLE: &[Operator] = &[
         let made = largest(call, 2)?;
         Ok(Value::List(vec![made, Value::Absent("the indices")]))
     }),
+    operator(&["max_pool3d_with_indices.default"], MAX, |call| {
+        let made = largest(call, 3)?;
+        Ok(Value::List(vec![made, Value::Absent("the indices")]))
+    }),
     operator(&["avg_pool1d.default"], AVERAGE, |call| average(call, 1)),
     operator(&["avg_pool2d.default"], AVERAGE, |call| average(call, 2)),
     operator(&["avg_pool3d.default"], AVERAGE, |call| average(call, 3)),
