@@ -37,13 +37,6 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["celu.default"], "self alpha=1", celu),
     operator(&["softplus.default"], "self beta=1 threshold=20", softplus),
     operator(&["threshold.default"], "self threshold value", threshold),
-    operator(&["softsign.default"], "self", |call| {
-        of_self(call, |trace, x| {
-            let size = unary(trace, UnaryOp::Abs, x)?;
-            let below = with_number(trace, BinaryOp::Add, size, 1.0)?;
-            binary(trace, BinaryOp::Divide, x, below)
-        })
-    }),
     operator(&["prelu.default", "_prelu_kernel.default"], "self weight", prelu),
     operator(&["glu.default"], "self dim=-1", glu),
 ];
@@ -175,9 +168,11 @@ fn prelu<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let (x, mut weight) = (call.tensor("self")?, call.tensor("weight")?);
     let rank = call.dims(x).len();
     let weights: i64 = call.dims(weight).iter().product();
-    if call.dims(weight).len() < 2 && rank > 1 {
+    if call.dims(weight).len() < 2 && rank != 1 {
         let mut dims = vec![1; rank];
-        dims[1] = weights;
+        if let Some(channels) = dims.get_mut(1) {
+            *channels = weights;
+        }
         weight = reshape(call.trace(), weight, &dims)?;
     }
     let trace = call.trace();

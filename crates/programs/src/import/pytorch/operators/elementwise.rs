@@ -124,7 +124,13 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["trunc.default", "fix.default"], "self", |call| {
         rounded(call, |trace, x| unary_function(trace, UnaryFunction::Trunc, x))
     }),
-    operator(&["square.default"], "self", |call| of_self(call, |trace, x| binary(trace, BinaryOp::Multiply, x, x))),
+    operator(&["square.default"], "self", |call| {
+        of_self(call, |trace, x| {
+            // As every power with a number: bools become integers.
+            let x = if trace.node(x).dtype == DType::Pred { convert(trace, x, DType::S64) } else { x };
+            binary(trace, BinaryOp::Multiply, x, x)
+        })
+    }),
     operator(&["isnan.default"], "self", |call| {
         of_self(call, |trace, x| unary_function(trace, UnaryFunction::IsNan, x))
     }),
@@ -249,8 +255,11 @@ fn rounded<'p>(call: &mut Call<'_, 'p>, record: fn(&mut Trace, NodeId) -> Result
     Ok(call.made(made))
 }
 
-/// The sign of NaN is 0.
+/// The sign of NaN is 0, the sign of a bool the bool.
 fn sign(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    if trace.node(x).dtype == DType::Pred {
+        return Ok(x);
+    }
     let made = unary(trace, UnaryOp::Sign, x)?;
     if !trace.node(x).dtype.is_float() {
         return Ok(made);
