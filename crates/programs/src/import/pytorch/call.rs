@@ -272,7 +272,7 @@ impl<'r, 'p> Call<'r, 'p> {
         for (place, operand) in nodes.iter_mut().zip(given) {
             *place = match operand {
                 Ok(node) => convert(self.trace(), node, dtype),
-                Err((_, value)) => scalar(self.trace(), dtype, value)?,
+                Err((_, value)) => scalar(self.trace(), dtype, wrapped(value, dtype))?,
             };
         }
         Ok(nodes)
@@ -292,6 +292,19 @@ fn number_of(value: &Value) -> Option<(DType, ScalarValue)> {
         Value::Float(value) => (DType::F32, ScalarValue::Float(value)),
         Value::Complex(re, im) => (DType::C64, ScalarValue::Complex(re, im)),
         _ => return None,
+    })
+}
+
+/// An integer beside tensors of a narrower dtype: PyTorch keeps its low bits.
+fn wrapped(value: ScalarValue, dtype: DType) -> ScalarValue {
+    let ScalarValue::Signed(whole) = value else { return value };
+    ScalarValue::Signed(match dtype {
+        DType::U8 => whole as u8 as i64,
+        DType::S8 => whole as i8 as i64,
+        DType::U16 => whole as u16 as i64,
+        DType::S16 => whole as i16 as i64,
+        DType::S32 => whole as i32 as i64,
+        _ => whole,
     })
 }
 
