@@ -1,7 +1,7 @@
 //! Losses.
 
 use super::super::arguments::Value;
-use super::super::call::Call;
+use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use super::activations::complement;
 use super::elementwise::{number_like, scaled};
@@ -37,7 +37,12 @@ pub(super) const TABLE: &[Operator] = &[
         |call| {
             let x = call.tensor("self")?;
             let made = Likelihood::of(call, x)?;
-            let (loss, total) = (made.loss(call)?, made.total(call)?);
+            let loss = made.loss(call)?;
+            // Without a reduction, PyTorch does not sum the weights.
+            let total = match call.int("reduction")? {
+                0 => scalar(call.trace(), made.dtype, ScalarValue::Signed(0))?,
+                _ => made.total(call)?,
+            };
             Ok(Value::List(vec![call.made(loss), call.made(total)]))
         },
     ),

@@ -200,12 +200,14 @@ fn updated(call: &mut Call, old: NodeId, new: NodeId) -> Result<NodeId> {
     binary(trace, BinaryOp::Add, old, new)
 }
 
-fn inverse_deviation(call: &mut Call, variance: NodeId) -> Result<NodeId> {
+/// The mean and the inverse deviation as results, through which PyTorch has no derivatives.
+fn statistics(call: &mut Call, made: &Trained) -> Result<[NodeId; 2]> {
     let epsilon = call.float("eps")?;
     let trace = call.trace();
+    let (mean, variance) = (stop_gradient(trace, made.mean)?, stop_gradient(trace, made.variance)?);
     let epsilon = number_like(trace, variance, epsilon)?;
     let sum = binary(trace, BinaryOp::Add, variance, epsilon)?;
-    unary(trace, UnaryOp::Rsqrt, sum)
+    Ok([mean, unary(trace, UnaryOp::Rsqrt, sum)?])
 }
 
 /// The result, and the statistics of the batch.
@@ -221,8 +223,8 @@ fn batch_norm<'p>(call: &mut Call<'_, 'p>, training: bool) -> Result<Vec<Value<'
                 recorder.tensors.write(&mut recorder.trace, id, value)?;
             }
         }
-        let inverse = inverse_deviation(call, made.variance)?;
-        return Ok([made.result, made.mean, inverse].map(|node| call.made(node)).into());
+        let [mean, inverse] = statistics(call, &made)?;
+        return Ok([made.result, mean, inverse].map(|node| call.made(node)).into());
     }
     let (x, epsilon) = (call.tensor("input")?, call.float("eps")?);
     let [scale, offset] = affine(call, x)?;
@@ -246,7 +248,7 @@ fn functional_batch_norm<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     }
     let made = trained(call)?;
     let new = [updated(call, mean, made.mean)?, updated(call, variance, made.unbiased)?];
-    let inverse = inverse_deviation(call, made.variance)?;
-    let all = [made.result, made.mean, inverse, new[0], new[1]];
+    let [mean, inverse] = statistics(call, &made)?;
+    let all = [made.result, mean, inverse, new[0], new[1]];
     Ok(Value::List(all.map(|node| call.made(node)).into()))
 }
