@@ -184,9 +184,10 @@ test-report: build
 	git diff --exit-code --stat assets/report
 	$(CTEST) --test-dir $(TREE) -R '^report' --output-on-failure
 
-# DLPack with PyTorch.
+# DLPack with PyTorch, and imported operators beside PyTorch's values and gradients.
 test-torch: build $(TORCH_STAMP)
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
+	$(TORCH)/bin/python c_tests/programs/pytorch_survey.py $(TREE)/lib/liblazyxla.so
 
 # For Linux on arm64, cross-built and emulated: Rust tests, a part of the oracle and of the C suite. What it needs:
 # tools/test_arm64.sh.

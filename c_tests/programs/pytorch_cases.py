@@ -1,0 +1,33 @@
+"""Calls of PyTorch's operators for pytorch_survey.py."""
+
+import pytorch_cases_arrays as arrays
+import pytorch_cases_elements as elements
+import pytorch_cases_layers as layers
+
+# Numbers of free sizes, which pytorch_test.py has.
+ELSEWHERE = ("sym_numel.default", "sym_size.int")
+
+
+def cases():
+    """Yields names, overloads, calls, and whether results are random."""
+    groups = (
+        elements.unary,
+        elements.parameters_of_activations,
+        elements.pairs,
+        elements.bounds_and_choices,
+        arrays.reductions,
+        arrays.shapes,
+        arrays.indexing,
+        layers.layers,
+        layers.normalizations,
+        layers.losses,
+        elements.creation,
+        layers.without_draws,
+        layers.recurrent,
+    )
+    for group in groups:
+        for i, (name, calls) in enumerate(group()):
+            if calls:
+                yield f"{name} {group.__name__} {i}", name, calls, False
+    for i, (name, calls) in enumerate(layers.draws()):
+        yield f"{name} drawn {i}", name, calls, True
