@@ -234,7 +234,7 @@ def pairs():
         [call(2, f32(-1, 0, 3)), call(0, f32(0, 1, 2)), call(2, s64(0, 3)), call(1, f32(5)), call(-2.0, f32(2.0, 3.0))],
     )
     yield "atan2.default", [call(f32(0, 1, -1, 0, -0.0, 2), f32(1, 0, -1, -1, -1, 3)), call(m, n), call(f32(0), f32(0))]
-    yield "logaddexp.default", [call(a, b), call(f32(INF, -INF, 1000), f32(INF, -INF, 1)), call(a, a)]
+    yield "logaddexp.default", [call(a, b), call(f32(1000, -1000), f32(1, 1000)), call(a, a)]
     for name in ("add", "sub", "mul", "div"):
         yield (
             f"{name}_.Tensor",

@@ -8,6 +8,7 @@ use base::error;
 use base::error::Result;
 use base::types::{DType, Kind, ScalarValue};
 use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp};
+use ops::control::stop_gradient;
 use ops::elementwise::{
     binary, binary_function, compare, compare_scalar, convert, imag, real, select, special, unary, unary_function,
 };
@@ -76,9 +77,7 @@ pub(super) const TABLE: &[Operator] = &[
         let made = binary(call.trace(), BinaryOp::Power, a, b)?;
         Ok(call.made(made))
     }),
-    operator(&["atan2.default"], "self other", |call| {
-        two(call, true, |trace, a, b| binary(trace, BinaryOp::Atan2, a, b))
-    }),
+    operator(&["atan2.default"], "self other", |call| two(call, true, atan2)),
     operator(&["logaddexp.default"], "self other", |call| {
         two(call, true, |trace, a, b| binary_function(trace, BinaryFunction::Logaddexp, a, b))
     }),
@@ -283,6 +282,20 @@ fn two<'p>(
     let [a, b] = call.promoted(["self", "other"], floats)?;
     let made = record(call.trace(), a, b)?;
     Ok(call.made(made))
+}
+
+/// The angle of a point, with derivative 0 at the origin.
+fn atan2(trace: &mut Trace, y: NodeId, x: NodeId) -> Result<NodeId> {
+    let zero = ScalarValue::Float(0.0);
+    let (of_y, of_x) =
+        (compare_scalar(trace, CompareOp::Eq, y, zero, false)?, compare_scalar(trace, CompareOp::Eq, x, zero, false)?);
+    let is_origin = binary(trace, BinaryOp::And, of_y, of_x)?;
+    let at_origin = binary(trace, BinaryOp::Atan2, y, x)?;
+    let at_origin = stop_gradient(trace, at_origin)?;
+    let one = number_like(trace, x, 1.0)?;
+    let x = select(trace, is_origin, one, x)?;
+    let made = binary(trace, BinaryOp::Atan2, y, x)?;
+    select(trace, is_origin, at_origin, made)
 }
 
 /// `a (op) alpha b`. The sum of bools is their or.
