@@ -358,9 +358,6 @@ def shapes():
             call(x, [4, 0], "circular"),
             call(y[0], [1, 0, 1, 1], "reflect"),
             call(s64(1, 2), [1, 1], "constant", 3),
-            call(y, [-1, 2, 1, -1], "replicate"),
-            call(y, [-1, 2, 1, -1], "circular"),
-            call(y, [-1, 2, 1, -1], "reflect"),
             call(pred(True), [1, 0]),
         ],
     )

@@ -25,7 +25,7 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["permute.default"], "self dims", permute),
     operator(&["transpose.int", "swapaxes.default"], "self dim0=none dim1=none axis0=none axis1=none", transpose),
-    operator(&["t.default", "numpy_T.default"], "self", turned),
+    operator(&["t.default", "numpy_T.default"], "self", reversed),
     operator(&["movedim.int"], "self source destination", move_axis),
     operator(&["expand.default"], "self size implicit=false", expand),
     operator(&["expand_as.default"], "self other", expand_as),
@@ -182,13 +182,9 @@ fn transpose<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 }
 
 /// The last two axes exchanged. `t` of fewer axes is `self`.
-fn turned<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let x = call.tensor("self")?;
-    match call.dims(x).len() {
-        0 | 1 => call.viewed("self", View::Alias, Sight::Certain),
-        2 => swapped(call, 2, 0, 1),
-        _ => Err(error!(Unimplemented, "a tensor of more than two axes")),
-    }
+fn reversed<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let axes = (0..sizes(call)?.len() as i64).rev().collect();
+    call.viewed("self", View::Transposed(axes), Sight::Certain)
 }
 
 fn move_axis<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
@@ -306,7 +302,11 @@ fn chunk<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let dims = sizes(call)?;
     let axis = call.axis("dim", dims.len())?;
     let chunks = call.int("chunks")?.max(1);
-    let each = if dims[axis] > 0 { (dims[axis] - 1) / chunks + 1 } else { 1 };
+    if dims[axis] == 0 {
+        check_parts(chunks)?;
+        return parts(call, axis, &vec![0; chunks as usize]);
+    }
+    let each = (dims[axis] - 1) / chunks + 1;
     parts(call, axis, &equal_parts(dims[axis], each)?)
 }
 
@@ -319,7 +319,9 @@ fn unbind<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 }
 
 fn alias<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    call.refuse_unless("dtype", matches!(call.value("dtype"), Value::None))?;
+    let x = call.tensor("self")?;
+    let dtype = call.dtype("dtype")?;
+    call.refuse_unless("dtype", dtype.is_none_or(|dtype| dtype == call.dtype_of(x)))?;
     call.viewed("self", View::Alias, Sight::Certain)
 }
 
