@@ -6,6 +6,7 @@ use super::super::operator::{Operator, operator};
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
 use ops::creation::{arange, eye, full, linspace};
+use ops::elementwise::convert;
 
 pub(super) const TABLE: &[Operator] = &[
     operator(
@@ -57,7 +58,10 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["linspace.default"], "start end steps dtype=none layout=none device=none pin_memory=none", |call| {
         let ends = [call.number("start")?.1, call.number("end")?.1];
         let (dtype, steps) = (call.dtype("dtype")?.unwrap_or(DType::F32), call.int("steps")?);
-        let made = linspace(call.trace(), dtype, ends, steps, true)?;
+        let trace = call.trace();
+        // Integers are the floats without their fractions.
+        let made = linspace(trace, if dtype.is_integer() { DType::F64 } else { dtype }, ends, steps, true)?;
+        let made = convert(trace, made, dtype);
         Ok(call.made(made))
     }),
     operator(&["eye.default", "eye.m"], "n m=none dtype=none layout=none device=none pin_memory=none", |call| {
@@ -76,6 +80,10 @@ fn made<'p>(call: &mut Call<'_, 'p>, dtype: DType, dims: &[i64], value: ScalarVa
     // As PyTorch, a number for bools is true unless it is 0.
     let value = match (dtype, value.real()) {
         (DType::Pred, Some(real)) => ScalarValue::Signed((real != 0.0).into()),
+        // A float for integers loses its fraction.
+        (dtype, Some(real)) if dtype.is_integer() && matches!(value, ScalarValue::Float(_)) && real.is_finite() => {
+            ScalarValue::Signed(real as i64)
+        }
         _ => value,
     };
     let node = full(call.trace(), &TensorType::new(dtype, dims), value)?;
