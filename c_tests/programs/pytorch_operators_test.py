@@ -18,7 +18,8 @@ import numpy as np
 from ctypes_test import UNIMPLEMENTED, Computation, ok, refused, text
 from header import types
 from programs import imported
-from pytorch_test import Model, read
+from pytorch_records import differences, load_records
+from pytorch_test import DATA, Model, read
 
 SCALAR_TYPES = {"uint8": 1, "int32": 4, "int64": 5, "float32": 7, "float64": 8, "bool": 12}
 NAN, INF = float("nan"), float("inf")
@@ -246,6 +247,16 @@ def test_values_are_pytorchs(env):
             (got,) = values_of(env, inputs, one(target, given), device=device)
             assert got.dtype == np.asarray(want).dtype, f"{name}: {got.dtype} instead of {np.asarray(want).dtype}"
             close(name, got, want)
+
+
+def test_programs_of_operators_are_pytorchs(env):
+    """Results, changed inputs and gradients that pytorch_survey.py took from PyTorch."""
+    records = load_records(DATA / "operators.jsonl.xz")
+    assert len(records) >= 800, len(records)
+    # Compiling all for the plugin's device would take minutes; the survey does.
+    for device, chosen in ((lxla.cpu(), records), (lxla.xla(), records[::16])):
+        bad = [f"{record['name']}: {line}" for record in chosen for line in differences(env, device, record)]
+        assert not bad, "\n".join(bad)
 
 
 def test_rows_that_attend_to_nothing_are_0(env):
