@@ -2,10 +2,11 @@
 
 import pytorch_cases_arrays as arrays
 import pytorch_cases_elements as elements
+import pytorch_cases_further as further
 import pytorch_cases_layers as layers
 
-# Numbers of free sizes, which pytorch_test.py has.
-ELSEWHERE = ("sym_numel.default", "sym_size.int")
+# Numbers of free sizes: pytorch_test.py has the first one.
+ELSEWHERE = ("sym_size.int", "sym_numel.default")
 
 
 def cases():
@@ -24,6 +25,9 @@ def cases():
         elements.creation,
         layers.without_draws,
         layers.recurrent,
+        further.functions,
+        further.distances,
+        further.rearrangements,
     )
     for group in groups:
         for i, (name, calls) in enumerate(group()):

@@ -68,11 +68,11 @@ fn finished<'p>(call: &mut Call<'_, 'p>, each: NodeId) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// `max(x + margin, 0)`; the derivative at 0 is 1, as `clamp_min_` in PyTorch's losses has it.
+/// `max(x + margin, 0)`; the derivative at 0 is 0.
 fn above(trace: &mut Trace, x: NodeId, margin: f64) -> Result<NodeId> {
     let margin = number_like(trace, x, margin)?;
     let moved = binary(trace, BinaryOp::Add, x, margin)?;
-    let is_below = compare_scalar(trace, CompareOp::Lt, moved, ScalarValue::Float(0.0), false)?;
+    let is_below = compare_scalar(trace, CompareOp::Le, moved, ScalarValue::Float(0.0), false)?;
     let zero = number_like(trace, moved, 0.0)?;
     select(trace, is_below, zero, moved)
 }

@@ -134,22 +134,31 @@ fn nan_to_num<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 fn logit<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     call.refuse_unless("eps", call.optional_float("eps")?.is_none())?;
     of_floats(call, |trace, x| {
-        let one = number_like(trace, x, 1.0)?;
-        let other = binary(trace, BinaryOp::Subtract, one, x)?;
-        let odds = binary(trace, BinaryOp::Divide, x, other)?;
-        unary(trace, UnaryOp::Log, odds)
+        let minus = unary(trace, UnaryOp::Negate, x)?;
+        let (log, other) = (unary(trace, UnaryOp::Log, x)?, unary(trace, UnaryOp::LogPlusOne, minus)?);
+        let inside = binary(trace, BinaryOp::Subtract, log, other)?;
+        // Outside of 0 to 1 the derivative is NaN too.
+        let below = compare_scalar(trace, CompareOp::Lt, x, ScalarValue::Float(0.0), false)?;
+        let above = compare_scalar(trace, CompareOp::Gt, x, ScalarValue::Float(1.0), false)?;
+        let is_outside = binary(trace, BinaryOp::Or, below, above)?;
+        let (nan, one) = (number_like(trace, x, f64::NAN)?, number_like(trace, x, 1.0)?);
+        let factor = select(trace, is_outside, nan, one)?;
+        binary(trace, BinaryOp::Multiply, inside, factor)
     })
 }
 
-/// `self * log(other)`, 0 where `self` is 0, and NaN where `other` is NaN.
+/// `self * log(other)`, and 0 where `self` is 0 and `other` is not NaN.
 fn times_log<'p>(call: &mut Call<'_, 'p>, log: UnaryOp) -> Result<Value<'p>> {
     two(call, |trace, a, b| {
         let is_zero = compare_scalar(trace, CompareOp::Eq, a, ScalarValue::Float(0.0), false)?;
-        let is_nan = unary_function(trace, UnaryFunction::IsNan, b)?;
-        // Where the logarithm does not count it is that of a number with a logarithm, so that no 0 times infinity
-        // arises in the derivative; `b` is kept where it is NaN.
-        let not_nan = unary(trace, UnaryOp::Not, is_nan)?;
-        let is_unused = binary(trace, BinaryOp::And, is_zero, not_nan)?;
+        // Where 0 meets a logarithm that is not finite, another number stands for `other`, so that no 0 times infinity
+        // arises in the derivative.
+        let raw = unary(trace, log, b)?;
+        let (is_finite, is_nan) =
+            (unary(trace, UnaryOp::IsFinite, raw)?, unary_function(trace, UnaryFunction::IsNan, b)?);
+        let is_known = binary(trace, BinaryOp::Or, is_finite, is_nan)?;
+        let is_unknown = unary(trace, UnaryOp::Not, is_known)?;
+        let is_unused = binary(trace, BinaryOp::And, is_zero, is_unknown)?;
         let (safe, zero) = (number_like(trace, b, 0.5)?, number_like(trace, a, 0.0)?);
         let safe = select(trace, is_unused, safe, b)?;
         let log = unary(trace, log, safe)?;
