@@ -77,9 +77,10 @@ def test_a_program_may_end_with_steps_in_flight():
 
 
 def test_an_interrupt_ends_the_wait_for_a_long_step():
-    # The loop takes minutes. Once its step has begun, SIGINT raises KeyboardInterrupt in the read and in the wait.
+    # The loop takes minutes. Once its step has begun, SIGINT raises KeyboardInterrupt in the read and in the wait. NumPy
+    # is imported before: an interrupted import of NumPy is an ImportError.
     text = """
-import os, lazyxla as lx
+import os, numpy, lazyxla as lx
 start = (lx.asarray(0, dtype=lx.int32), lx.ones(100_000))
 count, x = lx.while_loop(lambda c: c[0] < 10_000_000, lambda c: (c[0] + 1, c[1] * 0.5 + 1), start)
 lx.step()
