@@ -286,7 +286,7 @@ fn names(file: &str, code: &str, folders: &BTreeSet<String>) -> Names {
     names
 }
 
-/// Returns the paths in a piece of code that begin with `start`, but for those of lists, which are expanded.
+/// Returns the paths in a piece of code that begin with `start`, without paths that end in a list, which are expanded.
 fn paths_of<'c>(code: &'c str, start: &'c str) -> impl Iterator<Item = &'c str> {
     let is_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let begins = code.match_indices(start).filter(move |(at, _)| !code[..*at].ends_with(is_path));

@@ -65,7 +65,10 @@ class Program:
 
     @property
     def weights(self) -> list[Array]:
-        """The constant arrays of the program that calls can replace (``weights=``), in the order of the program."""
+        """The constant arrays of the program, on ``cpu``, in its order.
+
+        Calls take others in their place (``weights=``), which are on the device of the arguments: for instance
+        ``[w.to_device(x.device) for w in program.weights]``."""
         return list(self._weights)
 
     def __call__(self, *args: Any, weights: Sequence[Array] | None = None) -> Any:

@@ -34,7 +34,7 @@ pub struct Computation {
     owns_captures: bool,
     /// Copies of values captured on cpu for other devices, each made when the computation is first applied there.
     brought: Mutex<Vec<(Home, Handles)>>,
-    /// What the values of an imported program are; None for other computations, and for what is made of it.
+    /// Names and kinds of the values of an imported program; None for computations that were traced or derived.
     names: Option<Arc<Names>>,
 }
 
@@ -115,7 +115,7 @@ impl Computation {
         Computation { names: Some(Arc::new(names)), ..self }
     }
 
-    /// What the values of an imported program are.
+    /// Returns names and kinds of the values of an imported program; None for other computations.
     pub(super) fn names(&self) -> Option<&Names> {
         self.names.as_deref()
     }

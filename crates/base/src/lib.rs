@@ -1,4 +1,5 @@
-//! What every other crate of the library uses, and nothing that knows operations, programs or devices.
+//! Foundation of all crates of the library: dtypes, errors, files, logging. It knows no operations, programs or
+//! devices.
 //!
 //! | module | contents |
 //! |---|---|

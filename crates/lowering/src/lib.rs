@@ -1,4 +1,4 @@
-//! What is made of a program: StableHLO text, values on host arrays, its derivatives, its batching.
+//! Passes over programs: lowering to StableHLO, evaluation on host arrays, differentiation and batching.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,5 +1,5 @@
 //! Programs in MLIR: modules of the dialects in which StableHLO programs are exchanged, their readers and a writer.
-//! What an operation means is not known here: `import` knows it.
+//! The semantics of operations are defined in `programs::import`.
 //!
 //! It uses `base`.
 

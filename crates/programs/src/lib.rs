@@ -1,4 +1,4 @@
-//! Programs of others: what comes in, and what goes out.
+//! Import of programs of other frameworks, and export of programs to them.
 //!
 //! | module | contents |
 //! |---|---|

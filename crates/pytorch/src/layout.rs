@@ -18,7 +18,7 @@ const LEGACY: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
 /// The program of PyTorch 2.4 to 2.7, in no folder.
 const OLD_PROGRAM: &str = "serialized_exported_program.json";
 
-/// What to do with a file that holds no graph.
+/// Advice in the message for a file without a graph.
 const ADVICE: &str = "export the model in PyTorch: torch.export.save(torch.export.export(model, inputs), \"m.pt2\")";
 
 /// Whether bytes begin as an archive.

@@ -289,7 +289,8 @@ impl Machine<'_> {
     fn remember<const N: usize>(&mut self) -> Result<()> {
         let number = self.number::<N>()?;
         match self.stack.last().ok_or_else(empty)? {
-            // What is put into it later would be missing in the copy, so that it is refused when it is recalled.
+            // The memo has copies. Entries that are added to a dictionary later would be missing in its copy, so a
+            // dictionary is not remembered, and recalling it is an error.
             Value::Dictionary(..) => drop(self.memo.remove(&number)),
             value => {
                 let value = value.clone();

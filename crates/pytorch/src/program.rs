@@ -34,9 +34,9 @@ pub struct Graph {
     pub inputs: Vec<Argument>,
     /// Values that it returns.
     pub outputs: Vec<Argument>,
-    /// Its operations.
+    /// Operations in execution order.
     pub nodes: Vec<Node>,
-    /// Types of its tensors by name.
+    /// Types of the tensors of the graph, by name.
     pub tensors: HashMap<String, TensorMeta>,
 }
 
@@ -123,10 +123,10 @@ pub struct TensorMeta {
     pub strides: Vec<Size>,
 }
 
-/// Meaning of an input of the graph.
+/// An input of the graph, with its role in the model.
 #[derive(Debug)]
 pub struct Input {
-    /// What it is.
+    /// Role in the model.
     pub kind: InputKind,
     /// The input of the graph.
     pub argument: Argument,
@@ -134,7 +134,7 @@ pub struct Input {
     pub name: String,
 }
 
-/// What an input of the graph is.
+/// Role of an input of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputKind {
     /// A parameter of the model.
@@ -149,16 +149,16 @@ pub enum InputKind {
     Fixed,
 }
 
-/// Meaning of an output of the graph.
+/// An output of the graph, with its role in the model.
 #[derive(Debug)]
 pub struct Output {
-    /// What it is.
+    /// Role in the model.
     pub kind: OutputKind,
     /// The output of the graph.
     pub argument: Argument,
 }
 
-/// What an output of the graph is.
+/// Role of an output of the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// An output of the user.

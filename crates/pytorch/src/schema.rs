@@ -92,7 +92,7 @@ impl Versioned {
     }
 }
 
-/// What a program consists of, but for its weights.
+/// A program without its weights.
 pub struct Parts {
     pub graph: Graph,
     pub inputs: Vec<Input>,

@@ -14,7 +14,7 @@ fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     archive.names().map(|name| (name.to_string(), archive.bytes(name).unwrap().to_vec())).collect()
 }
 
-/// Writes a zip file. `method` and `flags` are those of every entry.
+/// Writes a zip file, all of whose entries have this compression method and these flags.
 fn zip_of(entries: &[(String, Vec<u8>)], method: u16, flags: u16) -> Vec<u8> {
     let (mut made, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in entries {

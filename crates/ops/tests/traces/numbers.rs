@@ -25,7 +25,7 @@ fn equal_operations_on_equal_values_have_one_number() {
     assert_ne!(number(all[0]), number(all[2]));
     assert_ne!(number(all[0]), number(all[3]));
     assert_ne!(number(a), number(b));
-    // Results of one application are equal, those of two are not.
+    // Equal results of one application have one number; results of two applications have two.
     assert_eq!(number(sums[0]), number(again));
     assert_ne!(number(sums[0]), number(sums[1]));
 }

@@ -1,9 +1,9 @@
 //! Modified Bessel functions of the first kind, times `e^-|x|`.
 //!
 //! Up to 8, they are `e^-|x|` times a polynomial in `x^2`, whose terms are all positive; beyond 8, a polynomial in
-//! `16 / |x| - 1` divided by `sqrt(|x|)`. The intervals are those of S. Moshier's Cephes library; the coefficients were
-//! computed with mpmath by interpolating the true functions at Chebyshev nodes. Their error is below 2e-9 in f32 and
-//! 2e-18 in f64.
+//! `16 / |x| - 1` divided by `sqrt(|x|)`. The intervals are taken from S. Moshier's Cephes library; the coefficients
+//! were computed with mpmath by interpolating the true functions at Chebyshev nodes. Their error is below 2e-9 in f32
+//! and 2e-18 in f64.
 
 use crate::elementwise::formula::Expr;
 

@@ -35,7 +35,7 @@ pub(crate) fn bessel_k1_slope<'f>(x: Expr<'f>, y: Expr<'f>) -> Expr<'f> {
     -(x.function(UnaryFunction::BesselK0) + y / x)
 }
 
-/// The derivative of `e^x K0(x)`. Near 0, it and its derivatives are those of `-1 / x`.
+/// The derivative of `e^x K0(x)`. Near 0, it and its derivatives approach `-1 / x` and its derivatives.
 pub(crate) fn bessel_k0e_slope(x: Expr) -> Expr {
     let is_pole = x.ge(0.0) & x.lt(if x.is_double() { 1e-18 } else { 1e-9 });
     let base = is_pole.select(1.0, x);
@@ -43,7 +43,7 @@ pub(crate) fn bessel_k0e_slope(x: Expr) -> Expr {
     is_pole.select(-1.0 / is_pole.select(x, 1.0), x.gt(NEAR).select(-far_difference(x), near))
 }
 
-/// The derivative of `e^x K1(x)`. Near 0, it and its derivatives are those of `1 / x`.
+/// The derivative of `e^x K1(x)`. Near 0, it and its derivatives approach `1 / x` and its derivatives.
 pub(crate) fn bessel_k1e_slope(x: Expr) -> Expr {
     let is_pole = x.ge(0.0) & x.lt(1e-9);
     let base = is_pole.select(1.0, x);

@@ -1,8 +1,8 @@
 //! Coefficients of the incomplete gamma functions.
 //!
-//! Computed with mpmath by interpolating the true functions at Chebyshev nodes; those of the expansion for large `a`
-//! from their power series, whose coefficients satisfy a recurrence (DLMF 8.12.12). Relative to the results, their
-//! error is below 5e-10 in f32 and, before they are rounded, 5e-18 in f64.
+//! Computed with mpmath by interpolating the true functions at Chebyshev nodes; the coefficients of the
+//! expansion for large `a` from their power series, which satisfies a recurrence (DLMF 8.12.12). Relative to the
+//! results, their error is below 5e-10 in f32 and, before they are rounded, 5e-18 in f64.
 
 // Coefficients have the digits with which they were computed.
 #![allow(clippy::excessive_precision)]

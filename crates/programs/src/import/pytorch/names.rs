@@ -1,16 +1,16 @@
-//! What the values of a program are called.
+//! Names and kinds of parameters, captured values and results, for the description of a computation.
 
 use super::arguments::dtype_of;
 use base::types::DType;
 use lazyxla_pytorch::{Argument, Input, InputKind, OutputKind, Program, Size};
 use serde_json::{Map, Value as Json};
 
-/// What the values of a computation are: fields of their descriptions.
+/// Fields that the description of a computation gets for each value: name, kind and others.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// Of the parameters.
+    /// Fields of the parameters, in order.
     pub parameters: Vec<Map<String, Json>>,
-    /// Of the captured values.
+    /// Fields of the captured values, in order.
     pub captured: Vec<Map<String, Json>>,
     /// Of the results.
     pub results: Vec<Map<String, Json>>,

@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 /// An imported program.
 pub struct Imported {
-    /// Its body. Its captures are `constants`.
+    /// Recorded operations; the captured values are `constants`.
     pub body: Arc<Body>,
     /// Weights, buffers and constants, in the order of the file.
     pub constants: Vec<Array>,
-    /// What parameters, captures and results are.
+    /// Names and kinds of parameters, captured values and results.
     pub names: Names,
 }
 

@@ -23,7 +23,7 @@ pub fn visit<'g>(graph: &'g Graph, visit_node: &mut impl FnMut(&'g Node)) {
 
 /// An operator that is not supported.
 pub struct Refused {
-    /// Its name.
+    /// Operator and overload, such as `aten.nonzero.default`.
     pub name: String,
     /// Why it is not supported.
     pub reason: String,

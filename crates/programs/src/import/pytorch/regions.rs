@@ -148,7 +148,7 @@ fn over_slices<'p>(
     }
     let types = [recorder.types(&init), slices, recorder.types(&operands)].concat();
     let region = recorder.region(graph, &types)?;
-    // What every slice uses is captured, not carried.
+    // Operands that are equal for all slices are captured, not carried.
     let (carried, sliced) = (init.len(), arrays.len());
     let trace = &mut recorder.trace;
     let parameters: Vec<NodeId> = types[..carried + sliced].iter().map(|ty| trace.parameter(ty.clone())).collect();

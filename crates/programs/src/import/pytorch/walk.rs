@@ -73,7 +73,7 @@ fn operator<'p>(
     Ok(Value::Tensor(written))
 }
 
-/// Whether the strides that a file states are those of a contiguous tensor, whatever its free sizes are.
+/// Whether the strides in the file make the tensor contiguous for all values of its free sizes.
 fn is_contiguous(graph: &Graph, name: &str) -> bool {
     let Some(meta) = graph.tensors.get(name) else { return false };
     let mut wanted = Some(1i64);

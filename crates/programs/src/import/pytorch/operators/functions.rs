@@ -21,7 +21,7 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["isfinite.default"], "self", |call| {
         let x = call.tensor("self")?;
-        // Integers are finite: the comparison is that of their floats.
+        // Every integer is finite; `is_finite` takes floats only.
         let trace = call.trace();
         let wide = if trace.node(x).dtype.is_float() { x } else { convert(trace, x, DType::F32) };
         let made = unary(trace, UnaryOp::IsFinite, wide)?;

@@ -159,7 +159,7 @@ struct Trained {
     unbiased: NodeId,
 }
 
-/// The scale and the offset: those of the layer, or 1 and 0, in f32 for narrower floats.
+/// The scale and the offset of the layer, by default 1 and 0; in f32 for narrower floats.
 fn affine(call: &mut Call, x: NodeId) -> Result<[NodeId; 2]> {
     let (dims, dtype) = (call.dims(x), call.dtype_of(x));
     let channels = dims.get(1).copied();
