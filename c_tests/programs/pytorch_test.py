@@ -384,6 +384,17 @@ def test_what_is_not_supported_is_listed(env):
     check(by_data, UNIMPLEMENTED, "aten.nonzero.default", "depends on data")
     odd = rewritten("mlp.pt2", lambda text: text.replace('"name": "self", "arg"', '"name": "selves", "arg"', 1))
     check(odd, UNIMPLEMENTED, 'its argument "selves"', "aten.gelu.default", 'in module "1"', shapes=[(3, 6)])
+
+    def give_the_mean(text):
+        program = json.loads(text)
+        module = program["graph_module"]
+        module["graph"]["outputs"][0]["as_tensor"]["name"] = "native_group_norm_unused_1"
+        module["signature"]["output_specs"][0]["user_output"]["arg"]["as_tensor"]["name"] = "native_group_norm_unused_1"
+        return json.dumps(program)
+
+    check(
+        rewritten("unet_core.pt2", give_the_mean), UNIMPLEMENTED, "an output of the program is the mean of an operator"
+    )
     whole = (DATA / "mlp.pt2").read_bytes()
     check(whole, INVALID_ARGUMENT, "ranks, dims: none given; want the sizes of parameter 0", "s31")
     check(whole, INVALID_ARGUMENT, "axis 1: 5 given; want 6", shapes=[(3, 5)])
