@@ -26,6 +26,7 @@ mod room;
 mod scheme;
 mod search;
 mod shapes;
+pub mod sizes;
 mod trace;
 mod window;
 
