@@ -3,8 +3,9 @@
 
 use super::shapes::ShapeId;
 use super::trace::{NodeId, Trace};
-use base::types::{DType, count};
+use base::types::{DType, TensorType, count};
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
 /// Dtype, shape and size of a buffer. A donor can be reused for an output of the same type, or at least of the same
 /// size.
@@ -25,14 +26,32 @@ impl BufferType {
     }
 }
 
+/// Type of a buffer, by which memory is reused.
+pub trait BufferKind: Copy + Eq + Hash {
+    /// Size in bytes.
+    fn bytes(&self) -> usize;
+}
+
+impl BufferKind for BufferType {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl BufferKind for &TensorType {
+    fn bytes(&self) -> usize {
+        self.size_bytes()
+    }
+}
+
 /// Filters `candidates` (parameters without later uses, ascending) to those whose memory an output can reuse: first
 /// those that match an output's type, then those that match an output's size. The engine would not consume the others;
 /// they are freed after the run. Leaving them out of the key avoids a compile.
-pub fn useful(candidates: &[(usize, BufferType)], outputs: impl Iterator<Item = BufferType>) -> Vec<usize> {
+pub fn useful<T: BufferKind>(candidates: &[(usize, T)], outputs: impl Iterator<Item = T>) -> Vec<usize> {
     if candidates.is_empty() {
         return Vec::new();
     }
-    let mut free: FxHashMap<BufferType, usize> = FxHashMap::default();
+    let mut free: FxHashMap<T, usize> = FxHashMap::default();
     outputs.for_each(|output| *free.entry(output).or_default() += 1);
     let mut useful = Vec::with_capacity(candidates.len());
     let mut left = Vec::new();
@@ -42,11 +61,11 @@ pub fn useful(candidates: &[(usize, BufferType)], outputs: impl Iterator<Item = 
                 *count -= 1;
                 useful.push(candidate);
             }
-            _ => left.push((candidate, ty.bytes)),
+            _ => left.push((candidate, ty.bytes())),
         }
     }
     let mut free_bytes: FxHashMap<usize, usize> = FxHashMap::default();
-    free.iter().for_each(|(ty, count)| *free_bytes.entry(ty.bytes).or_default() += count);
+    free.iter().for_each(|(ty, count)| *free_bytes.entry(ty.bytes()).or_default() += count);
     for (candidate, bytes) in left {
         if let Some(count) = free_bytes.get_mut(&bytes).filter(|count| **count > 0) {
             *count -= 1;

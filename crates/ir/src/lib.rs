@@ -36,6 +36,7 @@ pub use caches::gradients::{GradientMemory, Gradients, Request};
 pub use caches::inferences::Arguments;
 pub use caches::planner::{Planner, Wanted};
 pub use dimension_numbers::DimensionNumbers;
+pub use donors::useful as useful_donors;
 pub use leaf::{LeafData, LeafPlace};
 pub use linear::{Segment, Workspace};
 pub use members::{

@@ -4,3 +4,4 @@ mod body;
 mod groups;
 mod linear;
 mod numbers;
+mod sizes;

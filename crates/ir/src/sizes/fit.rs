@@ -1,0 +1,401 @@
+//! Finds the forms of the sizes of programs that differ in sizes only.
+
+use super::super::op::Op;
+use super::super::program::{Body, Instruction, Program};
+use super::form::Form;
+use super::spread::Spread;
+use super::template::{Scope, SizedValue, Template};
+use base::types::Scalar;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Maximum number of variables of a pattern.
+const MOST_VARIABLES: usize = 8;
+
+/// How sizes of parameters are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guess {
+    /// Sizes of parameters that differ are variables of their own, except for sums with 1 or 2.
+    Apart,
+    /// A size that is a multiple, a product or a shift of others is taken as that.
+    Related,
+}
+
+/// A program with free sizes: what programs that differ in sizes only have in common.
+#[derive(Debug)]
+pub struct Pattern {
+    /// The program, whose dimensions and attributes are forms.
+    pub template: Template,
+    /// For each slot of the program's scalars, whether its value changed.
+    changing_slots: Vec<bool>,
+    skeleton: Vec<u32>,
+    numbers: Vec<Number>,
+    /// Scalars of bodies that never changed; None for the others.
+    inner: Vec<Option<Scalar>>,
+    /// For each variable, the number that states it.
+    stated: Vec<usize>,
+}
+
+/// A number of a pattern. The common cases are compared without evaluating a form.
+#[derive(Debug)]
+enum Number {
+    Constant(i64),
+    Variable(usize),
+    Form(Form),
+}
+
+/// A program that was seen, with the values of its scalar slots.
+pub struct Seen<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// What remains of it without its sizes, and the sizes.
+    pub spread: &'a Spread,
+    /// Values of its slots.
+    pub scalars: &'a [Scalar],
+}
+
+impl Pattern {
+    /// The simplest pattern of programs with one skeleton, of which the last one lends its labels. None if there is
+    /// none.
+    pub fn fit(seen: &[Seen], guess: Guess) -> Option<Pattern> {
+        let last = seen.last()?;
+        if seen.iter().any(|program| program.spread.skeleton != last.spread.skeleton) {
+            return None;
+        }
+        let inner = (0..last.spread.inner.len()).map(|i| {
+            let scalar = last.spread.inner[i];
+            seen.iter().all(|program| program.spread.inner[i] == scalar).then_some(scalar)
+        });
+        let inner: Vec<Option<Scalar>> = inner.collect();
+        let slots = last.scalars.len();
+        let differs = |slot: usize| seen.iter().any(|program| program.scalars[slot] != last.scalars[slot]);
+        let mut fitter = Fitter {
+            spreads: seen.iter().map(|program| program.spread).collect(),
+            inner: &inner,
+            guess,
+            variables: Vec::new(),
+            forms: Vec::with_capacity(last.spread.numbers.len()),
+            slots,
+            next_inner: 0,
+        };
+        fitter.declare(last.program)?;
+        let main = fitter.scope(last.program, None)?;
+        let Fitter { variables, forms, .. } = fitter;
+        if variables.is_empty() {
+            return None;
+        }
+        let number = |form: &Form| match form.as_constant() {
+            Some(number) => Number::Constant(number),
+            None => match (0..variables.len()).find(|&variable| *form == Form::variable(variable)) {
+                Some(variable) => Number::Variable(variable),
+                None => Number::Form(form.clone()),
+            },
+        };
+        Some(Pattern {
+            changing_slots: (0..slots).map(differs).collect(),
+            skeleton: last.spread.skeleton.clone(),
+            numbers: forms.iter().map(number).collect(),
+            stated: variables.iter().map(|variable| variable.stated).collect(),
+            template: Template { variables: variables.len(), main },
+            inner,
+        })
+    }
+
+    /// Sizes at which the pattern is this program; None if it is another one.
+    pub fn sizes(&self, spread: &Spread) -> Option<Vec<i64>> {
+        if spread.skeleton != self.skeleton {
+            return None;
+        }
+        let sizes: Vec<i64> = self.stated.iter().map(|&number| spread.numbers[number]).collect();
+        let is_as_stated = |(number, &value): (&Number, &i64)| match number {
+            Number::Constant(constant) => *constant == value,
+            Number::Variable(variable) => sizes[*variable] == value,
+            Number::Form(form) => form.at(&sizes) == Some(value),
+        };
+        let is_it = self.numbers.iter().zip(&spread.numbers).all(is_as_stated)
+            && self.inner.iter().zip(&spread.inner).all(|(known, scalar)| known.is_none_or(|known| known == *scalar));
+        is_it.then_some(sizes)
+    }
+}
+
+impl Pattern {
+    /// Scalars of a program of the pattern: the values of its slots, then those of its bodies. Those that changed
+    /// between programs vary.
+    pub fn given(&self, spread: &Spread, slots: &[Scalar]) -> Vec<Scalar> {
+        let of = |(scalar, changes): (&Scalar, bool)| if changes { scalar.varying() } else { *scalar };
+        let inner = spread.inner.iter().zip(self.inner.iter().map(Option::is_none));
+        slots.iter().zip(self.changing_slots.iter().copied()).chain(inner).map(of).collect()
+    }
+}
+
+/// A number that changes from program to program.
+struct Variable {
+    /// Its values in the programs that were seen.
+    values: Vec<i64>,
+    /// The number that states it.
+    stated: usize,
+}
+
+struct Fitter<'a> {
+    spreads: Vec<&'a Spread>,
+    inner: &'a [Option<Scalar>],
+    guess: Guess,
+    variables: Vec<Variable>,
+    /// Forms of the numbers so far.
+    forms: Vec<Form>,
+    /// Number of scalar slots of the program.
+    slots: usize,
+    next_inner: usize,
+}
+
+impl Fitter<'_> {
+    /// Values of a number in the programs that were seen.
+    fn values(&self, number: usize) -> Vec<i64> {
+        self.spreads.iter().map(|spread| spread.numbers[number]).collect()
+    }
+
+    /// Declares the sizes of the program's parameters as variables.
+    fn declare(&mut self, program: &Program) -> Option<()> {
+        let (values, _) = program.decode();
+        let mut number = 0;
+        for value in &values {
+            for axis in 0..value.ty.dims.len() {
+                let values = self.values(number + axis);
+                let is_new = value.op == Op::Leaf && self.of_parameter(&values).is_none();
+                if is_new {
+                    self.variable(values, number + axis)?;
+                }
+            }
+            number += numbers_of(value);
+        }
+        Some(())
+    }
+
+    /// Adds a variable, and returns its form. None if there are too many.
+    fn variable(&mut self, values: Vec<i64>, stated: usize) -> Option<Form> {
+        self.variables.push(Variable { values, stated });
+        (self.variables.len() <= MOST_VARIABLES).then(|| Form::variable(self.variables.len() - 1))
+    }
+
+    /// Form of a size of a parameter by the variables so far.
+    fn of_parameter(&self, values: &[i64]) -> Option<Form> {
+        self.constant(values).or_else(|| self.same(values)).or_else(|| match self.guess {
+            Guess::Apart => self.shifted(values, 2),
+            Guess::Related => self.derived(values),
+        })
+    }
+
+    fn scope(&mut self, program: &Program, body: Option<&Arc<Body>>) -> Option<Scope> {
+        let (instructions, outputs) = program.decode();
+        let mut next_scalar = 0;
+        let is_main = body.is_none();
+        if let Some(body) = body {
+            next_scalar = self.slots + self.next_inner;
+            self.next_inner += body.scalars().len();
+        }
+        let mut values: Vec<SizedValue> = Vec::with_capacity(instructions.len());
+        for instruction in instructions {
+            let hints = hints(&instruction, &values);
+            let is_parameter = is_main && instruction.op == Op::Leaf;
+            let mut dims = SmallVec::new();
+            for _ in 0..instruction.ty.dims.len() {
+                dims.push(self.dim(&hints, is_parameter)?);
+            }
+            let mut known = dims.to_vec();
+            known.extend(hints);
+            let mut words = SmallVec::new();
+            for _ in 0..instruction.words.len() {
+                words.push(self.word(&known)?);
+            }
+            let mut bodies = Vec::with_capacity(instruction.bodies.len());
+            for body in &instruction.bodies {
+                bodies.push(self.scope(body.program(), Some(body))?);
+            }
+            let scalar = instruction.op.has_scalar().then(|| {
+                next_scalar += 1;
+                next_scalar - 1
+            });
+            let constant = scalar.filter(|_| !is_main).and_then(|scalar| self.inner[scalar - self.slots]);
+            values.push(SizedValue { instruction, dims, words, scalar, constant, bodies });
+        }
+        let changes = values.iter().any(|value| {
+            value.dims.iter().chain(&value.words).any(|form| form.as_constant().is_none())
+                || value.scalar.is_some() && value.constant.is_none()
+                || value.bodies.iter().any(|body| body.changes)
+        });
+        Some(Scope { values, outputs, body: body.cloned(), changes })
+    }
+
+    /// Form of the next number, a dimension: a variable of its own if nothing explains it.
+    fn dim(&mut self, hints: &[Form], is_parameter: bool) -> Option<Form> {
+        let number = self.forms.len();
+        let values = self.values(number);
+        let found = if is_parameter { self.of_parameter(&values) } else { self.explained(&values, hints) };
+        let form = match found {
+            Some(form) => form,
+            None => self.variable(values, number)?,
+        };
+        self.forms.push(form.clone());
+        Some(form)
+    }
+
+    /// Form of the next number, a word of attributes.
+    fn word(&mut self, hints: &[Form]) -> Option<Form> {
+        let form = self.explained(&self.values(self.forms.len()), hints)?;
+        self.forms.push(form.clone());
+        Some(form)
+    }
+
+    fn explained(&self, values: &[i64], hints: &[Form]) -> Option<Form> {
+        self.constant(values)
+            .or_else(|| hints.iter().find(|hint| self.is(hint, values)).cloned())
+            .or_else(|| self.same(values))
+            .or_else(|| self.derived(values))
+    }
+
+    /// Whether a form has these values. Its variables are known.
+    fn is(&self, form: &Form, values: &[i64]) -> bool {
+        let at = |sighting: usize| {
+            let sizes: Vec<i64> = self.variables.iter().map(|variable| variable.values[sighting]).collect();
+            form.at(&sizes)
+        };
+        (0..values.len()).all(|sighting| at(sighting) == Some(values[sighting]))
+    }
+
+    fn constant(&self, values: &[i64]) -> Option<Form> {
+        values.iter().all(|value| *value == values[0]).then(|| Form::constant(values[0]))
+    }
+
+    fn same(&self, values: &[i64]) -> Option<Form> {
+        (0..self.variables.len()).find(|&variable| self.variables[variable].values == values).map(Form::variable)
+    }
+
+    /// The form of a variable and a small number.
+    fn shifted(&self, values: &[i64], most: i64) -> Option<Form> {
+        let shift = |variable: &Variable| {
+            let shift = values[0] - variable.values[0];
+            let is_shift = values.iter().zip(&variable.values).all(|(value, size)| value - size == shift);
+            (is_shift && shift.abs() <= most).then_some(shift)
+        };
+        let found = self.variables.iter().enumerate().filter_map(|(i, variable)| Some((shift(variable)?, i)));
+        let (shift, variable) = found.min_by_key(|(shift, _)| shift.abs())?;
+        Form::variable(variable).plus(&Form::constant(shift))
+    }
+
+    /// The simplest form that has these values: of one variable, then of two.
+    fn derived(&self, values: &[i64]) -> Option<Form> {
+        let bases = self.bases();
+        self.shifted(values, i64::MAX)
+            .or_else(|| self.scaled(values, &bases[..self.variables.len()], false))
+            .or_else(|| self.scaled(values, &bases, false))
+            .or_else(|| self.scaled(values, &bases, true))
+            .or_else(|| self.sum(values))
+    }
+
+    /// The variables, then the products of two and of three of them.
+    fn bases(&self) -> Vec<Form> {
+        let count = self.variables.len();
+        let mut bases: Vec<Form> = (0..count).map(Form::variable).collect();
+        for factors in 1..3 {
+            let first = bases.len();
+            let start = if factors == 1 { 0 } else { count };
+            for shorter in start..first {
+                // A product is made once: of a factor that is not less than the last one of the shorter product.
+                for variable in 0..count {
+                    if let Some(product) = bases[shorter].times(&Form::variable(variable))
+                        && !bases.contains(&product)
+                    {
+                        bases.push(product);
+                    }
+                }
+            }
+            if count > 4 {
+                break;
+            }
+        }
+        bases
+    }
+
+    /// A multiple of a base, plus a number if `is_shifted`.
+    fn scaled(&self, values: &[i64], bases: &[Form], is_shifted: bool) -> Option<Form> {
+        let at = |base: &Form, sighting: usize| {
+            let sizes: Vec<i64> = self.variables.iter().map(|variable| variable.values[sighting]).collect();
+            base.at(&sizes)
+        };
+        let multiple = |base: &Form| {
+            // Two programs in which the base differs give the factor.
+            let other = (1..values.len()).find(|&i| at(base, i) != at(base, 0))?;
+            let (from, to) = (at(base, 0)?, at(base, other)?);
+            let (step, by) = (values[other].checked_sub(values[0])?, to.checked_sub(from)?);
+            if step % by != 0 {
+                return None;
+            }
+            let factor = step / by;
+            let shift = values[0].checked_sub(factor.checked_mul(from)?)?;
+            let form = base.times(&Form::constant(factor))?.plus(&Form::constant(shift))?;
+            (factor != 0 && (is_shifted || shift == 0) && self.is(&form, values)).then_some((factor.abs(), form))
+        };
+        bases.iter().filter_map(multiple).min_by_key(|(factor, _)| *factor).map(|(_, form)| form)
+    }
+
+    /// The sum or the difference of two variables, plus a number.
+    fn sum(&self, values: &[i64]) -> Option<Form> {
+        let count = self.variables.len();
+        let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b);
+        for (a, b) in pairs {
+            let (x, y) = (Form::variable(a), Form::variable(b));
+            for sum in [x.plus(&y)?, x.minus(&y)?] {
+                let sizes: Vec<i64> = self.variables.iter().map(|variable| variable.values[0]).collect();
+                let form = sum.plus(&Form::constant(values[0] - sum.at(&sizes)?))?;
+                if self.is(&form, values) {
+                    return Some(form);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Number of numbers of a value, including those of its bodies.
+fn numbers_of(value: &Instruction) -> usize {
+    let of_body = |body: &Arc<Body>| body.decode().0.iter().map(numbers_of).sum::<usize>();
+    value.ty.dims.len() + value.words.len() + value.bodies.iter().map(of_body).sum::<usize>()
+}
+
+/// Forms that dimensions of a value are likely to have: those of its operands, their products if it is a reshape, and
+/// their sums if it is a concatenation.
+fn hints(instruction: &Instruction, values: &[SizedValue]) -> Vec<Form> {
+    let mut hints: Vec<Form> = Vec::new();
+    let mut add = |form: Form| {
+        if form.as_constant().is_none() && !hints.contains(&form) {
+            hints.push(form);
+        }
+    };
+    for &operand in &instruction.operands {
+        values[operand].dims.iter().cloned().for_each(&mut add);
+    }
+    match instruction.op {
+        Op::Reshape => {
+            let dims = &values[instruction.operands[0]].dims;
+            for first in 0..dims.len() {
+                let mut product = dims[first].clone();
+                for next in &dims[first + 1..] {
+                    let Some(longer) = product.times(next) else { break };
+                    product = longer;
+                    add(product.clone());
+                }
+            }
+        }
+        Op::Concatenate => {
+            let rank = instruction.ty.dims.len();
+            for axis in 0..rank {
+                let dims = instruction.operands.iter().map(|&operand| values[operand].dims[axis].clone());
+                if let Some(Some(sum)) = dims.map(Some).reduce(|a, b| a?.plus(&b?)) {
+                    add(sum);
+                }
+            }
+        }
+        _ => {}
+    }
+    hints
+}
