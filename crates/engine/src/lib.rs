@@ -7,6 +7,7 @@ pub mod cpu;
 pub mod exceptions;
 pub mod host_calls;
 pub mod kernels;
+pub mod padded;
 mod partitions;
 mod pjrt;
 mod plugin_info;
@@ -16,6 +17,7 @@ mod profiler;
 mod registry;
 pub mod sharded;
 
+pub use padded::{Digit, PaddedBuffer, Padding};
 pub use partitions::Partitions;
 pub use pjrt::{exit, settings};
 pub use plugin_info::PluginInfo;
