@@ -3,7 +3,7 @@
 use super::encode::Encoder;
 use super::linear::Workspace;
 use super::op::Op;
-use super::program::Body;
+use super::program::{Body, Program};
 use super::trace::{NodeId, Trace};
 use base::allocation::{filled, probe, with_room};
 use base::error::Result;
@@ -39,6 +39,24 @@ pub fn take_closed_body(
     let mut given = filled(false, trace.len(), PURPOSE)?;
     parameters.iter().chain(captures).for_each(|id| given[id.0 as usize] = true);
     extract(trace, parameters, captures, results, &given).map(|(body, _)| body)
+}
+
+/// Extracts the computation of `results` from `parameters` (distinct leaves), which are all leaves on which it depends.
+/// Returns the program, whose parameters are these in order, and for each of its scalar slots the node of its scalar.
+pub fn take_program(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) -> Result<(Program, Vec<NodeId>)> {
+    probe(Workspace::bytes(trace), PURPOSE)?;
+    let mut workspace = Workspace::default();
+    let order = workspace.linearize(trace, results).order().to_vec();
+    probe(Encoder::bytes(trace, &order, parameters.len() + results.len()), PURPOSE)?;
+    let mut tables = Default::default();
+    let mut encoder = Encoder::new(trace, &mut tables, order.len());
+    parameters.iter().for_each(|&id| encoder.parameter(id));
+    order.iter().for_each(|&id| encoder.operation(id));
+    results.iter().for_each(|&id| encoder.parameter(id));
+    let encoded = encoder.finish(results);
+    debug_assert_eq!(encoded.parameters, parameters);
+    let slots = order.into_iter().filter(|&id| trace.node(id).op.has_scalar()).collect();
+    Ok((encoded.program, slots))
 }
 
 fn extract(
@@ -85,4 +103,28 @@ fn capturable(trace: &Trace, parameters: &[NodeId]) -> Result<Vec<bool>> {
     // Of these, what has a leaf and does not depend on a parameter is captured.
     depends.iter_mut().zip(&has_leaf).for_each(|(depends, has_leaf)| *depends = !*depends && *has_leaf);
     Ok(depends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::types::{DType, Scalar, ScalarValue, TensorType};
+
+    #[test]
+    fn a_program_names_the_nodes_of_its_scalars() {
+        let mut trace = Trace::new();
+        let [x, unused] = [(); 2].map(|()| trace.parameter(TensorType::new(DType::S32, &[])));
+        let shape = trace.intern(&[]);
+        let mut full = |value| {
+            let scalar = Scalar::new(DType::S32, ScalarValue::Signed(value)).unwrap();
+            trace.operation_with_scalar(Op::Full, DType::S32, shape, &[], scalar)
+        };
+        let [a, _, c] = [1, 2, 3].map(&mut full);
+        let sum = trace.operation(Op::Binary(super::super::BinaryOp::Add), DType::S32, shape, &[c, a]);
+        let (program, slots) = take_program(&trace, &[x, unused], &[sum, x]).unwrap();
+        assert_eq!(slots, [c, a]);
+        let (values, outputs) = program.decode();
+        assert_eq!(values.iter().filter(|value| value.op == Op::Leaf).count(), 2);
+        assert_eq!(outputs, [4, 0]);
+    }
 }

@@ -31,7 +31,7 @@ mod trace;
 mod window;
 
 pub use attributes::{Attributes, Words, decode, encode};
-pub use body::{take_body, take_closed_body, take_whole_body};
+pub use body::{take_body, take_closed_body, take_program, take_whole_body};
 pub use caches::gradients::{GradientMemory, Gradients, Request};
 pub use caches::inferences::Arguments;
 pub use caches::planner::{Planner, Wanted};
