@@ -1,8 +1,8 @@
-//! Passes over programs: lowering to StableHLO, evaluation on host arrays, differentiation and batching.
+//! Passes over programs: lowering to StableHLO, evaluation on host arrays, differentiation, batching and masking.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`transform`] | derivatives and batching of programs, by the rules of the operations |
+//! | [`transform`] | derivatives, batching and masking of programs, by the rules of the operations |
 //! | [`lower`], [`interpret`] | lowering of a program to StableHLO; evaluation of a program on host arrays |
 //!
 //! It uses `base`, `ir`, `native`, `engine`, `mesh` and `ops`. `lower` and `interpret` do not use `transform`, nor each other.

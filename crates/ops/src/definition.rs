@@ -1,8 +1,9 @@
 //! What a definition of an operation says apart from type inference: how it is lowered to StableHLO, how it is
-//! evaluated on host arrays, whether its results may reuse the memory of operands, and its rules for derivatives and
-//! batching. The definitions are in the files `definitions.rs` of the subjects.
+//! evaluated on host arrays, whether its results may reuse the memory of operands, and its rules for derivatives,
+//! batching and masking. The definitions are in the files `definitions.rs` of the subjects.
 
 use crate::emit::Emitter;
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative, Expand};
 use base::error;
 use base::error::{Error, Result};
@@ -41,6 +42,8 @@ pub struct Definition {
     pub derivative: Derivative,
     /// Batching over a new leading axis.
     pub batching: Batching,
+    /// Masking, for sizes that change.
+    pub masking: Masking,
     /// Records the operation as simpler ones, for rules that are `Expanded` and for [`Native::Formula`].
     pub expand: Option<Expand>,
 }
@@ -62,6 +65,7 @@ impl Definition {
         first_result: 0,
         derivative: Derivative::Missing,
         batching: Batching::Loop,
+        masking: Masking::Missing,
         expand: None,
     };
 

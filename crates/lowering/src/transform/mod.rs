@@ -1,4 +1,4 @@
-//! Transformations of programs: forward-mode and reverse-mode derivatives, batching. They apply the rules of the
+//! Transformations of programs: forward-mode and reverse-mode derivatives, batching, masking. They apply the rules of the
 //! operations' definitions to a trace or a body. Rules record ordinary operations, so every result can be transformed
 //! again.
 
@@ -6,12 +6,14 @@ mod batch;
 mod computations;
 mod forward;
 mod gradients;
+mod mask;
 mod residuals;
 mod reverse;
 mod site;
 
 pub use computations::{Differentiated, Wanted, batched, jvp, lifted, pulled_back, value_and_grad, vjp};
 pub use gradients::gradients_of;
+pub use mask::{Masked, Refusal, ScalarSource, mask};
 pub use ops::control::Checkpoint;
 pub use reverse::pull_back;
 

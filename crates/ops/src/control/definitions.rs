@@ -1,8 +1,12 @@
 //! Definitions of control flow, barriers, custom rules and custom calls.
 
 use super::apply::{ScanAttributes, WhileAttributes};
-use super::{barrier, batch, custom, custom_call, custom_rules, derivative, evaluate, kernel, loop_derivative, lower};
+use super::{
+    barrier, batch, custom, custom_call, custom_rules, derivative, evaluate, kernel, loop_derivative, lower,
+    masking_rules,
+};
 use crate::definition::{Definition, InPlace, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of `call`: applies a body to arguments, followed by its captures.
@@ -15,6 +19,7 @@ pub const CALL: Definition = Definition {
     native: Native::Several(evaluate::call),
     derivative: Derivative::Several { jvp: derivative::jvp_of_call, vjp: derivative::vjp_of_call },
     batching: Batching::Several(batch::call),
+    masking: Masking::Rule(masking_rules::call),
     ..Definition::DEFAULT
 };
 
@@ -29,6 +34,7 @@ pub const WHILE: Definition = Definition {
     in_place: InPlace::Results(|value| value.attributes::<WhileAttributes>().carried),
     derivative: Derivative::Several { jvp: loop_derivative::jvp_of_while, vjp: loop_derivative::vjp_of_while },
     batching: Batching::Several(batch::while_loop),
+    masking: Masking::Rule(masking_rules::loops),
     ..Definition::DEFAULT
 };
 
@@ -42,6 +48,7 @@ pub const IF: Definition = Definition {
     native: Native::Several(evaluate::branch),
     derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
     batching: Batching::Several(batch::branches),
+    masking: Masking::Rule(masking_rules::branches),
     ..Definition::DEFAULT
 };
 
@@ -57,6 +64,7 @@ pub const SCAN: Definition = Definition {
     first_result: 1,
     derivative: Derivative::Several { jvp: loop_derivative::jvp_of_scan, vjp: loop_derivative::vjp_of_scan },
     batching: Batching::Several(batch::scan),
+    masking: Masking::OfAttributes(masking_rules::scan),
     ..Definition::DEFAULT
 };
 
@@ -70,6 +78,7 @@ pub const CASE: Definition = Definition {
     native: Native::Several(evaluate::case),
     derivative: Derivative::Several { jvp: derivative::jvp_of_branches, vjp: derivative::vjp_of_branches },
     batching: Batching::Several(batch::branches),
+    masking: Masking::Rule(masking_rules::branches),
     ..Definition::DEFAULT
 };
 
@@ -84,6 +93,7 @@ pub const OPTIMIZATION_BARRIER: Definition = Definition {
     in_place: InPlace::Results(|value| value.operands.len()),
     derivative: Derivative::Several { jvp: derivative::jvp_of_barrier, vjp: derivative::vjp_of_barrier },
     batching: Batching::Several(batch::barrier),
+    masking: Masking::Rule(masking_rules::barrier),
     ..Definition::DEFAULT
 };
 
@@ -97,6 +107,7 @@ pub const STOP_GRADIENT: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Zero,
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -121,6 +132,7 @@ pub const CUSTOM: Definition = Definition {
     native: Native::Several(custom::native_custom),
     derivative: Derivative::Several { jvp: custom_rules::jvp, vjp: custom_rules::vjp },
     batching: Batching::Several(custom_rules::batched),
+    masking: Masking::Rule(masking_rules::custom),
     ..Definition::DEFAULT
 };
 

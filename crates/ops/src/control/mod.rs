@@ -19,6 +19,7 @@ pub(super) mod kernel;
 pub(super) mod loop_derivative;
 pub(super) mod loops;
 pub(super) mod lower;
+pub(super) mod masking_rules;
 pub(super) mod memo;
 pub(super) mod ordered;
 pub(super) mod regions;

@@ -1,7 +1,8 @@
 //! Definitions of constants and ranges.
 
-use super::constants;
+use super::{constants, masking_rules};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::Derivative;
 
 /// Definition of `full`: `value` in every element.
@@ -13,6 +14,7 @@ pub const FULL: Definition = Definition {
     lower: |e, at| e.scalar(&e.name_of(at), &e.instruction(at).ty),
     native: Native::One(|cx| native::full(cx.ty, cx.scalar()?)),
     derivative: Derivative::Zero,
+    masking: Masking::Rule(masking_rules::full),
     ..Definition::DEFAULT
 };
 
@@ -25,5 +27,6 @@ pub const IOTA: Definition = Definition {
     lower: constants::lower_iota,
     native: Native::One(constants::native_iota),
     derivative: Derivative::Zero,
+    masking: Masking::Rule(masking_rules::iota),
     ..Definition::DEFAULT
 };

@@ -2,6 +2,7 @@
 
 pub(super) mod constants;
 pub(super) mod definitions;
+pub(super) mod masking_rules;
 pub(super) mod masks;
 pub(super) mod ranges;
 

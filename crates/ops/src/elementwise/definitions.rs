@@ -1,8 +1,9 @@
 //! Definitions of elementwise operations.
 
 use super::functions::{body, derivative as of_functions};
-use super::{binary, bits, clamp, compare_select, complex, convert, derivative, lower, unary};
+use super::{binary, bits, clamp, compare_select, complex, convert, derivative, lower, masking_rules, unary};
 use crate::definition::{Definition, InPlace, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 use native::Source;
 
@@ -16,6 +17,7 @@ pub const UNARY_FUNCTION: Definition = Definition {
     derivative: Derivative::Elementwise(of_functions::unary_factor),
     batching: Batching::Elementwise,
     expand: Some(body::expand),
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -44,6 +46,7 @@ pub const UNARY: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: derivative::UNARY,
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -56,6 +59,7 @@ pub const BINARY: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::binary_factor),
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -70,6 +74,7 @@ pub const BINARY_SCALAR: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::scalar_factor),
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -94,6 +99,7 @@ pub const COMPARE: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Zero,
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -108,6 +114,7 @@ pub const SELECT: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Elementwise(derivative::select_factor),
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -122,6 +129,7 @@ pub const CONVERT: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: derivative::CONVERT,
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -137,6 +145,7 @@ pub const CLAMP: Definition = Definition {
     derivative: Derivative::Expanded,
     expand: Some(derivative::expand_clamp),
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -151,6 +160,7 @@ pub const COMPLEX: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::complex_linear_jvp, vjp: derivative::complex_linear_vjp },
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -165,6 +175,7 @@ pub const REAL: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -179,6 +190,7 @@ pub const IMAG: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::part_jvp, vjp: derivative::part_vjp },
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };
 
@@ -192,6 +204,7 @@ pub const BITCAST_CONVERT: Definition = Definition {
     native: Native::One(|cx| cx.operands[0].bitcast(cx.ty)),
     derivative: Derivative::Linear { jvp: derivative::no_bits, vjp: derivative::no_bits },
     batching: Batching::Rule(bits::batch_bitcast),
+    masking: Masking::Rule(masking_rules::bitcast),
     ..Definition::DEFAULT
 };
 
@@ -206,5 +219,6 @@ pub const REDUCE_PRECISION: Definition = Definition {
     in_place: InPlace::Elementwise,
     derivative: Derivative::Linear { jvp: derivative::straight_through, vjp: derivative::straight_through },
     batching: Batching::Elementwise,
+    masking: Masking::Elementwise,
     ..Definition::DEFAULT
 };

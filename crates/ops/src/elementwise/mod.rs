@@ -27,6 +27,7 @@ pub mod formula;
 pub(super) mod functions;
 pub(super) mod integers;
 pub(super) mod lower;
+pub(super) mod masking_rules;
 pub(super) mod members;
 pub(crate) mod reducers;
 pub(super) mod signs;

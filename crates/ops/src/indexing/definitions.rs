@@ -2,8 +2,9 @@
 
 use super::dynamic::{self, TakeAttributes};
 use super::gather::{self, GatherAttributes};
-use super::{batch, derivative, scatter, scatter_derivative};
+use super::{batch, derivative, gather_masking_rules, masking_rules, scatter, scatter_derivative};
 use crate::definition::{Definition, InPlace, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of `dynamic_slice`: a slice of the first operand, at the start indices in the others.
@@ -16,6 +17,7 @@ pub const DYNAMIC_SLICE: Definition = Definition {
     native: Native::One(|cx| native::dynamic_slice(cx.ty, cx.operands[0], &cx.operands[1..])),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_slice, vjp: derivative::vjp_of_slice },
     batching: Batching::Rule(batch::batch_of_slice),
+    masking: Masking::Rule(masking_rules::slice_at),
     ..Definition::DEFAULT
 };
 
@@ -32,6 +34,7 @@ pub const DYNAMIC_UPDATE_SLICE: Definition = Definition {
     // `Several` passes all tangents at once, so that the tangent is a single update, which can run in place too.
     derivative: Derivative::Several { jvp: derivative::jvp_of_update, vjp: derivative::vjp_of_update },
     batching: Batching::Rule(batch::batch_of_update),
+    masking: Masking::Rule(masking_rules::update_at),
     ..Definition::DEFAULT
 };
 
@@ -48,6 +51,7 @@ pub const TAKE: Definition = Definition {
     }),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_take, vjp: derivative::vjp_of_take },
     batching: Batching::Rule(batch::batch_of_take),
+    masking: Masking::Rule(masking_rules::taken),
     ..Definition::DEFAULT
 };
 
@@ -65,6 +69,7 @@ pub const GATHER: Definition = Definition {
     }),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_gather, vjp: derivative::vjp_of_gather },
     batching: Batching::Rule(batch::batch_of_gather),
+    masking: Masking::OfAttributes(gather_masking_rules::gathered),
     ..Definition::DEFAULT
 };
 
@@ -82,5 +87,6 @@ pub const SCATTER: Definition = Definition {
     in_place: InPlace::Results(|value| value.bodies[0].results().len()),
     derivative: Derivative::Several { jvp: scatter_derivative::jvp, vjp: scatter_derivative::vjp },
     batching: Batching::Several(batch::batch_of_scatter),
+    masking: Masking::Rule(gather_masking_rules::scattered),
     ..Definition::DEFAULT
 };

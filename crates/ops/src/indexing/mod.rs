@@ -9,6 +9,8 @@ pub(super) mod derivative;
 pub(super) mod dimension_numbers;
 pub(super) mod dynamic;
 pub(super) mod gather;
+pub(super) mod gather_masking_rules;
+pub(super) mod masking_rules;
 pub(super) mod scatter;
 pub(super) mod scatter_derivative;
 pub(super) mod segment;

@@ -1,8 +1,9 @@
 //! Definitions of matrix products, factorizations and Fourier transforms.
 
 use super::factorization::{self, CholeskyAttributes};
-use super::{batch, derivative, dot_general, fourier, matmul};
+use super::{batch, derivative, dot_general, fourier, masking_rules, matmul};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of `matmul`, NumPy's matrix product.
@@ -16,6 +17,7 @@ pub const MATMUL: Definition = Definition {
     derivative: Derivative::Linear { jvp: derivative::matmul_jvp, vjp: derivative::matmul_vjp },
     batching: Batching::Expanded,
     expand: Some(derivative::expand_matmul),
+    masking: Masking::Rule(masking_rules::matmul),
     ..Definition::DEFAULT
 };
 
@@ -29,6 +31,7 @@ pub const DOT_GENERAL: Definition = Definition {
     native: Native::One(dot_general::native_dot_general),
     derivative: Derivative::Linear { jvp: derivative::dot_general_jvp, vjp: derivative::dot_general_vjp },
     batching: Batching::Rule(batch::dot_general),
+    masking: Masking::Rule(masking_rules::dot_general),
     ..Definition::DEFAULT
 };
 
@@ -73,5 +76,6 @@ pub const FFT: Definition = Definition {
     native: Native::One(fourier::native_fft),
     derivative: Derivative::Linear { jvp: derivative::fft_jvp, vjp: derivative::fft_vjp },
     batching: Batching::Rule(batch::fft),
+    masking: Masking::Rule(masking_rules::fft),
     ..Definition::DEFAULT
 };

@@ -15,6 +15,7 @@ pub mod lapack;
 pub(super) mod ldl;
 pub(super) mod ldl_rules;
 mod lu_solve;
+pub(super) mod masking_rules;
 pub(super) mod matmul;
 pub(super) mod matrices;
 pub(super) mod narrow;

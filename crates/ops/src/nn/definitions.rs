@@ -1,7 +1,8 @@
 //! Definitions of convolutions.
 
-use super::{convolution, convolution_rules};
+use super::{convolution, convolution_rules, masking_rules};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of `convolution`.
@@ -18,5 +19,6 @@ pub const CONVOLUTION: Definition = Definition {
     native: Native::One(convolution::native_convolution),
     derivative: Derivative::Linear { jvp: convolution_rules::jvp, vjp: convolution_rules::vjp },
     batching: Batching::Rule(convolution_rules::batch),
+    masking: Masking::Rule(masking_rules::convolution),
     ..Definition::DEFAULT
 };

@@ -5,6 +5,7 @@ pub(super) mod batch_norm;
 pub(super) mod convolution;
 pub(super) mod convolution_rules;
 pub(super) mod definitions;
+pub(super) mod masking_rules;
 pub(super) mod normalize;
 
 pub use activation::{ActivationOp, activation};

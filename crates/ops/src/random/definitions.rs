@@ -1,7 +1,8 @@
 //! Definitions of random bits.
 
-use super::{random_bits, rng};
+use super::{masking_rules, random_bits, rng};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative, no_cotangents, no_tangents};
 
 /// Definition of `rng_bit_generator`.
@@ -26,5 +27,6 @@ pub const RANDOM_BITS: Definition = Definition {
     native: Native::One(|cx| native::random_bits(cx.ty, cx.operands[0])),
     derivative: Derivative::Zero,
     batching: Batching::Rule(random_bits::batched),
+    masking: Masking::Rule(masking_rules::random_bits),
     ..Definition::DEFAULT
 };

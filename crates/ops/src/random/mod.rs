@@ -5,6 +5,7 @@ pub(super) mod definitions;
 pub(super) mod discrete;
 pub(super) mod distributions;
 pub(super) mod gamma;
+pub(super) mod masking_rules;
 pub(super) mod poisson;
 pub(super) mod random_bits;
 pub(super) mod rng;

@@ -1,7 +1,8 @@
 //! Definitions of reductions.
 
-use super::{batch, derivative, reduce, reduce_with, select_and_scatter, window_derivative, windows};
+use super::{batch, derivative, masking_rules, reduce, reduce_with, select_and_scatter, window_derivative, windows};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of the reductions in [`ReduceOp`](ir::ReduceOp).
@@ -13,6 +14,7 @@ pub const REDUCE: Definition = Definition {
     native: Native::One(reduce::native_reduce),
     derivative: Derivative::Linear { jvp: derivative::jvp_of_reduce, vjp: derivative::vjp_of_reduce },
     batching: Batching::Rule(batch::reduce),
+    masking: Masking::Rule(masking_rules::reduce),
     ..Definition::DEFAULT
 };
 
@@ -29,6 +31,7 @@ pub const REDUCE_WITH: Definition = Definition {
     native: Native::Several(reduce_with::native_reduce_with),
     derivative: Derivative::Several { jvp: derivative::jvp_of_reduce_with, vjp: derivative::vjp_of_reduce_with },
     batching: Batching::Several(batch::reduce_with),
+    masking: Masking::Rule(masking_rules::reduced_with),
     ..Definition::DEFAULT
 };
 
@@ -48,6 +51,7 @@ pub const REDUCE_WINDOW: Definition = Definition {
         vjp: window_derivative::vjp_of_reduce_window,
     },
     batching: Batching::Several(batch::reduce_window),
+    masking: Masking::OfAttributes(masking_rules::reduced_windows),
     ..Definition::DEFAULT
 };
 
@@ -66,5 +70,6 @@ pub const SELECT_AND_SCATTER: Definition = Definition {
         vjp: window_derivative::vjp_of_select_and_scatter,
     },
     batching: Batching::Several(batch::select_and_scatter),
+    masking: Masking::Rule(masking_rules::selected),
     ..Definition::DEFAULT
 };

@@ -5,6 +5,7 @@ pub(super) mod cumulative;
 pub(super) mod definitions;
 pub(super) mod derivative;
 pub(super) mod extremes;
+pub(super) mod masking_rules;
 pub(super) mod reduce;
 pub(super) mod reduce_with;
 pub(super) mod select_and_scatter;

@@ -1,9 +1,10 @@
 //! Definitions of reshapes, slices and padding.
 
 use super::axes::{self, ReverseAttributes, TransposeAttributes};
-use super::rules;
 use super::slicing::{self, ConcatenateAttributes, PadAttributes, SliceAttributes};
+use super::{masking_rules, rules};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::Batching;
 use base::error::Result;
 use native::Array;
@@ -18,6 +19,7 @@ pub const RESHAPE: Definition = Definition {
     native: Native::One(|cx| Ok(cx.operands[0].reshape(&cx.ty.dims))),
     derivative: rules::RESHAPE,
     batching: Batching::Rule(rules::batch_reshape),
+    masking: Masking::Rule(masking_rules::reshape),
     ..Definition::DEFAULT
 };
 
@@ -31,6 +33,7 @@ pub const BROADCAST_TO: Definition = Definition {
     native: Native::One(|cx| native::broadcast_to(cx.operands[0], cx.ty)),
     derivative: rules::BROADCAST_TO,
     batching: Batching::Rule(rules::batch_broadcast_to),
+    masking: Masking::Rule(masking_rules::broadcast),
     ..Definition::DEFAULT
 };
 
@@ -46,6 +49,7 @@ pub const TRANSPOSE: Definition = Definition {
     }),
     derivative: rules::TRANSPOSE,
     batching: Batching::Rule(rules::batch_transpose),
+    masking: Masking::Rule(masking_rules::transpose),
     ..Definition::DEFAULT
 };
 
@@ -62,6 +66,7 @@ pub const SLICE: Definition = Definition {
     }),
     derivative: rules::SLICE,
     batching: Batching::Rule(rules::batch_slice),
+    masking: Masking::OfAttributes(masking_rules::sliced),
     ..Definition::DEFAULT
 };
 
@@ -79,6 +84,7 @@ pub const CONCATENATE: Definition = Definition {
     }),
     derivative: rules::CONCATENATE,
     batching: Batching::Rule(rules::batch_concatenate),
+    masking: Masking::Rule(masking_rules::concatenated),
     ..Definition::DEFAULT
 };
 
@@ -97,6 +103,7 @@ pub const PAD: Definition = Definition {
     }),
     derivative: rules::PAD,
     batching: Batching::Rule(rules::batch_pad),
+    masking: Masking::OfAttributes(masking_rules::padded),
     ..Definition::DEFAULT
 };
 
@@ -110,5 +117,6 @@ pub const REVERSE: Definition = Definition {
     native: Native::One(|cx| native::reverse(&cx.attributes::<ReverseAttributes>().axes, cx.operands[0])),
     derivative: rules::REVERSE,
     batching: Batching::Rule(rules::batch_reverse),
+    masking: Masking::Rule(masking_rules::reversed),
     ..Definition::DEFAULT
 };

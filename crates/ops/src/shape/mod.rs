@@ -2,6 +2,7 @@
 
 pub(super) mod axes;
 pub(super) mod definitions;
+pub(super) mod masking_rules;
 pub(super) mod rearrange;
 pub(super) mod rules;
 pub(super) mod slicing;

@@ -1,8 +1,9 @@
 //! Definitions of sorts.
 
 use super::top_k::{self, TopKAttributes};
-use super::{sort, sort_rules};
+use super::{masking_rules, sort, sort_rules};
 use crate::definition::{Definition, Native};
+use crate::masking::Masking;
 use crate::rules::{Batching, Derivative};
 
 /// Definition of `sort`: arrays, sorted jointly.
@@ -15,6 +16,7 @@ pub const SORT: Definition = Definition {
     native: Native::Several(sort::native_sort),
     derivative: Derivative::Several { jvp: sort_rules::jvp, vjp: sort_rules::vjp },
     batching: Batching::Several(sort_rules::batch),
+    masking: Masking::Rule(masking_rules::sorted),
     ..Definition::DEFAULT
 };
 
@@ -31,5 +33,6 @@ pub const TOP_K: Definition = Definition {
     }),
     derivative: Derivative::Zero,
     batching: Batching::Rule(top_k::batch),
+    masking: Masking::Rule(masking_rules::top_k),
     ..Definition::DEFAULT
 };

@@ -2,6 +2,7 @@
 
 pub(super) mod definitions;
 pub(super) mod keys;
+pub(super) mod masking_rules;
 pub(super) mod ordered_bits;
 pub(super) mod packed;
 pub(super) mod sort;
