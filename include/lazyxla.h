@@ -541,6 +541,11 @@ typedef struct {
    * if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
    */
   const char *engine;
+  /**
+   * Bounds of sizes that change, as the option `dynamic_sizes` of `lxla_env_set_option`: `off`, `buckets`, `powers`,
+   * or a list of bounds. NULL: the variable `LXLA_DYNAMIC_SIZES`, else `off`.
+   */
+  const char *dynamic_sizes;
 } lxla_env_options;
 
 /**
@@ -635,6 +640,15 @@ lxla_status lxla_env_current(lxla_env *out_env);
  *   device which could be computed, the next one computes all live tensors of the device.
  * - `step_before_call`: true or false (default). With true, a call of a computation first steps what earlier calls left
  *   pending on the device, as `lxla_mark_step` without waiting, and fails if that step does.
+ * - `dynamic_sizes`: `off` (default), or the bounds for programs whose sizes change: `buckets` (four in each doubling,
+ *   from 16: 16, 20, 24, 28, 32, 40, 48, ...), `powers` (powers of two, from 16), or ascending bounds of at least 1 as
+ *   128,256,1024 (beyond the last one, `buckets`). A program that comes again equal but for sizes is compiled for
+ *   bounds, and then serves every size up to them: its arguments are padded, and operations that padding would reach
+ *   are masked. Values, shapes and errors are those of the program for its sizes, up to the rounding of longer sums.
+ *   Programs on meshes, with kernels, or with an operation that cannot be computed for bounds are compiled for their
+ *   sizes; the log of compiles names the operation.
+ * - `dynamic_exact`: true (default) or false. With true, sizes that recur get a program of their own, compiled in the
+ *   background, when their runs have lost more time to padding than a compile takes.
  * - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
  *   reports.
  *
@@ -679,6 +693,10 @@ lxla_status lxla_env_device_count(lxla_env env,
  *   neither as transfers nor as outbound or inbound bytes.
  * - `MixedDeviceCopy`, `MixedDeviceBytes`: implicit copies between devices, and their bytes.
  * - `RecomputedOps`: operations run again after a partial sync had run them.
+ * - `DynamicCompile`: programs made for bounds of sizes, by the option `dynamic_sizes`.
+ * - `DynamicRun`: runs that a program for bounds served.
+ * - `DynamicExactCompile`: programs compiled in the background for sizes that recur.
+ * - `DynamicRefused`: programs compiled for their sizes, although they change.
  * - `CreateTensor`, `DestroyTensor`: tensors created and destroyed.
  * - `CachedPrograms`, `CachedVariants`: programs in the memory cache now, and their compiled variants (for different
  *   constants and donors).
@@ -884,6 +902,20 @@ lxla_status lxla_tensor_assign(lxla_tensor dst,
  * Replaces the value of `dst` by a copy of host memory, as `lxla_tensor_from_host`.
  */
 lxla_status lxla_tensor_write(lxla_tensor dst, const void *data, size_t size_bytes);
+
+/**
+ * States before the first compile that the size of an axis of a tensor with a value from the host changes, up to
+ * `bound` (0: up to the bounds of the option `dynamic_sizes`, or `buckets` if that is off; -1: it changes no longer). A
+ * program of the tensor is then compiled for the bound, and serves every size up to it; also if the option is off.
+ * Other axes of its size are not meant: each tensor with such an axis is stated. The tensors of later steps need not be
+ * stated if the option is on. A bound is a promise, not a limit: a larger size has another program.
+ *
+ * FAILED_PRECONDITION for native tensors, placeholders and computed values; INVALID_ARGUMENT if there is no such axis,
+ * or if `bound` is below -1, or above 0 and below the size. On a mesh, the statement has no effect.
+ */
+lxla_status lxla_tensor_set_dynamic(lxla_tensor tensor,
+                                    size_t axis,
+                                    int64_t bound);
 
 /**
  * Returns the dtype, one of `LXLA_DTYPE_*`.

@@ -89,6 +89,7 @@ struct EnvironmentOptions {
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
   std::string engine;                                     ///< Engine of the XLA devices: pjrt or xla-rs.
+  std::string dynamic_sizes;                              ///< Bounds of sizes that change: off, buckets, powers, a list.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
@@ -116,6 +117,7 @@ class Environment {
     options.key_value_store = given.key_value_store;
     options.plugin_options = text(given.plugin_options);
     options.engine = text(given.engine);
+    options.dynamic_sizes = text(given.dynamic_sizes);
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }

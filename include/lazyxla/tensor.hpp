@@ -175,6 +175,8 @@ class Tensor {
   Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
   /// Returns whether the tensor is marked as requiring gradients.
   bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
+  /// States that the size of an axis changes, up to `bound` (0: any size; -1: no longer).
+  void set_dynamic(Count axis, Int bound = 0) { check(lxla_tensor_set_dynamic(tensor_, axis, bound)); }
   void set_requires_grad(Flag on) { check(lxla_tensor_set_requires_grad(tensor_, on ? 1 : 0)); }  ///< Sets the mark.
 
   /// Copies all bytes, row-major, to `dst`, and blocks until the copy is complete.

@@ -27,19 +27,26 @@ def initialize(
     plugin: str | None = None,
     plugin_options: Mapping[str, Any] | None = None,
     cache_dir: str | None = None,
+    dynamic_sizes: str | Sequence[int] | None = None,
 ) -> None:
     """Starts the library with options; called once, before the first array.
 
     ``device_count`` asks a CPU plugin for several devices ``xla:0``, ``xla:1``, ...; 0 is the plugin's default.
     ``plugin`` is the path of a PJRT plugin, ``plugin_options`` has options of its client, and ``cache_dir`` is a folder
     for compiled programs.
+
+    ``dynamic_sizes`` says for which bounds programs are compiled whose sizes change: "buckets" (four in each doubling),
+    "powers" (powers of two), or a list of bounds. A program that comes again equal but for sizes is then compiled once
+    for each bound, not for each size. The default, "off", compiles for each size.
     """
     options = None
     if plugin_options is not None:
         import json
 
         options = json.dumps(dict(plugin_options))
-    _core.initialize(device_count, plugin, options, cache_dir)
+    if dynamic_sizes is not None and not isinstance(dynamic_sizes, str):
+        dynamic_sizes = ",".join(str(int(bound)) for bound in dynamic_sizes)
+    _core.initialize(device_count, plugin, options, cache_dir, dynamic_sizes)
 
 
 def shard(tree: Any, mesh: Mesh, sharding: str = "") -> Any:

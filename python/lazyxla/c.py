@@ -120,6 +120,7 @@ class lxla_env_options(Structure):
         ("key_value_store", POINTER(lxla_key_value_store)),
         ("plugin_options", c_char_p),
         ("engine", c_char_p),
+        ("dynamic_sizes", c_char_p),
     ]
 
 
@@ -444,6 +445,9 @@ lxla_tensor_snapshot = _function(
 lxla_tensor_assign = _function("lxla_tensor_assign", lxla_status, [("dst", lxla_tensor), ("src", lxla_tensor)])
 lxla_tensor_write = _function(
     "lxla_tensor_write", lxla_status, [("dst", lxla_tensor), ("data", c_void_p), ("size_bytes", c_size_t)]
+)
+lxla_tensor_set_dynamic = _function(
+    "lxla_tensor_set_dynamic", lxla_status, [("tensor", lxla_tensor), ("axis", c_size_t), ("bound", c_int64)]
 )
 lxla_tensor_dtype = _function(
     "lxla_tensor_dtype", lxla_status, [("tensor", lxla_tensor), ("out_dtype", POINTER(c_int32))]

@@ -52,13 +52,14 @@ fn set_defaults(env: lxla_env) {
 
 /// Makes an environment for all further calls, which the process keeps. Options that are None have their defaults.
 #[pyfunction]
-#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir))]
+#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir, dynamic_sizes))]
 fn initialize(
     py: Python<'_>,
     device_count: i32,
     plugin: Option<String>,
     plugin_options: Option<String>,
     cache_dir: Option<String>,
+    dynamic_sizes: Option<String>,
 ) -> PyResult<()> {
     let is_used = crate::array::made() > 0 || HAS_MESH.load(Ordering::Relaxed);
     if is_used || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
@@ -67,9 +68,9 @@ fn initialize(
              called before",
         ));
     }
-    let texts = [plugin, plugin_options, cache_dir].map(|text| text.map(CString::new).transpose());
-    let [plugin, plugin_options, cache_dir] = texts;
-    let (plugin, plugin_options, cache_dir) = (plugin?, plugin_options?, cache_dir?);
+    let texts = [plugin, plugin_options, cache_dir, dynamic_sizes].map(|text| text.map(CString::new).transpose());
+    let [plugin, plugin_options, cache_dir, dynamic_sizes] = texts;
+    let (plugin, plugin_options, cache_dir, sizes) = (plugin?, plugin_options?, cache_dir?, dynamic_sizes?);
     let mut made = lxla_env { id: 0 };
     check_detached(py, || {
         // SAFETY: zeros are valid fields.
@@ -86,6 +87,7 @@ fn initialize(
             options.plugin_path = text(&plugin);
             options.plugin_options = text(&plugin_options);
             options.cache_dir = text(&cache_dir);
+            options.dynamic_sizes = text(&sizes);
             lxla_env_create(&options, &mut made)
         }
     })?;

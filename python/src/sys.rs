@@ -258,6 +258,7 @@ pub struct lxla_env_options {
     pub key_value_store: *const lxla_key_value_store,
     pub plugin_options: *const c_char,
     pub engine: *const c_char,
+    pub dynamic_sizes: *const c_char,
 }
 
 #[repr(C)]
@@ -582,6 +583,7 @@ unsafe extern "C" {
     pub fn lxla_tensor_snapshot(tensor: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
     pub fn lxla_tensor_assign(dst: lxla_tensor, src: lxla_tensor) -> lxla_status;
     pub fn lxla_tensor_write(dst: lxla_tensor, data: *const c_void, size_bytes: usize) -> lxla_status;
+    pub fn lxla_tensor_set_dynamic(tensor: lxla_tensor, axis: usize, bound: i64) -> lxla_status;
     pub fn lxla_tensor_dtype(tensor: lxla_tensor, out_dtype: *mut i32) -> lxla_status;
     pub fn lxla_tensor_rank(tensor: lxla_tensor, out_rank: *mut usize) -> lxla_status;
     pub fn lxla_tensor_dims(tensor: lxla_tensor, out_dims: *mut i64, capacity: usize) -> lxla_status;

@@ -152,6 +152,19 @@ impl<T> ProgramCache<T> {
         Ok((made, true))
     }
 
+    /// Returns whether the program is compiled, or being compiled, in the variant that is wanted.
+    pub fn has(&self, wanted: &Lookup) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.last.as_ref().is_some_and(|last| last.is_for(wanted)) {
+            return true;
+        }
+        if !inner.families.contains(wanted.encoding) {
+            return false;
+        }
+        let (key, _) = inner.key(wanted);
+        inner.variants.contains(&key)
+    }
+
     /// Number of programs, and number of compiled variants.
     pub fn sizes(&self) -> (usize, usize) {
         let inner = self.inner.lock();
@@ -179,7 +192,7 @@ impl<T> ProgramCache<T> {
 
 /// Returns an empty cache with this capacity. Its memory grows with its contents; `LruCache::new` would allocate for
 /// the whole capacity at once.
-fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher> {
+pub(super) fn lru<K: Hash + Eq, V>(capacity: NonZeroUsize) -> LruCache<K, V, FxBuildHasher> {
     let mut cache = LruCache::unbounded_with_hasher(FxBuildHasher);
     cache.resize(capacity);
     cache

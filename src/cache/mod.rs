@@ -2,7 +2,9 @@
 
 mod disk;
 mod flight;
+mod kinds;
 mod memory;
 
 pub use disk::DiskCache;
+pub use kinds::{Bounded, Kinds, Recurring, Service, Serving, Stated};
 pub use memory::{Lookup, ProgramCache, Variant};

@@ -7,6 +7,7 @@ use super::abi::options;
 use super::abi::pointers::{In, Out, OwnedText, Text};
 use super::abi::types::{lxla_env, lxla_env_options, lxla_status};
 use super::constants::{LXLA_MIXED_COPY, LXLA_MIXED_ERROR, LXLA_MIXED_SCALAR};
+use crate::device::DynamicSizes;
 use crate::env::{self, EnvironmentOptions};
 use base::error;
 use base::error::Result;
@@ -41,6 +42,10 @@ fn read_options(options: In<lxla_env_options>) -> Result<EnvironmentOptions> {
     }
     if given.max_program_ops > 0 {
         named.push(("max_program_ops", given.max_program_ops.to_string()));
+    }
+    if let Some(sizes) = optional_text("options.dynamic_sizes", given.dynamic_sizes)? {
+        DynamicSizes::parse(sizes).map_err(|e| e.context("options.dynamic_sizes"))?;
+        named.push(("dynamic_sizes", sizes.to_string()));
     }
     let device_count = usize::try_from(given.device_count)
         .map_err(|_| error!(InvalidArgument, "options.device_count: {} given; want 0 or more", given.device_count))?;
@@ -172,6 +177,15 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 ///   device which could be computed, the next one computes all live tensors of the device.
 /// - `step_before_call`: true or false (default). With true, a call of a computation first steps what earlier calls left
 ///   pending on the device, as `lxla_mark_step` without waiting, and fails if that step does.
+/// - `dynamic_sizes`: `off` (default), or the bounds for programs whose sizes change: `buckets` (four in each doubling,
+///   from 16: 16, 20, 24, 28, 32, 40, 48, ...), `powers` (powers of two, from 16), or ascending bounds of at least 1 as
+///   128,256,1024 (beyond the last one, `buckets`). A program that comes again equal but for sizes is compiled for
+///   bounds, and then serves every size up to them: its arguments are padded, and operations that padding would reach
+///   are masked. Values, shapes and errors are those of the program for its sizes, up to the rounding of longer sums.
+///   Programs on meshes, with kernels, or with an operation that cannot be computed for bounds are compiled for their
+///   sizes; the log of compiles names the operation.
+/// - `dynamic_exact`: true (default) or false. With true, sizes that recur get a program of their own, compiled in the
+///   background, when their runs have lost more time to padding than a compile takes.
 /// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
 ///   reports.
 ///
@@ -224,6 +238,10 @@ pub extern "C" fn lxla_env_device_count(env: lxla_env, out_count: Out<i32>) -> l
 ///   neither as transfers nor as outbound or inbound bytes.
 /// - `MixedDeviceCopy`, `MixedDeviceBytes`: implicit copies between devices, and their bytes.
 /// - `RecomputedOps`: operations run again after a partial sync had run them.
+/// - `DynamicCompile`: programs made for bounds of sizes, by the option `dynamic_sizes`.
+/// - `DynamicRun`: runs that a program for bounds served.
+/// - `DynamicExactCompile`: programs compiled in the background for sizes that recur.
+/// - `DynamicRefused`: programs compiled for their sizes, although they change.
 /// - `CreateTensor`, `DestroyTensor`: tensors created and destroyed.
 /// - `CachedPrograms`, `CachedVariants`: programs in the memory cache now, and their compiled variants (for different
 ///   constants and donors).

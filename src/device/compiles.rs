@@ -34,6 +34,65 @@ pub struct Compiling {
     pub varying: Arc<[bool]>,
     /// Indices of the parameters that may be donated.
     pub donors: Arc<[usize]>,
+    /// Whether sizes of the program change.
+    pub sizes: Sizes,
+}
+
+/// Whether sizes of a program change, as far as programs before it show.
+#[derive(Clone, Default)]
+pub enum Sizes {
+    /// They do not, or the option `dynamic_sizes` is off.
+    #[default]
+    Fixed,
+    /// The program is for bounds: the axes of its parameters that change.
+    Bounded(Vec<DynamicAxis>),
+    /// They do, but an operation cannot be computed for bounds.
+    Refused {
+        /// Name of the operation.
+        operation: &'static str,
+        /// Label of the operation.
+        label: Label,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// An axis of a parameter whose size changes.
+#[derive(Clone)]
+pub struct DynamicAxis {
+    /// Index of the parameter.
+    pub parameter: usize,
+    /// Axis of the parameter.
+    pub axis: usize,
+    /// Size as a form of the variables n0, n1, ...
+    pub size: String,
+    /// Largest size that the program serves.
+    pub bound: i64,
+}
+
+impl Sizes {
+    /// The refusal as text, with the operation.
+    pub fn refusal(&self) -> Option<String> {
+        match self {
+            Sizes::Refused { operation, label, reason } => Some(format!("{operation}{} {reason}", label.suffix())),
+            _ => None,
+        }
+    }
+
+    fn add_to(&self, entry: &mut Value) {
+        match self {
+            Sizes::Fixed => {}
+            Sizes::Bounded(axes) => {
+                let of = |axis: &DynamicAxis| {
+                    json!({"parameter": axis.parameter, "axis": axis.axis, "size": axis.size, "bound": axis.bound})
+                };
+                entry["dynamic_axes"] = axes.iter().map(of).collect();
+            }
+            Sizes::Refused { operation, label, reason } => {
+                entry["dynamic_refused"] = json!({"operation": operation, "label": label.path(), "reason": reason});
+            }
+        }
+    }
 }
 
 /// Time and memory of a compile.
@@ -68,6 +127,8 @@ pub enum Cause {
     Sharding,
     /// The program was compiled before, and left the cache since.
     Evicted,
+    /// A size changes, and the program serves all sizes up to a bound.
+    SizeBecameDynamic,
 }
 
 impl Cause {
@@ -83,6 +144,7 @@ impl Cause {
             Cause::Donors => "donors",
             Cause::Sharding => "sharding",
             Cause::Evicted => "evicted",
+            Cause::SizeBecameDynamic => "size_became_dynamic",
         }
     }
 }
@@ -143,7 +205,8 @@ impl CompileLog {
         let mut compiles = self.0.lock();
         compiles.count += 1;
         let number = compiles.count;
-        let entry = entry(number, place, nearest, &difference, count, cost);
+        let mut entry = entry(number, place, nearest, &difference, count, cost);
+        compiled.sizes.add_to(&mut entry);
         if compiles.entries.len() == MOST_ENTRIES {
             compiles.entries.pop_front();
         }
@@ -155,7 +218,11 @@ impl CompileLog {
         let compiled = Compiling { program: compiled.program.without_kernels(), ..compiled.clone() };
         let known = Arc::new(CompileRecord { number, compiled, cost: cost.clone(), ops });
         compiles.known.push_back(known.clone());
-        (known, line(number, place, nearest, &difference, count, cost))
+        let mut line = line(number, place, nearest, &difference, count, cost);
+        if let Some(refusal) = known.compiled.sizes.refusal() {
+            let _ = write!(line, "; compiled for its sizes, although they change: {refusal}");
+        }
+        (known, line)
     }
 
     /// The compiles as a JSON object: their number, and a list of the last ones, the oldest first.
@@ -212,6 +279,9 @@ fn explain(known: &[Arc<CompileRecord>], new: &Compiling, ops: &[u32]) -> (Optio
     }
     let same: Vec<&Arc<CompileRecord>> =
         known.iter().rev().filter(|known| known.compiled.encoding == new.encoding).collect();
+    if let (Sizes::Bounded(axes), true) = (&new.sizes, same.is_empty()) {
+        return (known.last().map(|known| known.number), of_bounds(axes));
+    }
     let variants = same.iter().map(|known| (known.number, of_variants(&known.compiled, new)));
     // Prefer a variant without a difference, then one that differs only in its donors.
     let rank = |cause: Cause| [Cause::Evicted, Cause::Donors].iter().position(|&first| first == cause).unwrap_or(2);
@@ -238,6 +308,15 @@ fn explain(known: &[Arc<CompileRecord>], new: &Compiling, ops: &[u32]) -> (Optio
     };
     let other = || plain(Cause::NewProgram, "other results".to_string(), "the same operations".to_string());
     (Some(nearest.number), found.unwrap_or_else(other))
+}
+
+/// The difference of a program for bounds from programs for their sizes.
+fn of_bounds(axes: &[DynamicAxis]) -> Difference {
+    let text = |axis: &DynamicAxis| {
+        format!("axis {} of parameter {} is {}, up to {}", axis.axis, axis.parameter, axis.size, axis.bound)
+    };
+    let axes: Vec<String> = axes.iter().map(text).collect();
+    plain(Cause::SizeBecameDynamic, shortened(axes.join("; ")), "compiled for each size".to_string())
 }
 
 /// A difference that is not one of an operation.

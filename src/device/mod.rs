@@ -4,6 +4,7 @@
 mod captures;
 mod compaction;
 mod compiles;
+mod dynamic_sizes;
 mod eager;
 mod effects;
 mod evaluation;
@@ -23,7 +24,8 @@ mod table;
 mod unbound;
 mod work;
 
-pub use compiles::{CompileLog, CompileRecord, Compiling, Cost};
+pub use compiles::{CompileLog, CompileRecord, Compiling, Cost, DynamicAxis, Sizes};
+pub use dynamic_sizes::DynamicSizes;
 pub use handle::{MOST_DEVICES, OperandName, Place, TensorHandle};
 pub use known::{CallKey, Function};
 pub use lifetime::{Handles, release, release_many, retain};

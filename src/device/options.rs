@@ -1,7 +1,9 @@
 //! Options of an environment that can be changed during its lifetime.
 
+use super::dynamic_sizes::DynamicSizes;
 use base::error;
 use base::error::Result;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use timeline::Timeline;
@@ -43,7 +45,8 @@ pub enum ReadScope {
 
 /// Names of all options.
 pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, \
-     max_pending_ops, pending_limit_policy, timeline, check_nonfinite, read_scope, max_left_pending, step_before_call";
+     max_pending_ops, pending_limit_policy, timeline, check_nonfinite, read_scope, max_left_pending, step_before_call, \
+     dynamic_sizes, dynamic_exact";
 
 /// Options of an environment, readable and writable without a lock.
 pub struct Options {
@@ -58,6 +61,10 @@ pub struct Options {
     read_scope: AtomicU8,
     max_left_pending: AtomicUsize,
     step_before_call: AtomicBool,
+    dynamic_is_on: AtomicBool,
+    dynamic_sizes: Mutex<Option<Arc<DynamicSizes>>>,
+    dynamic_exact: AtomicBool,
+    has_stated_axes: AtomicBool,
 }
 
 impl Default for Options {
@@ -74,6 +81,10 @@ impl Default for Options {
             read_scope: AtomicU8::new(ReadScope::Connected as u8),
             max_left_pending: AtomicUsize::new(4096),
             step_before_call: AtomicBool::new(false),
+            dynamic_is_on: AtomicBool::new(false),
+            dynamic_sizes: Mutex::new(None),
+            dynamic_exact: AtomicBool::new(true),
+            has_stated_axes: AtomicBool::new(false),
         }
     }
 }
@@ -140,6 +151,28 @@ impl Options {
         self.step_before_call.load(Ordering::Relaxed)
     }
 
+    /// Bounds for programs whose sizes change; None if every program is compiled for its sizes.
+    #[inline]
+    pub fn dynamic_sizes(&self) -> Option<Arc<DynamicSizes>> {
+        if self.dynamic_is_on.load(Ordering::Acquire) { self.dynamic_sizes.lock().clone() } else { None }
+    }
+
+    /// Says that the caller stated of an axis of a tensor that its size changes.
+    pub fn set_has_stated_axes(&self) {
+        self.has_stated_axes.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an axis of a tensor may be stated to change.
+    #[inline]
+    pub fn has_stated_axes(&self) -> bool {
+        self.has_stated_axes.load(Ordering::Relaxed)
+    }
+
+    /// Whether a size that recurs gets a program of its own.
+    pub fn dynamic_exact(&self) -> bool {
+        self.dynamic_exact.load(Ordering::Relaxed)
+    }
+
     /// The timeline of the environment, of which the option `timeline` keeps the last events.
     #[inline]
     pub(super) fn timeline(&self) -> &Arc<Timeline> {
@@ -160,6 +193,13 @@ impl Options {
             "timeline" => self.timeline.keep(switch()?),
             "check_nonfinite" => self.check_nonfinite.store(switch()?, Ordering::Relaxed),
             "step_before_call" => self.step_before_call.store(switch()?, Ordering::Relaxed),
+            "dynamic_exact" => self.dynamic_exact.store(switch()?, Ordering::Relaxed),
+            "dynamic_sizes" => {
+                let sizes = DynamicSizes::parse(value)?.map(Arc::new);
+                let mut current = self.dynamic_sizes.lock();
+                self.dynamic_is_on.store(sizes.is_some(), Ordering::Release);
+                *current = sizes;
+            }
             "read_scope" => {
                 let scope = match value {
                     "connected" => ReadScope::Connected,
@@ -208,6 +248,8 @@ impl Options {
             "timeline" => Ok(self.timeline.is_kept().to_string()),
             "check_nonfinite" => Ok(self.check_nonfinite().to_string()),
             "step_before_call" => Ok(self.step_before_call().to_string()),
+            "dynamic_exact" => Ok(self.dynamic_exact().to_string()),
+            "dynamic_sizes" => Ok(self.dynamic_sizes().map_or("off".to_string(), |sizes| sizes.to_string())),
             "max_left_pending" => Ok(self.max_left_pending().to_string()),
             "read_scope" => Ok(match self.read_scope() {
                 ReadScope::Connected => "connected",
@@ -254,7 +296,7 @@ mod tests {
         }
         for (name, value) in [("donation", "no"), ("max_program_ops", "0"), ("mixed_device_policy", ""), ("x", "true")]
             .into_iter()
-            .chain([("pending_limit_policy", "refuse"), ("read_scope", "some"), ("max_left_pending", "-1")])
+            .chain([("pending_limit_policy", "refuse"), ("read_scope", "some"), ("max_left_pending", "-1"), ("dynamic_sizes", "on")])
         {
             assert!(options.set(name, value).is_err(), "{name} {value}");
         }

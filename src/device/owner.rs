@@ -7,7 +7,7 @@ use base::error;
 use base::error::Result;
 use base::metrics::Counter;
 use base::types::TensorType;
-use engine::{Buffer, MemoryStatistics, ShardedBuffer};
+use engine::{Buffer, MemoryStatistics, PaddedBuffer, ShardedBuffer};
 use mesh::{Mesh, Placement, Sharding, take_piece};
 use std::sync::Arc;
 use std::time::Instant;
@@ -88,9 +88,10 @@ impl Owner {
     }
 
     /// Copies a buffer of one device, or a replicated buffer, to the device; on a mesh, to each of its devices. Returns
-    /// None if the buffer is split: its content must then be transferred through the host.
+    /// None if the buffer is split or padded: its content must then be transferred through the host.
     pub fn copy(&self, buffer: &Arc<dyn Buffer>) -> Result<Option<Arc<dyn Buffer>>> {
-        if buffer.placement().is_some_and(|placement| !placement.sharding.is_replicated()) {
+        let is_split = buffer.placement().is_some_and(|placement| !placement.sharding.is_replicated());
+        if is_split || buffer.as_any().is::<PaddedBuffer>() {
             return Ok(None);
         }
         let copies = self.ordinals().iter().map(|&ordinal| {

@@ -4,7 +4,7 @@ use super::Place;
 use super::compiles::{CompileLog, CompileRecord};
 use super::options::Options;
 use super::ran::{RanLog, Usage};
-use crate::cache::{DiskCache, ProgramCache};
+use crate::cache::{DiskCache, Kinds, ProgramCache};
 use base::metrics::Metrics;
 use engine::{Engine, Executable, ProgramMemory};
 use ops::emit::PackedScalars;
@@ -56,6 +56,8 @@ pub struct Runtime {
     pub engine: Arc<dyn Engine>,
     /// Compiled programs in memory.
     pub programs: ProgramCache<Compiled>,
+    /// Kinds of programs that differ in sizes only, and their programs for bounds.
+    pub kinds: Kinds,
     /// Disk cache shared with other processes, if enabled.
     pub disk: Option<DiskCache>,
 }

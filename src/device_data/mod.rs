@@ -15,6 +15,7 @@ use ir::{LeafData, LeafPlace, Node, Trace};
 use mesh::Sharding;
 use native::Array;
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt::Display;
 use std::ops::Range;
@@ -66,7 +67,12 @@ pub struct DeviceData {
     origin: Option<(Arc<Origin>, usize)>,
     /// Sharding of a placeholder on a mesh.
     sharding: Option<Sharding>,
+    /// Axes whose size changes, as the caller states.
+    stated: OnceLock<Mutex<StatedAxes>>,
 }
+
+/// Axes whose size changes, with the largest size, or 0 if that is not known.
+pub type StatedAxes = SmallVec<[(usize, i64); 2]>;
 
 /// Consecutive serial numbers for new data.
 pub struct Serials(Range<u64>);
@@ -175,6 +181,7 @@ impl DeviceData {
             serial,
             origin: None,
             sharding: None,
+            stated: OnceLock::new(),
         }
     }
 
@@ -227,6 +234,19 @@ impl DeviceData {
     pub fn with_origin(mut data: Arc<DeviceData>, origin: Arc<Origin>, output: usize) -> Arc<DeviceData> {
         Arc::get_mut(&mut data).expect("new data has one owner").origin = Some((origin, output));
         data
+    }
+
+    /// States that the size of an axis changes, up to `bound` (0: any size), or that it does not (None).
+    pub fn state_axis(&self, axis: usize, bound: Option<i64>) {
+        let mut stated = self.stated.get_or_init(Mutex::default).lock();
+        stated.retain(|(known, _)| *known != axis);
+        stated.extend(bound.map(|bound| (axis, bound)));
+    }
+
+    /// Axes whose size changes, as the caller states.
+    #[inline]
+    pub fn stated_axes(&self) -> Option<StatedAxes> {
+        self.stated.get().map(|stated| stated.lock().clone())
     }
 
     /// Current state.

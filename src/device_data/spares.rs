@@ -54,6 +54,7 @@ impl DeviceData {
         let own = Arc::get_mut(&mut data)?;
         let buffer = own.buffer.take()?;
         own.origin = None;
+        own.stated = Default::default();
         Some((Spare(data), buffer))
     }
 }

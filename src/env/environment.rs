@@ -1,7 +1,7 @@
 //! An environment: its devices, options, caches and counters.
 
 use super::profile::TraceProfile;
-use crate::cache::{DiskCache, ProgramCache};
+use crate::cache::{DiskCache, Kinds, ProgramCache};
 use crate::device::{
     CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Peaks, Place, Ran, RanLog, Runtime, Shared,
 };
@@ -92,6 +92,12 @@ struct Start {
     cache_capacity: NonZeroUsize,
     device_count: usize,
     plugin_options: PluginOptions,
+}
+
+/// The engine with empty caches.
+fn runtime(engine: Arc<dyn Engine>, start: &mut Start) -> Runtime {
+    let (capacity, disk) = (start.cache_capacity, start.disk.take());
+    Runtime { engine, programs: ProgramCache::new(capacity), kinds: Kinds::new(capacity), disk }
 }
 
 /// The engine that the options ask for. A plugin that is given by path is PJRT's, whatever the variable says.
@@ -206,7 +212,7 @@ impl Environment {
         let environment = Environment::new(number, EnvironmentOptions { plugin_path: None, ..options })?;
         let runtime = {
             let mut start = environment.start.lock();
-            Runtime { engine, programs: ProgramCache::new(start.cache_capacity), disk: start.disk.take() }
+            runtime(engine, &mut start)
         };
         let _ = environment.shared.runtime.set(runtime);
         environment.devices()?;
@@ -241,8 +247,7 @@ impl Environment {
                 processes: self.processes.clone(),
                 plugin_options: start.plugin_options.clone(),
             })?;
-            let programs = ProgramCache::new(start.cache_capacity);
-            let _ = self.shared.runtime.set(Runtime { engine, programs, disk: start.disk.take() });
+            let _ = self.shared.runtime.set(runtime(engine, &mut start));
         }
         let count = self.shared.runtime().engine.device_count();
         let mut devices = Vec::with_capacity(count);

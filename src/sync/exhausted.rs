@@ -1,13 +1,13 @@
 //! Adds detail to out-of-memory errors: the bytes requested, and the largest live tensors.
 
 use super::live::label_of;
+use super::padded::Ready;
 use super::plan::Plan;
-use crate::device::{Compiled, Device};
+use crate::device::Device;
 use crate::device_data::DeviceData;
 use base::error::{Code, Error};
 use engine::kernels::is_of_kernel;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// Number of the largest tensors listed.
 const NAMED: usize = 5;
@@ -38,12 +38,12 @@ pub fn explain(error: Error, device: &Device, asked: Option<u64>) -> Error {
 }
 
 /// Like [`explain`], of a run of these programs: also names the one that needs most memory besides results and arguments.
-pub fn explain_run(error: Error, device: &Device, plan: &Plan, compiled: &[Arc<Compiled>]) -> Error {
+pub fn explain_run(error: Error, device: &Device, plan: &Plan, compiled: &[Ready]) -> Error {
     if !is_of_device(&error) {
         return error;
     }
     let explained = explain(error, device, Some(plan.scheme.output_bytes));
-    let largest = compiled.iter().max_by_key(|compiled| compiled.memory.temporaries);
+    let largest = compiled.iter().map(|ready| &ready.compiled).max_by_key(|compiled| compiled.memory.temporaries);
     let Some(largest) = largest.filter(|largest| largest.memory.temporaries > 0) else { return explained };
     let (message, number, bytes) = (&explained.message, largest.known.number, largest.memory.temporaries);
     Error::new(

@@ -7,7 +7,7 @@ use super::plan::{Plan, check_memory};
 use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
-use crate::device::{Device, DeviceState, Owner, ReadScope, TensorHandle, Value, device_of};
+use crate::device::{Device, DeviceState, Owner, ReadScope, Sizes, TensorHandle, Value, device_of};
 use base::error;
 use base::error::Result;
 use engine::ProgramMemory;
@@ -44,7 +44,7 @@ fn memory_of(owner: &Owner, plan: &Plan) -> Result<ProgramMemory> {
     let mut sum = ProgramMemory::default();
     let mut shardings = Vec::new();
     for run in &plan.runs {
-        let one = compile(owner, run, &mut shardings)?.executable.memory()?;
+        let one = compile(owner, run, &mut shardings, &Sizes::Fixed)?.executable.memory()?;
         sum = ProgramMemory {
             arguments: sum.arguments + one.arguments,
             outputs: sum.outputs + one.outputs,

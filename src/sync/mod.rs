@@ -12,6 +12,7 @@ mod inspect;
 mod key;
 mod live;
 mod nonfinite;
+mod padded;
 mod partial;
 mod plan;
 mod run;

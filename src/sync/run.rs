@@ -1,15 +1,16 @@
 //! Runs a plan. Everything is compiled before anything runs, so that a failed compile has no effect.
 
 use super::key;
+use super::padded::{Found, Ready, bounded, buffer_of, is_padded, stated_axes};
 use super::plan::{Plan, Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
-use crate::device::{CompileRecord, Compiled, Compiling, Cost, Kind, Owner, Shared, Usage};
+use crate::device::{CompileRecord, Compiled, Compiling, Cost, DynamicSizes, Kind, Owner, Shared, Sizes, Usage};
 use base::error;
 use base::error::Result;
 use base::log::{Level, log};
 use base::metrics::Counter;
 use base::stack::{SHALLOW, with_stack};
-use base::types::Encoding;
+use base::types::{Encoding, Scalar};
 use base::variables;
 use engine::{Buffer, Executable, cpu};
 use ir::Stage;
@@ -24,9 +25,29 @@ use std::time::Instant;
 pub type Outputs = Vec<Option<Arc<dyn Buffer>>>;
 
 /// Compiles the programs of a plan. Called without locks.
-pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Arc<Compiled>>> {
+pub fn compile_all(owner: &Owner, plan: &Plan) -> Result<Vec<Ready>> {
     let mut shardings = Vec::new();
-    plan.runs.iter().map(|run| compile(owner, run, &mut shardings)).collect()
+    plan.runs.iter().map(|run| ready(owner, run, &mut shardings)).collect()
+}
+
+/// Returns the program of a run for its sizes, or one for bounds that serves it.
+fn ready(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Ready> {
+    let options = &owner.shared.options;
+    let option = options.dynamic_sizes();
+    let mut sizes = Sizes::Fixed;
+    if (option.is_some() || options.has_stated_axes()) && owner.mesh.is_none() && !run.stage.program.kernels().any {
+        let stated = if options.has_stated_axes() { stated_axes(run) } else { Vec::new() };
+        let program = &run.stage.program;
+        let lookup = Lookup { encoding: program.encoding(), scalars: &run.scalars, donors: &run.stage.donors };
+        let may_change = option.is_some() || !stated.is_empty();
+        if may_change && !owner.shared.runtime().programs.has(&lookup) {
+            match bounded(owner, run, option.as_deref().unwrap_or(&DynamicSizes::Buckets), &stated)? {
+                Found::Bounded(ready) => return Ok(ready),
+                Found::Own(own) => sizes = own,
+            }
+        }
+    }
+    Ok(Ready { compiled: compile(owner, run, shardings, &sizes)?, bounded: None })
 }
 
 /// Runs the plan of a sync, in which the programs are compiled. On failure, `made` holds the outputs of the runs that
@@ -35,24 +56,25 @@ pub fn run_compiled(
     owner: &Owner,
     plan: &Plan,
     kind: Kind,
-    compiled: &[Arc<Compiled>],
+    compiled: &[Ready],
     made: &mut Outputs,
 ) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for (run, compiled) in plan.runs.iter().zip(compiled) {
-        let packs = compiled.packs.iter().map(|pack| send(owner, pack, run)).collect::<Result<Vec<_>>>()?;
-        ready.push((run, compiled, packs));
+        let scalars = compiled.scalars(run);
+        let packs = compiled.compiled.packs.iter().map(|pack| send(owner, pack, scalars));
+        ready.push((run, compiled, packs.collect::<Result<Vec<_>>>()?));
     }
     // A kernel can fail. The run is awaited then, and nothing is consumed, so that all values are as before the step.
     let can_fail = plan.runs.iter().any(|run| run.stage.program.kernels().any);
     // A search for the origin of a NaN evaluates the programs again.
     let keeps_all = can_fail || owner.shared.options.check_nonfinite();
-    ready.iter().try_for_each(|(_, compiled, _)| check_memory(owner, compiled, keeps_all))?;
+    ready.iter().try_for_each(|(_, ready, _)| check_memory(owner, &ready.compiled, keeps_all))?;
     ready.into_iter().try_for_each(|(run, compiled, packs)| {
         execute(owner, run, compiled, packs, keeps_all, made)?;
         if can_fail { await_run(owner, run, made) } else { Ok(()) }
     })?;
-    owner.shared.ran.add(kind, owner.place, compiled.iter().map(|compiled| compiled.known.number));
+    owner.shared.ran.add(kind, owner.place, compiled.iter().map(|ready| ready.compiled.known.number));
     Ok(())
 }
 
@@ -87,8 +109,8 @@ fn check_memory(owner: &Owner, compiled: &Compiled, keeps_all: bool) -> Result<(
 }
 
 /// Transfers the scalars of one pack to the device.
-fn send(owner: &Owner, pack: &PackedScalars, run: &Run) -> Result<Arc<dyn Buffer>> {
-    owner.transfer(&pack.ty(), &pack.bytes(&run.scalars), None)
+fn send(owner: &Owner, pack: &PackedScalars, scalars: &[Scalar]) -> Result<Arc<dyn Buffer>> {
+    owner.transfer(&pack.ty(), &pack.bytes(scalars), None)
 }
 
 /// Returns the layout of a run on a mesh. `earlier` are the shardings of the outputs of earlier runs; outputs whose
@@ -106,8 +128,13 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
 }
 
 /// Returns the executable from memory, else from disk, else from the compiler. On a mesh, appends the shardings of its
-/// outputs to `shardings`, which holds those of earlier runs.
-pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Arc<Compiled>> {
+/// outputs to `shardings`, which holds those of earlier runs. `sizes` is for the log.
+pub(super) fn compile(
+    owner: &Owner,
+    run: &Run,
+    shardings: &mut Vec<Sharding>,
+    sizes: &Sizes,
+) -> Result<Arc<Compiled>> {
     let shared = &*owner.shared;
     let mut span = shared.timeline().span("plan", "look up");
     let layout = layout(owner, run, shardings);
@@ -130,7 +157,7 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
-        let known = log_compile(owner, run, &encoding, variant, &cost);
+        let known = log_compile(owner, run, &encoding, variant, (&cost, sizes));
         Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth, known, usage: Usage::default() })
     })?;
     if span.is_on() {
@@ -145,13 +172,20 @@ pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -
 
 /// Adds a compile to the environment's log, and returns its record. With LXLA_LOG_COMPILES=1, also writes it as one line
 /// to the log callback, or to stderr if there is none, so that a program can be looked at without changing it.
-fn log_compile(owner: &Owner, run: &Run, encoding: &Encoding, variant: &Variant, cost: &Cost) -> Arc<CompileRecord> {
+fn log_compile(
+    owner: &Owner,
+    run: &Run,
+    encoding: &Encoding,
+    variant: &Variant,
+    (cost, sizes): (&Cost, &Sizes),
+) -> Arc<CompileRecord> {
     let compiling = Compiling {
         program: (*run.stage.program).clone(),
         encoding: encoding.clone(),
         scalars: run.scalars.clone(),
         varying: variant.varying.clone(),
         donors: variant.donors.clone(),
+        sizes: sizes.clone(),
     };
     let (known, line) = owner.shared.compiles.add(&owner.place.to_string(), &compiling, cost);
     if variables::text("LXLA_LOG_COMPILES").is_some_and(|value| value == "1")
@@ -254,13 +288,14 @@ impl Job<'_> {
 fn execute(
     owner: &Owner,
     run: &Run,
-    compiled: &Compiled,
+    ready: &Ready,
     packs: Vec<Arc<dyn Buffer>>,
     keeps_all: bool,
     made: &mut Outputs,
 ) -> Result<()> {
-    let (shared, device) = (&owner.shared, owner.ordinal());
-    let (arguments, keep) = (arguments(run, &packs, made)?, withheld(run, compiled, keeps_all));
+    let (shared, device, compiled) = (&owner.shared, owner.ordinal(), &*ready.compiled);
+    let fitted = fitted(owner, run, ready, made)?;
+    let (arguments, keep) = (arguments(run, &packs, made, &fitted)?, withheld(run, compiled, keeps_all));
     let mut span = shared.timeline().span("execute", "execute");
     if span.is_on() {
         span.program(compiled.known.number, run.stage.program.common_label());
@@ -272,6 +307,9 @@ fn execute(
         depth => with_stack(compiler_stack(depth), depth, execute)?,
     };
     compiled.usage.add(start);
+    if let Some(bounded) = &ready.bounded {
+        bounded.time(owner);
+    }
     if span.is_on() {
         for &ordinal in owner.ordinals() {
             let run = shared.timeline().run_on(ordinal, &mut span);
@@ -281,21 +319,39 @@ fn execute(
     drop(span);
     count(shared, run, &compiled.executable.signature().donors, &keep, &execution.consumed);
     for (offset, buffer) in execution.outputs.into_iter().enumerate() {
-        made[run.stage.first_output + offset] = Some(buffer);
+        made[run.stage.first_output + offset] = Some(ready.output(offset, buffer)?);
     }
     run.stage.last_uses.iter().for_each(|&number| made[number] = None);
     Ok(())
 }
 
+/// Arguments that a run takes in other memory than they have, by index, ascending: padded, or cut to their sizes.
+type Fitted = Vec<(usize, Arc<dyn Buffer>)>;
+
+/// Returns the arguments that the program takes in other memory than they have.
+fn fitted(owner: &Owner, run: &Run, ready: &Ready, made: &Outputs) -> Result<Fitted> {
+    let mut fitted = Vec::new();
+    for (index, argument) in run.arguments.iter().enumerate() {
+        let buffer = buffer_of(argument, made)?;
+        if ready.bounded.is_some() || is_padded(&**buffer) {
+            fitted.push((index, ready.argument(owner, index, buffer)?));
+        }
+    }
+    Ok(fitted)
+}
+
 /// Buffers that a run takes: its arguments, then the packs of scalars.
-fn arguments<'a>(run: &'a Run, packs: &'a [Arc<dyn Buffer>], made: &'a Outputs) -> Result<Vec<&'a dyn Buffer>> {
+fn arguments<'a>(
+    run: &'a Run,
+    packs: &'a [Arc<dyn Buffer>],
+    made: &'a Outputs,
+    fitted: &'a Fitted,
+) -> Result<Vec<&'a dyn Buffer>> {
     let mut arguments: Vec<&dyn Buffer> = Vec::with_capacity(run.arguments.len() + packs.len());
     for argument in &run.arguments {
-        arguments.push(match argument {
-            RunArgument::Data(data) => &**data.buffer()?,
-            RunArgument::Output(number) => made[*number].as_deref().expect("what a later run needs is kept until then"),
-        });
+        arguments.push(&**buffer_of(argument, made)?);
     }
+    fitted.iter().for_each(|(index, buffer)| arguments[*index] = &**buffer);
     arguments.extend(packs.iter().map(|pack| &**pack));
     Ok(arguments)
 }

@@ -4,9 +4,10 @@
 use super::exhausted::{explain, explain_run};
 use super::live::note_live;
 use super::nonfinite::check_results;
+use super::padded::Ready;
 use super::plan::{Plan, Run, RunArgument};
 use super::run::{Outputs, run_compiled};
-use crate::device::{Compiled, DeferredDrop, Device, DeviceState, Kind, Owner, Place};
+use crate::device::{DeferredDrop, Device, DeviceState, Kind, Owner, Place};
 use crate::device_data::{DeviceData, Name, Origin, Ran, Serials, Spare, State};
 use base::error::{Error, Result};
 use base::metrics::Counter;
@@ -116,7 +117,7 @@ impl Transaction {
 
     /// Runs the compiled plan, and commits. Returns the outcome of the option `check_nonfinite`: a value that it refuses
     /// is committed, too.
-    pub fn run(mut self, kind: Kind, compiled: &[Arc<Compiled>]) -> Result<Result<()>> {
+    pub fn run(mut self, kind: Kind, compiled: &[Ready]) -> Result<Result<()>> {
         let Transaction { device, owner, name, plan, made, .. } = &mut self;
         run_compiled(owner, plan, kind, compiled, made)
             .map_err(|e| explain_run(e, device, plan, compiled).context(&*name))?;

@@ -111,3 +111,33 @@ pub fn set_requires_grad(tensor: TensorHandle, on: bool) -> Result<()> {
     state.set_requires_grad(slot, on);
     Ok(())
 }
+
+/// States that the size of an axis of a tensor from the host changes, up to `bound` (0: any size), or (-1) that it does
+/// not.
+pub fn set_dynamic(tensor: TensorHandle, axis: usize, bound: i64) -> Result<()> {
+    let state = device_of("tensor", tensor)?.state();
+    state.check_open()?;
+    let slot = state.check("tensor", tensor)?;
+    let ty = state.ty(slot);
+    const WANTED: &str = "want a tensor of an XLA device with a value from the host";
+    let found = match state.value(slot) {
+        Value::Native(_) => Err("native"),
+        Value::Pending(_) => Err("computed"),
+        Value::Data(data) if data.is_placeholder() => Err("a placeholder"),
+        Value::Data(data) if data.origin().is_some() => Err("computed or copied"),
+        Value::Data(data) => Ok(data),
+    };
+    let data = found.map_err(|kind| error!(FailedPrecondition, "tensor: it is {kind}; {WANTED}"))?;
+    let Some(&size) = ty.dims.get(axis) else {
+        return Err(error!(InvalidArgument, "axis: {axis} given; {ty} has {} axes", ty.dims.len()));
+    };
+    if bound < -1 || bound > 0 && bound < size {
+        return Err(error!(
+            InvalidArgument,
+            "bound: {bound} given; want at least the size {size} of axis {axis} of {ty}, 0 or -1"
+        ));
+    }
+    data.state_axis(axis, (bound >= 0).then_some(bound));
+    state.owner()?.shared.options.set_has_stated_axes();
+    Ok(())
+}

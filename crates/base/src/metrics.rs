@@ -64,6 +64,15 @@ counters! {
     MixedDeviceBytes,
     /// Operations executed again although a partial sync had executed them before.
     RecomputedOps,
+    /// Programs that were made for bounds of sizes, see the option `dynamic_sizes`.
+    DynamicCompile,
+    /// Runs that a program for bounds served.
+    DynamicRun,
+    /// Programs that were compiled for sizes that recur, although a program for bounds served them.
+    DynamicExactCompile,
+    /// Programs that were compiled for their sizes, since the programs that differ from them in sizes only could not be
+    /// generalised.
+    DynamicRefused,
     /// Tensors created.
     CreateTensor,
     /// Tensors whose last handle was released.

@@ -100,6 +100,9 @@ pub struct lxla_env_options<'a> {
     /// UNIMPLEMENTED unless the library was built from `crates/xla-rs`), which is started during the call. NULL: `pjrt`
     /// if `plugin_path` is given, else the variable `LXLA_ENGINE`, else `pjrt`.
     pub engine: Text<'a>,
+    /// Bounds of sizes that change, as the option `dynamic_sizes` of `lxla_env_set_option`: `off`, `buckets`, `powers`,
+    /// or a list of bounds. NULL: the variable `LXLA_DYNAMIC_SIZES`, else `off`.
+    pub dynamic_sizes: Text<'a>,
 }
 
 /// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three

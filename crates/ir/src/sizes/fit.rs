@@ -5,9 +5,13 @@ use super::super::program::{Body, Instruction, Program};
 use super::form::Form;
 use super::spread::Spread;
 use super::template::{Scope, SizedValue, Template};
-use base::types::Scalar;
+use base::types::{Kind, Scalar};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Least word of attributes that one program alone shows to be a size.
+const LEAST_STATED: i64 = 4;
 
 /// Maximum number of variables of a pattern.
 const MOST_VARIABLES: usize = 8;
@@ -19,6 +23,8 @@ pub enum Guess {
     Apart,
     /// A size that is a multiple, a product or a shift of others is taken as that.
     Related,
+    /// The axes of parameters that the caller names are variables, and nothing else is. One program is enough.
+    Stated,
 }
 
 /// A program with free sizes: what programs that differ in sizes only have in common.
@@ -56,24 +62,32 @@ pub struct Seen<'a> {
 
 impl Pattern {
     /// The simplest pattern of programs with one skeleton, of which the last one lends its labels. None if there is
-    /// none.
-    pub fn fit(seen: &[Seen], guess: Guess) -> Option<Pattern> {
+    /// none. `stated` names parameters with their axes for [`Guess::Stated`].
+    pub fn fit(seen: &[Seen], guess: Guess, stated: &[(usize, usize)]) -> Option<Pattern> {
         let last = seen.last()?;
         if seen.iter().any(|program| program.spread.skeleton != last.spread.skeleton) {
             return None;
         }
+        // One program does not show which scalars change: all of its floats may be means' factors.
+        let is_one = guess == Guess::Stated;
+        let may_change = |scalar: &Scalar| is_one && (scalar.dtype().is_float() || scalar.dtype().kind() == Kind::Complex);
         let inner = (0..last.spread.inner.len()).map(|i| {
             let scalar = last.spread.inner[i];
-            seen.iter().all(|program| program.spread.inner[i] == scalar).then_some(scalar)
+            let is_same = seen.iter().all(|program| program.spread.inner[i] == scalar);
+            (is_same && !may_change(&scalar)).then_some(scalar)
         });
         let inner: Vec<Option<Scalar>> = inner.collect();
         let slots = last.scalars.len();
-        let differs = |slot: usize| seen.iter().any(|program| program.scalars[slot] != last.scalars[slot]);
+        let differs = |slot: usize| {
+            may_change(&last.scalars[slot]) || seen.iter().any(|program| program.scalars[slot] != last.scalars[slot])
+        };
         let mut fitter = Fitter {
             spreads: seen.iter().map(|program| program.spread).collect(),
             inner: &inner,
             guess,
+            stated,
             variables: Vec::new(),
+            of_parameters: FxHashMap::default(),
             forms: Vec::with_capacity(last.spread.numbers.len()),
             slots,
             next_inner: 0,
@@ -99,6 +113,13 @@ impl Pattern {
             template: Template { variables: variables.len(), main },
             inner,
         })
+    }
+
+    /// The variable that an axis of a parameter is; None if it is not one.
+    pub fn variable(&self, parameter: usize, axis: usize) -> Option<usize> {
+        let mut parameters = self.template.main.values.iter().filter(|value| value.instruction.op == Op::Leaf);
+        let form = parameters.nth(parameter)?.dims.get(axis)?;
+        (0..self.template.variables).find(|&variable| *form == Form::variable(variable))
     }
 
     /// Sizes at which the pattern is this program; None if it is another one.
@@ -140,7 +161,10 @@ struct Fitter<'a> {
     spreads: Vec<&'a Spread>,
     inner: &'a [Option<Scalar>],
     guess: Guess,
+    stated: &'a [(usize, usize)],
     variables: Vec<Variable>,
+    /// Forms of the sizes of the program's parameters, by number.
+    of_parameters: FxHashMap<usize, Form>,
     /// Forms of the numbers so far.
     forms: Vec<Form>,
     /// Number of scalar slots of the program.
@@ -154,17 +178,21 @@ impl Fitter<'_> {
         self.spreads.iter().map(|spread| spread.numbers[number]).collect()
     }
 
-    /// Declares the sizes of the program's parameters as variables.
+    /// Declares the sizes of the program's parameters that are variables.
     fn declare(&mut self, program: &Program) -> Option<()> {
         let (values, _) = program.decode();
-        let mut number = 0;
+        let (mut number, mut parameter) = (0, 0);
         for value in &values {
-            for axis in 0..value.ty.dims.len() {
-                let values = self.values(number + axis);
-                let is_new = value.op == Op::Leaf && self.of_parameter(&values).is_none();
-                if is_new {
-                    self.variable(values, number + axis)?;
+            if value.op == Op::Leaf {
+                for axis in 0..value.ty.dims.len() {
+                    let values = self.values(number + axis);
+                    let form = match self.of_parameter(&values, self.stated.contains(&(parameter, axis))) {
+                        Some(form) => form,
+                        None => self.variable(values, number + axis)?,
+                    };
+                    self.of_parameters.insert(number + axis, form);
                 }
+                parameter += 1;
             }
             number += numbers_of(value);
         }
@@ -178,11 +206,13 @@ impl Fitter<'_> {
     }
 
     /// Form of a size of a parameter by the variables so far.
-    fn of_parameter(&self, values: &[i64]) -> Option<Form> {
-        self.constant(values).or_else(|| self.same(values)).or_else(|| match self.guess {
-            Guess::Apart => self.shifted(values, 2),
-            Guess::Related => self.derived(values),
-        })
+    fn of_parameter(&self, values: &[i64], is_stated: bool) -> Option<Form> {
+        match self.guess {
+            Guess::Stated if is_stated => self.same(values),
+            Guess::Stated => self.constant(values),
+            Guess::Apart => self.constant(values).or_else(|| self.same(values)).or_else(|| self.shifted(values, 2)),
+            Guess::Related => self.constant(values).or_else(|| self.same(values)).or_else(|| self.derived(values)),
+        }
     }
 
     fn scope(&mut self, program: &Program, body: Option<&Arc<Body>>) -> Option<Scope> {
@@ -196,10 +226,9 @@ impl Fitter<'_> {
         let mut values: Vec<SizedValue> = Vec::with_capacity(instructions.len());
         for instruction in instructions {
             let hints = hints(&instruction, &values);
-            let is_parameter = is_main && instruction.op == Op::Leaf;
             let mut dims = SmallVec::new();
             for _ in 0..instruction.ty.dims.len() {
-                dims.push(self.dim(&hints, is_parameter)?);
+                dims.push(self.dim(&hints)?);
             }
             let mut known = dims.to_vec();
             known.extend(hints);
@@ -227,13 +256,17 @@ impl Fitter<'_> {
     }
 
     /// Form of the next number, a dimension: a variable of its own if nothing explains it.
-    fn dim(&mut self, hints: &[Form], is_parameter: bool) -> Option<Form> {
+    fn dim(&mut self, hints: &[Form]) -> Option<Form> {
         let number = self.forms.len();
-        let values = self.values(number);
-        let found = if is_parameter { self.of_parameter(&values) } else { self.explained(&values, hints) };
-        let form = match found {
-            Some(form) => form,
-            None => self.variable(values, number)?,
+        let form = match self.of_parameters.get(&number) {
+            Some(form) => form.clone(),
+            None => {
+                let values = self.values(number);
+                match self.explained(&values, hints) {
+                    Some(form) => form,
+                    None => self.variable(values, number)?,
+                }
+            }
         };
         self.forms.push(form.clone());
         Some(form)
@@ -241,16 +274,22 @@ impl Fitter<'_> {
 
     /// Form of the next number, a word of attributes.
     fn word(&mut self, hints: &[Form]) -> Option<Form> {
-        let form = self.explained(&self.values(self.forms.len()), hints)?;
+        let values = self.values(self.forms.len());
+        // Small numbers of one program are rather axes and flags than sizes.
+        let is_small = self.guess == Guess::Stated && values[0] < LEAST_STATED;
+        let form = if is_small { self.constant(&values) } else { self.explained(&values, hints) }?;
         self.forms.push(form.clone());
         Some(form)
     }
 
     fn explained(&self, values: &[i64], hints: &[Form]) -> Option<Form> {
-        self.constant(values)
-            .or_else(|| hints.iter().find(|hint| self.is(hint, values)).cloned())
-            .or_else(|| self.same(values))
-            .or_else(|| self.derived(values))
+        let hinted = || hints.iter().find(|hint| self.is(hint, values)).cloned();
+        match self.guess {
+            Guess::Stated => hinted().or_else(|| self.same(values)).or_else(|| self.constant(values)),
+            _ => {
+                self.constant(values).or_else(hinted).or_else(|| self.same(values)).or_else(|| self.derived(values))
+            }
+        }
     }
 
     /// Whether a form has these values. Its variables are known.
@@ -392,6 +431,22 @@ fn hints(instruction: &Instruction, values: &[SizedValue]) -> Vec<Form> {
                 let dims = instruction.operands.iter().map(|&operand| values[operand].dims[axis].clone());
                 if let Some(Some(sum)) = dims.map(Some).reduce(|a, b| a?.plus(&b?)) {
                     add(sum);
+                }
+            }
+        }
+        Op::Slice | Op::Pad => {
+            // The words are three lists with one number for each axis, each after its length.
+            let operand = &values[instruction.operands[0]];
+            let rank = operand.dims.len();
+            for (axis, dim) in operand.dims.iter().enumerate() {
+                let word = |list: usize| instruction.words[list * (rank + 1) + 1 + axis];
+                let by = match instruction.op {
+                    Op::Pad => word(0).saturating_add(word(1)),
+                    _ if word(1) == operand.instruction.ty.dims[axis] => word(0).saturating_neg(),
+                    _ => continue,
+                };
+                if let Some(shifted) = dim.plus(&Form::constant(by)) {
+                    add(shifted);
                 }
             }
         }

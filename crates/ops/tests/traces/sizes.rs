@@ -24,7 +24,7 @@ fn made(build: impl Fn(&mut Trace, &[i64]) -> NodeId, sizes: &[i64]) -> Made {
 fn fit(seen: &[&Made], guess: Guess) -> Option<Pattern> {
     let seen = seen.iter();
     let seen = seen.map(|made| Seen { program: &made.program, spread: &made.spread, scalars: &made.scalars });
-    Pattern::fit(&seen.collect::<Vec<Seen>>(), guess)
+    Pattern::fit(&seen.collect::<Vec<Seen>>(), guess, &[])
 }
 
 fn leaf(trace: &mut Trace, dims: &[i64]) -> NodeId {
@@ -133,4 +133,18 @@ fn programs_that_differ_otherwise_have_no_pattern() {
     };
     let pattern = fit(&[&made(created, &[3]), &made(created, &[8])], Guess::Apart).unwrap();
     assert_eq!(pattern.sizes(&made(created, &[0]).spread), Some(vec![0]));
+}
+
+#[test]
+fn one_program_is_enough_if_the_axes_are_stated() {
+    let first = made(tokens, &[5, 10]);
+    let seen = [Seen { program: &first.program, spread: &first.spread, scalars: &first.scalars }];
+    let pattern = Pattern::fit(&seen, Guess::Stated, &[(0, 0), (0, 1)]).unwrap();
+    for sizes in [[5, 10], [6, 7], [16, 128]] {
+        assert_eq!(pattern.sizes(&made(tokens, &sizes).spread).as_deref(), Some(&sizes[..]));
+    }
+    let batches = Pattern::fit(&seen, Guess::Stated, &[(0, 0)]).unwrap();
+    assert_eq!(batches.sizes(&made(tokens, &[9, 10]).spread), Some(vec![9]));
+    assert_eq!(batches.sizes(&made(tokens, &[9, 11]).spread), None);
+    assert!(Pattern::fit(&seen, Guess::Stated, &[]).is_none());
 }

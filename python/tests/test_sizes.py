@@ -1,0 +1,54 @@
+"""Loops whose sizes change are compiled for bounds, not for each size, and compute the same; see sizes.py."""
+
+import contextlib
+import ctypes
+
+import numpy as np
+import optree
+from sizes import LOOPS
+
+import lazyxla as lx
+import lazyxla.c as c
+
+# Sizes between 1 and 40: with the bounds 16, 32 and 48, three programs serve them.
+SIZES = [20, 27, 5, 33, 40, 1, 16, 17, 31, 32, 8, 2, 39, 3]
+BOUNDS = "16,32,48"
+
+
+@contextlib.contextmanager
+def options(**values):
+    """Sets options of the environment, and their former values at the end."""
+    env = c.lxla_env()
+    c.lxla_env_default(ctypes.byref(env))
+    former = {"dynamic_sizes": "off", "dynamic_exact": "true"}
+    for name, value in values.items():
+        c.lxla_env_set_option(env, name.encode(), value.encode())
+    try:
+        yield
+    finally:
+        for name in values:
+            c.lxla_env_set_option(env, name.encode(), former[name].encode())
+
+
+def run(loop):
+    """Returns the values of a loop, and the programs that it compiled."""
+    lx.step(wait=True)
+    before = lx.counter("UncachedCompile")
+    values = [np.asarray(leaf) for made in loop(SIZES) for leaf in optree.tree_leaves(made)]
+    return values, lx.counter("UncachedCompile") - before
+
+
+def test_loops_are_compiled_for_bounds_and_compute_the_same():
+    for loop in LOOPS:
+        # Programs for sizes would be found in the cache.
+        with options(dynamic_sizes=BOUNDS, dynamic_exact="false"):
+            refused = lx.counter("DynamicRefused")
+            found, compiled = run(loop)
+            assert lx.counter("DynamicRefused") == refused, loop.__name__
+        wanted, each = run(loop)
+        kinds = 9 if loop.__name__ == "eager" else 1
+        # One program for its sizes and three for bounds of each kind; and those that do not change.
+        assert compiled <= 4 * kinds + 2 < each, (loop.__name__, compiled, each)
+        for a, b in zip(found, wanted, strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5, err_msg=loop.__name__)
