@@ -41,7 +41,7 @@ use lazyxla::device;
 use lazyxla::env::{Environment, EnvironmentOptions};
 use lazyxla::sync;
 use place::{DEVICES, Place, Places};
-use program::{Coverage, Programs, number, run, run_with_changes};
+use program::{Coverage, Programs, RESIZED, number, run, run_rounds, run_with_changes};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -150,6 +150,48 @@ fn e6_steps_that_almost_repeat_are_told_apart() {
         [Counter::MarkStep, Counter::RepeatedStep].map(|counter| lazy.counter(counter.name()).unwrap());
     println!("{repeated} of {steps} steps were repeated");
     assert!(repeated > 0 && repeated < steps, "{repeated} of {steps} steps were repeated: the test proves little");
+}
+
+/// Counters of programs for bounds: how many were made, how many runs they served, how many programs were refused.
+fn dynamic_counts(lazy: &Environment) -> [u64; 3] {
+    let counts = [Counter::DynamicCompile, Counter::DynamicRun, Counter::DynamicRefused];
+    counts.map(|counter| lazy.counter(counter.name()).unwrap())
+}
+
+/// Each program runs in several rounds, whose sizes differ, by programs for bounds.
+#[test]
+fn e6_programs_whose_sizes_change_agree() {
+    let witness = Arc::new(Witness::default());
+    let engine = Arc::new(OracleEngine::new(2, witness.clone()));
+    let named = [("dynamic_sizes", "3,7,12"), ("dynamic_exact", "false"), ("max_program_ops", "30")];
+    let named = named.map(|(name, value)| (name, value.to_string())).to_vec();
+    let lazy = Environment::with_engine(u64::MAX - 22, engine, EnvironmentOptions { named, ..Default::default() }).unwrap();
+    let (native, folder, coverage) = (native_environment(23), Folder::new("sizes"), Coverage::default());
+    let count = number("LXLA_ORACLE_PROGRAMS", 3000) / 3;
+    let programs = Programs { count, length: 30, stream: 7 };
+    let places = Places::on_devices(&lazy).resizing();
+    let violations = || witness.violations.swap(0, Ordering::SeqCst);
+    let begin = || Twin::new(&native, &lazy, &places, &folder.0, &coverage);
+    run_rounds(RESIZED.len() as u64, programs, exact::action(false), &lazy, violations, begin);
+    coverage.check(count, Kind::is_seen);
+    let [made, served, refused] = dynamic_counts(&lazy);
+    println!("{made} programs for bounds, {served} runs by them, {refused} programs refused");
+    assert!(served > count, "few runs were served by programs for bounds: the test proves little");
+}
+
+#[test]
+fn e6_programs_whose_sizes_change_agree_on_the_plugin() {
+    let named = [("dynamic_sizes", "3,7,12"), ("dynamic_exact", "false"), ("max_program_ops", "30")];
+    let named = named.map(|(name, value)| (name, value.to_string())).to_vec();
+    let lazy = Environment::new(u64::MAX - 24, EnvironmentOptions { named, ..Default::default() }).unwrap();
+    let (native, tally, coverage) = (native_environment(25), Tally::default(), Coverage::default());
+    let programs = Programs { count: number("LXLA_ORACLE_PLUGIN_PROGRAMS", 120) / 3, length: 20, stream: 8 };
+    let home = Places::on_devices(&lazy).resizing().home;
+    let begin = || Approximate::new(&native, &home, &tally, &coverage);
+    run_rounds(RESIZED.len() as u64, programs, approximate::action(false), &lazy, || 0, begin);
+    let [made, served, refused] = dynamic_counts(&lazy);
+    println!("{made} programs for bounds, {served} runs by them, {refused} programs refused");
+    assert!(served > 0, "no run was served by programs for bounds: the test proves nothing");
 }
 
 #[test]

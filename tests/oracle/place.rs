@@ -1,6 +1,7 @@
 //! Where the lazy tensors of a program are: on one XLA device, or split over the devices of a mesh.
 
-use crate::program::{Outcome, in_words};
+use crate::program::{Outcome, in_words, resized};
+use std::borrow::Cow;
 use base::error::Result;
 use base::types::TensorType;
 use lazyxla::device::{Device, TensorHandle};
@@ -36,6 +37,8 @@ pub struct Place {
     pub device: &'static Device,
     /// Axes of the mesh.
     axes: Option<MeshAxes>,
+    /// Whether sizes change from round to round.
+    pub resizes: bool,
 }
 
 impl fmt::Display for Place {
@@ -51,7 +54,7 @@ impl Place {
     /// Returns the XLA device with this ordinal.
     pub fn one_device(environment: &Environment, ordinal: i32) -> Place {
         let device = environment.device(DeviceKind::Xla, ordinal).expect("so many devices");
-        Place { device, axes: None }
+        Place { device, axes: None, resizes: false }
     }
 
     /// Creates a mesh.
@@ -59,7 +62,7 @@ impl Place {
         let axes = MeshAxes::new(&AXES[..sizes.len()], sizes).expect("valid axes");
         let number = environment.create_mesh(axes.clone(), ordinals).expect("so many devices");
         let device = environment.device(DeviceKind::Mesh, number as i32).expect("it was created now");
-        Place { device, axes: Some(axes) }
+        Place { device, axes: Some(axes), resizes: false }
     }
 
     pub fn is_mesh(&self) -> bool {
@@ -67,9 +70,10 @@ impl Place {
     }
 
     /// Chooses the shape of a new tensor, or the one to which a tensor is reshaped or broadcast.
-    pub fn shape(&self, choice: u8) -> &'static [i64] {
+    pub fn shape(&self, choice: u8) -> Cow<'static, [i64]> {
         let shapes = if self.is_mesh() { DIVISIBLE } else { SMALL };
-        shapes[choice as usize % shapes.len()]
+        let shape = shapes[choice as usize % shapes.len()];
+        if self.resizes { resized(shape).into() } else { shape.into() }
     }
 
     /// Draws the sharding of a tensor of this shape. None on one device, and in one case of four on a mesh, where the
@@ -213,6 +217,13 @@ impl Places {
         // An engine with one device has no other.
         let [home, other] = [0, last.min(1)].map(|ordinal| Place::one_device(environment, ordinal));
         Places { home, others: vec![other] }
+    }
+
+    /// The places, with sizes that change from round to round.
+    pub fn resizing(mut self) -> Places {
+        self.home.resizes = true;
+        self.others.iter_mut().for_each(|place| place.resizes = true);
+        self
     }
 
     /// For each mesh: the mesh, an XLA device and another mesh.

@@ -37,6 +37,15 @@ thread_local! {
 /// executables run on other values at addresses used before: this reveals a plugin that caches by address.
 const ROUNDS: u64 = 2;
 
+/// Number of rounds in which sizes change, and what they add to sizes of 2 or more.
+pub const RESIZED: [i64; 6] = [0, 2, 1, -1, 5, -2];
+
+/// The shape in the current round of a tensor whose sizes change. Equal sizes stay equal, and 0 and 1 stay what they are.
+pub fn resized(dims: &[i64]) -> Vec<i64> {
+    let by = RESIZED[ROUND.get() as usize % RESIZED.len()];
+    dims.iter().map(|&dim| if dim < 2 { dim } else { dim + by }).collect()
+}
+
 /// Initial state of the generator of a tensor's values, for a seed and the current round.
 pub fn random_state(seed: u16) -> u64 {
     (u64::from(seed) | 1 << 40) ^ (ROUND.get() << 20)
@@ -246,8 +255,22 @@ pub fn run<S: Strategy, T: Twofold<Action = S::Value>>(
 ) where
     S::Value: Clone + Debug,
 {
+    run_rounds(ROUNDS, programs, actions, lazy, violations, begin);
+}
+
+/// Runs random programs, each in this number of rounds.
+pub fn run_rounds<S: Strategy, T: Twofold<Action = S::Value>>(
+    rounds: u64,
+    programs: Programs,
+    actions: S,
+    lazy: &Environment,
+    violations: impl Fn() -> u64,
+    begin: impl Fn() -> T,
+) where
+    S::Value: Clone + Debug,
+{
     let setting = Setting { lazy, violations, begin };
-    let attempt = |program: &[S::Value]| setting.rounds(0..ROUNDS, program);
+    let attempt = |program: &[S::Value]| setting.rounds(0..rounds, program);
     let found = explore(&programs, vec(actions, 1..programs.length), |program: &Vec<_>| attempt(program));
     if let Err((agreed, first, program)) = found {
         let (program, error) = shortened(program, first, attempt);

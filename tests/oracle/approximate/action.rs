@@ -134,7 +134,7 @@ impl Action {
         let [first, second, ..] = self.numbers;
         if let Deed::Create = self.kind {
             let (native, home) = (world.native, world.home);
-            let ty = TensorType::new(DTYPES[first as usize % DTYPES.len()], home.shape(second));
+            let ty = TensorType::new(DTYPES[first as usize % DTYPES.len()], &home.shape(second));
             let (bytes, bounded) = world.content(&ty, self.tensors[0]).map_err(in_words)?;
             let sharding = world.draw(&ty.dims, self.tensors[1]);
             return world.both(ty.dtype, Ok(bounded), |n| {
@@ -210,7 +210,7 @@ impl Action {
             }
             Deed::Move => {
                 let operation = SHAPE_OPERATIONS[third as usize % SHAPE_OPERATIONS.len()];
-                let wanted = world.home.shape(first);
+                let wanted = &*world.home.shape(first);
                 let act = |x: TensorHandle| operation.of_one(x, &a.ty, wanted, self.numbers);
                 world.both(dtype, x.moved(act), |n| act(a.of(n)))
             }

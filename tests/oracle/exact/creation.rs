@@ -52,7 +52,7 @@ impl Creation {
         let choose = if twin.specials { special_dtype } else { dtype };
         let dtype = like.map_or_else(|| choose(of_dtype), |pair| pair.dtype());
         let home = twin.home;
-        let ty = TensorType::new(dtype, home.shape(of_shape));
+        let ty = TensorType::new(dtype, &home.shape(of_shape));
         let (seed, one) = (seed as i64, ScalarValue::Signed(1));
         match self {
             Creation::FromHost => {

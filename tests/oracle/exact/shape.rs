@@ -86,7 +86,7 @@ impl Shape {
             }
             Shape::Pad => pad(twin, a, &ty, numbers),
             _ => {
-                let wanted = twin.home.shape(numbers[0]);
+                let wanted = &*twin.home.shape(numbers[0]);
                 twin.moved(a.bound, |world| self.of_one(world.of(a), &ty, wanted, numbers))
             }
         }
