@@ -66,6 +66,24 @@ TEST(z1_a_size_that_changes_is_compiled_for_bounds) {
   OK(lxla_env_release(env));
 }
 
+// A roll joins two parts, one of which shrinks when the other grows: no bound holds it.
+TEST(z1_a_part_that_shrinks_when_a_size_grows_is_whole) {
+  const int64_t sizes[][2] = {{2, 3}, {4, 5}, {3, 4}, {7, 8}, {6, 9}, {5, 11}};
+  lxla_env env = dynamic_env("3,7,12");
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    lxla_tensor ones, rolled, sum;
+    OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, sizes[i], 2, 1, &ones));
+    OK(lxla_roll(ones, (const int64_t[]){4}, (const int64_t[]){1}, 1, &rolled));
+    float values[MOST];
+    OK(lxla_tensor_read(rolled, values, (size_t)(sizes[i][0] * sizes[i][1]) * sizeof(float)));
+    for (int64_t j = 0; j < sizes[i][0] * sizes[i][1]; j++) EQUAL(values[j], 1);
+    OK(lxla_reduce(LXLA_REDUCE_SUM, rolled, NULL, 0, 0, &sum));
+    EQUAL(value(sum), (double)(sizes[i][0] * sizes[i][1]));
+    RELEASE(ones, rolled, sum);
+  }
+  OK(lxla_env_release(env));
+}
+
 TEST(z1_without_the_option_each_size_is_compiled) {
   lxla_env env = new_env();
   for (int64_t n = 1; n <= 5; n++) check_rows(env, n);

@@ -239,7 +239,11 @@ fn padded(recorder: &Recorder, made: Made, value: &SizedValue) -> Outcome<Padded
     let mut layouts = Vec::with_capacity(made.layouts.len());
     for ((layout, form), &bound) in made.layouts.into_iter().zip(&value.dims).zip(&ty.dims) {
         layouts.push(match layout {
-            None if form.as_constant().is_none() => None,
+            // Elements that are all equal fit any layout, but have to be enough.
+            None if form.as_constant().is_none() => {
+                check(recorder, form, &recorder.simple(form)?, bound)?;
+                None
+            }
             None => Some(recorder.simple(form)?),
             Some(factors) => Some(checked(recorder, form, factors, bound)?),
         });
