@@ -99,6 +99,14 @@ fn window_sum(trace: &mut Trace, x: NodeId, windows: &[Window]) -> Result<NodeId
 /// Records the transpose of [`window_sum`] over an array of type `x`: each element gets the sum of the cotangents of
 /// the windows that contain it. Strides and base dilations are exchanged.
 fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, windows: &[Window]) -> Result<NodeId> {
+    if let Some(Some(_)) = cumulated(x, windows) {
+        // The cumulative sum in the other direction, which takes one pass.
+        let turned: Vec<Window> =
+            windows.iter().map(|window| Window { low: window.high, high: window.low, ..*window }).collect();
+        let wide = convert(trace, cotangent, sum_dtype(x.dtype));
+        let sums = window_sum(trace, wide, &turned)?;
+        return Ok(convert(trace, sums, x.dtype));
+    }
     let counts = trace.ty(cotangent).dims;
     let dilated = |count: i64, step: i64| (count - 1) * step + 1;
     let (mut low, mut high, mut between) = (Vec::new(), Vec::new(), Vec::new());
