@@ -2,6 +2,7 @@
 //! the rules of the operations keep it away from valid elements.
 
 use base::label::Label;
+use base::stack::SHALLOW;
 use base::types::{Scalar, TensorType};
 use ir::sizes::{Axes, Factor, Form, Scope, SizedValue, Template};
 use ir::{NodeId, Op, Program, take_program};
@@ -59,6 +60,10 @@ pub fn mask(template: &Template, bounds: &[i64]) -> Result<Masked, Refusal> {
 fn masked(template: &Template, bounds: &[i64]) -> Outcome<Masked> {
     if bounds.len() != template.variables {
         return Err(refused(format!("{} bounds for {} variables", bounds.len(), template.variables)));
+    }
+    let bodies = template.main.values.iter().flat_map(|value| &value.instruction.bodies);
+    if bodies.map(|body| body.depth()).max().unwrap_or(0) > SHALLOW {
+        return Err(refused(format!("computations are nested in more than {SHALLOW} others")));
     }
     let mut recorder = Recorder::new(bounds, false);
     let mut arguments = Vec::new();

@@ -41,9 +41,14 @@ fn scalars_of_bodies(value: &Instruction, all: &mut Vec<Scalar>) {
 
 /// A template from programs at a grid of sizes.
 pub fn template(build: Build, variables: usize) -> Template {
+    try_template(build, variables).expect("programs that differ in sizes only")
+}
+
+/// Like [`template`]; None if the programs are not legal at all sizes of the grid, or differ in more than sizes.
+pub fn try_template(build: Build, variables: usize) -> Option<Template> {
     let rows: Vec<Vec<i64>> = [[3, 5, 8], [4, 6, 7]][..variables].iter().map(|row| row.to_vec()).collect();
     let points = grid(&rows);
-    let programs: Vec<Exact> = points.iter().map(|sizes| exact(build, sizes).expect("legal sizes")).collect();
+    let programs: Vec<Exact> = points.iter().map(|sizes| exact(build, sizes)).collect::<Option<_>>()?;
     let decoded: Vec<Decoded> = programs
         .iter()
         .map(|exact| {
@@ -52,7 +57,7 @@ pub fn template(build: Build, variables: usize) -> Template {
         })
         .collect();
     let mut fitter = Fitter { points, variables, scalars: 0 };
-    Template { variables, main: fitter.scope(&decoded, false) }
+    Some(Template { variables, main: fitter.scope(&decoded, false)? })
 }
 
 /// All combinations of one element of each row.
@@ -76,22 +81,36 @@ struct Fitter {
 }
 
 impl Fitter {
-    fn scope(&mut self, programs: &[Decoded], in_body: bool) -> Scope {
+    fn scope(&mut self, programs: &[Decoded], in_body: bool) -> Option<Scope> {
         let first = programs.last().unwrap();
-        assert!(programs.iter().all(|other| other.values.len() == first.values.len()), "programs of different lengths");
+        let is_like = |other: &Decoded| {
+            let same = |(a, b): (&Instruction, &Instruction)| {
+                a.op == b.op
+                    && a.operands == b.operands
+                    && a.ty.dtype == b.ty.dtype
+                    && (a.ty.dims.len(), a.words.len()) == (b.ty.dims.len(), b.words.len())
+            };
+            other.outputs == first.outputs
+                && other.values.len() == first.values.len()
+                && other.values.iter().zip(&first.values).all(same)
+        };
+        if !programs.iter().all(is_like) {
+            return None;
+        }
         let start = self.scalars;
         self.scalars += first.scalars.len();
         let mut taken = 0;
         let mut values = Vec::new();
         for (position, instruction) in first.values.iter().enumerate() {
             let all: Vec<&Instruction> = programs.iter().map(|program| &program.values[position]).collect();
-            assert!(all.iter().all(|value| value.op == instruction.op && value.operands == instruction.operands));
-            assert!(all.iter().all(|value| value.ty.dtype == instruction.ty.dtype));
             let fitted = |get: &dyn Fn(&Instruction) -> i64| {
                 self.form(&all.iter().map(|value| get(value)).collect::<Vec<i64>>())
             };
-            let dims = (0..instruction.ty.dims.len()).map(|axis| fitted(&|value| value.ty.dims[axis])).collect();
-            let words = (0..instruction.words.len()).map(|word| fitted(&|value| value.words[word])).collect();
+            let dims = (0..instruction.ty.dims.len())
+                .map(|axis| fitted(&|value| value.ty.dims[axis]))
+                .collect::<Option<_>>()?;
+            let words =
+                (0..instruction.words.len()).map(|word| fitted(&|value| value.words[word])).collect::<Option<_>>()?;
             let (mut scalar, mut constant) = (None, None);
             if instruction.op.has_scalar() {
                 let same = programs.iter().all(|program| program.scalars[taken] == first.scalars[taken]);
@@ -112,7 +131,7 @@ impl Fitter {
                         Decoded { values, outputs, scalars: body.scalars().to_vec(), body: Some(body) }
                     })
                     .collect();
-                value.bodies.push(self.scope(&bodies, true));
+                value.bodies.push(self.scope(&bodies, true)?);
             }
         }
         let is_constant = |forms: &[Form]| forms.iter().all(|form| form.as_constant().is_some());
@@ -122,11 +141,11 @@ impl Fitter {
                 || in_body && value.scalar.is_some() && value.constant.is_none()
                 || value.bodies.iter().any(|body| body.changes)
         });
-        Scope { values, outputs: first.outputs.clone(), body: first.body.clone(), changes }
+        Some(Scope { values, outputs: first.outputs.clone(), body: first.body.clone(), changes })
     }
 
     /// The simplest polynomial of the sizes with these values.
-    fn form(&self, values: &[i64]) -> Form {
+    fn form(&self, values: &[i64]) -> Option<Form> {
         let mut products: Vec<Vec<usize>> = vec![vec![]];
         for degree in 0..4 {
             match degree {
@@ -136,10 +155,10 @@ impl Fitter {
                 _ => {}
             }
             if let Some(form) = self.with(&products, values) {
-                return form;
+                return Some(form);
             }
         }
-        panic!("no polynomial for {values:?} at {:?}", self.points);
+        None
     }
 
     /// The polynomial with these products, if it fits.
@@ -327,15 +346,22 @@ impl Check<'_> {
         let template = template(build, self.bounds.len());
         let masked = mask(&template, self.bounds).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", self.name));
         let rows: Vec<Vec<i64>> = self.bounds.iter().map(|&bound| sizes_up_to(bound)).collect();
+        let compared = self.run_at(build, &template, &masked, &grid(&rows));
+        assert!(compared >= self.least, "{}: only {compared} sizes were compared", self.name);
+    }
+
+    /// Compares a masked program at sizes, and returns at how many of them. A program that is not what the template
+    /// gives is not compared.
+    pub fn run_at(&self, build: Build, template: &Template, masked: &Masked, points: &[Vec<i64>]) -> usize {
         let mut compared = 0;
-        for sizes in grid(&rows) {
-            let Some(exact) = exact(build, &sizes) else { continue };
-            if fits(&template.main, &exact.program.decode().0, &sizes) {
-                self.compare(&masked, &exact, &sizes);
+        for sizes in points {
+            let Some(exact) = exact(build, sizes) else { continue };
+            if fits(&template.main, &exact.program.decode().0, sizes) {
+                self.compare(masked, &exact, sizes);
                 compared += 1;
             }
         }
-        assert!(compared >= self.least, "{}: only {compared} sizes were compared", self.name);
+        compared
     }
 
     fn compare(&self, masked: &Masked, exact: &Exact, sizes: &[i64]) {

@@ -9,9 +9,9 @@ use super::barrier::optimization_barrier;
 use super::custom::{CustomAttributes, taken};
 use crate::creation::constants::iota;
 use crate::elementwise::compare_select::{compare, select};
-use crate::masking::{Layout, Made, Outcome, Padded, PaddedSite, Recorder, canonical, merged, refused};
+use crate::masking::{Layout, Made, Outcome, Padded, PaddedSite, Recorder, merged, refused};
 use base::types::{DType, TensorType};
-use ir::sizes::{Factor, Form, Scope};
+use ir::sizes::{Form, Scope};
 use ir::{Body, CompareOp, NodeId, Op, take_closed_body};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -162,7 +162,7 @@ pub(super) fn scan(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
     if changes && has_loop(&site.value.bodies[0]) {
         return Err(refused("a loop in a scan whose length changes, which might not end beyond it"));
     }
-    let rows = canonical([Factor { size: length.clone(), bound }]);
+    let rows = site.recorder.simple(&length)?;
     let mut slices = site.parameters(carried..carried + arrays);
     for slice in &mut slices {
         merged(&slice.layouts.remove(0), &Some(rows.clone()))?;

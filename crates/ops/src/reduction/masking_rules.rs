@@ -131,7 +131,10 @@ impl PaddedSite<'_, '_> {
         match before {
             Some(before) if is_whole && *low == before && high.is(0) => Ok(true),
             Some(before) if is_whole && low.is(0) && *high == before => Ok(true),
-            _ => Err(refused("windows whose size changes")),
+            _ => Err(refused(format!(
+                "windows of {size} along {}, padded by {low} and {high}",
+                self.operands[0].dims[axis]
+            ))),
         }
     }
 
