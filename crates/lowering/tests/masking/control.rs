@@ -132,3 +132,88 @@ fn branches() {
         Ok((vec![x, y, pred, number], vec![one[0], other[0], total]))
     });
 }
+
+#[test]
+fn loops_in_loops() {
+    check("nested", &[9, 6], &|t, n| {
+        let (x, start) = (input(t, F32, &[3, n[0], n[1]]), input(t, F32, &[]));
+        let row = ty(F32, &[n[1]]);
+        // A size and a scalar pass through both bodies.
+        let inner = body(&[ty(F32, &[]), row.clone()], &[], |t, p, _| {
+            let mean = reduction::reduce(t, ReduceOp::Sum, p[1], &[0], false)?;
+            let more = elementwise::binary_scalar(t, BinaryOp::Add, mean, ScalarValue::Signed(n[1]), false)?;
+            let next = elementwise::binary(t, BinaryOp::Maximum, more, p[0])?;
+            Ok(vec![next, next])
+        })?;
+        let outer = body(&[ty(F32, &[]), ty(F32, &[n[0], n[1]])], &[], |t, p, _| {
+            let applied = Applied { body: &inner, captures: &[] };
+            let made = control::scan(t, &applied, &[p[0]], &[p[1]], n[0], true)?;
+            Ok(vec![made[0], made[1]])
+        })?;
+        let made = control::scan(t, &Applied { body: &outer, captures: &[] }, &[start], &[x], 3, false)?;
+        Ok((vec![x, start], made))
+    });
+    check("branch in a scan", &[9, 6], &|t, n| {
+        let (x, start) = (input(t, S32, &[n[0], n[1]]), input(t, S32, &[n[1]]));
+        let row = ty(S32, &[n[1]]);
+        let up = body(std::slice::from_ref(&row), &[], |t, p, _| {
+            Ok(vec![elementwise::binary_scalar(t, BinaryOp::Add, p[0], ScalarValue::Signed(n[0]), false)?])
+        })?;
+        let sum = body(std::slice::from_ref(&row), &[], |t, p, _| {
+            let sum = reduction::reduce(t, ReduceOp::Sum, p[0], &[0], true)?;
+            Ok(vec![shape::broadcast_to(t, sum, &[n[1]])?])
+        })?;
+        let step = body(&[row.clone(), row], &[], |t, p, _| {
+            let first = shape::slice(t, p[1], &[0], &[1], &[1])?;
+            let first = shape::reshape(t, first, &[])?;
+            let all = [Applied { body: &up, captures: &[] }, Applied { body: &sum, captures: &[] }];
+            let made = control::case(t, first, &all, &[p[0]])?;
+            Ok(vec![made[0], made[0]])
+        })?;
+        let made = control::scan(t, &Applied { body: &step, captures: &[] }, &[start], &[x], n[0], false)?;
+        Ok((vec![x, start], made))
+    });
+}
+
+#[test]
+fn batches_of_loops() {
+    check("batched while", &[9], &|t, n| {
+        let x = input(t, S32, &[n[0]]);
+        let scalar = ty(S32, &[]);
+        let condition = body(std::slice::from_ref(&scalar), &[], |t, p, _| {
+            Ok(vec![elementwise::compare_scalar(t, CompareOp::Lt, p[0], ScalarValue::Signed(40), false)?])
+        })?;
+        let step = body(std::slice::from_ref(&scalar), &[], |t, p, _| {
+            Ok(vec![elementwise::binary_scalar(t, BinaryOp::Add, p[0], ScalarValue::Signed(7), false)?])
+        })?;
+        let one = body(&[scalar], &[], |t, p, _| {
+            let condition = Applied { body: &condition, captures: &[] };
+            control::while_loop(t, &condition, &Applied { body: &step, captures: &[] }, p)
+        })?;
+        let all = lowering::transform::batched(&Default::default(), &one, &[0], &[0], n[0])?;
+        let made = control::call(t, &Applied { body: &all, captures: &[] }, &[x])?;
+        Ok((vec![x], made))
+    });
+}
+
+/// Beyond the length of a scan, slices are padding, of which a loop might never end.
+#[test]
+fn a_loop_in_a_scan_of_a_changing_length_is_refused() {
+    let refusal = crate::harness::refusal(&[9], &|t, n| {
+        let (x, start) = (input(t, S32, &[n[0]]), input(t, S32, &[]));
+        let scalar = ty(S32, &[]);
+        let condition = body(std::slice::from_ref(&scalar), &[], |t, p, _| {
+            Ok(vec![elementwise::compare_scalar(t, CompareOp::Ne, p[0], ScalarValue::Signed(0), false)?])
+        })?;
+        let step = body(std::slice::from_ref(&scalar), &[], |t, p, _| {
+            Ok(vec![elementwise::binary_scalar(t, BinaryOp::Divide, p[0], ScalarValue::Signed(2), false)?])
+        })?;
+        let outer = body(&[scalar.clone(), scalar], &[], |t, p, _| {
+            let condition = Applied { body: &condition, captures: &[] };
+            control::while_loop(t, &condition, &Applied { body: &step, captures: &[] }, &p[1..])
+        })?;
+        let made = control::scan(t, &Applied { body: &outer, captures: &[] }, &[start], &[x], n[0], false)?;
+        Ok((vec![x, start], made))
+    });
+    assert!(refusal.operation == "scan" && refusal.reason.contains("might not end"), "{refusal:?}");
+}

@@ -176,18 +176,17 @@ impl Fitter {
                 (column..rows.len()).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
             rows.swap(column, pivot);
             let by = rows[column].clone();
-            for (number, row) in rows.iter_mut().enumerate().filter(|(number, _)| *number != column) {
+            for (_, row) in rows.iter_mut().enumerate().filter(|(number, _)| *number != column) {
                 let factor = row[column] / by[column];
-                let _ = number;
                 row.iter_mut().zip(&by).for_each(|(a, b)| *a -= factor * b);
             }
         }
         let mut form = Form::constant(0);
         for (column, product) in products.iter().enumerate() {
             let factor = (rows[column][count] / rows[column][column]).round() as i64;
-            let variables = product.iter().map(|&variable| Form::variable(variable));
-            let term = variables.fold(Some(Form::constant(factor)), |all, one| all?.times(&one));
-            form = form.plus(&term?)?;
+            let mut variables = product.iter().map(|&variable| Form::variable(variable));
+            let term = variables.try_fold(Form::constant(factor), |all, one| all.times(&one))?;
+            form = form.plus(&term)?;
         }
         self.points.iter().zip(values).all(|(point, &value)| form.at(point) == Some(value)).then_some(form)
     }
@@ -243,7 +242,7 @@ impl Random {
         let all = [number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_le_bytes(), number.to_le_bytes()].concat();
         match dtype.kind() {
             Kind::Pred => Scalar::new(dtype, ScalarValue::Signed((number % 2) as i64)).unwrap(),
-            Kind::Signed | Kind::Unsigned if number % 3 == 0 => {
+            Kind::Signed | Kind::Unsigned if number.is_multiple_of(3) => {
                 Scalar::new(dtype, ScalarValue::Signed((number % 7) as i64)).unwrap()
             }
             Kind::Signed | Kind::Unsigned => Scalar::from_bytes(dtype, &all[..size]),

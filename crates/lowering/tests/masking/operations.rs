@@ -2,7 +2,7 @@
 
 use crate::harness::{check, check_near, input};
 use base::types::{DType, ScalarValue};
-use ir::{BinaryOp, CompareOp, FftOp, NodeId, ReduceOp, UnaryOp};
+use ir::{BinaryFunction, BinaryOp, CompareOp, FftOp, NodeId, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
 use ops::{creation, elementwise, linalg, reduction, shape};
 
 const F32: DType = DType::F32;
@@ -31,6 +31,26 @@ fn elementwise_operations() {
         let bits = elementwise::bitcast_convert(t, x, S32)?;
         let narrow = elementwise::bitcast_convert(t, x, DType::U16)?;
         Ok((vec![x], vec![real, imag, rounded, bits, narrow, complex]))
+    });
+}
+
+#[test]
+fn functions() {
+    check_near("functions of one and two", &[9, 6], &|t, n| {
+        let (x, y) = (input(t, F32, &[n[0], n[1]]), input(t, F32, &[n[0], 1]));
+        let mut results = vec![elementwise::binary_function(t, BinaryFunction::Logaddexp, x, y)?];
+        results.push(elementwise::unary_function(t, UnaryFunction::Sinh, x)?);
+        results.push(elementwise::special(t, SpecialOp::Erf, x)?);
+        let softmax = ops::nn::softmax(t, x, 0)?;
+        results.push(ops::nn::log_softmax(t, x, 1)?);
+        results.push(reduction::variance(t, softmax, &[0], 1.0, false)?);
+        results.push(reduction::logsumexp(t, x, &[0, 1], false)?);
+        Ok((vec![x, y], results))
+    });
+    check("scalars on the left", &[9], &|t, n| {
+        let x = input(t, F32, &[n[0]]);
+        let from = elementwise::binary_scalar(t, BinaryOp::Subtract, x, ScalarValue::Signed(n[0]), true)?;
+        Ok((vec![x], vec![from]))
     });
 }
 

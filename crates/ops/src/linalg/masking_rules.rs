@@ -90,8 +90,8 @@ pub(super) fn fft(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
         return Err(refused("a transform along an axis that changes"));
     }
     let mut layouts = site.operands[0].layouts.clone();
-    for axis in first..rank {
-        layouts[axis] = Some(site.recorder.simple(&site.value.dims[axis])?);
+    for (layout, dim) in layouts.iter_mut().zip(&site.value.dims).skip(first) {
+        *layout = Some(site.recorder.simple(dim)?);
     }
     let nodes = site.nodes();
     one(site.record(&nodes)?, layouts)
