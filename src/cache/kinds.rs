@@ -2,6 +2,7 @@
 //! of bounds a program that serves all sizes up to them.
 
 use super::memory::lru;
+use base::label::Label;
 use base::types::Scalar;
 use ir::Program;
 use ir::sizes::{Guess, Pattern, Seen, Spread};
@@ -10,6 +11,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -271,7 +273,13 @@ impl Served {
         if let Some(known) = programs.get(bounds) {
             return (known.clone(), false);
         }
-        let made = mask(&self.pattern.template, bounds).map(|masked| {
+        // A fault of a rule is no fault of the program, which runs for its sizes then.
+        let masked = catch_unwind(AssertUnwindSafe(|| mask(&self.pattern.template, bounds)));
+        let failed = |_| {
+            let reason = "cannot be computed for bounds: a rule of an operation failed".to_string();
+            Err(Refusal { operation: "the program", label: Label::NONE, reason })
+        };
+        let made = masked.unwrap_or_else(failed).map(|masked| {
             let program = Arc::new(masked.program.clone());
             Arc::new(Bounded { masked, program, bounds: bounds.to_vec(), is_given_up: AtomicBool::new(false) })
         });

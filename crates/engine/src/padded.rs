@@ -5,7 +5,7 @@ use super::{Buffer, HostCopy};
 use base::allocation::zeroed_bytes;
 use base::error;
 use base::error::{Error, Result};
-use base::types::{DType, Dims, TensorType};
+use base::types::{DType, Dims, SharedBytes, TensorType};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -42,6 +42,13 @@ impl Padding {
     /// Whether the array fills the memory.
     pub fn is_none(&self) -> bool {
         self.axes.iter().flatten().all(|digit| digit.size == digit.bound)
+    }
+
+    /// Whether the elements of the array are the first ones in memory.
+    fn is_at_the_start(&self) -> bool {
+        let mut digits = self.axes.iter().flatten().skip_while(|digit| digit.bound == 1);
+        digits.next();
+        digits.all(|digit| digit.size == digit.bound)
     }
 
     /// Returns the elements of the array, which are scattered in the memory of the larger one.
@@ -170,6 +177,15 @@ impl Buffer for PaddedBuffer {
         Ok(Box::new(Cut { buffer: self, copy, array: None }))
     }
 
+    fn share(self: Arc<Self>) -> Result<Option<Arc<dyn SharedBytes>>> {
+        let Some(memory) = self.memory.clone().share()? else { return Ok(None) };
+        if self.padding.is_at_the_start() {
+            return Ok(Some(Arc::new(Start { memory, bytes: self.ty.size_bytes() })));
+        }
+        let array = self.padding.cut(self.ty.dtype, memory.bytes())?;
+        Ok(Some(Arc::new(Copied(array))))
+    }
+
     fn copy_to_device(&self, device: usize) -> Result<Arc<dyn Buffer>> {
         let memory = self.memory.copy_to_device(device)?;
         Ok(PaddedBuffer::new(self.ty.clone(), self.padding.clone(), memory)?)
@@ -177,6 +193,29 @@ impl Buffer for PaddedBuffer {
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// The first bytes of shared memory.
+struct Start {
+    memory: Arc<dyn SharedBytes>,
+    bytes: usize,
+}
+
+// SAFETY: a part of the memory, which upholds the contract.
+unsafe impl SharedBytes for Start {
+    fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[..self.bytes]
+    }
+}
+
+/// The array, cut out of memory in which it is scattered.
+struct Copied(Vec<u8>);
+
+// SAFETY: nothing changes the bytes, which live as long as the value.
+unsafe impl SharedBytes for Copied {
+    fn bytes(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -212,6 +251,7 @@ mod tests {
         let bound: i64 = padding.bounds().iter().product();
         let memory: Vec<u8> = (0..bound as u8).collect();
         let array = padding.cut(DType::U8, &memory).unwrap();
+        assert!(memory.starts_with(&array) || !padding.is_at_the_start());
         assert_eq!(array.len() as i64, padding.sizes().iter().product::<i64>());
         let mut positions = vec![0i64];
         for digit in padding.axes.iter().flatten() {
@@ -234,5 +274,7 @@ mod tests {
         check(&[&[(5, 5)]]);
         check(&[]);
         assert_eq!(check(&[&[(0, 5)], &[(3, 3)]]), [0; 0]);
+        assert!(padding(&[&[(1, 1)], &[(2, 5), (4, 4)], &[(3, 3)]]).is_at_the_start());
+        assert!(!padding(&[&[(2, 2)], &[(2, 5)]]).is_at_the_start() && padding(&[]).is_at_the_start());
     }
 }
