@@ -2623,7 +2623,7 @@ lxla_status lxla_matrix_power(lxla_tensor a,
 lxla_status lxla_matrix_exponential(lxla_tensor a,
                                     lxla_tensor *out_tensor);
 
-/* ---- Neural networks: activations, normalizations, convolutions. ---- */
+/* ---- Neural networks: activations, attention, normalizations, convolutions. ---- */
 
 /* Functions of lxla_activation. */
 #define LXLA_ACTIVATION_RELU 1 /**< max(x, 0). */
@@ -2638,6 +2638,25 @@ lxla_status lxla_matrix_exponential(lxla_tensor a,
 #define LXLA_ACTIVATION_LOG_SIGMOID 10 /**< -log(1 + e^-x). */
 #define LXLA_ACTIVATION_HARD_SIGMOID 11 /**< min(max(x + 3, 0), 6) / 6. */
 #define LXLA_ACTIVATION_HARD_SWISH 12 /**< x * min(max(x + 3, 0), 6) / 6. */
+
+/**
+ * Options of `lxla_attention`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_attention_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Factor of the scores, finite. Default 1 / sqrt(width).
+   */
+  double scale;
+  /**
+   * `LXLA_ON` or `LXLA_OFF`: row i of the query attends only to rows 0 to i of the key, also where their lengths
+   * differ. Default off.
+   */
+  int32_t causal;
+} lxla_attention_options;
 
 /**
  * Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
@@ -2755,6 +2774,60 @@ lxla_status lxla_layer_norm_with_statistics(lxla_tensor x,
                                             lxla_tensor *out_tensor,
                                             lxla_tensor *out_mean,
                                             lxla_tensor *out_inverse_deviation);
+
+/**
+ * Records x / sqrt(mean(x^2) + epsilon) * weight, with the mean over the last axis. `weight` may be omitted (id 0); it
+ * broadcasts to x's shape, and has x's dtype, or f32 for an x of f16 or bf16, which are computed in f32 and rounded
+ * once. INVALID_ARGUMENT if epsilon is negative or not finite.
+ */
+lxla_status lxla_rms_norm(lxla_tensor x,
+                          lxla_tensor weight,
+                          double epsilon,
+                          lxla_tensor *out_tensor);
+
+/**
+ * Records the rotary position embedding of x, which turns pairs of elements of the last axis: (a, b) becomes
+ * `(a cos - b sin, b cos + a sin)`. `interleaved` 0: element i of the first half of the axis is paired with element i of
+ * the second half; 1: adjacent elements are paired. The last axis of x has an even size. `cosines` and `sines`
+ * broadcast to x's shape with half of that size, as `[length, width / 2]` to `[..., heads, length, width]`. They have
+ * x's dtype, or f32 for an x of f16 or bf16, which are computed in f32 and rounded once.
+ */
+lxla_status lxla_rotary_embedding(lxla_tensor x,
+                                  lxla_tensor cosines,
+                                  lxla_tensor sines,
+                                  int32_t interleaved,
+                                  lxla_tensor *out_tensor);
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_attention_options_init(lxla_attention_options *options);
+
+/**
+ * Records `softmax(scale * query key^T) value`, the scaled dot product attention. query is `[..., heads, length,
+ * width]`, key `[..., heads, length_k, width]`, value `[..., heads, length_k, width_v]`; the result is `[..., heads,
+ * length, width_v]`. Axes before the heads broadcast. Where key and value have fewer heads than query, each of their
+ * heads serves a group of adjacent heads of query, and is not repeated in memory; the number of heads of query is a
+ * multiple of theirs, or 1, which broadcasts. Operands of two axes have one head.
+ *
+ * `mask` may be omitted (id 0); it broadcasts to `[..., heads, length, length_k]`. A mask of pred is true where a row
+ * attends to a column. A mask of floats is added to the scores; it has the common dtype of the operands, or f32 if
+ * they have 8 or 16 bits. With `options->causal`, row i attends to columns 0 to i that the mask admits, also where the
+ * lengths differ. `options` may be NULL.
+ *
+ * A row that may attend to nothing is 0, and its derivatives are 0. NaN of key where a mask of pred or `causal`
+ * excludes it has no effect on the result; NaN and infinities of value have one, as they are multiplied by 0.
+ *
+ * Scores and softmax are f32 for floats of 8 and 16 bits; weights of 16-bit floats are rounded to the common dtype
+ * before they are multiplied by value. The products are summed before they are divided by the sum of the weights, so
+ * the sum overflows where values exceed the largest finite number of f32 or f64, divided by length_k.
+ */
+lxla_status lxla_attention(lxla_tensor query,
+                           lxla_tensor key,
+                           lxla_tensor value,
+                           lxla_tensor mask,
+                           const lxla_attention_options *options,
+                           lxla_tensor *out_tensor);
 
 /**
  * Records the batch normalization of x: (x - mean) / sqrt(variance + epsilon) * scale + offset, with mean and

@@ -89,6 +89,15 @@ CALL = {
     "n_outputs": 2,
 }
 RIGHT = {
+    "lxla_attention": {
+        "query": (F32, (2, 3, 3)),
+        "key": (F32, (2, 3, 3)),
+        "value": (F32, (2, 3, 3)),
+        "mask": (PRED, (3, 3)),
+        "options": {},
+    },
+    "lxla_rms_norm": {"x": (F32, (2, 3)), "weight": ROW, "epsilon": 0.1},
+    "lxla_rotary_embedding": {"x": IMAGE, "cosines": ONE, "sines": ONE, "interleaved": 1},
     "lxla_batch_norm_training": {"x": (F32, (2, 3)), "scale": ROW, "offset": ROW, "epsilon": 0.1, "feature_axis": 1},
     "lxla_batch_norm_inference": {
         "x": (F32, (2, 3)),

@@ -50,6 +50,10 @@ SAME(offsetof(lxla_key_value_store, put), 24);
 SAME(offsetof(lxla_key_value_store, try_get), 32);
 _Static_assert(sizeof(lxla_key_value_store) >= 40, "fields were taken away");
 
+SAME(offsetof(lxla_attention_options, struct_size), 0);
+SAME(offsetof(lxla_attention_options, scale), 8);
+SAME(offsetof(lxla_attention_options, causal), 16);
+_Static_assert(sizeof(lxla_attention_options) >= 24, "fields were taken away");
 SAME(offsetof(lxla_convolution_options, struct_size), 0);
 SAME(offsetof(lxla_convolution_options, spatial_rank), 8);
 SAME(offsetof(lxla_convolution_options, window_strides), 16);

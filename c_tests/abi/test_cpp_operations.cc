@@ -124,6 +124,14 @@ TEST(statistics_and_products) {
           near(lazyxla::log_softmax(matrix({0, 0}, {2}, at)), {-0.693147f, -0.693147f}));
     CHECK(near(lazyxla::layer_norm(x, {1}, Tensor(), x * 0 + 1, 0),
                {-0.224745f, 1, 2.224745f, 0.0741799f, 0.53709f, 2.38873f}));
+    CHECK(near(lazyxla::rms_norm(matrix({3, 4}, {2}, at), matrix({2, 1}, {2}, at), 0), {1.697056f, 1.131371f}));
+    const Tensor cosines = matrix({0, 0}, {2}, at), pairs = matrix({1, 2, 3, 4}, {1, 4}, at);
+    CHECK(near(lazyxla::rotary_embedding(pairs, cosines, cosines + 1), {-3, -4, 1, 2}) &&
+          near(lazyxla::rotary_embedding(pairs, cosines, cosines + 1, true), {-2, 1, -4, 3}));
+    lazyxla::Attention causal;
+    causal.causal = true;
+    CHECK(near(lazyxla::attention(square * 0, square, square), {3, 3.5f, 3, 3.5f}) &&
+          near(lazyxla::attention(square * 0, square, square, Tensor(), causal), {4, 2, 3, 3.5f}));
     CHECK(has<int64_t>(lazyxla::argmax(x, 1), {2, 2}) && has<int64_t>(lazyxla::argmin(x, 0), {0, 0, 0}));
     CHECK(near(lazyxla::cumsum(x, 1), {1, 3, 6, 4, 9, 18}) && near(lazyxla::cumprod(x, 0), {1, 2, 3, 4, 10, 27}));
     CHECK(near(lazyxla::einsum("ij,ij->i", {x, x}), {14, 122}) &&

@@ -83,6 +83,8 @@ TEST(a_switch_is_a_bool_and_a_bool_is_nothing_else) {
   REFUSED_BY_COMPILER(softmax(x, true));
   REFUSED_BY_COMPILER(variance(x, {0}, true));
   REFUSED_BY_COMPILER(layer_norm(x, {0}, x, x, true));
+  REFUSED_BY_COMPILER(rms_norm(x, x, true));
+  REFUSED_BY_COMPILER(rotary_embedding(x, x, x, 1));
   REFUSED_BY_COMPILER(norm(x, {0}, true));
   ACCEPTED(norm(x, {0}, 1, true));
   REFUSED_BY_COMPILER(sum(x, {0}, 1));

@@ -221,6 +221,35 @@ def layer_norm_with_statistics(x, *rest, result, axes, epsilon, given="so"):
     return (layer_norm(x, *rest, axes=axes, epsilon=epsilon, given=given), mean, inverse)[result]
 
 
+def attention(query, key, value, *rest, options):
+    is_flat = all(x.ndim == 2 for x in (query, key, value))
+    query, key, value = (x if x.ndim > 2 else x[None] for x in (query, key, value))
+    heads = max(x.shape[-3] for x in (query, key, value))
+    query, key, value = (jnp.repeat(x, heads // max(x.shape[-3], 1), -3) for x in (query, key, value))
+    scores = query @ jnp.swapaxes(key, -1, -2) * (options.get("scale") or 1 / math.sqrt(query.shape[-1]))
+    if rest:
+        scores = jnp.where(rest[0], scores, -jnp.inf) if rest[0].dtype == bool else scores + rest[0]
+    if options.get("causal") == 1:
+        scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
+    is_masked = rest or options.get("causal") == 1
+    is_empty = is_masked and jnp.max(scores, -1, keepdims=True, initial=-jnp.inf) == -jnp.inf
+    scores = jnp.where(is_empty, 0, scores)
+    made = jnp.where(is_empty, 0, nn.softmax(scores, -1)) @ value
+    return made[0] if is_flat else made
+
+
+def rms_norm(x, *rest, epsilon):
+    made = x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + epsilon)
+    return made * rest[0] if rest else made
+
+
+def rotary_embedding(x, cosines, sines, interleaved):
+    half = x.shape[-1] // 2
+    a, b = (x[..., 0::2], x[..., 1::2]) if interleaved else (x[..., :half], x[..., half:])
+    turned = [a * cosines - b * sines, b * cosines + a * sines]
+    return jnp.stack(turned, -1).reshape(x.shape) if interleaved else jnp.concatenate(turned, -1)
+
+
 def ragged_dot(a, b, sizes):
     ends = jnp.cumsum(sizes)
     starts, rows = ends - sizes, jnp.arange(len(a))[None]
@@ -281,6 +310,9 @@ REDUCTIONS = {
     "log_softmax": lambda x, axis: nn.log_softmax(x, axis),
     "layer_norm": layer_norm,
     "layer_norm_with_statistics": layer_norm_with_statistics,
+    "attention": attention,
+    "rms_norm": rms_norm,
+    "rotary_embedding": rotary_embedding,
     "cumulative_logaddexp": lambda x, axis, reverse: lax.cumlogsumexp(x, axis % x.ndim, bool(reverse)),
     "batch_norm_training": batch_norm(batch_norm_training),
     "batch_norm_inference": batch_norm(batch_norm_inference),

@@ -55,7 +55,7 @@ UNITS = 64
 # Slopes that cancel against 1, as (1 - y) (1 + y): the size is at least 1.
 AROUND_1 = """tanh tan logistic lgamma digamma bessel_i0e bessel_i1e exponential_minus_one power logaddexp cholesky
 softmax log_softmax gelu gelu_tanh silu elu selu mish hard_swish batch_norm_training batch_norm_grad layer_norm norm
-layer_norm_with_statistics atan2""".split()
+layer_norm_with_statistics attention rms_norm atan2""".split()
 # Multiples of UNITS in f64 and c128, where JAX's own errors count, as those of exponentials of large numbers.
 MORE = {
     "sinh": 100,
@@ -69,7 +69,7 @@ MORE = {
     "igammac": 100,
 }
 # Multiples of UNITS in every dtype: differences from a mean cancel where the elements differ in size.
-FROM_A_MEAN = {"batch_norm_training": 8}
+FROM_A_MEAN = {"batch_norm_training": 8, "attention": 8}
 # The 1 / x of the slope cancels in the second derivative, at worst to half of the digits.
 HALF_OF_THE_DIGITS = ["bessel_i1e"]
 # Smaller operands are replaced by 0: 1 / length of hypot leaves few digits of the second derivative.

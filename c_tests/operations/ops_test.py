@@ -31,6 +31,7 @@ from ops_linalg import linalg
 from ops_linalg_products import products
 from ops_linalg_systems import systems
 from ops_nn import nn
+from ops_nn_attention import attentions
 from ops_nn_batch_norm import batch_norms
 from ops_nn_convolution import convolutions
 from ops_random import randoms
@@ -65,6 +66,7 @@ SUBJECTS += [
     products,
     systems,
     nn,
+    attentions,
     batch_norms,
     convolutions,
     randoms,
@@ -204,6 +206,9 @@ ULPS = {
     "variance": 2,
     "standard_deviation": 2,
     "layer_norm": 6,
+    "attention": 2,
+    "rms_norm": 3,
+    "rotary_embedding": 2,
     "ragged_dot": 4,
     "layer_norm_with_statistics": 6,
     "random_normal": 5,

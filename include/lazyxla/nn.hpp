@@ -1,4 +1,4 @@
-// Neural networks: activations, normalizations, convolutions.
+// Neural networks: activations, attention, normalizations, convolutions.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_NN_HPP
 #define LAZYXLA_NN_HPP
@@ -26,6 +26,30 @@ inline std::array<Tensor, 3> layer_norm_with_statistics(const Tensor &x, const D
   return detail::these<lxla_layer_norm_with_statistics, 3>(x.handle(), detail::axes_of(axes), axes.size(),
                                                            scale.handle(), offset.handle(), epsilon);
 }
+/// Computes x / sqrt(mean(x^2) + epsilon) * weight over the last axis; weight is optional.
+inline Tensor rms_norm(const Tensor &x, const Tensor &weight = {}, Real epsilon = 1e-5) {
+  return Tensor::make<lxla_rms_norm>(x.handle(), weight.handle(), epsilon);
+}
+/// Turns pairs of elements of the last axis by angles: element i of both halves of it, or if interleaved, 2i and 2i
+/// + 1.
+inline Tensor rotary_embedding(const Tensor &x, const Tensor &cosines, const Tensor &sines, Flag interleaved = false) {
+  return Tensor::make<lxla_rotary_embedding>(x.handle(), cosines.handle(), sines.handle(), interleaved ? 1 : 0);
+}
+
+/// Options of attention, as in lxla_attention_options.
+struct Attention {
+  double scale = 0;     ///< Factor of the scores; 0 for 1 / sqrt(width).
+  bool causal = false;  ///< Whether row i of query attends to rows 0 to i of key only.
+};
+/// Computes softmax(scale * query key^T) value; mask is optional: of pred, or added to the scores.
+inline Tensor attention(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask = {},
+                        const Attention &attention = {}) {
+  auto options = detail::defaults<lxla_attention_options, lxla_attention_options_init>();
+  options.scale = attention.scale;
+  options.causal = attention.causal ? LXLA_ON : LXLA_OFF;
+  return Tensor::make<lxla_attention>(query.handle(), key.handle(), value.handle(), mask.handle(), &options);
+}
+
 /// Normalizes a batch. Returns the result, and mean and variance of each feature.
 inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset,
                                                  Real epsilon, Int feature_axis) {

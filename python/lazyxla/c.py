@@ -124,6 +124,10 @@ class lxla_env_options(Structure):
     ]
 
 
+class lxla_attention_options(Structure):
+    _fields_ = [("struct_size", c_size_t), ("scale", c_double), ("causal", c_int32)]
+
+
 class lxla_convolution_options(Structure):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -1456,6 +1460,37 @@ lxla_layer_norm_with_statistics = _function(
         ("out_tensor", POINTER(lxla_tensor)),
         ("out_mean", POINTER(lxla_tensor)),
         ("out_inverse_deviation", POINTER(lxla_tensor)),
+    ],
+)
+lxla_rms_norm = _function(
+    "lxla_rms_norm",
+    lxla_status,
+    [("x", lxla_tensor), ("weight", lxla_tensor), ("epsilon", c_double), ("out_tensor", POINTER(lxla_tensor))],
+)
+lxla_rotary_embedding = _function(
+    "lxla_rotary_embedding",
+    lxla_status,
+    [
+        ("x", lxla_tensor),
+        ("cosines", lxla_tensor),
+        ("sines", lxla_tensor),
+        ("interleaved", c_int32),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
+lxla_attention_options_init = _function(
+    "lxla_attention_options_init", lxla_status, [("options", POINTER(lxla_attention_options))]
+)
+lxla_attention = _function(
+    "lxla_attention",
+    lxla_status,
+    [
+        ("query", lxla_tensor),
+        ("key", lxla_tensor),
+        ("value", lxla_tensor),
+        ("mask", lxla_tensor),
+        ("options", POINTER(lxla_attention_options)),
+        ("out_tensor", POINTER(lxla_tensor)),
     ],
 )
 lxla_batch_norm_training = _function(

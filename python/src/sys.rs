@@ -295,6 +295,14 @@ pub type lxla_key_value_try_get_fn = Option<
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct lxla_attention_options {
+    pub struct_size: usize,
+    pub scale: f64,
+    pub causal: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct lxla_convolution_options {
     pub struct_size: usize,
     pub spatial_rank: usize,
@@ -1213,6 +1221,28 @@ unsafe extern "C" {
         out_tensor: *mut lxla_tensor,
         out_mean: *mut lxla_tensor,
         out_inverse_deviation: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_rms_norm(
+        x: lxla_tensor,
+        weight: lxla_tensor,
+        epsilon: f64,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_rotary_embedding(
+        x: lxla_tensor,
+        cosines: lxla_tensor,
+        sines: lxla_tensor,
+        interleaved: i32,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
+    pub fn lxla_attention_options_init(options: *mut lxla_attention_options) -> lxla_status;
+    pub fn lxla_attention(
+        query: lxla_tensor,
+        key: lxla_tensor,
+        value: lxla_tensor,
+        mask: lxla_tensor,
+        options: *const lxla_attention_options,
+        out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_batch_norm_training(
         x: lxla_tensor,

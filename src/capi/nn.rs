@@ -1,14 +1,14 @@
-//! Chapter Neural networks: activations, normalizations, convolutions.
+//! Chapter Neural networks: activations, attention, normalizations, convolutions.
 
-use super::abi::arguments::{axes_of, optional_dtype, optional_ranked, optional_slice};
+use super::abi::arguments::{axes_of, flag, optional_dtype, optional_ranked, optional_slice, switch};
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
 use super::abi::pointers::{In, List, Out};
-use super::abi::types::{lxla_convolution_options, lxla_status, lxla_tensor};
+use super::abi::types::{lxla_attention_options, lxla_convolution_options, lxla_status, lxla_tensor};
 use super::tensor::optional_handle;
 use crate::tensor::{record, record_optional};
 use base::error::Result;
-use ops::nn::{self, ActivationOp, ConvolutionOptions};
+use ops::nn::{self, ActivationOp, AttentionOptions, ConvolutionOptions};
 
 /// Records an activation function, one of `LXLA_ACTIVATION_*`. Takes floats; RELU and RELU6 take integers, SILU complex
 /// numbers, too. At
@@ -84,6 +84,86 @@ pub extern "C" fn lxla_layer_norm_with_statistics(
         let optional = [("scale", optional_handle(scale)), ("offset", optional_handle(offset))];
         record_optional([("x", x.into())], optional, |trace, [x], given| {
             nn::layer_norm_with_statistics(trace, x, &axes, given[0], given[1], epsilon)
+        })
+    })
+}
+
+/// Records x / sqrt(mean(x^2) + epsilon) * weight, with the mean over the last axis. `weight` may be omitted (id 0); it
+/// broadcasts to x's shape, and has x's dtype, or f32 for an x of f16 or bf16, which are computed in f32 and rounded
+/// once. INVALID_ARGUMENT if epsilon is negative or not finite.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_rms_norm(
+    x: lxla_tensor,
+    weight: lxla_tensor,
+    epsilon: f64,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_rms_norm", out_tensor.named("out_tensor"), || {
+        record_optional([("x", x.into())], [("weight", optional_handle(weight))], |trace, [x], given| {
+            nn::rms_norm(trace, x, &[-1], given[0], epsilon)
+        })
+    })
+}
+
+/// Records the rotary position embedding of x, which turns pairs of elements of the last axis: (a, b) becomes
+/// `(a cos - b sin, b cos + a sin)`. `interleaved` 0: element i of the first half of the axis is paired with element i of
+/// the second half; 1: adjacent elements are paired. The last axis of x has an even size. `cosines` and `sines`
+/// broadcast to x's shape with half of that size, as `[length, width / 2]` to `[..., heads, length, width]`. They have
+/// x's dtype, or f32 for an x of f16 or bf16, which are computed in f32 and rounded once.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_rotary_embedding(
+    x: lxla_tensor,
+    cosines: lxla_tensor,
+    sines: lxla_tensor,
+    interleaved: i32,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_rotary_embedding", out_tensor.named("out_tensor"), || {
+        let is_interleaved = flag("interleaved", interleaved)?;
+        let operands = [("x", x.into()), ("cosines", cosines.into()), ("sines", sines.into())];
+        record(operands, |trace, [x, cosines, sines]| nn::rotary_embedding(trace, x, cosines, sines, is_interleaved))
+    })
+}
+
+/// Sets all fields after `struct_size` to their defaults.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_attention_options_init(options: Out<lxla_attention_options>) -> lxla_status {
+    guard("lxla_attention_options_init", || options::init(options))
+}
+
+/// Records `softmax(scale * query key^T) value`, the scaled dot product attention. query is `[..., heads, length,
+/// width]`, key `[..., heads, length_k, width]`, value `[..., heads, length_k, width_v]`; the result is `[..., heads,
+/// length, width_v]`. Axes before the heads broadcast. Where key and value have fewer heads than query, each of their
+/// heads serves a group of adjacent heads of query, and is not repeated in memory; the number of heads of query is a
+/// multiple of theirs, or 1, which broadcasts. Operands of two axes have one head.
+///
+/// `mask` may be omitted (id 0); it broadcasts to `[..., heads, length, length_k]`. A mask of pred is true where a row
+/// attends to a column. A mask of floats is added to the scores; it has the common dtype of the operands, or f32 if
+/// they have 8 or 16 bits. With `options->causal`, row i attends to columns 0 to i that the mask admits, also where the
+/// lengths differ. `options` may be NULL.
+///
+/// A row that may attend to nothing is 0, and its derivatives are 0. NaN of key where a mask of pred or `causal`
+/// excludes it has no effect on the result; NaN and infinities of value have one, as they are multiplied by 0.
+///
+/// Scores and softmax are f32 for floats of 8 and 16 bits; weights of 16-bit floats are rounded to the common dtype
+/// before they are multiplied by value. The products are summed before they are divided by the sum of the weights, so
+/// the sum overflows where values exceed the largest finite number of f32 or f64, divided by length_k.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_attention(
+    query: lxla_tensor,
+    key: lxla_tensor,
+    value: lxla_tensor,
+    mask: lxla_tensor,
+    options: In<lxla_attention_options>,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_attention", out_tensor.named("out_tensor"), || {
+        let given = options::read(options)?;
+        let is_causal = switch("options.causal", given.causal)?.unwrap_or(false);
+        let options = AttentionOptions { scale: (given.scale != 0.0).then_some(given.scale), is_causal };
+        let operands = [("query", query.into()), ("key", key.into()), ("value", value.into())];
+        record_optional(operands, [("mask", optional_handle(mask))], |trace, operands, given| {
+            nn::attention(trace, operands, given[0], options)
         })
     })
 }

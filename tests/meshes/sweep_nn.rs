@@ -1,16 +1,20 @@
-//! Convolutions with their derivatives, and normalizations.
+//! Convolutions and attention with their derivatives, normalizations and rotary embeddings.
 
 use crate::case::{Case, MOST_ELEMENTS};
 use crate::sweep::{Operation, sweep};
 use base::types::DType;
 use ir::NodeId;
-use ops::nn::{self, ConvolutionOptions};
+use ops::nn::{self, AttentionOptions, ConvolutionOptions};
 
 const OPERATIONS: &[Operation] = &[
     ("convolution", 4, convolution),
     ("convolution_gradients", 3, convolution_gradients),
     ("softmax", 1, softmax),
     ("layer_norm", 1, layer_norm),
+    ("rms_norm", 1, rms_norm),
+    ("rotary_embedding", 1, rotary_embedding),
+    ("attention", 2, attention),
+    ("attention_gradients", 2, attention_gradients),
     ("batch_norm", 1, batch_norm),
 ];
 
@@ -124,6 +128,50 @@ fn layer_norm(case: &mut Case) -> Vec<NodeId> {
     let axes = case.some_axes(&dims);
     let scale = case.operand(DType::F64, &dims[dims.len() - 1..]);
     vec![nn::layer_norm(&mut case.trace, x, &axes, Some(scale), None, 0.125).unwrap()]
+}
+
+fn rms_norm(case: &mut Case) -> Vec<NodeId> {
+    case.tolerance = 1e-10;
+    let dims = case.shape(1..=3, MOST_ELEMENTS);
+    let x = case.operand(DType::F64, &dims);
+    let weight = case.operand(DType::F64, &dims[dims.len() - 1..]);
+    vec![nn::rms_norm(&mut case.trace, x, &[-1], Some(weight), 0.125).unwrap()]
+}
+
+fn rotary_embedding(case: &mut Case) -> Vec<NodeId> {
+    let half = case.shape(1..=3, MOST_ELEMENTS / 2);
+    let mut dims = half.clone();
+    *dims.last_mut().unwrap() *= 2;
+    let is_interleaved = case.random.coin();
+    let x = case.operand(DType::F64, &dims);
+    let [cosines, sines] = [(); 2].map(|()| case.operand(DType::F64, &half));
+    vec![nn::rotary_embedding(&mut case.trace, x, cosines, sines, is_interleaved).unwrap()]
+}
+
+/// Query, key and value with a batch and heads, which key and value may share; sometimes a mask.
+fn operands_of_attention(case: &mut Case) -> (Vec<NodeId>, AttentionOptions) {
+    let [batch, heads, length, length_k, width] = [2, 2, 4, 4, 4].map(|most| case.size(most));
+    let group = case.between(1, 2);
+    let mut nodes = vec![case.operand(DType::F64, &[batch, heads * group, length, width])];
+    nodes.extend([(); 2].map(|()| case.operand(DType::F64, &[batch, heads, length_k, width])));
+    if case.random.coin() {
+        nodes.push(case.operand(DType::F64, &[length, length_k]));
+    }
+    let options = AttentionOptions { scale: Some(0.25), is_causal: case.random.coin() };
+    case.note(&format!("causal: {}", options.is_causal));
+    (nodes, options)
+}
+
+fn attention(case: &mut Case) -> Vec<NodeId> {
+    case.tolerance = 1e-10;
+    let (nodes, options) = operands_of_attention(case);
+    vec![nn::attention(&mut case.trace, [nodes[0], nodes[1], nodes[2]], nodes.get(3).copied(), options).unwrap()]
+}
+
+fn attention_gradients(case: &mut Case) -> Vec<NodeId> {
+    case.tolerance = 1e-10;
+    let (nodes, options) = operands_of_attention(case);
+    case.gradients(&nodes, |t, x| nn::attention(t, [x[0], x[1], x[2]], x.get(3).copied(), options).unwrap())
 }
 
 /// Training, and the gradients of it.

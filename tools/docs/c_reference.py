@@ -11,11 +11,13 @@ STATUSES = {each["name"][5:] for each in API["families"][0]["constants"]} - {"OK
 HANDLES = {each["name"] for each in API["types"] if each.get("handle")}
 # Tensors that may be absent (id 0), also as elements of a list. lazyxla.json does not have this of handles.
 OPTIONAL = {
+    "lxla_attention": ["mask"],
     "lxla_index": ["indices"],
     "lxla_index_put": ["indices"],
     "lxla_layer_norm": ["scale", "offset"],
     "lxla_layer_norm_with_statistics": ["scale", "offset"],
     "lxla_random_choice": ["probabilities"],
+    "lxla_rms_norm": ["weight"],
     "lxla_select_with_scalars": ["on_true", "on_false"],
     "lxla_unique": ["fill"],
 }

@@ -22,6 +22,8 @@ pub const COMPOSED: &[&[Composed]] = &[
     elementwise::functions::erf::COMPOSED,
     elementwise::total_order::COMPOSED,
     nn::normalize::COMPOSED,
+    nn::attention::COMPOSED,
+    nn::rotary::COMPOSED,
     reduction::statistics::COMPOSED,
     shape::rearrange::COMPOSED,
     creation::masks::COMPOSED,

@@ -2,9 +2,10 @@
 
 use super::pointers::{In, Out};
 use super::types::{
-    lxla_convolution_options, lxla_custom_call_options, lxla_dtype_limits, lxla_env_options, lxla_export_options,
-    lxla_gather_options, lxla_gradients_options, lxla_import_options, lxla_kernel_options, lxla_key_value_store,
-    lxla_memory_stats, lxla_save_options, lxla_scatter_options, lxla_vjp_options, lxla_window_options,
+    lxla_attention_options, lxla_convolution_options, lxla_custom_call_options, lxla_dtype_limits, lxla_env_options,
+    lxla_export_options, lxla_gather_options, lxla_gradients_options, lxla_import_options, lxla_kernel_options,
+    lxla_key_value_store, lxla_memory_stats, lxla_save_options, lxla_scatter_options, lxla_vjp_options,
+    lxla_window_options,
 };
 use base::error;
 use base::error::Result;
@@ -33,6 +34,7 @@ macro_rules! options {
 }
 
 options! {
+    lxla_attention_options,
     lxla_convolution_options<'_>,
     lxla_custom_call_options<'_>,
     lxla_dtype_limits,

@@ -173,6 +173,18 @@ pub type lxla_key_value_try_get_fn = Option<
     ) -> lxla_status,
 >;
 
+/// Options of `lxla_attention`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_attention_options {
+    /// sizeof(lxla_attention_options), set by the caller.
+    pub struct_size: usize,
+    /// Factor of the scores, finite. Default 1 / sqrt(width).
+    pub scale: f64,
+    /// `LXLA_ON` or `LXLA_OFF`: row i of the query attends only to rows 0 to i of the key, also where their lengths
+    /// differ. Default off.
+    pub causal: i32,
+}
+
 /// Options of `lxla_convolution`. NULL or 0 selects the default of a field. The `*_dimensions` lists have
 /// `spatial_rank` + 2 entries, all other lists `spatial_rank`. The lists are read during the call only.
 #[repr(C)]

@@ -1,5 +1,6 @@
 //! The actions of random programs of real numbers.
 
+use super::attention::rotated;
 use super::bounded::{Bounded, Host, Rounding};
 use super::functions::FUNCTIONS;
 use super::systems::System;
@@ -13,6 +14,7 @@ use ir::{BinaryOp, CompareOp, ReduceOp};
 use lazyxla::device::TensorHandle;
 use lazyxla::sync;
 use lazyxla::tensor::{assign, create, shard, snapshot};
+use ops::nn::AttentionOptions;
 use ops::{creation, elementwise, linalg, nn, reduction, shape};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -60,6 +62,9 @@ pub enum Deed {
     LogSoftmax,
     LogSumExp,
     LayerNorm,
+    RmsNorm,
+    Rotary,
+    Attention,
     Matmul,
     Einsum,
     Convolution,
@@ -92,6 +97,9 @@ const TABLE: &[(usize, Deed)] = &[
     (2, Deed::LogSoftmax),
     (2, Deed::LogSumExp),
     (2, Deed::LayerNorm),
+    (1, Deed::RmsNorm),
+    (1, Deed::Rotary),
+    (2, Deed::Attention),
     (3, Deed::Matmul),
     (2, Deed::Einsum),
     (2, Deed::Convolution),
@@ -270,7 +278,7 @@ impl Action {
         let [first, _, third, _] = self.numbers;
         let (dtype, x) = (a.ty.dtype, &a.bounded);
         let (inner, outer) = (Rounding::inner(dtype), Rounding::of(dtype));
-        let (axes, keep) = (self.axes(a), third >= 128);
+        let (axes, keep, rank) = (self.axes(a), third >= 128, a.ty.dims.len() as i64);
         let axis = i64::from(first) % a.ty.dims.len().max(1) as i64;
         let rounded = |bounded: Result<Bounded>| bounded.and_then(|bounded| bounded.rounded(1.0, outer));
         if a.ty.dims.is_empty() || a.ty.elements() == 0 {
@@ -292,6 +300,19 @@ impl Action {
             Deed::LayerNorm if !axes.is_empty() => {
                 let bounded = rounded(x.layer_norm(&axes, 1e-3, inner));
                 world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::layer_norm(t, x, &axes, None, None, 1e-3)))
+            }
+            Deed::RmsNorm => {
+                let bounded = rounded(x.rms_norm(rank - 1, 1e-3, inner));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::rms_norm(t, x, &[-1], None, 1e-3)))
+            }
+            Deed::Rotary if a.ty.dims[rank as usize - 1] % 2 == 0 => {
+                let act = |x| on([x], |t, [x]| rotated(t, x, [0.625, 0.75], keep));
+                world.both(dtype, rounded(x.rotary_embedding(keep, inner)), |n| act(a.of(n)))
+            }
+            Deed::Attention if rank > 1 => {
+                let options = AttentionOptions { scale: Some(0.5), is_causal: keep };
+                let bounded = rounded(x.attention(0.5, keep, [inner, outer]));
+                world.both(dtype, bounded, |n| on([a.of(n)], |t, [x]| nn::attention(t, [x; 3], None, options)))
             }
             Deed::Moment if first < 86 => {
                 let bounded = rounded(x.mean(&axes, keep, inner));

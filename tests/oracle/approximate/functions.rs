@@ -118,7 +118,7 @@ impl Bounded {
     }
 
     /// Returns the exponentials of the differences from the maximum, the differences, and the maximum.
-    fn exponentials(&self, axes: &[i64], r: Rounding) -> Result<[Bounded; 3]> {
+    pub fn exponentials(&self, axes: &[i64], r: Rounding) -> Result<[Bounded; 3]> {
         let most = self.extreme(ReduceOp::Max, axes, true)?;
         let below = self.minus(&most, r)?;
         let powers = below.unary(UnaryOp::Exponential, r)?;
@@ -144,6 +144,12 @@ impl Bounded {
         let variance = self.variance(axes, 0.0, true, r)?;
         let held = Bounded { value: variance.value.shifted(epsilon)?, error: variance.error }.rounded(2.0, r)?;
         self.deviations(axes, r)?.times(&held.unary(UnaryOp::Rsqrt, r)?, r)
+    }
+
+    pub fn rms_norm(&self, axis: i64, epsilon: f64, r: Rounding) -> Result<Bounded> {
+        let square = self.times(self, r)?.mean(&[axis], true, r)?;
+        let held = Bounded { value: square.value.shifted(epsilon)?, error: square.error }.rounded(2.0, r)?;
+        self.times(&held.unary(UnaryOp::Rsqrt, r)?, r)
     }
 }
 

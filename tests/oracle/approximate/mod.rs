@@ -3,6 +3,7 @@
 //! and a bound on its difference from that.
 
 mod action;
+mod attention;
 mod bounded;
 mod functions;
 mod systems;

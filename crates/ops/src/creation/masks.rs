@@ -47,7 +47,7 @@ pub fn eye(trace: &mut Trace, dtype: DType, rows: i64, columns: i64, k: i64) -> 
 }
 
 /// Records the mask `column (op) row + k`.
-fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) -> Result<NodeId> {
+pub(crate) fn diagonals(trace: &mut Trace, rows: i64, columns: i64, op: CompareOp, k: i64) -> Result<NodeId> {
     // Diagonals further outside select the same elements. `k` is clamped so that positions do not overflow in s32.
     let k = k.clamp(-rows - 1, columns + 1);
     let narrow = rows + columns < i64::from(i32::MAX) / 2;

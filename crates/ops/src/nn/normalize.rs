@@ -1,13 +1,14 @@
-//! Softmax over an axis and layer normalization.
+//! Softmax over an axis, layer normalization and RMS normalization.
 
 use crate::control::custom::stop_gradient;
 use crate::definition::Composed;
 use crate::elementwise::convert::convert;
 use crate::elementwise::formula::{Expr, Formula, check_wide, in_wide, widened};
+use crate::infer::refuse;
 use crate::reduction::statistics::{axes_of_floats, axis_of_floats, count, mean_of};
 use base::error;
 use base::error::Result;
-use base::types::{DType, broadcast};
+use base::types::{DType, TensorType, broadcast};
 use ir::{NodeId, ReduceOp, Trace};
 
 /// Table entries of the composed operations.
@@ -20,6 +21,7 @@ pub(crate) const COMPOSED: &[Composed] = &[
         function: "lxla_layer_norm_with_statistics",
         dtypes: "floats, 8-bit floats",
     },
+    Composed { name: "rms_norm", function: "lxla_rms_norm", dtypes: "floats, 8-bit floats" },
 ];
 
 /// Records `e^x`, divided by its sum over an axis.
@@ -72,10 +74,7 @@ pub fn layer_norm_with_statistics(
     if axes.is_empty() {
         return Err(error!(InvalidArgument, "axes: none given; want at least 1"));
     }
-    if !(epsilon.is_finite() && epsilon >= 0.0) {
-        return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want a finite number, at least 0"));
-    }
-    check_wide("epsilon", trace, x, epsilon)?;
+    check_epsilon(trace, x, epsilon)?;
     let mut fitting = |name: &str, operand: Option<NodeId>| operand.map(|id| fitted(trace, name, id, x)).transpose();
     let (scale, offset) = (fitting("scale", scale)?, fitting("offset", offset)?);
     let f = Formula::new(trace);
@@ -96,16 +95,56 @@ pub fn layer_norm_with_statistics(
     f.finish_all([result.convert(dtype), mean, inverse])
 }
 
-/// Checks a scale or an offset, and converts it to the dtype of the computation.
+/// Records `x / sqrt(mean(x^2) + epsilon)` over axes, times `weight`, which broadcasts to `x`.
+pub fn rms_norm(trace: &mut Trace, x: NodeId, axes: &[i64], weight: Option<NodeId>, epsilon: f64) -> Result<NodeId> {
+    let ty = trace.ty(x);
+    if ty.dtype.is_float() && ty.dims.is_empty() {
+        return Err(refuse("rms_norm", "x", &ty, "at least 1 axis"));
+    }
+    let axes = axes_of_floats(trace, "rms_norm", x, axes)?;
+    check_epsilon(trace, x, epsilon)?;
+    let weight = weight.map(|weight| fitted(trace, "weight", weight, x)).transpose()?;
+    let f = Formula::new(trace);
+    let x = f.operand(x).convert(widened(ty.dtype));
+    let inverse = (mean_of(x * x, &axes) + epsilon).rsqrt();
+    let mut result = x * inverse;
+    if let Some(weight) = weight {
+        result = result * f.operand(weight);
+    }
+    f.finish(result.convert(ty.dtype))
+}
+
+fn check_epsilon(trace: &Trace, x: NodeId, epsilon: f64) -> Result<()> {
+    if !(epsilon.is_finite() && epsilon >= 0.0) {
+        return Err(error!(InvalidArgument, "epsilon: {epsilon} given; want a finite number, at least 0"));
+    }
+    check_wide("epsilon", trace, x, epsilon)
+}
+
+/// Checks a scale, a weight or an offset, and converts it to the dtype of the computation.
 fn fitted(trace: &mut Trace, name: &str, operand: NodeId, x: NodeId) -> Result<NodeId> {
+    let dims = trace.ty(x).dims;
+    fitted_to(trace, name, operand, x, "x", &dims)
+}
+
+/// Checks an operand that broadcasts to a part of `x` of these dims, and converts it to the dtype of the computation.
+pub(super) fn fitted_to(
+    trace: &mut Trace,
+    name: &str,
+    operand: NodeId,
+    x: NodeId,
+    part: &str,
+    dims: &[i64],
+) -> Result<NodeId> {
     let (ty, of) = (trace.ty(operand), trace.ty(x));
     let wide = widened(of.dtype);
     if ty.dtype != of.dtype && ty.dtype != wide {
         let or = if wide == DType::F32 && of.dtype != wide { " or f32" } else { "" };
         return Err(error!(InvalidArgument, "{name}: it is {ty}; x is {of}, and wants {}{or}", of.dtype));
     }
-    if broadcast(&ty.dims, &of.dims).as_ref() != Some(&of.dims) {
-        return Err(error!(InvalidArgument, "{name}: it is {ty}, which does not broadcast to x, {of}"));
+    if broadcast(&ty.dims, dims).as_deref() != Some(dims) {
+        let wanted = TensorType::new(of.dtype, dims);
+        return Err(error!(InvalidArgument, "{name}: it is {ty}, which does not broadcast to {part}, {wanted}"));
     }
     Ok(convert(trace, operand, wide))
 }
