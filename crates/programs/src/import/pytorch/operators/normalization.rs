@@ -3,15 +3,14 @@
 use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
-use super::elementwise::{number_like, scaled, with_number};
-use super::reductions::mean_square;
+use super::elementwise::{number_like, scaled};
 use base::error;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
 use ir::{BinaryOp, NodeId, UnaryOp};
 use ops::control::stop_gradient;
 use ops::elementwise::{binary, convert, unary};
-use ops::nn::{batch_norm_inference, batch_norm_training, layer_norm_with_statistics};
+use ops::nn::{self, batch_norm_inference, batch_norm_training, layer_norm_with_statistics};
 use ops::shape::reshape;
 
 pub(super) const TABLE: &[Operator] = &[
@@ -113,16 +112,9 @@ fn rms_norm<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
         (None, _) => f32::EPSILON.into(),
     };
     let trace = call.trace();
-    let wide = convert(trace, x, if dtype == DType::F64 { dtype } else { DType::F32 });
-    let square = mean_square(trace, wide, &axes)?;
-    let square = with_number(trace, BinaryOp::Add, square, epsilon)?;
-    let inverse = unary(trace, UnaryOp::Rsqrt, square)?;
-    let mut made = binary(trace, BinaryOp::Multiply, wide, inverse)?;
-    if let Some(weight) = weight {
-        let weight = convert(trace, weight, trace.node(made).dtype);
-        made = binary(trace, BinaryOp::Multiply, made, weight)?;
-    }
-    let made = convert(trace, made, dtype);
+    let wide = if dtype == DType::F64 { dtype } else { DType::F32 };
+    let weight = weight.map(|weight| convert(trace, weight, wide));
+    let made = nn::rms_norm(trace, x, &axes, weight, epsilon)?;
     Ok(call.made(made))
 }
 

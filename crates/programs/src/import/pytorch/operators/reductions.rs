@@ -374,9 +374,3 @@ pub fn reduced(trace: &mut Trace, x: NodeId, reduction: i64) -> Result<NodeId> {
 pub fn sum_all(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     reduced(trace, x, 2)
 }
-
-/// Records the mean of squares over axes, which are kept: for the RMS norm.
-pub fn mean_square(trace: &mut Trace, x: NodeId, axes: &[i64]) -> Result<NodeId> {
-    let squares = binary(trace, BinaryOp::Multiply, x, x)?;
-    mean(trace, squares, axes, true)
-}
