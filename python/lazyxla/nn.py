@@ -12,9 +12,9 @@ from ._sizes import DTypeLike, integers
 from ._windows import avg_pool, batch_norm, batch_norm_inference, conv, dropout, max_pool
 
 __all__ = [
-    "avg_pool", "batch_norm", "batch_norm_inference", "conv", "dropout", "elu", "gelu", "hard_sigmoid", "hard_swish",
+    "attention", "avg_pool", "batch_norm", "batch_norm_inference", "conv", "dropout", "elu", "gelu", "hard_sigmoid", "hard_swish",
     "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "max_pool", "mish", "one_hot", "relu", "relu6", "selu",
-    "sigmoid", "silu", "softmax", "softplus",
+    "rms_norm", "rotary_embedding", "sigmoid", "silu", "softmax", "softplus",
 ]  # fmt: skip
 
 
@@ -106,6 +106,56 @@ def layer_norm(
     [-1.0, 1.0]
     """
     return _core.layer_norm(x, integers(axis, "axes"), scale, offset, epsilon)
+
+
+def rms_norm(x: Array, /, weight: Array | None = None, *, epsilon: float = 1e-5) -> Array:
+    """Returns x / sqrt(mean(x^2) + epsilon) * weight, with the mean over the last axis.
+
+    >>> import lazyxla as lx
+    >>> [round(x, 3) for x in lx.nn.rms_norm(lx.asarray([1.0, 7.0])).tolist()]
+    [0.2, 1.4]
+    """
+    return _core.rms_norm(x, weight, epsilon)
+
+
+def rotary_embedding(x: Array, cosines: Array, sines: Array, /, *, interleaved: bool = False) -> Array:
+    """Returns x with pairs (a, b) of elements of the last axis replaced by (a cos - b sin, b cos + a sin).
+
+    Element i of the first half of the axis is paired with element i of the second half, or with ``interleaved`` element
+    2i with element 2i + 1. ``cosines`` and ``sines`` broadcast to half of x, as ``(length, width / 2)``.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.rotary_embedding(lx.asarray([1.0, 2.0]), lx.asarray([0.0]), lx.asarray([1.0])).tolist()
+    [-2.0, 1.0]
+    """
+    return _core.rotary_embedding(x, cosines, sines, interleaved)
+
+
+def attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    /,
+    mask: Array | None = None,
+    *,
+    scale: float | None = None,
+    causal: bool = False,
+) -> Array:
+    """Returns softmax(scale * query key^T) value, for ``query`` of shape ``(..., heads, length, width)``.
+
+    ``key`` and ``value`` may have fewer heads, each of which serves a group of adjacent heads of ``query``. ``mask``
+    broadcasts to ``(..., heads, length, length of key)``: booleans are true where a row attends to a column, floats are
+    added. With ``causal``, row i attends to columns 0 to i. A row that may attend to nothing is 0. ``scale`` is by
+    default 1 / sqrt(width).
+
+    >>> import lazyxla as lx
+    >>> x = lx.asarray([[0.0], [4.0]])
+    >>> lx.nn.attention(x * 0, x, x).tolist(), lx.nn.attention(x * 0, x, x, causal=True).tolist()
+    ([[2.0], [2.0]], [[0.0], [2.0]])
+    """
+    if scale == 0:
+        raise ValueError("scale: 0 given; want another number, or None for 1 / sqrt(width)")
+    return _core.attention(query, key, value, mask, 0.0 if scale is None else scale, causal)
 
 
 def one_hot(indices: Array, num_classes: int, *, axis: int = -1, dtype: DTypeLike = _core.float32) -> Array:

@@ -201,6 +201,38 @@ fn layer_norm(
 }
 
 #[pyfunction]
+fn rms_norm(py: Python<'_>, x: &Array, weight: Option<&Array>, epsilon: f64) -> PyResult<Array> {
+    let (x, weight) = (x.operand(), weight.map_or(lxla_tensor { id: 0 }, Array::operand));
+    one!(py, |out| lxla_rms_norm(x, weight, epsilon, out))
+}
+
+#[pyfunction]
+fn rotary_embedding(py: Python<'_>, x: &Array, cosines: &Array, sines: &Array, interleaved: bool) -> PyResult<Array> {
+    let (x, cosines, sines) = (x.operand(), cosines.operand(), sines.operand());
+    one!(py, |out| lxla_rotary_embedding(x, cosines, sines, interleaved.into(), out))
+}
+
+/// A scale of 0 is 1 / sqrt(width).
+#[pyfunction]
+fn attention(
+    py: Python<'_>,
+    query: &Array,
+    key: &Array,
+    value: &Array,
+    mask: Option<&Array>,
+    scale: f64,
+    causal: bool,
+) -> PyResult<Array> {
+    let (query, key, value) = (query.operand(), key.operand(), value.operand());
+    let mask = mask.map_or(lxla_tensor { id: 0 }, Array::operand);
+    one!(py, |out| {
+        let causal = if causal { LXLA_ON } else { LXLA_OFF };
+        let options = lxla_attention_options { struct_size: size_of::<lxla_attention_options>(), scale, causal };
+        lxla_attention(query, key, value, mask, &options, out)
+    })
+}
+
+#[pyfunction]
 fn random_split(py: Python<'_>, key: &Array, n: usize) -> PyResult<Array> {
     let key = key.operand();
     one!(py, |out| lxla_random_split(LXLA_RNG_THREE_FRY, key, n, out))
@@ -313,7 +345,8 @@ fn random_beta(py: Python<'_>, key: &Array, a: &Array, b: &Array, shape: Vec<i64
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, matmul, dot_general, einsum, cholesky, triangular_solve, norm, fft, qr, lu, svd, eigh, eig, slogdet);
     add!(module, singular_values, solve, lstsq, inverse, determinant, pinv, matrix_rank, matrix_power);
-    add!(module, matrix_exponential, activation, softmax, layer_norm, random_split, random_bits, random_uniform);
+    add!(module, matrix_exponential, activation, softmax, layer_norm, rms_norm, rotary_embedding, attention);
+    add!(module, random_split, random_bits, random_uniform);
     add!(module, random_floats, random_truncated_normal, random_bernoulli, random_categorical);
     add!(module, random_integers, random_choice, random_poisson, random_gamma, random_beta);
     Ok(())
