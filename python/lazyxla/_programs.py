@@ -49,6 +49,7 @@ class Program:
         self._lock = threading.Lock()
         self._of_shapes: dict[str, tuple[Computation, Computation]] = {}
         self._is_fixed = shapes is None
+        self._n_shapes = len(shapes or ())
         self._contents = _contents(path)
         self._first = self._read(shapes)
         self._first_shapes = str(shapes)
@@ -91,7 +92,8 @@ class Program:
         """Returns the computation for the shapes of arguments; reads the file again if they are new."""
         if len(arrays) != (count := self._first[0].info()[0]):
             raise TypeError(f"the program takes {count} arrays, not {len(arrays)}")
-        shapes = [list(x.shape) for x in arrays]
+        # A key of random numbers, which comes last in a program of PyTorch, has no shape to be given.
+        shapes = [list(x.shape) for x in arrays[: self._n_shapes]]
         key = str(shapes)
         # A program that could be read without shapes has no free sizes.
         if self._is_fixed or key == self._first_shapes:

@@ -2,6 +2,7 @@
 background."""
 
 import gc
+import json
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +81,48 @@ def test_a_program_of_pytorch_is_imported_and_differentiated():
         same(program(on(values["input2.0"], device)), values["output2.0"], 1e-5)
     raises(ValueError, lambda: lx.import_program(PYTORCH / "mlp.pt2"), "shapes")
     raises(ValueError, lambda: lx.import_program(PYTORCH / "mlp.npz"), "torch.export.save")
+
+
+def with_dropout(path, to):
+    """Writes an archive of PyTorch whose result is dropped by a half, as in train mode."""
+    node = {
+        "target": "torch.ops.aten.dropout.default",
+        "inputs": [
+            {"name": "input", "kind": 1},
+            {"name": "p", "arg": {"as_float": 0.5}, "kind": 1},
+            {"name": "train", "arg": {"as_bool": True}, "kind": 1},
+        ],
+        "outputs": [{"as_tensor": {"name": "dropped"}}],
+        "metadata": {},
+    }
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
+        for entry in old.namelist():
+            data = old.read(entry)
+            if entry.endswith("/models/model.json"):
+                program = json.loads(data)
+                graph = program["graph_module"]["graph"]
+                node["inputs"][0]["arg"] = dict(graph["outputs"][0])
+                graph["nodes"].append(node)
+                graph["outputs"][0] = {"as_tensor": {"name": "dropped"}}
+                program["graph_module"]["signature"]["output_specs"][0]["user_output"]["arg"] = graph["outputs"][0]
+                data = json.dumps(program)
+            new.writestr(entry, data)
+
+
+def test_a_program_of_pytorch_that_draws_takes_a_key_and_any_batch():
+    """The key has no shape to be given: a call once took it for a further input of new sizes, and was refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        with_dropout(PYTORCH / "mlp.pt2", path := Path(folder) / "dropped.pt2")
+        program = lx.import_program(path, shapes=[(8, 6)])
+        plain = lx.import_program(PYTORCH / "mlp.pt2", shapes=[(8, 6)])
+        for device in DEVICES:
+            key = lx.random.key(1).to_device(device)
+            for batch in (8, 3):
+                x = on(random(1, (batch, 6), "float32"), device)
+                found, wanted = np.asarray(program(x, key)), np.asarray(plain(x))
+                same(found, np.where(found == 0, 0, 2 * wanted), 1e-5)
+                assert 0 < (found == 0).sum() < found.size
+            raises(TypeError, lambda: program(x), "2 arrays", "1")
 
 
 def test_functions_are_exported_and_imported_again():
