@@ -184,10 +184,11 @@ test-report: build
 	git diff --exit-code --stat assets/report
 	$(CTEST) --test-dir $(TREE) -R '^report' --output-on-failure
 
-# DLPack with PyTorch, and imported operators beside PyTorch's values and gradients.
+# DLPack with PyTorch, imported operators beside PyTorch's values and gradients, and modules as functions in Python.
 test-torch: build $(TORCH_STAMP)
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 	$(TORCH)/bin/python c_tests/programs/pytorch_survey.py $(TREE)/lib/liblazyxla.so
+	PYTHONPATH=$(abspath $(TREE)/python) TF_CPP_MIN_LOG_LEVEL=1 $(TORCH)/bin/python python/tests/from_torch_test.py
 
 # For Linux on arm64, cross-built and emulated: Rust tests, a part of the oracle and of the C suite. What it needs:
 # tools/test_arm64.sh.
@@ -395,7 +396,7 @@ $(ARM64_STAMP): | $(TOOLS)/bin/python
 	touch $@
 
 $(TORCH_STAMP): | $(TORCH)/bin/python
-	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5
+	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5 optree==0.20.0
 	touch $@
 
 $(XLA_RS_STAMP): | $(TOOLS)/bin/python

@@ -157,7 +157,7 @@ from ._jit import jit
 from ._jacobians import hessian, jacfwd, jacobian, jacrev
 from ._loops import cond, scan, switch, while_loop
 from ._mesh import initialize, shard, shard_map, sharding
-from ._programs import export_program, import_program
+from ._programs import export_program, from_torch, import_program
 from ._reductions import (
     all,
     any,
@@ -318,6 +318,7 @@ __all__ = [
     "floor",
     "floor_divide",
     "from_dlpack",
+    "from_torch",
     "full",
     "full_like",
     "grad",

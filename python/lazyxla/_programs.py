@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
 import threading
 from collections.abc import Sequence
@@ -41,23 +43,32 @@ def _contents(path: str) -> bytes | None:
 
 
 class Program:
-    """A function that ``lx.import_program`` read; it takes and returns arrays, and can be differentiated, batched and
+    """A function that ``lx.import_program`` or ``lx.from_torch`` read; it takes and returns arrays, and can be differentiated, batched and
     jitted as any other one."""
 
-    def __init__(self, path: str, function: str | None, mesh: Mesh | None, shapes: list[list[int]] | None) -> None:
-        self._path, self._function, self._mesh = path, function, mesh
+    def __init__(
+        self, source: str | bytes, function: str | None, mesh: Mesh | None, shapes: list[list[int]] | None
+    ) -> None:
+        """``source``: a path, or the bytes of a file."""
+        self._source, self._function, self._mesh = source, function, mesh
         self._lock = threading.Lock()
         self._of_shapes: dict[str, tuple[Computation, Computation]] = {}
         self._is_fixed = shapes is None
         self._n_shapes = len(shapes or ())
-        self._contents = _contents(path)
+        self._contents = None if isinstance(source, bytes) else _contents(source)
         self._first = self._read(shapes)
+        if self._is_fixed and isinstance(source, bytes):
+            # It is not read again.
+            self._source = b""
         self._first_shapes = str(shapes)
         self._weights = self._first[0].captured()
 
     def _read(self, shapes: list[list[int]] | None) -> tuple[Computation, Computation]:
         try:
-            computation = _core.import_file(self._path, self._function, shapes, self._mesh)
+            if isinstance(self._source, bytes):
+                computation = _core.import_bytes(self._source, self._function, shapes, self._mesh)
+            else:
+                computation = _core.import_file(self._source, self._function, shapes, self._mesh)
         except ValueError as error:
             if shapes is None and "ranks, dims: none given" in str(error):
                 raise ValueError(f"{error}; shapes=[...] gives the shape of each parameter") from None
@@ -102,9 +113,9 @@ class Program:
             found = self._of_shapes.pop(key, None)
             if found is None:
                 found = self._read(shapes)
-                if _contents(self._path) != self._contents:
+                if not isinstance(self._source, bytes) and _contents(self._source) != self._contents:
                     raise ValueError(
-                        f"{self._path} has changed since lx.import_program read it, and shapes {key} are new: import "
+                        f"{self._source} has changed since lx.import_program read it, and shapes {key} are new: import "
                         f"it again, or give these shapes to a program of their own"
                     )
                 if len(self._of_shapes) >= _MOST_SHAPES:
@@ -139,6 +150,40 @@ def import_program(
     """
     sizes = None if shapes is None else [integers(shape) for shape in shapes]
     return Program(os.fspath(path), function, mesh, sizes)
+
+
+def from_torch(module: Any, *examples: Any, **options: Any) -> Program:
+    """Returns a ``torch.nn.Module`` as the function that ``lx.import_program`` returns for its archive (``.pt2``).
+
+    The module is exported by ``torch.export.export``, in the mode that it is in (``module.eval()``, ``module.train()``),
+    for example arguments. ``options`` are those of that function: ``kwargs``, ``strict``, and ``dynamic_shapes``, which
+    leaves sizes open. Nothing is written to disk, and PyTorch is not needed for calls. The weights are copies; those
+    that are trained go back by ``module.load_state_dict``.
+
+    Of ``net = torch.nn.Linear(2, 1)``, for batches of any size:
+
+    >>> import lazyxla as lx
+    >>> free = {0: torch.export.Dim("batch")}  # doctest: +SKIP
+    >>> f = lx.from_torch(net, torch.ones(3, 2), dynamic_shapes=(free,))  # doctest: +SKIP
+    >>> f(lx.ones((5, 2))).shape  # doctest: +SKIP
+    (5, 1)
+    """
+    try:
+        torch = importlib.import_module("torch")
+        tree = importlib.import_module("torch.utils._pytree")
+    except ImportError as error:
+        raise ImportError(
+            f"from_torch() needs PyTorch, which cannot be imported ({error}): install it, or read a file that "
+            f"torch.export.save wrote elsewhere by lx.import_program"
+        ) from error
+    exported = torch.export.export(module, tuple(examples), **options)
+    archive = io.BytesIO()
+    torch.export.save(exported, archive)
+    shapes = None
+    if options.get("dynamic_shapes") is not None:
+        given = tree.tree_leaves(exported.example_inputs)
+        shapes = [[int(size) for size in x.shape] for x in given if isinstance(x, torch.Tensor)]
+    return Program(archive.getvalue(), None, None, shapes)
 
 
 def export_program(

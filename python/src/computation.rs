@@ -7,6 +7,7 @@ use crate::functions::{add, handles};
 use crate::sys::*;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use std::ffi::CString;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -243,7 +244,36 @@ fn import_file(
     shapes: Option<Vec<Vec<i64>>>,
     mesh: Option<&crate::mesh::Mesh>,
 ) -> PyResult<Computation> {
-    let (path, function) = (CString::new(path)?, function.map(CString::new).transpose()?);
+    let path = CString::new(path)?;
+    imported(py, function, shapes, mesh, move |options, out| {
+        // SAFETY: the path lives until the call has returned, as do the lists of the options; a writable output.
+        unsafe { lxla_computation_import_file(env(), path.as_ptr(), options, out) }
+    })
+}
+
+/// Like `import_file`, of the bytes of a file.
+#[pyfunction]
+fn import_bytes(
+    py: Python<'_>,
+    module: PyBackedBytes,
+    function: Option<String>,
+    shapes: Option<Vec<Vec<i64>>>,
+    mesh: Option<&crate::mesh::Mesh>,
+) -> PyResult<Computation> {
+    imported(py, function, shapes, mesh, move |options, out| {
+        // SAFETY: as in `import_file`; the bytes do not change.
+        unsafe { lxla_computation_import(env(), module.as_ptr().cast(), module.len(), options, out) }
+    })
+}
+
+fn imported(
+    py: Python<'_>,
+    function: Option<String>,
+    shapes: Option<Vec<Vec<i64>>>,
+    mesh: Option<&crate::mesh::Mesh>,
+    import: impl FnOnce(*const lxla_import_options, *mut lxla_computation) -> lxla_status + Send,
+) -> PyResult<Computation> {
+    let function = function.map(CString::new).transpose()?;
     let mesh = mesh.map_or(lxla_mesh { id: 0 }, |mesh| mesh.handle());
     Computation::detached(py, move |out| {
         let shapes = shapes.unwrap_or_default();
@@ -257,8 +287,7 @@ fn import_file(
             n_parameters: ranks.len(),
             mesh,
         };
-        // SAFETY: strings and lists live until the call has returned; a writable output.
-        unsafe { lxla_computation_import_file(env(), path.as_ptr(), &options, out) }
+        import(&options, out)
     })
 }
 
@@ -295,6 +324,6 @@ fn scan(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, trace, while_loop, cond, switch, scan, import_file, describe_file_json);
+    add!(module, trace, while_loop, cond, switch, scan, import_file, import_bytes, describe_file_json);
     Ok(())
 }

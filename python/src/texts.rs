@@ -17,6 +17,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("broadcast_to", "broadcast_to"),
     ("cholesky", "linalg.cholesky"),
     ("clamp", "clip"),
+    ("computation_import", "from_torch"),
     ("computation_import_file", "import_program"),
     ("concatenate", "concat"),
     ("cond", "cond"),
@@ -140,7 +141,7 @@ pub fn in_python(message: &str) -> String {
         rest = rest.replace("low, high: ", "padding: ");
     }
     // Types in programs that are imported are those of MLIR.
-    let rest = if function == "computation_import_file" { rest } else { renamed(&rest, function) };
+    let rest = if function.starts_with("computation_import") { rest } else { renamed(&rest, function) };
     match FUNCTIONS.iter().find(|row| row.0 == function) {
         Some((_, name)) => {
             format!("{name}(): {}", rest.replace(&format!("{function} takes"), &format!("{name} takes")))

@@ -125,6 +125,17 @@ def test_a_program_of_pytorch_that_draws_takes_a_key_and_any_batch():
             raises(TypeError, lambda: program(x), "2 arrays", "1")
 
 
+def test_from_torch_says_that_it_needs_pytorch():
+    known = sys.modules.get("torch")
+    sys.modules["torch"] = None  # as if it were not installed
+    try:
+        raises(ImportError, lambda: lx.from_torch(None), "from_torch() needs PyTorch", "lx.import_program")
+    finally:
+        del sys.modules["torch"]
+        if known is not None:
+            sys.modules["torch"] = known
+
+
 def test_functions_are_exported_and_imported_again():
     for device in DEVICES:
         a, b, w = random(1, (3, 4)), random(2, (4,)), on(random(3, (4,)), device)
