@@ -3,7 +3,8 @@
 Each block of C, C++ or Python in DOCUMENTS stands below a line that links to its file in
 examples/, and equals a part of that file between `[recipe]` and `[recipe end]`, less common indentation. Each such part
 is shown.
-Each test that docs/behaviours.md names is defined in c_tests/, tests/, src/ or crates/."""
+Each test that docs/behaviours.md names is defined in c_tests/, tests/, src/ or crates/, or in the file in Python before
+its name; each file that it names exists."""
 
 import re
 import sys
@@ -14,6 +15,7 @@ DOCUMENTS = ("README.md", "docs/frontends.md", "docs/meshes.md", "docs/debugging
 MARKED = re.compile(r"^ *(?://|#) \[recipe\]\n(.*?)^ *(?://|#) \[recipe end\]$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"([^\n]*)\n*^```(c|cpp|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBERED = re.compile(r"`([a-z][0-9]+_[a-z0-9_]+)`")
+NAMED = re.compile(r"`([\w/]+\.(?:py|c|cc|rs))`(?:\s\(((?:`test_\w+`,?\s*)+)\))?")
 LINK = re.compile(r"\]\((?:\.\./)?examples/([\w.]+)\)")
 
 
@@ -44,6 +46,16 @@ def missing_tests(tree):
     return sorted(set(NUMBERED.findall((tree / "docs/behaviours.md").read_text(encoding="utf-8"))) - defined)
 
 
+def missing_files(tree):
+    """Returns the files that docs/behaviours.md names and that are missing, and the functions that they lack."""
+    for name, tests in NAMED.findall((tree / "docs/behaviours.md").read_text(encoding="utf-8")):
+        if not (tree / name).is_file():
+            yield name
+            continue
+        text = (tree / name).read_text(encoding="utf-8")
+        yield from (f"{name}: {test}" for test in re.findall(r"\w+", tests) if f"def {test}(" not in text)
+
+
 def main():
     tree = Path(sys.argv[1])
     files = sorted(path for path in (tree / "examples").iterdir() if path.suffix in (".c", ".cc", ".h", ".py"))
@@ -54,6 +66,7 @@ def main():
         if not text.count("[recipe]") == text.count("[recipe end]") == len(recipes[name]):
             problems.append(f"examples/{name}: markers are not in pairs, each on a line of its own")
     problems += [f"docs/behaviours.md: there is no test `{name}`" for name in missing_tests(tree)]
+    problems += [f"docs/behaviours.md: there is no `{name}`" for name in missing_files(tree)]
     for document in DOCUMENTS:
         problems += problems_of(document, (tree / document).read_text(encoding="utf-8"), recipes, shown)
     for name, parts in recipes.items():
