@@ -1,6 +1,6 @@
 """The documents show code that is compiled, and cite tests that exist: python recipes_test.py SOURCE_TREE
 
-Each block of C, C++ or Python in DOCUMENTS stands below a line that links to its file in
+Each block of C, C++, Fortran or Python in DOCUMENTS stands below a line that links to its file in
 examples/, and equals a part of that file between `[recipe]` and `[recipe end]`, less common indentation. Each such part
 is shown.
 Each test that docs/behaviours.md names is defined in c_tests/, tests/, src/ or crates/, or in the file in Python before
@@ -11,9 +11,16 @@ import sys
 import textwrap
 from pathlib import Path
 
-DOCUMENTS = ("README.md", "docs/frontends.md", "docs/meshes.md", "docs/debugging.md", "docs/abi.md")
-MARKED = re.compile(r"^ *(?://|#) \[recipe\]\n(.*?)^ *(?://|#) \[recipe end\]$", re.DOTALL | re.MULTILINE)
-FENCED = re.compile(r"([^\n]*)\n*^```(c|cpp|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+DOCUMENTS = (
+    "README.md",
+    "docs/frontends.md",
+    "docs/meshes.md",
+    "docs/debugging.md",
+    "docs/abi.md",
+    "docs/torchscript.md",
+)
+MARKED = re.compile(r"^ *(?://|#|!) \[recipe\]\n(.*?)^ *(?://|#|!) \[recipe end\]$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"([^\n]*)\n*^```(c|cpp|fortran|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBERED = re.compile(r"`([a-z][0-9]+_[a-z0-9_]+)`")
 NAMED = re.compile(r"`([\w/]+\.(?:py|c|cc|rs))`(?:\s\(((?:`test_\w+`,?\s*)+)\))?")
 LINK = re.compile(r"\]\((?:\.\./)?examples/([\w.]+)\)")
@@ -58,7 +65,7 @@ def missing_files(tree):
 
 def main():
     tree = Path(sys.argv[1])
-    files = sorted(path for path in (tree / "examples").iterdir() if path.suffix in (".c", ".cc", ".h", ".py"))
+    files = sorted(path for path in (tree / "examples").iterdir() if path.suffix in (".c", ".cc", ".f90", ".h", ".py"))
     texts = {path.name: path.read_text(encoding="utf-8") for path in files}
     recipes = {name: recipes_of(text) for name, text in texts.items()}
     problems, shown = [], set()

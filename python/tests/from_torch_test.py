@@ -1,7 +1,12 @@
 """Modules of PyTorch as functions, beside PyTorch itself: values, gradients, free sizes. Needs torch and numpy, and
 lazyxla in PYTHONPATH."""
 
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
 
 try:
     import torch
@@ -15,7 +20,7 @@ import lazyxla as lx
 
 
 class Block(torch.nn.Module):
-    """A layer of a language model, of which the mask may be left out; inputs are in a dictionary, and one is not used."""
+    """A layer of a language model with an optional mask. Inputs are in a dictionary, and one is not used."""
 
     def __init__(self):
         super().__init__()
@@ -102,6 +107,18 @@ def test_the_module_is_not_changed_and_the_weights_are_copies():
         module.weight.mul_(3)
     same(f(on(x, "cpu"))[0], first, 0)
     same(mean, 0.1 * x.mean(0), 1e-6)
+
+
+def test_the_export_of_the_documentation():
+    """examples/torch_model.py, which docs/torchscript.md shows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.pt2"
+        command = [sys.executable, Path(__file__).resolve().parents[2] / "examples/torch_model.py", path]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        rows = [[float(x) for x in line.split()] for line in printed.splitlines()]
+        f = lx.import_program(path, shapes=[(5, 6)])
+        for device in DEVICES:
+            same(f(lx.asarray(rows[:5], device=device)), np.array(rows[5:], "float32"), 1e-5)
 
 
 def test_errors():
