@@ -3,7 +3,7 @@
 
 use base::label::Label;
 use base::stack::SHALLOW;
-use base::types::{Scalar, TensorType};
+use base::types::{Scalar, TensorType, element_count};
 use ir::sizes::{Axes, Factor, Form, Scope, SizedValue, Template};
 use ir::{NodeId, Op, Program, take_program};
 use ops::masking::{
@@ -241,6 +241,7 @@ fn padded(recorder: &Recorder, made: Made, value: &SizedValue) -> Outcome<Padded
     if ty.dims != recorder.dims(&value.dims)? || made.layouts.len() != value.dims.len() {
         return Err(refused(format!("{ty} in place of {:?}", value.dims)));
     }
+    element_count(&ty.dims)?;
     let mut layouts = Vec::with_capacity(made.layouts.len());
     for ((layout, form), &bound) in made.layouts.into_iter().zip(&value.dims).zip(&ty.dims) {
         layouts.push(match layout {

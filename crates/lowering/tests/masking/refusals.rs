@@ -136,3 +136,22 @@ fn reasons_are_given() {
         assert!(refusal.operation == operation && refusal.reason.contains(reason), "case {number}: {refusal:?}");
     }
 }
+
+#[test]
+fn bounds_that_no_array_has_are_refused() {
+    let build: crate::harness::Build = &|t, n| {
+        let x = input(t, F32, &[n[0], n[1], 64]);
+        Ok((vec![x], vec![elementwise::unary(t, ir::UnaryOp::Tanh, x)?]))
+    };
+    let made = template(build, 2);
+    for (bounds, words) in [
+        (&[1 << 30, 1 << 30][..], "program: "),
+        (&[1 << 31, 4], "more than s32 counts"),
+        (&[-1, 4], "the size n0 at the bounds"),
+        (&[4], "1 bounds for 2 variables"),
+    ] {
+        let refusal = mask(&made, bounds).expect_err("bounds that do not fit");
+        let text = format!("{}: {}", refusal.operation, refusal.reason);
+        assert!(text.contains(words), "{text}");
+    }
+}

@@ -40,7 +40,12 @@ impl MaskedBody {
 /// Results of a body that is being masked, given its parameters and its results.
 type Finish<'f> = &'f dyn Fn(&mut Recorder, &[Padded], &[Padded]) -> Outcome<Vec<NodeId>>;
 
-impl PaddedSite<'_, '_> {
+impl<'s> PaddedSite<'s, '_> {
+    /// A body of the operation.
+    fn scope(&self, number: usize) -> Outcome<&'s Scope> {
+        self.value.bodies.get(number).ok_or_else(|| refused("it has fewer computations"))
+    }
+
     /// The operands in a range as parameters of a body.
     fn parameters(&self, range: std::ops::Range<usize>) -> Vec<Parameter> {
         let of = |operand: &Padded| Parameter {
@@ -61,7 +66,7 @@ impl PaddedSite<'_, '_> {
         captured: std::ops::Range<usize>,
         finish: Finish,
     ) -> Outcome<MaskedBody> {
-        let scope = self.value.bodies.get(number).ok_or_else(|| refused("it has fewer computations"))?;
+        let scope = self.scope(number)?;
         let mut inner = Recorder::new(self.recorder.bounds, true);
         let mut leaves = Vec::new();
         for parameter in explicit.iter().chain(further).chain(&self.parameters(captured.clone())) {
@@ -101,7 +106,8 @@ fn as_made(results: Vec<Padded>) -> Outcome<Vec<Made>> {
 
 /// Masks `call`: the computation is recorded in place.
 pub(super) fn call(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
-    as_made((site.walk)(site.recorder, &site.value.bodies[0], &site.operands)?)
+    let scope = site.scope(0)?;
+    as_made((site.walk)(site.recorder, scope, &site.operands)?)
 }
 
 /// Masks a computation with custom rules: the applied body is recorded in place.
@@ -109,7 +115,7 @@ pub(super) fn custom(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
     let attributes: CustomAttributes = site.attributes();
     let positions = taken(&attributes, site.operands.len());
     let arguments: Vec<Padded> = positions.into_iter().map(|position| site.operands[position].clone()).collect();
-    let scope = site.value.bodies.get(attributes.applied).ok_or_else(|| refused("it has fewer computations"))?;
+    let scope = site.scope(attributes.applied)?;
     as_made((site.walk)(site.recorder, scope, &arguments)?)
 }
 
@@ -159,7 +165,7 @@ pub(super) fn scan(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
         return Err(refused("its attributes change"));
     }
     let changes = length.as_constant().is_none();
-    if changes && has_loop(&site.value.bodies[0]) {
+    if changes && has_loop(site.scope(0)?) {
         return Err(refused("a loop in a scan whose length changes, which might not end beyond it"));
     }
     let rows = site.recorder.simple(&length)?;

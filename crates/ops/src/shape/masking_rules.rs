@@ -85,10 +85,10 @@ fn distributed(site: &PaddedSite, from: std::ops::Range<usize>, to: &[Form]) -> 
 /// Takes factors with a product of `form` from the end of `rest`, the major ones first. A factor may be split if its
 /// minor part is constant.
 fn taken(rest: &mut Vec<Factor>, form: &Form, bound: i64) -> Outcome<Vec<Factor>> {
-    let (mut found, mut product) = (Vec::new(), 1);
+    let (mut found, mut product) = (Vec::new(), 1i64);
     while product < bound {
         let factor = rest.pop().ok_or_else(|| refused("a reshape with too few factors"))?;
-        if product * factor.bound <= bound {
+        if product.saturating_mul(factor.bound) <= bound {
             product *= factor.bound;
             found.push(factor);
             continue;
