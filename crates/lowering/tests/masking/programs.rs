@@ -4,12 +4,14 @@ use crate::harness::{Build, Check, Random, input, try_template};
 use base::error;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
-use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, ScatterOp, Trace, UnaryOp, Window, take_closed_body};
 use lowering::transform::mask;
+use ops::control::{self, Applied, bodies};
 use ops::{creation, elementwise, indexing, linalg, reduction, shape, sorting};
 
 const S32: DType = DType::S32;
-const BOUNDS: [i64; 2] = [9, 7];
+/// Bounds of the sizes; equal ones among them, and one below the sizes from which templates are made.
+const BOUNDS: [[i64; 2]; 3] = [[9, 7], [8, 8], [5, 10]];
 
 /// A size of an axis: a multiple of a product of variables, and a constant.
 type Size = fn(&[i64]) -> i64;
@@ -21,7 +23,7 @@ fn step(t: &mut Trace, random: &mut Random, values: &[NodeId], n: &[i64]) -> Res
     let x = values[random.below(values.len())];
     let dims = t.ty(x).dims.to_vec();
     let rank = dims.len();
-    let (choice, axis, number) = (random.below(24), random.below(rank.max(1)), random.below(7));
+    let (choice, axis, number) = (random.below(30), random.below(rank.max(1)), random.below(7));
     if rank == 0 && choice > 3 {
         return Ok(None);
     }
@@ -118,6 +120,47 @@ fn step(t: &mut Trace, random: &mut Random, values: &[NodeId], n: &[i64]) -> Res
             let zero = creation::full(t, &TensorType::new(S32, &[]), ScalarValue::Signed(n[1] - 1))?;
             indexing::dynamic_update_slice(t, x, update, &vec![zero; rank])?
         }
+        24 => {
+            let at = values.iter().copied().find(|&y| y != x && t.ty(y).dims[..] == dims[..]);
+            let Some(at) = at else { return Ok(None) };
+            indexing::take_along_axis(t, x, at, axis as i64)?
+        }
+        25 => {
+            let Some(at) = other else { return Ok(None) };
+            let op = [ScatterOp::Sum, ScatterOp::Max][number % 2];
+            indexing::scatter_along(t, op, x, at, at, axis as i64)?
+        }
+        26 => {
+            let most = values.iter().copied().find(|&y| {
+                let own = t.ty(y).dims;
+                own.len() == rank && (0..rank).all(|i| dims[i] <= own[i])
+            });
+            let Some(whole) = most else { return Ok(None) };
+            let start = creation::full(t, &TensorType::new(S32, &[]), ScalarValue::Signed(number as i64 - 1))?;
+            indexing::dynamic_update_slice(t, whole, x, &vec![start; rank])?
+        }
+        27 => {
+            let body = bodies::combine(BinaryOp::Maximum, S32)?;
+            let init = creation::full(t, &TensorType::new(S32, &[]), ScalarValue::Signed(i32::MIN.into()))?;
+            let mut windows = vec![Window::ONE; rank];
+            windows[axis] = Window { size: 3, low: 1, high: number as i64 % 3, ..Window::ONE };
+            let applied = Applied { body: &body, captures: &[] };
+            reduction::reduce_window(t, &applied, &[x], &[init], &windows)?[0]
+        }
+        28 => {
+            let row = TensorType::new(S32, &dims[1..]);
+            let mut inner = Trace::new();
+            let parameters = [row.clone(), row.clone()].map(|ty| inner.parameter(ty));
+            let next = elementwise::binary(&mut inner, BinaryOp::Subtract, parameters[1], parameters[0])?;
+            let body = take_closed_body(&inner, &parameters, &[], &[next, next])?;
+            let start = creation::full(t, &row, ScalarValue::Signed(n[1]))?;
+            let applied = Applied { body: &body, captures: &[] };
+            control::scan(t, &applied, &[start], &[x], dims[0], number % 2 == 0)?[number % 2]
+        }
+        29 => {
+            let [values, places] = sorting::top_k(t, x, 1, axis as i64, number % 2 == 0, S32)?;
+            if number > 3 { values } else { places }
+        }
         _ => return Ok(None),
     }))
 }
@@ -149,18 +192,20 @@ fn program(t: &mut Trace, seed: u64, n: &[i64]) -> Result<(Vec<NodeId>, Vec<Node
 /// Compares this many random programs, of every fourth seed from `seed` on. Returns how many were refused, and at how
 /// many sizes the others were compared.
 fn compare(count: usize, mut seed: u64) -> [usize; 2] {
-    let points = [[9, 7], [4, 5], [1, 1], [0, 5], [4, 0], [1, 7], [9, 1]].map(|sizes| sizes.to_vec());
     let (mut masked, mut compared, mut refused) = (0, 0, 0);
     while masked < count {
         seed += 4;
         let build: Build = &|t, n| program(t, seed, n);
         let Some(template) = try_template(build, 2) else { continue };
-        let Ok(made) = mask(&template, &BOUNDS) else {
+        let bounds = &BOUNDS[seed as usize % BOUNDS.len()];
+        let [a, b] = *bounds;
+        let points = [[a, b], [4, 5], [1, 1], [0, 5], [4, 0], [1, b], [a, 1]].map(|sizes| sizes.to_vec());
+        let Ok(made) = mask(&template, bounds) else {
             refused += 1;
             continue;
         };
         let name = format!("program {seed}");
-        let check = Check { name: &name, bounds: &BOUNDS, tolerance: 0.0, whole: true, least: 0 };
+        let check = Check { name: &name, bounds, tolerance: 0.0, whole: true, least: 0 };
         compared += check.run_at(build, &template, &made, &points);
         masked += 1;
     }
