@@ -6,6 +6,7 @@ use super::op::Op;
 use super::program::{Body, Program};
 use super::trace::{NodeId, Trace};
 use base::allocation::{filled, probe, with_room};
+use base::error;
 use base::error::Result;
 use std::sync::Arc;
 
@@ -54,7 +55,9 @@ pub fn take_program(trace: &Trace, parameters: &[NodeId], results: &[NodeId]) ->
     order.iter().for_each(|&id| encoder.operation(id));
     results.iter().for_each(|&id| encoder.parameter(id));
     let encoded = encoder.finish(results);
-    debug_assert_eq!(encoded.parameters, parameters);
+    if encoded.parameters != parameters {
+        return Err(error!(Internal, "a program depends on leaves that are not its parameters"));
+    }
     let slots = order.into_iter().filter(|&id| trace.node(id).op.has_scalar()).collect();
     Ok((encoded.program, slots))
 }
@@ -126,5 +129,6 @@ mod tests {
         let (values, outputs) = program.decode();
         assert_eq!(values.iter().filter(|value| value.op == Op::Leaf).count(), 2);
         assert_eq!(outputs, [4, 0]);
+        assert!(take_program(&trace, &[unused], &[x]).is_err());
     }
 }

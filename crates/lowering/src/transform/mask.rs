@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// A masked template.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Masked {
     /// An ordinary program, at the bounds. Parameter `i` is leaf `i` of the template.
     pub program: Program,
