@@ -44,7 +44,9 @@ def attention(x, qkv, mix):
     scores = lx.einsum("bqhd,bkhd->bhqk", q, k) * (1 / q.shape[-1] ** 0.5)
     places = lx.arange(length, dtype=lx.int32)
     share = lx.nn.softmax(lx.where(places[:, None] >= places, scores, -1e30))
-    return lx.tensordot(lx.reshape(lx.permute_dims(lx.einsum("bhqk,bkhd->bhqd", share, v), (0, 2, 1, 3)), x.shape), mix, axes=1)
+    return lx.tensordot(
+        lx.reshape(lx.permute_dims(lx.einsum("bhqk,bkhd->bhqd", share, v), (0, 2, 1, 3)), x.shape), mix, axes=1
+    )
 
 
 def loss(params, tokens):
@@ -141,18 +143,24 @@ def main():
     print(f"refused: {lx.counter('DynamicRefused')}; live bytes after step 20 and at the end: {live[20]}, {live[-1]}")
     wanted, each, _ = train(sizes[: given.steps // 4], "off")
     worst = max(abs(a - b) / abs(b) for a, b in zip(found, wanted))
-    print(f"a quarter of them for each size: {each} compiles, {time.perf_counter() - middle:.1f} s, losses differ by {worst:.1e}")
+    print(
+        f"a quarter of them for each size: {each} compiles, {time.perf_counter() - middle:.1f} s, losses differ by {worst:.1e}"
+    )
 
     option("dynamic_exact", "false")
     for n, length in [(16, 127), (11, 96), (9, 65)]:
         at = batch(1, bucket(n), bucket(length + 1) - 1)
         dynamic, bound = timed(batch(1, n, length), "buckets"), timed(at, "off")
         own = timed(batch(1, n, length), "off")
-        print(f"batch {n}, length {length}: for bounds {dynamic * 1e3:.1f} ms, at the bound {bound * 1e3:.1f} ms, for its size "
-              f"{own * 1e3:.1f} ms: {dynamic / bound:.2f}, {dynamic / own:.2f}")
+        print(
+            f"batch {n}, length {length}: for bounds {dynamic * 1e3:.1f} ms, at the bound {bound * 1e3:.1f} ms, for its size "
+            f"{own * 1e3:.1f} ms: {dynamic / bound:.2f}, {dynamic / own:.2f}"
+        )
     lengths = [19, 26, 33, 41, 53, 67, 85, 101]
     grown, exact = minute(lengths, given.seconds, "buckets"), minute(lengths, given.seconds, "off")
-    print(f"eight lengths: {grown:.1f} steps a second with programs in the background, {exact:.1f} compiled for each: {exact / grown:.2f}")
+    print(
+        f"eight lengths: {grown:.1f} steps a second with programs in the background, {exact:.1f} compiled for each: {exact / grown:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ static lxla_tensor random_floats(const int64_t *dims, size_t rank, unsigned seed
   float values[SYMBOLS * WIDTH];
   size_t count = 1;
   for (size_t i = 0; i < rank; i++) count *= (size_t)dims[i];
-  for (size_t i = 0; i < count; i++) values[i] = (float)((seed = seed * 1103515245u + 12345u) >> 8 & 0xFFFF) / 65536 - 0.5f;
+  for (size_t i = 0; i < count; i++)
+    values[i] = (float)((seed = seed * 1103515245u + 12345u) >> 8 & 0xFFFF) / 65536 - 0.5f;
   return from_floats(device, dims, rank, values);
 }
 
@@ -56,7 +57,8 @@ static float train(lxla_tensor symbols, double wanted, lxla_tensor *parameters) 
 // [recipe]
 // Attention of new symbols, the first of which is at position `at`, over the keys and values so far: writes theirs into
 // the caches, and returns the symbol that follows the last one.
-static lxla_tensor next_symbol(lxla_tensor symbols, int32_t at, lxla_tensor table, lxla_tensor *keys, lxla_tensor *values) {
+static lxla_tensor next_symbol(lxla_tensor symbols, int32_t at, lxla_tensor table, lxla_tensor *keys,
+                               lxla_tensor *values) {
   lxla_tensor rows, starts[] = {integer(at), integer(0)}, written[2], masked, share, seen, places, own;
   TRY(lxla_take(table, symbols, 0, &rows));
   TRY(lxla_dynamic_update_slice(*keys, rows, starts, 2, &written[0]));
@@ -79,7 +81,8 @@ static lxla_tensor next_symbol(lxla_tensor symbols, int32_t at, lxla_tensor tabl
   lxla_tensor last, best;
   TRY(lxla_slice(all, (int64_t[]){count - 1, 0}, (int64_t[]){count, SYMBOLS}, NULL, 2, &last));
   TRY(lxla_argmax(last, 1, 0, LXLA_DTYPE_S32, &best));
-  RELEASE(rows, columns, starts[0], starts[1], masked, share, seen, places, own, scores, mixed, symbol_columns, all, last);
+  RELEASE(rows, columns, starts[0], starts[1], masked, share, seen, places, own, scores, mixed, symbol_columns, all,
+          last);
   return best;
 }
 // [recipe end]

@@ -1,5 +1,5 @@
-// Sizes that change (option dynamic_sizes): Z1 to Z8 of docs/behaviours.md. Programs for bounds compute what programs for
-// each size compute, donate what these donate, and are compiled once for each bound.
+// Sizes that change (option dynamic_sizes): Z1 to Z8 of docs/behaviours.md. Programs for bounds compute what programs
+// for each size compute, donate what these donate, and are compiled once for each bound.
 #include "computation.h"
 
 #include <pthread.h>

@@ -89,7 +89,7 @@ struct EnvironmentOptions {
   const lxla_key_value_store *key_value_store = nullptr;  ///< Store that they share; copied by the constructor.
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
   std::string engine;                                     ///< Engine of the XLA devices: pjrt or xla-rs.
-  std::string dynamic_sizes;                              ///< Bounds of sizes that change: off, buckets, powers, a list.
+  std::string dynamic_sizes;  ///< Bounds of sizes that change: off, buckets, powers, a list.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws

@@ -10,7 +10,11 @@ import lazyxla as lx
 
 def numbers(seed, *shape, dtype="float32"):
     rng = np.random.default_rng([seed, *shape])
-    return rng.integers(0, 10, shape).astype(dtype) if dtype.startswith("int") else rng.standard_normal(shape).astype(dtype)
+    return (
+        rng.integers(0, 10, shape).astype(dtype)
+        if dtype.startswith("int")
+        else rng.standard_normal(shape).astype(dtype)
+    )
 
 
 def mlp(sizes):
@@ -139,7 +143,9 @@ def decoding(sizes):
         return keys, values, lx.argmax(scores_of(keys, values, q, places <= place))
 
     for n in sizes:
-        keys, values, token = read(lx.zeros((most, 8)), lx.zeros((most, 8)), lx.asarray(numbers(3, n + 1, dtype="int32")))
+        keys, values, token = read(
+            lx.zeros((most, 8)), lx.zeros((most, 8)), lx.asarray(numbers(3, n + 1, dtype="int32"))
+        )
         text = [int(token)]
         for place in range(n + 1, n + 5):
             keys, values, token = write(keys, values, token, lx.asarray(place, dtype=lx.int32))

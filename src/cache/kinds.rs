@@ -51,9 +51,12 @@ struct Served {
     pattern: Pattern,
     /// Bounds of the variables that the caller stated, or 0.
     most: Vec<i64>,
-    programs: Mutex<FxHashMap<Vec<i64>, Result<Arc<Bounded>, Refusal>>>,
+    programs: Mutex<FxHashMap<Vec<i64>, Attempt>>,
     recurring: Mutex<FxHashMap<Vec<i64>, Arc<Recurring>>>,
 }
+
+/// A program for bounds, or why there is none.
+type Attempt = Result<Arc<Bounded>, Refusal>;
 
 /// The runs of a program for bounds with some sizes.
 #[derive(Default)]
@@ -125,7 +128,8 @@ pub struct Serving {
 impl Serving {
     /// Share of the work that is done on padding, if the work is in proportion to each size.
     pub fn waste(&self) -> f64 {
-        let filled = self.sizes.iter().zip(&self.bounded.bounds).map(|(&size, &bound)| size as f64 / bound.max(1) as f64);
+        let filled =
+            self.sizes.iter().zip(&self.bounded.bounds).map(|(&size, &bound)| size as f64 / bound.max(1) as f64);
         1.0 - filled.product::<f64>()
     }
 }
@@ -268,12 +272,12 @@ impl Served {
     }
 
     /// Returns the program for these bounds, and whether it was made now.
-    fn program(&self, bounds: &[i64]) -> (Result<Arc<Bounded>, Refusal>, bool) {
+    fn program(&self, bounds: &[i64]) -> (Attempt, bool) {
         let mut programs = self.programs.lock();
         if let Some(known) = programs.get(bounds) {
             return (known.clone(), false);
         }
-        // A fault of a rule is no fault of the program, which runs for its sizes then.
+        // A fault of a rule is not a fault of the program, which runs for its sizes then.
         let masked = catch_unwind(AssertUnwindSafe(|| mask(&self.pattern.template, bounds)));
         let failed = |_| {
             let reason = "cannot be computed for bounds: a rule of an operation failed".to_string();

@@ -83,9 +83,7 @@ impl Sizes {
         match self {
             Sizes::Fixed => {}
             Sizes::Bounded(axes) => {
-                let of = |axis: &DynamicAxis| {
-                    json!({"parameter": axis.parameter, "axis": axis.axis, "size": axis.size, "bound": axis.bound})
-                };
+                let of = |axis: &DynamicAxis| json!({"parameter": axis.parameter, "axis": axis.axis, "size": axis.size, "bound": axis.bound});
                 entry["dynamic_axes"] = axes.iter().map(of).collect();
             }
             Sizes::Refused { operation, label, reason } => {
@@ -477,7 +475,7 @@ mod tests {
         let y = elementwise::unary(&mut trace, UnaryOp::Tanh, p).unwrap();
         let program = take_body(&trace, &[p], &[y]).unwrap().0.program().clone();
         let encoding = Encoding::new([layout, program.words()].concat());
-        Compiling { program, encoding, scalars: vec![], varying: [].into(), donors: [].into() }
+        Compiling { program, encoding, scalars: vec![], varying: [].into(), donors: [].into(), sizes: Sizes::Fixed }
     }
 
     fn add(log: &CompileLog, compiled: &Compiling) -> String {

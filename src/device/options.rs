@@ -296,7 +296,12 @@ mod tests {
         }
         for (name, value) in [("donation", "no"), ("max_program_ops", "0"), ("mixed_device_policy", ""), ("x", "true")]
             .into_iter()
-            .chain([("pending_limit_policy", "refuse"), ("read_scope", "some"), ("max_left_pending", "-1"), ("dynamic_sizes", "on")])
+            .chain([
+                ("pending_limit_policy", "refuse"),
+                ("read_scope", "some"),
+                ("max_left_pending", "-1"),
+                ("dynamic_sizes", "on"),
+            ])
         {
             assert!(options.set(name, value).is_err(), "{name} {value}");
         }

@@ -52,13 +52,7 @@ fn ready(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Read
 
 /// Runs the plan of a sync, in which the programs are compiled. On failure, `made` holds the outputs of the runs that
 /// finished. Scalars are transferred first, because that can fail without consuming an argument. Called without locks.
-pub fn run_compiled(
-    owner: &Owner,
-    plan: &Plan,
-    kind: Kind,
-    compiled: &[Ready],
-    made: &mut Outputs,
-) -> Result<()> {
+pub fn run_compiled(owner: &Owner, plan: &Plan, kind: Kind, compiled: &[Ready], made: &mut Outputs) -> Result<()> {
     let mut ready = Vec::with_capacity(plan.runs.len());
     for (run, compiled) in plan.runs.iter().zip(compiled) {
         let scalars = compiled.scalars(run);
@@ -129,12 +123,7 @@ pub(super) fn layout(owner: &Owner, run: &Run, earlier: &[Sharding]) -> Option<L
 
 /// Returns the executable from memory, else from disk, else from the compiler. On a mesh, appends the shardings of its
 /// outputs to `shardings`, which holds those of earlier runs. `sizes` is for the log.
-pub(super) fn compile(
-    owner: &Owner,
-    run: &Run,
-    shardings: &mut Vec<Sharding>,
-    sizes: &Sizes,
-) -> Result<Arc<Compiled>> {
+pub(super) fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>, sizes: &Sizes) -> Result<Arc<Compiled>> {
     let shared = &*owner.shared;
     let mut span = shared.timeline().span("plan", "look up");
     let layout = layout(owner, run, shardings);

@@ -17,5 +17,6 @@ pub use operands::numbered;
 pub use record::{record, record_in_place, record_known, record_known_in_place, record_list, record_optional};
 pub use results::{Locked, Recorded, create, finish_all, to_record};
 pub use values::{
-    TensorState, assign, place, placeholder, placeholder_like, requires_grad, set_dynamic, set_requires_grad, snapshot, state, ty,
+    TensorState, assign, place, placeholder, placeholder_like, requires_grad, set_dynamic, set_requires_grad, snapshot,
+    state, ty,
 };

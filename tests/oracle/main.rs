@@ -165,7 +165,8 @@ fn e6_programs_whose_sizes_change_agree() {
     let engine = Arc::new(OracleEngine::new(2, witness.clone()));
     let named = [("dynamic_sizes", "3,7,12"), ("dynamic_exact", "false"), ("max_program_ops", "30")];
     let named = named.map(|(name, value)| (name, value.to_string())).to_vec();
-    let lazy = Environment::with_engine(u64::MAX - 22, engine, EnvironmentOptions { named, ..Default::default() }).unwrap();
+    let lazy =
+        Environment::with_engine(u64::MAX - 22, engine, EnvironmentOptions { named, ..Default::default() }).unwrap();
     let (native, folder, coverage) = (native_environment(23), Folder::new("sizes"), Coverage::default());
     let count = number("LXLA_ORACLE_PROGRAMS", 3000) / 3;
     let programs = Programs { count, length: 30, stream: 7 };

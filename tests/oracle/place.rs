@@ -1,7 +1,6 @@
 //! Where the lazy tensors of a program are: on one XLA device, or split over the devices of a mesh.
 
 use crate::program::{Outcome, in_words, resized};
-use std::borrow::Cow;
 use base::error::Result;
 use base::types::TensorType;
 use lazyxla::device::{Device, TensorHandle};
@@ -10,6 +9,7 @@ use lazyxla::sync;
 use lazyxla::sync::Piece;
 use lazyxla::tensor;
 use mesh::{MeshAxes, Sharding};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Sizes of the axes of the meshes on which programs run, and their devices, row-major; None: the first ones in order.

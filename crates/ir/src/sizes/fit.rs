@@ -70,7 +70,8 @@ impl Pattern {
         }
         // One program does not show which scalars change: all of its floats may be means' factors.
         let is_one = guess == Guess::Stated;
-        let may_change = |scalar: &Scalar| is_one && (scalar.dtype().is_float() || scalar.dtype().kind() == Kind::Complex);
+        let may_change =
+            |scalar: &Scalar| is_one && (scalar.dtype().is_float() || scalar.dtype().kind() == Kind::Complex);
         let inner = (0..last.spread.inner.len()).map(|i| {
             let scalar = last.spread.inner[i];
             let is_same = seen.iter().all(|program| program.spread.inner[i] == scalar);
@@ -286,9 +287,7 @@ impl Fitter<'_> {
         let hinted = || hints.iter().find(|hint| self.is(hint, values)).cloned();
         match self.guess {
             Guess::Stated => hinted().or_else(|| self.same(values)).or_else(|| self.constant(values)),
-            _ => {
-                self.constant(values).or_else(hinted).or_else(|| self.same(values)).or_else(|| self.derived(values))
-            }
+            _ => self.constant(values).or_else(hinted).or_else(|| self.same(values)).or_else(|| self.derived(values)),
         }
     }
 

@@ -46,7 +46,8 @@ impl Form {
     /// Value at these sizes; None if it overflows.
     pub fn at(&self, sizes: &[i64]) -> Option<i64> {
         self.terms.iter().try_fold(0i64, |sum, (product, factor)| {
-            let term = product.iter().try_fold(*factor, |term, &variable| term.checked_mul(sizes[variable as usize]))?;
+            let term =
+                product.iter().try_fold(*factor, |term, &variable| term.checked_mul(sizes[variable as usize]))?;
             sum.checked_add(term)
         })
     }

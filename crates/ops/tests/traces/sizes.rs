@@ -128,7 +128,8 @@ fn programs_that_differ_otherwise_have_no_pattern() {
     assert!(fit(&[&made(rows(1), &[]), &made(rows(5), &[])], Guess::Apart).is_none());
     // Sizes that no parameter has are variables, too.
     let created = |trace: &mut Trace, sizes: &[i64]| {
-        let zero = creation::full(trace, &TensorType::new(DType::F32, &[sizes[0], 2]), ScalarValue::Float(0.0)).unwrap();
+        let zero =
+            creation::full(trace, &TensorType::new(DType::F32, &[sizes[0], 2]), ScalarValue::Float(0.0)).unwrap();
         elementwise::unary(trace, UnaryOp::Cosine, zero).unwrap()
     };
     let pattern = fit(&[&made(created, &[3]), &made(created, &[8])], Guess::Apart).unwrap();
