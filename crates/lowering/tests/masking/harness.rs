@@ -193,11 +193,12 @@ impl Fitter {
 }
 
 /// Whether a program is what a template gives for the sizes.
-pub fn fits(scope: &Scope, values: &[Instruction], sizes: &[i64]) -> bool {
+pub fn fits(scope: &Scope, (values, outputs): &(Vec<Instruction>, Vec<usize>), sizes: &[i64]) -> bool {
     let equal = |forms: &[Form], given: &[i64]| {
         forms.len() == given.len() && forms.iter().zip(given).all(|(form, &given)| form.at(sizes) == Some(given))
     };
-    scope.values.len() == values.len()
+    scope.outputs == *outputs
+        && scope.values.len() == values.len()
         && scope.values.iter().zip(values).all(|(sized, value)| {
             let seen = &sized.instruction;
             seen.op == value.op
@@ -205,7 +206,7 @@ pub fn fits(scope: &Scope, values: &[Instruction], sizes: &[i64]) -> bool {
                 && seen.ty.dtype == value.ty.dtype
                 && equal(&sized.dims, &value.ty.dims)
                 && equal(&sized.words, &value.words)
-                && sized.bodies.iter().zip(&value.bodies).all(|(scope, body)| fits(scope, &body.decode().0, sizes))
+                && sized.bodies.iter().zip(&value.bodies).all(|(scope, body)| fits(scope, &body.decode(), sizes))
         })
 }
 
@@ -355,7 +356,7 @@ impl Check<'_> {
         let mut compared = 0;
         for sizes in points {
             let Some(exact) = exact(build, sizes) else { continue };
-            if fits(&template.main, &exact.program.decode().0, sizes) {
+            if fits(&template.main, &exact.program.decode(), sizes) {
                 self.compare(masked, &exact, sizes);
                 compared += 1;
             }
