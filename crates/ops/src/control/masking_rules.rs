@@ -1,5 +1,5 @@
-//! Masking of applications of traced computations. Calls are recorded in place; bodies of loops and branches are masked,
-//! and take sizes and scalars that change as further captures.
+//! Masking of applications of traced computations. Calls are recorded in place; bodies of loops and branches are
+//! masked, and take sizes and scalars that change as further captures.
 
 use super::apply::{
     Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes, branch, case as case_of, scan as scan_of,

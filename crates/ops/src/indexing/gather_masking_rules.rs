@@ -53,7 +53,7 @@ impl PaddedSite<'_, '_> {
     }
 }
 
-/// Layouts of the axes of slices, in the order of the window axes. `None` in place of a list: an axis is refused.
+/// Layouts of the axes of slices, in the order of the window axes.
 fn window_layouts(site: &PaddedSite, numbers: &DimensionNumbers, sizes: &[Form]) -> Outcome<Vec<Layout>> {
     let x = &site.operands[0];
     let mut layouts = Vec::new();

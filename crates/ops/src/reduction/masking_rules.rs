@@ -108,8 +108,8 @@ pub(super) fn reduced_with(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
 }
 
 impl PaddedSite<'_, '_> {
-    /// Whether the windows along an axis have several elements; None for single elements. Refused unless windows over
-    /// valid elements see the same elements at the bound.
+    /// Whether the windows along an axis are more than single elements. Refused unless windows over valid elements see
+    /// the same elements at the bound.
     fn has_windows(&self, axis: usize, window: &Window) -> Outcome<bool> {
         let words = self.value.words.get(1 + 6 * axis..).and_then(|words| words.get(..6));
         let Some([size, stride, base_dilation, dilation, low, high]) = words else {
