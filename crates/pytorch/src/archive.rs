@@ -90,7 +90,7 @@ impl<'f> Archive<'f> {
     pub fn bytes(&self, name: &str) -> Result<&'f [u8]> {
         let entry = self.entry(name)?;
         let bytes = &self.file[entry.range.clone()];
-        match rawzip::crc32(bytes) == entry.crc {
+        match crc32fast::hash(bytes) == entry.crc {
             true => Ok(bytes),
             false => Err(Error::invalid("it is damaged: its checksum differs").at(entry_of(name))),
         }

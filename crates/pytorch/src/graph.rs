@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 
+/// A graph as it stands in the file.
 #[derive(Deserialize)]
-struct GraphJson {
+pub struct GraphJson {
     #[serde(default)]
     inputs: Vec<Value>,
     #[serde(default)]
@@ -24,9 +25,16 @@ struct NodeJson {
     inputs: Vec<NamedJson>,
     outputs: Vec<Value>,
     #[serde(default)]
-    metadata: HashMap<String, Value>,
+    metadata: MetadataJson,
     #[serde(default)]
     name: Option<String>,
+}
+
+/// What is read of the annotations of a node. The others, above all stack traces, are most of a file.
+#[derive(Default, Deserialize)]
+struct MetadataJson {
+    #[serde(default)]
+    nn_module_stack: Value,
 }
 
 #[derive(Deserialize)]
@@ -45,9 +53,13 @@ struct MetaJson {
     strides: Value,
 }
 
+/// Reads a graph within another one; the reason if it is malformed.
+fn inner_graph(value: Value) -> Result<Graph, String> {
+    graph_of(serde_json::from_value(value).map_err(|e| format!("the graph is malformed: {e}"))?)
+}
+
 /// Reads a graph; the reason if it is malformed.
-pub fn graph_of(value: Value) -> Result<Graph, String> {
-    let graph: GraphJson = serde_json::from_value(value).map_err(|e| format!("the graph is malformed: {e}"))?;
+pub fn graph_of(graph: GraphJson) -> Result<Graph, String> {
     let list = |values: Vec<Value>| values.into_iter().map(argument).collect::<Result<Vec<_>, _>>();
     let nodes = graph.nodes.into_iter().map(node).collect::<Result<Vec<Node>, String>>()?;
     let meta = |(name, tensor): (String, MetaJson)| {
@@ -69,7 +81,7 @@ fn node(node: NodeJson) -> Result<Node, String> {
     let named = |input: NamedJson| Ok::<_, String>(Named { name: input.name, argument: argument(input.arg)? });
     let inputs = inputs.into_iter().map(named).collect::<Result<Vec<_>, _>>().map_err(at)?;
     let outputs = outputs.into_iter().map(argument).collect::<Result<Vec<_>, _>>().map_err(at)?;
-    let module = metadata.get("nn_module_stack").and_then(Value::as_str).map(module_path).unwrap_or_default();
+    let module = metadata.nn_module_stack.as_str().map(module_path).unwrap_or_default();
     Ok(Node { target, inputs, outputs, module, name: name.unwrap_or_default() })
 }
 
@@ -104,7 +116,7 @@ pub fn argument(value: Value) -> Result<Argument, String> {
             "as_float" => Argument::Float(float(&content)?),
             "as_floats" => Argument::Floats(list()?.iter().map(float).collect::<Option<_>>()?),
             "as_complex" => Argument::Complex(float(content.get("real")?)?, float(content.get("imag")?)?),
-            "as_string" => Argument::Text(content.as_str()?.to_string()),
+            "as_string" | "as_operator" => Argument::Text(content.as_str()?.to_string()),
             "as_sym_int" => Argument::SymInt(symbolic(&content, "as_int", Value::as_i64)?),
             "as_sym_ints" => {
                 let one = |value: &Value| symbolic(value, "as_int", Value::as_i64);
@@ -122,7 +134,7 @@ pub fn argument(value: Value) -> Result<Argument, String> {
     if kind == "as_graph" {
         let Value::Object(mut graph) = content else { return Err(malformed()) };
         let graph = graph.remove("graph").ok_or_else(malformed)?;
-        return Ok(Argument::Graph(Box::new(graph_of(graph)?)));
+        return Ok(Argument::Graph(Box::new(inner_graph(graph)?)));
     }
     match read() {
         Some(argument) => Ok(argument),

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 /// Reads JSON.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let malformed = |e: serde_json::Error| Error::invalid(format!("it is not JSON of a program: {e}"));
-    serde_json::from_slice(&with_texts(bytes)).map_err(malformed)
+    // Only old files have bare words, and to look for them takes as long as to read the rest.
+    serde_json::from_slice(bytes).or_else(|_| serde_json::from_slice(&with_texts(bytes))).map_err(malformed)
 }
 
 /// Puts bare `Infinity`, `-Infinity` and `NaN` into quotes, as newer versions write them.

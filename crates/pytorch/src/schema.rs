@@ -1,7 +1,7 @@
 //! A program as JSON.
 
 use crate::error::{Error, Result, shown};
-use crate::graph::{argument, graph_of, name_of, only_entry};
+use crate::graph::{GraphJson, argument, graph_of, name_of, only_entry};
 use crate::program::{Argument, Graph, Input, InputKind, Output, OutputKind, Symbols};
 use crate::stored::Element;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ struct Bounds {
 
 #[derive(Deserialize)]
 struct Module {
-    graph: Value,
+    graph: GraphJson,
     signature: Signature,
 }
 
@@ -104,11 +104,18 @@ impl Exported {
     /// Reads the parts of a program.
     pub fn parts(self) -> Result<Parts> {
         let Module { graph, signature } = self.graph_module;
-        let graph = graph_of(graph).map_err(Error::invalid)?;
+        let mut graph = graph_of(graph).map_err(Error::invalid)?;
         let numbered = |what: &str, i: usize, reason: String| Error::invalid(format!("{what}[{i}]: {reason}"));
         let inputs = signature.input_specs.into_iter().enumerate();
         let inputs = inputs.map(|(i, spec)| input(spec).map_err(|e| numbered("input_specs", i, e)));
-        let outputs = signature.output_specs.into_iter().enumerate();
+        // The last of the tokens that order effects is an output, but no value.
+        let mut specs = signature.output_specs;
+        let are_tokens: Vec<bool> = specs.iter().map(|spec| spec.get("token").is_some()).collect();
+        let is_token = |i: usize| are_tokens.get(i).copied().unwrap_or(false);
+        let outputs = graph.outputs.into_iter().enumerate().filter(|(i, _)| !is_token(*i));
+        graph.outputs = outputs.map(|(_, output)| output).collect();
+        specs.retain(|spec| spec.get("token").is_none());
+        let outputs = specs.into_iter().enumerate();
         let outputs = outputs.map(|(i, spec)| output(spec).map_err(|e| numbered("output_specs", i, e)));
         let bounds = self.range_constraints.into_iter();
         let symbols = bounds.map(|(symbol, bounds)| (symbol, (bounds.min_val, bounds.max_val))).collect();
@@ -153,6 +160,10 @@ fn input(spec: Value) -> std::result::Result<Input, String> {
             let name = text(&content, "name").ok_or_else(missing)?;
             let value = content.get("value").cloned().ok_or_else(missing)?;
             Ok(Input { kind: InputKind::Fixed, argument: argument(value)?, name })
+        }
+        "token" => {
+            let name = content.get("arg").and_then(|arg| text(arg, "name")).ok_or_else(missing)?;
+            Ok(Input { kind: InputKind::Fixed, argument: Argument::None, name })
         }
         _ => Ok(Input { kind: InputKind::Fixed, argument: Argument::Other(kind.clone()), name: kind }),
     }

@@ -185,7 +185,7 @@ impl Stored {
 
     /// Checks that the storage is undamaged.
     pub fn verify(&self, file: &[u8]) -> Result<()> {
-        match rawzip::crc32(&file[self.storage.clone()]) == self.crc {
+        match crc32fast::hash(&file[self.storage.clone()]) == self.crc {
             true => Ok(()),
             false => Err(Error::invalid("its storage is damaged: the checksum differs")),
         }
