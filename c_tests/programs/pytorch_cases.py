@@ -4,6 +4,7 @@ import pytorch_cases_arrays as arrays
 import pytorch_cases_elements as elements
 import pytorch_cases_further as further
 import pytorch_cases_layers as layers
+import pytorch_cases_models as models
 
 # Numbers of free sizes: pytorch_test.py has the first one.
 ELSEWHERE = ("sym_size.int", "sym_numel.default")
@@ -28,10 +29,23 @@ def cases():
         further.functions,
         further.distances,
         further.rearrangements,
+        models.pools,
+        models.resizing,
+        models.sampling,
+        models.cells,
+        models.scattering,
+        models.diagonals,
+        models.transforms,
+        models.frequencies,
+        models.matrices,
+        models.further,
     )
     for group in groups:
         for i, (name, calls) in enumerate(group()):
             if calls:
                 yield f"{name} {group.__name__} {i}", name, calls, False
+    for group in (models.bags, models.views, models.remaining, models.regions):
+        for name, function, calls in group():
+            yield f"{name} {group.__name__}", function, calls, False
     for i, (name, calls) in enumerate(layers.draws()):
         yield f"{name} drawn {i}", name, calls, True

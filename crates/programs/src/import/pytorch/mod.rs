@@ -5,6 +5,7 @@
 //! | `program.rs`, `names.rs` | the import of a program: parameters, captured values and results; their names |
 //! | `describe.rs`, `refusals.rs` | what an archive holds, as JSON; operators that are not supported |
 //! | `walk.rs`, `regions.rs` | walks graphs and records their operations; graphs as bodies |
+//! | `vmap.rs` | regions of `torch.vmap` |
 //! | `recorder.rs` | the state of an import |
 //! | `tensors.rs` | tensors of a graph with views, through which programs write |
 //! | `promotion.rs` | ATen's promotion of dtypes |
@@ -26,6 +27,7 @@ mod refusals;
 mod regions;
 mod sizes;
 mod tensors;
+mod vmap;
 mod walk;
 
 pub use describe::describe;

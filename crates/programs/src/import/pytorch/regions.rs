@@ -8,7 +8,8 @@ use base::error::Result;
 use base::types::TensorType;
 use ir::{Body, NodeId, take_body};
 use lazyxla_pytorch::{Argument, Graph};
-use ops::control::{Applied, branch, scan, while_loop};
+use ops::control::{Applied, branch, scan, stop_gradient, while_loop};
+use ops::elementwise::formula::record;
 use std::sync::Arc;
 
 /// Records an operator of higher order.
@@ -22,6 +23,7 @@ pub fn operator(name: &str) -> Option<Record> {
         "higher_order.while_loop" => repeated,
         "higher_order.scan" => scanned,
         "higher_order.wrap_with_set_grad_enabled" => gradients_switched,
+        "higher_order.with_effects" => checked,
         _ => return None,
     })
 }
@@ -88,6 +90,17 @@ impl Recorder {
 
     fn types(&self, nodes: &[NodeId]) -> Vec<TensorType> {
         nodes.iter().map(|&node| self.trace.ty(node)).collect()
+    }
+}
+
+/// `with_effects(token, operator, operands...)`: an operator that is ordered by tokens. Checks change no value.
+fn checked<'p>(_: &mut Recorder, _: &Scope<'p>, values: Vec<Value<'p>>) -> Result<Value<'p>> {
+    match &values[..] {
+        [_, Value::Text(name), ..] if name.ends_with("._linalg_check_errors.default") => {
+            Ok(Value::List(vec![Value::None, Value::None]))
+        }
+        [_, Value::Text(name), ..] => Err(error!(Unimplemented, "the effects of {}", base::error::quoted(name))),
+        _ => malformed(),
     }
 }
 
@@ -200,15 +213,19 @@ fn gradients_switched<'p>(recorder: &mut Recorder, _: &Scope<'p>, values: Vec<Va
     for (input, value) in graph.inputs.iter().zip(flat) {
         match (input, &value) {
             (Argument::Tensor(name), Value::Tensor(id)) => {
-                given.push((*id, recorder.tensors.writes(*id)));
+                given.push((*id, recorder.tensors.writes(*id), recorder.read(*id).ok()));
                 scope.insert(name, value);
             }
             _ => return malformed(),
         }
     }
     let outputs = recorder.graph(graph, &mut scope)?;
-    if !enabled && given.iter().any(|&(id, writes)| recorder.tensors.writes(id) > writes) {
-        return Err(error!(Unimplemented, "a region without gradients that changes its inputs"));
+    if !enabled {
+        for (id, writes, old) in given {
+            if recorder.tensors.writes(id) > writes {
+                unwatched(recorder, id, old)?;
+            }
+        }
     }
     let mut results = Vec::new();
     for value in outputs {
@@ -218,4 +235,19 @@ fn gradients_switched<'p>(recorder: &mut Recorder, _: &Scope<'p>, values: Vec<Va
         });
     }
     Ok(Value::List(results))
+}
+
+/// Gives a tensor that was written without gradients the derivative from before: PyTorch does not see the write.
+fn unwatched(recorder: &mut Recorder, id: TensorId, old: Option<NodeId>) -> Result<()> {
+    let new = recorder.read(id)?;
+    let trace = &mut recorder.trace;
+    let mut value = stop_gradient(trace, new)?;
+    if let Some(old) = old.filter(|&old| trace.node(old).dtype.is_float()) {
+        let fixed = stop_gradient(trace, old)?;
+        // The difference is 0, and has the derivative; of infinities and NaN it would be NaN.
+        value = record(trace, [value, old, fixed], |[value, old, fixed]| {
+            value + fixed.is_finite().select(old - fixed, fixed.number(0.0))
+        })?;
+    }
+    recorder.tensors.write(&mut recorder.trace, id, value)
 }

@@ -3,11 +3,14 @@
 
 use base::error;
 use base::error::Result;
+use base::types::{DType, TensorType};
 use ir::{NodeId, Trace};
 use ops::control::stop_gradient;
-use ops::elementwise::convert;
-use ops::indexing::slice_assign;
-use ops::shape::{broadcast_to, reshape, slice, transpose};
+use ops::creation::iota;
+use ops::elementwise::formula::record;
+use ops::elementwise::{complex, convert, imag, real};
+use ops::indexing::{slice_assign, take};
+use ops::shape::{broadcast_to, reshape, slice, stack, transpose};
 
 /// A tensor of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +33,12 @@ pub enum View {
     Selected { axis: usize, index: i64 },
     /// The base, broadcast.
     Expanded(Vec<i64>),
+    /// Windows of `size` elements along an axis, `step` apart, as a new last axis.
+    Unfolded { axis: usize, size: i64, step: i64 },
+    /// Pairs of real numbers on the last axis, as complex numbers.
+    Complex,
+    /// Complex numbers, as pairs of real numbers on a new last axis.
+    Real,
 }
 
 enum Place {
@@ -170,13 +179,29 @@ impl View {
                 dims.remove(*axis);
                 reshape(trace, row, &dims)
             }
+            View::Unfolded { axis, size, step } => unfolded(trace, base, *axis, *size, *step),
+            View::Complex => {
+                let [re, im] = [0, 1].map(|part| View::Selected { axis: trace.ty(base).dims.len() - 1, index: part });
+                let (re, im) = (re.of(trace, base)?, im.of(trace, base)?);
+                complex(trace, re, im)
+            }
+            View::Real => {
+                let (re, im) = (real(trace, base)?, imag(trace, base)?);
+                stack(trace, &[re, im], -1)
+            }
         }
     }
 
     /// Records a base whose view has a new value.
     fn put(&self, trace: &mut Trace, base: NodeId, value: NodeId) -> Result<NodeId> {
         let ty = trace.ty(base);
-        let value = convert(trace, value, ty.dtype);
+        let own = match self {
+            View::Complex if ty.dtype == DType::F64 => DType::C128,
+            View::Complex => DType::C64,
+            View::Real => ty.dtype.real(),
+            _ => ty.dtype,
+        };
+        let value = convert(trace, value, own);
         match self {
             View::Alias | View::Detached => Ok(value),
             View::Reshaped(_) => reshape(trace, value, &ty.dims),
@@ -200,8 +225,24 @@ impl View {
                 let row = reshape(trace, value, &dims)?;
                 slice_assign(trace, base, &starts, &limits, &steps, row)
             }
+            View::Unfolded { .. } => Err(error!(Unimplemented, "a write to windows that unfold made")),
+            View::Complex => View::Real.of(trace, value),
+            View::Real => View::Complex.of(trace, value),
         }
     }
+}
+
+/// Records windows of `size` elements along an axis, as a new last axis.
+fn unfolded(trace: &mut Trace, base: NodeId, axis: usize, size: i64, step: i64) -> Result<NodeId> {
+    let dims = trace.ty(base).dims;
+    let ty = TensorType::new(DType::S64, &[(dims[axis] - size) / step + 1, size]);
+    let (window, place) = (iota(trace, &ty, 0)?, iota(trace, &ty, 1)?);
+    let places = record(trace, [window, place], |[window, place]| window * step + place)?;
+    let taken = take(trace, base, places, axis as i64)?;
+    let rank = dims.len() as i64 + 1;
+    let inner = axis as i64 + 1;
+    let order: Vec<i64> = (0..rank).filter(|&other| other != inner).chain([inner]).collect();
+    transpose(trace, taken, &order)
 }
 
 /// The starts, limits and strides of a slice along one axis.
@@ -215,10 +256,9 @@ fn window(trace: &Trace, x: NodeId, axis: usize, start: i64, stop: i64, step: i6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::types::{DType, ScalarValue, TensorType};
+    use base::types::ScalarValue;
     use ir::take_closed_body;
     use native::Array;
-    use ops::creation::iota;
     use ops::elementwise::binary_scalar;
 
     /// The elements of a node that depends on nothing.

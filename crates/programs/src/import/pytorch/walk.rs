@@ -5,6 +5,8 @@ use super::call::Call;
 use super::operators;
 use super::recorder::Recorder;
 use super::regions;
+use super::vmap;
+use super::vmap::Mark;
 use base::error;
 use base::error::{Error, Result, quoted};
 use base::label::Label;
@@ -13,21 +15,46 @@ use ops::shape::broadcast_to;
 
 /// Records the operations of a graph whose inputs are defined. Returns the values of its outputs.
 pub fn walk<'p>(recorder: &mut Recorder, graph: &'p Graph, scope: &mut Scope<'p>) -> Result<Vec<Value<'p>>> {
+    walk_nodes(recorder, graph, &graph.nodes, scope, &mut |_, _, _| Ok(false))?;
+    graph.outputs.iter().map(|output| value_of(scope, output)).collect()
+}
+
+/// A function that records nodes of its own, and returns whether a node was one.
+type Own<'w, 'p> = dyn FnMut(&mut Recorder, &'p Node, &mut Scope<'p>) -> Result<bool> + 'w;
+
+/// Records the operations of these nodes, of which `own` records some.
+pub fn walk_nodes<'p>(
+    recorder: &mut Recorder,
+    graph: &'p Graph,
+    nodes: &'p [Node],
+    scope: &mut Scope<'p>,
+    own: &mut Own<'_, 'p>,
+) -> Result<()> {
     let outer = recorder.trace.label();
-    for node in &graph.nodes {
+    let mut at = 0;
+    while let Some(node) = nodes.get(at) {
         if !node.module.is_empty() {
             recorder.trace.set_label(Label::of_path(&node.module));
         }
-        record(recorder, graph, node, scope).map_err(|e| e.context(described(node)))?;
+        at += match vmap::mark(&node.target) {
+            Some(Mark::Begin) => {
+                vmap::region(recorder, graph, &nodes[at..], scope).map_err(|e| e.context(described(node)))?
+            }
+            _ if own(recorder, node, scope)? => 1,
+            _ => {
+                record(recorder, graph, node, scope).map_err(|e| e.context(described(node)))?;
+                1
+            }
+        };
         recorder.trace.set_label(outer);
     }
-    graph.outputs.iter().map(|output| value_of(scope, output)).collect()
+    Ok(())
 }
 
 /// Records a node, and gives its results their names.
 fn record<'p>(recorder: &mut Recorder, graph: &'p Graph, node: &'p Node, scope: &mut Scope<'p>) -> Result<()> {
     let name = operators::short_name(&node.target);
-    if operators::is_ignored(name) {
+    if operators::is_ignored(name) || vmap::mark(name) == Some(Mark::Ignored) {
         return Ok(());
     }
     let given = node.inputs.iter().map(|input| Ok((&*input.name, value_of(scope, &input.argument)?)));
@@ -41,6 +68,11 @@ fn record<'p>(recorder: &mut Recorder, graph: &'p Graph, node: &'p Node, scope: 
     } else {
         operator(recorder, graph, node, name, given)?
     };
+    if name == operators::DETACHED
+        && let Some(Argument::Tensor(first)) = node.inputs.first().map(|input| &input.argument)
+    {
+        scope.insert(first, made.clone());
+    }
     define(scope, &node.outputs, made)
 }
 
@@ -146,6 +178,7 @@ pub fn described(node: &Node) -> String {
 pub fn refusal(node: &Node) -> Option<Error> {
     let name = operators::short_name(&node.target);
     let is_known = operators::is_ignored(name)
+        || vmap::mark(name).is_some()
         || regions::operator(name).is_some()
         || operators::symbolic(name).is_some()
         || operators::find(name).is_some();

@@ -51,7 +51,7 @@ fn of_self<'p>(
 }
 
 /// Records `max(x, 0)`, with derivative 0 at 0. Integers too.
-fn relu(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub(super) fn relu(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     match trace.node(x).dtype.is_float() {
         true => activation(trace, ActivationOp::Relu, x),
         false => {

@@ -14,6 +14,11 @@ pub(super) const TABLE: &[Operator] = &[
         "size dtype=none layout=none device=none pin_memory=none memory_format=none",
         |call| filled(call, ScalarValue::Signed(0)),
     ),
+    operator(
+        &["empty_permuted.default"],
+        "size physical_layout dtype=none layout=none device=none pin_memory=none",
+        |call| filled(call, ScalarValue::Signed(0)),
+    ),
     operator(&["ones.default"], "size dtype=none layout=none device=none pin_memory=none", |call| {
         filled(call, ScalarValue::Signed(1))
     }),

@@ -11,6 +11,7 @@ use base::error::Result;
 use base::types::{ScalarValue, normalize_axis};
 use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
 use ops::control::stop_gradient;
+use ops::elementwise::formula::record;
 use ops::elementwise::{binary, compare_scalar, select, unary};
 use ops::reduction::reduce;
 
@@ -60,6 +61,41 @@ pub(super) const TABLE: &[Operator] = &[
             finished(call, each)
         },
     ),
+    operator(&["soft_margin_loss.default"], "self target reduction=1", |call| {
+        let [x, target] = call.promoted(["self", "target"], false)?;
+        let each = record(call.trace(), [x, target], |[x, target]| (-(target * x)).exp().log_plus_one())?;
+        let reduction = call.int("reduction")?;
+        let made = reduced(call.trace(), each, reduction)?;
+        Ok(call.made(made))
+    }),
+    operator(&["hinge_embedding_loss.default"], "self target margin=1 reduction=1", |call| {
+        let ([x, target], margin) = (call.promoted(["self", "target"], false)?, call.float("margin")?);
+        let each = record(call.trace(), [x, target], |[x, target]| {
+            let rest = margin - x;
+            // At the margin the derivative is 0, as in PyTorch.
+            let far = rest.le(0.0).select(0.0, rest);
+            target.ne(1.0).select(far, 0.0) + target.ne(-1.0).select(x, 0.0)
+        })?;
+        let reduction = call.int("reduction")?;
+        let made = reduced(call.trace(), each, reduction)?;
+        Ok(call.made(made))
+    }),
+    operator(&["cosine_embedding_loss.default"], "input1 input2 target margin=0 reduction=1", |call| {
+        let [a, b] = call.promoted(["input1", "input2"], false)?;
+        let (target, margin) = (call.tensor("target")?, call.float("margin")?);
+        let last = call.dims(a).len() as i64 - 1;
+        let each = record(call.trace(), [a, b, target], |[a, b, target]| {
+            let [dot, of_a, of_b] = [a * b, a * a, b * b].map(|x| x.reduce(ReduceOp::Sum, &[last], false));
+            let cosine = dot / ((of_a + 1e-12) * (of_b + 1e-12)).sqrt();
+            let rest = cosine - margin;
+            let apart = rest.le(0.0).select(0.0, rest);
+            let unlike = target.eq(-1.0).select(apart, 0.0);
+            target.eq(1.0).select(1.0 - cosine, unlike)
+        })?;
+        let reduction = call.int("reduction")?;
+        let made = reduced(call.trace(), each, reduction)?;
+        Ok(call.made(made))
+    }),
 ];
 
 fn finished<'p>(call: &mut Call<'_, 'p>, each: NodeId) -> Result<Value<'p>> {

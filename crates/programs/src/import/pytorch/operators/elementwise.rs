@@ -10,7 +10,7 @@ use base::types::{DType, Kind, ScalarValue};
 use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, SpecialOp, Trace, UnaryFunction, UnaryOp};
 use ops::control::stop_gradient;
 use ops::elementwise::{
-    binary, binary_function, compare, compare_scalar, convert, imag, real, select, special, unary, unary_function,
+    binary, binary_function, compare, compare_scalar, convert, select, special, unary, unary_function,
 };
 use ops::shape::broadcast_to;
 
@@ -32,6 +32,22 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["div.Tensor", "div.Scalar", "div_.Tensor", "div_.Scalar", "true_divide.Tensor"], "self other", |call| {
         two(call, true, |trace, a, b| binary(trace, BinaryOp::Divide, a, b))
+    }),
+    operator(&["add.out"], "self other alpha=1 out", |call| {
+        let made = added(call, ["self", "other"], BinaryOp::Add)?;
+        written(call, made)
+    }),
+    operator(&["sub.out"], "self other alpha=1 out", |call| {
+        let made = added(call, ["self", "other"], BinaryOp::Subtract)?;
+        written(call, made)
+    }),
+    operator(&["mul.out"], "self other out", |call| {
+        let made = two(call, false, |trace, a, b| binary(trace, BinaryOp::Multiply, a, b))?;
+        written(call, made)
+    }),
+    operator(&["div.out"], "self other out", |call| {
+        let made = two(call, true, |trace, a, b| binary(trace, BinaryOp::Divide, a, b))?;
+        written(call, made)
     }),
     operator(
         &["div.Tensor_mode", "div.Scalar_mode", "div_.Tensor_mode", "div_.Scalar_mode"],
@@ -143,16 +159,6 @@ pub(super) const TABLE: &[Operator] = &[
         })
     }),
     operator(&["bitwise_not.default"], "self", |call| of_self(call, |trace, x| unary(trace, UnaryOp::Not, x))),
-    operator(&["real.default"], "self", |call| of_self(call, real)),
-    operator(&["imag.default"], "self", |call| of_self(call, imag)),
-    operator(&["clamp.default", "clamp_.default", "clip.default"], "self min=none max=none", |call| {
-        clamp(call, "min", "max")
-    }),
-    operator(&["clamp_min.default", "clamp_min_.default"], "self min", |call| clamp(call, "min", "max")),
-    operator(&["clamp_max.default", "clamp_max_.default"], "self max", |call| clamp(call, "min", "max")),
-    operator(&["hardtanh.default", "hardtanh_.default"], "self min_val=-1 max_val=1", |call| {
-        clamp(call, "min_val", "max_val")
-    }),
     operator(&["where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"], "condition self other", choose),
     operator(
         &["masked_fill.Scalar", "masked_fill.Tensor", "masked_fill_.Scalar", "masked_fill_.Tensor"],
@@ -379,30 +385,15 @@ pub fn number_like_all(trace: &mut Trace, x: NodeId, number: f64) -> Result<Node
     ops::creation::full(trace, &trace.ty(x), ScalarValue::Float(number))
 }
 
-/// Limits a tensor. At a bound and beyond it the derivative is 0.
-fn clamp<'p>(call: &mut Call<'_, 'p>, low: &str, high: &str) -> Result<Value<'p>> {
-    let bounds = [low, high].map(|name| !matches!(call.value(name), Value::None));
-    let [x, low, high] = match bounds {
-        [false, false] => return Err(error!(InvalidArgument, "neither min nor max is given")),
-        [true, false] => call.promoted(["self", low], false).map(|[x, low]| [x, low, low])?,
-        [false, true] => call.promoted(["self", high], false).map(|[x, high]| [x, high, high])?,
-        [true, true] => call.promoted(["self", low, high], false)?,
+/// Writes a result to the tensor `out`, and returns the tensor.
+fn written<'p>(call: &mut Call<'_, 'p>, made: Value<'p>) -> Result<Value<'p>> {
+    let (Value::Tensor(made), out) = (made, call.id("out")?) else {
+        return Err(error!(Internal, "a result that is no tensor"));
     };
-    if !call.dims(low).is_empty() || !call.dims(high).is_empty() {
-        return Err(error!(Unimplemented, "bounds that are tensors"));
-    }
-    let mut made = x;
-    let trace = call.trace();
-    if bounds[0] {
-        let is_below = compare(trace, CompareOp::Le, x, low)?;
-        made = select(trace, is_below, low, made)?;
-    }
-    if bounds[1] {
-        // Of bounds in the wrong order, PyTorch takes the maximum.
-        let is_above = compare(trace, CompareOp::Ge, made, high)?;
-        made = select(trace, is_above, high, made)?;
-    }
-    Ok(call.made(made))
+    let recorder = &mut *call.recorder;
+    let node = recorder.read(made)?;
+    recorder.tensors.write(&mut recorder.trace, out, node)?;
+    Ok(Value::Tensor(out))
 }
 
 /// Records a condition as bools.

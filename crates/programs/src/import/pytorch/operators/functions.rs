@@ -14,11 +14,6 @@ use ops::elementwise::{binary, binary_function, compare, compare_scalar, convert
 
 pub(super) const TABLE: &[Operator] = &[
     operator(&["positive.default"], "self", |call| call.viewed("self", View::Alias, Sight::Certain)),
-    operator(&["detach_.default"], "self", |call| {
-        let x = call.tensor("self")?;
-        let made = stop_gradient(call.trace(), x)?;
-        Ok(call.made(made))
-    }),
     operator(&["isfinite.default"], "self", |call| {
         let x = call.tensor("self")?;
         // Every integer is finite; `is_finite` takes floats only.

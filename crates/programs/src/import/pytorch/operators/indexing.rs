@@ -88,12 +88,13 @@ fn put<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let dtype = call.dtype_of(x);
     let values = convert(call.trace(), values, dtype);
     let indices = call.optional_tensors("indices")?;
-    if let [Some(mask)] = indices[..]
-        && call.dtype_of(mask) == DType::Pred
+    if let [Some(mask), rest @ ..] = &indices[..]
+        && rest.iter().all(Option::is_none)
+        && call.dtype_of(*mask) == DType::Pred
         && !accumulate
-        && call.dims(values).iter().product::<i64>() == 1
+        && let Some(row) = row_of(call, x, *mask, values)
     {
-        return put_masked(call, x, mask, values);
+        return put_masked(call, x, *mask, row?);
     }
     let indices = places(call)?;
     let op = if accumulate { ScatterOp::Sum } else { ScatterOp::Copy };
@@ -106,7 +107,21 @@ fn put<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     Ok(call.made(made))
 }
 
-/// Records a tensor with one value where a mask of its first axes is true.
+/// The values that every place of a mask gets, in the shape of the axes that the mask has not. None if places get
+/// values of their own, of which the number depends on data.
+fn row_of(call: &mut Call, x: NodeId, mask: NodeId, values: NodeId) -> Option<Result<NodeId>> {
+    let rest = call.dims(x).get(call.dims(mask).len()..)?.to_vec();
+    let mut dims = call.dims(values);
+    while dims.len() > rest.len() || (dims.first() == Some(&1) && dims.iter().product::<i64>() == 1) {
+        if dims[0] != 1 {
+            return None;
+        }
+        dims.remove(0);
+    }
+    Some(reshape(call.trace(), values, &dims).and_then(|row| broadcast_to(call.trace(), row, &rest)))
+}
+
+/// Records a tensor with the same values wherever a mask of its first axes is true.
 fn put_masked<'p>(call: &mut Call<'_, 'p>, x: NodeId, mask: NodeId, value: NodeId) -> Result<Value<'p>> {
     let (dims, mut wide) = (call.dims(x), call.dims(mask));
     if dims.get(..wide.len()) != Some(&wide[..]) {
@@ -114,7 +129,7 @@ fn put_masked<'p>(call: &mut Call<'_, 'p>, x: NodeId, mask: NodeId, value: NodeI
     }
     wide.resize(dims.len(), 1);
     let trace = call.trace();
-    let (mask, value) = (reshape(trace, mask, &wide)?, reshape(trace, value, &[])?);
+    let (mask, value) = (reshape(trace, mask, &wide)?, broadcast_to(trace, value, &dims)?);
     let made = select(trace, mask, value, x)?;
     Ok(call.made(made))
 }
@@ -149,7 +164,7 @@ fn reached(trace: &mut Trace, x: NodeId, at: &[i64], axis: usize) -> Result<Node
 }
 
 /// A tensor of rank 0 as a list of one: PyTorch takes the one for the other where it gathers and scatters.
-fn listed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+pub fn listed(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     if trace.ty(x).dims.is_empty() { reshape(trace, x, &[1]) } else { Ok(x) }
 }
 
@@ -184,15 +199,28 @@ fn scattered<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
         }
     };
     let trace = call.trace();
-    let part = reached(trace, x, &dims, axis)?;
-    let made = scatter_along(trace, op, part, at, updates, axis as i64)?;
-    let limits = trace.ty(part).dims;
-    let made = match limits == ty.dims {
-        true => made,
-        false => slice_assign(trace, x, &vec![0; limits.len()], &limits, &vec![1; limits.len()], made)?,
-    };
+    let made = scatter_into(trace, op, x, at, updates, axis)?;
     let made = if own.is_empty() { reshape(trace, made, &[])? } else { made };
     Ok(call.made(made))
+}
+
+/// Records a tensor with one element of `updates` combined into it for each index.
+pub fn scatter_into(
+    trace: &mut Trace,
+    op: ScatterOp,
+    x: NodeId,
+    at: NodeId,
+    updates: NodeId,
+    axis: usize,
+) -> Result<NodeId> {
+    let dims = trace.ty(x).dims;
+    let part = reached(trace, x, &trace.ty(at).dims, axis)?;
+    let made = scatter_along(trace, op, part, at, updates, axis as i64)?;
+    let limits = trace.ty(part).dims;
+    match limits == dims {
+        true => Ok(made),
+        false => slice_assign(trace, x, &vec![0; limits.len()], &limits, &vec![1; limits.len()], made),
+    }
 }
 
 fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {

@@ -4,13 +4,20 @@
 
 mod activations;
 mod attention;
+mod clamping;
+mod combining;
+mod complex_numbers;
 mod convolution;
 mod creation;
+mod diagonals;
 mod distances;
 mod elementwise;
+mod extremes;
+mod fourier;
 mod functions;
 mod indexing;
 mod losses;
+mod matrices;
 mod normalization;
 mod pooling;
 mod products;
@@ -19,6 +26,7 @@ mod rearrangements;
 mod recurrent;
 mod reductions;
 mod resizing;
+mod sampling;
 mod shapes;
 mod symbolic;
 
@@ -28,10 +36,18 @@ use super::operator::Operator;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-const TABLES: [&[Operator]; 18] = [
+const TABLES: [&[Operator]; 26] = [
     activations::TABLE,
     attention::TABLE,
     convolution::TABLE,
+    sampling::TABLE,
+    matrices::TABLE,
+    fourier::TABLE,
+    extremes::TABLE,
+    diagonals::TABLE,
+    complex_numbers::TABLE,
+    clamping::TABLE,
+    combining::TABLE,
     creation::TABLE,
     distances::TABLE,
     elementwise::TABLE,
@@ -50,7 +66,8 @@ const TABLES: [&[Operator]; 18] = [
 ];
 
 /// Checks of what the exporter knew, and annotations: they change no value.
-const IGNORED: [&str; 5] = [
+const IGNORED: [&str; 6] = [
+    "_linalg_check_errors.default",
     "_assert_tensor_metadata.default",
     "_assert_scalar.default",
     "_assert_async.msg",
@@ -82,8 +99,15 @@ pub fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
 }
 
+/// The operator that changes how its first argument is differentiated, not its value: the argument's name stands for
+/// the result from there on.
+pub const DETACHED: &str = "detach_.default";
+
 /// Whether an operator writes its first argument.
 pub fn is_in_place(name: &str) -> bool {
+    if name == DETACHED {
+        return false;
+    }
     let base = name.split('.').next().unwrap_or(name);
     base.ends_with('_') && !base.starts_with("__")
 }

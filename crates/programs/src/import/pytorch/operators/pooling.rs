@@ -5,6 +5,7 @@ use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use super::convolution::{batched, for_axes};
 use super::elementwise::number_like;
+use super::extremes::places_of_largest;
 use base::error;
 use base::error::Result;
 use base::types::{DType, Scalar, ScalarValue, TensorType};
@@ -20,14 +21,9 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["max_pool1d.default"], MAX, |call| largest(call, 1)),
     operator(&["max_pool2d.default"], MAX, |call| largest(call, 2)),
     operator(&["max_pool3d.default"], MAX, |call| largest(call, 3)),
-    operator(&["max_pool2d_with_indices.default"], MAX, |call| {
-        let made = largest(call, 2)?;
-        Ok(Value::List(vec![made, Value::Absent("the indices")]))
-    }),
-    operator(&["max_pool3d_with_indices.default"], MAX, |call| {
-        let made = largest(call, 3)?;
-        Ok(Value::List(vec![made, Value::Absent("the indices")]))
-    }),
+    operator(&["max_pool1d_with_indices.default"], MAX, |call| with_places(call, 1)),
+    operator(&["max_pool2d_with_indices.default"], MAX, |call| with_places(call, 2)),
+    operator(&["max_pool3d_with_indices.default"], MAX, |call| with_places(call, 3)),
     operator(&["avg_pool1d.default"], AVERAGE, |call| average(call, 1)),
     operator(&["avg_pool2d.default"], AVERAGE, |call| average(call, 2)),
     operator(&["avg_pool3d.default"], AVERAGE, |call| average(call, 3)),
@@ -48,11 +44,15 @@ const AVERAGE: &str =
 const MOST_WINDOWS: i64 = 1 << 20;
 
 /// A window along one axis of `size` elements.
-struct Pool {
-    size: i64,
-    padding: i64,
-    window: Window,
-    count: i64,
+pub(super) struct Pool {
+    /// Elements of the axis.
+    pub size: i64,
+    /// Elements before the axis.
+    pub padding: i64,
+    /// The window.
+    pub window: Window,
+    /// Windows on the axis.
+    pub count: i64,
 }
 
 /// The windows of the spatial axes.
@@ -94,7 +94,8 @@ fn windows(pools: &[Pool]) -> Vec<Window> {
     [Window::ONE; 2].into_iter().chain(pools.iter().map(|pool| pool.window)).collect()
 }
 
-fn unbatched<'p>(call: &mut Call<'_, 'p>, mut made: NodeId, is_single: bool) -> Result<Value<'p>> {
+/// A result, without the batch axis if the operand had none.
+pub(super) fn unbatched<'p>(call: &mut Call<'_, 'p>, mut made: NodeId, is_single: bool) -> Result<Value<'p>> {
     if is_single {
         let dims = call.dims(made);
         made = reshape(call.trace(), made, &dims[1..])?;
@@ -109,10 +110,18 @@ fn reduced(trace: &mut Trace, op: BinaryOp, x: NodeId, init: NodeId, windows: &[
 }
 
 /// The smallest value of a dtype.
-fn lowest(dtype: DType) -> Result<Scalar> {
+pub(super) fn lowest(dtype: DType) -> Result<Scalar> {
     match base::types::integer_limits(dtype) {
         Some(limits) => Scalar::new(dtype, ScalarValue::Signed(limits.min)),
         None => Scalar::new(dtype, ScalarValue::Float(f64::NEG_INFINITY)),
+    }
+}
+
+/// The largest value of a dtype.
+pub(super) fn highest(dtype: DType) -> Result<Scalar> {
+    match base::types::integer_limits(dtype) {
+        Some(limits) => Scalar::new(dtype, ScalarValue::Unsigned(limits.max)),
+        None => Scalar::new(dtype, ScalarValue::Float(f64::INFINITY)),
     }
 }
 
@@ -124,6 +133,16 @@ fn largest<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
     let init = constant(trace, &[], lowest);
     let made = reduced(trace, BinaryOp::Maximum, x, init, &windows(&pools))?;
     unbatched(call, made, is_single)
+}
+
+/// Maxima with their places. The places are not part of the program if nothing reads them.
+fn with_places<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
+    let made = largest(call, spatial)?;
+    let (x, is_single) = batched(call, "self", spatial)?;
+    let pools = pools(call, &call.dims(x)[2..])?;
+    let places = places_of_largest(call.trace(), x, &pools)?;
+    let places = unbatched(call, places, is_single)?;
+    Ok(Value::List(vec![made, places]))
 }
 
 /// The number of elements of each window of an axis, with the padding or without it.

@@ -234,10 +234,11 @@ fn shuffled<'p>(call: &mut Call<'_, 'p>, factor: &str, shuffle: Shuffle) -> Resu
 }
 
 /// Matrices that have the elements of the last axis on a diagonal, and zeros elsewhere.
-fn on_diagonal(trace: &mut Trace, x: NodeId, offset: i64) -> Result<NodeId> {
+pub(super) fn on_diagonal(trace: &mut Trace, x: NodeId, offset: i64) -> Result<NodeId> {
     let ty = trace.ty(x);
     let Some(&count) = ty.dims.last() else { return Err(error!(InvalidArgument, "a diagonal of {ty}")) };
-    let size = count + offset.abs();
+    let size = offset.checked_abs().and_then(|offset| count.checked_add(offset));
+    let size = size.ok_or_else(|| error!(InvalidArgument, "the diagonal {offset} of a matrix"))?;
     // The element of a row of the matrix is in its row or, below the diagonal, in its column.
     let zero = ScalarValue::Signed(0);
     let (low, high) = if offset < 0 { (-offset, 0) } else { (0, offset) };

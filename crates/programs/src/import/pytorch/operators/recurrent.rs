@@ -1,8 +1,9 @@
-//! Recurrent layers: LSTM and GRU of several layers, in one or both directions, as scans.
+//! Recurrent layers: LSTM, GRU and RNN of several layers, in one or both directions, as scans; and their cells.
 
 use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
+use super::activations::relu;
 use super::products::linear;
 use super::random::dropped;
 use base::error;
@@ -17,7 +18,15 @@ use ops::shape::{concatenate, slice_axis, split_equally, squeeze, stack, transpo
 pub(super) const TABLE: &[Operator] = &[
     operator(&["lstm.input"], ARGUMENTS, |call| layers(call, Kind::Lstm)),
     operator(&["gru.input"], ARGUMENTS, |call| layers(call, Kind::Gru)),
+    operator(&["rnn_tanh.input"], ARGUMENTS, |call| layers(call, Kind::Tanh)),
+    operator(&["rnn_relu.input"], ARGUMENTS, |call| layers(call, Kind::Relu)),
+    operator(&["lstm_cell.default"], CELL, |call| single(call, Kind::Lstm)),
+    operator(&["gru_cell.default"], CELL, |call| single(call, Kind::Gru)),
+    operator(&["rnn_tanh_cell.default"], CELL, |call| single(call, Kind::Tanh)),
+    operator(&["rnn_relu_cell.default"], CELL, |call| single(call, Kind::Relu)),
 ];
+
+const CELL: &str = "input hx w_ih w_hh b_ih=none b_hh=none";
 
 const ARGUMENTS: &str = "input hx params has_biases num_layers dropout train bidirectional batch_first";
 
@@ -25,6 +34,8 @@ const ARGUMENTS: &str = "input hx params has_biases num_layers dropout train bid
 enum Kind {
     Lstm,
     Gru,
+    Tanh,
+    Relu,
 }
 
 /// Records a cell: the next state, of the carried state and the products of the input and of the state with their
@@ -42,6 +53,10 @@ fn cell(trace: &mut Trace, kind: Kind, state: &[NodeId], of_input: NodeId, of_st
         let memory = add(trace, kept, new)?;
         let shown = unary(trace, UnaryOp::Tanh, memory)?;
         return Ok(vec![times(trace, output, shown)?, memory]);
+    }
+    if kind != Kind::Gru {
+        let sum = add(trace, of_input, of_state)?;
+        return Ok(vec![if kind == Kind::Tanh { unary(trace, UnaryOp::Tanh, sum)? } else { relu(trace, sum)? }]);
     }
     let (inputs, states) = (split_equally(trace, of_input, 3, 1)?, split_equally(trace, of_state, 3, 1)?);
     let mut gate = |number: usize| {
@@ -64,6 +79,8 @@ struct Weights {
     state: NodeId,
     input_bias: Option<NodeId>,
     state_bias: Option<NodeId>,
+    /// Of an LSTM, what makes its output narrower.
+    projection: Option<NodeId>,
 }
 
 /// Records one direction of a layer. Returns the outputs of all steps, and the last state.
@@ -89,6 +106,9 @@ fn direction(
         of_state = binary(trace, BinaryOp::Add, of_state, bias)?;
     }
     let mut results = cell(trace, kind, carried, of_input, of_state)?;
+    if let Some(projection) = weights.projection {
+        results[0] = dot_general(trace, results[0], projection, &axes, None)?;
+    }
     results.push(results[0]);
     let (body, captures) = take_body(trace, &parameters, &results)?;
     let applied = Applied { body: &body, captures: &captures };
@@ -103,11 +123,13 @@ fn layers<'p>(call: &mut Call<'_, 'p>, kind: Kind) -> Result<Value<'p>> {
     let (has_biases, batch_first) = (call.bool("has_biases")?, call.bool("batch_first")?);
     let directions = if call.bool("bidirectional")? { 2 } else { 1 };
     let layers = usize::try_from(call.int("num_layers")?).unwrap_or(0).min(1 << 16);
-    let (count, cells) = (if has_biases { 4 } else { 2 }, layers * directions);
+    let (biased, cells) = (if has_biases { 4 } else { 2 }, layers * directions);
+    // Projections are a further weight of each direction.
+    let is_projected = kind == Kind::Lstm && cells > 0 && params.len() == cells * (biased + 1);
+    let count = biased + usize::from(is_projected);
     let fits = |&state: &NodeId| call.dims(state).first() == Some(&(cells as i64)) && call.dims(state).len() == 3;
     let is_lstm_pair = states.len() == if kind == Kind::Lstm { 2 } else { 1 };
     if call.dims(x).len() != 3 || params.len() != cells * count || !is_lstm_pair || !states.iter().all(fits) {
-        // Projections have a fifth weight for each direction.
         return Err(error!(Unimplemented, "{} weights and {} states of {cells} cells", params.len(), states.len()));
     }
     let dropout = if call.bool("train")? { call.float("dropout")? } else { 0.0 };
@@ -121,7 +143,13 @@ fn layers<'p>(call: &mut Call<'_, 'p>, kind: Kind) -> Result<Value<'p>> {
             let at = layer * directions + way;
             let weights = &params[at * count..(at + 1) * count];
             let bias = |number: usize| has_biases.then(|| weights[number]);
-            let weights = Weights { input: weights[0], state: weights[1], input_bias: bias(2), state_bias: bias(3) };
+            let weights = Weights {
+                input: weights[0],
+                state: weights[1],
+                input_bias: bias(2),
+                state_bias: bias(3),
+                projection: is_projected.then(|| weights[biased]),
+            };
             let mut state = Vec::new();
             for &all in &states {
                 let one = slice_axis(call.trace(), all, 0, at as i64, at as i64 + 1, 1)?;
@@ -145,4 +173,18 @@ fn layers<'p>(call: &mut Call<'_, 'p>, kind: Kind) -> Result<Value<'p>> {
         made.push(call.made(node));
     }
     Ok(Value::List(made))
+}
+
+/// One cell for one step.
+fn single<'p>(call: &mut Call<'_, 'p>, kind: Kind) -> Result<Value<'p>> {
+    let states = if kind == Kind::Lstm { call.tensors("hx")? } else { vec![call.tensor("hx")?] };
+    let (x, input, state) = (call.tensor("input")?, call.tensor("w_ih")?, call.tensor("w_hh")?);
+    let biases = [call.optional_tensor("b_ih")?, call.optional_tensor("b_hh")?];
+    if states.len() != if kind == Kind::Lstm { 2 } else { 1 } || call.dims(x).len() != 2 {
+        return Err(error!(Unimplemented, "{} states of a cell for {}", states.len(), call.ty(x)));
+    }
+    let (of_input, of_state) = (linear(call, x, input, biases[0])?, linear(call, states[0], state, biases[1])?);
+    let made = cell(call.trace(), kind, &states, of_input, of_state)?;
+    let made: Vec<Value> = made.into_iter().map(|node| call.made(node)).collect();
+    Ok(if kind == Kind::Lstm { Value::List(made) } else { made.into_iter().next().unwrap_or(Value::None) })
 }

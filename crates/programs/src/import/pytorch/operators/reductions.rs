@@ -224,7 +224,7 @@ fn spread<'p>(call: &mut Call<'_, 'p>, is_root: bool) -> Result<Value<'p>> {
 }
 
 /// Norms of any order. The derivative of the norm of 0 is 0.
-fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>> {
+pub(super) fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>> {
     let mut x = call.floats("self")?;
     let order = call.optional_float(order)?.unwrap_or(2.0);
     if let Some(dtype) = call.dtype("dtype")? {

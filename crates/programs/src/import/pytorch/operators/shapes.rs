@@ -41,7 +41,7 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["chunk.default"], "self chunks dim=0", chunk),
     operator(&["unbind.int"], "self dim=0", unbind),
     operator(&["alias.default", "lift_fresh.default", "view.dtype"], "self dtype=none", alias),
-    operator(&["detach.default"], "self", detach),
+    operator(&["detach.default", "detach_.default"], "self", detach),
     operator(&["contiguous.default"], "self memory_format=none", contiguous),
     operator(
         &["clone.default", "lift_fresh_copy.default", "alias_copy.default", "detach_copy.default"],
