@@ -30,7 +30,7 @@ JAX := $(BUILD)/jax
 JAX_STAMP := $(JAX)/packages-4
 # Another peer, of several gigabytes: only for `make test-torch`.
 TORCH := $(BUILD)/torch
-TORCH_STAMP := $(TORCH)/packages-1
+TORCH_STAMP := $(TORCH)/packages-2
 # Plugins for devices that the machine need not have: 0.5 GB to download, 1.5 GB installed.
 ACCELERATORS := $(BUILD)/accelerators
 ACCELERATORS_STAMP := $(ACCELERATORS)/packages-1
@@ -184,10 +184,12 @@ test-report: build
 	git diff --exit-code --stat assets/report
 	$(CTEST) --test-dir $(TREE) -R '^report' --output-on-failure
 
-# DLPack with PyTorch, imported operators beside PyTorch's values and gradients, and modules as functions in Python.
+# DLPack with PyTorch, imported operators and models beside PyTorch's values and gradients, and modules as functions in
+# Python.
 test-torch: build $(TORCH_STAMP)
 	$(TORCH)/bin/python c_tests/abi/dlpack_test.py $(TREE)/lib/liblazyxla.so torch
 	$(TORCH)/bin/python c_tests/programs/pytorch_survey.py $(TREE)/lib/liblazyxla.so
+	$(TORCH)/bin/python c_tests/programs/pytorch_models.py $(TREE)/lib/liblazyxla.so
 	PYTHONPATH=$(abspath $(TREE)/python) TF_CPP_MIN_LOG_LEVEL=1 $(TORCH)/bin/python python/tests/from_torch_test.py
 
 # For Linux on arm64, cross-built and emulated: Rust tests, a part of the oracle and of the C suite. What it needs:
@@ -396,7 +398,8 @@ $(ARM64_STAMP): | $(TOOLS)/bin/python
 	touch $@
 
 $(TORCH_STAMP): | $(TORCH)/bin/python
-	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5 optree==0.20.0
+	$(TORCH)/bin/python -m pip install --quiet torch==2.15.0 numpy==2.3.5 optree==0.20.0 torchvision==0.29.2 \
+	  timm==1.0.31 transformers==5.24.0
 	touch $@
 
 $(XLA_RS_STAMP): | $(TOOLS)/bin/python
