@@ -152,7 +152,7 @@ impl<T> ProgramCache<T> {
         Ok((made, true))
     }
 
-    /// Returns whether the program is compiled, or being compiled, in the variant that is wanted.
+    /// Returns whether the program is compiled in the variant that is wanted. One that is being compiled is not.
     pub fn has(&self, wanted: &Lookup) -> bool {
         let mut inner = self.inner.lock();
         if inner.last.as_ref().is_some_and(|last| last.is_for(wanted)) {
@@ -162,7 +162,7 @@ impl<T> ProgramCache<T> {
             return false;
         }
         let (key, _) = inner.key(wanted);
-        inner.variants.contains(&key)
+        inner.variants.peek(&key).is_some_and(|flight| flight.made().is_some())
     }
 
     /// Number of programs, and number of compiled variants.
@@ -409,6 +409,23 @@ mod tests {
             }
         });
         assert_eq!(compiles.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn k7_a_program_is_there_once_it_is_compiled() {
+        let cache = cache(4);
+        let (encoding, scalars) = (Encoding::new(vec![1]), scalars(&[0.5]));
+        let lookup = Lookup { encoding: &encoding, scalars: &scalars, donors: &[] };
+        assert!(!cache.has(&lookup));
+        cache
+            .get_or_make(&lookup, |_| {
+                assert!(!cache.has(&lookup));
+                Ok(vec![])
+            })
+            .unwrap();
+        assert!(cache.has(&lookup) && !cache.has(&Lookup { donors: &[0], ..lookup }));
+        assert!(!cache.has(&Lookup { encoding: &Encoding::new(vec![2]), ..lookup }));
+        assert_eq!(cache.sizes(), (1, 1));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! valid.
 
 use super::plan::{Run, RunArgument};
-use super::run::compile;
+use super::run::{check_memory, compile};
 use crate::cache::{Bounded, Recurring, Service, Serving, Stated};
 use crate::device::{Compiled, DynamicAxis, DynamicSizes, Owner, Sizes};
-use base::error::Result;
+use base::error::{Error, Result};
 use base::log::{Level, log};
 use base::metrics::Counter;
 use base::types::{DType, Scalar, ScalarValue, TensorType};
@@ -122,51 +122,50 @@ pub enum Found {
 
 /// Returns the program for bounds that serves a run which is not compiled for its sizes, if there is one.
 pub fn bounded(owner: &Owner, run: &Run, option: &DynamicSizes, stated: &[Stated]) -> Result<Found> {
-    let (shared, stage) = (&owner.shared, &run.stage);
-    let kinds = &shared.runtime().kinds;
-    let serving = match kinds.serve(&stage.program, &run.scalars, |size| option.bound(size), stated) {
-        Service::Alone => return Ok(Found::Own(Sizes::Fixed)),
+    let kinds = &owner.shared.runtime().kinds;
+    match kinds.serve(&run.stage.program, &run.scalars, |size| option.bound(size), stated) {
+        Service::Alone => Ok(Found::Own(Sizes::Fixed)),
         Service::Refused(Refusal { operation, label, reason }) => {
-            shared.metrics.add(Counter::DynamicRefused, 1);
-            return Ok(Found::Own(Sizes::Refused { operation, label, reason }));
+            owner.shared.metrics.add(Counter::DynamicRefused, 1);
+            Ok(Found::Own(Sizes::Refused { operation, label, reason }))
         }
-        Service::Bounded(serving) => serving,
-    };
+        Service::Bounded(serving) => Ok(served(owner, run, serving).map_or(Found::Own(Sizes::Fixed), Found::Bounded)),
+    }
+}
+
+/// Compiles the program for bounds that serves a run. None if it cannot be compiled, or does not fit the memory: the
+/// program for the run's own sizes may.
+fn served(owner: &Owner, run: &Run, serving: Serving) -> Option<Ready> {
     let masked = &serving.bounded.masked;
     let paddings = |all: &[Axes]| all.iter().map(|axes| padding(axes, &serving.sizes)).collect::<Option<Vec<_>>>();
-    let (Some(scalars), Some(parameters), Some(outputs)) =
-        (scalars(&serving), paddings(&masked.parameters), paddings(&masked.outputs))
-    else {
-        return Ok(Found::Own(Sizes::Fixed));
-    };
-    let own = Run { stage: Arc::new(stage_of(stage, &serving.bounded)), scalars, arguments: Vec::new() };
+    let (parameters, outputs) = (paddings(&masked.parameters)?, paddings(&masked.outputs)?);
+    let stage = Arc::new(stage_of(&run.stage, &serving.bounded));
+    let own = Run { stage, scalars: scalars(&serving)?, arguments: Vec::new() };
     let sizes = if serving.is_new { Sizes::Bounded(dynamic_axes(&masked.parameters)) } else { Sizes::Fixed };
-    let compiled = match compile(owner, &own, &mut Vec::new(), &sizes) {
-        Ok(compiled) => compiled,
-        Err(failure) => {
-            // The program for the run's own sizes may need less memory.
-            log(Level::Warning, || format!("a program for bounds on {} is not used: {failure}", owner.place));
-            serving.bounded.give_up();
-            return Ok(Found::Own(Sizes::Fixed));
-        }
+    let give_up = |failure: Error| {
+        log(Level::Warning, || format!("a program for bounds on {} is not used: {failure}", owner.place));
+        serving.bounded.give_up();
     };
-    if serving.is_new {
-        shared.metrics.add(Counter::DynamicCompile, 1);
-    }
+    let compiled = compile(owner, &own, &mut Vec::new(), &sizes).map_err(give_up).ok()?;
+    check_memory(owner, &compiled, false).ok()?;
+    let shared = &owner.shared;
+    shared.metrics.add(Counter::DynamicCompile, u64::from(serving.is_new));
     shared.metrics.add(Counter::DynamicRun, 1);
-    let recurring = serving.recurring.clone();
     let time = Duration::from_nanos(compiled.known.cost.nanoseconds);
-    let is_free = || !shared.runtime().kinds.is_compiling.swap(true, Ordering::AcqRel);
-    if shared.options.dynamic_exact() && recurring.deserves_own(time) && is_free() {
-        recurring.ask();
-        compile_in_background(owner, run);
+    if shared.options.dynamic_exact() && serving.recurring.deserves_own(time) {
+        compile_in_background(owner, run, &serving.recurring);
     }
-    let bounded = BoundedRun { scalars: own.scalars, parameters, outputs, recurring, waste: serving.waste() };
-    Ok(Found::Bounded(Ready { compiled, bounded: Some(bounded) }))
+    let (recurring, waste) = (serving.recurring.clone(), serving.waste());
+    let bounded = BoundedRun { scalars: own.scalars, parameters, outputs, recurring, waste };
+    Some(Ready { compiled, bounded: Some(bounded) })
 }
 
 /// Compiles the program of a run for its sizes in a thread of its own; one at a time. Later runs find it in the cache.
-fn compile_in_background(owner: &Owner, run: &Run) {
+fn compile_in_background(owner: &Owner, run: &Run, recurring: &Recurring) {
+    if owner.shared.runtime().kinds.is_compiling.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    recurring.ask();
     let own = Run { stage: run.stage.clone(), scalars: run.scalars.clone(), arguments: Vec::new() };
     let compiling = Background(owner.clone());
     let work = move || {

@@ -87,7 +87,7 @@ fn await_run(owner: &Owner, run: &Run, made: &mut Outputs) -> Result<()> {
 /// Returns an error if the device can never provide the memory that a program needs in addition to its arguments.
 /// Checked before anything is consumed: a program that fails for lack of memory during execution loses its donated
 /// arguments. If all arguments are kept, no result takes the memory of one.
-fn check_memory(owner: &Owner, compiled: &Compiled, keeps_all: bool) -> Result<()> {
+pub(super) fn check_memory(owner: &Owner, compiled: &Compiled, keeps_all: bool) -> Result<()> {
     let memory = &compiled.memory;
     let results = if keeps_all { memory.outputs } else { memory.outputs.saturating_sub(memory.aliases) };
     // On a mesh, every device needs this memory; the devices of a CPU plugin share the memory of the host.
