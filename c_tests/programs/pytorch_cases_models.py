@@ -166,7 +166,7 @@ def scattering():
     yield "clamp.Tensor", [
         call(f32(1.0, 2.0, 3.0, 0.5, 5.0, 2.0), f32(1.0, 2.0, 1.0, 1.0, 1.0, 3.0), f32(3.0, 2.0, 3.0, 3.0, 3.0, 1.0)),
         call(normal(3, 4), normal(4) - 0.5, None), call(normal(3, 4), None, normal(3, 1)),
-        call(f32(NAN, INF, -INF), f32(0.0, 0.0, 0.0), f32(1.0, 1.0, 1.0)), 
+        call(f32(NAN, INF, -INF), f32(0.0, 0.0, 0.0), f32(1.0, 1.0, 1.0)),
         call(s64(1, 5, 9), s64(2, 2, 2), s64(4, 4, 4)),
         call(s64(1, 5, 9), fixed(f32(2.5, 2.5, 2.5))),
     ]  # fmt: skip
