@@ -388,7 +388,7 @@ pub fn number_like_all(trace: &mut Trace, x: NodeId, number: f64) -> Result<Node
 /// Writes a result to the tensor `out`, and returns the tensor.
 fn written<'p>(call: &mut Call<'_, 'p>, made: Value<'p>) -> Result<Value<'p>> {
     let (Value::Tensor(made), out) = (made, call.id("out")?) else {
-        return Err(error!(Internal, "a result that is no tensor"));
+        return Err(error!(Internal, "a result that is not a tensor"));
     };
     let recorder = &mut *call.recorder;
     let node = recorder.read(made)?;
