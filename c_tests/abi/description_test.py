@@ -20,7 +20,11 @@ from header import DESCRIPTION, constants, functions, types
 # Functions of which a call with arguments like those below would do something else than check them.
 NOT_CALLED = {"lxla_string_free", "lxla_set_log_callback", "lxla_trace_start", "lxla_report"}
 # Parameters of type size_t that are the length of no pointer: a position, and a number of results in one tensor.
-NO_LENGTHS = {("lxla_computation_captured", "index"), ("lxla_random_split", "n")}
+NO_LENGTHS = {
+    ("lxla_computation_captured", "index"),
+    ("lxla_random_split", "n"),
+    ("lxla_tensor_set_dynamic", "axis"),
+}
 # Parameters whose NULL other arguments decide on: a scalar is needed where its tensor is 0, and there only.
 DEPENDS = {("lxla_select_with_scalars", "true_scalar"), ("lxla_select_with_scalars", "false_scalar")}
 # Lists that are empty in these calls.

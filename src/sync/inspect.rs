@@ -1,10 +1,10 @@
 //! Inspects the programs that a sync or step would run, without running them.
 
+use super::compile::{compile, layout};
 use super::key;
 use super::nonfinite::{find_in, holds};
 use super::partial::{by_device, plan_read, scope_of};
 use super::plan::{Plan, check_memory};
-use super::run::{compile, layout};
 use super::step::plan_step;
 use crate::cache::Lookup;
 use crate::device::{Device, DeviceState, Owner, ReadScope, Sizes, TensorHandle, Value, device_of};

@@ -5,6 +5,7 @@
 
 mod arrays;
 mod collect;
+mod compile;
 mod culprits;
 mod dot;
 mod exhausted;

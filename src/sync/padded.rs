@@ -1,8 +1,8 @@
 //! Runs of programs for bounds: chooses them, pads their arguments, and states which elements of their results are
 //! valid.
 
+use super::compile::{check_memory, compile};
 use super::plan::{Run, RunArgument};
-use super::run::{check_memory, compile};
 use crate::cache::{Bounded, Recurring, Service, Serving, Stated};
 use crate::device::{Compiled, DynamicAxis, DynamicSizes, Owner, Sizes};
 use base::error::{Error, Result};
