@@ -2,8 +2,8 @@
 //! nodes that take an axis from tensors, and nodes that give results the axis. A region becomes a body that is batched.
 
 use super::arguments::{Scope, Value, value_of};
+use super::operators::described;
 use super::recorder::Recorder;
-use super::walk::{described, walk_nodes};
 use base::error;
 use base::error::Result;
 use base::types::normalize_axis;
@@ -15,6 +15,12 @@ use ops::rules::Transforms;
 use ops::shape::transpose;
 
 const PREFIX: &str = "torch._functorch.predispatch.";
+
+/// A function that records nodes of its own, and returns whether a node was one.
+pub type Own<'w, 'p> = dyn FnMut(&mut Recorder, &'p Node, &mut Scope<'p>) -> Result<bool> + 'w;
+
+/// Records the operations of nodes, of which `own` records some.
+pub type Walk<'p> = fn(&mut Recorder, &'p Graph, &'p [Node], &mut Scope<'p>, &mut Own<'_, 'p>) -> Result<()>;
 
 /// A node of a region.
 #[derive(Clone, Copy, PartialEq)]
@@ -96,6 +102,7 @@ pub fn region<'p>(
     graph: &'p Graph,
     nodes: &'p [Node],
     scope: &mut Scope<'p>,
+    walk: Walk<'p>,
 ) -> Result<usize> {
     let Some((Value::Int(size), _)) =
         values(scope, &nodes[0])?.split_first().map(|(size, rest)| (size.clone(), rest.len()))
@@ -104,7 +111,7 @@ pub fn region<'p>(
     };
     let inner = length(nodes)?;
     let mut mapped = Mapped::default();
-    recorder.nested(|recorder| walk_region(recorder, graph, &nodes[1..=inner], scope, size, &mut mapped))?;
+    recorder.nested(|recorder| walk_region(recorder, graph, &nodes[1..=inner], scope, (size, walk), &mut mapped))?;
     if mapped.tensors.iter().any(|&id| recorder.tensors.writes(id) > 0) {
         return Err(error!(Unimplemented, "a function under vmap that changes its inputs"));
     }
@@ -128,10 +135,10 @@ fn walk_region<'p>(
     graph: &'p Graph,
     nodes: &'p [Node],
     scope: &mut Scope<'p>,
-    size: i64,
+    (size, walk): (i64, Walk<'p>),
     mapped: &mut Mapped<'p>,
 ) -> Result<()> {
-    walk_nodes(recorder, graph, nodes, scope, &mut |recorder, node, scope| match mark(&node.target) {
+    walk(recorder, graph, nodes, scope, &mut |recorder, node, scope| match mark(&node.target) {
         Some(Mark::Take) => {
             let [Value::Tensor(id), Value::Int(axis), ..] = values(scope, node)?[..] else { return malformed(node) };
             let x = recorder.read(id)?;

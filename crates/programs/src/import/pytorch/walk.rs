@@ -6,9 +6,9 @@ use super::operators;
 use super::recorder::Recorder;
 use super::regions;
 use super::vmap;
-use super::vmap::Mark;
+use super::vmap::{Mark, Own};
 use base::error;
-use base::error::{Error, Result, quoted};
+use base::error::{Error, Result};
 use base::label::Label;
 use lazyxla_pytorch::{Argument, Graph, Node, Size, Symbolic};
 use ops::shape::broadcast_to;
@@ -19,11 +19,8 @@ pub fn walk<'p>(recorder: &mut Recorder, graph: &'p Graph, scope: &mut Scope<'p>
     graph.outputs.iter().map(|output| value_of(scope, output)).collect()
 }
 
-/// A function that records nodes of its own, and returns whether a node was one.
-type Own<'w, 'p> = dyn FnMut(&mut Recorder, &'p Node, &mut Scope<'p>) -> Result<bool> + 'w;
-
 /// Records the operations of these nodes, of which `own` records some.
-pub fn walk_nodes<'p>(
+fn walk_nodes<'p>(
     recorder: &mut Recorder,
     graph: &'p Graph,
     nodes: &'p [Node],
@@ -37,12 +34,11 @@ pub fn walk_nodes<'p>(
             recorder.trace.set_label(Label::of_path(&node.module));
         }
         at += match vmap::mark(&node.target) {
-            Some(Mark::Begin) => {
-                vmap::region(recorder, graph, &nodes[at..], scope).map_err(|e| e.context(described(node)))?
-            }
+            Some(Mark::Begin) => vmap::region(recorder, graph, &nodes[at..], scope, walk_nodes)
+                .map_err(|e| e.context(operators::described(node)))?,
             _ if own(recorder, node, scope)? => 1,
             _ => {
-                record(recorder, graph, node, scope).map_err(|e| e.context(described(node)))?;
+                record(recorder, graph, node, scope).map_err(|e| e.context(operators::described(node)))?;
                 1
             }
         };
@@ -160,18 +156,6 @@ fn insert_symbolic<'p, T>(scope: &mut Scope<'p>, name: &'p Symbolic<T>, value: V
     if let Symbolic::Name(name) = name {
         scope.insert(name, value);
     }
-}
-
-/// A node as messages name it: its operator, its name and the module that it comes from.
-pub fn described(node: &Node) -> String {
-    let mut text = operators::display_name(&node.target).to_string();
-    if !node.name.is_empty() {
-        text.push_str(&format!(", node {}", quoted(&node.name)));
-    }
-    if !node.module.is_empty() {
-        text.push_str(&format!(", in module {}", quoted(&node.module)));
-    }
-    text
 }
 
 /// An operator that is not supported, for a list of them.

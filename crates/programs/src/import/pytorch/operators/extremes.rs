@@ -4,7 +4,7 @@ use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
 use super::convolution::{batched, for_axes};
-use super::pooling::{Pool, unbatched};
+use super::pooling::{MAX, Pool, highest_of_windows, pools, unbatched};
 use base::error;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
@@ -16,6 +16,9 @@ use ops::reduction::arg_extreme;
 use ops::shape::{reshape, squeeze, transpose};
 
 pub(super) const TABLE: &[Operator] = &[
+    operator(&["max_pool1d_with_indices.default"], MAX, |call| with_places(call, 1)),
+    operator(&["max_pool2d_with_indices.default"], MAX, |call| with_places(call, 2)),
+    operator(&["max_pool3d_with_indices.default"], MAX, |call| with_places(call, 3)),
     operator(&["adaptive_max_pool1d.default"], "self output_size", |call| adaptive(call, 1)),
     operator(&["adaptive_max_pool2d.default"], "self output_size", |call| adaptive(call, 2)),
     operator(&["adaptive_max_pool3d.default"], "self output_size", |call| adaptive(call, 3)),
@@ -52,8 +55,18 @@ fn largest(trace: &mut Trace, x: NodeId, places: &[NodeId]) -> Result<[NodeId; 2
     Ok([squeeze(trace, value, &[last])?, squeeze(trace, place, &[last])?])
 }
 
+/// Maxima with their places. The places are not part of the program if nothing reads them.
+fn with_places<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
+    let made = highest_of_windows(call, spatial)?;
+    let (x, is_single) = batched(call, "self", spatial)?;
+    let pools = pools(call, &call.dims(x)[2..])?;
+    let places = places_of_largest(call.trace(), x, &pools)?;
+    let places = unbatched(call, places, is_single)?;
+    Ok(Value::List(vec![made, places]))
+}
+
 /// Records the place of the largest element of each window, which is counted in the plane.
-pub(super) fn places_of_largest(trace: &mut Trace, x: NodeId, pools: &[Pool]) -> Result<NodeId> {
+fn places_of_largest(trace: &mut Trace, x: NodeId, pools: &[Pool]) -> Result<NodeId> {
     let places = pools.iter().map(|pool| places_of(trace, pool)).collect::<Result<Vec<NodeId>>>()?;
     largest(trace, x, &places).map(|[_, place]| place)
 }

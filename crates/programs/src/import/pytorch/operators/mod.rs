@@ -33,6 +33,8 @@ mod symbolic;
 pub use symbolic::symbolic;
 
 use super::operator::Operator;
+use base::error::quoted;
+use lazyxla_pytorch::Node;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -92,6 +94,18 @@ pub fn short_name(target: &str) -> &str {
 /// The name of an operator in messages: `aten.add.Tensor`.
 pub fn display_name(target: &str) -> &str {
     target.strip_prefix("torch.ops.").unwrap_or(target)
+}
+
+/// A node as messages name it: its operator, its name and the module that it comes from.
+pub fn described(node: &Node) -> String {
+    let mut text = display_name(&node.target).to_string();
+    if !node.name.is_empty() {
+        text.push_str(&format!(", node {}", quoted(&node.name)));
+    }
+    if !node.module.is_empty() {
+        text.push_str(&format!(", in module {}", quoted(&node.module)));
+    }
+    text
 }
 
 /// Whether an operator changes no value.

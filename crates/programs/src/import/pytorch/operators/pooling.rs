@@ -5,7 +5,6 @@ use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use super::convolution::{batched, for_axes};
 use super::elementwise::number_like;
-use super::extremes::places_of_largest;
 use base::error;
 use base::error::Result;
 use base::types::{DType, Scalar, ScalarValue, TensorType};
@@ -18,12 +17,9 @@ use ops::reduction::{mean, reduce_window};
 use ops::shape::{reshape, transpose};
 
 pub(super) const TABLE: &[Operator] = &[
-    operator(&["max_pool1d.default"], MAX, |call| largest(call, 1)),
-    operator(&["max_pool2d.default"], MAX, |call| largest(call, 2)),
-    operator(&["max_pool3d.default"], MAX, |call| largest(call, 3)),
-    operator(&["max_pool1d_with_indices.default"], MAX, |call| with_places(call, 1)),
-    operator(&["max_pool2d_with_indices.default"], MAX, |call| with_places(call, 2)),
-    operator(&["max_pool3d_with_indices.default"], MAX, |call| with_places(call, 3)),
+    operator(&["max_pool1d.default"], MAX, |call| highest_of_windows(call, 1)),
+    operator(&["max_pool2d.default"], MAX, |call| highest_of_windows(call, 2)),
+    operator(&["max_pool3d.default"], MAX, |call| highest_of_windows(call, 3)),
     operator(&["avg_pool1d.default"], AVERAGE, |call| average(call, 1)),
     operator(&["avg_pool2d.default"], AVERAGE, |call| average(call, 2)),
     operator(&["avg_pool3d.default"], AVERAGE, |call| average(call, 3)),
@@ -36,7 +32,7 @@ pub(super) const TABLE: &[Operator] = &[
     }),
 ];
 
-const MAX: &str = "self kernel_size stride=[] padding=[0] dilation=[1] ceil_mode=false";
+pub(super) const MAX: &str = "self kernel_size stride=[] padding=[0] dilation=[1] ceil_mode=false";
 const AVERAGE: &str =
     "self kernel_size stride=[] padding=[0] ceil_mode=false count_include_pad=true divisor_override=none";
 
@@ -56,7 +52,7 @@ pub(super) struct Pool {
 }
 
 /// The windows of the spatial axes.
-fn pools(call: &Call, sizes: &[i64]) -> Result<Vec<Pool>> {
+pub(super) fn pools(call: &Call, sizes: &[i64]) -> Result<Vec<Pool>> {
     let spatial = sizes.len();
     let (kernel, padding) = (for_axes(call, "kernel_size", spatial)?, for_axes(call, "padding", spatial)?);
     let strides = if call.ints("stride")?.is_empty() { kernel.clone() } else { for_axes(call, "stride", spatial)? };
@@ -125,7 +121,7 @@ pub(super) fn highest(dtype: DType) -> Result<Scalar> {
     }
 }
 
-fn largest<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
+pub(super) fn highest_of_windows<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
     let (x, is_single) = batched(call, "self", spatial)?;
     let pools = pools(call, &call.dims(x)[2..])?;
     let lowest = lowest(call.dtype_of(x))?;
@@ -133,16 +129,6 @@ fn largest<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
     let init = constant(trace, &[], lowest);
     let made = reduced(trace, BinaryOp::Maximum, x, init, &windows(&pools))?;
     unbatched(call, made, is_single)
-}
-
-/// Maxima with their places. The places are not part of the program if nothing reads them.
-fn with_places<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
-    let made = largest(call, spatial)?;
-    let (x, is_single) = batched(call, "self", spatial)?;
-    let pools = pools(call, &call.dims(x)[2..])?;
-    let places = places_of_largest(call.trace(), x, &pools)?;
-    let places = unbatched(call, places, is_single)?;
-    Ok(Value::List(vec![made, places]))
 }
 
 /// The number of elements of each window of an axis, with the padding or without it.
