@@ -165,7 +165,7 @@ impl<'a> Recorder<'a> {
     /// Factors of an axis of this size whose padding is at its end. Refused if the size at the bounds is not the largest
     /// one.
     pub fn simple(&self, form: &Form) -> Outcome<Factors> {
-        if form.as_constant().is_none() && !form.is_monotone() {
+        if !form.is_largest_at(self.bounds) {
             return Err(refused(format!("an axis of {form}, which the bounds do not bound")));
         }
         let factor = Factor { size: form.clone(), bound: self.at_bounds(form)? };

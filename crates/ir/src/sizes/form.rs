@@ -6,6 +6,9 @@ use std::fmt;
 /// Variables of a product, ascending; a variable occurs as often as its power. Empty for 1.
 type Monomial = SmallVec<[u8; 4]>;
 
+/// Number of variables up to which all corners of their sizes are looked at.
+const MOST_CORNERS: usize = 8;
+
 /// A polynomial of size variables, which are numbered from 0.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Form {
@@ -38,9 +41,23 @@ impl Form {
         self.as_constant() == Some(number)
     }
 
-    /// Whether a larger size never makes it smaller.
-    pub fn is_monotone(&self) -> bool {
-        self.terms.iter().all(|(product, factor)| product.is_empty() || *factor > 0)
+    /// Whether no sizes up to these bounds give a larger value than the bounds.
+    pub fn is_largest_at(&self, bounds: &[i64]) -> bool {
+        let is_linear = |(product, _): &(Monomial, i64)| product.windows(2).all(|pair| pair[0] != pair[1]);
+        if self.terms.iter().all(|(product, factor)| product.is_empty() || *factor > 0) {
+            return true;
+        }
+        // A polynomial that is linear in each variable is largest at a corner.
+        if bounds.len() > MOST_CORNERS || !self.terms.iter().all(is_linear) {
+            return false;
+        }
+        let corner = |corner: usize| {
+            let size = |(variable, &bound): (usize, &i64)| if corner >> variable & 1 == 1 { bound } else { 0 };
+            self.at(&bounds.iter().enumerate().map(size).collect::<Vec<i64>>())
+        };
+        let last = (1 << bounds.len()) - 1;
+        let largest = corner(last);
+        largest.is_some() && (0..last).all(|number| corner(number).is_some_and(|value| Some(value) <= largest))
     }
 
     /// Value at these sizes; None if it overflows.
@@ -140,7 +157,11 @@ mod tests {
         assert_eq!(form.to_string(), "n1 + n0 n1");
         assert_eq!(form, n(1).plus(&n(1).times(&n(0)).unwrap()).unwrap());
         assert!(form.minus(&form).unwrap().is(0) && two.is(2) && !form.is(42));
-        assert!(form.is_monotone() && !two.minus(&n(0)).unwrap().is_monotone());
+        assert!(form.is_largest_at(&[3, 4]) && !two.minus(&n(0)).unwrap().is_largest_at(&[3, 4]));
+        // n0 (n1 - 1) is largest at the bounds, n0 - n1 is not, and squares are not looked at.
+        assert!(n(0).times(&n(1)).unwrap().minus(&n(0)).unwrap().is_largest_at(&[3, 4]));
+        assert!(!n(0).minus(&n(1)).unwrap().is_largest_at(&[9, 4]));
+        assert!(!n(0).times(&n(0)).unwrap().minus(&n(0)).unwrap().is_largest_at(&[3]));
         assert_eq!(n(0).times(&Form::constant(i64::MAX)).unwrap().at(&[2]), None);
         assert_eq!(two.minus(&n(0)).unwrap().to_string(), "-n0 + 2");
     }

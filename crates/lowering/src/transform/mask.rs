@@ -270,7 +270,7 @@ fn check(recorder: &Recorder, form: &Form, factors: &[Factor], bound: i64) -> Ou
         size = size.and_then(|size| size.times(&factor.size));
         memory = memory.and_then(|memory| memory.checked_mul(factor.bound));
         let is_bounded = factor.size.at(recorder.bounds) == Some(factor.bound) && factor.bound >= 0;
-        if !is_bounded || !factor.size.is_monotone() && factor.size.as_constant().is_none() {
+        if !is_bounded || !factor.size.is_largest_at(recorder.bounds) {
             return Err(refused(format!("an axis of {}, which the bounds do not bound", described(factors))));
         }
     }

@@ -203,8 +203,11 @@ fn random_numbers() {
         let flat = draw(t, key, &[n[0], 3])?;
         let long = random::random_bits(t, RngAlgorithm::ThreeFry, key, &TensorType::new(DType::U64, &[n[0]]))?;
         let split = random::random_split(t, RngAlgorithm::ThreeFry, key, n[0])?;
+        // Positions depend on the sizes of the axes behind the first one.
+        let rows = draw(t, key, &[2, n[0]])?;
+        let both = draw(t, key, &[n[0], n[1], 3])?;
         let _ = keys;
-        Ok((vec![key], vec![flat, long, split]))
+        Ok((vec![key], vec![flat, long, split, rows, both]))
     });
     check_near("normal", &[9], &|t, n| {
         let key = input(t, DType::U32, &[2]);

@@ -113,7 +113,7 @@ fn reasons_are_given() {
             let x = input(t, F32, &[2 * n[0], n[1]]);
             Ok((vec![x], vec![shape::reshape(t, x, &[2, n[0], n[1]])?]))
         }),
-        ("reduce", "do not bound", &|t, n| {
+        ("full", "do not bound", &|t, n| {
             let x = input(t, F32, &[n[0], n[1]]);
             let ones = creation::full(t, &TensorType::new(F32, &[20 - n[0], n[1]]), ScalarValue::Signed(1))?;
             let sum = reduction::reduce(t, ir::ReduceOp::Sum, ones, &[0], false)?;
