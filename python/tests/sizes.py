@@ -172,4 +172,21 @@ def pictures(sizes):
     yield params
 
 
-LOOPS = [mlp, eager, recurrent, transformer, decoding, pictures]
+def dropout(sizes):
+    """Texts of any length, whose elements are dropped at random; the mean over the tokens that have a next one."""
+
+    def loss(w, key, tokens):
+        x = lx.nn.dropout(lx.take(w, tokens[:, :-1], axis=0), 0.3, key)
+        scores = lx.nn.log_softmax(lx.reshape(x, (-1, x.shape[-1])) @ w.T)
+        return -lx.mean(lx.take_along_axis(scores, lx.reshape(tokens[:, 1:], (-1, 1)), axis=-1))
+
+    step, w, key = lx.jit(lx.value_and_grad(loss)), lx.asarray(numbers(1, 10, 8) * 0.5), lx.random.key(3)
+    for i, n in enumerate(sizes):
+        key, own = lx.random.split(key)
+        value, slopes = step(w, own, lx.asarray(numbers(i, 2 + n % 5, n + 3, dtype="int32")))
+        w = w - 0.1 * slopes
+        yield value
+    yield w
+
+
+LOOPS = [mlp, eager, recurrent, transformer, decoding, pictures, dropout]

@@ -89,11 +89,17 @@ impl Pattern {
             stated,
             variables: Vec::new(),
             of_parameters: FxHashMap::default(),
+            is_search: true,
+            known: FxHashMap::default(),
             forms: Vec::with_capacity(last.spread.numbers.len()),
             slots,
             next_inner: 0,
         };
         fitter.declare(last.program)?;
+        // Sizes that operands explain say what the others are, wherever they come.
+        fitter.scope(last.program, None)?;
+        (fitter.is_search, fitter.next_inner) = (false, 0);
+        fitter.forms.clear();
         let main = fitter.scope(last.program, None)?;
         let Fitter { variables, forms, .. } = fitter;
         if variables.is_empty() {
@@ -166,6 +172,10 @@ struct Fitter<'a> {
     variables: Vec<Variable>,
     /// Forms of the sizes of the program's parameters, by number.
     of_parameters: FxHashMap<usize, Form>,
+    /// Whether the forms that operands explain are looked for. Other numbers count as constants meanwhile.
+    is_search: bool,
+    /// Forms that operands explain, by their values.
+    known: FxHashMap<Vec<i64>, Form>,
     /// Forms of the numbers so far.
     forms: Vec<Form>,
     /// Number of scalar slots of the program.
@@ -265,6 +275,7 @@ impl Fitter<'_> {
                 let values = self.values(number);
                 match self.explained(&values, hints) {
                     Some(form) => form,
+                    None if self.is_search => Form::constant(values[0]),
                     None => self.variable(values, number)?,
                 }
             }
@@ -278,16 +289,27 @@ impl Fitter<'_> {
         let values = self.values(self.forms.len());
         // Small numbers of one program are rather axes and flags than sizes.
         let is_small = self.guess == Guess::Stated && values[0] < LEAST_STATED;
-        let form = if is_small { self.constant(&values) } else { self.explained(&values, hints) }?;
+        let form = if is_small { self.constant(&values) } else { self.explained(&values, hints) };
+        let form = if self.is_search { form.unwrap_or(Form::constant(values[0])) } else { form? };
         self.forms.push(form.clone());
         Some(form)
     }
 
-    fn explained(&self, values: &[i64], hints: &[Form]) -> Option<Form> {
-        let hinted = || hints.iter().find(|hint| self.is(hint, values)).cloned();
+    fn explained(&mut self, values: &[i64], hints: &[Form]) -> Option<Form> {
+        if self.guess != Guess::Stated
+            && let Some(constant) = self.constant(values)
+        {
+            return Some(constant);
+        }
+        if let Some(hint) = hints.iter().find(|hint| self.is(hint, values)) {
+            self.known.entry(values.to_vec()).or_insert_with(|| hint.clone());
+            return Some(hint.clone());
+        }
+        let simple = self.same(values).or_else(|| self.known.get(values).cloned());
         match self.guess {
-            Guess::Stated => hinted().or_else(|| self.same(values)).or_else(|| self.constant(values)),
-            _ => self.constant(values).or_else(hinted).or_else(|| self.same(values)).or_else(|| self.derived(values)),
+            Guess::Stated => simple.or_else(|| self.constant(values)),
+            _ if self.is_search => simple,
+            _ => simple.or_else(|| self.derived(values)),
         }
     }
 

@@ -149,3 +149,25 @@ fn one_program_is_enough_if_the_axes_are_stated() {
     assert_eq!(batches.sizes(&made(tokens, &[9, 11]).spread), None);
     assert!(Pattern::fit(&seen, Guess::Stated, &[]).is_none());
 }
+
+#[test]
+fn a_size_that_operands_explain_explains_others() {
+    // The zeros come before the tokens whose number they have.
+    let flat = |trace: &mut Trace, sizes: &[i64]| {
+        let [batch, length] = sizes[..] else { panic!("two sizes") };
+        let count = batch * (length - 1);
+        let zeros = creation::full(trace, &TensorType::new(DType::F32, &[count]), ScalarValue::Float(0.0)).unwrap();
+        let tokens = leaf(trace, &[batch, length]);
+        let next = shape::slice(trace, tokens, &[0, 1], &[batch, length], &[1, 1]).unwrap();
+        let next = shape::reshape(trace, next, &[count]).unwrap();
+        elementwise::binary(trace, BinaryOp::Add, zeros, next).unwrap()
+    };
+    let (first, second) = (made(flat, &[4, 10]), made(flat, &[6, 8]));
+    let pattern = fit(&[&first, &second], Guess::Apart).unwrap();
+    let dims = |op: ir::Op| {
+        let mut values = pattern.template.main.values.iter();
+        values.find(|value| value.instruction.op == op).map(|value| format!("{:?}", value.dims))
+    };
+    assert_eq!(dims(ir::Op::Full).as_deref(), Some("[n0 n1 - n0]"));
+    assert_eq!(pattern.sizes(&made(flat, &[1, 2]).spread), Some(vec![1, 2]));
+}
