@@ -4097,6 +4097,115 @@ lxla_status lxla_computation_export(lxla_computation computation,
                                     const lxla_export_options *options,
                                     const char *path);
 
+/* ---- Executables: computations compiled as objects. ---- */
+
+/**
+ * Options of `lxla_executable_compile`. NULL or 0 selects the default of a field.
+ */
+typedef struct {
+  /**
+   * sizeof(lxla_executable_options), set by the caller.
+   */
+  size_t struct_size;
+  /**
+   * Distinct indices of the parameters whose buffers a run may consume. Default: none.
+   */
+  const size_t *donated;
+  /**
+   * Length of `donated`.
+   */
+  size_t n_donated;
+} lxla_executable_options;
+
+/**
+ * Handle of an executable. id 0 is the null handle.
+ */
+typedef struct {
+  /**
+   * Opaque.
+   */
+  uint64_t id;
+} lxla_executable;
+
+/**
+ * Sets all fields after `struct_size` to their defaults.
+ */
+lxla_status lxla_executable_options_init(lxla_executable_options *options);
+
+/**
+ * Compiles a computation for a device of its environment: xla:N, or cpu, where runs evaluate it without a plugin and
+ * nothing is compiled. UNSPECIFIED is xla:0. Pending captured values are computed, and copied to the device, once; what
+ * the caller changes later changes no executable. The computation may be released. `options` may be NULL.
+ *
+ * The program is compiled whole, for its sizes, and loaded from the disk cache if that has it. It stays in memory as
+ * long as the executable, whatever else is compiled.
+ *
+ * INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice. UNIMPLEMENTED for a mesh,
+ * for a computation with mesh operations, and for one that calls a kernel with effects. FAILED_PRECONDITION if a
+ * captured value is a placeholder, or while the thread traces.
+ */
+lxla_status lxla_executable_compile(lxla_computation f,
+                                    lxla_device device,
+                                    const lxla_executable_options *options,
+                                    lxla_executable *out_executable);
+
+/**
+ * Adds one reference.
+ */
+lxla_status lxla_executable_retain(lxla_executable executable);
+
+/**
+ * Removes one reference. Runs in flight end, and results stay valid.
+ */
+lxla_status lxla_executable_release(lxla_executable executable);
+
+/**
+ * Runs an executable on tensors of its device, one for each parameter, of the same dtype and shape. Pending inputs are
+ * computed first, as by `lxla_sync`. The results are new tensors; on an XLA device they are in flight when the call
+ * returns, on cpu they are computed. Records nothing: derivatives do not pass through a run. The options
+ * `check_nonfinite` and `dynamic_sizes` do not apply to it.
+ *
+ * A donated input has no value after the run, and its buffer is a result's or is freed: reading the tensor is
+ * FAILED_PRECONDITION, with the name of the executable. It keeps its value if anything else holds it: another tensor,
+ * another input, a computation, a pending operation, an alias, a read or run in flight; after a run that failed without
+ * consuming it; and on cpu, where runs consume nothing.
+ *
+ * INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype or shape, or a tensor of
+ * another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if the
+ * environment was released.
+ */
+lxla_status lxla_executable_run(lxla_executable executable,
+                                const lxla_tensor *inputs,
+                                size_t n_inputs,
+                                lxla_tensor *out_tensors,
+                                size_t n_outputs);
+
+/**
+ * Runs an executable on row-major host memory, and waits: copies the inputs to the device, runs, and copies the results
+ * to `outputs`, which are written only if the run succeeds. pred has a byte for each element, 0 or 1. Any number of
+ * threads run one executable at once. Neither inputs nor outputs need an alignment; an output may be an input. A
+ * pointer to 0 bytes may be NULL.
+ *
+ * INVALID_ARGUMENT, with the index, if a size is not the size of the parameter's or result's type in bytes.
+ */
+lxla_status lxla_executable_run_host(lxla_executable executable,
+                                     const void *const *inputs,
+                                     const size_t *input_sizes,
+                                     size_t n_inputs,
+                                     void *const *outputs,
+                                     const size_t *output_sizes,
+                                     size_t n_outputs);
+
+/**
+ * Describes an executable as a JSON object: `name`, as in messages; `device`; `parameters`, `results` and `captured`,
+ * each a list of objects with `dtype` and `dims`, parameters also with `donated`; the number of `operations`; on an XLA
+ * device `compile`, with the `number` in `lxla_compile_log_json`, the `nanoseconds` that it took, and whether it came
+ * `from_disk`, and `memory`, as in lxla_memory_stats (0 where the plugin does not report it). On cpu, both are null.
+ * The caller frees the text with `lxla_string_free`.
+ */
+lxla_status lxla_executable_describe(lxla_executable executable,
+                                     char **out_json);
+
 /* ---- Meshes: creation of meshes, tensors on a mesh, their shardings. ---- */
 
 /**

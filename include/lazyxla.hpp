@@ -17,6 +17,7 @@
 #include "lazyxla/elementwise.hpp"
 #include "lazyxla/environment.hpp"
 #include "lazyxla/error.hpp"
+#include "lazyxla/executable.hpp"
 #include "lazyxla/export.hpp"
 #include "lazyxla/import.hpp"
 #include "lazyxla/indexing.hpp"

@@ -39,10 +39,10 @@ LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|enqueued|scalar_cast|save|load|file_names|file_metadata|computation_|module_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
     "|label_|trace_|live_|report|compile_log|graph_dot|find_nonfinite|stablehlo|step_|graph_hash|compiled_memory|custom_call"
-    "|tracing_|kernel_(?!apply)|set_last_error|.*_options_init)"
+    "|tracing_|executable_|kernel_(?!apply)|set_last_error|.*_options_init)"
 )
 OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
-computation_export computation_compare kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
+computation_export computation_compare executable_compile executable_run kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
 stablehlo graph_hash enqueued wait_for tensor_wait_for tracing_end""".split()
 DTYPE = family("DTYPE")
 DTYPES = [
@@ -631,7 +631,7 @@ class Fuzzer(Transformations, Kernels, Programs, Waits):
         # A function with a parameter of a type without random arguments fails here, not in a call that is rarely made.
         for _, parameters in self.operations:
             self.random_arguments(parameters)
-        others = 8 * [self.read_program] + 6 * [self.export] + 4 * [self.label, self.show]
+        others = 8 * [self.read_program] + 6 * [self.export] + 4 * [self.label, self.show] + 2 * [self.execute]
         others += 2 * [self.register, self.fail, self.wait] + [self.compare]  # which compiles several programs
         for i in range(calls):
             kind = self.rng.random()

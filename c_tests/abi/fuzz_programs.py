@@ -367,6 +367,42 @@ class Programs:
         is_wrong = made["found"] or made["accumulated"]
         return f"{name} of {what}: {made}" if is_wrong and tolerance in (0, 1e6) else None
 
+    def execute(self):
+        """Compiles a random computation, and runs it: it gives as many results as the computation, or is refused."""
+        r, lib = self.rng, abi.lib
+        f = self.function_of_call() if r.random() < 0.7 else r.choice(self.functions)
+        if f is None:
+            return None
+        world = r.randint(0, 1)
+        device = r.choice(6 * [self.worlds[world]] + [self.worlds[1 - world], abi.xla(99), abi.Device(77, 0)])
+        donated = [r.choice([0, 1, 1, 2, 2**63]) for _ in range(r.choice((0, 0, 1, 2)))]
+        options = types.lxla_executable_options(struct_size=ctypes.sizeof(types.lxla_executable_options))
+        options.donated, options.n_donated = (c_size_t * max(len(donated), 1))(*donated), len(donated)
+        made, name = types.lxla_executable(), "lxla_executable_compile"
+        status = lib.lxla_executable_compile(f.handle, device, byref(options), byref(made))
+        wrong = self.expected(name, status, *(set(range(100)) - set(BROKEN)))
+        if wrong or status != OK:
+            return wrong
+        given = [Tensor() for _ in f.parameters]
+        for each, type in zip(given, f.parameters):
+            abi.ok(lib.lxla_tensor_snapshot(self.example(*type)[world], byref(each)))
+        places, n = (Tensor * max(f.results, 1))(), r.choice(8 * [f.results] + [f.results + 1])
+        status = lib.lxla_executable_run(made, (Tensor * max(len(given), 1))(*given), len(given), places, n)
+        wrong = self.expected("lxla_executable_run", status, *(set(range(100)) - set(BROKEN)))
+        for each in [*given, *(places[: f.results] if status == OK else [])]:
+            abi.ok(lib.lxla_tensor_release(each))
+        sizes, pointers = (c_size_t * 2)(4, 2**40), (c_void_p * 2)()
+        status = lib.lxla_executable_run_host(made, pointers, sizes, r.randint(0, 2), pointers, sizes, r.randint(0, 2))
+        wrong = wrong or self.expected("lxla_executable_run_host", status, *(set(range(100)) - set(BROKEN)))
+        text = c_void_p()
+        abi.ok(lib.lxla_executable_describe(made, byref(text)))
+        described = json.loads(ctypes.string_at(text).decode())
+        lib.lxla_string_free(text)
+        abi.ok(lib.lxla_executable_release(made))
+        if len(described["results"]) != f.results:
+            return f"lxla_executable_describe: {described}"
+        return wrong
+
     def compared(self, f, g):
         """Calls two computations natively, and compares the results."""
         arguments = [self.example(*type)[1] for type in f.parameters]

@@ -464,6 +464,27 @@ TEST(traced_computations_loops_and_branches) {
   REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_trace: ", lazyxla::Computation({x}, {x + 1}));
 }
 
+TEST(computations_as_objects) {
+  Environment env;
+  const lazyxla::Place at{env, xla()};
+  Tensor p = Tensor::placeholder({2}, LXLA_DTYPE_F32, at);
+  const lazyxla::Executable server(lazyxla::Computation({p}, {p * 2, p + 1})), twin = server;
+  const std::vector<float> x = {1, 5};
+  std::vector<float> doubled(2), more(2);
+  twin.run_host({{x.data(), 8}}, {{doubled.data(), 8}, {more.data(), 8}});
+  CHECK(doubled == (std::vector<float>{2, 10}) && more == (std::vector<float>{2, 6}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "input_sizes[0]: 4",
+          twin.run_host({{x.data(), 4}}, {{doubled.data(), 8}, {more.data(), 8}}));
+  lazyxla::Executable update(lazyxla::Computation({p}, {p + 1}), xla(), {0});
+  Tensor state = floats(env, {1, 2});
+  const Tensor next = update({state})[0];
+  CHECK(next.read<float>() == (std::vector<float>{2, 3}));
+  REFUSED(LXLA_FAILED_PRECONDITION, "donated to executable", state.read<float>());
+  update = server;
+  CHECK(update({next})[1].read<float>() == (std::vector<float>{3, 4}));
+  CHECK(update.describe().find("\"donated\":false") != std::string::npos);
+}
+
 TEST(programs_come_in) {
   Environment env;
   const std::string text =

@@ -75,6 +75,10 @@ class lxla_computation(Structure):
     _fields_ = [("id", c_uint64)]
 
 
+class lxla_executable(Structure):
+    _fields_ = [("id", c_uint64)]
+
+
 class lxla_mesh(Structure):
     _fields_ = [("id", c_uint64)]
 
@@ -200,6 +204,10 @@ class lxla_export_options(Structure):
         ("result_names", POINTER(c_char_p)),
         ("n_result_names", c_size_t),
     ]
+
+
+class lxla_executable_options(Structure):
+    _fields_ = [("struct_size", c_size_t), ("donated", POINTER(c_size_t)), ("n_donated", c_size_t)]
 
 
 class lxla_vjp_options(Structure):
@@ -2091,6 +2099,48 @@ lxla_computation_export = _function(
     "lxla_computation_export",
     lxla_status,
     [("computation", lxla_computation), ("options", POINTER(lxla_export_options)), ("path", c_char_p)],
+)
+lxla_executable_options_init = _function(
+    "lxla_executable_options_init", lxla_status, [("options", POINTER(lxla_executable_options))]
+)
+lxla_executable_compile = _function(
+    "lxla_executable_compile",
+    lxla_status,
+    [
+        ("f", lxla_computation),
+        ("device", lxla_device),
+        ("options", POINTER(lxla_executable_options)),
+        ("out_executable", POINTER(lxla_executable)),
+    ],
+)
+lxla_executable_retain = _function("lxla_executable_retain", lxla_status, [("executable", lxla_executable)])
+lxla_executable_release = _function("lxla_executable_release", lxla_status, [("executable", lxla_executable)])
+lxla_executable_run = _function(
+    "lxla_executable_run",
+    lxla_status,
+    [
+        ("executable", lxla_executable),
+        ("inputs", POINTER(lxla_tensor)),
+        ("n_inputs", c_size_t),
+        ("out_tensors", POINTER(lxla_tensor)),
+        ("n_outputs", c_size_t),
+    ],
+)
+lxla_executable_run_host = _function(
+    "lxla_executable_run_host",
+    lxla_status,
+    [
+        ("executable", lxla_executable),
+        ("inputs", POINTER(c_void_p)),
+        ("input_sizes", POINTER(c_size_t)),
+        ("n_inputs", c_size_t),
+        ("outputs", POINTER(c_void_p)),
+        ("output_sizes", POINTER(c_size_t)),
+        ("n_outputs", c_size_t),
+    ],
+)
+lxla_executable_describe = _function(
+    "lxla_executable_describe", lxla_status, [("executable", lxla_executable), ("out_json", POINTER(c_void_p))]
 )
 lxla_mesh_create = _function(
     "lxla_mesh_create",

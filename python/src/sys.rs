@@ -230,6 +230,12 @@ pub struct lxla_computation {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct lxla_executable {
+    pub id: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct lxla_mesh {
     pub id: u64,
 }
@@ -373,6 +379,14 @@ pub struct lxla_export_options {
     pub n_parameter_names: usize,
     pub result_names: *const *const c_char,
     pub n_result_names: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lxla_executable_options {
+    pub struct_size: usize,
+    pub donated: *const usize,
+    pub n_donated: usize,
 }
 
 #[repr(C)]
@@ -1647,6 +1661,32 @@ unsafe extern "C" {
         options: *const lxla_export_options,
         path: *const c_char,
     ) -> lxla_status;
+    pub fn lxla_executable_options_init(options: *mut lxla_executable_options) -> lxla_status;
+    pub fn lxla_executable_compile(
+        f: lxla_computation,
+        device: lxla_device,
+        options: *const lxla_executable_options,
+        out_executable: *mut lxla_executable,
+    ) -> lxla_status;
+    pub fn lxla_executable_retain(executable: lxla_executable) -> lxla_status;
+    pub fn lxla_executable_release(executable: lxla_executable) -> lxla_status;
+    pub fn lxla_executable_run(
+        executable: lxla_executable,
+        inputs: *const lxla_tensor,
+        n_inputs: usize,
+        out_tensors: *mut lxla_tensor,
+        n_outputs: usize,
+    ) -> lxla_status;
+    pub fn lxla_executable_run_host(
+        executable: lxla_executable,
+        inputs: *const *const c_void,
+        input_sizes: *const usize,
+        n_inputs: usize,
+        outputs: *const *mut c_void,
+        output_sizes: *const usize,
+        n_outputs: usize,
+    ) -> lxla_status;
+    pub fn lxla_executable_describe(executable: lxla_executable, out_json: *mut *mut c_char) -> lxla_status;
     pub fn lxla_mesh_create(
         env: lxla_env,
         axis_names: *const *const c_char,

@@ -13,6 +13,7 @@ pub mod dlpack;
 pub mod dtypes;
 pub mod elementwise;
 pub mod environment;
+pub mod executable;
 pub mod export;
 pub mod factorization;
 pub mod import;

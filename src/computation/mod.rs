@@ -4,6 +4,7 @@
 mod compare;
 mod control;
 mod effects;
+mod executable;
 mod export;
 mod import;
 mod regions;
@@ -12,6 +13,7 @@ mod transform;
 
 pub use compare::compare;
 pub use control::{branch, case, scan, shard_map, while_loop};
+pub use executable::{Executable, HostResults};
 pub use export::ExportOptions;
 pub use import::{describe, describe_file, import, import_file};
 pub use regions::{reduce_window, reduce_with, scatter, select_and_scatter, sort};

@@ -143,6 +143,11 @@ impl Computation {
         }
     }
 
+    /// Number of the environment, and the device within it, where it was traced; None if that was released.
+    pub fn home(&self) -> Option<(u64, Place)> {
+        self.home
+    }
+
     /// Program of the computation.
     pub fn body(&self) -> &Arc<Body> {
         &self.body

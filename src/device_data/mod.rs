@@ -38,6 +38,8 @@ pub enum State {
     Ready(Arc<dyn Buffer>),
     /// The buffer was consumed by the step with this name.
     Donated(Name),
+    /// The buffer was given to a run of the executable with this name.
+    Consumed(Name),
     /// The computation failed with this error.
     Failed(Error),
     /// The sync that was computing it failed, and restored the recorded values of its tensors. Only waiters still refer
@@ -324,6 +326,11 @@ impl DeviceData {
                 FailedPrecondition,
                 "the {} was consumed by {step}, which failed after the engine had taken it over", self.ty
             ),
+            State::Consumed(executable) => error!(
+                FailedPrecondition,
+                "the {} was donated to {executable}, which consumed it: take a snapshot before the run to keep the value",
+                self.ty
+            ),
             State::Failed(error) => error.clone(),
             State::InFlight(_) | State::Abandoned | State::Ready(_) | State::Host(_) => {
                 error!(Internal, "device data {} is used before its step has run", self.ty)
@@ -334,7 +341,7 @@ impl DeviceData {
     /// The error by which the data was lost; None if it is not lost.
     pub fn failure(&self) -> Option<Error> {
         match self.state() {
-            state @ (State::Donated(_) | State::Failed(_)) => Some(self.why_not(&state)),
+            state @ (State::Donated(_) | State::Consumed(_) | State::Failed(_)) => Some(self.why_not(&state)),
             _ => None,
         }
     }
@@ -353,6 +360,11 @@ impl DeviceData {
     pub fn hold(self: &Arc<DeviceData>) -> Hold {
         self.holds.fetch_add(1, Ordering::Relaxed);
         Hold(self.clone())
+    }
+
+    /// Number of holds, and of users of aliased memory.
+    pub fn holders(&self) -> u32 {
+        self.holds.load(Ordering::Acquire)
     }
 
     /// Whether reads or saves are in flight, or the buffer aliases memory with other users.

@@ -43,23 +43,8 @@ pub fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>, sizes: &
     let encoding = key::encoding(program, layout.as_ref());
     let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
-        let start = Instant::now();
         let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth() };
-        let module = job.lower(job.layout)?;
-        let (executable, is_from_disk) = match &shared.runtime().disk {
-            Some(disk) if !program.kernels().unnamed => {
-                let mut hasher = key::hasher(shared)?;
-                hasher.update(cpu::features().as_bytes());
-                key::add(&mut hasher, &lookup, variant);
-                job.load_or_build(disk, hasher.finalize().as_bytes(), &module)?
-            }
-            _ => (job.build(&module)?, false),
-        };
-        // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
-        let memory = executable.memory().unwrap_or_default();
-        let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
-        let known = log_compile(owner, run, &encoding, variant, (&cost, sizes));
-        Ok(Compiled { executable, packs: module.packs, memory, depth: job.depth, known, usage: Usage::default() })
+        job.make(owner, &lookup, sizes)
     })?;
     if span.is_on() {
         span.program(compiled.known.number, program.common_label());
@@ -104,18 +89,50 @@ pub fn compiler_stack(depth: usize) -> usize {
 }
 
 /// A variant of a run's program that is not in memory.
-struct Job<'a> {
-    shared: &'a Shared,
-    run: &'a Run,
-    variant: &'a Variant,
-    layout: Option<&'a Layout>,
+pub struct Job<'a> {
+    pub shared: &'a Shared,
+    pub run: &'a Run,
+    pub variant: &'a Variant,
+    pub layout: Option<&'a Layout>,
     /// Nesting depth of the computations that the program calls.
-    depth: usize,
+    pub depth: usize,
 }
 
 impl Job<'_> {
+    /// Loads the program from disk, or compiles it. `sizes` is for the log.
+    pub fn make(&self, owner: &Owner, lookup: &Lookup, sizes: &Sizes) -> Result<Compiled> {
+        let (start, shared) = (Instant::now(), self.shared);
+        let module = self.lower(self.layout)?;
+        let (executable, is_from_disk) = match &shared.runtime().disk {
+            Some(disk) if !self.run.stage.program.kernels().unnamed => {
+                let mut hasher = key::hasher(shared)?;
+                hasher.update(cpu::features().as_bytes());
+                key::add(&mut hasher, lookup, self.variant);
+                self.load_or_build(disk, hasher.finalize().as_bytes(), &module)?
+            }
+            _ => (self.build(&module)?, false),
+        };
+        Ok(self.compiled(owner, lookup, executable, module, (start, is_from_disk, sizes)))
+    }
+
+    /// Adds a program that was compiled or loaded from `start` on to the log.
+    pub fn compiled(
+        &self,
+        owner: &Owner,
+        lookup: &Lookup,
+        executable: Arc<dyn Executable>,
+        module: Module,
+        (start, is_from_disk, sizes): (Instant, bool, &Sizes),
+    ) -> Compiled {
+        // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
+        let memory = executable.memory().unwrap_or_default();
+        let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
+        let known = log_compile(owner, self.run, lookup.encoding, self.variant, (&cost, sizes));
+        Compiled { executable, packs: module.packs, memory, depth: self.depth, known, usage: Usage::default() }
+    }
+
     /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
-    fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
+    pub fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
         let engine = &self.shared.runtime().engine;
         let (platform, calls_host) = (engine.platform(), engine.calls_host());
         let target = Target { platform, calls_host, layout, has_locations: false };
@@ -147,7 +164,7 @@ impl Job<'_> {
 
     /// Loads what [`Job::build`] made. If that was compiled twice, the outputs whose shardings only the second module
     /// states count as chosen by XLA here: the engine reads from the executable how they are divided.
-    fn load(&self, bytes: &[u8], module: &Module) -> Result<Arc<dyn Executable>> {
+    pub fn load(&self, bytes: &[u8], module: &Module) -> Result<Arc<dyn Executable>> {
         let engine = &self.shared.runtime().engine;
         let mut span = self.shared.timeline().span("compile", "load");
         span.number("bytes", bytes.len() as u64);

@@ -3,6 +3,7 @@
 //! other work pending, too, and donates what that does not need. [`mark_step`], [`step_tensors`] and [`sync`] are
 //! separate entry points that share the same stages: collect, plan (with the donors), start, run, commit.
 
+pub mod alone;
 mod arrays;
 mod collect;
 mod compile;
@@ -33,5 +34,6 @@ pub use saver::Ticket;
 pub use sharded::{Piece, from_host_sharded, piece, shard, sharding_of};
 pub use step::{mark_step, step_tensors, wait, wait_for};
 pub use transfer::{
-    check_pred, check_size, from_array, from_host, materialize, read, ready_by, to_array, to_device, value_on, write,
+    Materialized, check_pred, check_size, from_array, from_host, materialize, read, ready_by, to_array, to_device,
+    value_on, write,
 };

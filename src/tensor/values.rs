@@ -94,7 +94,7 @@ pub fn state(tensor: TensorHandle) -> Result<TensorState> {
     Ok(match data.state() {
         State::Placeholder => TensorState::Placeholder,
         State::Ready(_) | State::InFlight(_) | State::Host(_) => TensorState::Ready,
-        State::Donated(_) | State::Failed(_) | State::Abandoned => TensorState::Failed,
+        State::Donated(_) | State::Consumed(_) | State::Failed(_) | State::Abandoned => TensorState::Failed,
     })
 }
 

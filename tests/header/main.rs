@@ -22,10 +22,10 @@ fn root() -> &'static Path {
 }
 
 /// Files of src/capi, in the header's order.
-const CHAPTERS: [&str; 29] = [
+const CHAPTERS: [&str; 30] = [
     "abi/types", "library", "dtypes", "environment", "device", "tensor", "creation", "elementwise", "shape",
     "indexing", "sorting", "reduction", "linalg", "factorization", "nn", "random", "computation", "control", "kernels",
-    "transform", "import", "export", "meshes", "mesh", "sync", "inspect", "seeing", "save", "dlpack",
+    "transform", "import", "export", "executable", "meshes", "mesh", "sync", "inspect", "seeing", "save", "dlpack",
 ];
 
 fn source(chapter: &str) -> std::path::PathBuf {

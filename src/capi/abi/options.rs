@@ -3,9 +3,9 @@
 use super::pointers::{In, Out};
 use super::types::{
     lxla_attention_options, lxla_convolution_options, lxla_custom_call_options, lxla_dtype_limits, lxla_env_options,
-    lxla_export_options, lxla_gather_options, lxla_gradients_options, lxla_import_options, lxla_kernel_options,
-    lxla_key_value_store, lxla_memory_stats, lxla_save_options, lxla_scatter_options, lxla_vjp_options,
-    lxla_window_options,
+    lxla_executable_options, lxla_export_options, lxla_gather_options, lxla_gradients_options, lxla_import_options,
+    lxla_kernel_options, lxla_key_value_store, lxla_memory_stats, lxla_save_options, lxla_scatter_options,
+    lxla_vjp_options, lxla_window_options,
 };
 use base::error;
 use base::error::Result;
@@ -39,6 +39,7 @@ options! {
     lxla_custom_call_options<'_>,
     lxla_dtype_limits,
     lxla_env_options<'_>,
+    lxla_executable_options<'_>,
     lxla_export_options<'_>,
     lxla_gather_options<'_>,
     lxla_gradients_options,

@@ -27,6 +27,7 @@ pub struct Text<'a>(*const c_char, PhantomData<&'a CStr>);
 
 /// Bytes to read, or NULL. Their number is another argument.
 #[repr(transparent)]
+#[derive(Clone, Copy)]
 pub struct Bytes<'a>(*const c_void, PhantomData<&'a [u8]>);
 
 /// Bytes to write, or NULL. Their number is another argument.
@@ -164,6 +165,29 @@ impl<'a> BytesMut<'a> {
         check_range(name, start, size)?;
         // SAFETY: not NULL, and writable for the size during the call by the caller's promise.
         Ok(unsafe { std::slice::from_raw_parts_mut(start, size) })
+    }
+}
+
+impl List<'_, BytesMut<'_>> {
+    /// Checks the address of each of these numbers of bytes, so that [`List::write_each`] fails in `write` only.
+    pub fn check_each(self, name: &str, sizes: &[usize]) -> Result<()> {
+        let check = |(i, (bytes, &size)): (usize, (&BytesMut, &usize))| match size {
+            0 => Ok(()),
+            size => check_range(&format!("{name}[{i}]"), bytes.0.cast::<u8>(), size),
+        };
+        self.get(name, sizes.len())?.iter().zip(sizes).enumerate().try_for_each(check)
+    }
+
+    /// Writes these numbers of bytes, one place after the other: places may overlap.
+    pub fn write_each(
+        self,
+        name: &str,
+        sizes: &[usize],
+        mut write: impl FnMut(usize, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        self.check_each(name, sizes)?;
+        let places = self.get(name, sizes.len())?.iter().zip(sizes);
+        places.enumerate().try_for_each(|(i, (bytes, &size))| write(i, BytesMut(bytes.0, PhantomData).get(name, size)?))
     }
 }
 

@@ -39,6 +39,14 @@ pub struct lxla_computation {
     pub id: u64,
 }
 
+/// Handle of an executable. id 0 is the null handle.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct lxla_executable {
+    /// Opaque.
+    pub id: u64,
+}
+
 /// Handle of a mesh. id 0 is the null handle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,6 +317,17 @@ pub struct lxla_export_options<'a> {
     pub result_names: List<'a, Text<'a>>,
     /// Length of `result_names`: number of results of the computation, or 0 for the names result0, result1, ...
     pub n_result_names: usize,
+}
+
+/// Options of `lxla_executable_compile`. NULL or 0 selects the default of a field.
+#[repr(C)]
+pub struct lxla_executable_options<'a> {
+    /// sizeof(lxla_executable_options), set by the caller.
+    pub struct_size: usize,
+    /// Distinct indices of the parameters whose buffers a run may consume. Default: none.
+    pub donated: List<'a, usize>,
+    /// Length of `donated`.
+    pub n_donated: usize,
 }
 
 /// Options of `lxla_computation_vjp` and `lxla_computation_value_and_grad`. NULL or 0 selects the default of a field.

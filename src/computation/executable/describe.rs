@@ -1,0 +1,52 @@
+//! Descriptions of executables.
+
+use super::compile::{Code, Executable};
+use base::types::TensorType;
+use ir::Op;
+use serde_json::{Value, json};
+
+impl Executable {
+    /// Describes the executable as JSON.
+    pub fn describe(&self) -> String {
+        let is_operation = |op: Op| !matches!(op, Op::Leaf | Op::Result);
+        let operations = self.body.decode().0.iter().filter(|value| is_operation(value.op)).count();
+        let mut parameters = listed(self.parameters());
+        for (parameter, &donated) in parameters.iter_mut().zip(&self.donated) {
+            parameter["donated"] = donated.into();
+        }
+        let (compile, memory) = match &self.code {
+            Code::Native(_) => (Value::Null, Value::Null),
+            Code::Engine { compiled, .. } => {
+                let (cost, memory) = (&compiled.known.cost, &compiled.memory);
+                let compile = json!({
+                    "number": compiled.known.number,
+                    "nanoseconds": cost.nanoseconds,
+                    "from_disk": cost.is_from_disk,
+                });
+                let memory = json!({
+                    "argument_bytes": memory.arguments,
+                    "output_bytes": memory.outputs,
+                    "alias_bytes": memory.aliases,
+                    "temp_bytes": memory.temporaries,
+                    "code_bytes": memory.code,
+                });
+                (compile, memory)
+            }
+        };
+        json!({
+            "name": self.name.to_string(),
+            "device": self.owner.place.to_string(),
+            "parameters": parameters,
+            "results": listed(self.results()),
+            "captured": listed(self.body.captures()),
+            "operations": operations,
+            "compile": compile,
+            "memory": memory,
+        })
+        .to_string()
+    }
+}
+
+fn listed(types: &[TensorType]) -> Vec<Value> {
+    types.iter().map(|ty| json!({ "dtype": ty.dtype.to_string(), "dims": ty.dims.to_vec() })).collect()
+}

@@ -1,0 +1,144 @@
+//! Programs that are compiled and run outside of syncs: those of executables.
+
+use super::collect::needed_data;
+use super::compile::{Job, check_memory, compiler_stack};
+use super::padded::Ready;
+use super::plan::Run;
+use crate::cache::{Lookup, Variant};
+use crate::device::{Compiled, Device, DeviceState, Owner, Sizes, TensorHandle, Value};
+use crate::device_data::{DeviceData, Hold, Name, State};
+use base::error::Result;
+use base::metrics::Counter;
+use base::stack::{SHALLOW, with_stack};
+use base::types::Scalar;
+use engine::{Buffer, Execution};
+use ir::{Program, Stage};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A program with the constants in its scalar slots, and the parameters that its runs may consume, ascending.
+pub struct Alone {
+    run: Run,
+    variant: Variant,
+}
+
+impl Alone {
+    /// The program, all of whose scalars are constants.
+    pub fn new(program: Arc<Program>, scalars: Vec<Scalar>, donors: Vec<usize>) -> Alone {
+        let variant = Variant { varying: vec![false; scalars.len()].into(), donors: donors.as_slice().into() };
+        let (spare, first_output) = (0, 0);
+        let (of_scalars, arguments, last_uses) = (Vec::new(), Vec::new(), Vec::new());
+        let stage = Stage { program, scalars: of_scalars, arguments, donors, spare, first_output, last_uses };
+        Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant }
+    }
+
+    /// Loads the program from the disk cache, or compiles it. It does not enter the cache in memory, which could have it
+    /// with other donors and parameters.
+    pub fn compile(&self, owner: &Owner) -> Result<Compiled> {
+        self.job(owner).make(owner, &self.lookup(), &Sizes::Fixed)
+    }
+
+    fn job<'a>(&'a self, owner: &'a Owner) -> Job<'a> {
+        let depth = self.run.stage.program.depth();
+        Job { shared: &owner.shared, run: &self.run, variant: &self.variant, layout: None, depth }
+    }
+
+    fn lookup(&self) -> Lookup<'_> {
+        let Stage { program, donors, .. } = &*self.run.stage;
+        Lookup { encoding: program.encoding(), scalars: &self.run.scalars, donors }
+    }
+}
+
+/// Enqueues one run. `keep` lists the donors, ascending, which it must not consume. A program that can fail is awaited.
+pub fn execute(owner: &Owner, compiled: &Compiled, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {
+    check_memory(owner, compiled, !keep.is_empty())?;
+    let shared = &owner.shared;
+    let mut span = shared.timeline().span("execute", "execute");
+    if span.is_on() {
+        span.program(compiled.known.number, compiled.known.compiled.program.common_label());
+    }
+    let run = || compiled.executable.execute(owner.ordinal(), arguments, keep);
+    let start = Instant::now();
+    let execution = match compiled.depth {
+        0..=SHALLOW => run()?,
+        depth => with_stack(compiler_stack(depth), depth, run)?,
+    };
+    compiled.usage.add(start);
+    if span.is_on() {
+        let run = shared.timeline().run_on(owner.ordinal(), &mut span);
+        shared.runtime().engine.when_ended(owner.ordinal(), Box::new(run));
+    }
+    shared.metrics.add(Counter::ExecuteComputation, 1);
+    Ok(execution)
+}
+
+/// Returns the error of a run that has failed. Waits for it.
+pub fn failure(execution: &Execution) -> Result<()> {
+    execution.outputs.iter().find_map(|buffer| buffer.failure()).map_or(Ok(()), Err)
+}
+
+/// Returns the buffer of an array as a program for its size takes it: the buffer, or a copy without its padding.
+pub fn whole(owner: &Owner, compiled: &Arc<Compiled>, buffer: &Arc<dyn Buffer>) -> Result<Arc<dyn Buffer>> {
+    Ready { compiled: compiled.clone(), bounded: None }.argument(owner, 0, buffer)
+}
+
+/// A tensor whose value a run consumes.
+pub struct Taken {
+    /// Index of the parameter.
+    pub parameter: usize,
+    tensor: TensorHandle,
+    /// Value of the tensor before.
+    before: Arc<DeviceData>,
+    /// Value of the tensor now, which has no buffer.
+    after: Arc<DeviceData>,
+}
+
+/// Takes the values of these tensors away, for a run of this name. `candidates` are parameters with their tensors and
+/// the data that the run reads. A value stays if anything else holds it: another tensor, a pending operation, another
+/// argument, a read or a run that is being enqueued.
+pub fn take(device: &'static Device, name: &Name, candidates: &[(usize, TensorHandle, &Hold)]) -> Vec<Taken> {
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    // No sync is between its plan, which refers to the buffers, and its run.
+    let _order = device.order();
+    let mut garbage = Vec::new();
+    let mut taken = Vec::new();
+    let mut state = device.state();
+    let needed = needed_data(&state.trace, &state.trace.held_operations(), &[]);
+    for &(parameter, tensor, hold) in candidates {
+        let before = hold.shared();
+        let Some(slot) = slot_with(&state, tensor, before) else { continue };
+        let is_shared = before.tensors.get() != 1 || before.holders() != 1;
+        if is_shared || needed.iter().any(|data| Arc::ptr_eq(data, before)) {
+            continue;
+        }
+        let after = DeviceData::new(before.ty().clone(), State::Consumed(name.clone()));
+        garbage.push(state.replace_value(slot, Value::Data(after.clone())));
+        taken.push(Taken { parameter, tensor, before: before.clone(), after });
+    }
+    drop(state);
+    drop(garbage);
+    taken
+}
+
+/// Gives the tensors back what a run that failed has not consumed.
+pub fn give_back(device: &'static Device, taken: Vec<Taken>) {
+    let mut garbage = Vec::new();
+    let mut state = device.state();
+    for Taken { tensor, before, after, .. } in taken {
+        let is_there = before.buffer().is_ok_and(|buffer| !buffer.is_deleted());
+        if let Some(slot) = slot_with(&state, tensor, &after).filter(|_| is_there) {
+            garbage.push(state.replace_value(slot, Value::Data(before)));
+        }
+    }
+    drop(state);
+    drop(garbage);
+}
+
+/// Returns the slot of a tensor, if it has this data as its value.
+fn slot_with(state: &DeviceState, tensor: TensorHandle, data: &Arc<DeviceData>) -> Option<u32> {
+    let slot = state.check("", tensor).ok()?;
+    state.value(slot).data().filter(|found| Arc::ptr_eq(found, data))?;
+    Some(slot)
+}
