@@ -1,7 +1,9 @@
-// A computation compiled as an object: a server calls it on host memory from several threads, a loop donates its state.
+// A computation compiled as an object: a server calls it on host memory from several threads, also
+// after it was saved and loaded, and a loop donates its state.
 #include "frontend.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { WIDTH = 8, CLIENTS = 4, CALLS = 50, STEPS = 10 };
 
@@ -49,6 +51,17 @@ int main(void) {
     CHECK(!pthread_create(&clients[i], NULL, client, &starts[i]));
   }
   for (int i = 0; i < CLIENTS; i++) CHECK(!pthread_join(clients[i], NULL));
+
+  // [recipe]
+  // Another process would load the file; nothing is compiled where plugin and processor are those of the save.
+  char path[64];
+  snprintf(path, sizeof path, "/tmp/frontend_executables_%ld", (long)getpid());
+  TRY(lxla_executable_save(server, path));
+  TRY(lxla_executable_release(server));
+  TRY(lxla_executable_load(env, device, path, &server));
+  // [recipe end]
+  client(&starts[0]);
+  CHECK(counter(env, "ExecutableRecompiled") == 0 && remove(path) == 0);
   TRY(lxla_executable_release(server));
 
   // [recipe]

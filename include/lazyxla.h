@@ -697,6 +697,7 @@ lxla_status lxla_env_device_count(lxla_env env,
  * - `DynamicRun`: runs that a program for bounds served.
  * - `DynamicExactCompile`: programs compiled in the background for sizes that recur.
  * - `DynamicRefused`: programs compiled for their sizes, although they change.
+ * - `ExecutableRecompiled`: executables in files whose program `lxla_executable_load` compiled.
  * - `CreateTensor`, `DestroyTensor`: tensors created and destroyed.
  * - `CachedPrograms`, `CachedVariants`: programs in the memory cache now, and their compiled variants (for different
  *   constants and donors).
@@ -4195,6 +4196,34 @@ lxla_status lxla_executable_run_host(lxla_executable executable,
                                      void *const *outputs,
                                      const size_t *output_sizes,
                                      size_t n_outputs);
+
+/**
+ * Writes an executable to a file, whole or not at all: a new file appears, durably, or what was there stays. The file has
+ * the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values, which are
+ * copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
+ *
+ * UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
+ * RESOURCE_EXHAUSTED if the disk is full.
+ */
+lxla_status lxla_executable_save(lxla_executable executable,
+                                 const char *path);
+
+/**
+ * Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, or UNSPECIFIED, which is xla:0; it need
+ * not be the device that it was compiled for. Nothing is compiled if the code in the file was made by this version of the
+ * library, for this plugin with these options and devices, and for this processor. Otherwise the program in the file is
+ * compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
+ *
+ * The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
+ * can write to it. Load files only from those whose programs you would run.
+ *
+ * INVALID_ARGUMENT, with the path, if the file is no executable of this version of the format, DATA_LOSS if it is damaged,
+ * UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
+ */
+lxla_status lxla_executable_load(lxla_env env,
+                                 lxla_device device,
+                                 const char *path,
+                                 lxla_executable *out_executable);
 
 /**
  * Describes an executable as a JSON object: `name`, as in messages; `device`; `parameters`, `results` and `captured`,

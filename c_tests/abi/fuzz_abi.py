@@ -42,7 +42,7 @@ LEFT_OUT = re.compile(
     "|tracing_|executable_|kernel_(?!apply)|set_last_error|.*_options_init)"
 )
 OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
-computation_export computation_compare executable_compile executable_run kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
+computation_export computation_compare executable_compile executable_run executable_load kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
 stablehlo graph_hash enqueued wait_for tensor_wait_for tracing_end""".split()
 DTYPE = family("DTYPE")
 DTYPES = [

@@ -398,10 +398,39 @@ class Programs:
         abi.ok(lib.lxla_executable_describe(made, byref(text)))
         described = json.loads(ctypes.string_at(text).decode())
         lib.lxla_string_free(text)
+        wrong = wrong or self.stored(made, given_types=described["parameters"], results=described["results"])
         abi.ok(lib.lxla_executable_release(made))
         if len(described["results"]) != f.results:
             return f"lxla_executable_describe: {described}"
         return wrong
+
+    def stored(self, executable, given_types, results):
+        """Saves an executable, and loads the file, whole or damaged."""
+        r, lib, path = self.rng, abi.lib, self.folder / "executable"
+        name, loaded = "lxla_executable_save", types.lxla_executable()
+        status = lib.lxla_executable_save(executable, str(path).encode())
+        wrong = self.expected(name, status, *(set(range(100)) - set(BROKEN)))
+        if wrong or status != OK:
+            return wrong
+        whole, data = r.random() < 0.7, bytearray(path.read_bytes())
+        if not whole:
+            data[r.randrange(len(data))] ^= 1 << r.randrange(8)
+            path.write_bytes(bytes(data))
+        device, name = r.choice([*self.worlds, self.worlds[1]]), "lxla_executable_load"
+        status = lib.lxla_executable_load(self.env, device, str(path).encode(), byref(loaded))
+        path.unlink()
+        if (status == OK) != whole:
+            return f"{name}: status {status}: {lib.lxla_last_error_message().decode()}"
+        if status != OK:
+            return None
+        self.done[name] = self.done.get(name, 0) + 1
+        text = c_void_p()
+        abi.ok(lib.lxla_executable_describe(loaded, byref(text)))
+        described = json.loads(ctypes.string_at(text).decode())
+        lib.lxla_string_free(text)
+        abi.ok(lib.lxla_executable_release(loaded))
+        same = described["parameters"] == given_types and described["results"] == results
+        return None if same else f"{name}: {described}"
 
     def compared(self, f, g):
         """Calls two computations natively, and compares the results."""

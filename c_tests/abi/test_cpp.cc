@@ -483,6 +483,10 @@ TEST(computations_as_objects) {
   update = server;
   CHECK(update({next})[1].read<float>() == (std::vector<float>{3, 4}));
   CHECK(update.describe().find("\"donated\":false") != std::string::npos);
+  const std::string path = "/tmp/lxla_cpp_executable_" + std::to_string(getpid());
+  update.save(path);
+  CHECK(lazyxla::Executable::load(path, 2, at)({next})[0].read<float>() == (std::vector<float>{4, 6}));
+  CHECK(std::remove(path.c_str()) == 0);
 }
 
 TEST(programs_come_in) {

@@ -1,5 +1,7 @@
-// Computations that are compiled as objects: chapter Executables of lazyxla.h, X1 to X4 of docs/behaviours.md.
+// Computations that are compiled as objects: chapter Executables of lazyxla.h, X1 to X5 of docs/behaviours.md.
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "computation.h"
 
@@ -30,13 +32,17 @@ static lxla_tensor hole(lxla_env env, lxla_device device) {
 static const float W[N] = {10, 20, 30, 40}, X[N] = {1, 2, 3, 4}, Y[N] = {2, 2, 5, -1};
 static const float FIRST[N] = {12, 24, 45, 36}, SECOND[N] = {2, 3, 4, 5};
 
+static void fill(model *m) {
+  m->w = on(m->env, m->device, W);
+  lxla_tensor x = hole(m->env, m->device), y = hole(m->env, m->device), xy = binary(MUL, x, y);
+  lxla_tensor results[] = {binary(ADD, xy, m->w), scalar(ADD, x, 1)};
+  OK(lxla_computation_trace((lxla_tensor[]){x, y}, 2, results, 2, &m->f));
+  RELEASE(x, y, xy, results[0], results[1]);
+}
+
 static model new_model(lxla_device device) {
   model m = {.env = new_env(), .device = device};
-  m.w = on(m.env, device, W);
-  lxla_tensor x = hole(m.env, device), y = hole(m.env, device), xy = binary(MUL, x, y);
-  lxla_tensor results[] = {binary(ADD, xy, m.w), scalar(ADD, x, 1)};
-  OK(lxla_computation_trace((lxla_tensor[]){x, y}, 2, results, 2, &m.f));
-  RELEASE(x, y, xy, results[0], results[1]);
+  fill(&m);
   return m;
 }
 
@@ -208,7 +214,7 @@ static void refusals_on(lxla_device device) {
   lxla_executable_options options = {.struct_size = sizeof options, .donated = (size_t[]){0, 0}, .n_donated = 2};
   REFUSED(lxla_executable_compile(m.f, device, &options, &none_made), LXLA_INVALID_ARGUMENT, "options.donated[1]");
   options.donated = (size_t[]){1, 2};
-  REFUSED(lxla_executable_compile(m.f, device, &options, &none_made), LXLA_INVALID_ARGUMENT, "has 2 parameters");
+  REFUSED(lxla_executable_compile(m.f, device, &options, &none_made), LXLA_INVALID_ARGUMENT, "there are 2 parameters");
   EQUAL(none_made.id, 0);
   lxla_tensor x = on(m.env, device, X), y = on(m.env, device, Y), out[2] = {{0}, {0}}, bad, p = hole(m.env, device);
   lxla_tensor other = on(m.env, device.kind == LXLA_DEVICE_CPU ? XLA(0) : CPU, X);
@@ -338,3 +344,127 @@ TEST(x4_host_memory_may_be_both_input_and_output) {
   OK(lxla_executable_release(e));
   end(m);
 }
+
+static char path[64];
+
+static const char *saved(lxla_executable e) {
+  snprintf(path, sizeof path, "/tmp/lxla_executable_%d", (int)getpid());
+  OK(lxla_executable_save(e, path));
+  return path;
+}
+
+// Loads the file in another process, with these variables, and checks the values and how often it compiled.
+static void in_child(const char *variables, const char *device, unsigned compiles, unsigned recompiled) {
+  char command[256], line[256], wanted[256];
+  snprintf(command, sizeof command, "%s exec %s %s %s", variables, LXLA_EXECUTABLE_CHILD, path, device);
+  FILE *child = popen(command, "r");
+  CHECK(child && fgets(line, sizeof line, child));
+  EQUAL(pclose(child), 0);
+  int n = snprintf(wanted, sizeof wanted, "%u %u", compiles, recompiled);
+  for (int i = 0; i < N; i++) n += snprintf(wanted + n, sizeof wanted - n, " %g %g", FIRST[i], SECOND[i]);
+  if (strncmp(line, wanted, (size_t)n)) FAIL("%s: got %s, want %s", command, line, wanted);
+}
+
+TEST(x5_another_process_runs_a_saved_executable) {
+  model m = new_model(XLA(0));
+  lxla_executable e = compiled(m.f, XLA(0), (size_t[]){1}, 1);
+  saved(e);
+  in_child("", "xla:0", 0, 0);
+  in_child("", "cpu", 0, 0);
+  // Other options of the plugin, and code that others could have written.
+  in_child("XLA_FLAGS=--xla_cpu_enable_fast_min_max=true", "xla:0", 1, 1);
+  CHECK(!chmod(path, 0666));
+  in_child("", "xla:0", 1, 1);
+  CHECK(!chmod(path, 0644));
+  in_child("", "xla:0", 0, 0);
+  OK(lxla_executable_release(e));
+  // What was loaded is saved again, donates as before, and evaluates on cpu.
+  lxla_executable again, third;
+  uint64_t compiles = counter(m.env, "UncachedCompile");
+  OK(lxla_executable_load(m.env, XLA(0), path, &again));
+  OK(lxla_executable_save(again, path));
+  in_child("", "xla:0", 0, 0);
+  EQUAL(counter(m.env, "UncachedCompile"), compiles);
+  lxla_tensor x = on(m.env, XLA(0), X), y = on(m.env, XLA(0), Y), out[2];
+  OK(lxla_executable_run(again, TENSORS(x, y), out, 2));
+  has(out[0], FIRST);
+  has(x, X);
+  float values[N];
+  REFUSED(lxla_tensor_read(y, values, sizeof values), LXLA_FAILED_PRECONDITION, "donated to executable ");
+  RELEASE(x, y, out[0], out[1]);
+  OK(lxla_executable_load(m.env, CPU, path, &third));
+  OK(lxla_executable_save(third, path));
+  in_child("", "cpu", 0, 0);
+  in_child("", "xla:0", 1, 1);
+  OK(lxla_executable_release(again));
+  OK(lxla_executable_release(third));
+  unlink(path);
+  end(m);
+}
+
+// A plugin may not serialize what it has loaded: code that comes from the disk cache is saved whole, too.
+TEST(x5_a_program_of_the_disk_cache_is_saved) {
+  char folder[] = "/tmp/lxla_executables_XXXXXX", command[64];
+  CHECK(mkdtemp(folder));
+  for (int i = 0; i < 2; i++) {
+    lxla_env_options options = default_options();
+    options.cache_dir = folder;
+    model m = {.device = XLA(0)};
+    OK(lxla_env_create(&options, &m.env));
+    fill(&m);
+    lxla_executable e = compiled(m.f, XLA(0), NULL, 0);
+    EQUAL(counter(m.env, "PersistentCacheHit"), i);
+    saved(e);
+    in_child("", "xla:0", 0, 0);
+    OK(lxla_executable_release(e));
+    end(m);
+  }
+  unlink(path);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  EQUAL(system(command), 0);
+}
+
+static void write_file(const char *bytes, size_t size) {
+  FILE *f = fopen(path, "w");
+  CHECK(f && fwrite(bytes, 1, size, f) == size && !fclose(f));
+}
+
+// Every byte changed, every length, other files.
+static void damages_on(lxla_device device) {
+  model m = new_model(device);
+  lxla_executable e = compiled(m.f, device, (size_t[]){1}, 1), loaded = {0};
+  FILE *f = fopen(saved(e), "r");
+  static char whole[1 << 20], bytes[1 << 20];
+  CHECK(f);
+  size_t size = fread(whole, 1, sizeof whole, f);
+  fclose(f);
+  CHECK(size > 200 && size < sizeof whole);
+  size_t pace = size / 300 + 1;
+  for (size_t at = 0; at < size; at += at < 256 ? 1 : pace) {
+    memcpy(bytes, whole, size);
+    bytes[at] ^= 4;
+    write_file(bytes, size);
+    lxla_status status = lxla_executable_load(m.env, device, path, &loaded);
+    EQUAL(status, at < 16 ? LXLA_INVALID_ARGUMENT : LXLA_DATA_LOSS);
+    CHECK(strstr(lxla_last_error_message(), path));
+    write_file(whole, at);
+    status = lxla_executable_load(m.env, device, path, &loaded);
+    EQUAL(status, at < 16 ? LXLA_INVALID_ARGUMENT : LXLA_DATA_LOSS);
+  }
+  memcpy(bytes, whole, size);
+  bytes[size] = 0;
+  write_file(bytes, size + 1);
+  REFUSED(lxla_executable_load(m.env, device, path, &loaded), LXLA_DATA_LOSS, "damaged");
+  REFUSED(lxla_executable_load(m.env, device, "/nowhere/x", &loaded), LXLA_NOT_FOUND, "/nowhere/x");
+  REFUSED(lxla_executable_load(m.env, device, "/tmp", &loaded), LXLA_INVALID_ARGUMENT, "/tmp");
+  REFUSED(lxla_executable_save(e, "/nowhere/x"), LXLA_NOT_FOUND, "/nowhere/x");
+  EQUAL(loaded.id, 0);
+  write_file(whole, size);
+  OK(lxla_executable_load(m.env, device, path, &loaded));
+  OK(lxla_executable_release(loaded));
+  OK(lxla_executable_release(e));
+  unlink(path);
+  end(m);
+}
+
+TEST(x5_damaged_files_are_refused) { each(damages_on); }

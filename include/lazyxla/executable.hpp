@@ -22,6 +22,13 @@ class Executable {
     check(lxla_executable_compile(f.handle(), device, &options, &executable_));
     results_ = f.results();
   }
+  /// Loads an executable, which has this number of results, from a file that save wrote, for a device. Compiles it only
+  /// where its code does not fit.
+  static Executable load(const std::string &path, Count results, Place place = {}) {
+    lxla_executable executable{};
+    check(lxla_executable_load(place.env, place.device, path.c_str(), &executable));
+    return Executable(executable, results);
+  }
   Executable(const Executable &other) : executable_(other.executable_), results_(other.results_) {
     check(lxla_executable_retain(executable_));
   }
@@ -52,10 +59,13 @@ class Executable {
     check(lxla_executable_run_host(executable_, in.data(), in_sizes.data(), in.size(), out.data(), out_sizes.data(),
                                    out.size()));
   }
+  /// Writes the executable to a file, whole or not at all.
+  void save(const std::string &path) const { check(lxla_executable_save(executable_, path.c_str())); }
   /// Describes the executable as JSON.
   std::string describe() const { return detail::text<lxla_executable_describe>(executable_); }
 
  private:
+  Executable(lxla_executable executable, size_t results) noexcept : executable_(executable), results_(results) {}
   lxla_executable executable_{};
   size_t results_ = 0;
 };

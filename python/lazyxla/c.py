@@ -2139,6 +2139,14 @@ lxla_executable_run_host = _function(
         ("n_outputs", c_size_t),
     ],
 )
+lxla_executable_save = _function(
+    "lxla_executable_save", lxla_status, [("executable", lxla_executable), ("path", c_char_p)]
+)
+lxla_executable_load = _function(
+    "lxla_executable_load",
+    lxla_status,
+    [("env", lxla_env), ("device", lxla_device), ("path", c_char_p), ("out_executable", POINTER(lxla_executable))],
+)
 lxla_executable_describe = _function(
     "lxla_executable_describe", lxla_status, [("executable", lxla_executable), ("out_json", POINTER(c_void_p))]
 )

@@ -1686,6 +1686,13 @@ unsafe extern "C" {
         output_sizes: *const usize,
         n_outputs: usize,
     ) -> lxla_status;
+    pub fn lxla_executable_save(executable: lxla_executable, path: *const c_char) -> lxla_status;
+    pub fn lxla_executable_load(
+        env: lxla_env,
+        device: lxla_device,
+        path: *const c_char,
+        out_executable: *mut lxla_executable,
+    ) -> lxla_status;
     pub fn lxla_executable_describe(executable: lxla_executable, out_json: *mut *mut c_char) -> lxla_status;
     pub fn lxla_mesh_create(
         env: lxla_env,

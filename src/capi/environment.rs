@@ -242,6 +242,7 @@ pub extern "C" fn lxla_env_device_count(env: lxla_env, out_count: Out<i32>) -> l
 /// - `DynamicRun`: runs that a program for bounds served.
 /// - `DynamicExactCompile`: programs compiled in the background for sizes that recur.
 /// - `DynamicRefused`: programs compiled for their sizes, although they change.
+/// - `ExecutableRecompiled`: executables in files whose program `lxla_executable_load` compiled.
 /// - `CreateTensor`, `DestroyTensor`: tensors created and destroyed.
 /// - `CachedPrograms`, `CachedVariants`: programs in the memory cache now, and their compiled variants (for different
 ///   constants and donors).

@@ -2,7 +2,7 @@
 
 use super::abi::guard::{guard, guard_into};
 use super::abi::options;
-use super::abi::pointers::{Bytes, BytesMut, In, List, Out, OutList, OwnedText};
+use super::abi::pointers::{Bytes, BytesMut, In, List, Out, OutList, OwnedText, Text};
 use super::abi::references::References;
 use super::abi::results::check_count;
 use super::abi::types::{
@@ -15,6 +15,7 @@ use crate::computation::Executable;
 use crate::env::DeviceKind;
 use base::error;
 use base::error::Result;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Handles of all executables.
@@ -135,6 +136,44 @@ pub extern "C" fn lxla_executable_run_host(
         let given = given.map(|(i, (bytes, &size))| bytes.get(&format!("inputs[{i}]"), size));
         let results = executable.run_host(&given.collect::<Result<Vec<_>>>()?)?;
         outputs.write_each("outputs", output_sizes, |i, place| results.read(i, place))
+    })
+}
+
+/// Writes an executable to a file, whole or not at all: a new file appears, durably, or what was there stays. The file has
+/// the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values, which are
+/// copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
+///
+/// UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
+/// RESOURCE_EXHAUSTED if the disk is full.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_executable_save(executable: lxla_executable, path: Text) -> lxla_status {
+    guard("lxla_executable_save", || {
+        let (executable, path) = (executable_of(executable)?, path.get("path")?);
+        executable.save(Path::new(path))
+    })
+}
+
+/// Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, or UNSPECIFIED, which is xla:0; it need
+/// not be the device that it was compiled for. Nothing is compiled if the code in the file was made by this version of the
+/// library, for this plugin with these options and devices, and for this processor. Otherwise the program in the file is
+/// compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
+///
+/// The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
+/// can write to it. Load files only from those whose programs you would run.
+///
+/// INVALID_ARGUMENT, with the path, if the file is no executable of this version of the format, DATA_LOSS if it is damaged,
+/// UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_executable_load(
+    env: lxla_env,
+    device: lxla_device,
+    path: Text,
+    out_executable: Out<lxla_executable>,
+) -> lxla_status {
+    guard_into("lxla_executable_load", out_executable.named("out_executable"), || {
+        let (path, kept) = (path.get("path")?, kept_device(env, specified(device)?)?);
+        let executable = Executable::load(kept.device, Path::new(path))?;
+        Ok(lxla_executable { id: EXECUTABLES.insert(Arc::new(executable)) })
     })
 }
 

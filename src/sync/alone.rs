@@ -2,6 +2,7 @@
 
 use super::collect::needed_data;
 use super::compile::{Job, check_memory, compiler_stack};
+use super::key;
 use super::padded::Ready;
 use super::plan::Run;
 use crate::cache::{Lookup, Variant};
@@ -10,8 +11,8 @@ use crate::device_data::{DeviceData, Hold, Name, State};
 use base::error::Result;
 use base::metrics::Counter;
 use base::stack::{SHALLOW, with_stack};
-use base::types::Scalar;
-use engine::{Buffer, Execution};
+use base::types::{Scalar, TensorType};
+use engine::{Buffer, Execution, Signature, cpu};
 use ir::{Program, Stage};
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,6 +39,26 @@ impl Alone {
         self.job(owner).make(owner, &self.lookup(), &Sizes::Fixed)
     }
 
+    /// Compiles the program, whatever the disk cache has, and returns its code: a runtime may not be able to serialize
+    /// what it has loaded itself.
+    pub fn code(&self, owner: &Owner) -> Result<Vec<u8>> {
+        let job = self.job(owner);
+        job.build(&job.lower(None)?)?.serialize()
+    }
+
+    /// Loads code that [`engine::Executable::serialize`] made of the program, or of one that has the first of its
+    /// parameters, on an engine with the same [`key`]. `parameters` are the types of the code's parameters.
+    pub fn load(&self, owner: &Owner, code: &[u8], parameters: Vec<TensorType>) -> Result<Compiled> {
+        let start = Instant::now();
+        let Stage { program, donors, .. } = &*self.run.stage;
+        let (values, outputs) = program.decode();
+        let outputs = outputs.iter().map(|&output| values[output].ty.clone()).collect();
+        let signature = Signature { parameters, outputs, donors: donors.clone(), partitions: None };
+        let job = self.job(owner);
+        let executable = job.load(code, &signature)?;
+        Ok(job.compiled(owner, &self.lookup(), executable, Vec::new(), (start, true, &Sizes::Fixed)))
+    }
+
     fn job<'a>(&'a self, owner: &'a Owner) -> Job<'a> {
         let depth = self.run.stage.program.depth();
         Job { shared: &owner.shared, run: &self.run, variant: &self.variant, layout: None, depth }
@@ -47,6 +68,14 @@ impl Alone {
         let Stage { program, donors, .. } = &*self.run.stage;
         Lookup { encoding: program.encoding(), scalars: &self.run.scalars, donors }
     }
+}
+
+/// Digest of what the code of a program depends on besides the program: this library, the plugin, its options and
+/// devices, the processor.
+pub fn key(owner: &Owner) -> Result<[u8; 32]> {
+    let mut hasher = key::hasher(&owner.shared)?;
+    hasher.update(cpu::features().as_bytes());
+    Ok(*hasher.finalize().as_bytes())
 }
 
 /// Enqueues one run. `keep` lists the donors, ascending, which it must not consume. A program that can fail is awaited.

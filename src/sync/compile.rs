@@ -11,10 +11,11 @@ use base::metrics::Counter;
 use base::stack::with_stack;
 use base::types::Encoding;
 use base::variables;
-use engine::{Executable, cpu};
+use engine::{Executable, Signature, cpu};
 use ir::Stage;
 use lowering::lower::{Layout, Module, Target, lower};
 use mesh::Sharding;
+use ops::emit::PackedScalars;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -112,7 +113,7 @@ impl Job<'_> {
             }
             _ => (self.build(&module)?, false),
         };
-        Ok(self.compiled(owner, lookup, executable, module, (start, is_from_disk, sizes)))
+        Ok(self.compiled(owner, lookup, executable, module.packs, (start, is_from_disk, sizes)))
     }
 
     /// Adds a program that was compiled or loaded from `start` on to the log.
@@ -121,14 +122,14 @@ impl Job<'_> {
         owner: &Owner,
         lookup: &Lookup,
         executable: Arc<dyn Executable>,
-        module: Module,
+        packs: Vec<PackedScalars>,
         (start, is_from_disk, sizes): (Instant, bool, &Sizes),
     ) -> Compiled {
         // A runtime that cannot report a program's memory use counts as 0 bytes, and is not asked again.
         let memory = executable.memory().unwrap_or_default();
         let cost = Cost { nanoseconds: start.elapsed().as_nanos() as u64, memory, is_from_disk };
         let known = log_compile(owner, self.run, lookup.encoding, self.variant, (&cost, sizes));
-        Compiled { executable, packs: module.packs, memory, depth: self.depth, known, usage: Usage::default() }
+        Compiled { executable, packs, memory, depth: self.depth, known, usage: Usage::default() }
     }
 
     /// Lowers the program with the job's layout, or with one that also states the shardings of the outputs.
@@ -145,7 +146,7 @@ impl Job<'_> {
     fn load_or_build(&self, disk: &DiskCache, key: &[u8; 32], module: &Module) -> Result<(Arc<dyn Executable>, bool)> {
         let meaning = blake3::hash(format!("{:?}", module.signature).as_bytes());
         if let Some(bytes) = disk.get(key, meaning.as_bytes()) {
-            match self.load(&bytes, module) {
+            match self.load(&bytes, &module.signature) {
                 Ok(executable) => {
                     self.shared.metrics.add(Counter::PersistentCacheHit, 1);
                     return Ok((executable, true));
@@ -164,11 +165,11 @@ impl Job<'_> {
 
     /// Loads what [`Job::build`] made. If that was compiled twice, the outputs whose shardings only the second module
     /// states count as chosen by XLA here: the engine reads from the executable how they are divided.
-    pub fn load(&self, bytes: &[u8], module: &Module) -> Result<Arc<dyn Executable>> {
+    pub fn load(&self, bytes: &[u8], signature: &Signature) -> Result<Arc<dyn Executable>> {
         let engine = &self.shared.runtime().engine;
         let mut span = self.shared.timeline().span("compile", "load");
         span.number("bytes", bytes.len() as u64);
-        let load = || engine.deserialize(bytes, module.signature.clone());
+        let load = || engine.deserialize(bytes, signature.clone());
         let executable = with_stack(compiler_stack(self.depth), self.depth, load)?;
         if executable.unknown_outputs().is_empty() {
             return Ok(executable);
@@ -178,7 +179,7 @@ impl Job<'_> {
 
     /// Compiles the program. If XLA chose a sharding of an output that mesh axes cannot express, compiles it again with
     /// that output replicated.
-    fn build(&self, module: &Module) -> Result<Arc<dyn Executable>> {
+    pub fn build(&self, module: &Module) -> Result<Arc<dyn Executable>> {
         let executable = self.compile(module)?;
         if executable.unknown_outputs().is_empty() {
             return Ok(executable);

@@ -73,6 +73,8 @@ counters! {
     /// Programs that were compiled for their sizes, since the programs that differ from them in sizes only could not be
     /// generalised.
     DynamicRefused,
+    /// Executables in files whose program was compiled, since their code was not for this plugin and processor.
+    ExecutableRecompiled,
     /// Tensors created.
     CreateTensor,
     /// Tensors whose last handle was released.

@@ -295,7 +295,7 @@ impl Hash for Body {
 
 impl Body {
     /// Creates a body from a program with `explicit` parameters, followed by captures.
-    pub(super) fn new(program: Program, scalars: Vec<Scalar>, explicit: usize) -> Body {
+    pub fn new(program: Program, scalars: Vec<Scalar>, explicit: usize) -> Body {
         let (values, outputs) = program.decode();
         let leaves: Vec<usize> = (0..values.len()).filter(|&i| values[i].op == Op::Leaf).collect();
         // Repeatedly applying the previous body twice grows the number of operations exponentially, beyond the range of

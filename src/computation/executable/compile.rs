@@ -1,12 +1,16 @@
 //! Executables, and how computations become executables.
 
+use super::stored::{StoredCode, argument_types};
 use crate::computation::Computation;
 use crate::device::{Compiled, Device, Owner, Place, device_of, release, scopes};
 use crate::device_data::{Hold, Name};
 use crate::sync::alone::{self, Alone};
 use crate::sync::{self, Materialized};
+use base::allocation::zeroed_bytes;
 use base::error;
 use base::error::{Error, Result};
+use base::log::{Level, log};
+use base::metrics::Counter;
 use base::types::{Scalar, TensorType};
 use engine::Buffer;
 use ir::{Body, useful_donors};
@@ -32,7 +36,12 @@ pub(super) enum Code {
     /// The interpreter evaluates it, on these captured values.
     Native(Vec<Array>),
     /// The engine runs it. The captured values follow the parameters.
-    Engine { compiled: Arc<Compiled>, captured: Vec<Captured> },
+    Engine {
+        compiled: Arc<Compiled>,
+        captured: Vec<Captured>,
+        /// Code of the file from which the program was loaded.
+        stored: Option<StoredCode>,
+    },
 }
 
 /// A captured value on the device of an executable.
@@ -49,7 +58,7 @@ impl Executable {
         let owner = device.open_owner()?;
         check_place(&owner, computation)?;
         let body = computation.body().clone();
-        let donated = flags(donated, body.parameters().len())?;
+        let donated = flags("options.donated", donated, body.parameters().len())?;
         let code = match owner.place {
             Place::Cpu => {
                 Code::Native((0..computation.captured()).map(|i| computation.captured_array(i)).collect::<Result<_>>()?)
@@ -57,10 +66,68 @@ impl Executable {
             Place::Xla(_) | Place::Mesh(_) => {
                 let compiled = Arc::new(alone_of(&body, &donated).compile(&owner).map_err(|e| e.context("f"))?);
                 let captured = (0..computation.captured()).map(|i| brought(computation, i, device, &owner, &compiled));
-                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled }
+                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled, stored: None }
             }
         };
         Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code })
+    }
+
+    /// The executable of a file. `stored` is its code, or why that must not be used; None if it has none.
+    pub(super) fn of_parts(
+        device: &'static Device,
+        body: Arc<Body>,
+        donated: &[usize],
+        captured: Vec<Array>,
+        stored: Option<std::result::Result<StoredCode, String>>,
+    ) -> Result<Executable> {
+        scopes::refuse("the captured values are needed")?;
+        let owner = device.open_owner()?;
+        check_device(&owner)?;
+        let donated = flags("donated", donated, body.parameters().len())?;
+        let code = match owner.place {
+            Place::Cpu => Code::Native(captured),
+            Place::Xla(_) | Place::Mesh(_) => {
+                let (compiled, stored) = load_or_compile(&owner, &body, &donated, stored)?;
+                let captured = captured.into_iter().map(|array| {
+                    let hold = held(device, Materialized::Native(array))?;
+                    Ok(Captured { buffer: hold.data().buffer()?.clone(), _hold: hold })
+                });
+                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled: Arc::new(compiled), stored }
+            }
+        };
+        Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code })
+    }
+
+    /// The captured values in host memory.
+    pub(super) fn captured_arrays(&self) -> Result<Vec<Array>> {
+        let read = |captured: &Captured| {
+            let mut bytes = zeroed_bytes(captured.buffer.tensor_type().size_bytes())?;
+            captured.buffer.read(&mut bytes)?;
+            Array::from_bytes(captured.buffer.tensor_type(), &bytes)
+        };
+        match &self.code {
+            Code::Native(captured) => Ok(captured.clone()),
+            Code::Engine { captured, .. } => captured.iter().map(read).collect(),
+        }
+    }
+
+    /// The code to be stored in a file; None if there is none, or the plugin cannot serialize it.
+    pub(super) fn code_to_store(&self) -> Result<Option<StoredCode>> {
+        let Code::Engine { compiled, stored, .. } = &self.code else { return Ok(None) };
+        if let Some(stored) = stored {
+            return Ok(Some(stored.clone()));
+        }
+        let code = match compiled.known.cost.is_from_disk {
+            true => alone_of(&self.body, &self.donated).code(&self.owner),
+            false => compiled.executable.serialize(),
+        };
+        match code {
+            Err(error) if error.code == base::error::Code::Unimplemented => Ok(None),
+            code => {
+                let arguments = compiled.executable.signature().parameters.len();
+                Ok(Some(StoredCode { key: alone::key(&self.owner)?, arguments, bytes: code?.into() }))
+            }
+        }
     }
 
     /// Types of the parameters.
@@ -99,12 +166,7 @@ fn new_name(place: Place) -> Name {
 /// Returns an error for a computation or a device for which there are no executables.
 fn check_place(owner: &Owner, computation: &Computation) -> Result<()> {
     let body = computation.body();
-    if let Place::Mesh(_) = owner.place {
-        return Err(error!(
-            Unimplemented,
-            "device: {} is a mesh; executables run on cpu and on xla:N, call the computation instead", owner.place
-        ));
-    }
+    check_device(owner)?;
     if body.has_collectives() || body.has_shardings() {
         return Err(error!(
             Unimplemented,
@@ -124,18 +186,53 @@ fn check_place(owner: &Owner, computation: &Computation) -> Result<()> {
     Ok(())
 }
 
+/// Returns an error for a mesh.
+fn check_device(owner: &Owner) -> Result<()> {
+    match owner.place {
+        Place::Cpu | Place::Xla(_) => Ok(()),
+        Place::Mesh(_) => Err(error!(
+            Unimplemented,
+            "device: {} is a mesh; executables run on cpu and on xla:N, call the computation instead", owner.place
+        )),
+    }
+}
+
+/// Loads the code of a file if it was compiled for this engine and processor, or compiles the program.
+fn load_or_compile(
+    owner: &Owner,
+    body: &Body,
+    donated: &[bool],
+    stored: Option<std::result::Result<StoredCode, String>>,
+) -> Result<(Compiled, Option<StoredCode>)> {
+    let alone = alone_of(body, donated);
+    let loaded = match stored {
+        None => Err("the file has no compiled code".to_string()),
+        Some(Err(reason)) => Err(reason),
+        Some(Ok(code)) if code.key != alone::key(owner)? => {
+            Err("its code is for another plugin, processor or version of the library".to_string())
+        }
+        Some(Ok(code)) => {
+            let types = argument_types(body, code.arguments);
+            let loaded = alone.load(owner, &code.bytes, types);
+            loaded.map(|loaded| (loaded, Some(code))).map_err(|e| format!("the plugin does not load its code: {e}"))
+        }
+    };
+    loaded.or_else(|reason| {
+        log(Level::Warning, || format!("an executable in a file is compiled again: {reason}"));
+        owner.shared.metrics.add(Counter::ExecutableRecompiled, 1);
+        alone.compile(owner).map(|compiled| (compiled, None))
+    })
+}
+
 /// Returns for each parameter whether it is listed.
-fn flags(listed: &[usize], parameters: usize) -> Result<Vec<bool>> {
+fn flags(name: &str, listed: &[usize], parameters: usize) -> Result<Vec<bool>> {
     let mut flags = vec![false; parameters];
     for (i, &index) in listed.iter().enumerate() {
         match flags.get_mut(index) {
             Some(flag) if !*flag => *flag = true,
-            Some(_) => return Err(error!(InvalidArgument, "options.donated[{i}]: {index} is given twice")),
+            Some(_) => return Err(error!(InvalidArgument, "{name}[{i}]: {index} is given twice")),
             None => {
-                return Err(error!(
-                    InvalidArgument,
-                    "options.donated[{i}]: {index} given; f has {parameters} parameters"
-                ));
+                return Err(error!(InvalidArgument, "{name}[{i}]: {index} given; there are {parameters} parameters"));
             }
         }
     }

@@ -3,7 +3,9 @@
 
 mod compile;
 mod describe;
+mod file;
 mod run;
+mod stored;
 
 pub use compile::Executable;
 pub use run::HostResults;

@@ -40,7 +40,7 @@ impl Executable {
         self.check_inputs(inputs)?;
         let values = match &self.code {
             Code::Native(captured) => self.run_native(inputs, captured)?,
-            Code::Engine { compiled, captured } => self.run_engine(inputs, compiled, captured)?,
+            Code::Engine { compiled, captured, .. } => self.run_engine(inputs, compiled, captured)?,
         };
         let mut made = Handles::default();
         let mut state = self.device.state();
@@ -151,6 +151,8 @@ impl Executable {
     ) -> Result<Execution> {
         let mut arguments = references(inputs);
         arguments.extend(captured.iter().map(|captured| &*captured.buffer));
+        // Code of a file has the constants of the program in itself, which was read with them as captured values.
+        arguments.truncate(compiled.executable.signature().parameters.len());
         let execution = alone::execute(&self.owner, compiled, &arguments, keep).map_err(|e| self.named(e))?;
         if self.can_fail() {
             alone::failure(&execution).map_err(|e| self.named(e))?;
@@ -189,7 +191,7 @@ impl Executable {
                 arrays.extend_from_slice(captured);
                 self.evaluated(&arrays).map(HostResults::Native)
             }
-            Code::Engine { compiled, captured } => {
+            Code::Engine { compiled, captured, .. } => {
                 let sent = typed.map(|(bytes, ty)| self.owner.transfer(ty, bytes, None));
                 let sent = sent.collect::<Result<Vec<_>>>().map_err(|e: Error| self.named(e))?;
                 let execution = self.execute(compiled, captured, &sent, &[])?;

@@ -12,7 +12,7 @@ mod temporary;
 mod whole;
 
 pub use access::user;
-pub use atomic_file::{open_regular, replace_privately};
+pub use atomic_file::{open_regular, replace_durably, replace_privately};
 pub use atomic_folder::{replace_folder, write_durably};
 pub use header::{About, METADATA_NAME};
 pub use npy::open_npy;

@@ -1,0 +1,104 @@
+//! The format of executables in files: the program as a portable artifact, the compiled code with a key of what it was
+//! compiled for, and the captured values.
+//!
+//! The file, numbers as u64 in little-endian order: [`MAGIC`]; the hash of all that follows; the key of the code; the
+//! numbers of parameters, of arguments of the code, of donated parameters, of bytes of the program, and of bytes of the
+//! code (0: none); the donated parameters, ascending; the program; the code; the captured values, row-major.
+
+use base::error;
+use base::error::Result;
+use base::types::TensorType;
+use ir::Body;
+use native::Array;
+use programs::import::{self, Wanted};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// First bytes of the file; they change with its format.
+pub const MAGIC: &[u8; 16] = b"lazyxla prog v1\0";
+
+/// Position of what the hash is of.
+const HASHED: usize = MAGIC.len() + 32;
+
+/// Numbers after the key.
+const NUMBERS: usize = 5;
+
+/// Position of the list of donated parameters.
+const DONATED: usize = HASHED + 32 + 8 * NUMBERS;
+
+/// Compiled code of a file.
+#[derive(Clone)]
+pub struct StoredCode {
+    /// Digest of what it was compiled for.
+    pub key: [u8; 32],
+    /// Number of arguments that it takes: the first ones of the program.
+    pub arguments: usize,
+    /// The code, as the plugin serialized it.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What a file holds.
+pub struct Stored {
+    /// The program.
+    pub body: Arc<Body>,
+    /// Parameters that a run may consume.
+    pub donated: Vec<usize>,
+    /// Values of the captures of the program.
+    pub captured: Vec<Array>,
+    /// Compiled code, if the file has any.
+    pub code: Option<StoredCode>,
+}
+
+/// Reads the bytes of a file.
+pub fn read(bytes: &[u8]) -> Result<Stored> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(error!(InvalidArgument, "it is no executable that this version of the library saved"));
+    }
+    let damaged = |what: &str| error!(DataLoss, "it is damaged: {what}");
+    if bytes.len() < DONATED {
+        return Err(damaged("it is shorter than its header"));
+    }
+    if blake3::hash(&bytes[HASHED..]).as_bytes()[..] != bytes[MAGIC.len()..HASHED] {
+        return Err(damaged("its hash is another one"));
+    }
+    let number = |at: usize| {
+        let word = bytes[at..at + 8].try_into().expect("8 bytes");
+        usize::try_from(u64::from_le_bytes(word)).unwrap_or(usize::MAX)
+    };
+    let numbers: [usize; NUMBERS] = std::array::from_fn(|i| number(HASHED + 32 + 8 * i));
+    let [n_parameters, arguments, n_donated, program_bytes, code_bytes] = numbers;
+    let mut from = DONATED;
+    let mut next = |size: usize| -> Result<Range<usize>> {
+        let end = from.checked_add(size).filter(|&end| end <= bytes.len());
+        let end = end.ok_or_else(|| damaged("a part is longer than the file"))?;
+        Ok(std::mem::replace(&mut from, end)..end)
+    };
+    let listed = next(n_donated.checked_mul(8).ok_or_else(|| damaged("a part is longer than the file"))?)?;
+    let donated: Vec<usize> = listed.step_by(8).map(number).collect();
+    let (program, code) = (next(program_bytes)?, next(code_bytes)?);
+    let module = import::read(Arc::new(bytes[program].to_vec()))?.module;
+    let imported = import::import(&module, &Wanted::default())?;
+    let types = imported.body.parameters();
+    if n_parameters > types.len() || arguments > types.len() {
+        return Err(damaged("its program has fewer parameters than it says"));
+    }
+    let mut captured = Vec::with_capacity(types.len() - n_parameters);
+    for ty in &types[n_parameters..] {
+        captured.push(Array::from_bytes(ty, &bytes[next(ty.size_bytes())?])?);
+    }
+    if from != bytes.len() {
+        return Err(damaged("it is longer than its parts"));
+    }
+    // Constants of the program are captured values, too.
+    captured.extend(imported.constants);
+    let body = &imported.body;
+    let body = Arc::new(Body::new(body.program().clone(), body.scalars().to_vec(), n_parameters));
+    let key = bytes[HASHED..HASHED + 32].try_into().expect("32 bytes");
+    let code = (code_bytes > 0).then(|| StoredCode { key, arguments, bytes: bytes[code].into() });
+    Ok(Stored { body, donated, captured, code })
+}
+
+/// Types of the first arguments of a program: its parameters, then its captured values.
+pub fn argument_types(body: &Body, n: usize) -> Vec<TensorType> {
+    body.parameters().iter().chain(body.captures()).take(n).cloned().collect()
+}
