@@ -4217,7 +4217,7 @@ lxla_status lxla_executable_save(lxla_executable executable,
  * The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
  * can write to it. Load files only from those whose programs you would run.
  *
- * INVALID_ARGUMENT, with the path, if the file is no executable of this version of the format, DATA_LOSS if it is damaged,
+ * INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, DATA_LOSS if it is damaged,
  * UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
  */
 lxla_status lxla_executable_load(lxla_env env,

@@ -161,7 +161,7 @@ pub extern "C" fn lxla_executable_save(executable: lxla_executable, path: Text) 
 /// The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
 /// can write to it. Load files only from those whose programs you would run.
 ///
-/// INVALID_ARGUMENT, with the path, if the file is no executable of this version of the format, DATA_LOSS if it is damaged,
+/// INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, DATA_LOSS if it is damaged,
 /// UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_load(

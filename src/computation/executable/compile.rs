@@ -2,7 +2,7 @@
 
 use super::stored::{StoredCode, argument_types};
 use crate::computation::Computation;
-use crate::device::{Compiled, Device, Owner, Place, device_of, release, scopes};
+use crate::device::{Compiled, Device, DeviceState, Owner, Place, device_of, release, scopes};
 use crate::device_data::{Hold, Name};
 use crate::sync::alone::{self, Alone};
 use crate::sync::{self, Materialized};
@@ -140,9 +140,8 @@ impl Executable {
         self.body.results()
     }
 
-    /// Returns an error if the environment of the executable was released.
-    pub(super) fn check_open(&self) -> Result<()> {
-        let state = self.device.state();
+    /// Returns an error if the environment of the executable was released: another one may have its device by now.
+    pub(super) fn check_open(&self, state: &DeviceState) -> Result<()> {
         let is_own = state.owner().is_ok_and(|owner| Arc::ptr_eq(&owner.shared, &self.owner.shared));
         match is_own {
             true => state.check_open(),

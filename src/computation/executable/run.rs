@@ -36,7 +36,7 @@ impl Executable {
     /// Runs on tensors of the executable's device, and returns tensors with the results, which are in flight.
     pub fn run(&self, inputs: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         scopes::refuse("inputs: their values are needed")?;
-        self.check_open()?;
+        self.check_open(&self.device.state())?;
         self.check_inputs(inputs)?;
         let values = match &self.code {
             Code::Native(captured) => self.run_native(inputs, captured)?,
@@ -44,7 +44,8 @@ impl Executable {
         };
         let mut made = Handles::default();
         let mut state = self.device.state();
-        state.check_open()?;
+        // The environment may have been released meanwhile.
+        self.check_open(&state)?;
         for value in values {
             let tensor = state.new_tensor_of(value);
             if tensor.is_err() {
@@ -180,7 +181,7 @@ impl Executable {
     /// Runs on row-major host memory, whose sizes are checked, and waits.
     pub fn run_host(&self, inputs: &[&[u8]]) -> Result<HostResults> {
         scopes::refuse("inputs: the results are needed")?;
-        self.check_open()?;
+        self.check_open(&self.device.state())?;
         for (i, (bytes, ty)) in inputs.iter().zip(self.parameters()).enumerate() {
             sync::check_pred(ty, bytes).map_err(|e| e.context(format_args!("inputs[{i}]")))?;
         }

@@ -52,7 +52,7 @@ pub struct Stored {
 /// Reads the bytes of a file.
 pub fn read(bytes: &[u8]) -> Result<Stored> {
     if !bytes.starts_with(MAGIC) {
-        return Err(error!(InvalidArgument, "it is no executable that this version of the library saved"));
+        return Err(error!(InvalidArgument, "it is not an executable that this version of the library saved"));
     }
     let damaged = |what: &str| error!(DataLoss, "it is damaged: {what}");
     if bytes.len() < DONATED {
@@ -101,4 +101,47 @@ pub fn read(bytes: &[u8]) -> Result<Stored> {
 /// Types of the first arguments of a program: its parameters, then its captured values.
 pub fn argument_types(body: &Body, n: usize) -> Vec<TensorType> {
     body.parameters().iter().chain(body.captures()).take(n).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::error::Code;
+
+    const PROGRAM: &str = "func.func @main(%x: tensor<2xf32>, %w: tensor<2xf32>) -> tensor<2xf32> {
+        %0 = stablehlo.add %x, %w : tensor<2xf32>
+        return %0 : tensor<2xf32>
+    }";
+
+    /// A file with these numbers, donated parameters and program, some code, and 8 bytes of a captured value.
+    fn file(numbers: [u64; NUMBERS], donated: &[u64], program: &str) -> Vec<u8> {
+        let words = numbers.iter().chain(donated).flat_map(|number| number.to_le_bytes());
+        let hashed: Vec<u8> = [7; 32].into_iter().chain(words).chain(program.bytes()).chain([1, 2, 3]).collect();
+        let hashed = [&hashed[..], &1f32.to_le_bytes(), &2f32.to_le_bytes()].concat();
+        [&MAGIC[..], blake3::hash(&hashed).as_bytes(), &hashed].concat()
+    }
+
+    #[test]
+    fn a_file_is_read_and_one_whose_numbers_lie_is_refused() {
+        let right = [1, 2, 1, PROGRAM.len() as u64, 3];
+        let stored = read(&file(right, &[0], PROGRAM)).unwrap();
+        assert_eq!((stored.body.parameters().len(), stored.body.captures().len()), (1, 1));
+        assert_eq!(stored.donated, [0]);
+        assert_eq!(stored.captured[0].bytes(), [1f32.to_le_bytes(), 2f32.to_le_bytes()].concat());
+        let code = stored.code.unwrap();
+        assert_eq!((code.key, code.arguments, &code.bytes[..]), ([7; 32], 2, &[1, 2, 3][..]));
+        assert_eq!(argument_types(&stored.body, code.arguments).len(), 2);
+        for place in 0..NUMBERS {
+            for wrong in [right[place] + 2, right[place] + 100, 1 << 32, u64::MAX / 8 + 2, u64::MAX] {
+                let mut numbers = right;
+                numbers[place] = wrong;
+                assert!(read(&file(numbers, &[0], PROGRAM)).is_err(), "{place}: {wrong}");
+            }
+        }
+        let broken = PROGRAM.replace("add", "wonder");
+        let numbers = [1, 2, 1, broken.len() as u64, 3];
+        assert!(read(&file(numbers, &[0], &broken)).is_err_and(|e| e.message.contains("wonder")));
+        let two = [2, 2, 1, PROGRAM.len() as u64, 3];
+        assert!(read(&file(two, &[0], PROGRAM)).is_err_and(|e| e.code == Code::DataLoss));
+    }
 }
