@@ -19,6 +19,7 @@ from header import constants, family, types
 DATA = Path(__file__).resolve().parents[1] / "programs/data"
 SUFFIXES = (".jax", ".mlirbc", ".mlir", ".bytecode")
 NAME_OF = {number: name for name, number in family("DTYPE").items()}
+DTYPE_OF = family("DTYPE")
 CODES = {"f32": "f", "f64": "d", "c64": "f", "c128": "d"}
 NEAR = {"f": 1e-4, "d": 1e-10}
 FOLDER, TEXT, JAX = constants.EXPORT_FOLDER, constants.EXPORT_TEXT, constants.EXPORT_JAX
@@ -398,14 +399,14 @@ class Programs:
         abi.ok(lib.lxla_executable_describe(made, byref(text)))
         described = json.loads(ctypes.string_at(text).decode())
         lib.lxla_string_free(text)
-        wrong = wrong or self.stored(made, given_types=described["parameters"], results=described["results"])
+        wrong = wrong or self.stored(f, made, device, described)
         abi.ok(lib.lxla_executable_release(made))
         if len(described["results"]) != f.results:
             return f"lxla_executable_describe: {described}"
         return wrong
 
-    def stored(self, executable, given_types, results):
-        """Saves an executable, and loads the file, whole or damaged."""
+    def stored(self, f, executable, device, described):
+        """Saves an executable, and loads the file, whole or damaged: it computes the same."""
         r, lib, path = self.rng, abi.lib, self.folder / "executable"
         name, loaded = "lxla_executable_save", types.lxla_executable()
         status = lib.lxla_executable_save(executable, str(path).encode())
@@ -416,7 +417,7 @@ class Programs:
         if not whole:
             data[r.randrange(len(data))] ^= 1 << r.randrange(8)
             path.write_bytes(bytes(data))
-        device, name = r.choice([*self.worlds, self.worlds[1]]), "lxla_executable_load"
+        name = "lxla_executable_load"
         status = lib.lxla_executable_load(self.env, device, str(path).encode(), byref(loaded))
         path.unlink()
         if (status == OK) != whole:
@@ -424,13 +425,29 @@ class Programs:
         if status != OK:
             return None
         self.done[name] = self.done.get(name, 0) + 1
-        text = c_void_p()
-        abi.ok(lib.lxla_executable_describe(loaded, byref(text)))
-        described = json.loads(ctypes.string_at(text).decode())
-        lib.lxla_string_free(text)
+        made = [self.executed(f, each, described) for each in (executable, loaded)]
         abi.ok(lib.lxla_executable_release(loaded))
-        same = described["parameters"] == given_types and described["results"] == results
-        return None if same else f"{name}: {described}"
+        if None in made:
+            return None if made == [None, None] else f"{name}: only one of {f.name} and its file runs"
+        results = zip(described["results"], *made)
+        differing = [result for result, a, b in results if differ(DTYPE_OF[result["dtype"]], a, b)]
+        return f"{name}: {f.name}{f.parameters} gives other values of {differing}" if differing else None
+
+    def executed(self, f, executable, described):
+        """Runs an executable, and returns the bytes of its results; None if it is refused."""
+        world = described["device"] == "cpu"
+        given = [Tensor() for _ in f.parameters]
+        for each, type in zip(given, f.parameters):
+            abi.ok(abi.lib.lxla_tensor_snapshot(self.example(*type)[world], byref(each)))
+        places = (Tensor * max(f.results, 1))()
+        status = abi.lib.lxla_executable_run(
+            executable, (Tensor * max(len(given), 1))(*given), len(given), places, f.results
+        )
+        made = [(DTYPE_OF[result["dtype"]], result["dims"]) for result in described["results"]]
+        values = [values_of(place, *type) for place, type in zip(places, made)] if status == OK else None
+        for each in [*given, *(places[: f.results] if status == OK else [])]:
+            abi.ok(abi.lib.lxla_tensor_release(each))
+        return values
 
     def compared(self, f, g):
         """Calls two computations natively, and compares the results."""

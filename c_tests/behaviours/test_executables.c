@@ -424,6 +424,54 @@ TEST(x5_a_program_of_the_disk_cache_is_saved) {
   EQUAL(system(command), 0);
 }
 
+static int fails;
+
+static int32_t twice(const lxla_kernel_call *call, void *user) {
+  (void)user;
+  if (fails) {
+    snprintf(call->error, call->error_size, "planted");
+    return LXLA_OUT_OF_RANGE;
+  }
+  for (int i = 0; i < N; i++) ((float *)call->outputs[0].data)[i] = 2 * ((const float *)call->inputs[0].data)[i];
+  return 0;
+}
+
+// A kernel that fails fails the run, and consumes nothing. No file holds kernels, and steps put those with effects in
+// order.
+static void kernels_on(lxla_device device) {
+  lxla_env env = new_env();
+  const int32_t f32 = LXLA_DTYPE_F32;
+  const size_t rank = 1;
+  lxla_kernel_options options = {.struct_size = sizeof options};
+  for (int pure = 1; pure >= 0; pure--) {
+    OK(lxla_kernel_options_init(&options));
+    options.pure = pure ? LXLA_ON : LXLA_OFF;
+    lxla_tensor p = hole(env, device), y, out = {0}, x = on(env, device, X);
+    OK(lxla_host_call(env, twice, NULL, &options, &p, 1, &f32, &rank, (int64_t[]){N}, 1, &y));
+    lxla_computation f = traced(&p, 1, &y, 1);
+    if (pure) {
+      lxla_executable e = compiled(f, device, (size_t[]){0}, 1);
+      fails = 1;
+      REFUSED(lxla_executable_run(e, &x, 1, &out, 1), LXLA_OUT_OF_RANGE, "planted");
+      fails = 0;
+      has(x, X);
+      OK(lxla_executable_run(e, &x, 1, &out, 1));
+      has(out, (float[N]){2, 4, 6, 8});
+      RELEASE(out);
+      REFUSED(lxla_executable_save(e, "/tmp/lxla_kernel"), LXLA_UNIMPLEMENTED, "kernels");
+      OK(lxla_executable_release(e));
+    } else {
+      lxla_executable e;
+      REFUSED(lxla_executable_compile(f, device, NULL, &e), LXLA_UNIMPLEMENTED, "kernel with effects");
+    }
+    RELEASE(p, y, x);
+    OK(lxla_computation_release(f));
+  }
+  OK(lxla_env_release(env));
+}
+
+TEST(x3_kernels) { each(kernels_on); }
+
 static void write_file(const char *bytes, size_t size) {
   FILE *f = fopen(path, "w");
   CHECK(f && fwrite(bytes, 1, size, f) == size && !fclose(f));

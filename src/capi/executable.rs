@@ -32,14 +32,14 @@ pub extern "C" fn lxla_executable_options_init(options: Out<lxla_executable_opti
 }
 
 /// Compiles a computation for a device of its environment: xla:N, or cpu, where runs evaluate it without a plugin and
-/// nothing is compiled. UNSPECIFIED is xla:0. Pending captured values are computed, and copied to the device, once; what
-/// the caller changes later changes no executable. The computation may be released. `options` may be NULL.
+/// nothing is compiled. UNSPECIFIED is xla:0. Pending captured values are computed, and copied to the device, once;
+/// what the caller changes later changes no executable. The computation may be released. `options` may be NULL.
 ///
 /// The program is compiled whole, for its sizes, and loaded from the disk cache if that has it. It stays in memory as
 /// long as the executable, whatever else is compiled.
 ///
-/// INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice. UNIMPLEMENTED for a mesh,
-/// for a computation with mesh operations, and for one that calls a kernel with effects. FAILED_PRECONDITION if a
+/// INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice. UNIMPLEMENTED for a
+/// mesh, for a computation with mesh operations, and for one that calls a kernel with effects. FAILED_PRECONDITION if a
 /// captured value is a placeholder, or while the thread traces.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_compile(
@@ -86,12 +86,12 @@ pub extern "C" fn lxla_executable_release(executable: lxla_executable) -> lxla_s
 ///
 /// A donated input has no value after the run, and its buffer is a result's or is freed: reading the tensor is
 /// FAILED_PRECONDITION, with the name of the executable. It keeps its value if anything else holds it: another tensor,
-/// another input, a computation, a pending operation, an alias, a read or run in flight; after a run that failed without
-/// consuming it; and on cpu, where runs consume nothing.
+/// another input, a computation, a pending operation, an alias, a read or run in flight; after a run that failed
+/// without consuming it; and on cpu, where runs consume nothing.
 ///
 /// INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype or shape, or a tensor of
-/// another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if the
-/// environment was released.
+/// another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if
+/// the environment was released.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_run(
     executable: lxla_executable,
@@ -108,10 +108,10 @@ pub extern "C" fn lxla_executable_run(
     })
 }
 
-/// Runs an executable on row-major host memory, and waits: copies the inputs to the device, runs, and copies the results
-/// to `outputs`, which are written only if the run succeeds. pred has a byte for each element, 0 or 1. Any number of
-/// threads run one executable at once. Neither inputs nor outputs need an alignment; an output may be an input. A
-/// pointer to 0 bytes may be NULL.
+/// Runs an executable on row-major host memory, and waits: copies the inputs to the device, runs, and copies the
+/// results to `outputs`, which are written only if the run succeeds. pred has a byte for each element, 0 or 1. Any
+/// number of threads run one executable at once. Neither inputs nor outputs need an alignment; an output may be an
+/// input. A pointer to 0 bytes may be NULL.
 ///
 /// INVALID_ARGUMENT, with the index, if a size is not the size of the parameter's or result's type in bytes.
 #[unsafe(no_mangle)]
@@ -139,9 +139,9 @@ pub extern "C" fn lxla_executable_run_host(
     })
 }
 
-/// Writes an executable to a file, whole or not at all: a new file appears, durably, or what was there stays. The file has
-/// the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values, which are
-/// copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
+/// Writes an executable to a file, whole or not at all: a new file appears, durably, or what was there stays. The file
+/// has the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values,
+/// which are copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
 ///
 /// UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
 /// RESOURCE_EXHAUSTED if the disk is full.
@@ -153,16 +153,16 @@ pub extern "C" fn lxla_executable_save(executable: lxla_executable, path: Text) 
     })
 }
 
-/// Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, or UNSPECIFIED, which is xla:0; it need
-/// not be the device that it was compiled for. Nothing is compiled if the code in the file was made by this version of the
-/// library, for this plugin with these options and devices, and for this processor. Otherwise the program in the file is
-/// compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
+/// Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, or UNSPECIFIED, which is xla:0; it
+/// need not be the device that it was compiled for. Nothing is compiled if the code in the file was made by this
+/// version of the library, for this plugin with these options and devices, and for this processor. Otherwise the
+/// program in the file is compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
 ///
 /// The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
-/// can write to it. Load files only from those whose programs you would run.
+/// can write to it. Load files only from people whose programs you would run.
 ///
-/// INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, DATA_LOSS if it is damaged,
-/// UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
+/// INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, DATA_LOSS if it is
+/// damaged, UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_load(
     env: lxla_env,
@@ -178,10 +178,10 @@ pub extern "C" fn lxla_executable_load(
 }
 
 /// Describes an executable as a JSON object: `name`, as in messages; `device`; `parameters`, `results` and `captured`,
-/// each a list of objects with `dtype` and `dims`, parameters also with `donated`; the number of `operations`; on an XLA
-/// device `compile`, with the `number` in `lxla_compile_log_json`, the `nanoseconds` that it took, and whether it came
-/// `from_disk`, and `memory`, as in lxla_memory_stats (0 where the plugin does not report it). On cpu, both are null.
-/// The caller frees the text with `lxla_string_free`.
+/// each a list of objects with `dtype` and `dims`, parameters also with `donated`; the number of `operations`; on an
+/// XLA device `compile`, with the `number` in `lxla_compile_log_json`, the `nanoseconds` that it took, and whether it
+/// came `from_disk`, and `memory`, as in lxla_memory_stats (0 where the plugin does not report it). On cpu, both are
+/// null. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_describe(executable: lxla_executable, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_executable_describe", out_json.named("out_json"), || {

@@ -33,8 +33,8 @@ impl Alone {
         Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant }
     }
 
-    /// Loads the program from the disk cache, or compiles it. It does not enter the cache in memory, which could have it
-    /// with other donors and parameters.
+    /// Loads the program from the disk cache, or compiles it. It does not enter the cache in memory, which could have
+    /// it with other donors and parameters.
     pub fn compile(&self, owner: &Owner) -> Result<Compiled> {
         self.job(owner).make(owner, &self.lookup(), &Sizes::Fixed)
     }
@@ -47,7 +47,7 @@ impl Alone {
     }
 
     /// Loads code that [`engine::Executable::serialize`] made of the program, or of one that has the first of its
-    /// parameters, on an engine with the same [`key`]. `parameters` are the types of the code's parameters.
+    /// parameters, on an engine with the same [`key()`]. `parameters` are the types of the code's parameters.
     pub fn load(&self, owner: &Owner, code: &[u8], parameters: Vec<TensorType>) -> Result<Compiled> {
         let start = Instant::now();
         let Stage { program, donors, .. } = &*self.run.stage;
