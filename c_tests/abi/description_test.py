@@ -188,6 +188,8 @@ class Arguments:
             return abi.cpu()
         if base == "lxla_mesh":
             return self.mesh()
+        if base == "lxla_executable":
+            return self.executable()
         if base == "lxla_save_ticket":
             return types.lxla_save_ticket()
         if of.get("enum") == "LXLA_DTYPE_":
@@ -201,6 +203,13 @@ class Arguments:
     def mesh(self):
         names, sizes, out = (ctypes.c_char_p * 1)(b"data"), (ctypes.c_int64 * 1)(1), types.lxla_mesh()
         abi.ok(abi.lib.lxla_mesh_create(self.fuzzer.env, names, sizes, 1, None, ctypes.byref(out)))
+        return out
+
+    def executable(self):
+        out = types.lxla_executable()
+        abi.ok(
+            abi.lib.lxla_executable_compile(self.fuzzer.computations[fuzz_abi.ADD], abi.cpu(), None, ctypes.byref(out))
+        )
         return out
 
     def keep(self, made):

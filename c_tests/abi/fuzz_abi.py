@@ -136,6 +136,8 @@ RIGHT = {
         "starts": [(S32, ()), (S32, ())],
         "n": 2,
     },
+    "lxla_executable_run": {"n_inputs": 2, "n_outputs": 1},
+    "lxla_executable_run_host": {"n_inputs": 2, "n_outputs": 1},
     "lxla_checkpoint_name": {"x": ROW, "name": b"a"},
     "lxla_fft": {"op": constants.FFT_FFT, "x": (C64, (3, 3)), "lengths": [3, 3], "n_lengths": 2},
     "lxla_gradients": {"ys": [ROW, ONE], "n_ys": 2, "cotangents": [ROW, ONE], "xs": [ROW, ONE], "n_xs": 2},

@@ -128,11 +128,13 @@ pub extern "C" fn lxla_executable_run_host(
         let executable = executable_of(executable)?;
         check_count("n_inputs", n_inputs, executable.parameters().len())?;
         check_count("n_outputs", n_outputs, executable.results().len())?;
+        let inputs = inputs.get("inputs", n_inputs)?;
         let input_sizes = input_sizes.get("input_sizes", n_inputs)?;
+        outputs.get("outputs", n_outputs)?;
         let output_sizes = output_sizes.get("output_sizes", n_outputs)?;
         executable.check_sizes(input_sizes, output_sizes)?;
         outputs.check_each("outputs", output_sizes)?;
-        let given = inputs.get("inputs", n_inputs)?.iter().zip(input_sizes).enumerate();
+        let given = inputs.iter().zip(input_sizes).enumerate();
         let given = given.map(|(i, (bytes, &size))| bytes.get(&format!("inputs[{i}]"), size));
         let results = executable.run_host(&given.collect::<Result<Vec<_>>>()?)?;
         outputs.write_each("outputs", output_sizes, |i, place| results.read(i, place))
