@@ -29,6 +29,11 @@ def is_list(of):
     return of["role"] in ("list", "bytes", "output_bytes")
 
 
+def is_raw(of):
+    """Returns whether a list has pointers to memory that no length is known of."""
+    return of["base"] == "void" and of["pointers"] == 2
+
+
 def call(function):
     """Returns how a function is called. A length is the caller's if no list that it gives has this length."""
     parameters = function["parameters"]

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
-from calls import calls, declaration, described, options, ordered
+from calls import calls, declaration, described, is_raw, options, ordered
 
 KEYWORDS = {
     "and",
@@ -157,7 +157,8 @@ class Generator:
 
     def length(self, name, lists):
         def one(of):
-            n, size = ident(of["name"]), "1" if of["base"] == "void" else f'ffi.sizeof("{self.element(of)}")'
+            is_bytes = of["base"] == "void" and not is_raw(of)
+            n, size = ident(of["name"]), "1" if is_bytes else f'ffi.sizeof("{self.element(of)}")'
             made = f'length("{n}", {n}, {size})'
             return f"{n} and {made} / {of['length']['times']}" if "times" in of["length"] else made
 

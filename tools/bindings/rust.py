@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
-from calls import calls, described, options
+from calls import calls, described, is_raw, options
 
 SCALARS = {
     "char": "c_char",
@@ -178,6 +178,8 @@ class Generator:
         return "\n" + "".join(map(row, rows))
 
     def element(self, of):
+        if is_raw(of):
+            return "*const c_void" if of["type"].startswith("const") else "*mut c_void"
         return camel(of["base"]) if of["base"] in self.handles else SCALARS.get(of["base"], "sys::" + of["base"])
 
     def parameter(self, of):
@@ -262,7 +264,7 @@ class Generator:
 
     def function(self, call):
         name = ident(call.function["name"].removeprefix("lxla_"))
-        is_unsafe = any(each["role"] in ("callback", "user", "dlpack") for each in call.inputs)
+        is_unsafe = any(each["role"] in ("callback", "user", "dlpack") or is_raw(each) for each in call.inputs)
         given = {each["name"]: self.parameter(each) for each in call.inputs}
         made = {each["name"]: self.output(each, call) for each in call.outputs}
         steps = [self.length(ident(each), lists) for each, lists in call.lengths.items()]

@@ -39,8 +39,8 @@ fn made(
     let f = Formula::new(&mut trace);
     let results = f.finish_list(&record(&f.operands(&parameters)))?;
     let body = take_body(&trace, &parameters, &results)?.0;
-    CACHE.lock().insert(key, body.clone());
-    Ok(body)
+    // Another thread may have made it meanwhile.
+    Ok(CACHE.lock().entry(key).or_insert(body).clone())
 }
 
 /// Body that maps `(a, b)` to `a (op) b`.
