@@ -29,6 +29,8 @@ pub struct Kinds {
     kinds: Mutex<LruCache<u64, Arc<Mutex<Kind>>, FxBuildHasher>>,
     /// Whether a program for sizes that recur is being compiled in the background.
     pub is_compiling: AtomicBool,
+    /// Whether a program was served by one for bounds, whose results may be padded.
+    has_served: AtomicBool,
 }
 
 /// Programs that are equal but for sizes.
@@ -147,7 +149,11 @@ pub enum Service {
 impl Kinds {
     /// Creates an empty store for this number of kinds.
     pub fn new(capacity: NonZeroUsize) -> Kinds {
-        Kinds { kinds: Mutex::new(lru(capacity)), is_compiling: AtomicBool::new(false) }
+        Kinds {
+            kinds: Mutex::new(lru(capacity)),
+            is_compiling: AtomicBool::new(false),
+            has_served: AtomicBool::new(false),
+        }
     }
 
     /// Returns how a program that is not compiled for its sizes is served. `bound` gives the bound for a size; `stated`
@@ -161,20 +167,40 @@ impl Kinds {
     ) -> Service {
         let Some(spread) = Spread::of(program) else { return Service::Alone };
         let kind = self.kinds.lock().get_or_insert(spread.key(), Arc::default).clone();
-        let mut kind = kind.lock();
-        if let Some(serving) = kind.served(&spread, scalars, &bound) {
-            return Service::Bounded(serving);
+        let service = kind.lock().service(program, spread, scalars, &bound, stated);
+        if matches!(service, Service::Bounded(_)) {
+            self.has_served.store(true, Ordering::Relaxed);
         }
-        let known = Known { program: program.clone(), spread, scalars: scalars.to_vec() };
-        // A collision of hashes is another kind, which takes the place.
-        if kind.seen.iter().any(|seen| seen.spread.skeleton != known.spread.skeleton) {
-            *kind = Kind::default();
-        }
-        kind.add(known, &bound, stated)
+        service
+    }
+
+    /// Whether a program was served by one for bounds, so that buffers may be padded.
+    #[inline]
+    pub fn has_served(&self) -> bool {
+        self.has_served.load(Ordering::Relaxed)
     }
 }
 
 impl Kind {
+    fn service(
+        &mut self,
+        program: &Program,
+        spread: Spread,
+        scalars: &[Scalar],
+        bound: &impl Fn(i64) -> i64,
+        stated: &[Stated],
+    ) -> Service {
+        if let Some(serving) = self.served(&spread, scalars, bound) {
+            return Service::Bounded(serving);
+        }
+        let known = Known { program: program.clone(), spread, scalars: scalars.to_vec() };
+        // A collision of hashes is another kind, which takes the place.
+        if self.seen.iter().any(|seen| seen.spread.skeleton != known.spread.skeleton) {
+            *self = Kind::default();
+        }
+        self.add(known, bound, stated)
+    }
+
     /// Serves a program by the pattern.
     fn served(&self, spread: &Spread, scalars: &[Scalar], bound: &impl Fn(i64) -> i64) -> Option<Serving> {
         let served = self.pattern.as_ref()?;

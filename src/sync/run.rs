@@ -130,6 +130,9 @@ type Fitted = Vec<(usize, Arc<dyn Buffer>)>;
 /// Returns the arguments that the program takes in other memory than they have.
 fn fitted(owner: &Owner, run: &Run, ready: &Ready, made: &Outputs) -> Result<Fitted> {
     let mut fitted = Vec::new();
+    if !owner.shared.runtime().kinds.has_served() {
+        return Ok(fitted);
+    }
     for (index, argument) in run.arguments.iter().enumerate() {
         let buffer = buffer_of(argument, made)?;
         if ready.bounded.is_some() || is_padded(&**buffer) {
