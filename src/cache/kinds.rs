@@ -112,16 +112,16 @@ impl Bounded {
     }
 }
 
-/// A bounded program that serves a program.
+/// How a program for bounds serves a program.
 pub struct Serving {
-    /// The bounded program.
+    /// The program for bounds.
     pub bounded: Arc<Bounded>,
     /// Sizes of the variables.
     pub sizes: Vec<i64>,
     /// Values of its given scalars: those of the program's slots, then those of its bodies. Scalars that changed
     /// between programs vary.
     pub given: Vec<Scalar>,
-    /// Whether the bounded program was made now.
+    /// Whether the program for bounds was made now.
     pub is_new: bool,
     /// The runs with these sizes.
     pub recurring: Arc<Recurring>,
