@@ -9,6 +9,7 @@ use crate::error::{Error, Result, quoted};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Writes a file whole or not at all, durably.
@@ -170,9 +171,24 @@ fn place(
     put(is_there).map_err(failed)
 }
 
+/// Does what [`look`] does. If another thread or process puts a folder there meanwhile, whose files are gone when they are
+/// looked at, looks again.
+fn target(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -> Result<(PathBuf, bool)> {
+    let folder =
+        || fs::metadata(path).ok().map(|folder| (folder.dev(), folder.ino(), folder.ctime(), folder.ctime_nsec()));
+    for _ in 0..MOST_TRIES {
+        let before = folder();
+        let found = look(path, files, &is_replaceable);
+        if found.is_ok() || folder() == before {
+            return found;
+        }
+    }
+    look(path, files, is_replaceable)
+}
+
 /// Resolves links. Returns the place of the folder, and whether a folder is there; an error if it has files of other
 /// names or is not replaceable, or is not a folder.
-fn target(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -> Result<(PathBuf, bool)> {
+fn look(path: &Path, files: &[&str], is_replaceable: impl Fn(&Path) -> bool) -> Result<(PathBuf, bool)> {
     let failed = |e: std::io::Error| io_error(path, &e);
     if path.file_name().is_none() {
         return Err(refused(path, "it ends with no name of a folder"));
@@ -371,6 +387,27 @@ mod tests {
             assert_eq!(found(), (text.to_string(), 1));
         }
         fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_exchanged_while_it_is_looked_at_is_looked_at_again() {
+        let around = std::env::temp_dir().join(format!("lxla_looked_{}", std::process::id()));
+        let (path, other) = (around.join("export"), around.join("other"));
+        [&path, &other].iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
+        [&path, &other].iter().for_each(|folder| fs::write(folder.join("a"), "x").unwrap());
+        let looks = std::cell::Cell::new(0);
+        // The first look is at files that are gone: another folder has the place.
+        let is_replaceable = |_: &Path| {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                move_with(&other, &path, RenameFlags::EXCHANGE).unwrap();
+            }
+            looks.get() > 1
+        };
+        assert_eq!(target(&path, &["a"], is_replaceable).unwrap(), (fs::canonicalize(&path).unwrap(), true));
+        assert_eq!(looks.get(), 2);
+        assert!(target(&path, &["a"], |_: &Path| false).is_err());
+        fs::remove_dir_all(&around).unwrap();
     }
 
     #[test]
