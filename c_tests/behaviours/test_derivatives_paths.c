@@ -25,7 +25,7 @@ XLA_TEST(t10_a_path_that_a_step_computed_is_refused) {
   IS(of_other, DIMS(2), 9, 16);  // computed by the step, but not from x
 }
 
-// The operations are those of earlier gradients; a value that was given then is now computed.
+// The operations equal the operations of earlier gradients, but a value that was given then is now computed.
 XLA_TEST(t10_a_path_that_a_step_computed_is_refused_where_gradients_repeat) {
   lxla_tensor out[2];
   for (int i = 0; i < 6; i++) {

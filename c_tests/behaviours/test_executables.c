@@ -378,7 +378,7 @@ TEST(x5_another_process_runs_a_saved_executable) {
   CHECK(!chmod(path, 0644));
   in_child("", "xla:0", 0, 0);
   OK(lxla_executable_release(e));
-  // What was loaded is saved again, donates as before, and evaluates on cpu.
+  // A loaded executable can be saved again, donates the same inputs, and its file also loads on cpu.
   lxla_executable again, third;
   uint64_t compiles = counter(m.env, "UncachedCompile");
   OK(lxla_executable_load(m.env, XLA(0), path, &again));

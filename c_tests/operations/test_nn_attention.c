@@ -3,7 +3,7 @@
 #include "computation.h"
 #include "derivatives.h"
 
-// --- Attention by a loop. Every operand has four axes; those of a mask may have size 1. ---
+// --- Attention by a loop. Every operand has four axes; axes of a mask may have size 1. ---
 
 typedef struct {
   int64_t batch, heads, key_heads, value_heads, length, length_k, width, width_v;

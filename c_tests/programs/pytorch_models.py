@@ -33,7 +33,7 @@ WIDE_PARTLY = 1e-5
 # Their outputs in f32 are compared in f64: attention is so sharp that PyTorch's own outputs in f32 and f64 differ by
 # 1e-3.
 SHARP = ("timm.visformer_tiny",)
-# What is known to be otherwise, by the words of the report.
+# Models whose result is expected to differ from PyTorch's: the outcome, and words of the report.
 KNOWN = {
     # A kernel of transformers.
     "Mixtral": ("refused", "transformers.grouped_mm_fallback"),

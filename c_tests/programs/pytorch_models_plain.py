@@ -6,7 +6,7 @@ from torch import nn
 from torch._higher_order_ops import associative_scan, scan, while_loop
 from torch._higher_order_ops.map import map as map_slices
 
-# Whose gradients are compared too.
+# Models that are also compared in train mode, with their gradients.
 TRAINED = (
     "mlp", "lstm", "gru", "rnn", "encoder", "decoder", "conv1d", "conv2d", "conv3d", "autoencoder", "unet", "generator",
     "bags", "graph", "flow", "ode", "fft", "cond", "map", "scan", "attention with relative places", "mixture", "pools",

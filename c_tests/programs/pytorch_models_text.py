@@ -2,7 +2,7 @@
 
 import torch
 
-# Whose gradients are compared too.
+# Models that are also compared in train mode, with their gradients.
 TRAINED = (
     "Bert", "DistilBert", "GPT2", "GPTNeo", "OPT", "Llama", "Qwen2", "Gemma", "T5", "Bart", "ViT", "Wav2Vec2", "Mamba",
     "Bloom", "Electra",

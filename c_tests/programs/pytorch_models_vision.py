@@ -2,7 +2,7 @@
 
 import torch
 
-# Whose gradients are compared too.
+# Models that are also compared in train mode, with their gradients.
 TRAINED = (
     "resnet18", "mobilenet_v2", "efficientnet_b0", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf",
     "mnasnet0_5", "convnext", "vit", "swin", "swin_v2", "lraspp_mobilenet_v3_large", "timm.convnext_atto",

@@ -205,7 +205,7 @@ class Jit:
                 self._warn(
                     f"was called with more than {_MOST_KINDS} kinds of arguments; computations that were not used for "
                     f"the longest time are dropped. Python's numbers and other arguments that are not arrays are "
-                    f"constants: pass a number that changes as an array, by lx.asarray"
+                    f"constants: pass a number that changes as an array, by lx.asarray. Each shape of an array is a kind"
                 )
                 pairs = self._kept.copy().items()
                 self._kept.pop(min(pairs, key=lambda pair: pair[1].used)[0], None)

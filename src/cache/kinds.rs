@@ -118,7 +118,7 @@ pub struct Serving {
     pub bounded: Arc<Bounded>,
     /// Sizes of the variables.
     pub sizes: Vec<i64>,
-    /// Values of its given scalars: those of the program's slots, then those of its bodies. Scalars that changed
+    /// Values of its given scalars: the program's slots, then the scalars of its bodies. Scalars that changed
     /// between programs vary.
     pub given: Vec<Scalar>,
     /// Whether the program for bounds was made now.
@@ -306,7 +306,7 @@ impl Served {
         // A fault of a rule is not a fault of the program, which runs for its sizes then.
         let masked = catch_unwind(AssertUnwindSafe(|| mask(&self.pattern.template, bounds)));
         let failed = |_| {
-            let reason = "cannot be computed for bounds: a rule of an operation failed".to_string();
+            let reason = "a masking rule of one of its operations failed".to_string();
             Err(Refusal { operation: "the program", label: Label::NONE, reason })
         };
         let made = masked.unwrap_or_else(failed).map(|masked| {

@@ -74,7 +74,7 @@ impl Sizes {
     /// The refusal as text, with the operation.
     pub fn refusal(&self) -> Option<String> {
         match self {
-            Sizes::Refused { operation, label, reason } => Some(format!("{operation}{} {reason}", label.suffix())),
+            Sizes::Refused { operation, label, reason } => Some(format!("{operation}{}: {reason}", label.suffix())),
             _ => None,
         }
     }

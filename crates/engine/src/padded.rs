@@ -20,8 +20,8 @@ pub struct Digit {
     pub bound: i64,
 }
 
-/// Where the elements of an array lie in the memory of a larger one: the digits of each axis, the last one the fastest.
-/// An axis that merges several padded axes has several digits.
+/// Layout of an array in the memory of a larger array, in row-major order. A position along an axis is split into digits,
+/// of which the last one varies fastest: one digit for a plain axis, several for an axis that merges several padded axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Padding {
     /// Digits of each axis.
@@ -122,7 +122,7 @@ impl PaddedBuffer {
         Ok(Arc::new(PaddedBuffer { ty, padding, memory }))
     }
 
-    /// Where the elements lie in the memory.
+    /// Layout of the array in the memory.
     pub fn padding(&self) -> &Padding {
         &self.padding
     }

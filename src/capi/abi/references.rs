@@ -67,7 +67,8 @@ impl<T> References<T> {
 
     #[cold]
     fn none(&self, argument: &str, id: u64) -> Error {
-        error!(InvalidHandle, "{argument}: {id:#x} is not a {} handle, or was released", self.kind)
+        let article = if self.kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        error!(InvalidHandle, "{argument}: {id:#x} is not {article} {} handle, or was released", self.kind)
     }
 }
 

@@ -59,7 +59,7 @@ pub fn read(bytes: &[u8]) -> Result<Stored> {
         return Err(damaged("it is shorter than its header"));
     }
     if blake3::hash(&bytes[HASHED..]).as_bytes()[..] != bytes[MAGIC.len()..HASHED] {
-        return Err(damaged("its hash is another one"));
+        return Err(damaged("its hash does not match its content"));
     }
     let number = |at: usize| {
         let word = bytes[at..at + 8].try_into().expect("8 bytes");

@@ -54,7 +54,7 @@ enum Number {
 pub struct Seen<'a> {
     /// The program.
     pub program: &'a Program,
-    /// What remains of it without its sizes, and the sizes.
+    /// Its structure and its sizes.
     pub spread: &'a Spread,
     /// Values of its slots.
     pub scalars: &'a [Scalar],
@@ -147,7 +147,7 @@ impl Pattern {
 }
 
 impl Pattern {
-    /// Scalars of a program of the pattern: the values of its slots, then those of its bodies. Those that changed
+    /// Scalars of a program of the pattern: the values of its slots, then the scalars of its bodies. Scalars that changed
     /// between programs vary.
     pub fn given(&self, spread: &Spread, slots: &[Scalar]) -> Vec<Scalar> {
         let of = |(scalar, changes): (&Scalar, bool)| if changes { scalar.varying() } else { *scalar };
@@ -416,14 +416,14 @@ impl Fitter<'_> {
     }
 }
 
-/// Number of numbers of a value, including those of its bodies.
+/// Returns how many numbers a value has in a [`Spread`], including the numbers of its bodies.
 fn numbers_of(value: &Instruction) -> usize {
     let of_body = |body: &Arc<Body>| body.decode().0.iter().map(numbers_of).sum::<usize>();
     value.ty.dims.len() + value.words.len() + value.bodies.iter().map(of_body).sum::<usize>()
 }
 
-/// Forms that dimensions of a value are likely to have: those of its operands, their products if it is a reshape, and
-/// their sums if it is a concatenation.
+/// Returns forms that dimensions of a value are likely to have: the dimensions of its operands; for a reshape also
+/// products of adjacent dimensions, for a concatenation their sums, for a slice and a pad the shifted dimensions.
 fn hints(instruction: &Instruction, values: &[SizedValue]) -> Vec<Form> {
     let mut hints: Vec<Form> = Vec::new();
     let mut add = |form: Form| {

@@ -1,4 +1,4 @@
-//! What remains of a program without its sizes, and the sizes.
+//! Separates the sizes of a program from its structure.
 
 use super::super::op::Op;
 use super::super::program::{Body, DIGEST_WORDS, END, Program};
@@ -20,7 +20,7 @@ pub struct Spread {
     pub skeleton: Vec<u32>,
     /// Dimensions, then words of the attributes, of each value.
     pub numbers: Vec<i64>,
-    /// Scalars of the bodies; of each body before those of the bodies that it applies.
+    /// Scalars of the bodies. The scalars of a body precede the scalars of the bodies that it applies.
     pub inner: Vec<Scalar>,
 }
 
