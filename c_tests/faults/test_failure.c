@@ -25,6 +25,55 @@ TEST(f1_a_failed_compile_leaves_everything_pending) {
   OK(lxla_env_release(env));
 }
 
+// w += 1 for each of n rows of ones, by a program for bounds from the second size on.
+static lxla_status add_rows(lxla_env env, lxla_tensor w, int64_t n, lxla_tensor *x) {
+  const float ones[32] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                          1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  *x = from_f32(env, DIMS(n, 2), ones);
+  lxla_tensor sum;
+  OK(lxla_reduce(LXLA_REDUCE_SUM, *x, DIMS(0), 0, &sum));
+  OK(lxla_binary_inplace(ADD, w, sum));
+  RELEASE(sum);
+  return lxla_mark_step(env, XLA(0), 1);
+}
+
+TEST(f1_failures_of_programs_for_bounds_lose_nothing) {
+  lxla_env env = fault_env();
+  OK(lxla_env_set_option(env, "dynamic_sizes", "8,16"));
+  OK(lxla_env_set_option(env, "dynamic_exact", "false"));
+  const float zeros[2] = {0, 0};
+  lxla_tensor w = from_f32(env, DIMS(2), zeros), x;
+  OK(add_rows(env, w, 3, &x));
+  RELEASE(x);
+  // Without the program for bounds, the program for the sizes runs.
+  FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_INTERNAL);
+  OK(add_rows(env, w, 4, &x));
+  RELEASE(x);
+  EQUAL(counter(env, "DynamicRun"), 0);
+  OK(add_rows(env, w, 10, &x));
+  RELEASE(x);
+  EQUAL(counter(env, "DynamicRun"), 1);
+  // The first copy is the host's array, the second one the sizes, the third one the padded argument.
+  const char *const functions[] = {"Client_BufferFromHostBuffer", "Client_BufferFromHostBuffer",
+                                   "LoadedExecutable_Execute"};
+  const int calls[] = {2, 3, 1};
+  float wanted = 17, found[2];
+  for (int i = 0; i < 3; i++) {
+    FAULT(arm)(functions[i], calls[i], FAULT_FAIL, LXLA_INTERNAL);
+    REFUSED(add_rows(env, w, 11 + i, &x), LXLA_INTERNAL, PLANTED);
+    EQUAL(state_of(w), LXLA_STATE_PENDING);
+    step(env);
+    wanted += (float)(11 + i);
+    OK(lxla_tensor_read(w, found, sizeof found));
+    CHECK(found[0] == wanted && found[1] == wanted);
+    RELEASE(x);
+  }
+  EQUAL(counter(env, "DynamicCompile"), 1);
+  RELEASE(w);
+  no_live_bytes(env);
+  OK(lxla_env_release(env));
+}
+
 // Recording and releasing right after a failing step, as another thread might do while it is under way. The restored
 // trace has the right ids, holders and counts if further work gives right values.
 TEST(f1_work_goes_on_upon_what_a_failed_step_gave_back) {
