@@ -560,6 +560,13 @@ typedef struct {
 } lxla_env;
 
 /**
+ * Function that frees memory when a device lacks it. `bytes` is the number of bytes that an allocation needs; 0 if that
+ * is not known. Returns 1 to try the allocation once more, 0 to let it fail. `user` is the pointer that was passed with
+ * it. An exception that it throws is caught, its text logged as an error, and means 0.
+ */
+typedef int32_t (*lxla_memory_fn)(uint64_t bytes, void *user);
+
+/**
  * Sets all fields after `struct_size` to their defaults.
  */
 lxla_status lxla_env_options_init(lxla_env_options *options);
@@ -671,6 +678,22 @@ lxla_status lxla_env_get_option(lxla_env env, const char *name, char **out_text)
  */
 lxla_status lxla_env_device_count(lxla_env env,
                                   int32_t *out_count);
+
+/**
+ * Sets the function that frees memory when an allocation on a device of the environment fails; NULL removes it. For each
+ * allocation that fails, `fn` is called once, on the thread whose call needs the memory, and perhaps on several threads
+ * at a time. If it returns 1, the allocation is tried once more; it fails as without `fn` if that does not help either.
+ * A language with a garbage collector collects there, and releases the handles of what it finds.
+ *
+ * Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created or
+ * computed on `cpu`, except by in-place operations. Not asked for is what a device reports only after the run was
+ * enqueued, and what a run lacks that has consumed its arguments. `fn` may call the library to release tensors,
+ * computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not wait for a thread
+ * that is in a call of the library. A call of the former function may be in progress when this returns.
+ */
+lxla_status lxla_env_set_memory_callback(lxla_env env,
+                                         lxla_memory_fn fn_,
+                                         void *user);
 
 /**
  * Returns the value of a counter, counted since the environment was created or its metrics were reset. NOT_FOUND for
@@ -4468,6 +4491,13 @@ lxla_status lxla_axis_index(lxla_env env,
 /* ---- Sync: steps, syncs and waits. ---- */
 
 /**
+ * Function that is told that a value is there (`status` `LXLA_OK`, an empty `message`), or has failed (the status and
+ * message of a read). `message` is valid during the call only. `user` is the pointer that was passed with it. An
+ * exception that it throws is caught, and its text logged as an error.
+ */
+typedef void (*lxla_ready_fn)(lxla_status status, const char *message, void *user);
+
+/**
  * Runs all pending operations of a device: compiles them, unless the program is cached, and enqueues it. UNSPECIFIED
  * selects every XLA device and every mesh, CPU no device. Donates the buffers of values that nothing can read any more
  * (option `donation`). Operations that depend on a placeholder stay pending. With `wait` 1, blocks until the device
@@ -4522,6 +4552,21 @@ lxla_status lxla_wait_for(lxla_env env,
 lxla_status lxla_tensor_wait_for(lxla_tensor tensor,
                                  int64_t timeout_ms,
                                  int32_t *out_ready);
+
+/**
+ * Calls `fn` once, when a tensor's value is on its device or its computation has failed. Does not wait for it. A pending
+ * value is computed first, as by `lxla_sync`: what that returns (of compiling, of a placeholder) is returned here, and
+ * `fn` is not called. The failure of a computation, and of a value that is lost, is passed to `fn`. What happens to the
+ * tensor after this call changes nothing: it may be released or assigned, a step may donate its value, and its
+ * environment may be released.
+ *
+ * `fn` is called on a thread of the library, which calls such functions one after another; for a native tensor, too,
+ * and never within this call. It may call the library, also this function. It should return soon, and not wait for
+ * other work of a device, since other functions wait for it. No function is called once the process exits.
+ */
+lxla_status lxla_tensor_on_ready(lxla_tensor tensor,
+                                 lxla_ready_fn fn_,
+                                 void *user);
 
 /**
  * Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True  # leaves no caches beside the sources
 import ctypes_test as abi
 import fastjsonschema
 import fuzz_abi
+import fuzz_waits
 import header
 from header import DESCRIPTION, constants, functions, types
 
@@ -144,7 +145,8 @@ class Arguments:
         if name in right and right[name] is not None:
             return self.fuzzer.right(of["type"], right[name])[1]
         if role == "callback":
-            return fuzz_abi.destroy if base == "lxla_release_fn" else getattr(types, base)()
+            known = {"lxla_release_fn": fuzz_abi.destroy, "lxla_ready_fn": fuzz_waits.told}
+            return known.get(base) or getattr(types, base)()
         if role == "user":
             return None
         if role == "string":

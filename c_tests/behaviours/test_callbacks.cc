@@ -192,6 +192,44 @@ TEST(a_deleter_of_dlpack_that_throws_is_logged) {
   OK(lxla_set_log_callback(nullptr, nullptr));
 }
 
+TEST(a_callback_of_a_value_that_throws_is_logged) {
+  sem_t called;
+  CHECK(sem_init(&called, 0, 0) == 0);
+  OK(lxla_set_log_callback(note, nullptr));
+  lxla_tensor t = full(CPU, 1);
+  OK(lxla_tensor_on_ready(t, [](lxla_status, const char *, void *) { throw std::runtime_error("not now"); }, nullptr));
+  // Callbacks come one after another: when this one has come, the one before has ended.
+  OK(lxla_tensor_on_ready(
+      t, [](lxla_status, const char *, void *user) { sem_post(static_cast<sem_t *>(user)); }, &called));
+  CHECK(sem_wait(&called) == 0);
+  HAS_LOGGED("fn of lxla_tensor_on_ready threw an exception: not now\n");
+  OK(lxla_set_log_callback(nullptr, nullptr));
+  OK(lxla_tensor_release(t));
+}
+
+TEST(a_memory_callback_that_throws_is_logged_and_frees_nothing) {
+  lxla_env_options options;
+  options.struct_size = sizeof options;
+  OK(lxla_env_options_init(&options));
+  options.plugin_path = LXLA_FAULT_PLUGIN;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  OK(lxla_env_set_memory_callback(
+      env, [](uint64_t bytes, void *) -> int32_t { throw std::runtime_error(std::to_string(bytes)); }, nullptr));
+  void *plugin = dlopen(LXLA_FAULT_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  CHECK(plugin != nullptr);
+  const auto arm = reinterpret_cast<fault_arm_fn *>(dlsym(plugin, "fault_arm"));
+  arm("Client_BufferFromHostBuffer", 1, FAULT_FAIL, LXLA_RESOURCE_EXHAUSTED);
+  OK(lxla_set_log_callback(note, nullptr));
+  const float value = 1;
+  lxla_tensor t;
+  CHECK(lxla_tensor_from_host(env, DEVICE, LXLA_DTYPE_F32, nullptr, 0, &value, sizeof value, &t) ==
+        LXLA_RESOURCE_EXHAUSTED);
+  HAS_LOGGED("fn of lxla_env_set_memory_callback threw an exception: 4\n");
+  OK(lxla_set_log_callback(nullptr, nullptr));
+  OK(lxla_env_release(env));
+}
+
 int told = 0;
 void tell_and_throw(int32_t, const char *, void *) {
   told++;

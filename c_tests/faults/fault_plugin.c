@@ -239,43 +239,55 @@ static PJRT_Error *fault_Event_Await(PJRT_Event_Await_Args *args) {
   return error || !is_ours_ ? error : new_error(ours->code);
 }
 
-// A callback to be called once `generation` is no longer `since`.
+// A callback to be called when the real event has ended: with the error of an event of ours, if `code` is not 0; if it
+// lingers, once `generation` is no longer `since`.
 typedef struct {
   PJRT_Event_OnReadyCallback call;
   void *argument;
   PJRT_Error *error;
-  int since;
-} late_callback;
+  int code, lingers, since;
+} own_callback;
 
-static void *call_late(void *given) {
-  late_callback *late = given;
-  pthread_mutex_lock(&lock);
-  wait_for_change(late->since);
-  pthread_mutex_unlock(&lock);
-  late->call(late->error, late->argument);
-  free(late);
+static void *call_it(void *given) {
+  own_callback *own = given;
+  if (own->lingers) {
+    pthread_mutex_lock(&lock);
+    wait_for_change(own->since);
+    pthread_mutex_unlock(&lock);
+  }
+  own->call(own->error || !own->code ? own->error : new_error(own->code), own->argument);
+  free(own);
   return NULL;
 }
 
 static void on_real_end(PJRT_Error *error, void *given) {
-  ((late_callback *)given)->error = error;
+  own_callback *own = given;
+  own->error = error;
   pthread_t thread;
-  if (pthread_create(&thread, NULL, call_late, given) != 0) abort();
+  if (!own->lingers) {
+    call_it(own);
+    return;
+  }
+  if (pthread_create(&thread, NULL, call_it, own) != 0) abort();
   pthread_detach(thread);
 }
 
 static PJRT_Error *fault_Event_OnReady(PJRT_Event_OnReady_Args *args) {
   int mode = arrive(AT_Event_OnReady);
   if (mode == FAULT_FAIL) return new_error(faults[AT_Event_OnReady].code);
-  if (mode != FAULT_LINGER) return real->PJRT_Event_OnReady(args);
-  late_callback *late = malloc(sizeof *late);
+  const fault_event *ours = (const fault_event *)args->event;
+  int is_real = !is_ours(ours, EVENT_MARK);
+  if (is_real && mode != FAULT_LINGER) return real->PJRT_Event_OnReady(args);
+  own_callback *own = malloc(sizeof *own);
   pthread_mutex_lock(&lock);
-  *late = (late_callback){args->callback, args->user_arg, NULL, generation};
+  *own =
+      (own_callback){args->callback, args->user_arg, NULL, is_real ? 0 : ours->code, mode == FAULT_LINGER, generation};
   pthread_mutex_unlock(&lock);
-  PJRT_Event_OnReady_Args own = *args;
-  own.callback = on_real_end;
-  own.user_arg = late;
-  return real->PJRT_Event_OnReady(&own);
+  PJRT_Event_OnReady_Args passed = *args;
+  if (!is_real) passed.event = ours->event;
+  passed.callback = on_real_end;
+  passed.user_arg = own;
+  return real->PJRT_Event_OnReady(&passed);
 }
 
 // --- Buffers whose content failed to come --------------------------------------------------------------------------

@@ -156,6 +156,10 @@ class Environment {
   }
   /// Returns the value of an option.
   std::string get_option(const std::string &key) const { return detail::text<lxla_env_get_option>(env_, key.c_str()); }
+  /// Sets the function that frees memory when a device lacks it; NULL removes it. See lxla_env_set_memory_callback.
+  void set_memory_callback(lxla_memory_fn fn, void *user = nullptr) {
+    check(lxla_env_set_memory_callback(env_, fn, user));
+  }
   int32_t device_count() const { return detail::get<lxla_env_device_count>(env_); }       ///< Of XLA devices.
   std::string metrics_json() const { return detail::text<lxla_env_metrics_json>(env_); }  ///< All counters and options.
   void metrics_reset() { check(lxla_env_metrics_reset(env_)); }                           ///< Sets all counters to 0.

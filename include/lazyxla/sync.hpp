@@ -3,6 +3,9 @@
 #ifndef LAZYXLA_SYNC_HPP
 #define LAZYXLA_SYNC_HPP
 
+#include <functional>
+#include <memory>
+
 #include "tensor.hpp"
 
 namespace lazyxla {
@@ -33,6 +36,20 @@ inline bool wait_for(const Tensor &tensor, Int timeout_ms) {
   int32_t ready = 0;
   check(lxla_tensor_wait_for(tensor.handle(), timeout_ms, &ready));
   return ready == 1;
+}
+
+/// Calls `fn` once, on a thread of the library, when the value of a tensor is on its device: with NULL, or with the
+/// error by which its computation has failed. Computes a pending value first, as `sync`. See lxla_tensor_on_ready.
+inline void on_ready(const Tensor &tensor, std::function<void(const Error *)> fn) {
+  using Function = std::function<void(const Error *)>;
+  const auto call = [](lxla_status status, const char *message, void *user) {
+    const std::unique_ptr<Function> owned(static_cast<Function *>(user));
+    const Error error(status, message);
+    (*owned)(status == LXLA_OK ? nullptr : &error);
+  };
+  auto owned = std::make_unique<Function>(std::move(fn));
+  check(lxla_tensor_on_ready(tensor.handle(), call, owned.get()));
+  owned.release();
 }
 
 }  // namespace lazyxla

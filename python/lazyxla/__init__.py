@@ -79,7 +79,17 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._device import counter, default_device, device, find_plugin, step, use_device, wait
+from ._device import (
+    counter,
+    default_device,
+    device,
+    find_plugin,
+    on_ready,
+    set_memory_callback,
+    step,
+    use_device,
+    wait,
+)
 from ._dtypes import Info, astype, can_cast, finfo, iinfo, result_type
 from ._elementwise import (
     abs,
@@ -376,6 +386,7 @@ __all__ = [
     "nn",
     "nonzero",
     "not_equal",
+    "on_ready",
     "ones",
     "ones_like",
     "optim",
@@ -399,6 +410,7 @@ __all__ = [
     "scan",
     "scatter",
     "searchsorted",
+    "set_memory_callback",
     "shard",
     "shard_map",
     "sharding",

@@ -7,7 +7,7 @@ import contextlib
 import contextvars
 import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _core
@@ -106,6 +106,34 @@ def wait(device: _core.Device | str | None = None) -> None:
     >>> lx.wait("cpu")
     """
     _core.wait(device)
+
+
+def on_ready(x: _core.Array, callback: Callable[[Exception | None], object]) -> None:
+    """Calls ``callback(None)`` when the value of an array is there, or ``callback(error)`` if its computation failed.
+
+    Computes a pending value first, and does not wait. The callback runs once, on a thread of the library, which calls
+    such functions one after another; what it raises goes to ``sys.unraisablehook``. The array may go meanwhile.
+
+    >>> import lazyxla as lx, threading
+    >>> there = threading.Event()
+    >>> lx.on_ready(lx.ones(3) + 1, lambda error: there.set())
+    >>> there.wait()
+    True
+    """
+    _core.on_ready(x, callback)
+
+
+def set_memory_callback(callback: Callable[[int], object] | None) -> None:
+    """Sets the function that frees memory when a device lacks it; None removes it.
+
+    It gets the number of bytes that an allocation needs, and returns whether to try again, which is done once. It may
+    release arrays, and must not compute. Arrays in reference cycles live until Python collects garbage:
+
+    >>> import gc, lazyxla as lx
+    >>> lx.set_memory_callback(lambda size: gc.collect() > 0)
+    >>> lx.set_memory_callback(None)
+    """
+    _core.set_memory_callback(callback)
 
 
 def counter(name: str) -> int:

@@ -309,6 +309,10 @@ class lxla_scalar(Structure):
 
 lxla_release_fn = CFUNCTYPE(None, c_void_p)
 
+lxla_ready_fn = CFUNCTYPE(None, lxla_status, c_char_p, c_void_p)
+
+lxla_memory_fn = CFUNCTYPE(c_int32, c_uint64, c_void_p)
+
 lxla_log_fn = CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 
 
@@ -384,6 +388,9 @@ lxla_env_get_option = _function(
 )
 lxla_env_device_count = _function(
     "lxla_env_device_count", lxla_status, [("env", lxla_env), ("out_count", POINTER(c_int32))]
+)
+lxla_env_set_memory_callback = _function(
+    "lxla_env_set_memory_callback", lxla_status, [("env", lxla_env), ("fn_", lxla_memory_fn), ("user", c_void_p)]
 )
 lxla_env_counter = _function(
     "lxla_env_counter", lxla_status, [("env", lxla_env), ("name", c_char_p), ("out_value", POINTER(c_uint64))]
@@ -2287,6 +2294,9 @@ lxla_tensor_wait_for = _function(
     "lxla_tensor_wait_for",
     lxla_status,
     [("tensor", lxla_tensor), ("timeout_ms", c_int64), ("out_ready", POINTER(c_int32))],
+)
+lxla_tensor_on_ready = _function(
+    "lxla_tensor_on_ready", lxla_status, [("tensor", lxla_tensor), ("fn_", lxla_ready_fn), ("user", c_void_p)]
 )
 lxla_step_tensors = _function(
     "lxla_step_tensors", lxla_status, [("tensors", POINTER(lxla_tensor)), ("n", c_size_t), ("wait", c_int32)]

@@ -20,6 +20,7 @@ mod scalar;
 mod signature;
 mod sys;
 mod texts;
+mod told;
 mod trace;
 
 use pyo3::prelude::*;
@@ -44,6 +45,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     files::register(module)?;
     mesh::register(module)?;
     signature::register(module)?;
+    told::register(module)?;
     trace::register(module)?;
     computation::register(module)
 }

@@ -500,6 +500,10 @@ pub struct lxla_scalar {
 
 pub type lxla_release_fn = Option<unsafe extern "C" fn(*mut c_void)>;
 
+pub type lxla_ready_fn = Option<unsafe extern "C" fn(lxla_status, *const c_char, *mut c_void)>;
+
+pub type lxla_memory_fn = Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>;
+
 pub type lxla_log_fn = Option<unsafe extern "C" fn(i32, *const c_char, *mut c_void)>;
 
 #[repr(C)]
@@ -562,6 +566,7 @@ unsafe extern "C" {
     pub fn lxla_env_set_option(env: lxla_env, name: *const c_char, value: *const c_char) -> lxla_status;
     pub fn lxla_env_get_option(env: lxla_env, name: *const c_char, out_text: *mut *mut c_char) -> lxla_status;
     pub fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status;
+    pub fn lxla_env_set_memory_callback(env: lxla_env, fn_: lxla_memory_fn, user: *mut c_void) -> lxla_status;
     pub fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status;
     pub fn lxla_env_metrics_json(env: lxla_env, out_text: *mut *mut c_char) -> lxla_status;
     pub fn lxla_env_metrics_reset(env: lxla_env) -> lxla_status;
@@ -1789,6 +1794,7 @@ unsafe extern "C" {
         out_done: *mut i32,
     ) -> lxla_status;
     pub fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out_ready: *mut i32) -> lxla_status;
+    pub fn lxla_tensor_on_ready(tensor: lxla_tensor, fn_: lxla_ready_fn, user: *mut c_void) -> lxla_status;
     pub fn lxla_step_tensors(tensors: *const lxla_tensor, n: usize, wait: i32) -> lxla_status;
     pub fn lxla_sync(tensors: *const lxla_tensor, n: usize) -> lxla_status;
     pub fn lxla_graph_hash(

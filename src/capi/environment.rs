@@ -1,11 +1,12 @@
 //! Chapter Environments: options, scopes, counters.
 
 use super::abi::arguments::{optional_text, switch};
+use super::abi::callbacks::asker;
 use super::abi::guard::{guard, guard_into};
 use super::abi::key_value::optional_store;
 use super::abi::options;
 use super::abi::pointers::{In, Out, OwnedText, Text};
-use super::abi::types::{lxla_env, lxla_env_options, lxla_status};
+use super::abi::types::{lxla_env, lxla_env_options, lxla_memory_fn, lxla_status};
 use super::constants::{LXLA_MIXED_COPY, LXLA_MIXED_ERROR, LXLA_MIXED_SCALAR};
 use crate::device::DynamicSizes;
 use crate::env::{self, EnvironmentOptions};
@@ -215,6 +216,28 @@ pub extern "C" fn lxla_env_get_option(env: lxla_env, name: Text, out_text: Out<O
 pub extern "C" fn lxla_env_device_count(env: lxla_env, out_count: Out<i32>) -> lxla_status {
     guard_into("lxla_env_device_count", out_count.named("out_count"), || {
         Ok(env::resolve(env.id)?.devices()?.len() as i32)
+    })
+}
+
+/// Sets the function that frees memory when an allocation on a device of the environment fails; NULL removes it. For each
+/// allocation that fails, `fn` is called once, on the thread whose call needs the memory, and perhaps on several threads
+/// at a time. If it returns 1, the allocation is tried once more; it fails as without `fn` if that does not help either.
+/// A language with a garbage collector collects there, and releases the handles of what it finds.
+///
+/// Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created or
+/// computed on `cpu`, except by in-place operations. Not asked for is what a device reports only after the run was
+/// enqueued, and what a run lacks that has consumed its arguments. `fn` may call the library to release tensors,
+/// computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not wait for a thread
+/// that is in a call of the library. A call of the former function may be in progress when this returns.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_env_set_memory_callback(
+    env: lxla_env,
+    fn_: lxla_memory_fn,
+    user: *mut std::ffi::c_void,
+) -> lxla_status {
+    guard("lxla_env_set_memory_callback", || {
+        env::resolve(env.id)?.set_memory_callback(asker(fn_, user));
+        Ok(())
     })
 }
 

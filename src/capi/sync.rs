@@ -1,9 +1,10 @@
 //! Chapter Sync: steps, syncs and waits.
 
 use super::abi::arguments::{deadline, flag};
+use super::abi::callbacks::teller;
 use super::abi::guard::{guard, guard_into};
 use super::abi::pointers::{List, Out};
-use super::abi::types::{lxla_device, lxla_env, lxla_status, lxla_tensor};
+use super::abi::types::{lxla_device, lxla_env, lxla_ready_fn, lxla_status, lxla_tensor};
 use super::device::kind_of;
 use super::tensor::handles;
 use crate::device::Device;
@@ -96,6 +97,24 @@ pub extern "C" fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out
         let deadline = deadline("timeout_ms", timeout_ms)?;
         sync::ready_by(tensor.into(), deadline)
     })
+}
+
+/// Calls `fn` once, when a tensor's value is on its device or its computation has failed. Does not wait for it. A pending
+/// value is computed first, as by `lxla_sync`: what that returns (of compiling, of a placeholder) is returned here, and
+/// `fn` is not called. The failure of a computation, and of a value that is lost, is passed to `fn`. What happens to the
+/// tensor after this call changes nothing: it may be released or assigned, a step may donate its value, and its
+/// environment may be released.
+///
+/// `fn` is called on a thread of the library, which calls such functions one after another; for a native tensor, too,
+/// and never within this call. It may call the library, also this function. It should return soon, and not wait for
+/// other work of a device, since other functions wait for it. No function is called once the process exits.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tensor_on_ready(
+    tensor: lxla_tensor,
+    fn_: lxla_ready_fn,
+    user: *mut std::ffi::c_void,
+) -> lxla_status {
+    guard("lxla_tensor_on_ready", || sync::on_ready(tensor.into(), teller(fn_, user)?))
 }
 
 /// Runs a step of some tensors: computes the listed tensors and all live pending tensors on which they depend, and

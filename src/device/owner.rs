@@ -53,7 +53,8 @@ impl Owner {
     fn send(&self, ordinal: usize, ty: &TensorType, data: &[u8]) -> Result<Arc<dyn Buffer>> {
         let mut span = self.shared.timeline().span("transfer", "to device");
         span.number("bytes", data.len() as u64);
-        let sent = self.shared.runtime().engine.transfer_to_device(ordinal, ty, data)?;
+        let engine = &self.shared.runtime().engine;
+        let sent = self.shared.with_memory(data.len() as u64, || engine.transfer_to_device(ordinal, ty, data))?;
         self.shared.metrics.add(Counter::TransferToDevice, 1);
         self.shared.metrics.add(Counter::OutboundBytes, data.len() as u64);
         Ok(sent)
@@ -96,8 +97,9 @@ impl Owner {
         }
         let copies = self.ordinals().iter().map(|&ordinal| {
             let mut span = self.shared.timeline().span("transfer", "copy");
-            span.number("bytes", buffer.tensor_type().size_bytes() as u64);
-            buffer.copy_to_device(ordinal)
+            let bytes = buffer.tensor_type().size_bytes() as u64;
+            span.number("bytes", bytes);
+            self.shared.with_memory(bytes, || buffer.copy_to_device(ordinal))
         });
         let mut copies = copies.collect::<Result<Vec<_>>>()?;
         self.shared.metrics.add(Counter::TransferToDevice, copies.len() as u64);

@@ -7,6 +7,7 @@
 use super::Device;
 use super::handle::{Place, TensorHandle};
 use super::lifetime::Handles;
+use super::memory_callback::is_asking;
 use crate::device_data::DeviceData;
 use base::error;
 use base::error::{Error, Result};
@@ -109,9 +110,16 @@ fn none() -> Error {
     error!(FailedPrecondition, "this thread traces nothing: lxla_tracing_begin was not called, or its trace has ended")
 }
 
-/// Returns an error if this thread has a scope: `what` needs values, or changes what other threads see.
+/// Returns an error if this thread has a scope, or is in a memory callback: `what` needs values, or changes what other
+/// threads see.
 #[inline]
 pub fn refuse(what: &str) -> Result<()> {
+    if is_asking() {
+        return Err(error!(
+            FailedPrecondition,
+            "{what} in a memory callback, which may release values, not compute any"
+        ));
+    }
     if number() == 0 { Ok(()) } else { Err(refused(what)) }
 }
 

@@ -2,6 +2,7 @@
 
 use super::Place;
 use super::compiles::{CompileLog, CompileRecord};
+use super::memory_callback::MemoryCallback;
 use super::options::Options;
 use super::ran::{RanLog, Usage};
 use crate::cache::{DiskCache, Kinds, ProgramCache};
@@ -19,6 +20,8 @@ pub struct Shared {
     pub number: u64,
     /// Options that can be changed.
     pub options: Options,
+    /// What frees memory when a device lacks it.
+    pub memory_callback: MemoryCallback,
     /// Counters of the environment.
     pub metrics: Metrics,
     /// The compiles and their causes.

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 pub type Values = SmallVec<[Value; 1]>;
 
 /// Work that computes values, to be run after the device's lock is released.
-pub type Work = Box<dyn FnOnce() -> Result<Values>>;
+/// It may be done again if it fails.
+pub type Work = Box<dyn Fn() -> Result<Values>>;
 
 /// Maximum size in bytes of the operands and the result of an operation that is evaluated under the lock.
 pub const SMALL: usize = 1024;
@@ -102,7 +103,7 @@ fn program(trace: &Trace, table: &Table, ids: &[NodeId]) -> Work {
             Some(segment) => interpret::run(&segment.program, &scalars, &inputs)?,
             None => Vec::new(),
         };
-        arrays.extend(unchanged);
+        arrays.extend(unchanged.iter().cloned());
         Ok(places.iter().map(|&place| Value::Native(arrays[place].clone())).collect())
     })
 }

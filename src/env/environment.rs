@@ -3,7 +3,8 @@
 use super::profile::TraceProfile;
 use crate::cache::{DiskCache, Kinds, ProgramCache};
 use crate::device::{
-    CompileLog, Compiled, Device, MOST_DEVICES, OPTION_NAMES, Options, Peaks, Place, Ran, RanLog, Runtime, Shared,
+    AskForMemory, CompileLog, Compiled, Device, MOST_DEVICES, MemoryCallback, OPTION_NAMES, Options, Peaks, Place, Ran,
+    RanLog, Runtime, Shared,
 };
 use crate::sync;
 use base::error;
@@ -164,6 +165,11 @@ impl Environment {
         self.shared.ran.all()
     }
 
+    /// Replaces the callback that frees memory when a device lacks it.
+    pub fn set_memory_callback(&self, ask: Option<AskForMemory>) {
+        self.shared.memory_callback.set(ask);
+    }
+
     /// Creates an environment. Options are taken from environment variables (`LXLA_DONATION=false`), then from
     /// `options`. A plugin given by path is started immediately, so that its errors are returned here; otherwise the
     /// first use of an XLA device finds and starts one.
@@ -173,6 +179,7 @@ impl Environment {
         let shared = Arc::new(Shared {
             number,
             options: set_options(&options.named)?,
+            memory_callback: MemoryCallback::default(),
             metrics: Metrics::default(),
             compiles: CompileLog::default(),
             peaks: Mutex::default(),

@@ -5,6 +5,7 @@ use super::compile::{Job, check_memory, compiler_stack};
 use super::key;
 use super::padded::Ready;
 use super::plan::Run;
+use super::run::enqueue;
 use crate::cache::{Lookup, Variant};
 use crate::device::{Compiled, Device, DeviceState, Owner, Sizes, TensorHandle, Value};
 use crate::device_data::{DeviceData, Hold, Name, State};
@@ -88,10 +89,10 @@ pub fn execute(owner: &Owner, compiled: &Compiled, arguments: &[&dyn Buffer], ke
     }
     let run = || compiled.executable.execute(owner.ordinal(), arguments, keep);
     let start = Instant::now();
-    let execution = match compiled.depth {
-        0..=SHALLOW => run()?,
-        depth => with_stack(compiler_stack(depth), depth, run)?,
-    };
+    let execution = enqueue(shared, compiled, arguments, || match compiled.depth {
+        0..=SHALLOW => run(),
+        depth => with_stack(compiler_stack(depth), depth, run),
+    })?;
     compiled.usage.add(start);
     if span.is_on() {
         let run = shared.timeline().run_on(owner.ordinal(), &mut span);

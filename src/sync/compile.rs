@@ -211,12 +211,12 @@ pub fn check_memory(owner: &Owner, compiled: &Compiled, keeps_all: bool) -> Resu
     let results = if keeps_all { memory.outputs } else { memory.outputs.saturating_sub(memory.aliases) };
     // On a mesh, every device needs this memory; the devices of a CPU plugin share the memory of the host.
     let needed = memory.temporaries.saturating_add(results).saturating_mul(owner.ordinals().len() as u64);
-    match owner.shared.runtime().engine.memory_limit(needed) {
+    owner.shared.with_memory(needed, || match owner.shared.runtime().engine.memory_limit(needed) {
         Some((limit, source)) if needed > limit => Err(error!(
             ResourceExhausted,
             "the program needs {needed} bytes, {} for temporaries and {results} for results; {source} leaves {limit}",
             memory.temporaries
         )),
         _ => Ok(()),
-    }
+    })
 }

@@ -9,7 +9,7 @@ use base::error::Result;
 use base::metrics::Counter;
 use base::stack::{SHALLOW, with_stack};
 use base::types::Scalar;
-use engine::Buffer;
+use engine::{Buffer, Execution};
 use mesh::Sharding;
 use ops::emit::PackedScalars;
 use std::sync::Arc;
@@ -101,10 +101,10 @@ fn execute(
     }
     let execute = || compiled.executable.execute(device, &arguments, &keep);
     let start = Instant::now();
-    let execution = match compiled.depth {
-        0..=SHALLOW => execute()?,
-        depth => with_stack(compiler_stack(depth), depth, execute)?,
-    };
+    let execution = enqueue(shared, compiled, &arguments, || match compiled.depth {
+        0..=SHALLOW => execute(),
+        depth => with_stack(compiler_stack(depth), depth, execute),
+    })?;
     compiled.usage.add(start);
     if let Some(bounded) = &ready.bounded {
         bounded.time(owner);
@@ -122,6 +122,22 @@ fn execute(
     }
     run.stage.last_uses.iter().for_each(|&number| made[number] = None);
     Ok(())
+}
+
+/// Enqueues a run by `execute`; once more if it consumed nothing, and the memory callback has freed memory for it.
+pub(super) fn enqueue(
+    shared: &Shared,
+    compiled: &Compiled,
+    arguments: &[&dyn Buffer],
+    execute: impl Fn() -> Result<Execution>,
+) -> Result<Execution> {
+    let bytes = compiled.memory.temporaries.saturating_add(compiled.memory.outputs);
+    match execute() {
+        Err(e) if !arguments.iter().any(|buffer| buffer.is_deleted()) && shared.has_freed_memory(&e, bytes) => {
+            execute()
+        }
+        outcome => outcome,
+    }
 }
 
 /// Arguments that a run takes in other memory than they have, by index, ascending: padded, or cut to their sizes.

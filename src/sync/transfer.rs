@@ -54,7 +54,10 @@ fn value_of_host(
     sharding: Option<&Sharding>,
 ) -> Result<Value> {
     match owner.place {
-        Place::Cpu => Array::from_bytes(ty, data).map(Value::Native),
+        Place::Cpu => {
+            let copy = || Array::from_bytes(ty, data);
+            owner.shared.with_memory(data.len() as u64, copy).map(Value::Native)
+        }
         Place::Xla(_) | Place::Mesh(_) => upload(device, owner, ty, data, sharding).map(Value::Data),
     }
 }
@@ -111,7 +114,7 @@ pub fn read(tensor: TensorHandle, destination: &mut [u8]) -> Result<()> {
 }
 
 /// Returns an error while this thread traces a computation.
-fn refuse_in_trace() -> Result<()> {
+pub(super) fn refuse_in_trace() -> Result<()> {
     scopes::refuse("tensor: its value is needed")
 }
 

@@ -141,10 +141,12 @@ pub fn finish_all(mut state: Locked, ids: &[NodeId]) -> Result<Vec<TensorHandle>
 /// Evaluates nodes on cpu, with nothing locked meanwhile.
 fn evaluated(mut state: Locked, ids: &[NodeId]) -> Result<(Locked, Values)> {
     let work = state.take_work(ids);
+    let bytes = ids.iter().map(|&id| state.trace.ty(id).size_bytes() as u64).sum();
     state.end_call();
     let device = MutexGuard::mutex(&state);
+    let shared = state.owner()?.shared.clone();
     drop(state);
-    let values = work()?;
+    let values = shared.with_memory(bytes, work)?;
     let state = device.lock();
     state.check_open()?;
     Ok((state, values))

@@ -60,6 +60,7 @@ pub const MAY_BE_NULL: &[(&str, &str)] = &[
     ("lxla_clamp_with_scalars", "max"),
     ("lxla_clamp_with_scalars", "min"),
     ("lxla_computation_jvp", "wrt"),
+    ("lxla_env_set_memory_callback", "fn_"),
     ("lxla_fft", "lengths"),
     ("lxla_gradients", "cotangents"),
     ("lxla_gradients_with_options", "cotangents"),

@@ -271,6 +271,9 @@ pub trait HostCopy: Send {
     fn bytes(&mut self) -> Result<&[u8]>;
 }
 
+/// Function that gets the outcome of a computation, for [`Buffer::when_ready`].
+pub type Tell = Box<dyn FnOnce(Result<()>) + Send>;
+
 /// Device memory that holds, or will hold, one array.
 pub trait Buffer: Send + Sync + Any {
     /// Type of the array.
@@ -296,6 +299,13 @@ pub trait Buffer: Send + Sync + Any {
     /// Waits until the buffer is ready. Returns the error of the computation that defines it, if it failed, and None if
     /// the status cannot be queried.
     fn failure(&self) -> Option<Error>;
+
+    /// Calls `tell` once, when the buffer is ready or its computation has failed, on any thread, also if a run consumes
+    /// the buffer meanwhile. `tell` returns soon, and does not call the engine. An engine whose waits have no limit, and
+    /// a plugin that refuses callbacks, are waited for here.
+    fn when_ready(&self, tell: Tell) {
+        tell(self.failure().map_or(Ok(()), Err));
+    }
 
     /// Waits until the buffer is ready, and copies its content, row-major, to `destination`, which has exactly its
     /// size.

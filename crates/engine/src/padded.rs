@@ -1,7 +1,7 @@
 //! An array in memory for a larger one: programs for a bound compute with buffers of the bound, whose elements behind
 //! the array's own have no meaning. Outside of such programs the buffer is the array.
 
-use super::{Buffer, HostCopy};
+use super::{Buffer, HostCopy, Tell};
 use base::allocation::zeroed_bytes;
 use base::error;
 use base::error::{Error, Result};
@@ -160,6 +160,10 @@ impl Buffer for PaddedBuffer {
 
     fn failure(&self) -> Option<Error> {
         self.memory.failure()
+    }
+
+    fn when_ready(&self, tell: Tell) {
+        self.memory.when_ready(tell);
     }
 
     fn read(&self, destination: &mut [u8]) -> Result<()> {

@@ -1,12 +1,13 @@
 //! An array on a mesh: one buffer for each device, and the placement that determines which piece each of them holds.
 //! Shared by all engines.
 
-use super::{Buffer, HostCopy};
+use super::{Buffer, HostCopy, Tell};
 use base::allocation::zeroed_bytes;
 use base::error;
 use base::error::{Error, Result};
 use base::types::{SharedBytes, TensorType};
 use mesh::{Placement, put_piece};
+use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
@@ -127,6 +128,26 @@ impl Buffer for ShardedBuffer {
 
     fn failure(&self) -> Option<Error> {
         self.pieces.iter().find_map(|piece| piece.failure())
+    }
+
+    fn when_ready(&self, tell: Tell) {
+        let waiting = Arc::new(Mutex::new((self.pieces.len(), Ok(()), Some(tell))));
+        for piece in &self.pieces {
+            let waiting = waiting.clone();
+            piece.when_ready(Box::new(move |ended| {
+                let last = {
+                    let (left, outcome, tell) = &mut *waiting.lock();
+                    *left -= 1;
+                    if outcome.is_ok() {
+                        *outcome = ended;
+                    }
+                    if *left == 0 { tell.take().map(|tell| (tell, outcome.clone())) } else { None }
+                };
+                if let Some((tell, outcome)) = last {
+                    tell(outcome);
+                }
+            }));
+        }
     }
 
     fn read(&self, destination: &mut [u8]) -> Result<()> {

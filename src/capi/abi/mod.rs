@@ -17,6 +17,7 @@
 
 pub mod arguments;
 pub mod borrowed;
+pub mod callbacks;
 pub mod dlpack;
 pub mod guard;
 pub mod kernel;

@@ -523,6 +523,17 @@ pub struct lxla_scalar {
 /// exception that it throws is caught, and its text logged as an error.
 pub type lxla_release_fn = Option<unsafe extern "C-unwind" fn(user: *mut c_void)>;
 
+/// Function that is told that a value is there (`status` `LXLA_OK`, an empty `message`), or has failed (the status and
+/// message of a read). `message` is valid during the call only. `user` is the pointer that was passed with it. An
+/// exception that it throws is caught, and its text logged as an error.
+pub type lxla_ready_fn =
+    Option<unsafe extern "C-unwind" fn(status: lxla_status, message: *const c_char, user: *mut c_void)>;
+
+/// Function that frees memory when a device lacks it. `bytes` is the number of bytes that an allocation needs; 0 if that
+/// is not known. Returns 1 to try the allocation once more, 0 to let it fail. `user` is the pointer that was passed with
+/// it. An exception that it throws is caught, its text logged as an error, and means 0.
+pub type lxla_memory_fn = Option<unsafe extern "C-unwind" fn(bytes: u64, user: *mut c_void) -> i32>;
+
 /// Log callback. `level` is 1 (error), 2 (warning) or 3 (information). `message` is valid during the call only.
 /// `user` is the pointer passed to `lxla_set_log_callback`. An exception that it throws is caught and dropped.
 pub type lxla_log_fn = Option<unsafe extern "C-unwind" fn(level: i32, message: *const c_char, user: *mut c_void)>;

@@ -4,7 +4,7 @@ use super::api::{Args, call, function};
 use super::client::Client;
 use super::event::Event;
 use super::{exit, layout, sys};
-use crate::{Buffer, HostCopy};
+use crate::{Buffer, HostCopy, Tell};
 use base::allocation::zeroed_bytes;
 use base::error;
 use base::error::{Error, Result};
@@ -266,6 +266,15 @@ impl Buffer for PjrtBuffer {
     fn failure(&self) -> Option<Error> {
         let _inside = exit::enter().ok()?;
         self.ready_event().ok()?.wait().err()
+    }
+
+    fn when_ready(&self, tell: Tell) {
+        // At the end of the process, nobody is told.
+        let Ok(_inside) = exit::enter() else { return };
+        match self.ready_event() {
+            Ok(event) => event.tell_when_ended(tell),
+            Err(failure) => tell(Err(failure)),
+        }
     }
 
     fn read(&self, destination: &mut [u8]) -> Result<()> {

@@ -2,8 +2,9 @@
 
 use super::api::{Api, Args, call, function, threw};
 use super::sys;
+use crate::Tell;
 use crate::exceptions::catching;
-use base::error::Result;
+use base::error::{Error, Result};
 use base::types::SharedBytes;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
@@ -97,10 +98,12 @@ impl Drop for RaisedByDrop {
     }
 }
 
-/// Data of a callback, dropped when it is called.
-struct Kept {
+/// What a callback of the plugin does when an event is triggered.
+struct WhenEnded {
     api: &'static Api,
-    _value: Box<dyn Any + Send>,
+    /// Dropped after `tell` was called.
+    kept: Box<dyn Any + Send>,
+    tell: Option<Tell>,
 }
 
 impl Event {
@@ -113,34 +116,55 @@ impl Event {
     /// Drops a value when the event is triggered, on the thread that runs the callback; at once, with an error, if the
     /// plugin does not accept the callback.
     pub fn drop_when_ended(&self, value: Box<dyn Any + Send>) -> Result<()> {
-        let kept = Box::into_raw(Box::new(Kept { api: self.api, _value: value }));
+        let when = WhenEnded { api: self.api, kept: value, tell: None };
+        self.call_when_ended(Box::new(when)).map_err(|(error, _)| error)
+    }
+
+    /// Calls `tell` with the event's status when the event is triggered, on the thread that runs the callback. Waits
+    /// here if the plugin does not accept the callback.
+    pub fn tell_when_ended(self, tell: Tell) {
+        let (api, event) = (self.api, Arc::new(self));
+        // The callback destroys the event, as in JAX: a plugin may need it until then.
+        let when = WhenEnded { api, kept: Box::new(event.clone()), tell: Some(tell) };
+        if let Err((_, Some(when))) = event.call_when_ended(Box::new(when))
+            && let Some(tell) = when.tell
+        {
+            tell(event.wait());
+        }
+    }
+
+    /// Passes `when` to a callback of the plugin. If the plugin does not accept the callback, returns why, with `when`;
+    /// without it after an exception, when nobody knows whether the plugin will call the callback.
+    fn call_when_ended(&self, when: Box<WhenEnded>) -> std::result::Result<(), (Error, Option<Box<WhenEnded>>)> {
+        let when = Box::into_raw(when);
         let mut args = Args::<sys::PJRT_Event_OnReady_Args>::new(self.api);
         args.event = self.raw;
-        args.callback = Some(let_go);
-        args.user_arg = kept.cast();
+        args.callback = Some(ended);
+        args.user_arg = when.cast();
         let args = args.as_mut_ptr();
         let refused = match function!(self.api, PJRT_Event_OnReady) {
-            // SAFETY: the arguments are the function's own, and outlive the call. After an exception, nobody knows
-            // whether the plugin will call the callback: the value stays.
+            // SAFETY: the arguments are the function's own, and outlive the call.
             Ok(function) => unsafe {
                 let called = catching(move || function(args));
-                self.api.check(called.map_err(|thrown| threw("PJRT_Event_OnReady", thrown))?)
+                self.api.check(called.map_err(|thrown| (threw("PJRT_Event_OnReady", thrown), None))?)
             },
             Err(missing) => Err(missing),
         };
-        refused.inspect_err(|_| {
-            // SAFETY: the box from above, which the plugin does not pass to a callback that it refused.
-            drop(unsafe { Box::from_raw(kept) });
-        })
+        // SAFETY: the box from above, which the plugin does not pass to a callback that it refused.
+        refused.map_err(|error| (error, Some(unsafe { Box::from_raw(when) })))
     }
 }
 
-/// Callback that drops the value. The status is ignored here, because readers of the buffer get it.
-unsafe extern "C" fn let_go(error: *mut sys::PJRT_Error, kept: *mut c_void) {
-    // SAFETY: this is the box that `drop_when_ended` passed to this callback, which the plugin calls once.
-    let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };
+/// Callback of the plugin. Without `tell`, the status is ignored: readers of the buffer get it.
+unsafe extern "C" fn ended(error: *mut sys::PJRT_Error, when: *mut c_void) {
+    // SAFETY: this is the box that `call_when_ended` passed to this callback, which the plugin calls once.
+    let WhenEnded { api, kept, tell } = *unsafe { Box::from_raw(when.cast::<WhenEnded>()) };
     // SAFETY: the plugin transferred ownership of the error.
-    let _ = unsafe { kept.api.check(error) };
+    let outcome = unsafe { api.check(error) };
+    if let Some(tell) = tell {
+        tell(outcome);
+    }
+    drop(kept);
 }
 
 impl Drop for Event {
