@@ -4252,8 +4252,11 @@ lxla_status lxla_executable_load(lxla_env env,
  * Describes an executable as a JSON object: `name`, as in messages; `device`; `parameters`, `results` and `captured`,
  * each a list of objects with `dtype` and `dims`, parameters also with `donated`; the number of `operations`; on an
  * XLA device `compile`, with the `number` in `lxla_compile_log_json`, the `nanoseconds` that it took, and whether it
- * came `from_disk`, and `memory`, as in lxla_memory_stats (0 where the plugin does not report it). On cpu, both are
- * null. The caller frees the text with `lxla_string_free`.
+ * came `from_disk`, and `memory`, as in lxla_memory_stats (0 where the plugin does not report it); on cpu, both are null;
+ * `cost`, what one run takes: `flops`, operations on elements, and `bytes_accessed`, bytes read and written, with the
+ * `source` of both: "plugin", its estimate for the compiled program, or "counted", the sums over the operations of the
+ * computation, where a loop without a known number of iterations counts once and branches as the largest. The caller
+ * frees the text with `lxla_string_free`.
  */
 lxla_status lxla_executable_describe(lxla_executable executable,
                                      char **out_json);

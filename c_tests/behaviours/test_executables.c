@@ -97,6 +97,10 @@ static void values_on(lxla_device device) {
   char *text;
   OK(lxla_executable_describe(e, &text));
   CHECK(strstr(text, "\"name\":\"executable ") && strstr(text, "\"operations\":3"));
+  // The plugin's estimate; on cpu, three operations on N elements.
+  const char *cost = strstr(text, "\"cost\":{"), *flops = cost ? strstr(cost, "\"flops\":") : NULL;
+  CHECK(flops && strstr(cost, "\"bytes_accessed\":") && atof(flops + strlen("\"flops\":")) >= N);
+  if (device.kind == LXLA_DEVICE_CPU) CHECK(strstr(cost, "\"source\":\"counted\""));
   lxla_string_free(text);
   RELEASE(in[0], in[1], lazily[0], lazily[1]);
   OK(lxla_executable_release(e));

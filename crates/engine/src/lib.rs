@@ -209,6 +209,15 @@ pub struct ProgramMemory {
     pub code: u64,
 }
 
+/// What one run of a compiled program takes, as the runtime estimates it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgramCost {
+    /// Floating-point operations.
+    pub flops: f64,
+    /// Bytes that are read and written.
+    pub bytes: f64,
+}
+
 /// A compiled program. It can run on any device of its engine, or, if it is partitioned, on the devices of its mesh.
 pub trait Executable: Send + Sync {
     /// Signature with which the program was compiled.
@@ -231,6 +240,11 @@ pub trait Executable: Send + Sync {
 
     /// Device memory that the program uses.
     fn memory(&self) -> Result<ProgramMemory>;
+
+    /// What one run takes, as the runtime estimates it; None if it does not.
+    fn cost(&self) -> Option<ProgramCost> {
+        None
+    }
 
     /// Enqueues one run. Returns an error if the type or device of an argument does not match. `keep` lists the donors
     /// (indices of parameters, ascending) that this run must not consume. On failure, only arguments for which

@@ -14,6 +14,17 @@ impl Executable {
         for (parameter, &donated) in parameters.iter_mut().zip(&self.donated) {
             parameter["donated"] = donated.into();
         }
+        let estimate = match &self.code {
+            Code::Native(_) => None,
+            Code::Engine { compiled, .. } => compiled.executable.cost(),
+        };
+        let cost = match estimate {
+            Some(of) => json!({ "flops": of.flops, "bytes_accessed": of.bytes, "source": "plugin" }),
+            None => {
+                let of = lowering::cost::cost(&self.body);
+                json!({ "flops": of.flops, "bytes_accessed": of.bytes, "source": "counted" })
+            }
+        };
         let (compile, memory) = match &self.code {
             Code::Native(_) => (Value::Null, Value::Null),
             Code::Engine { compiled, .. } => {
@@ -42,6 +53,7 @@ impl Executable {
             "operations": operations,
             "compile": compile,
             "memory": memory,
+            "cost": cost,
         })
         .to_string()
     }

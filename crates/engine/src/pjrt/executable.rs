@@ -8,7 +8,7 @@ use super::loaded::{Loaded, wrong_number, wrong_type};
 use super::partitioned::Partitioned;
 use super::{exit, sys};
 use crate::exceptions::catching;
-use crate::{Buffer, Executable, Execution, ProgramMemory, Signature};
+use crate::{Buffer, Executable, Execution, ProgramCost, ProgramMemory, Signature};
 use base::error;
 use base::error::Result;
 use mesh::Sharding;
@@ -104,6 +104,25 @@ impl PjrtExecutable {
     }
 }
 
+/// Returns the property of this name, if it is a number that is not negative: a plugin says -1 for what it does not know.
+fn property(properties: &[sys::PJRT_NamedValue], name: &str) -> Option<f64> {
+    let is_named = |property: &&sys::PJRT_NamedValue| {
+        // SAFETY: the plugin returned pointer and length.
+        !property.name.is_null()
+            && unsafe { std::slice::from_raw_parts(property.name.cast::<u8>(), property.name_size) } == name.as_bytes()
+    };
+    let found = properties.iter().find(is_named)?;
+    // SAFETY: the type says which field of the union is valid.
+    let value = unsafe {
+        match found.type_ {
+            sys::PJRT_NamedValue_kFloat => f64::from(found.value.float_value),
+            sys::PJRT_NamedValue_kInt64 => found.value.int64_value as f64,
+            _ => return None,
+        }
+    };
+    (value >= 0.0).then_some(value)
+}
+
 /// Number of runs after which only two donors are asked for.
 const PROVEN: u8 = 2;
 
@@ -159,6 +178,24 @@ impl Executable for PjrtExecutable {
                 code: args.generated_code_size_in_bytes as u64,
             })
         })
+    }
+
+    fn cost(&self) -> Option<ProgramCost> {
+        let _inside = exit::enter().ok()?;
+        let estimate = self.loaded.with_unloaded(|executable| {
+            let api = self.loaded.client().api;
+            let mut args = Args::<sys::PJRT_Executable_GetCostAnalysis_Args>::new(api);
+            args.executable = executable;
+            call!(api, PJRT_Executable_GetCostAnalysis, args)?;
+            let properties = match args.properties.is_null() {
+                true => &[],
+                // SAFETY: the plugin returned pointer and length, which are valid as long as the executable.
+                false => unsafe { std::slice::from_raw_parts(args.properties, args.num_properties) },
+            };
+            Ok((property(properties, "flops"), property(properties, "bytes accessed")))
+        });
+        let (flops, bytes) = estimate.ok()?;
+        Some(ProgramCost { flops: flops?, bytes: bytes? })
     }
 
     fn execute(&self, device: usize, arguments: &[&dyn Buffer], keep: &[usize]) -> Result<Execution> {

@@ -680,6 +680,20 @@ impl VersionedStruct for PJRT_Executable_GetCompiledMemoryStats_Args {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct PJRT_Executable_GetCostAnalysis_Args {
+    pub struct_size: usize,
+    pub extension_start: *mut PJRT_Extension_Base,
+    pub executable: *mut PJRT_Executable,
+    pub num_properties: usize,
+    pub properties: *const PJRT_NamedValue,
+}
+impl VersionedStruct for PJRT_Executable_GetCostAnalysis_Args {
+    const STRUCT_SIZE: usize =
+        std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, properties) + size_of::<*const PJRT_NamedValue>();
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct PJRT_Executable_OptimizedProgram_Args {
     pub struct_size: usize,
     pub extension_start: *mut PJRT_Extension_Base,
@@ -924,17 +938,17 @@ pub struct PJRT_Api {
     pub PJRT_Client_ProcessIndex:
         Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_ProcessIndex_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_PlatformVersion:
-        Option<unsafe extern "C" fn(*mut PJRT_Client_PlatformVersion_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_PlatformVersion_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_Devices: *const c_void,
     pub PJRT_Client_AddressableDevices:
-        Option<unsafe extern "C" fn(*mut PJRT_Client_AddressableDevices_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_AddressableDevices_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_LookupDevice: *const c_void,
     pub PJRT_Client_LookupAddressableDevice: *const c_void,
     pub PJRT_Client_AddressableMemories: *const c_void,
     pub PJRT_Client_Compile: Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_Compile_Args) -> *mut PJRT_Error>,
     pub PJRT_Client_DefaultDeviceAssignment: *const c_void,
     pub PJRT_Client_BufferFromHostBuffer:
-        Option<unsafe extern "C" fn(*mut PJRT_Client_BufferFromHostBuffer_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Client_BufferFromHostBuffer_Args) -> *mut PJRT_Error>,
     pub PJRT_DeviceDescription_Id:
         Option<unsafe extern "C-unwind" fn(*mut PJRT_DeviceDescription_Id_Args) -> *mut PJRT_Error>,
     pub PJRT_DeviceDescription_ProcessIndex: *const c_void,
@@ -943,7 +957,7 @@ pub struct PJRT_Api {
     pub PJRT_DeviceDescription_DebugString: *const c_void,
     pub PJRT_DeviceDescription_ToString: *const c_void,
     pub PJRT_Device_GetDescription:
-        Option<unsafe extern "C" fn(*mut PJRT_Device_GetDescription_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Device_GetDescription_Args) -> *mut PJRT_Error>,
     pub PJRT_Device_IsAddressable: *const c_void,
     pub PJRT_Device_LocalHardwareId: *const c_void,
     pub PJRT_Device_AddressableMemories: *const c_void,
@@ -961,25 +975,26 @@ pub struct PJRT_Api {
     pub PJRT_Executable_NumReplicas: *const c_void,
     pub PJRT_Executable_NumPartitions: *const c_void,
     pub PJRT_Executable_NumOutputs:
-        Option<unsafe extern "C" fn(*mut PJRT_Executable_NumOutputs_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_NumOutputs_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_SizeOfGeneratedCodeInBytes: *const c_void,
-    pub PJRT_Executable_GetCostAnalysis: *const c_void,
+    pub PJRT_Executable_GetCostAnalysis:
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_GetCostAnalysis_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_OutputMemoryKinds: *const c_void,
     pub PJRT_Executable_OptimizedProgram:
-        Option<unsafe extern "C" fn(*mut PJRT_Executable_OptimizedProgram_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_OptimizedProgram_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_Serialize:
         Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_Serialize_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_Destroy:
-        Option<unsafe extern "C" fn(*mut PJRT_LoadedExecutable_Destroy_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_LoadedExecutable_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_GetExecutable:
-        Option<unsafe extern "C" fn(*mut PJRT_LoadedExecutable_GetExecutable_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_LoadedExecutable_GetExecutable_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_AddressableDevices: *const c_void,
     pub PJRT_LoadedExecutable_Delete: *const c_void,
     pub PJRT_LoadedExecutable_IsDeleted: *const c_void,
     pub PJRT_LoadedExecutable_Execute:
-        Option<unsafe extern "C" fn(*mut PJRT_LoadedExecutable_Execute_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_LoadedExecutable_Execute_Args) -> *mut PJRT_Error>,
     pub PJRT_Executable_DeserializeAndLoad:
-        Option<unsafe extern "C" fn(*mut PJRT_Executable_DeserializeAndLoad_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_DeserializeAndLoad_Args) -> *mut PJRT_Error>,
     pub PJRT_LoadedExecutable_Fingerprint: *const c_void,
     pub PJRT_Buffer_Destroy: Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_Destroy_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_ElementType: *const c_void,
@@ -987,7 +1002,7 @@ pub struct PJRT_Api {
     pub PJRT_Buffer_UnpaddedDimensions: *const c_void,
     pub PJRT_Buffer_DynamicDimensionIndices: *const c_void,
     pub PJRT_Buffer_GetMemoryLayout:
-        Option<unsafe extern "C" fn(*mut PJRT_Buffer_GetMemoryLayout_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_GetMemoryLayout_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_OnDeviceSizeInBytes: *const c_void,
     pub PJRT_Buffer_Device: *const c_void,
     pub PJRT_Buffer_Memory: *const c_void,
@@ -1002,11 +1017,11 @@ pub struct PJRT_Api {
         Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_ReadyEvent_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_UnsafePointer: *const c_void,
     pub PJRT_Buffer_IncreaseExternalReferenceCount:
-        Option<unsafe extern "C" fn(*mut PJRT_Buffer_IncreaseExternalReferenceCount_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_IncreaseExternalReferenceCount_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_DecreaseExternalReferenceCount:
-        Option<unsafe extern "C" fn(*mut PJRT_Buffer_DecreaseExternalReferenceCount_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_DecreaseExternalReferenceCount_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_OpaqueDeviceMemoryDataPointer:
-        Option<unsafe extern "C" fn(*mut PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args) -> *mut PJRT_Error>,
     pub PJRT_CopyToDeviceStream_Destroy: *const c_void,
     pub PJRT_CopyToDeviceStream_AddChunk: *const c_void,
     pub PJRT_CopyToDeviceStream_TotalBytes: *const c_void,
@@ -1022,13 +1037,13 @@ pub struct PJRT_Api {
     pub PJRT_Compile: *const c_void,
     pub PJRT_Executable_OutputElementTypes: *const c_void,
     pub PJRT_Executable_OutputDimensions:
-        Option<unsafe extern "C" fn(*mut PJRT_Executable_OutputDimensions_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_OutputDimensions_Args) -> *mut PJRT_Error>,
     pub PJRT_Buffer_CopyToMemory: *const c_void,
     pub PJRT_Client_CreateViewOfDeviceBuffer: *const c_void,
     pub PJRT_Executable_Fingerprint: *const c_void,
     pub PJRT_Client_TopologyDescription: *const c_void,
     pub PJRT_Executable_GetCompiledMemoryStats:
-        Option<unsafe extern "C" fn(*mut PJRT_Executable_GetCompiledMemoryStats_Args) -> *mut PJRT_Error>,
+        Option<unsafe extern "C-unwind" fn(*mut PJRT_Executable_GetCompiledMemoryStats_Args) -> *mut PJRT_Error>,
     pub PJRT_Memory_Kind_Id: *const c_void,
     pub PJRT_ExecuteContext_Create: *const c_void,
     pub PJRT_ExecuteContext_Destroy: *const c_void,
@@ -1095,6 +1110,7 @@ pub const LAYOUTS: &[Layout] = &[
     ("PJRT_Executable_Serialize_Args", PJRT_Executable_Serialize_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_Serialize_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, executable)), ("serialized_bytes", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes)), ("serialized_bytes_size", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_bytes_size)), ("serialized_executable", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable)), ("serialized_executable_deleter", std::mem::offset_of!(PJRT_Executable_Serialize_Args, serialized_executable_deleter))]),
     ("PJRT_Executable_DeserializeAndLoad_Args", PJRT_Executable_DeserializeAndLoad_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, extension_start)), ("client", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, client)), ("serialized_executable", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, serialized_executable)), ("serialized_executable_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, serialized_executable_size)), ("loaded_executable", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, loaded_executable)), ("overridden_serialized_compile_options", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options)), ("overridden_serialized_compile_options_size", std::mem::offset_of!(PJRT_Executable_DeserializeAndLoad_Args, overridden_serialized_compile_options_size))]),
     ("PJRT_Executable_GetCompiledMemoryStats_Args", PJRT_Executable_GetCompiledMemoryStats_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, executable)), ("generated_code_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes)), ("argument_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, argument_size_in_bytes)), ("output_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, output_size_in_bytes)), ("alias_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, alias_size_in_bytes)), ("temp_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, temp_size_in_bytes)), ("host_generated_code_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_generated_code_size_in_bytes)), ("host_argument_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_argument_size_in_bytes)), ("host_output_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_output_size_in_bytes)), ("host_alias_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_alias_size_in_bytes)), ("host_temp_size_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, host_temp_size_in_bytes)), ("peak_memory_in_bytes", std::mem::offset_of!(PJRT_Executable_GetCompiledMemoryStats_Args, peak_memory_in_bytes))]),
+    ("PJRT_Executable_GetCostAnalysis_Args", PJRT_Executable_GetCostAnalysis_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, executable)), ("num_properties", std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, num_properties)), ("properties", std::mem::offset_of!(PJRT_Executable_GetCostAnalysis_Args, properties))]),
     ("PJRT_Executable_OptimizedProgram_Args", PJRT_Executable_OptimizedProgram_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, executable)), ("program", std::mem::offset_of!(PJRT_Executable_OptimizedProgram_Args, program))]),
     ("PJRT_Executable_OutputDimensions_Args", PJRT_Executable_OutputDimensions_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, executable)), ("num_outputs", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, num_outputs)), ("dims", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, dims)), ("dim_sizes", std::mem::offset_of!(PJRT_Executable_OutputDimensions_Args, dim_sizes))]),
     ("PJRT_LoadedExecutable_Destroy_Args", PJRT_LoadedExecutable_Destroy_Args::STRUCT_SIZE, &[("struct_size", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, struct_size)), ("extension_start", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, extension_start)), ("executable", std::mem::offset_of!(PJRT_LoadedExecutable_Destroy_Args, executable))]),
