@@ -162,6 +162,7 @@ from ._elementwise import (
     trunc,
     where,
 )
+from ._executables import compile, load_executable
 from ._files import load, load_metadata, save, save_async
 from ._jit import jit
 from ._jacobians import hessian, jacfwd, jacobian, jacrev
@@ -283,6 +284,7 @@ __all__ = [
     "checkpoint",
     "clip",
     "collectives",
+    "compile",
     "complex128",
     "complex64",
     "concat",
@@ -359,6 +361,7 @@ __all__ = [
     "linalg",
     "linspace",
     "load",
+    "load_executable",
     "load_metadata",
     "log",
     "log10",

@@ -7,6 +7,7 @@ mod device;
 mod dlpack;
 mod dtype;
 mod error;
+mod executable;
 mod files;
 mod functions;
 mod host;
@@ -47,5 +48,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     signature::register(module)?;
     told::register(module)?;
     trace::register(module)?;
-    computation::register(module)
+    computation::register(module)?;
+    executable::register(module)
 }
