@@ -3331,6 +3331,28 @@ lxla_status lxla_while(lxla_computation cond,
                        lxla_tensor *out_results);
 
 /**
+ * Records a loop as `lxla_while` does, of at most `max_iterations` iterations, which has derivatives in both modes.
+ * `out_values` get the `n` final values; `out_ended`, pred[], is false if the bound was reached while `cond` still held.
+ * `cond` and `body` may have captures; derivatives are taken by these too. With a bound of 0, the values are `init`.
+ *
+ * Forward mode and the backward pass take time in proportion to the iterations that ran, and the square root of the
+ * bound besides. The backward pass computes the iterations once more: what it saves is the carried values of about
+ * sqrt(max_iterations) iterations, and what `body` needs for as many. Over a batch (`lxla_computation_vmap`), the loop
+ * runs as long as an element has iterations; derivatives, however, take time in proportion to the bound. Iterations that
+ * did not run reach no derivative, also where `body` would give NaN. Values and derivatives are those of the iterations
+ * that ran: the derivative by what decides their number is 0.
+ *
+ * INVALID_ARGUMENT if `max_iterations` is negative or a type does not fit; UNIMPLEMENTED for kernels with effects.
+ */
+lxla_status lxla_while_bounded(lxla_computation cond,
+                               lxla_computation body,
+                               const lxla_tensor *init,
+                               size_t n,
+                               int64_t max_iterations,
+                               lxla_tensor *out_values,
+                               lxla_tensor *out_ended);
+
+/**
  * Records `on_true(args)` if `pred` (`pred[]`) is true, else `on_false(args)`. Both computations have the same
  * parameter and result types. Only the selected one is executed. `n_results` must be the number of their results.
  */

@@ -455,6 +455,8 @@ TEST(traced_computations_loops_and_branches) {
   const Tensor x = floats(env, {3}), scalar = lazyxla::reshape(x, {});
   CHECK(sum({scalar, scalar * 2})[1].read<float>()[0] == 18);
   CHECK(lazyxla::while_loop(large, half, {scalar * 8})[0].read<float>()[0] == 0.75f);
+  const lazyxla::Bounded bounded = lazyxla::while_bounded(large, half, {scalar * 8}, 2);
+  CHECK(bounded.values[0].read<float>()[0] == 6 && !bounded.ended.read<bool>()[0]);
   const Tensor yes = lazyxla::gt(scalar, scalar - 1);
   CHECK(lazyxla::cond(yes, half, same, {scalar})[0].read<float>()[0] == 1.5f);
   const auto [carry, ys] = lazyxla::scan(sum, {scalar * 0}, {floats(env, {1, 2, 3})}, 3);

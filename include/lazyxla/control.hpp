@@ -15,6 +15,20 @@ inline std::vector<Tensor> while_loop(const Computation &cond, const Computation
   check(lxla_while(cond.handle(), body.handle(), in.data(), in.size(), out.data()));
   return detail::adopted(out);
 }
+/// Results of while_bounded.
+struct Bounded {
+  std::vector<Tensor> values;  ///< The final values.
+  Tensor ended;                ///< pred[]: false if the bound was reached while cond still held.
+};
+/// Records a while loop of at most max_iterations iterations, which has derivatives in both modes.
+inline Bounded while_bounded(const Computation &cond, const Computation &body, const std::vector<Tensor> &init,
+                             Int max_iterations) {
+  const auto in = detail::handles(init);
+  std::vector<lxla_tensor> out(in.size());
+  lxla_tensor ended{};
+  check(lxla_while_bounded(cond.handle(), body.handle(), in.data(), in.size(), max_iterations, out.data(), &ended));
+  return {detail::adopted(out), Tensor::adopt(ended)};
+}
 /// Applies on_true to args if pred is true, else on_false.
 inline std::vector<Tensor> cond(const Tensor &pred, const Computation &on_true, const Computation &on_false,
                                 const std::vector<Tensor> &args) {

@@ -1842,6 +1842,19 @@ lxla_while = _function(
         ("out_results", POINTER(lxla_tensor)),
     ],
 )
+lxla_while_bounded = _function(
+    "lxla_while_bounded",
+    lxla_status,
+    [
+        ("cond", lxla_computation),
+        ("body", lxla_computation),
+        ("init", POINTER(lxla_tensor)),
+        ("n", c_size_t),
+        ("max_iterations", c_int64),
+        ("out_values", POINTER(lxla_tensor)),
+        ("out_ended", POINTER(lxla_tensor)),
+    ],
+)
 lxla_cond = _function(
     "lxla_cond",
     lxla_status,

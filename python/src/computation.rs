@@ -205,6 +205,22 @@ fn while_loop(
     results(py, of.len(), move |out| unsafe { lxla_while(condition, body, of.as_ptr(), of.len(), out) })
 }
 
+/// The values, then whether the loop ended before its bound.
+#[pyfunction]
+fn while_bounded(
+    py: Python<'_>,
+    condition: &Computation,
+    body: &Computation,
+    init: Vec<PyRef<'_, Array>>,
+    most: i64,
+) -> PyResult<Vec<Array>> {
+    let (condition, body, of, n) = (condition.handle, body.handle, handles(&init), init.len());
+    results(py, n + 1, move |out| {
+        // SAFETY: lists with their lengths; the list of results has room for one more.
+        unsafe { lxla_while_bounded(condition, body, of.as_ptr(), n, most, out, out.add(n)) }
+    })
+}
+
 #[pyfunction]
 fn cond(
     py: Python<'_>,
@@ -324,6 +340,6 @@ fn scan(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, trace, while_loop, cond, switch, scan, import_file, import_bytes, describe_file_json);
+    add!(module, trace, while_loop, while_bounded, cond, switch, scan, import_file, import_bytes, describe_file_json);
     Ok(())
 }

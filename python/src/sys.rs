@@ -1489,6 +1489,15 @@ unsafe extern "C" {
         n: usize,
         out_results: *mut lxla_tensor,
     ) -> lxla_status;
+    pub fn lxla_while_bounded(
+        cond: lxla_computation,
+        body: lxla_computation,
+        init: *const lxla_tensor,
+        n: usize,
+        max_iterations: i64,
+        out_values: *mut lxla_tensor,
+        out_ended: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_cond(
         pred: lxla_tensor,
         on_true: lxla_computation,

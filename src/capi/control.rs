@@ -63,6 +63,37 @@ pub extern "C" fn lxla_while(
     })
 }
 
+/// Records a loop as `lxla_while` does, of at most `max_iterations` iterations, which has derivatives in both modes.
+/// `out_values` get the `n` final values; `out_ended`, pred[], is false if the bound was reached while `cond` still held.
+/// `cond` and `body` may have captures; derivatives are taken by these too. With a bound of 0, the values are `init`.
+///
+/// Forward mode and the backward pass take time in proportion to the iterations that ran, and the square root of the
+/// bound besides. The backward pass computes the iterations once more: what it saves is the carried values of about
+/// sqrt(max_iterations) iterations, and what `body` needs for as many. Over a batch (`lxla_computation_vmap`), the loop
+/// runs as long as an element has iterations; derivatives, however, take time in proportion to the bound. Iterations that
+/// did not run reach no derivative, also where `body` would give NaN. Values and derivatives are those of the iterations
+/// that ran: the derivative by what decides their number is 0.
+///
+/// INVALID_ARGUMENT if `max_iterations` is negative or a type does not fit; UNIMPLEMENTED for kernels with effects.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_while_bounded(
+    cond: lxla_computation,
+    body: lxla_computation,
+    init: List<lxla_tensor>,
+    n: usize,
+    max_iterations: i64,
+    out_values: OutList<lxla_tensor>,
+    out_ended: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_while_bounded", (out_values.list("out_values", n), out_ended.named("out_ended")), || {
+        let init = handles("init", init, n)?;
+        let (cond, body) = (computation_of("cond", cond)?, computation_of("body", body)?);
+        let mut values = computation::while_bounded(&cond, &body, &init, max_iterations)?;
+        let ended = values.pop().expect("whether it ended is the last result");
+        Ok((values, ended))
+    })
+}
+
 /// Records `on_true(args)` if `pred` (`pred[]`) is true, else `on_false(args)`. Both computations have the same
 /// parameter and result types. Only the selected one is executed. `n_results` must be the number of their results.
 #[unsafe(no_mangle)]

@@ -33,6 +33,35 @@ pub fn while_loop(condition: &Computation, body: &Computation, init: &[TensorHan
     finish_applied(state, &[condition.body(), body.body()], &results)
 }
 
+/// Applies `body` to the loop state while `condition` returns true, at most `most` times. Returns the state, then whether
+/// the condition was false at the end.
+pub fn while_bounded(
+    condition: &Computation,
+    body: &Computation,
+    init: &[TensorHandle],
+    most: i64,
+) -> Result<Vec<TensorHandle>> {
+    let applied = [("cond", condition), ("body", body)];
+    if let Some((name, _)) = applied.iter().find(|(_, of)| of.body().kernels().effects) {
+        return Err(error!(
+            Unimplemented,
+            "{name}: it calls kernels with effects, which derivatives would repeat: use lxla_while"
+        ));
+    }
+    let device = device_for(&applied, &[Given::List("init", init)])?;
+    let mut state = to_record(device)?;
+    let init = nodes(&mut state, "init", init)?;
+    let (of_condition, of_body) = (condition.captures(&mut state)?, body.captures(&mut state)?);
+    let results = control::while_bounded(
+        &mut state.trace,
+        &Applied { body: condition.body(), captures: &of_condition },
+        &Applied { body: body.body(), captures: &of_body },
+        &init,
+        most,
+    )?;
+    finish_applied(state, &[condition.body(), body.body()], &results)
+}
+
 /// Applies `on_true` or `on_false` to the arguments, depending on `pred`.
 pub fn branch(
     pred: TensorHandle,

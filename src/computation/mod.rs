@@ -12,7 +12,7 @@ mod traced;
 mod transform;
 
 pub use compare::compare;
-pub use control::{branch, case, scan, shard_map, while_loop};
+pub use control::{branch, case, scan, shard_map, while_bounded, while_loop};
 pub use executable::{Executable, HostResults};
 pub use export::ExportOptions;
 pub use import::{describe, describe_file, import, import_file};

@@ -30,6 +30,7 @@ pub const LENGTHS: &[(&str, &str, &str)] = &[
     ("lxla_sort", "out_results", r#"{"of": "n"}"#),
     ("lxla_split", "out_tensors", r#"{"of": "n"}"#),
     ("lxla_while", "out_results", r#"{"of": "n"}"#),
+    ("lxla_while_bounded", "out_values", r#"{"of": "n"}"#),
     ("lxla_buffer_view", "data", r#"{"of": "size_bytes"}"#),
     ("lxla_buffer_view", "dims", r#"{"of": "rank"}"#),
     ("lxla_convolution_options", "window_strides", r#"{"of": "spatial_rank"}"#),

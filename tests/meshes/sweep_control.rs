@@ -123,6 +123,11 @@ fn while_loop(case: &mut Case) -> Vec<NodeId> {
     let body = take_closed_body(&t, &leaves, &[], &[left, next]).unwrap();
 
     let [condition, body] = [&condition, &body].map(|body| Applied { body, captures: &[] });
+    if case.random.coin() {
+        let most = case.random.below(6) as i64;
+        case.note(&format!("at most {most} times"));
+        return control::while_bounded(&mut case.trace, &condition, &body, &[count, x], most).unwrap();
+    }
     control::while_loop(&mut case.trace, &condition, &body, &[count, x]).unwrap()
 }
 

@@ -85,7 +85,8 @@ impl Maker<'_> {
         control::scan(&mut self.trace, &applied, &init, &arrays, 3, reverse).unwrap()
     }
 
-    /// A loop that runs twice to four times. It has no reverse mode, so its results pass a stopped gradient.
+    /// A loop that runs twice to four times. Without a bound it has no reverse mode, so its results pass a stopped
+    /// gradient.
     pub(super) fn while_loop(&mut self) -> Vec<NodeId> {
         let types = self.some_types();
         let (body, captures) = self.traced(&types, &types);
@@ -104,13 +105,14 @@ impl Maker<'_> {
         let made = control::call(t, &Applied { body: &body, captures: &captures }, &values).unwrap();
         let (body, captures) =
             take_body(t, &[&[counter], &values[..]].concat(), &[&[next], &made[..]].concat()).unwrap();
-        let results = control::while_loop(
-            t,
-            &Applied { body: &condition, captures: &[] },
-            &Applied { body: &body, captures: &captures },
-            &[&[start], &init[..]].concat(),
-        )
-        .unwrap();
+        let applied = [Applied { body: &condition, captures: &[] }, Applied { body: &body, captures: &captures }];
+        let init = [&[start], &init[..]].concat();
+        if self.random.coin() {
+            let most = 1 + self.random.below(6) as i64;
+            let results = control::while_bounded(t, &applied[0], &applied[1], &init, most).unwrap();
+            return results[1..init.len()].to_vec();
+        }
+        let results = control::while_loop(t, &applied[0], &applied[1], &init).unwrap();
         results[1..].iter().map(|&id| control::stop_gradient(t, id).unwrap()).collect()
     }
 }

@@ -54,8 +54,9 @@ impl Control {
             }
             Control::While => {
                 let times = i64::from(second % 5);
-                let act = |world: World| repeated(world, world.of(a), &ty, times);
-                twin.several(act, |i, dtype| exact([16.0, a.bound * 16.0][i], dtype))
+                let most = (first >= 128).then_some(i64::from(first % 8));
+                let act = |world: World| repeated(world, world.of(a), &ty, times, most);
+                twin.several(act, |i, dtype| exact([16.0, a.bound * 16.0, 1.0][i], dtype))
             }
             Control::Scan => scan(twin, a, &ty, first >= 128),
         }
@@ -123,7 +124,13 @@ fn case(world: World, index: TensorHandle, x: TensorHandle, ty: &TensorType) -> 
 }
 
 /// Doubles x `times` times in a loop; returns the number of iterations and the result.
-fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Result<Vec<TensorHandle>> {
+fn repeated(
+    world: World,
+    x: TensorHandle,
+    ty: &TensorType,
+    times: i64,
+    most: Option<i64>,
+) -> Result<Vec<TensorHandle>> {
     let types = [TensorType::new(DType::S32, &[]), ty.clone()];
     let times = ScalarValue::Signed(times);
     let below: Recorded = &|p| on([p[0]], |t, [x]| elementwise::compare_scalar(t, CompareOp::Lt, x, times, false));
@@ -132,7 +139,10 @@ fn repeated(world: World, x: TensorHandle, ty: &TensorType, times: i64) -> Resul
     let (goes_on, body) = (traced(world.device, &types, &[below])?, traced(world.device, &types, &[next, twice])?);
     let mut scratch = Scratch::default();
     let start = scratch.scalar(world.device, DType::S32, 0)?;
-    computation::while_loop(&goes_on, &body, &[start, x])
+    match most {
+        Some(most) => computation::while_bounded(&goes_on, &body, &[start, x], most),
+        None => computation::while_loop(&goes_on, &body, &[start, x]),
+    }
 }
 
 /// Computes cumulative sums along the leading axis.

@@ -73,16 +73,21 @@ pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Resul
 /// Records a loop: applies `body` to the loop-carried values, initially `init`, while `condition` returns true for
 /// them.
 pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: &[NodeId]) -> Result<Vec<NodeId>> {
+    check_loop(trace, condition, body, init)?;
+    let operands = [init, condition.captures, body.captures].concat();
+    let attributes = WhileAttributes { carried: init.len(), captured_by_condition: condition.captures.len() };
+    Ok(trace.application(Op::While, &operands, &attributes, &[condition.body, body.body], body.body.results()))
+}
+
+/// Returns an error unless the computations of a loop fit each other and the initial values.
+pub(super) fn check_loop(trace: &Trace, condition: &Applied, body: &Applied, init: &[NodeId]) -> Result<()> {
     check_arguments(trace, "init", init, condition.body.parameters(), "cond")?;
     check_arguments(trace, "init", init, body.body.parameters(), "body")?;
     match condition.body.results() {
         [only] if *only == TensorType::new(DType::Pred, &[]) => {}
         other => return Err(error!(InvalidArgument, "cond: it gives {}; want pred[]", listed(other))),
     }
-    check_types("body: its results", body.body.results(), "the values that it carries", body.body.parameters())?;
-    let operands = [init, condition.captures, body.captures].concat();
-    let attributes = WhileAttributes { carried: init.len(), captured_by_condition: condition.captures.len() };
-    Ok(trace.application(Op::While, &operands, &attributes, &[condition.body, body.body], body.body.results()))
+    check_types("body: its results", body.body.results(), "the values that it carries", body.body.parameters())
 }
 
 /// Records the application of `on_true` or `on_false` to arguments, selected by `pred`.

@@ -46,6 +46,8 @@ numbered! {
         Both = 5 => "vjp and jvp",
         // A checkpoint policy, and no rule: a call, whose derivative saves what the policy says.
         Checkpoint = 6 => "checkpoint",
+        // A loop with a bound (body 0), and other loops that compute the same (body 1): derivatives are theirs.
+        Bounded = 7 => "derivative of another computation",
     }
 }
 
@@ -164,7 +166,7 @@ pub fn derivative_rules(body: &Body) -> FoundRules {
             };
             return FoundRules { vjp: of_outer(inner.vjp), jvp: of_outer(inner.jvp) };
         }
-        CustomKind::Plain => [&[], &[]],
+        CustomKind::Plain | CustomKind::Bounded => [&[], &[]],
     };
     let [vjp, jvp] = numbers.map(|numbers| numbers.iter().map(|&number| rule(number)).collect());
     FoundRules { vjp, jvp }

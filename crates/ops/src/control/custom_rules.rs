@@ -46,6 +46,7 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
         CustomKind::Both => jvp_by_rule(site, tangents, 3),
         // The derivative is that of the computation, regardless of the captures of the batching rule.
         CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
+        CustomKind::Bounded => jvp_of_body(site, 1, tangents),
         CustomKind::Checkpoint => checkpoint_rules::jvp(site, tangents),
     }
 }
@@ -91,12 +92,18 @@ fn jvp_by_rule(site: &mut Site, tangents: &[Tangent], number: usize) -> Result<F
 
 /// Records the tangents of the applied body, as those of a call.
 fn jvp_of_taken(site: &mut Site, attributes: &CustomAttributes, tangents: &[Tangent]) -> Result<Forward> {
-    let (positions, primals) = operands_taken(site, attributes);
+    jvp_of_body(site, attributes.applied, tangents)
+}
+
+/// Records the tangents of the body with this number, as those of a call.
+fn jvp_of_body(site: &mut Site, number: usize, tangents: &[Tangent]) -> Result<Forward> {
+    let attributes = CustomAttributes { applied: number, ..site.attributes() };
+    let (positions, primals) = operands_taken(site, &attributes);
     let given: Vec<Tangent> = positions.iter().map(|&i| tangents[i]).collect();
     if given.iter().all(Option::is_none) {
         return Ok(Forward { results: None, tangents: vec![None; site.results.len()] });
     }
-    let body = site.bodies[attributes.applied].clone();
+    let body = site.bodies[number].clone();
     jvp_of_applied(site, &body, &primals, &given)
 }
 
@@ -122,7 +129,7 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
         }
         CustomKind::Vjp | CustomKind::Both => vjp_by_backward_pass(site, cotangents, wanted),
         CustomKind::Jvp => vjp_by_transpose(site, cotangents, wanted),
-        CustomKind::Vmap | CustomKind::Plain => vjp_of_computation(site, cotangents, wanted),
+        CustomKind::Vmap | CustomKind::Plain | CustomKind::Bounded => vjp_of_computation(site, cotangents, wanted),
         CustomKind::Checkpoint => checkpoint_rules::vjp(site, cotangents, wanted),
     }
 }
@@ -183,9 +190,9 @@ fn vjp_by_transpose(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) ->
     Ok(starts.iter().map(|start| start.and_then(|_| found.next().flatten())).collect())
 }
 
-/// Records the cotangents of a computation with a batching rule, by the rules of its operations. Drops the batching
-/// rule: the forward pass may return residuals, which the rule does not. Later batches of any size use the rules of the
-/// operations.
+/// Records the cotangents of a computation with a batching rule, or of the one whose derivative it has, by the rules of
+/// its operations. Drops the other body: the forward pass may return residuals, which that does not. Later batches of
+/// any size use the rules of the operations.
 fn vjp_of_computation(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<Vec<Tangent>> {
     let attributes: CustomAttributes = site.attributes();
     let (positions, primals) = operands_taken(site, &attributes);
@@ -194,8 +201,11 @@ fn vjp_of_computation(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) 
     if !asked.contains(&true) {
         return Ok(gradients);
     }
-    let plain = CustomAttributes { kind: CustomKind::Plain, ..attributes };
-    let (body, rule) = (site.bodies[0].clone(), site.bodies[1].clone());
+    let plain = CustomAttributes { kind: CustomKind::Plain, ..attributes.clone() };
+    let (body, rule) = match attributes.kind {
+        CustomKind::Bounded => (site.bodies[1].clone(), site.bodies[0].clone()),
+        _ => (site.bodies[0].clone(), site.bodies[1].clone()),
+    };
     let count = body.results().len();
     site.trace.extend_results(site.node, &plain, &[&body, &rule], count, &[]);
     let found = vjp_of_applied(site, &body, &primals, cotangents, &asked, |site, forward, added| {
@@ -236,6 +246,9 @@ pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeI
     if attributes.kind == CustomKind::Checkpoint {
         return checkpoint_rules::batched(site, mapped, size);
     }
+    if attributes.kind == CustomKind::Bounded {
+        return batched_together(site, attributes, mapped, size);
+    }
     if attributes.kind == CustomKind::Plain {
         let (positions, operands) = operands_taken(site, &attributes);
         let mask: Vec<bool> = positions.iter().map(|&i| mapped[i]).collect();
@@ -260,6 +273,23 @@ pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeI
     } else {
         over_batch(site, attributes, &arguments, &captures, of_captures, size)?
     };
+    Ok(results.into_iter().map(|id| (id, true)).collect())
+}
+
+/// Batches both bodies of a loop with a bound, whose operands are those of each. All results have the batch axis.
+fn batched_together(
+    site: &mut Site,
+    attributes: CustomAttributes,
+    mapped: &[bool],
+    size: i64,
+) -> Result<Vec<(NodeId, bool)>> {
+    let made = site.bodies.iter().map(|body| {
+        let everywhere = vec![true; body.results().len()];
+        Ok(batch::batched(site.transforms, body, mapped, Some(&everywhere), size)?.body.clone())
+    });
+    let made = made.collect::<Result<Vec<Arc<Body>>>>()?;
+    let all: Vec<&Arc<Body>> = made.iter().collect();
+    let results = site.trace.application(Op::Custom, &site.operands, &attributes, &all, made[0].results());
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 

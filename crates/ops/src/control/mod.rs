@@ -4,6 +4,7 @@ pub(super) mod apply;
 pub(super) mod barrier;
 pub(super) mod batch;
 pub mod bodies;
+mod bounded;
 pub(super) mod checkpoint;
 pub(super) mod checkpoint_rules;
 pub(super) mod custom;
@@ -28,6 +29,7 @@ pub use apply::{
     Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes, branch, call, case, scan, while_loop,
 };
 pub use barrier::{held_back, optimization_barrier};
+pub use bounded::while_bounded;
 pub use checkpoint::Checkpoint;
 pub use custom::{
     CheckpointNameAttributes, CustomAttributes, CustomKind, FoundRule, FoundRules, checkpoint_call_of, checkpoint_name,
