@@ -656,6 +656,13 @@ lxla_status lxla_env_current(lxla_env *out_env);
  *   sizes; the log of compiles names the operation.
  * - `dynamic_exact`: true (default) or false. With true, sizes that recur get a program of their own, compiled in the
  *   background, when their runs have lost more time to padding than a compile takes.
+ * - `matmul_precision`: how products and convolutions that state no precision are computed: highest (default: all that
+ *   the dtype holds), high, default (the fastest of the device), or an algorithm of StableHLO for products of the dtypes
+ *   that it takes: f16_f16_f16, f16_f16_f32, bf16_bf16_bf16, bf16_bf16_f32, bf16_bf16_f32_x3, bf16_bf16_f32_x6,
+ *   bf16_bf16_f32_x9, tf32_tf32_f32, tf32_tf32_f32_x3, f32_f32_f32 or f64_f64_f64. Products of other dtypes keep full
+ *   precision; a convolution, which has no algorithms, has the least level that loses no more. Operations of imported
+ *   programs keep what they state; factorizations and solvers keep full precision. `cpu` and CPU plugins compute in full
+ *   precision whatever is asked, or refuse an algorithm (`docs/plugins.md`). Programs are compiled again after a change.
  * - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
  *   reports.
  *
@@ -4057,11 +4064,12 @@ lxla_status lxla_module_describe_file(const char *path,
 
 /**
  * Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
- * same of its captured values; and `operations`, the number of operations of its body by name. If it was imported from
- * a program of PyTorch, parameters, results and captured values also have `name` and `kind` (`input`, `parameter`,
- * `buffer`, `constant`, `output` or `key`); captured values `trainable`, true for floating parameters by which PyTorch
- * computes gradients; a new value `updates`, the name of what it replaces; and a gradient that is an output
- * `gradient_of`. They stay after `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
+ * same of its captured values; `operations`, the number of operations of its body by name; and `precisions`, the number
+ * of its products and convolutions that state a precision, by what they state (`matmul_precision` of
+ * `lxla_env_set_option`; both levels if those of the operands differ). If it was imported from a program of PyTorch,
+ * parameters, results and captured values also have `name` and `kind` (`input`, `parameter`, `buffer`, `constant`,
+ * `output` or `key`); captured values `trainable`, true for floating parameters by which PyTorch computes gradients; a
+ * new value `updates`, the name of what it replaces; and a gradient that is an output `gradient_of`. They stay after `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
  */
 lxla_status lxla_computation_describe(lxla_computation computation,
                                       char **out_json);

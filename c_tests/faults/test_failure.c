@@ -25,6 +25,24 @@ TEST(f1_a_failed_compile_leaves_everything_pending) {
   OK(lxla_env_release(env));
 }
 
+// An error of a program whose products have an algorithm says who chose it: the plugin may not have the algorithm.
+TEST(f1_a_failed_compile_names_the_option_of_an_algorithm) {
+  lxla_env env = fault_env();
+  lxla_tensor x = from_f32(env, DIMS(1, 1), (float[]){3}), y;
+  OK(lxla_matmul(x, x, &y));
+  const char *precisions[] = {"tf32_tf32_f32", "default"};
+  for (int i = 0; i < 2; i++) {
+    OK(lxla_env_set_option(env, "matmul_precision", precisions[i]));
+    FAULT(arm)("Client_Compile", 1, FAULT_FAIL, LXLA_UNIMPLEMENTED);
+    REFUSED(lxla_mark_step(env, XLA(0), 1), LXLA_UNIMPLEMENTED, PLANTED);
+    CHECK((strstr(lxla_last_error_message(), "the option matmul_precision (tf32_tf32_f32)") != NULL) == (i == 0));
+    CHECK((strstr(lxla_last_error_message(), "algorithm") != NULL) == (i == 0));
+  }
+  EQUAL(value(y), 9);
+  RELEASE(x, y);
+  OK(lxla_env_release(env));
+}
+
 // w += 1 for each of n rows of ones, by a program for bounds from the second size on.
 static lxla_status add_rows(lxla_env env, lxla_tensor w, int64_t n, lxla_tensor *x) {
   const float ones[32] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,

@@ -28,6 +28,7 @@ def initialize(
     plugin_options: Mapping[str, Any] | None = None,
     cache_dir: str | None = None,
     dynamic_sizes: str | Sequence[int] | None = None,
+    matmul_precision: str | None = None,
 ) -> None:
     """Starts the library with options; called once, before the first array.
 
@@ -38,6 +39,10 @@ def initialize(
     ``dynamic_sizes`` says for which bounds programs are compiled whose sizes change: "buckets" (four in each doubling),
     "powers" (powers of two), or a list of bounds. A program that comes again equal but for sizes is then compiled once
     for each bound, not for each size. The default, "off", compiles for each size.
+
+    ``matmul_precision`` is the precision of products and convolutions on XLA devices: "highest" (the default), "high",
+    "default", or an algorithm of StableHLO by name, such as "tf32_tf32_f32" or "bf16_bf16_f32_x3". Imported programs
+    keep what their operations state.
     """
     options = None
     if plugin_options is not None:
@@ -46,7 +51,7 @@ def initialize(
         options = json.dumps(dict(plugin_options))
     if dynamic_sizes is not None and not isinstance(dynamic_sizes, str):
         dynamic_sizes = ",".join(str(int(bound)) for bound in dynamic_sizes)
-    _core.initialize(device_count, plugin, options, cache_dir, dynamic_sizes)
+    _core.initialize(device_count, plugin, options, cache_dir, dynamic_sizes, matmul_precision)
 
 
 def shard(tree: Any, mesh: Mesh, sharding: str = "") -> Any:

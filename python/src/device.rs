@@ -52,7 +52,7 @@ fn set_defaults(env: lxla_env) {
 
 /// Makes an environment for all further calls, which the process keeps. Options that are None have their defaults.
 #[pyfunction]
-#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir, dynamic_sizes))]
+#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir, dynamic_sizes, matmul_precision))]
 fn initialize(
     py: Python<'_>,
     device_count: i32,
@@ -60,6 +60,7 @@ fn initialize(
     plugin_options: Option<String>,
     cache_dir: Option<String>,
     dynamic_sizes: Option<String>,
+    matmul_precision: Option<String>,
 ) -> PyResult<()> {
     let is_used = crate::array::made() > 0 || HAS_MESH.load(Ordering::Relaxed);
     if is_used || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
@@ -68,9 +69,11 @@ fn initialize(
              called before",
         ));
     }
-    let texts = [plugin, plugin_options, cache_dir, dynamic_sizes].map(|text| text.map(CString::new).transpose());
-    let [plugin, plugin_options, cache_dir, dynamic_sizes] = texts;
-    let (plugin, plugin_options, cache_dir, sizes) = (plugin?, plugin_options?, cache_dir?, dynamic_sizes?);
+    let [plugin, plugin_options, cache_dir, sizes, precision] =
+        [plugin, plugin_options, cache_dir, dynamic_sizes, matmul_precision]
+            .map(|text| text.map(CString::new).transpose());
+    let (plugin, plugin_options, cache_dir) = (plugin?, plugin_options?, cache_dir?);
+    let (sizes, precision) = (sizes?, precision?);
     let mut made = lxla_env { id: 0 };
     check_detached(py, || {
         // SAFETY: zeros are valid fields.
@@ -88,13 +91,34 @@ fn initialize(
             options.plugin_options = text(&plugin_options);
             options.cache_dir = text(&cache_dir);
             options.dynamic_sizes = text(&sizes);
-            lxla_env_create(&options, &mut made)
+            let status = lxla_env_create(&options, &mut made);
+            if status != LXLA_OK {
+                return status;
+            }
+            with_precision(made, &precision)
         }
     })?;
     ENVIRONMENT.store(made.id, Ordering::Relaxed);
     set_defaults(made);
     HAS_OPTIONS.store(true, Ordering::Relaxed);
     Ok(())
+}
+
+/// Sets the option of a new environment; on an error, releases it.
+///
+/// # Safety
+/// The environment has one reference, which the caller gives up if the status is an error.
+unsafe fn with_precision(env: lxla_env, precision: &Option<CString>) -> lxla_status {
+    let Some(precision) = precision else { return LXLA_OK };
+    // SAFETY: strings that end in NUL; the reference is given up once. The message of an error is that of the first
+    // call that failed: a release that succeeds does not change it.
+    unsafe {
+        let status = lxla_env_set_option(env, c"matmul_precision".as_ptr(), precision.as_ptr());
+        if status != LXLA_OK {
+            lxla_env_release(env);
+        }
+        status
+    }
 }
 
 /// A device: ``lx.device("cpu")``, whose arrays are eager, or ``lx.device("xla:0")``, whose arrays are lazy.

@@ -10,7 +10,6 @@ use crate::computation::Computation;
 use crate::device::scopes;
 use crate::env::{self, DeviceKind};
 use base::error::Result;
-use lowering::lower;
 use std::sync::Arc;
 
 /// Handles of all computations.
@@ -147,6 +146,6 @@ pub extern "C" fn lxla_computation_captured(
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_stablehlo(computation: lxla_computation, out_text: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_computation_stablehlo", out_text.named("out_text"), || {
-        OwnedText::new(lower::lower_body(computation_of("computation", computation)?.body())?)
+        OwnedText::new(computation_of("computation", computation)?.stablehlo()?)
     })
 }

@@ -187,6 +187,13 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 ///   sizes; the log of compiles names the operation.
 /// - `dynamic_exact`: true (default) or false. With true, sizes that recur get a program of their own, compiled in the
 ///   background, when their runs have lost more time to padding than a compile takes.
+/// - `matmul_precision`: how products and convolutions that state no precision are computed: highest (default: all that
+///   the dtype holds), high, default (the fastest of the device), or an algorithm of StableHLO for products of the dtypes
+///   that it takes: f16_f16_f16, f16_f16_f32, bf16_bf16_bf16, bf16_bf16_f32, bf16_bf16_f32_x3, bf16_bf16_f32_x6,
+///   bf16_bf16_f32_x9, tf32_tf32_f32, tf32_tf32_f32_x3, f32_f32_f32 or f64_f64_f64. Products of other dtypes keep full
+///   precision; a convolution, which has no algorithms, has the least level that loses no more. Operations of imported
+///   programs keep what they state; factorizations and solvers keep full precision. `cpu` and CPU plugins compute in full
+///   precision whatever is asked, or refuse an algorithm (`docs/plugins.md`). Programs are compiled again after a change.
 /// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
 ///   reports.
 ///

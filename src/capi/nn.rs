@@ -309,6 +309,7 @@ fn read_options<'a>(given: &lxla_convolution_options<'a>) -> Result<ConvolutionO
         batch_groups: or_one(given.batch_group_count),
         sums_batch: false,
         dtype: optional_dtype(given.dtype)?,
+        precision: None,
     })
 }
 

@@ -39,7 +39,8 @@ impl Computation {
         let parameter_names = names("parameter_names", "arg", parameter_names, self.parameters())?;
         let result_names = names("result_names", "result", result_names, self.results())?;
         let captured = (0..self.captured()).map(|i| self.captured_array(i)).collect::<Result<_>>()?;
-        let exported = Exported { body: self.body().clone(), captured, parameter_names, result_names };
+        let precision = self.precision();
+        let exported = Exported { body: self.body().clone(), captured, parameter_names, result_names, precision };
         export::export(&exported, format, version, path)
     }
 

@@ -4,7 +4,9 @@ use super::Computation;
 use crate::device::Device;
 use base::error::Result;
 use base::types::TensorType;
-use ir::Op;
+use ir::{Instruction, Op, Precision};
+use ops::linalg::DotGeneralAttributes;
+use ops::nn::ConvolutionAttributes;
 use programs::import::{self, Memory, Wanted};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -54,6 +56,15 @@ pub fn describe(memory: Memory) -> Result<String> {
     }
 }
 
+/// The precision that an operation states; None if it states none, or has none.
+fn stated_precision(value: &Instruction) -> Option<Precision> {
+    match value.op {
+        Op::DotGeneral => value.attributes::<DotGeneralAttributes>().precision,
+        Op::Convolution => value.attributes::<ConvolutionAttributes>().precision,
+        _ => None,
+    }
+}
+
 impl Computation {
     /// Describes the computation as JSON.
     pub fn describe(&self) -> String {
@@ -68,6 +79,7 @@ impl Computation {
             types.iter().enumerate().map(one).collect()
         };
         let mut operations: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut precisions: BTreeMap<String, usize> = BTreeMap::new();
         for value in self.body().decode().0.iter().filter(|value| !matches!(value.op, Op::Leaf | Op::Result)) {
             let name = match value.op {
                 Op::Unary(op) => op.name(),
@@ -75,12 +87,16 @@ impl Computation {
                 op => ops::definition(op).name,
             };
             *operations.entry(name).or_default() += 1;
+            if let Some(precision) = stated_precision(value) {
+                *precisions.entry(precision.to_string()).or_default() += 1;
+            }
         }
         json!({
             "parameters": types(self.parameters(), names.map(|names| &names.parameters[..])),
             "results": types(self.results(), names.map(|names| &names.results[..])),
             "captured": types(self.body().captures(), names.map(|names| &names.captured[..])),
             "operations": operations,
+            "precisions": precisions,
         })
         .to_string()
     }

@@ -13,7 +13,8 @@ use base::error;
 use base::error::Result;
 use base::stack::MOST_DEPTH;
 use base::types::TensorType;
-use ir::{Body, NodeId, take_body, take_whole_body};
+use ir::{Body, NodeId, Precision, take_body, take_whole_body};
+use lowering::lower::{Annotations, lower_annotated};
 use native::Array;
 use ops::control::{self, Applied};
 use parking_lot::Mutex;
@@ -146,6 +147,19 @@ impl Computation {
     /// Number of the environment, and the device within it, where it was traced; None if that was released.
     pub fn home(&self) -> Option<(u64, Place)> {
         self.home
+    }
+
+    /// Precision of products and convolutions that state none: the option of the environment where it was traced, or
+    /// the default if that was released.
+    pub fn precision(&self) -> Precision {
+        let owner = self.device.open_owner().ok();
+        let own = owner.filter(|owner| self.home.is_some_and(|(environment, _)| environment == owner.shared.number));
+        own.map_or(Precision::HIGHEST, |owner| owner.shared.options.matmul_precision())
+    }
+
+    /// The StableHLO text of the computation: a module whose `main` takes the parameters, then the captures.
+    pub fn stablehlo(&self) -> Result<String> {
+        lower_annotated(&self.body, &Annotations::default(), self.precision())
     }
 
     /// Program of the computation.

@@ -3,6 +3,7 @@
 use super::dynamic_sizes::DynamicSizes;
 use base::error;
 use base::error::Result;
+use ir::Precision;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
@@ -46,7 +47,7 @@ pub enum ReadScope {
 /// Names of all options.
 pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, \
      max_pending_ops, pending_limit_policy, timeline, check_nonfinite, read_scope, max_left_pending, step_before_call, \
-     dynamic_sizes, dynamic_exact";
+     dynamic_sizes, dynamic_exact, matmul_precision";
 
 /// Options of an environment, readable and writable without a lock.
 pub struct Options {
@@ -65,6 +66,7 @@ pub struct Options {
     dynamic_sizes: Mutex<Option<Arc<DynamicSizes>>>,
     dynamic_exact: AtomicBool,
     has_stated_axes: AtomicBool,
+    matmul_precision: AtomicU8,
 }
 
 impl Default for Options {
@@ -85,6 +87,7 @@ impl Default for Options {
             dynamic_sizes: Mutex::new(None),
             dynamic_exact: AtomicBool::new(true),
             has_stated_axes: AtomicBool::new(false),
+            matmul_precision: AtomicU8::new(Precision::HIGHEST.number()),
         }
     }
 }
@@ -173,6 +176,11 @@ impl Options {
         self.dynamic_exact.load(Ordering::Relaxed)
     }
 
+    /// Precision of products and convolutions that state none.
+    pub fn matmul_precision(&self) -> Precision {
+        Precision::from_number(self.matmul_precision.load(Ordering::Relaxed)).unwrap_or(Precision::HIGHEST)
+    }
+
     /// The timeline of the environment, of which the option `timeline` keeps the last events.
     #[inline]
     pub(super) fn timeline(&self) -> &Arc<Timeline> {
@@ -199,6 +207,11 @@ impl Options {
                 let mut current = self.dynamic_sizes.lock();
                 self.dynamic_is_on.store(sizes.is_some(), Ordering::Release);
                 *current = sizes;
+            }
+            "matmul_precision" => {
+                let names = || Precision::names().collect::<Vec<_>>().join(", ");
+                let precision = Precision::parse(value).ok_or_else(|| wrong(&format!("one of {}", names())))?;
+                self.matmul_precision.store(precision.number(), Ordering::Relaxed);
             }
             "read_scope" => {
                 let scope = match value {
@@ -250,6 +263,7 @@ impl Options {
             "step_before_call" => Ok(self.step_before_call().to_string()),
             "dynamic_exact" => Ok(self.dynamic_exact().to_string()),
             "dynamic_sizes" => Ok(self.dynamic_sizes().map_or("off".to_string(), |sizes| sizes.to_string())),
+            "matmul_precision" => Ok(self.matmul_precision().name().to_string()),
             "max_left_pending" => Ok(self.max_left_pending().to_string()),
             "read_scope" => Ok(match self.read_scope() {
                 ReadScope::Connected => "connected",
@@ -290,7 +304,13 @@ mod tests {
             let value = options.get(name).unwrap();
             options.set(name, &value).unwrap();
         }
-        for (name, value) in [("donation", "false"), ("mixed_device_policy", "copy"), ("max_program_ops", "7")] {
+        for (name, value) in [
+            ("donation", "false"),
+            ("mixed_device_policy", "copy"),
+            ("max_program_ops", "7"),
+            ("matmul_precision", "default"),
+            ("matmul_precision", "tf32_tf32_f32_x3"),
+        ] {
             options.set(name, value).unwrap();
             assert_eq!(options.get(name).unwrap(), value);
         }
@@ -301,6 +321,8 @@ mod tests {
                 ("read_scope", "some"),
                 ("max_left_pending", "-1"),
                 ("dynamic_sizes", "on"),
+                ("matmul_precision", "HIGHEST"),
+                ("matmul_precision", "tf32"),
             ])
         {
             assert!(options.set(name, value).is_err(), "{name} {value}");

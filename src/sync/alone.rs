@@ -12,9 +12,10 @@ use crate::device_data::{DeviceData, Hold, Name, State};
 use base::error::Result;
 use base::metrics::Counter;
 use base::stack::{SHALLOW, with_stack};
-use base::types::{Scalar, TensorType};
+use base::types::{Encoding, Scalar, TensorType};
 use engine::{Buffer, Execution, Signature, cpu};
-use ir::{Program, Stage};
+use ir::{Precision, Program, Stage};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,22 +23,24 @@ use std::time::Instant;
 pub struct Alone {
     run: Run,
     variant: Variant,
+    precision: Precision,
 }
 
 impl Alone {
-    /// The program, all of whose scalars are constants.
-    pub fn new(program: Arc<Program>, scalars: Vec<Scalar>, donors: Vec<usize>) -> Alone {
+    /// The program, all of whose scalars are constants. `precision` is for products that state none.
+    pub fn new(program: Arc<Program>, scalars: Vec<Scalar>, donors: Vec<usize>, precision: Precision) -> Alone {
         let variant = Variant { varying: vec![false; scalars.len()].into(), donors: donors.as_slice().into() };
         let (spare, first_output) = (0, 0);
         let (of_scalars, arguments, last_uses) = (Vec::new(), Vec::new(), Vec::new());
         let stage = Stage { program, scalars: of_scalars, arguments, donors, spare, first_output, last_uses };
-        Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant }
+        Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant, precision }
     }
 
     /// Loads the program from the disk cache, or compiles it. It does not enter the cache in memory, which could have
     /// it with other donors and parameters.
     pub fn compile(&self, owner: &Owner) -> Result<Compiled> {
-        self.job(owner).make(owner, &self.lookup(), &Sizes::Fixed)
+        let encoding = self.encoding();
+        self.job(owner).make(owner, &self.lookup(&encoding), &Sizes::Fixed)
     }
 
     /// Compiles the program, whatever the disk cache has, and returns its code: a runtime may not be able to serialize
@@ -57,17 +60,28 @@ impl Alone {
         let signature = Signature { parameters, outputs, donors: donors.clone(), partitions: None };
         let job = self.job(owner);
         let executable = job.load(code, &signature)?;
-        Ok(job.compiled(owner, &self.lookup(), executable, Vec::new(), (start, true, &Sizes::Fixed)))
+        let encoding = self.encoding();
+        Ok(job.compiled(owner, &self.lookup(&encoding), executable, Vec::new(), (start, true, &Sizes::Fixed)))
     }
 
     fn job<'a>(&'a self, owner: &'a Owner) -> Job<'a> {
         let depth = self.run.stage.program.depth();
-        Job { shared: &owner.shared, run: &self.run, variant: &self.variant, layout: None, depth }
+        Job {
+            shared: &owner.shared,
+            run: &self.run,
+            variant: &self.variant,
+            layout: None,
+            depth,
+            precision: self.precision,
+        }
     }
 
-    fn lookup(&self) -> Lookup<'_> {
-        let Stage { program, donors, .. } = &*self.run.stage;
-        Lookup { encoding: program.encoding(), scalars: &self.run.scalars, donors }
+    fn encoding(&self) -> Cow<'_, Encoding> {
+        key::encoding(&self.run.stage.program, None, self.precision)
+    }
+
+    fn lookup<'a>(&'a self, encoding: &'a Encoding) -> Lookup<'a> {
+        Lookup { encoding, scalars: &self.run.scalars, donors: &self.run.stage.donors }
     }
 }
 

@@ -5,14 +5,14 @@ use super::plan::{Run, RunArgument};
 use crate::cache::{DiskCache, Lookup, Variant};
 use crate::device::{CompileRecord, Compiled, Compiling, Cost, Owner, Shared, Sizes, Usage};
 use base::error;
-use base::error::Result;
+use base::error::{Error, Result};
 use base::log::{Level, log};
 use base::metrics::Counter;
 use base::stack::with_stack;
 use base::types::Encoding;
 use base::variables;
 use engine::{Executable, Signature, cpu};
-use ir::Stage;
+use ir::{Precision, Stage};
 use lowering::lower::{Layout, Module, Target, lower};
 use mesh::Sharding;
 use ops::emit::PackedScalars;
@@ -41,10 +41,12 @@ pub fn compile(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>, sizes: &
     let mut span = shared.timeline().span("plan", "look up");
     let layout = layout(owner, run, shardings);
     let Stage { program, donors, .. } = &*run.stage;
-    let encoding = key::encoding(program, layout.as_ref());
+    // Read once: the key and the module must agree, although another thread may change the option.
+    let precision = shared.options.matmul_precision();
+    let encoding = key::encoding(program, layout.as_ref(), precision);
     let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors };
     let (compiled, now) = shared.runtime().programs.get_or_make(&lookup, |variant| {
-        let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth() };
+        let job = Job { shared, run, variant, layout: layout.as_ref(), depth: program.depth(), precision };
         job.make(owner, &lookup, sizes)
     })?;
     if span.is_on() {
@@ -97,6 +99,8 @@ pub struct Job<'a> {
     pub layout: Option<&'a Layout>,
     /// Nesting depth of the computations that the program calls.
     pub depth: usize,
+    /// Precision of products and convolutions that state none.
+    pub precision: Precision,
 }
 
 impl Job<'_> {
@@ -136,7 +140,7 @@ impl Job<'_> {
     pub fn lower(&self, layout: Option<&Layout>) -> Result<Module> {
         let engine = &self.shared.runtime().engine;
         let (platform, calls_host) = (engine.platform(), engine.calls_host());
-        let target = Target { platform, calls_host, layout, has_locations: false };
+        let target = Target { platform, calls_host, layout, has_locations: false, precision: self.precision };
         let _span = self.shared.timeline().span("plan", "lower");
         lower(&self.run.stage.program, &self.run.scalars, &self.variant.varying, &self.variant.donors, target)
     }
@@ -189,6 +193,20 @@ impl Job<'_> {
         self.compile(&self.lower(layout.as_ref())?)
     }
 
+    /// Adds to the error of a compile that products have algorithms, which a plugin may not have, and who chose them.
+    fn with_algorithms(&self, module: &Module, failure: Error) -> Error {
+        let chosen = match self.precision {
+            Precision::Algorithm(_) => format!("the option matmul_precision ({}) or ", self.precision),
+            Precision::Levels(_) => String::new(),
+        };
+        match module.text.contains(", algorithm = <") {
+            true => failure.context(format_args!(
+                "products have an algorithm, which {chosen}the attribute algorithm of an imported operation chose"
+            )),
+            false => failure,
+        }
+    }
+
     /// Compiles one module, and counts it.
     fn compile(&self, module: &Module) -> Result<Arc<dyn Executable>> {
         let start = Instant::now();
@@ -196,7 +214,8 @@ impl Job<'_> {
         span.number("text_bytes", module.text.len() as u64);
         let engine = &self.shared.runtime().engine;
         let compile = || engine.compile(&module.text, module.signature.clone(), module);
-        let executable = with_stack(compiler_stack(self.depth), self.depth, compile)?;
+        let compiled = with_stack(compiler_stack(self.depth), self.depth, compile);
+        let executable = compiled.map_err(|e| self.with_algorithms(module, e))?;
         self.shared.metrics.add(Counter::CompileNanoseconds, start.elapsed().as_nanos() as u64);
         self.shared.metrics.add(Counter::UncachedCompile, 1);
         Ok(executable)

@@ -126,16 +126,17 @@ fn nodes(state: &DeviceState, tensors: &[TensorHandle]) -> Result<Vec<NodeId>> {
 /// Returns one module for each run; there is more than one only above `max_program_ops`. On a mesh, values passed
 /// between the runs are shown as replicated, although the compiler chooses their shardings.
 fn text(owner: &Owner, plan: &Plan) -> Result<String> {
+    let precision = owner.shared.options.matmul_precision();
     let mut text = String::new();
     for run in &plan.runs {
         let layout = layout(owner, run, &[]);
-        let encoding = key::encoding(&run.stage.program, layout.as_ref());
+        let encoding = key::encoding(&run.stage.program, layout.as_ref(), precision);
         let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let runtime = owner.shared.runtime();
         let variant = runtime.programs.peek(&lookup);
         let engine = &runtime.engine;
         let (platform, calls_host) = (engine.platform(), engine.calls_host());
-        let target = Target { platform, calls_host, layout: layout.as_ref(), has_locations: true };
+        let target = Target { platform, calls_host, layout: layout.as_ref(), has_locations: true, precision };
         let one = lower(&run.stage.program, &run.scalars, &variant.varying, &variant.donors, target)?.text;
         text.try_reserve(one.len()).map_err(|_| error!(ResourceExhausted, "no host memory for the StableHLO text"))?;
         text += &one;
@@ -145,10 +146,11 @@ fn text(owner: &Owner, plan: &Plan) -> Result<String> {
 
 /// Hashes the keys of all runs of the plan.
 fn hash(owner: &Owner, plan: &Plan) -> Result<[u8; 32]> {
+    let precision = owner.shared.options.matmul_precision();
     let mut hasher = key::hasher(&owner.shared)?;
     for run in &plan.runs {
         let layout = layout(owner, run, &[]);
-        let encoding = key::encoding(&run.stage.program, layout.as_ref());
+        let encoding = key::encoding(&run.stage.program, layout.as_ref(), precision);
         let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         key::add(&mut hasher, &lookup, &owner.shared.runtime().programs.peek(&lookup));
     }

@@ -1,20 +1,25 @@
 //! Hash of a program's cache key that is stable across processes: the version of this library, a hash of its sources,
-//! the engine's fingerprint, then the program's encoding, constants and donors, each list preceded by its length. (The
+//! the engine's fingerprint, then the program's encoding, mark (its precision), constants and donors, each list preceded by its length. (The
 //! in-memory cache compares whole keys.)
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;
 use base::error::Result;
 use base::types::{Encoding, Scalar};
-use ir::Program;
+use ir::{Precision, Program};
 use lowering::lower::Layout;
 use std::borrow::Cow;
 
-/// Encoding that identifies a program in the cache, with the layout that it is partitioned by.
-pub fn encoding<'a>(program: &'a Program, layout: Option<&Layout>) -> Cow<'a, Encoding> {
-    match layout {
+/// Encoding that identifies a program in the cache, with the layout that it is partitioned by, and the precision of its
+/// products.
+pub fn encoding<'a>(program: &'a Program, layout: Option<&Layout>, precision: Precision) -> Cow<'a, Encoding> {
+    let encoding = match layout {
         None => Cow::Borrowed(program.encoding()),
         Some(layout) => Cow::Owned(Encoding::new(layout.key(program.words()))),
+    };
+    match precision {
+        Precision::HIGHEST => encoding,
+        other => Cow::Owned(encoding.marked(other.number().into())),
     }
 }
 
@@ -36,6 +41,7 @@ pub fn add(hasher: &mut blake3::Hasher, lookup: &Lookup, variant: &Variant) {
     };
     let words: Vec<u8> = lookup.encoding.words().iter().flat_map(|word| word.to_le_bytes()).collect();
     list(lookup.encoding.words().len(), &words);
+    list(0, &lookup.encoding.mark().to_le_bytes());
     let hole = |(scalar, &varying): (&Scalar, &bool)| {
         let bits = if varying { 0 } else { scalar.bits() };
         [&[u8::from(varying), scalar.dtype() as u8][..], &bits.to_le_bytes()].concat()

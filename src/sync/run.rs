@@ -1,6 +1,7 @@
 //! Runs a plan. Everything is compiled before anything runs, so that a failed compile has no effect.
 
 use super::compile::{check_memory, compile, compiler_stack};
+use super::key;
 use super::padded::{Found, Ready, bounded, buffer_of, is_padded, stated_axes};
 use super::plan::{Plan, Run, RunArgument};
 use crate::cache::Lookup;
@@ -32,7 +33,8 @@ fn ready(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Read
     if (option.is_some() || options.has_stated_axes()) && owner.mesh.is_none() && !run.stage.program.kernels().any {
         let stated = if options.has_stated_axes() { stated_axes(run) } else { Vec::new() };
         let program = &run.stage.program;
-        let lookup = Lookup { encoding: program.encoding(), scalars: &run.scalars, donors: &run.stage.donors };
+        let encoding = key::encoding(program, None, options.matmul_precision());
+        let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let may_change = option.is_some() || !stated.is_empty();
         if may_change && !owner.shared.runtime().programs.has(&lookup) {
             match bounded(owner, run, option.as_deref().unwrap_or(&DynamicSizes::Buckets), &stated)? {

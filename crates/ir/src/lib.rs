@@ -18,6 +18,7 @@ mod linear;
 mod members;
 mod numbers;
 mod op;
+mod precision;
 mod program;
 mod record;
 mod removal;
@@ -44,6 +45,7 @@ pub use members::{
     UnaryOp,
 };
 pub use op::Op;
+pub use precision::{ALGORITHMS, Algorithm, Level, Precision};
 pub use program::{Body, Instruction, Positions, Program};
 pub use scheme::{Scheme, Source, Stage};
 pub use shapes::ShapeId;

@@ -13,7 +13,7 @@ use base::log::{Level, log};
 use base::metrics::Counter;
 use base::types::{Scalar, TensorType};
 use engine::Buffer;
-use ir::{Body, useful_donors};
+use ir::{Body, Precision, useful_donors};
 use native::Array;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +29,8 @@ pub struct Executable {
     /// For each parameter, whether a run may consume its buffer.
     pub(super) donated: Vec<bool>,
     pub(super) code: Code,
+    /// Precision of products and convolutions that state none, when it was compiled.
+    pub(super) precision: Precision,
 }
 
 /// How the program runs.
@@ -59,17 +61,19 @@ impl Executable {
         check_place(&owner, computation)?;
         let body = computation.body().clone();
         let donated = flags("options.donated", donated, body.parameters().len())?;
+        let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
             Place::Cpu => {
                 Code::Native((0..computation.captured()).map(|i| computation.captured_array(i)).collect::<Result<_>>()?)
             }
             Place::Xla(_) | Place::Mesh(_) => {
-                let compiled = Arc::new(alone_of(&body, &donated).compile(&owner).map_err(|e| e.context("f"))?);
+                let compiled =
+                    Arc::new(alone_of(&body, &donated, precision).compile(&owner).map_err(|e| e.context("f"))?);
                 let captured = (0..computation.captured()).map(|i| brought(computation, i, device, &owner, &compiled));
                 Code::Engine { captured: captured.collect::<Result<_>>()?, compiled, stored: None }
             }
         };
-        Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code })
+        Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
     }
 
     /// The executable of a file. `stored` is its code, or why that must not be used; None if it has none.
@@ -84,10 +88,11 @@ impl Executable {
         let owner = device.open_owner()?;
         check_device(&owner)?;
         let donated = flags("donated", donated, body.parameters().len())?;
+        let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
             Place::Cpu => Code::Native(captured),
             Place::Xla(_) | Place::Mesh(_) => {
-                let (compiled, stored) = load_or_compile(&owner, &body, &donated, stored)?;
+                let (compiled, stored) = load_or_compile(&owner, &body, &donated, precision, stored)?;
                 let captured = captured.into_iter().map(|array| {
                     let hold = held(device, Materialized::Native(array))?;
                     Ok(Captured { buffer: hold.data().buffer()?.clone(), _hold: hold })
@@ -95,7 +100,7 @@ impl Executable {
                 Code::Engine { captured: captured.collect::<Result<_>>()?, compiled: Arc::new(compiled), stored }
             }
         };
-        Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code })
+        Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
     }
 
     /// The captured values in host memory.
@@ -118,7 +123,7 @@ impl Executable {
             return Ok(Some(stored.clone()));
         }
         let code = match compiled.known.cost.is_from_disk {
-            true => alone_of(&self.body, &self.donated).code(&self.owner),
+            true => alone_of(&self.body, &self.donated, self.precision).code(&self.owner),
             false => compiled.executable.serialize(),
         };
         match code {
@@ -201,9 +206,10 @@ fn load_or_compile(
     owner: &Owner,
     body: &Body,
     donated: &[bool],
+    precision: Precision,
     stored: Option<std::result::Result<StoredCode, String>>,
 ) -> Result<(Compiled, Option<StoredCode>)> {
-    let alone = alone_of(body, donated);
+    let alone = alone_of(body, donated, precision);
     let loaded = match stored {
         None => Err("the file has no compiled code".to_string()),
         Some(Err(reason)) => Err(reason),
@@ -239,12 +245,12 @@ fn flags(name: &str, listed: &[usize], parameters: usize) -> Result<Vec<bool>> {
 }
 
 /// The program of a body. Donors of the compiled program are those whose memory a result can reuse.
-fn alone_of(body: &Body, donated: &[bool]) -> Alone {
+fn alone_of(body: &Body, donated: &[bool], precision: Precision) -> Alone {
     let candidates = body.parameters().iter().enumerate().filter(|(i, _)| donated[*i]);
     let candidates: Vec<(usize, &TensorType)> = candidates.collect();
     let donors = useful_donors(&candidates, body.results().iter());
     let scalars: Vec<Scalar> = body.scalars().to_vec();
-    Alone::new(Arc::new(body.program().clone()), scalars, donors)
+    Alone::new(Arc::new(body.program().clone()), scalars, donors, precision)
 }
 
 /// Copies a captured value to an XLA device; a value that is there is shared.

@@ -25,6 +25,7 @@ impl Executable {
         let exported = Exported {
             body: self.body.clone(),
             captured: captured.clone(),
+            precision: self.precision,
             parameter_names: names("arg", self.parameters().len()),
             result_names: names("result", self.results().len()),
         };

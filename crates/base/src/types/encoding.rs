@@ -9,6 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Encoding {
     words: Arc<[u32]>,
+    mark: u32,
     hash: u64,
 }
 
@@ -17,7 +18,19 @@ impl Encoding {
     pub fn new(words: Vec<u32>) -> Encoding {
         let mut hasher = FxHasher::default();
         words.hash(&mut hasher);
-        Encoding { words: words.into(), hash: hasher.finish() }
+        Encoding { words: words.into(), mark: 0, hash: hasher.finish() }
+    }
+
+    /// The same words with a mark, which makes them another encoding.
+    pub fn marked(&self, mark: u32) -> Encoding {
+        let mut hasher = FxHasher::default();
+        (self.hash, mark).hash(&mut hasher);
+        Encoding { words: self.words.clone(), mark, hash: hasher.finish() }
+    }
+
+    /// The mark; 0 if it has none.
+    pub fn mark(&self) -> u32 {
+        self.mark
     }
 
     /// Words from which the hash was computed; compared when hashes are equal.
@@ -28,7 +41,8 @@ impl Encoding {
 
 impl PartialEq for Encoding {
     fn eq(&self, other: &Encoding) -> bool {
-        Arc::ptr_eq(&self.words, &other.words) || self.hash == other.hash && self.words == other.words
+        let is_same = || Arc::ptr_eq(&self.words, &other.words) || self.words == other.words;
+        self.mark == other.mark && self.hash == other.hash && is_same()
     }
 }
 
@@ -52,7 +66,16 @@ mod tests {
         assert_ne!(one, Encoding::new(vec![1, 2]));
         // Another hash, which only an error could give, does not make equal words equal; words decide when hashes
         // agree.
-        let collided = Encoding { words: vec![7].into(), hash: one.hash };
+        let collided = Encoding { words: vec![7].into(), mark: 0, hash: one.hash };
         assert_ne!(one, collided);
+    }
+
+    #[test]
+    fn marks_make_other_encodings() {
+        let one = Encoding::new(vec![1, 2, 3]);
+        assert_eq!(one.marked(4), Encoding::new(vec![1, 2, 3]).marked(4));
+        assert_ne!(one.marked(4), one);
+        assert_ne!(one.marked(4), one.marked(5));
+        assert_eq!((one.mark(), one.marked(4).mark(), one.marked(4).words()), (0, 4, one.words()));
     }
 }

@@ -9,7 +9,7 @@ use base::error;
 use base::error::Result;
 use base::types::{Scalar, TensorType};
 use engine::{Partitions, Signature};
-use ir::{Body, Instruction, Op, Program};
+use ir::{Body, Instruction, Op, Precision, Program};
 use mesh::{MeshAxes, Sharding};
 use ops::emit::{Emitter, Extent, PackedScalars, Written, function_name, gather};
 use ops::mesh::mesh_of;
@@ -40,6 +40,8 @@ pub struct Target<'a> {
     pub layout: Option<&'a Layout>,
     /// Whether labels are written as locations: in a text for people, not in one for a compiler.
     pub has_locations: bool,
+    /// Precision of products and convolutions that state none.
+    pub precision: Precision,
 }
 
 /// Lowers `program`. `scalars` are written as constants, except those that are `varying`, which become parameters.
@@ -69,6 +71,7 @@ pub fn lower(
     let axes = target.layout.map(|layout| &layout.mesh.axes);
     emitter.extent = extent(axes, false);
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
+    emitter.precision = target.precision;
     let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
     let text = module(main, called, target, axes)?;
 
@@ -131,27 +134,28 @@ fn extent(axes: Option<&MeshAxes>, is_of_pieces: bool) -> Extent<'_> {
 }
 
 /// Lowers a traced computation as a module of its own, for any platform. `main` takes the parameters, then the
-/// captures. A body of collectives has pieces.
+/// captures. A body of collectives has pieces. Products and convolutions that state no precision have the highest one.
 pub fn lower_body(body: &Arc<Body>) -> Result<String> {
-    lower_annotated(body, &Annotations::default())
+    lower_annotated(body, &Annotations::default(), Precision::HIGHEST)
 }
 
 /// Like [`lower_body`], for an engine that calls functions of this process: factorizations are such calls.
 pub fn lower_body_with_calls(body: &Arc<Body>) -> Result<String> {
     ops::provide_host_functions();
-    lower_for(body, &Annotations::default(), true)
+    lower_for(body, &Annotations::default(), true, Precision::HIGHEST)
 }
 
 /// Like [`lower_body`], with attributes of the parameters and results of `main`, and with constants for its captures.
-pub fn lower_annotated(body: &Arc<Body>, annotations: &Annotations) -> Result<String> {
-    lower_for(body, annotations, false)
+/// `precision` is for products and convolutions that state none.
+pub fn lower_annotated(body: &Arc<Body>, annotations: &Annotations, precision: Precision) -> Result<String> {
+    lower_for(body, annotations, false, precision)
 }
 
-fn lower_for(body: &Arc<Body>, annotations: &Annotations, calls_host: bool) -> Result<String> {
+fn lower_for(body: &Arc<Body>, annotations: &Annotations, calls_host: bool, precision: Precision) -> Result<String> {
     probe_decoded(body.program())?;
     let axes = mesh_of(&body.decode().0);
     let extent = extent(axes.as_ref(), body.has_collectives());
-    let target = Target { platform: "", calls_host, layout: None, has_locations: true };
+    let target = Target { platform: "", calls_host, layout: None, has_locations: true, precision };
     let (main, called) = function(body, "public @main", target, extent, annotations)?;
     module(main, called, target, axes.as_ref())
 }
@@ -217,5 +221,6 @@ fn function(
     let mut emitter = Emitter::new(&values, body.scalars(), &[], target.platform, ops::LOWERING);
     (emitter.extent, emitter.is_called) = (extent, true);
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
+    emitter.precision = target.precision;
     Ok(function::function(emitter, name, &results, annotations))
 }

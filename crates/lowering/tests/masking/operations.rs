@@ -1,9 +1,14 @@
 //! Each operation with a rule, alone, with one and two sizes that change.
 
-use crate::harness::{check, check_near, input};
+use crate::harness::{Build, check, check_near, input, template};
 use base::types::{DType, ScalarValue};
-use ir::{BinaryFunction, BinaryOp, CompareOp, FftOp, NodeId, ReduceOp, SpecialOp, UnaryFunction, UnaryOp};
-use ops::{creation, elementwise, linalg, reduction, shape};
+use ir::{
+    BinaryFunction, BinaryOp, CompareOp, FftOp, Instruction, NodeId, Op, Precision, ReduceOp, SpecialOp, UnaryFunction,
+    UnaryOp,
+};
+use lowering::transform::mask;
+use ops::nn::ConvolutionOptions;
+use ops::{creation, elementwise, linalg, nn, reduction, shape};
 
 const F32: DType = DType::F32;
 const S32: DType = DType::S32;
@@ -145,6 +150,32 @@ fn products() {
         let back = linalg::fft(t, FftOp::Irfft, spectrum, &[8])?;
         Ok((vec![x], vec![spectrum, back]))
     });
+}
+
+/// Products and convolutions of a masked program have the precision that the program states.
+#[test]
+fn precisions_are_kept() {
+    let stated = Precision::parse("tf32_tf32_f32");
+    let build: Build = &|t, n| {
+        let (x, y) = (input(t, F32, &[n[0], 5]), input(t, F32, &[5, n[0]]));
+        let axes = linalg::DotAxes { lhs_contracting: &[1], rhs_contracting: &[0], ..linalg::DotAxes::NONE };
+        let dot = linalg::dot_general_with(t, x, y, &axes, None, stated)?;
+        let other = linalg::dot_general(t, x, y, &axes, None)?;
+        let (z, k) = (input(t, F32, &[n[0], 2, 6]), input(t, F32, &[3, 2, 2]));
+        let options =
+            ConvolutionOptions { feature_groups: 1, batch_groups: 1, precision: stated, ..Default::default() };
+        let convolution = nn::convolution(t, z, k, &options)?;
+        Ok((vec![x, y, z, k], vec![dot, other, convolution]))
+    };
+    let masked = mask(&template(build, 1), &[9]).unwrap();
+    let (values, _) = masked.program.decode();
+    let of = |value: &Instruction| match value.op {
+        Op::DotGeneral => Some(value.attributes::<linalg::DotGeneralAttributes>().precision),
+        Op::Convolution => Some(value.attributes::<nn::ConvolutionAttributes>().precision),
+        _ => None,
+    };
+    let found: Vec<Option<Precision>> = values.iter().filter_map(of).collect();
+    assert_eq!(found, [stated, None, stated]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::text::{literal, mlir, row_major};
 use super::written::Written;
 use base::types::{DType, Scalar, TensorType};
 use half::{bf16, f16};
-use ir::{Body, Instruction, Op};
+use ir::{Body, Instruction, Op, Precision};
 use mesh::MeshAxes;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Emitter<'a> {
     pub platform: &'a str,
     /// Whether programs of the engine can call functions of this process.
     pub calls_host: bool,
+    /// Precision of products and convolutions that state none.
+    pub precision: Precision,
     /// Extent of the values of the function.
     pub extent: Extent<'a>,
     /// Kind of the reduction, if the function is a part of a reducer.
@@ -124,6 +126,7 @@ impl<'a> Emitter<'a> {
             packs,
             platform,
             calls_host: false,
+            precision: Precision::HIGHEST,
             extent: Extent::Device,
             reducer: None,
             is_called: false,
@@ -169,8 +172,8 @@ impl<'a> Emitter<'a> {
         let new = Emitter::new(values, scalars, &[], self.platform, self.lowering);
         // Inlined functions are elementwise, or part of an operation: XLA does not partition inside.
         let extent = if self.extent == Extent::Device { Extent::Device } else { Extent::Pieces };
-        let (reducer, calls_host) = (self.reducer, self.calls_host);
-        let mut inner = Emitter { prefix, arguments, extent, reducer, is_called: true, calls_host, ..new };
+        let (reducer, calls_host, precision) = (self.reducer, self.calls_host, self.precision);
+        let mut inner = Emitter { prefix, arguments, extent, reducer, is_called: true, calls_host, precision, ..new };
         inner.lower_all();
         self.text.append(std::mem::take(&mut inner.text));
         self.called.append(&mut inner.called);

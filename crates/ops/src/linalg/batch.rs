@@ -30,7 +30,7 @@ pub fn dot_general(site: &mut Site, mapped: &[bool], _: i64) -> Result<NodeId> {
         rhs_contracting: &contracting[1],
     };
     let (lhs, rhs, dtype) = (site.operands[0], site.operands[1], site.ty.dtype);
-    let result = super::dot_general::dot_general(site.trace, lhs, rhs, &axes, Some(dtype))?;
+    let result = super::dot_general::dot_general_with(site.trace, lhs, rhs, &axes, Some(dtype), attributes.precision)?;
     if both {
         return Ok(result);
     }

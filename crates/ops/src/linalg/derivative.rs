@@ -12,7 +12,7 @@ use crate::elementwise::convert::convert;
 use crate::elementwise::functions::of_one::unary_function;
 use crate::elementwise::unary::unary;
 use crate::infer::places_dtype;
-use crate::linalg::dot_general::dot_general;
+use crate::linalg::dot_general::{dot_general, dot_general_with};
 use crate::linalg::factorization::triangular_solve;
 use crate::linalg::fourier::fft;
 use crate::linalg::matmul::matmul;
@@ -22,7 +22,7 @@ use crate::shape::slicing::pad_scalar;
 use crate::tangents::{sum_dtype, to_operand};
 use base::error::Result;
 use base::types::{Axes, Kind, ScalarValue, TensorType};
-use ir::{BinaryOp, CompareOp, FftOp, NodeId, Trace, Transposition, UnaryFunction, UnaryOp};
+use ir::{BinaryOp, CompareOp, FftOp, NodeId, Precision, Trace, Transposition, UnaryFunction, UnaryOp};
 use native::Triangle;
 
 /// Tangent of a dot_general: the same product with the tangent in place of the operand.
@@ -31,7 +31,8 @@ pub fn dot_general_jvp(site: &mut Site, operand: usize, tangent: NodeId) -> Resu
     let mut factors = [site.operands[0], site.operands[1]];
     factors[operand] = tangent;
     let dtype = site.ty.dtype;
-    dot_general(site.trace, factors[0], factors[1], &axes(&attributes), Some(dtype)).map(Some)
+    dot_general_with(site.trace, factors[0], factors[1], &axes(&attributes), Some(dtype), attributes.precision)
+        .map(Some)
 }
 
 /// Cotangent of an operand of a dot_general: the cotangent of the result, contracted with the other operand over the
@@ -68,7 +69,7 @@ pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Re
             lhs_contracting: &contracting,
             rhs_contracting: &other_free,
         };
-        let gradient = dot_general(site.trace, cotangent, other, &axes, None)?;
+        let gradient = dot_general_with(site.trace, cotangent, other, &axes, None, attributes.precision)?;
         (gradient, batched.chain(own_free).chain(contracted).collect())
     } else {
         let axes = DotAxes {
@@ -77,7 +78,7 @@ pub fn dot_general_vjp(site: &mut Site, operand: usize, cotangent: NodeId) -> Re
             lhs_contracting: &other_free,
             rhs_contracting: &contracting,
         };
-        let gradient = dot_general(site.trace, other, cotangent, &axes, None)?;
+        let gradient = dot_general_with(site.trace, other, cotangent, &axes, None, attributes.precision)?;
         (gradient, batched.chain(contracted).chain(own_free).collect())
     };
     let gradient = transpose(site.trace, gradient, &inverse(&places))?;
@@ -224,8 +225,9 @@ pub(super) fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
 }
 
 /// Records the products of matrices with the same batch axes. `contracted` states for each factor whether its rows (0)
-/// or its columns (1) are contracted.
-fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) -> Result<NodeId> {
+/// or its columns (1) are contracted. They are parts of factorizations, and lose nothing, whatever the environment's
+/// option says.
+pub(super) fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) -> Result<NodeId> {
     let batch = trace.ty(lhs).dims.len() as i64 - 2;
     let batching: Vec<i64> = (0..batch).collect();
     let axes = DotAxes {
@@ -234,7 +236,7 @@ fn product(trace: &mut Trace, lhs: NodeId, rhs: NodeId, contracted: [i64; 2]) ->
         lhs_contracting: &[batch + contracted[0]],
         rhs_contracting: &[batch + contracted[1]],
     };
-    dot_general(trace, lhs, rhs, &axes, None)
+    dot_general_with(trace, lhs, rhs, &axes, None, Some(Precision::HIGHEST))
 }
 
 /// Tangent of a Fourier transform: the transform of the tangent.

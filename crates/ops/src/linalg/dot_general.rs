@@ -8,7 +8,7 @@ use crate::linalg::narrow;
 use crate::linalg::product::{Factor, product};
 use base::error;
 use base::error::Result;
-use ir::{NodeId, Op, Trace, attributes};
+use ir::{NodeId, Op, Precision, Trace, attributes};
 use native::{self, Array};
 
 use base::types::{DType, Dims, TensorType, element_count};
@@ -24,6 +24,8 @@ attributes! {
         pub lhs_contracting: Vec<i64>,
         /// Contracting axes of rhs.
         pub rhs_contracting: Vec<i64>,
+        /// Precision; None: the environment's.
+        pub precision: Option<Precision>,
     }
 }
 
@@ -46,7 +48,7 @@ impl DotAxes<'_> {
 }
 
 /// Records a dot_general in the operands' common dtype, or in a wider `dtype`. The result has the batching axes, then
-/// the remaining axes of lhs, then those of rhs.
+/// the remaining axes of lhs, then those of rhs. The environment chooses the precision.
 pub fn dot_general(
     trace: &mut Trace,
     lhs: NodeId,
@@ -54,12 +56,25 @@ pub fn dot_general(
     axes: &DotAxes,
     dtype: Option<DType>,
 ) -> Result<NodeId> {
+    dot_general_with(trace, lhs, rhs, axes, dtype, None)
+}
+
+/// Like [`dot_general`], with a precision that the caller states.
+pub fn dot_general_with(
+    trace: &mut Trace,
+    lhs: NodeId,
+    rhs: NodeId,
+    axes: &DotAxes,
+    dtype: Option<DType>,
+    precision: Option<Precision>,
+) -> Result<NodeId> {
     if float8::is_any(trace, &[lhs, rhs]) {
         return float8::product(trace, [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
-            dot_general(trace, lhs, rhs, axes, dtype)
+            dot_general_with(trace, lhs, rhs, axes, dtype, precision)
         });
     }
-    let (attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), axes, dtype)?;
+    let (mut attributes, ty) = infer(&trace.ty(lhs), &trace.ty(rhs), axes, dtype)?;
+    attributes.precision = precision;
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::DotGeneral, ty.dtype, shape, &[lhs, rhs], &attributes))
 }
@@ -104,6 +119,7 @@ fn infer(
         rhs_batching: right[..batches].to_vec(),
         lhs_contracting: left[batches..].to_vec(),
         rhs_contracting: right[batches..].to_vec(),
+        precision: None,
     };
     Ok((attributes, TensorType { dtype, dims }))
 }
@@ -139,17 +155,18 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let name = e.name_of(at);
     let dtype = factor_dtype(e.promoted(&value.operands), value.ty.dtype);
     let [l_ty, r_ty] = [0, 1].map(|i| TensorType { dtype, dims: e.values[value.operands[i]].ty.dims.clone() });
-    let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = value.attributes();
+    let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting, precision } =
+        value.attributes();
     let leading = (0..l_ty.dims.len() as i64 - 1).collect::<Vec<_>>();
     let contracts_rows = lhs_batching.is_empty() && lhs_contracting == leading && rhs_contracting == leading;
     if contracts_rows && narrow::is_narrow(e, dtype, &l_ty.dims, &r_ty.dims) {
-        return narrow::product(e, &name, value.operands[0], value.operands[1], &value.ty);
+        return narrow::product(e, &name, [value.operands[0], value.operands[1]], &value.ty, precision);
     }
     let lhs = e.cast(value.operands[0], &l_ty);
     let rhs = e.cast(value.operands[1], &r_ty);
     let lhs = Factor { name: &lhs, ty: &l_ty, batching: &lhs_batching, contracting: &lhs_contracting };
     let rhs = Factor { name: &rhs, ty: &r_ty, batching: &rhs_batching, contracting: &rhs_contracting };
-    product(e, &name, [value.operands[0], value.operands[1]], [&lhs, &rhs], &value.ty);
+    product(e, &name, [value.operands[0], value.operands[1]], [&lhs, &rhs], &value.ty, precision);
 }
 
 pub(super) fn native_dot_general(cx: &EvalContext) -> Result<Array> {
@@ -173,7 +190,7 @@ mod tests {
     }
 
     fn lists(attributes: DotGeneralAttributes) -> [Vec<i64>; 4] {
-        let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting } = attributes;
+        let DotGeneralAttributes { lhs_batching, rhs_batching, lhs_contracting, rhs_contracting, .. } = attributes;
         [lhs_batching, rhs_batching, lhs_contracting, rhs_contracting]
     }
 

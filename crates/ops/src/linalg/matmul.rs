@@ -64,7 +64,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let (l_dims, r_dims) = (e.values[l].ty.dims.clone(), e.values[r].ty.dims.clone());
     let transposed = narrow::transposed_matrix(e, l);
     if let Some(x) = transposed.filter(|&x| narrow::is_narrow(e, dtype, &e.values[x].ty.dims, &r_dims)) {
-        return narrow::product(e, &name, x, r, &value.ty);
+        return narrow::product(e, &name, [x, r], &value.ty, None);
     }
     let batch = if l_dims.len() >= 2 && r_dims.len() > 2 { value.ty.dims.len() - 2 } else { 0 };
     let with_batch = |dims: &[i64]| {
@@ -81,7 +81,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let contracting = [l_ty.dims.len() as i64 - 1, (r_ty.dims.len() as i64 - 2).max(0)];
     let [lhs, rhs] = [(&lhs, &l_ty, &contracting[..1]), (&rhs, &r_ty, &contracting[1..])]
         .map(|(name, ty, contracting)| Factor { name, ty, batching: &batching, contracting });
-    product(e, &name, [l, r], [&lhs, &rhs], &value.ty);
+    product(e, &name, [l, r], [&lhs, &rhs], &value.ty, None);
 }
 
 #[cfg(test)]

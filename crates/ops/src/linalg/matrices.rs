@@ -2,7 +2,6 @@
 
 use super::derivative;
 use super::factorization::triangular_solve;
-use super::matmul::matmul;
 use crate::creation::masks::{eye, tril, triu};
 use crate::elementwise::formula::Expr;
 use crate::shape::axes::broadcast_to;
@@ -13,9 +12,9 @@ use native::Triangle;
 
 /// Operations on matrices, without batch axes or with the same ones.
 impl<'f> Expr<'f> {
-    /// The matrix product.
+    /// The matrix product, in full precision.
     pub fn at(self, other: Expr<'f>) -> Expr<'f> {
-        self.apply_with(other, matmul)
+        self.apply_with(other, |trace, lhs, rhs| derivative::product(trace, lhs, rhs, [1, 0]))
     }
 
     /// The elementwise conjugate.

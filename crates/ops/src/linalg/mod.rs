@@ -21,12 +21,13 @@ pub(super) mod matrices;
 pub(super) mod narrow;
 pub(super) mod norm;
 mod portable;
+pub(crate) mod precision;
 mod product;
 pub(super) mod ragged;
 pub(super) mod systems;
 
 pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
-pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general};
+pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general, dot_general_with};
 pub use einsum::einsum;
 pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};
 pub use fourier::{FftAttributes, fft, fft_lengths};

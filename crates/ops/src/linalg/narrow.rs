@@ -4,9 +4,10 @@
 //! an eighth of the time (`docs/xla-workarounds.md`, "Narrow products"). In f64, both take about as long.
 
 use crate::emit::{Emitter, Extent, emit, mlir};
+use crate::linalg::precision::written;
 use crate::shape::axes::TransposeAttributes;
 use base::types::{DType, TensorType};
-use ir::Op;
+use ir::{Op, Precision};
 
 /// Maximum number of columns of a `g` that is narrow whatever the number of rows.
 const MOST_COLUMNS: i64 = 32;
@@ -48,7 +49,8 @@ fn transposes_less(rows: f64, inputs: f64, outputs: f64) -> bool {
 /// Writes `name = transpose(x) * g` as the transpose of `transpose(g) * x`. All axes of the operands but the last are
 /// contracted; they are converted to the dtype of `ty`, the type of the result. The barrier keeps XLA from folding the
 /// transpose into the product.
-pub fn product(e: &mut Emitter, name: &str, x: usize, g: usize, ty: &TensorType) {
+pub fn product(e: &mut Emitter, name: &str, [x, g]: [usize; 2], ty: &TensorType, stated: Option<Precision>) {
+    let precision = written(e, stated.map(Precision::exchanged), ty.dtype, ty.dtype);
     let [x_ty, g_ty] = [x, g].map(|i| TensorType { dtype: ty.dtype, dims: e.instruction(i).ty.dims.clone() });
     let (x, g) = (e.cast(x, &x_ty), e.cast(g, &g_ty));
     let turned = TensorType::new(ty.dtype, &[ty.dims[1], ty.dims[0]]);
@@ -56,7 +58,7 @@ pub fn product(e: &mut Emitter, name: &str, x: usize, g: usize, ty: &TensorType)
     let rows: Vec<usize> = (0..x_ty.dims.len() - 1).collect();
     emit!(
         e,
-        "    {product} = stablehlo.dot_general {g}, {x}, contracting_dims = {rows:?} x {rows:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
+        "    {product} = stablehlo.dot_general {g}, {x}, contracting_dims = {rows:?} x {rows:?}, {precision} : ({}, {}) -> {}",
         mlir(&g_ty),
         mlir(&x_ty),
         mlir(&turned)

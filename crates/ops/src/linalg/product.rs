@@ -2,8 +2,9 @@
 
 use crate::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::emit::{Emitter, emit, mlir};
+use crate::linalg::precision::written;
 use base::types::{Kind, TensorType};
-use ir::Op;
+use ir::{Op, Precision};
 
 /// An operand of a product.
 pub struct Factor<'a> {
@@ -17,22 +18,31 @@ pub struct Factor<'a> {
 
 /// Writes `name`, the product of the values at two positions, as a `dot_general`. If XLA may find that both are forms
 /// of one value, the product passes through an identity that XLA cannot fold: in 2026.6.23, a reduction of it ends the
-/// process (`docs/xla-workarounds.md`, "Reductions of a product of a value with itself").
-pub fn product(e: &mut Emitter, name: &str, positions: [usize; 2], [lhs, rhs]: [&Factor; 2], ty: &TensorType) {
+/// process (`docs/xla-workarounds.md`, "Reductions of a product of a value with itself"). `stated` is the precision that
+/// the operation states.
+pub fn product(
+    e: &mut Emitter,
+    name: &str,
+    positions: [usize; 2],
+    [lhs, rhs]: [&Factor; 2],
+    ty: &TensorType,
+    stated: Option<Precision>,
+) {
+    let precision = written(e, stated, lhs.ty.dtype, ty.dtype);
     if !is_fused(e, lhs.ty, rhs.ty) || !may_be_equal(e, positions[0], positions[1], &mut { COMPARED }) {
-        return write(e, name, lhs, rhs, ty);
+        return write(e, name, [lhs, rhs], ty, &precision);
     }
     let product = e.temporary();
-    write(e, &product, lhs, rhs, ty);
+    write(e, &product, [lhs, rhs], ty, &precision);
     let zero = zero_of_all(e, &[(product.clone(), ty)], 0);
     let same = with_zero(e, &product, ty, &zero);
     emit!(e, "    {name} = stablehlo.optimization_barrier {same} : {}", mlir(ty));
 }
 
-fn write(e: &mut Emitter, name: &str, lhs: &Factor, rhs: &Factor, ty: &TensorType) {
+fn write(e: &mut Emitter, name: &str, [lhs, rhs]: [&Factor; 2], ty: &TensorType, precision: &str) {
     emit!(
         e,
-        "    {name} = stablehlo.dot_general {}, {}, batching_dims = {:?} x {:?}, contracting_dims = {:?} x {:?}, precision = [HIGHEST, HIGHEST] : ({}, {}) -> {}",
+        "    {name} = stablehlo.dot_general {}, {}, batching_dims = {:?} x {:?}, contracting_dims = {:?} x {:?}, {precision} : ({}, {}) -> {}",
         lhs.name,
         rhs.name,
         lhs.batching,

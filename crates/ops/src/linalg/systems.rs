@@ -1,8 +1,8 @@
 //! Functions composed of decompositions: linear systems, determinants, least squares, powers and exponentials.
 
 use super::decomposition::{self, Matrices, lu, pinv, singular_values};
+use super::derivative::product;
 use super::lu_solve;
-use super::matmul::matmul;
 use crate::control::custom::stop_gradient;
 use crate::creation::constants::iota;
 use crate::creation::masks::eye;
@@ -115,14 +115,16 @@ pub fn lstsq(trace: &mut Trace, a: NodeId, b: NodeId, rtol: f64) -> Result<NodeI
     let [a, b] = [a, b].map(|id| convert(trace, id, wide));
     let b = if is_vector { expand_dims(trace, b, &[-1])? } else { b };
     let of_b = Matrices::of("lstsq", "b", &trace.ty(b))?;
-    if of_b.rows != of.rows || broadcast(&of.batch, &of_b.batch).is_none() {
+    let Some(batch) = broadcast(&of.batch, &of_b.batch).filter(|_| of_b.rows == of.rows) else {
         return Err(error!(
             InvalidArgument,
             "b: it is {b_ty}; a is {a_ty}, and wants {} rows and batch axes that broadcast", of.rows
         ));
-    }
+    };
     let inverse = pinv(trace, a, rtol)?;
-    let x = matmul(trace, inverse, b)?;
+    let inverse = broadcast_to(trace, inverse, &[&batch[..], &[of.columns, of.rows]].concat())?;
+    let b = broadcast_to(trace, b, &[&batch[..], &[of_b.rows, of_b.columns]].concat())?;
+    let x = product(trace, inverse, b, [1, 0])?;
     let x = convert(trace, x, dtype);
     if is_vector { squeeze(trace, x, &[-1]) } else { Ok(x) }
 }

@@ -6,11 +6,12 @@ use crate::elementwise::float8;
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{self, distinct_axes};
 use crate::linalg::dot_general::{factor_dtype, product_dtype};
+use crate::linalg::precision::levels;
 use crate::shape::slicing::{ConcatenateAttributes, PadAttributes};
 use base::error;
 use base::error::Result;
 use base::types::{Axes, DType, Dims, TensorType, element_count};
-use ir::{Instruction, NodeId, Op, Trace, attributes};
+use ir::{Instruction, Level, NodeId, Op, Precision, Trace, attributes};
 use native::{self, Array, WindowAxis};
 
 /// Window and dimension numbers of a convolution. Window lists have one entry for each spatial axis, dimension lists
@@ -44,6 +45,8 @@ pub struct ConvolutionOptions<'a> {
     pub sums_batch: bool,
     /// Dtype of the computation and the result; by default the operands' common dtype.
     pub dtype: Option<DType>,
+    /// Precision; None: the environment's.
+    pub precision: Option<Precision>,
 }
 
 /// Records a convolution of lhs with the kernel rhs.
@@ -96,6 +99,7 @@ fn infer(
         out: dimensions("out_dimensions", options.out_dimensions, rank)?,
         groups: [options.feature_groups, options.batch_groups],
         sums_batch: options.sums_batch,
+        precision: options.precision,
     };
     attributes.check_values()?;
     let size = |ty: &TensorType, axes: &[i64], i: usize| ty.dims[axes[i] as usize];
@@ -200,6 +204,8 @@ attributes! {
         pub groups: [i64; 2],
         /// Whether the summed features, rather than the batch, may be split over a mesh.
         pub sums_batch: bool,
+        /// Precision; None: the environment's.
+        pub precision: Option<Precision>,
     }
 }
 
@@ -308,9 +314,10 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
             attributes.strides, attributes.lhs_dilation, attributes.rhs_dilation
         )
     };
+    let [left, right] = levels(e, attributes.precision, dtype, value.ty.dtype).map(Level::keyword);
     emit!(
         e,
-        "    {name} = stablehlo.convolution({lhs}, {rhs}) dim_numbers = {}x{}->{}, window = {{{windows}}} {{feature_group_count = {feature_groups} : i64, batch_group_count = {batch_groups} : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}} : ({}, {}) -> {}",
+        "    {name} = stablehlo.convolution({lhs}, {rhs}) dim_numbers = {}x{}->{}, window = {{{windows}}} {{feature_group_count = {feature_groups} : i64, batch_group_count = {batch_groups} : i64, precision_config = [#stablehlo<precision {left}>, #stablehlo<precision {right}>]}} : ({}, {}) -> {}",
         letters(&attributes.lhs, ["b", "f"]),
         letters(&attributes.rhs, ["o", "i"]),
         letters(&attributes.out, ["b", "f"]),

@@ -27,6 +27,7 @@ fn options(attributes: &ConvolutionAttributes, dtype: DType) -> ConvolutionOptio
         batch_groups,
         sums_batch: attributes.sums_batch,
         dtype: Some(dtype),
+        precision: attributes.precision,
     }
 }
 
@@ -110,6 +111,7 @@ fn of_lhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         batch_groups: 1,
         sums_batch: false,
         dtype: None,
+        precision: attributes.precision,
     };
     let found = convolution(site.trace, cotangent, kernel, &transposed)?;
     // Batch groups are the outer part of the feature axis.
@@ -139,6 +141,7 @@ fn of_rhs(site: &mut Site, cotangent: NodeId) -> Result<NodeId> {
         batch_groups: feature_groups,
         sums_batch: !attributes.sums_batch,
         dtype: None,
+        precision: attributes.precision,
     };
     let found = convolution(site.trace, site.operands[0], cotangent, &transposed)?;
     reverse(site.trace, found, &kernel_axes(&attributes, 1))

@@ -64,6 +64,7 @@ fn backward_pass(exported: &Exported, version: Option<Version>) -> Result<jax_fi
         captured: exported.captured.clone(),
         parameter_names: [exported.parameter_names.clone(), named(&exported.result_names)].concat(),
         result_names: named(&exported.parameter_names),
+        precision: exported.precision,
     };
     let artifact = Part::new(bytecode::write(&backward.closed_module()?, version)?);
     let parameters = primal.parameters().iter().map(value).chain(primal.results().iter().map(cotangent));

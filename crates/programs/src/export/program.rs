@@ -5,7 +5,7 @@ use base::allocation::probe;
 use base::error;
 use base::error::Result;
 use base::types::{DType, TensorType};
-use ir::Body;
+use ir::{Body, Precision};
 use lowering::lower::{Annotations, lower_annotated};
 use mlir::{Attribute, Data, Dense, Dictionary, Module, Operation, Value, text};
 use native::Array;
@@ -24,6 +24,8 @@ pub struct Exported {
     pub parameter_names: Vec<String>,
     /// Names of its results.
     pub result_names: Vec<String>,
+    /// Precision of products and convolutions that state none.
+    pub precision: Precision,
 }
 
 /// Attributes in which the names of parameters and of results are written; JAX has the second one.
@@ -58,12 +60,12 @@ impl Exported {
     /// Returns the StableHLO text, in which the captured values are constants.
     pub fn text(&self) -> Result<String> {
         let constants = self.captured.iter().map(literal).collect::<Result<_>>()?;
-        lower_annotated(&self.body, &Annotations { constants, ..self.annotations() })
+        lower_annotated(&self.body, &Annotations { constants, ..self.annotations() }, self.precision)
     }
 
     /// Returns the module whose `main` takes the parameters, then the captured values.
     pub fn module(&self) -> Result<Module> {
-        read(&lower_annotated(&self.body, &self.annotations())?)
+        read(&lower_annotated(&self.body, &self.annotations(), self.precision)?)
     }
 
     /// Returns the module of a function for JAX: its captured values are constants, and it takes the number of the
@@ -75,6 +77,7 @@ impl Exported {
         let mut module = read(&lower_annotated(
             &self.body,
             &Annotations { constants, first: Some(PLATFORM), ..self.annotations() },
+            self.precision,
         )?)?;
         let Module { types, operations, .. } = &mut module;
         let main = operations.iter_mut().find(|operation| is_main(operation));

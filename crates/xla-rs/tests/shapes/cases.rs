@@ -391,6 +391,7 @@ fn convolution(draw: &mut Draw) -> Both {
         batch_groups,
         sums_batch: false,
         dtype: None,
+        precision: None,
     };
     both.ours(|trace| Ok(vec![nn::convolution(trace, l.node, r.node, &options)?]));
     let axes: Vec<i64> = (2..spatial as i64 + 2).collect();

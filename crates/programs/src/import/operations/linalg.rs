@@ -1,5 +1,6 @@
 //! Products, factorizations and Fourier transforms.
 
+use super::precision::precision_of;
 use super::{Call, Results, single};
 use base::error;
 use base::error::Result;
@@ -8,7 +9,7 @@ use ir::{FftOp, NodeId, Trace, Transposition};
 use native::Triangle;
 use ops::linalg::DotAxes;
 
-/// `stablehlo.dot_general`. Its precision and its algorithm say how much may be lost; the library's product loses less.
+/// `stablehlo.dot_general`, with the precision or the algorithm that it states.
 pub fn dot_general(mut call: Call) -> Result<Results> {
     let [lhs, rhs] = call.exactly()?;
     let list = |name: &str| Ok::<_, base::error::Error>(call.attributes.optional_integers(name)?.unwrap_or_default());
@@ -25,9 +26,9 @@ pub fn dot_general(mut call: Call) -> Result<Results> {
         lhs_contracting: &contracting[0],
         rhs_contracting: &contracting[1],
     };
-    let dtype = call.stated_dtype(0)?;
+    let (dtype, precision) = (call.stated_dtype(0)?, precision_of(call.attributes)?);
     Ok(single(product(call.trace(), [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
-        ops::linalg::dot_general(trace, lhs, rhs, &axes, dtype)
+        ops::linalg::dot_general_with(trace, lhs, rhs, &axes, dtype, precision)
     })?))
 }
 
@@ -44,9 +45,9 @@ pub fn dot(mut call: Call) -> Result<Results> {
         lhs_contracting: &[left.dims.len() as i64 - 1],
         rhs_contracting: &[0],
     };
-    let dtype = call.stated_dtype(0)?;
+    let (dtype, precision) = (call.stated_dtype(0)?, precision_of(call.attributes)?);
     Ok(single(product(call.trace(), [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
-        ops::linalg::dot_general(trace, lhs, rhs, &axes, dtype)
+        ops::linalg::dot_general_with(trace, lhs, rhs, &axes, dtype, precision)
     })?))
 }
 

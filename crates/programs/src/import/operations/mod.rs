@@ -20,6 +20,7 @@ mod linalg;
 mod loops;
 mod nn;
 mod numbers;
+mod precision;
 mod reducers;
 mod reduction;
 mod shape;

@@ -1,6 +1,7 @@
 //! Convolutions and batch normalizations.
 
 use super::linalg::product;
+use super::precision::precision_of;
 use super::{Call, Results, single};
 use base::error;
 use base::error::Result;
@@ -50,6 +51,7 @@ pub fn convolution_padded(mut call: Call, padding: Option<Vec<i64>>) -> Result<R
         batch_groups: attributes.integer("batch_group_count")?,
         sums_batch: false,
         dtype: None,
+        precision: precision_of(attributes)?,
     };
     let stated = call.stated_dtype(0)?;
     Ok(single(product(call.trace(), [lhs, rhs], stated, |trace, [lhs, rhs], dtype| {

@@ -103,6 +103,7 @@ fn options<'a>(
         batch_groups: 1,
         sums_batch: false,
         dtype: None,
+        precision: None,
     }
 }
 
