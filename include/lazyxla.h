@@ -546,6 +546,11 @@ typedef struct {
    * or a list of bounds. NULL: the variable `LXLA_DYNAMIC_SIZES`, else `off`.
    */
   const char *dynamic_sizes;
+  /**
+   * Number of threads of native kernels, as the option `threads` of `lxla_env_set_option`. 0: the variable
+   * `LXLA_THREADS`, else all processors.
+   */
+  int32_t threads;
 } lxla_env_options;
 
 /**
@@ -663,6 +668,11 @@ lxla_status lxla_env_current(lxla_env *out_env);
  *   precision; a convolution, which has no algorithms, has the least level that loses no more. Operations of imported
  *   programs keep what they state; factorizations and solvers keep full precision. `cpu` and CPU plugins compute in full
  *   precision whatever is asked, or refuse an algorithm (`docs/plugins.md`). Programs are compiled again after a change.
+ * - `threads`: the most threads that one native kernel uses, the calling one among them; 0 (default) for all
+ *   processors. It holds for eager work on `cpu`, for executables on `cpu`, and for native kernels that programs of a
+ *   CPU plugin call (factorizations), where the least number of all environments of the process holds. Results do not
+ *   depend on it. `lxla_thread_limit` is the same for one thread. The threads of a plugin are its own: CPU plugins have
+ *   no option for them (`docs/plugins.md`).
  * - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
  *   reports.
  *
@@ -678,6 +688,14 @@ lxla_status lxla_env_set_option(lxla_env env,
  * Returns the value of an option in the form that `lxla_env_set_option` accepts.
  */
 lxla_status lxla_env_get_option(lxla_env env, const char *name, char **out_text);
+
+/**
+ * Limits the native kernels that calls of this thread run on `cpu` to `n` threads, the calling one among them; 0: as the
+ * option `threads` of the environment says. Writes the limit before, 0 for none, to be set again. Results do not depend
+ * on it. INVALID_ARGUMENT if `n` is negative.
+ */
+lxla_status lxla_thread_limit(int32_t n,
+                              int32_t *out_before);
 
 /**
  * Returns the number of XLA devices of the environment, `xla:0` to `xla:count-1`. Starts the plugin on first use.

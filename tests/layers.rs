@@ -27,7 +27,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         &[
             &["io"],
             &["types", "metrics", "allocation", "protobuf", "stack", "variables"],
-            &["log", "call", "label"],
+            &["log", "call", "label", "threads"],
             &["error", "heap"],
         ],
     ),

@@ -39,11 +39,11 @@ LEFT_OUT = re.compile(
     "lxla_(env_|dtype_|enqueued|scalar_cast|save|load|file_names|file_metadata|computation_|module_|tensor_(?!full|placeholder_like|snapshot|assign)|set_log|device_|plugin_|mark_step|wait|sync"
     "|mesh_|shard|all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|axis_index"
     "|label_|trace_|live_|report|compile_log|graph_dot|find_nonfinite|stablehlo|step_|graph_hash|compiled_memory|custom_call"
-    "|tracing_|executable_|kernel_(?!apply)|set_last_error|.*_options_init)"
+    "|thread_limit|tracing_|executable_|kernel_(?!apply)|set_last_error|.*_options_init)"
 )
 OTHERS = """computation_import computation_import_file module_describe module_describe_file computation_describe
 computation_export computation_compare executable_compile executable_run executable_load kernel_register kernel_unregister label_push label_pop compile_log_json graph_dot find_nonfinite
-stablehlo graph_hash enqueued wait_for tensor_wait_for tracing_end""".split()
+thread_limit stablehlo graph_hash enqueued wait_for tensor_wait_for tracing_end""".split()
 DTYPE = family("DTYPE")
 DTYPES = [
     DTYPE[name]
@@ -616,6 +616,19 @@ class Fuzzer(Transformations, Kernels, Programs, Waits):
         abi.ok(abi.lib.lxla_tensor_dims(tensor, dims, rank))
         return dtype, tuple(dims)[:rank]
 
+    def limit(self):
+        """Limits the threads of this thread's native kernels, and chooses the precision of products."""
+        before = c_int32()
+        n = self.rng.choice([-1, 0, 1, 1, 2, 5])
+        status = abi.lib.lxla_thread_limit(c_int32(n), byref(before))
+        if (status == OK) != (n >= 0):
+            return f"lxla_thread_limit of {n}: {status}"
+        self.done["lxla_thread_limit"] = self.done.get("lxla_thread_limit", 0) + (status == OK)
+        precision = self.rng.choice([b"highest", b"default", b"tf32_tf32_f32", b"bf16_bf16_f32_x3", b"full"])
+        status = abi.lib.lxla_env_set_option(self.env, b"matmul_precision", precision)
+        if (status == OK) == (precision == b"full"):
+            return f"matmul_precision {precision}: {status}"
+
     def step(self):
         """Runs the recorded operations; returns those that do not compile."""
         status = abi.lib.lxla_mark_step(self.env, self.worlds[0], 1)
@@ -634,7 +647,9 @@ class Fuzzer(Transformations, Kernels, Programs, Waits):
         for _, parameters in self.operations:
             self.random_arguments(parameters)
         others = 8 * [self.read_program] + 6 * [self.export] + 4 * [self.label, self.show] + 2 * [self.execute]
-        others += 2 * [self.register, self.fail, self.wait] + [self.compare]  # which compiles several programs
+        others += 2 * [self.register, self.fail, self.wait, self.limit] + [
+            self.compare
+        ]  # which compiles several programs
         for i in range(calls):
             kind = self.rng.random()
             made = self.transform if kind < 0.15 else self.rng.choice(others) if kind < 0.3 else self.call

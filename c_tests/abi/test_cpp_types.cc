@@ -184,4 +184,14 @@ TEST(an_environment_takes_an_engine) {
   REFUSED(LXLA_INVALID_ARGUMENT, "steam", Environment env(options));
 }
 
+TEST(threads_of_kernels_are_limited) {
+  EnvironmentOptions options;
+  options.threads = 3;
+  CHECK(Environment(options).get_option("threads") == "3");
+  options.threads = -1;
+  REFUSED(LXLA_INVALID_ARGUMENT, "options.threads: -1 given", Environment env(options));
+  CHECK(lazyxla::thread_limit(2) == 0 && lazyxla::thread_limit(0) == 2);
+  REFUSED(LXLA_INVALID_ARGUMENT, "n: -1 given", lazyxla::thread_limit(-1));
+}
+
 }  // namespace

@@ -5,9 +5,13 @@
 #define FOLDER "test_precision.folder"
 #include "folder.h"
 
-static const char *const NAMES[] = {"highest", "high", "default", "f16_f16_f16", "f16_f16_f32", "bf16_bf16_bf16",
-                                    "bf16_bf16_f32", "bf16_bf16_f32_x3", "bf16_bf16_f32_x6", "bf16_bf16_f32_x9",
-                                    "tf32_tf32_f32", "tf32_tf32_f32_x3", "f32_f32_f32", "f64_f64_f64"};
+static const char *const NAMES[] = {"highest",          "high",
+                                    "default",          "f16_f16_f16",
+                                    "f16_f16_f32",      "bf16_bf16_bf16",
+                                    "bf16_bf16_f32",    "bf16_bf16_f32_x3",
+                                    "bf16_bf16_f32_x6", "bf16_bf16_f32_x9",
+                                    "tf32_tf32_f32",    "tf32_tf32_f32_x3",
+                                    "f32_f32_f32",      "f64_f64_f64"};
 enum { N_NAMES = sizeof NAMES / sizeof *NAMES };
 
 static void set(lxla_env env, const char *precision) { OK(lxla_env_set_option(env, "matmul_precision", precision)); }
@@ -15,7 +19,8 @@ static void set(lxla_env env, const char *precision) { OK(lxla_env_set_option(en
 // Checks how often words occur in the text of the program of a tensor.
 static void has(lxla_tensor t, const char *words, int count) {
   char *text = text_of(t);
-  if (occurrences(text, words) != count) FAIL("%d of \"%s\" in %s, want %d", occurrences(text, words), words, text, count);
+  if (occurrences(text, words) != count)
+    FAIL("%d of \"%s\" in %s, want %d", occurrences(text, words), words, text, count);
   lxla_string_free(text);
 }
 
@@ -23,7 +28,8 @@ static void has(lxla_tensor t, const char *words, int count) {
 static void computation_has(lxla_computation c, const char *words, int count) {
   char *text;
   OK(lxla_computation_stablehlo(c, &text));
-  if (occurrences(text, words) != count) FAIL("%d of \"%s\" in %s, want %d", occurrences(text, words), words, text, count);
+  if (occurrences(text, words) != count)
+    FAIL("%d of \"%s\" in %s, want %d", occurrences(text, words), words, text, count);
   lxla_string_free(text);
 }
 
@@ -146,7 +152,7 @@ TEST(products_are_written_with_the_precision_of_the_environment) {
 
 TEST(convolutions_have_levels_that_lose_no_more_than_the_algorithm) {
   lxla_env env = new_env();
-  const char *levels[N_NAMES] = {"HIGHEST", "HIGH", "DEFAULT", "HIGHEST", "HIGHEST", "HIGHEST", "DEFAULT",
+  const char *levels[N_NAMES] = {"HIGHEST", "HIGH",    "DEFAULT", "HIGHEST", "HIGHEST", "HIGHEST", "DEFAULT",
                                  "HIGHEST", "HIGHEST", "HIGHEST", "HIGH",    "HIGHEST", "HIGHEST", "HIGHEST"};
   lxla_tensor x = numbers(env, LXLA_DTYPE_F32, DIMS(1, 2, 5)), k = numbers(env, LXLA_DTYPE_F32, DIMS(3, 2, 2)), y;
   lxla_convolution_options options;

@@ -69,6 +69,9 @@ static_assert(sizeof(bool) == 1, "pred has one byte an element");
 /// The PJRT plugins that can be found, as JSON; see lxla_plugin_list.
 inline std::string plugin_list() { return detail::text<lxla_plugin_list>(); }
 
+/// Limits native kernels of the calling thread to n threads; 0: the environment's option. Returns the limit before.
+inline Int32 thread_limit(Int32 n) { return detail::get<lxla_thread_limit>(n); }
+
 inline lxla_device xla(Int32 ordinal = 0) { return {LXLA_DEVICE_XLA, ordinal}; }  ///< The XLA device of a number.
 inline lxla_device cpu() { return {LXLA_DEVICE_CPU, 0}; }                         ///< Native host memory.
 /// Parses a device name: "cpu", "xla", "xla:N" or "mesh:N".
@@ -90,6 +93,7 @@ struct EnvironmentOptions {
   std::string plugin_options;                             ///< Options of the plugin's client, a JSON object.
   std::string engine;                                     ///< Engine of the XLA devices: pjrt or xla-rs.
   std::string dynamic_sizes;  ///< Bounds of sizes that change: off, buckets, powers, a list.
+  Int32 threads = 0;          ///< The most threads of a native kernel.
 };
 
 /// Owner of one reference to an environment, or a view without a reference. Using a moved-from object throws
@@ -118,6 +122,7 @@ class Environment {
     options.plugin_options = text(given.plugin_options);
     options.engine = text(given.engine);
     options.dynamic_sizes = text(given.dynamic_sizes);
+    options.threads = given.threads;
     check(lxla_env_create(&options, &env_));
     owned_ = true;
   }

@@ -29,6 +29,7 @@ def initialize(
     cache_dir: str | None = None,
     dynamic_sizes: str | Sequence[int] | None = None,
     matmul_precision: str | None = None,
+    threads: int = 0,
 ) -> None:
     """Starts the library with options; called once, before the first array.
 
@@ -43,6 +44,9 @@ def initialize(
     ``matmul_precision`` is the precision of products and convolutions on XLA devices: "highest" (the default), "high",
     "default", or an algorithm of StableHLO by name, such as "tf32_tf32_f32" or "bf16_bf16_f32_x3". Imported programs
     keep what their operations state.
+
+    ``threads`` limits native kernels: eager work on ``cpu``, and factorizations in compiled programs. 0 is all
+    processors. Results do not depend on it. The threads of a CPU plugin are limited by the variable ``PJRT_NPROC``.
     """
     options = None
     if plugin_options is not None:
@@ -51,7 +55,7 @@ def initialize(
         options = json.dumps(dict(plugin_options))
     if dynamic_sizes is not None and not isinstance(dynamic_sizes, str):
         dynamic_sizes = ",".join(str(int(bound)) for bound in dynamic_sizes)
-    _core.initialize(device_count, plugin, options, cache_dir, dynamic_sizes, matmul_precision)
+    _core.initialize(device_count, plugin, options, cache_dir, dynamic_sizes, matmul_precision, threads)
 
 
 def shard(tree: Any, mesh: Mesh, sharding: str = "") -> Any:

@@ -125,6 +125,7 @@ class lxla_env_options(Structure):
         ("plugin_options", c_char_p),
         ("engine", c_char_p),
         ("dynamic_sizes", c_char_p),
+        ("threads", c_int32),
     ]
 
 
@@ -386,6 +387,7 @@ lxla_env_set_option = _function(
 lxla_env_get_option = _function(
     "lxla_env_get_option", lxla_status, [("env", lxla_env), ("name", c_char_p), ("out_text", POINTER(c_void_p))]
 )
+lxla_thread_limit = _function("lxla_thread_limit", lxla_status, [("n", c_int32), ("out_before", POINTER(c_int32))])
 lxla_env_device_count = _function(
     "lxla_env_device_count", lxla_status, [("env", lxla_env), ("out_count", POINTER(c_int32))]
 )

@@ -52,7 +52,8 @@ fn set_defaults(env: lxla_env) {
 
 /// Makes an environment for all further calls, which the process keeps. Options that are None have their defaults.
 #[pyfunction]
-#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir, dynamic_sizes, matmul_precision))]
+#[pyo3(signature = (device_count, plugin, plugin_options, cache_dir, dynamic_sizes, matmul_precision, threads))]
+#[expect(clippy::too_many_arguments, reason = "the options of the library, one by one")]
 fn initialize(
     py: Python<'_>,
     device_count: i32,
@@ -61,6 +62,7 @@ fn initialize(
     cache_dir: Option<String>,
     dynamic_sizes: Option<String>,
     matmul_precision: Option<String>,
+    threads: i32,
 ) -> PyResult<()> {
     let is_used = crate::array::made() > 0 || HAS_MESH.load(Ordering::Relaxed);
     if is_used || ENVIRONMENT.load(Ordering::Relaxed) != 0 {
@@ -91,6 +93,7 @@ fn initialize(
             options.plugin_options = text(&plugin_options);
             options.cache_dir = text(&cache_dir);
             options.dynamic_sizes = text(&sizes);
+            options.threads = threads;
             let status = lxla_env_create(&options, &mut made);
             if status != LXLA_OK {
                 return status;

@@ -265,6 +265,7 @@ pub struct lxla_env_options {
     pub plugin_options: *const c_char,
     pub engine: *const c_char,
     pub dynamic_sizes: *const c_char,
+    pub threads: i32,
 }
 
 #[repr(C)]
@@ -565,6 +566,7 @@ unsafe extern "C" {
     pub fn lxla_env_current(out_env: *mut lxla_env) -> lxla_status;
     pub fn lxla_env_set_option(env: lxla_env, name: *const c_char, value: *const c_char) -> lxla_status;
     pub fn lxla_env_get_option(env: lxla_env, name: *const c_char, out_text: *mut *mut c_char) -> lxla_status;
+    pub fn lxla_thread_limit(n: i32, out_before: *mut i32) -> lxla_status;
     pub fn lxla_env_device_count(env: lxla_env, out_count: *mut i32) -> lxla_status;
     pub fn lxla_env_set_memory_callback(env: lxla_env, fn_: lxla_memory_fn, user: *mut c_void) -> lxla_status;
     pub fn lxla_env_counter(env: lxla_env, name: *const c_char, out_value: *mut u64) -> lxla_status;

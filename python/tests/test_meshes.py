@@ -34,6 +34,8 @@ def test_options_come_before_the_first_array():
         ("device_count=2, plugin_options={}", "[1.0, 1.0]"),
         ("matmul_precision='bf16_bf16_f32_x3'", "[1.0, 1.0]"),
         ("matmul_precision='HIGH'", "matmul_precision; want one of highest, high, default"),
+        ("threads=1", "[1.0, 1.0]"),
+        ("threads=-1", "options.threads: -1 given; want 0 or more"),
         ("device_count=-1", "ValueError"),
         ("plugin='/nowhere.so'", "/nowhere.so"),
         ("plugin_options={'cpu_device_count': 'two'}", "cpu_device_count"),

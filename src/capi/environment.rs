@@ -12,6 +12,7 @@ use crate::device::DynamicSizes;
 use crate::env::{self, EnvironmentOptions};
 use base::error;
 use base::error::Result;
+use base::threads;
 use engine::{EngineKind, PluginOptions, Processes};
 use std::num::NonZeroUsize;
 
@@ -47,6 +48,11 @@ fn read_options(options: In<lxla_env_options>) -> Result<EnvironmentOptions> {
     if let Some(sizes) = optional_text("options.dynamic_sizes", given.dynamic_sizes)? {
         DynamicSizes::parse(sizes).map_err(|e| e.context("options.dynamic_sizes"))?;
         named.push(("dynamic_sizes", sizes.to_string()));
+    }
+    match given.threads {
+        0 => {}
+        threads if threads > 0 => named.push(("threads", threads.to_string())),
+        negative => return Err(error!(InvalidArgument, "options.threads: {negative} given; want 0 or more")),
     }
     let device_count = usize::try_from(given.device_count)
         .map_err(|_| error!(InvalidArgument, "options.device_count: {} given; want 0 or more", given.device_count))?;
@@ -194,6 +200,11 @@ pub extern "C" fn lxla_env_current(out_env: Out<lxla_env>) -> lxla_status {
 ///   precision; a convolution, which has no algorithms, has the least level that loses no more. Operations of imported
 ///   programs keep what they state; factorizations and solvers keep full precision. `cpu` and CPU plugins compute in full
 ///   precision whatever is asked, or refuse an algorithm (`docs/plugins.md`). Programs are compiled again after a change.
+/// - `threads`: the most threads that one native kernel uses, the calling one among them; 0 (default) for all
+///   processors. It holds for eager work on `cpu`, for executables on `cpu`, and for native kernels that programs of a
+///   CPU plugin call (factorizations), where the least number of all environments of the process holds. Results do not
+///   depend on it. `lxla_thread_limit` is the same for one thread. The threads of a plugin are its own: CPU plugins have
+///   no option for them (`docs/plugins.md`).
 /// - `timeline`: true or false (default): keeps the last 20000 events of a trace (`lxla_trace_start`) in memory, for
 ///   reports.
 ///
@@ -214,6 +225,17 @@ pub extern "C" fn lxla_env_get_option(env: lxla_env, name: Text, out_text: Out<O
     guard_into("lxla_env_get_option", out_text.named("out_text"), || {
         let name = name.get("name")?;
         OwnedText::new(env::resolve(env.id)?.options().get(name)?)
+    })
+}
+
+/// Limits the native kernels that calls of this thread run on `cpu` to `n` threads, the calling one among them; 0: as the
+/// option `threads` of the environment says. Writes the limit before, 0 for none, to be set again. Results do not depend
+/// on it. INVALID_ARGUMENT if `n` is negative.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_thread_limit(n: i32, out_before: Out<i32>) -> lxla_status {
+    guard_into("lxla_thread_limit", out_before.named("out_before"), || match usize::try_from(n) {
+        Ok(n) => Ok(threads::set_own(n) as i32),
+        Err(_) => Err(error!(InvalidArgument, "n: {n} given; want 0 or more")),
     })
 }
 

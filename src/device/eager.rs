@@ -11,6 +11,7 @@ use super::work::{self, SMALL, Work};
 use crate::device_data::{self, DeviceData};
 use base::call;
 use base::error::Result;
+use base::threads;
 use base::types::TensorType;
 use ir::{NONE, NodeId, Op, ShapeId};
 use lowering::interpret;
@@ -95,7 +96,12 @@ impl DeviceState {
 
     /// Work that computes the values of nodes on an eager device, to be run without the lock.
     pub fn take_work(&self, ids: &[NodeId]) -> Work {
-        work::of(&self.trace, &self.table, ids)
+        let work = work::of(&self.trace, &self.table, ids);
+        let limit = self.owner().map_or(0, |owner| owner.shared.options.threads());
+        if limit == 0 && !threads::has_own() {
+            return work;
+        }
+        Box::new(move || threads::limited(limit, &work))
     }
 
     /// Ends a call that recorded operations, when its results are values of tensors. On an eager device, what was

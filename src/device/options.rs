@@ -3,6 +3,7 @@
 use super::dynamic_sizes::DynamicSizes;
 use base::error;
 use base::error::Result;
+use base::threads::EnvironmentLimit;
 use ir::Precision;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub enum ReadScope {
 /// Names of all options.
 pub const OPTION_NAMES: &str = "use_native_for_cpu_tensor, mixed_device_policy, donation, max_program_ops, \
      max_pending_ops, pending_limit_policy, timeline, check_nonfinite, read_scope, max_left_pending, step_before_call, \
-     dynamic_sizes, dynamic_exact, matmul_precision";
+     dynamic_sizes, dynamic_exact, matmul_precision, threads";
 
 /// Options of an environment, readable and writable without a lock.
 pub struct Options {
@@ -67,6 +68,7 @@ pub struct Options {
     dynamic_exact: AtomicBool,
     has_stated_axes: AtomicBool,
     matmul_precision: AtomicU8,
+    threads: EnvironmentLimit,
 }
 
 impl Default for Options {
@@ -88,6 +90,7 @@ impl Default for Options {
             dynamic_exact: AtomicBool::new(true),
             has_stated_axes: AtomicBool::new(false),
             matmul_precision: AtomicU8::new(Precision::HIGHEST.number()),
+            threads: EnvironmentLimit::default(),
         }
     }
 }
@@ -181,6 +184,12 @@ impl Options {
         Precision::from_number(self.matmul_precision.load(Ordering::Relaxed)).unwrap_or(Precision::HIGHEST)
     }
 
+    /// Number of threads of native kernels; 0 for all processors.
+    #[inline]
+    pub fn threads(&self) -> usize {
+        self.threads.get()
+    }
+
     /// The timeline of the environment, of which the option `timeline` keeps the last events.
     #[inline]
     pub(super) fn timeline(&self) -> &Arc<Timeline> {
@@ -207,6 +216,10 @@ impl Options {
                 let mut current = self.dynamic_sizes.lock();
                 self.dynamic_is_on.store(sizes.is_some(), Ordering::Release);
                 *current = sizes;
+            }
+            "threads" => {
+                let threads = value.parse::<i32>().ok().filter(|&threads| threads >= 0);
+                self.threads.set(threads.ok_or_else(|| wrong("a number of at least 0"))? as usize);
             }
             "matmul_precision" => {
                 let names = || Precision::names().collect::<Vec<_>>().join(", ");
@@ -263,6 +276,7 @@ impl Options {
             "step_before_call" => Ok(self.step_before_call().to_string()),
             "dynamic_exact" => Ok(self.dynamic_exact().to_string()),
             "dynamic_sizes" => Ok(self.dynamic_sizes().map_or("off".to_string(), |sizes| sizes.to_string())),
+            "threads" => Ok(self.threads().to_string()),
             "matmul_precision" => Ok(self.matmul_precision().name().to_string()),
             "max_left_pending" => Ok(self.max_left_pending().to_string()),
             "read_scope" => Ok(match self.read_scope() {
@@ -309,6 +323,7 @@ mod tests {
             ("mixed_device_policy", "copy"),
             ("max_program_ops", "7"),
             ("matmul_precision", "default"),
+            ("threads", "3"),
             ("matmul_precision", "tf32_tf32_f32_x3"),
         ] {
             options.set(name, value).unwrap();
@@ -322,6 +337,8 @@ mod tests {
                 ("max_left_pending", "-1"),
                 ("dynamic_sizes", "on"),
                 ("matmul_precision", "HIGHEST"),
+                ("threads", "-1"),
+                ("threads", "many"),
                 ("matmul_precision", "tf32"),
             ])
         {

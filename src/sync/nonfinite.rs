@@ -8,6 +8,7 @@ use crate::device::{Owner, TensorHandle, device_of};
 use crate::device_data::{DeviceData, Hold};
 use base::error;
 use base::error::{Error, Result};
+use base::threads;
 use base::types::Kind;
 use lowering::interpret::{NonFinite, Watch, first_nonfinite, first_nonfinite_of, run_watched};
 use native::Array;
@@ -36,7 +37,7 @@ pub(super) fn find_in(tensors: &[TensorHandle], planned: (Owner, Plan, Vec<Hold>
         device.wait_until(&mut device.state(), || !hold.data().is_in_flight());
     }
     let (arrays, nonfinite) = arrays(holds, &owner)?;
-    let found = evaluate(&plan, &arrays)?.found;
+    let found = evaluate(&owner, &plan, &arrays)?.found;
     Ok(json!({"found": found.map(|found| found.json()), "nonfinite_inputs": nonfinite}).to_string())
 }
 
@@ -70,7 +71,7 @@ pub(super) fn check_results(owner: &Owner, plan: &Plan, made: &Outputs) -> Resul
         )
     };
     let (arrays, nonfinite) = arrays(holds(plan), owner).map_err(failed)?;
-    let evaluated = match evaluate(plan, &arrays) {
+    let evaluated = match evaluate(owner, plan, &arrays) {
         Ok(evaluated) => evaluated,
         // The value may come from the arguments, as that of a mask does: it is not known to be made here.
         Err(_) if nonfinite > 0 => return Ok(()),
@@ -126,7 +127,11 @@ struct Evaluated {
 }
 
 /// Evaluates the runs in order until an operation is found.
-fn evaluate(plan: &Plan, arrays: &Arrays) -> Result<Evaluated> {
+fn evaluate(owner: &Owner, plan: &Plan, arrays: &Arrays) -> Result<Evaluated> {
+    threads::limited(owner.shared.options.threads(), || evaluate_within(plan, arrays))
+}
+
+fn evaluate_within(plan: &Plan, arrays: &Arrays) -> Result<Evaluated> {
     if plan.runs.iter().any(|run| run.stage.program.has_effects()) {
         return Err(error!(Unimplemented, "the program calls kernels with effects, which a search would repeat"));
     }

@@ -137,6 +137,8 @@ pub const NUMBERS: &[(&str, &str)] = &[
     ("lxla_tensor_shard_read", "ordinal"),
     ("lxla_mesh_create", "ordinals"),
     ("lxla_env_device_count", "out_count"),
+    ("lxla_thread_limit", "n"),
+    ("lxla_thread_limit", "out_before"),
     ("lxla_log_fn", "level"),
 ];
 

@@ -4,6 +4,7 @@
 use crate::call;
 use crate::error;
 use crate::error::Result;
+use crate::threads::Limits;
 use parking_lot::Mutex;
 
 /// Maximum nesting depth of computations. XLA's compile time is quadratic in the depth, and XLA recurses on threads
@@ -17,7 +18,7 @@ pub const SHALLOW: usize = 16;
 /// Runs `work` on a new thread with a stack of `bytes` bytes and waits for it. The stack is reserved and takes memory
 /// only as it is used. Returns `work`, not started, if the thread cannot be created.
 fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::result::Result<T, F> {
-    let call = call::current();
+    let (call, limits) = (call::current(), Limits::current());
     let work = Mutex::new(Some(work));
     let done = std::thread::scope(|scope| {
         let named = std::thread::Builder::new().name("lazyxla-deep".to_string()).stack_size(bytes);
@@ -25,6 +26,7 @@ fn on_thread<T: Send, F: FnOnce() -> T + Send>(bytes: usize, work: F) -> std::re
             // Marks this thread as inside the ABI call: the guard reports its panic, and the panic hook does not print
             // it.
             call::set_current(call);
+            limits.set();
             let work = work.lock().take();
             work.map(|work| work())
         };

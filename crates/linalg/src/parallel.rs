@@ -1,6 +1,7 @@
 //! Work on large matrices, distributed over the threads of rayon's pool in parts that depend on the shape alone, so
 //! that results do not depend on the number of threads.
 
+use base::threads;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
@@ -71,11 +72,16 @@ fn reflect_in_parts<T: ComplexField>(
     apply(vectors, factors, conj, of, Par::Seq, MemStack::new(&mut memory));
 }
 
-/// Calls both functions, at the same time if a thread is free.
+/// Calls both functions, at the same time if a thread is free and the limit of threads allows it.
 fn both(first: impl FnOnce() + Send, second: impl FnOnce()) {
+    if threads::limit() == 1 {
+        first();
+        return second();
+    }
+    let share = threads::share(2);
     rayon::in_place_scope(|scope| {
-        scope.spawn(|_| first());
-        second();
+        scope.spawn(|_| threads::within(share, first));
+        threads::within(share, second);
     });
 }
 

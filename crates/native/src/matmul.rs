@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::convert::convert;
 use super::element::{Element, by_integer_width};
-use super::parallel::each_piece;
+use super::parallel::{each_piece, of_product};
 use super::walk::Walk;
 use super::wide::wide;
 use base::error::Result;
@@ -158,7 +158,7 @@ fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]:
     let Shape { rows, depth, columns } = shape;
     assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
     let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
-    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    let parallelism = if large { Parallelism::Rayon(of_product()) } else { Parallelism::None };
     // SAFETY: the slices hold row-major matrices of these sizes, as just checked, and the strides match; access to
     // `out` is exclusive.
     unsafe {
@@ -202,7 +202,7 @@ pub fn subtract_product<T: Element + Neg<Output = T>>(
     assert!(step >= depth && a.len() >= (rows - 1) * step + depth);
     assert!(b.len() == depth * columns && out.len() == rows * columns);
     let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
-    let parallelism = if large { Parallelism::Rayon(0) } else { Parallelism::None };
+    let parallelism = if large { Parallelism::Rayon(of_product()) } else { Parallelism::None };
     let [step, width] = [step, columns].map(|step| step as isize);
     let (out, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
     // SAFETY: the slices hold row-major matrices of these sizes and strides, as just checked; access to `out` is

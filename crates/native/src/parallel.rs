@@ -6,6 +6,7 @@
 
 use base::allocation::{collected, with_room};
 use base::error::Result;
+use base::threads;
 use parking_lot::Mutex;
 
 /// Calls `work` with each piece of at most `size` elements and the offset at which it starts.
@@ -40,23 +41,39 @@ pub fn try_collect<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + S
 
 /// Runs both functions, concurrently if a thread is free.
 pub fn both(first: impl FnOnce() + Send, second: impl FnOnce()) {
+    if threads::limit() == 1 {
+        first();
+        return second();
+    }
+    let share = threads::share(2);
     rayon::in_place_scope(|scope| {
-        scope.spawn(|_| first());
-        second();
+        scope.spawn(|_| threads::within(share, first));
+        threads::within(share, second);
     });
 }
 
 /// Runs `work`, which takes pieces until none is left, on this thread and on at most one other thread per further
-/// piece.
+/// piece, within the limit of threads.
 fn together(pieces: usize, work: &(dyn Fn() + Sync)) {
-    let helpers = pieces.saturating_sub(1).min(rayon::current_num_threads() - 1);
-    if helpers == 0 {
+    let most = pieces.min(threads::limit());
+    if most <= 1 {
         return work();
     }
+    let helpers = (most - 1).min(rayon::current_num_threads() - 1);
+    let share = threads::share(helpers + 1);
     rayon::in_place_scope(|scope| {
-        (0..helpers).for_each(|_| scope.spawn(|_| work()));
-        work();
+        (0..helpers).for_each(|_| scope.spawn(|_| threads::within(share, work)));
+        threads::within(share, work);
     });
+}
+
+/// Number of threads of the pool that a product of matrices may take: the limit, or 0 for all.
+pub fn of_product() -> usize {
+    match threads::limit() {
+        usize::MAX => 0,
+        1 => 1,
+        limit => limit.min(rayon::current_num_threads()),
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +99,28 @@ mod tests {
     fn work_may_be_shared_out_within_work() {
         let made = collect(5, &|i| collect(3, &|j| 10 * i + j));
         assert!((0..5).all(|i| made[i] == [10 * i, 10 * i + 1, 10 * i + 2]));
+    }
+
+    #[test]
+    fn work_stays_within_the_limit_of_threads() {
+        let caller = std::thread::current().id();
+        let alone = || std::thread::current().id() == caller && threads::limit() == 1;
+        threads::within(1, || {
+            assert!(collect(100, &|_| alone()).into_iter().all(|alone| alone));
+            let mut first = false;
+            both(|| first = alone(), || assert!(alone()));
+            assert!(first);
+            assert_eq!(of_product(), 1);
+        });
+        // Work within work has its part of the limit.
+        let inner = |limit: usize| {
+            let of = Mutex::new(Vec::new());
+            let note = || of.lock().push(threads::limit());
+            threads::within(limit, || both(|| both(note, note), || both(note, note)));
+            of.into_inner()
+        };
+        assert_eq!((inner(2), inner(8)), (vec![1; 4], vec![2; 4]));
+        assert_eq!((threads::limit(), of_product()), (usize::MAX, 0));
     }
 
     #[test]

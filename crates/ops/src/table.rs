@@ -9,6 +9,7 @@ use super::{control, creation, elementwise, indexing, linalg, mesh, nn, random, 
 use crate::emit::{Emitter, Extent, Lowering};
 use base::error;
 use base::error::Result;
+use base::threads;
 use base::types::{DType, Scalar, TensorType};
 use engine::host_calls::{self, HostCall, HostFunction, HostInput, HostOutput};
 use engine::kernels::call_kernel;
@@ -178,7 +179,7 @@ fn lower(emitter: &mut Emitter, position: usize) {
 
 /// Provides the functions that compiled programs call.
 pub fn provide_host_functions() {
-    host_calls::provide(HostFunction::Operation, evaluate_called);
+    host_calls::provide(HostFunction::Operation, |call| threads::limited_by_all(|| evaluate_called(call)));
     host_calls::provide(HostFunction::Kernel, call_kernel);
 }
 

@@ -111,6 +111,9 @@ pub struct lxla_env_options<'a> {
     /// Bounds of sizes that change, as the option `dynamic_sizes` of `lxla_env_set_option`: `off`, `buckets`, `powers`,
     /// or a list of bounds. NULL: the variable `LXLA_DYNAMIC_SIZES`, else `off`.
     pub dynamic_sizes: Text<'a>,
+    /// Number of threads of native kernels, as the option `threads` of `lxla_env_set_option`. 0: the variable
+    /// `LXLA_THREADS`, else all processors.
+    pub threads: i32,
 }
 
 /// Key-value store shared by all processes of a program, for example on a server, in MPI or in files. All three

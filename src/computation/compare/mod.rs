@@ -13,6 +13,7 @@ use crate::sync::{self, from_array, to_array};
 use base::error;
 use base::error::{Code, Result};
 use base::stack::with_stack;
+use base::threads;
 use differ::{Difference, are_same, distances, ulps, worst};
 use ir::{Body, Op};
 use lowering::interpret::{array_of_scalar, element, index_of, operands_shown, run};
@@ -51,7 +52,8 @@ pub fn compare(
     }
     let body = f.body();
     let depth = body.depth();
-    with_stack(ROOM + depth * LEVEL, depth, || {
+    let limit = device.open_owner()?.shared.options.threads();
+    let compared = || {
         let search = Search { device, tolerance, progress: RefCell::default() };
         let (results, natively) = search.whole(body, &inputs)?;
         match search.walk(&Opened::of(body)?, inputs) {
@@ -59,7 +61,8 @@ pub fn compare(
             walked => drop(walked?),
         }
         Ok(search.progress.into_inner().json(results, natively))
-    })
+    };
+    with_stack(ROOM + depth * LEVEL, depth, || threads::limited(limit, compared))
 }
 
 fn check(f: &Computation, device: &'static Device) -> Result<()> {

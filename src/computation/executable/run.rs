@@ -7,6 +7,7 @@ use crate::sync::{self, Materialized, alone};
 use base::error;
 use base::error::{Error, Result};
 use base::metrics::Counter;
+use base::threads;
 use base::types::TensorType;
 use engine::{Buffer, Execution, references};
 use lowering::interpret;
@@ -89,7 +90,8 @@ impl Executable {
     }
 
     fn evaluated(&self, arrays: &[Array]) -> Result<Vec<Array>> {
-        interpret::run(self.body.program(), self.body.scalars(), arrays).map_err(|e| self.named(e))
+        let run = || interpret::run(self.body.program(), self.body.scalars(), arrays);
+        threads::limited(self.owner.shared.options.threads(), run).map_err(|e| self.named(e))
     }
 
     fn run_engine(
