@@ -2601,6 +2601,19 @@ lxla_status lxla_solve(lxla_tensor a,
                        lxla_tensor *out_tensor);
 
 /**
+ * Records the solution x of a x = b for tridiagonal matrices a, `[..., n, n]`, of which `lower`, `diagonal` and
+ * `upper`, `[..., n]`, are the diagonals: `lower[i]` is a[i, i - 1] and `upper[i]` is a[i, i + 1], as for
+ * `jax.lax.linalg.tridiagonal_solve`; the first element of `lower` and the last one of `upper` are not read. `b` and the
+ * result are `[..., n, k]`, with the batch axes of the diagonals. Eliminates with partial pivoting. The solution of a
+ * singular system is NaN.
+ */
+lxla_status lxla_tridiagonal_solve(lxla_tensor lower,
+                                   lxla_tensor diagonal,
+                                   lxla_tensor upper,
+                                   lxla_tensor b,
+                                   lxla_tensor *out_tensor);
+
+/**
  * Records the inverses of the square matrices in the last two axes of `a`, by `lxla_solve`. The inverse of a singular
  * matrix is NaN.
  */

@@ -118,6 +118,7 @@ RIGHT = {
         "feature_axis": 1,
     },
     "lxla_ldl_solve": {"factors": (F32, (3, 3)), "pivots": (S32, (3,)), "b": (F32, (3, 2)), "hermitian": 1},
+    "lxla_tridiagonal_solve": {"lower": (F32, (3,)), "diagonal": (F32, (3,)), "upper": (F32, (3,)), "b": (F32, (3, 2))},
     "lxla_arange_with_scalars": {"dtype": F32, "start": 0, "stop": 5, "step": 2},
     "lxla_case": {
         "index": (S32, ()),

@@ -204,6 +204,40 @@ def ldl_solve():
     return Operation("ldl_solve", "float complex", call, reference, cases, scale=largest(reference))
 
 
+def tridiagonal_solve():
+    """Systems whose rows are exchanged: the elements beside the diagonal are as large as it."""
+
+    def dense(lower, diagonal, upper):
+        n = diagonal.shape[-1]
+        one = np.eye(n)
+        lower, diagonal, upper = (wide(x)[..., None] for x in (lower, diagonal, upper))
+        return lower * np.eye(n, k=-1) + diagonal * one + upper * np.eye(n, k=1)
+
+    def call(world, lower, diagonal, upper, b):
+        return world.make("lxla_tridiagonal_solve", lower, diagonal, upper, b)
+
+    def reference(lower, diagonal, upper, b):
+        return np.linalg.solve(dense(lower, diagonal, upper), wide(b))
+
+    def cases(of):
+        made = []
+        for dims, sides in [((6,), 3), ((2, 5), 1), ((1,), 2), ((3, 2, 2), 2), ((0,), 2), ((4,), 0)]:
+            random = np.random.default_rng(11)
+
+            def draw(*shape, away=0.0):
+                x = random.uniform(-1, 1, shape)
+                x = x + away * np.sign(x)
+                if of in ("c64", "c128"):
+                    x = x + 1j * random.uniform(-1, 1, shape)
+                return x.astype(DTYPES[of][1])
+
+            operands = [draw(*dims, away=0.5), draw(*dims, away=1), draw(*dims, away=0.5), draw(*dims, sides)]
+            made.append(Case(operands))
+        return chosen(of, made)
+
+    return Operation("tridiagonal_solve", "float complex", call, reference, cases, scale=largest(reference))
+
+
 def solved(a, b):
     a, b = wide(a), wide(b)
     return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
@@ -262,6 +296,7 @@ def systems():
             size=norm_of,
         ),
         ldl_solve(),
+        tridiagonal_solve(),
         one("svd", "lxla_svd", lambda a, full: singular(a), ANY, 3, 1, {"full": 0}, real, size=norm_of),
         one("singular_values", "lxla_singular_values", singular, ANY, result=real, size=norm_of),
         one("eigh", "lxla_eigh", eigenvalues, SQUARE, 2, 0, {"lower": 1}, real, size=norm_of),

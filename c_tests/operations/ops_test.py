@@ -168,6 +168,7 @@ ULPS = {
     "lu": 8,
     "ldl": 8,
     "ldl_solve": 8,
+    "tridiagonal_solve": 12,
     "svd": 8,
     "singular_values": 8,
     "eigh": 8,

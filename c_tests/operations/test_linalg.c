@@ -331,6 +331,40 @@ static void symmetric_factors(void) {
   RELEASE(a, b, c, one, wide, flat);
 }
 
+// The first system exchanges rows at each step, the second one is singular.
+static void tridiagonal_systems(void) {
+  lxla_tensor lower = F32S(DIMS(2, 3), NAN, 4, 8, 7, 1, 1), diagonal = F32S(DIMS(2, 3), 1, 1, 1, 0, 1, 1),
+              upper = F32S(DIMS(2, 3), 1, 2, NAN, 0, 1, 5),
+              b = F32S(DIMS(2, 3, 2), 3, 0, 12, 0, 19, 0, 1, 1, 1, 1, 1, 1), x;
+  OK(lxla_tridiagonal_solve(lower, diagonal, upper, b, &x));
+  // 1 1 0; 4 1 2; 0 8 1 times (1, 2, 3).
+  VALUES(x, F32, DIMS(2, 3, 2), 1, 0, 2, 0, 3, 0, NAN, NAN, NAN, NAN, NAN, NAN);
+  RELEASE(lower, diagonal, upper, b);
+  // Unknowns on which the equations do not depend; one equation.
+  const double nine = 9, four = 4, sides[2] = {8, 2};
+  lower = array(F64, DIMS(1), &nine, 8), diagonal = array(F64, DIMS(1), &four, 8),
+  upper = array(F64, DIMS(1), &nine, 8);
+  b = array(F64, DIMS(1, 2), sides, 16);
+  OK(lxla_tridiagonal_solve(lower, diagonal, upper, b, &x));
+  VALUES(x, F64, DIMS(1, 2), 2, 0.5);
+  RELEASE(lower, diagonal, upper, b);
+}
+
+static void tridiagonal_refusals(void) {
+  lxla_tensor two = F32S(DIMS(2), 1, 1), three = F32S(DIMS(3), 1, 1, 1),
+              whole = array(S32, DIMS(2), (int32_t[]){1, 1}, 8), b = F32S(DIMS(2, 1), 1, 1), scalar = F32S(SCALAR, 1),
+              x;
+  REFUSED(lxla_tridiagonal_solve(three, two, two, b, &x), BAD,
+          "lower: it is f32[3]; diagonal is f32[2], want the same shape");
+  REFUSED(lxla_tridiagonal_solve(two, two, three, b, &x), BAD, "upper: it is f32[3]");
+  REFUSED(lxla_tridiagonal_solve(two, two, two, two, &x), BAD,
+          "b: it is f32[2]; diagonal is f32[2], want its axes and");
+  REFUSED(lxla_tridiagonal_solve(whole, two, two, b, &x), BAD, "lower: it is s32[2]; want floats or complex numbers");
+  REFUSED(lxla_tridiagonal_solve(scalar, scalar, scalar, two, &x), BAD,
+          "diagonal: it is f32[]; want at least one axis");
+  RELEASE(two, three, whole, b, scalar);
+}
+
 // Runs all operations in one function of a program, called twice.
 TEST(algebra_in_a_computation) {
   env = new_env();
@@ -376,6 +410,8 @@ TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
 TEST(triangular_systems_of_all_forms) { on_both(systems); }
 TEST(triangular_systems_of_many_unknowns) { on_both(large_systems); }
 TEST(ldl_factors_are_lapacks) { on_both(symmetric_factors); }
+TEST(tridiagonal_systems_exchange_rows) { on_both(tridiagonal_systems); }
+TEST(tridiagonal_systems_refuse_what_does_not_fit) { on_both(tridiagonal_refusals); }
 TEST(tolerances_are_those_of_the_promoted_dtype) { on_both(tolerances); }
 TEST(algebra_refuses_what_does_not_fit) { on_both(algebra_refusals); }
 TEST(fourier_transforms_and_their_inverses) { on_both(transforms); }

@@ -160,9 +160,20 @@ def svd_cases():
     yield "svd of NaN", lambda a: jnp.linalg.svd(a, compute_uv=False), (np.full((3, 2), np.nan),), LAST
 
 
+def tridiagonal_cases():
+    for dtype in (np.float64, np.complex128, np.float32, np.complex64):
+        for dims in [(6,), (2, 3)]:
+            diagonals = [matrix(*dims, dtype=dtype) for _ in range(3)]
+            diagonals[1] = diagonals[1] + np.where(diagonals[1].real < 0, -1, 1).astype(dtype)
+            name = f"tridiagonal solve {dims} {np.dtype(dtype)}"
+            yield name, lax.linalg.tridiagonal_solve, (*diagonals, matrix(*dims, 2, dtype=dtype)), ()
+    zeros = np.zeros(3)
+    yield "singular tridiagonal solve", lax.linalg.tridiagonal_solve, (zeros, zeros, zeros, matrix(3, 1)), LAST
+
+
 def cases():
     """Returns all cases."""
-    for family in (qr_cases, lu_cases, cholesky_cases, eigen_cases, svd_cases):
+    for family in (qr_cases, lu_cases, cholesky_cases, eigen_cases, svd_cases, tridiagonal_cases):
         yield from family()
 
 
@@ -188,6 +199,10 @@ def other_platforms():
     for platform in ("cuda", "rocm", "tpu"):
         for name, function, arguments in everywhere:
             yield name, function, arguments, platform
+    # JAX does not export those for ROCm.
+    for platform in ("cuda", "tpu"):
+        diagonals = square[0], square[1] + 3, square[2]
+        yield "tridiagonal solve", lax.linalg.tridiagonal_solve, (*diagonals, square), platform
     complexes = matrix(4, 3, dtype=np.complex64)
     by_qr = lax.linalg.SvdAlgorithm.QR
     batch = matrix(2, 4, 4, dtype=np.float32)

@@ -56,6 +56,10 @@ inline std::array<Tensor, 2> ldl(const Tensor &a, Flag hermitian = false) {
 inline Tensor ldl_solve(const Tensor &factors, const Tensor &pivots, const Tensor &b, Flag hermitian = false) {
   return Tensor::make<lxla_ldl_solve>(factors.handle(), pivots.handle(), b.handle(), hermitian ? 1 : 0);
 }
+/// Solves a x = b for tridiagonal matrices a, given their diagonals, for b of one more axis.
+inline Tensor tridiagonal_solve(const Tensor &lower, const Tensor &diagonal, const Tensor &upper, const Tensor &b) {
+  return Tensor::make<lxla_tridiagonal_solve>(lower.handle(), diagonal.handle(), upper.handle(), b.handle());
+}
 /// Computes the singular value decomposition of matrices: u, the singular values, vh.
 inline std::array<Tensor, 3> svd(const Tensor &a, Flag full = false) {
   return detail::these<lxla_svd, 3>(a.handle(), full ? 1 : 0);

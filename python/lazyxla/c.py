@@ -1416,6 +1416,17 @@ lxla_eig = _function(
 lxla_solve = _function(
     "lxla_solve", lxla_status, [("a", lxla_tensor), ("b", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))]
 )
+lxla_tridiagonal_solve = _function(
+    "lxla_tridiagonal_solve",
+    lxla_status,
+    [
+        ("lower", lxla_tensor),
+        ("diagonal", lxla_tensor),
+        ("upper", lxla_tensor),
+        ("b", lxla_tensor),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
 lxla_inverse = _function("lxla_inverse", lxla_status, [("a", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))])
 lxla_determinant = _function(
     "lxla_determinant", lxla_status, [("a", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))]

@@ -15,6 +15,7 @@ from ._sizes import DTypeLike, integers, normalized
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular",
+    "solve_tridiagonal",
     "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -257,6 +258,23 @@ def solve_triangular(
     right = b[:, None] if b.ndim == 1 else b
     x = _core.triangular_solve(a, right, lower, unit_diagonal, how)
     return x[:, 0] if b.ndim == 1 else x
+
+
+def solve_tridiagonal(lower: Array, diagonal: Array, upper: Array, b: Array, /) -> Array:
+    """Returns the solution x of a x = b for tridiagonal matrices a with these diagonals.
+
+    ``lower[i]`` is a[i, i - 1] and ``upper[i]`` is a[i, i + 1]; ``lower[0]`` and ``upper[-1]`` are not read. b is a
+    vector if it has the rank of the diagonals, and otherwise has one more axis, of right-hand sides. NaN where a is
+    singular.
+
+    >>> import lazyxla as lx
+    >>> lower, diagonal, upper = lx.asarray([0.0, 1.0]), lx.asarray([2.0, 2.0]), lx.asarray([1.0, 0.0])
+    >>> lx.linalg.solve_tridiagonal(lower, diagonal, upper, lx.asarray([4.0, 5.0])).tolist()
+    [1.0, 2.0]
+    """
+    if b.ndim != diagonal.ndim:
+        return _core.tridiagonal_solve(lower, diagonal, upper, b)
+    return _core.tridiagonal_solve(lower, diagonal, upper, b[..., None])[..., 0]
 
 
 def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> Array:

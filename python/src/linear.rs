@@ -129,6 +129,12 @@ fn solve(py: Python<'_>, a: &Array, b: &Array) -> PyResult<Array> {
 }
 
 #[pyfunction]
+fn tridiagonal_solve(py: Python<'_>, lower: &Array, diagonal: &Array, upper: &Array, b: &Array) -> PyResult<Array> {
+    let (lower, diagonal, upper, b) = (lower.operand(), diagonal.operand(), upper.operand(), b.operand());
+    one!(py, |out| lxla_tridiagonal_solve(lower, diagonal, upper, b, out))
+}
+
+#[pyfunction]
 fn lstsq(py: Python<'_>, a: &Array, b: &Array, rtol: f64) -> PyResult<Array> {
     let (a, b) = (a.operand(), b.operand());
     one!(py, |out| lxla_lstsq(a, b, rtol, out))
@@ -344,7 +350,9 @@ fn random_beta(py: Python<'_>, key: &Array, a: &Array, b: &Array, shape: Vec<i64
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add!(module, matmul, dot_general, einsum, cholesky, triangular_solve, norm, fft, qr, lu, svd, eigh, eig, slogdet);
-    add!(module, singular_values, solve, lstsq, inverse, determinant, pinv, matrix_rank, matrix_power);
+    add!(
+        module, singular_values, solve, tridiagonal_solve, lstsq, inverse, determinant, pinv, matrix_rank, matrix_power
+    );
     add!(module, matrix_exponential, activation, softmax, layer_norm, rms_norm, rotary_embedding, attention);
     add!(module, random_split, random_bits, random_uniform);
     add!(module, random_floats, random_truncated_normal, random_bernoulli, random_categorical);

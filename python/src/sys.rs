@@ -1212,6 +1212,13 @@ unsafe extern "C" {
     ) -> lxla_status;
     pub fn lxla_eig(a: lxla_tensor, out_values: *mut lxla_tensor, out_vectors: *mut lxla_tensor) -> lxla_status;
     pub fn lxla_solve(a: lxla_tensor, b: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
+    pub fn lxla_tridiagonal_solve(
+        lower: lxla_tensor,
+        diagonal: lxla_tensor,
+        upper: lxla_tensor,
+        b: lxla_tensor,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_inverse(a: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
     pub fn lxla_determinant(a: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
     pub fn lxla_slogdet(a: lxla_tensor, out_sign: *mut lxla_tensor, out_log: *mut lxla_tensor) -> lxla_status;

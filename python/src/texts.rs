@@ -115,6 +115,7 @@ const HINTS: &[(&str, &str)] = &[
         "a function with a derivative of its own has none by arrays from outside; pass them as arguments",
     ),
     ("lxla_solve", "lx.linalg.solve"),
+    ("lxla_tridiagonal_solve", "lx.linalg.solve_tridiagonal"),
     ("in place (lhs is dst): ", "in place: "),
     ("text: \"", "\""),
     ("ranks, dims: ", "shapes: "),

@@ -335,6 +335,13 @@ def test_more_linear_algebra():
                 unit = part(a) - np.eye(4) * a + np.eye(4)
                 found = lx.linalg.solve_triangular(x[0], y[0, :, 0], lower=lower, unit_diagonal=True)
                 same(found, np.linalg.solve(unit[0], b[0, :, 0]), 1e-11)
+            near, middle = np.eye(4, k=-1), np.diagonal(a, axis1=1, axis2=2)
+            lower, upper = random(55, (2, 4), dtype), random(56, (2, 4), dtype)
+            dense = a * np.eye(4) + lower[..., None] * near + upper[..., None] * near.T
+            diagonals = [on(part, device) for part in (lower, middle, upper)]
+            same(lx.linalg.solve_tridiagonal(*diagonals, y), np.linalg.solve(dense, b), 1e-12)
+            found = lx.linalg.solve_tridiagonal(*diagonals, y[..., 0])
+            same(found, np.linalg.solve(dense, b[..., :1])[..., 0], 1e-12)
             tall, right = random(53, (6, 3), dtype), random(54, (6, 2), dtype)
             same(lx.linalg.lstsq(on(tall, device), on(right, device)), np.linalg.lstsq(tall, right)[0], 1e-12)
             w, v = np.linalg.eigh(a[0] + np.conj(a[0].T))

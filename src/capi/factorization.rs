@@ -193,6 +193,26 @@ pub extern "C" fn lxla_solve(a: lxla_tensor, b: lxla_tensor, out_tensor: Out<lxl
     })
 }
 
+/// Records the solution x of a x = b for tridiagonal matrices a, `[..., n, n]`, of which `lower`, `diagonal` and
+/// `upper`, `[..., n]`, are the diagonals: `lower[i]` is a[i, i - 1] and `upper[i]` is a[i, i + 1], as for
+/// `jax.lax.linalg.tridiagonal_solve`; the first element of `lower` and the last one of `upper` are not read. `b` and the
+/// result are `[..., n, k]`, with the batch axes of the diagonals. Eliminates with partial pivoting. The solution of a
+/// singular system is NaN.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_tridiagonal_solve(
+    lower: lxla_tensor,
+    diagonal: lxla_tensor,
+    upper: lxla_tensor,
+    b: lxla_tensor,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_tridiagonal_solve", out_tensor.named("out_tensor"), || {
+        let operands =
+            [("lower", lower.into()), ("diagonal", diagonal.into()), ("upper", upper.into()), ("b", b.into())];
+        record(operands, linalg::tridiagonal_solve)
+    })
+}
+
 /// Records the inverses of the square matrices in the last two axes of `a`, by `lxla_solve`. The inverse of a singular
 /// matrix is NaN.
 #[unsafe(no_mangle)]

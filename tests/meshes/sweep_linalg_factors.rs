@@ -4,7 +4,7 @@
 use crate::case::Case;
 use crate::sweep::{Operation, sweep};
 use base::types::{DType, ScalarValue};
-use ir::{BinaryOp, NodeId, ReduceOp, Trace};
+use ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
 use ops::{elementwise, linalg, reduction};
 
 const OPERATIONS: &[Operation] = &[
@@ -17,6 +17,7 @@ const OPERATIONS: &[Operation] = &[
     ("eigh", 1, eigh),
     ("eig", 1, eig),
     ("solve", 2, solve),
+    ("tridiagonal_solve", 2, tridiagonal_solve),
     ("inverse", 1, inverse),
     ("determinant", 1, determinant),
     ("slogdet", 1, slogdet),
@@ -129,6 +130,23 @@ fn solve(case: &mut Case) -> Vec<NodeId> {
     let a = square(case);
     let b = right_hand_side(case, a);
     vec![linalg::solve(&mut case.trace, a, b).unwrap()]
+}
+
+/// A system whose diagonal exceeds the sums of the other elements.
+fn tridiagonal_solve(case: &mut Case) -> Vec<NodeId> {
+    case.tolerance = 1e-10;
+    let mut dims = case.shape(0..=2, 12);
+    dims.push(case.size(6));
+    let bounded = |case: &mut Case, dims: &[i64]| {
+        let x = case.operand(DType::F64, dims);
+        elementwise::unary(&mut case.trace, UnaryOp::Tanh, x).unwrap()
+    };
+    let [lower, near, upper] = [(); 3].map(|()| bounded(case, &dims));
+    let four = ScalarValue::Float(4.0);
+    let diagonal = elementwise::binary_scalar(&mut case.trace, BinaryOp::Add, near, four, false).unwrap();
+    dims.push(case.size(3));
+    let b = bounded(case, &dims);
+    vec![linalg::tridiagonal_solve(&mut case.trace, [lower, diagonal, upper, b]).unwrap()]
 }
 
 fn inverse(case: &mut Case) -> Vec<NodeId> {

@@ -38,6 +38,7 @@ pub const COMPOSED: &[&[Composed]] = &[
     random::poisson::COMPOSED,
     random::gamma::COMPOSED,
     linalg::systems::COMPOSED,
+    linalg::tridiagonal::COMPOSED,
     random::distributions::COMPOSED,
     sorting::sort::COMPOSED,
     reduction::reduce_with::COMPOSED,

@@ -25,6 +25,7 @@ pub(crate) mod precision;
 mod product;
 pub(super) mod ragged;
 pub(super) mod systems;
+pub(super) mod tridiagonal;
 
 pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
 pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general, dot_general_with};
@@ -38,3 +39,4 @@ pub use norm::norm;
 pub use portable::swept;
 pub use ragged::ragged_dot;
 pub use systems::{determinant, inverse, lstsq, matrix_exponential, matrix_power, matrix_rank, slogdet, solve};
+pub use tridiagonal::tridiagonal_solve;

@@ -32,10 +32,11 @@ pub fn record(routine: &str, call: Call) -> Result<Results> {
         "gesdd" | "gesvd" | "gesvdj" | "gesvdp" => return svd(routine, call),
         "syevd" | "heevd" => return eigh(call),
         "geev" => return eig(call),
+        "gtsv" => return gtsv(call),
+        "gtsv2" => return gtsv2(call),
         "gees" => "Schur decompositions",
         "gehrd" => "Hessenberg forms",
         "sytrd" | "hetrd" => "reductions to tridiagonal matrices",
-        "gtsv" | "gtsv2" => "solutions of tridiagonal systems",
         "geqp3" => "QR factorizations with pivoting",
         "ormqr" | "unmqr" => "products with the factor q of a QR factorization",
         _ => "such routine",
@@ -102,6 +103,22 @@ fn triangular_solve(mut call: Call) -> Result<Results> {
         transposition,
     };
     Ok(single(ops::linalg::triangular_solve(call.trace(), a, b, triangle)?))
+}
+
+/// `gtsv`: the factors of a tridiagonal matrix, which are not computed; the solution, NaN for a singular matrix; and for
+/// each matrix whether it is singular.
+fn gtsv(mut call: Call) -> Result<Results> {
+    let operands = call.exactly()?;
+    let x = ops::linalg::tridiagonal_solve(call.trace(), operands)?;
+    let factors = [undefined(&mut call, 0)?, undefined(&mut call, 1)?, undefined(&mut call, 2)?];
+    let failed = lapack::not_a_number(call.trace(), x, 2)?;
+    Ok(factors.into_iter().chain([x, failed]).collect())
+}
+
+/// `gtsv2` of cuSPARSE: the solution of a tridiagonal system.
+fn gtsv2(mut call: Call) -> Result<Results> {
+    let operands = call.exactly()?;
+    Ok(single(ops::linalg::tridiagonal_solve(call.trace(), operands)?))
 }
 
 /// `geqrf`: the packed factors, and the factors of the reflections.
