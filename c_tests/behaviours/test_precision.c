@@ -190,6 +190,28 @@ TEST(factorizations_keep_full_precision) {
   OK(lxla_env_release(env));
 }
 
+// The portable forms of factorizations, which programs for accelerators have, are made of products.
+TEST(portable_factorizations_keep_full_precision) {
+  lxla_env env = new_env();
+  set(env, "default");
+  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(40, 40)), results[9];
+  OK(lxla_qr(p, 0, &results[0], &results[1]));
+  OK(lxla_svd(p, 0, &results[2], &results[3], &results[4]));
+  OK(lxla_inverse(p, &results[5]));
+  OK(lxla_lstsq(p, p, -1, &results[6]));
+  OK(lxla_eigh(p, 1, &results[7], &results[8]));
+  lxla_computation f = traced(TENSORS(p), results, 9);
+  char *text;
+  OK(lxla_computation_stablehlo(f, &text));
+  CHECK(occurrences(text, "precision = [HIGHEST, HIGHEST]") > 5);
+  EQUAL(occurrences(text, "DEFAULT"), 0);
+  lxla_string_free(text);
+  for (int i = 0; i < 9; i++) RELEASE(results[i]);
+  RELEASE(p);
+  OK(lxla_computation_release(f));
+  OK(lxla_env_release(env));
+}
+
 // One product of each kind of statement, and a convolution.
 static const char STATED[] =
     "func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %k: tensor<1x1x2xf32>) -> tensor<f32> {\n"
