@@ -245,6 +245,22 @@ TEST(z5_a_stated_axis_is_compiled_once) {
   OK(lxla_env_release(env));
 }
 
+TEST(z5_results_of_stated_axes_are_compiled_once_too) {
+  lxla_env env = new_env();
+  for (int64_t n = 30; n < 40; n++) {
+    lxla_tensor x = rows(env, n), tripled = scalar(MUL, x, 3), sum;
+    OK(lxla_tensor_set_dynamic(x, 0, 64));
+    OK(lxla_sync(&tripled, 1));
+    OK(lxla_reduce(LXLA_REDUCE_SUM, tripled, NULL, 0, 0, &sum));
+    double wanted = 0;
+    for (int64_t i = 0; i < n * WIDTH; i++) wanted += 3 * (double)(i % 7 - 3);
+    EQUAL(value(sum), wanted);
+    RELEASE(x, tripled, sum);
+  }
+  EQUAL(counter(env, "UncachedCompile"), 2);
+  OK(lxla_env_release(env));
+}
+
 TEST(z6_wrong_options_and_statements_are_refused) {
   lxla_env env = new_env();
   const char *const wrong[] = {"on", "", "0", "16,8", "8,8", "-4", "4,,8"};

@@ -190,8 +190,9 @@ pub extern "C" fn lxla_tensor_write(dst: lxla_tensor, data: Bytes, size_bytes: u
 /// States before the first compile that the size of an axis of a tensor with a value from the host changes, up to
 /// `bound` (0: up to the bounds of the option `dynamic_sizes`, or `buckets` if that is off; -1: it changes no longer). A
 /// program of the tensor is then compiled for the bound, and serves every size up to it; also if the option is off.
-/// Other axes of its size are not meant: each tensor with such an axis is stated. The tensors of later steps need not be
-/// stated if the option is on. A bound is a promise, not a limit: a larger size has another program.
+/// Other axes of its size are not meant: each tensor with such an axis is stated. The statement holds for results that
+/// such a program leaves padded on the device. The tensors of later steps need not be stated if the option is on. A bound
+/// is a promise, not a limit: a larger size has another program.
 ///
 /// FAILED_PRECONDITION for native tensors, placeholders and computed values; INVALID_ARGUMENT if there is no such axis,
 /// or if `bound` is below -1, or above 0 and below the size. On a mesh, the statement has no effect.

@@ -189,17 +189,28 @@ impl Drop for Background {
     }
 }
 
-/// The axes of the arguments that the caller states to change.
-pub fn stated_axes(run: &Run) -> Vec<Stated> {
+/// The axes of the arguments that change: those that the caller states, and axes of results of programs for bounds.
+pub fn stated_axes(run: &Run, option: &DynamicSizes) -> Vec<Stated> {
     let mut stated = Vec::new();
     for (parameter, argument) in run.arguments.iter().enumerate() {
-        if let RunArgument::Data(data) = argument
-            && let Some(axes) = data.stated_axes()
-        {
+        let RunArgument::Data(data) = argument else { continue };
+        if let Some(axes) = data.stated_axes() {
             stated.extend(axes.into_iter().map(|(axis, bound)| Stated { parameter, axis, bound }));
+        } else if let Ok(buffer) = data.buffer()
+            && let Some(padded) = buffer.as_any().downcast_ref::<PaddedBuffer>()
+        {
+            stated.extend(padded_axes(padded.padding(), option).map(|(axis, bound)| Stated { parameter, axis, bound }));
         }
     }
     stated
+}
+
+/// The axes of a result that are padded, with the bound that the caller stated; 0 for a bound of the option.
+fn padded_axes(padding: &Padding, option: &DynamicSizes) -> impl Iterator<Item = (usize, i64)> {
+    padding.axes.iter().enumerate().filter_map(|(axis, digits)| match digits[..] {
+        [Digit { size, bound }] if size != bound => Some((axis, if option.bound(size) == bound { 0 } else { bound })),
+        _ => None,
+    })
 }
 
 /// The axes of the parameters that change, for the log.

@@ -31,13 +31,14 @@ fn ready(owner: &Owner, run: &Run, shardings: &mut Vec<Sharding>) -> Result<Read
     let option = options.dynamic_sizes();
     let mut sizes = Sizes::Fixed;
     if (option.is_some() || options.has_stated_axes()) && owner.mesh.is_none() && !run.stage.program.kernels().any {
-        let stated = if options.has_stated_axes() { stated_axes(run) } else { Vec::new() };
+        let bounds = option.as_deref().unwrap_or(&DynamicSizes::Buckets);
+        let stated = if options.has_stated_axes() { stated_axes(run, bounds) } else { Vec::new() };
         let program = &run.stage.program;
         let encoding = key::encoding(program, None, options.matmul_precision());
         let lookup = Lookup { encoding: &encoding, scalars: &run.scalars, donors: &run.stage.donors };
         let may_change = option.is_some() || !stated.is_empty();
         if may_change && !owner.shared.runtime().programs.has(&lookup) {
-            match bounded(owner, run, option.as_deref().unwrap_or(&DynamicSizes::Buckets), &stated)? {
+            match bounded(owner, run, bounds, &stated)? {
                 Found::Bounded(ready) => return Ok(ready),
                 Found::Own(own) => sizes = own,
             }
