@@ -156,11 +156,12 @@ def _unique_of(x: Array, names: Sequence[str]) -> UniqueAll:
         distinct = _distinct_of(x)
         return UniqueAll(distinct, distinct, distinct, distinct)
     found = _core.unique(x, x.size)
+    wanted = [UniqueAll._fields.index(name) for name in names]
     # In one step: otherwise each number of elements would be another program with the search in it.
-    _core.compute([*(found[UniqueAll._fields.index(name)] for name in names), found[4]], False, False)
-    values, indices, inverse, counts, count = found
-    n = int(count)
-    return UniqueAll(values[:n], indices[:n], inverse, counts[:n])
+    _core.compute([*(found[i] for i in wanted), found[4]], False, False)
+    inverse, n = found[2], int(found[4])
+    values, indices, _, counts = (_core.first_elements(x, n) if i in wanted else x for i, x in enumerate(found[:4]))
+    return UniqueAll(values, indices, inverse, counts)
 
 
 def _distinct_of(x: Array) -> Array:
@@ -181,10 +182,10 @@ def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
     ones = _core.full((nans,), 1, _core.int64, x.device)
     order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
     return UniqueAll(
-        concat([values[:n], take(flat, places)]),
-        concat([indices[:n], places]),
+        concat([_core.first_elements(values, n), take(flat, places)]),
+        concat([_core.first_elements(indices, n), places]),
         _core.reshape(_core.select(is_nan, order, inverse), x.shape),
-        concat([counts[:n], ones]),
+        concat([_core.first_elements(counts, n), ones]),
     )
 
 

@@ -302,11 +302,15 @@ fn step_calls(py: Python<'_>, handle: lxla_tensor) -> PyResult<()> {
         return Ok(());
     }
     crate::computation::HAS_CALLS.store(false, Ordering::Relaxed);
+    step_before_read(py, device)
+}
+
+/// Runs all pending operations of a device before a read. A value that cannot be computed fails where it is read.
+pub fn step_before_read(py: Python<'_>, device: lxla_device) -> PyResult<()> {
     // SAFETY: values only.
     match py.detach(|| unsafe { lxla_mark_step(env(), device, 0) }) {
         // A NaN or an infinity, by the option check_nonfinite: all values are computed.
         LXLA_OUT_OF_RANGE => Err(error(LXLA_OUT_OF_RANGE)),
-        // A value that cannot be computed fails where it is read.
         _ => Ok(()),
     }
 }

@@ -306,7 +306,7 @@ fn nonzero(py: Python<'_>, x: &Array) -> PyResult<Vec<Array>> {
     let x = x.value()?;
     crate::device::wait_for_value(py, &x)?;
     let mask = crate::trace::outside(|| Python::attach(|py| x.convert(py, LXLA_DTYPE_PRED)))?;
-    crate::index::places(py, &mask)
+    crate::masks::places(py, &mask)
 }
 
 /// Returns a snapshot of an array, with a value even if a function is traced that captures the array.

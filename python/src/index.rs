@@ -303,45 +303,8 @@ fn mask_axes(py: Python<'_>, key: &mut Key, mask: &Array, dims: &[i64]) -> PyRes
     if shape.iter().zip(dims).any(|(&given, &size)| given != size && given != 0) {
         return Err(PyIndexError::new_err(format!("a mask of shape {shape:?} for axes of sizes {dims:?}")));
     }
-    key.axes.extend(places(py, mask)?.into_iter().map(Axis::By));
+    key.axes.extend(crate::masks::places(py, mask)?.into_iter().map(Axis::By));
     Ok(())
-}
-
-/// Returns the indices of the true elements of a mask, which is read, as an array for each axis.
-///
-/// On a device that compiles, they are computed for a number of elements that is rounded up to a power of two, and cut
-/// afterwards: the search takes most of the time to compile, and is compiled for few numbers.
-pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
-    crate::device::wait_for_value(py, mask)?;
-    crate::trace::outside(|| Python::attach(|py| found_places(py, mask)))
-}
-
-fn found_places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
-    let count = count(py, mask)?;
-    let mask = mask.value()?;
-    let (handle, dims, is_eager) = (mask.handle, mask.dims()?, mask.device()?.kind == LXLA_DEVICE_CPU);
-    let size = dims.iter().product::<i64>();
-    let capacity = if is_eager { count } else { (count as u64).next_power_of_two().min(size.max(1) as u64) as i64 };
-    let mut out = vec![lxla_tensor { id: 0 }; dims.len()];
-    let space = &mut out;
-    crate::device::check_detached(py, move || {
-        let (rank, none) = (space.len(), std::ptr::null_mut());
-        // SAFETY: `space` has one entry for each axis of the mask.
-        unsafe { lxla_nonzero(handle, capacity, 0, LXLA_DTYPE_S64, space.as_mut_ptr(), rank, none) }
-    })?;
-    let found: Vec<Array> = out.into_iter().map(Array::sized).collect();
-    if is_eager {
-        return Ok(found);
-    }
-    let handles: Vec<lxla_tensor> = found.iter().map(|array| array.handle).collect();
-    // SAFETY: the handles belong to `found`.
-    crate::device::check_detached(py, || unsafe { lxla_sync(handles.as_ptr(), handles.len()) })?;
-    let cut = |array: &Array| {
-        let handle = array.handle;
-        // SAFETY: a writable output.
-        Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count, 1, out) })
-    };
-    if capacity == count { Ok(found) } else { found.iter().map(cut).collect() }
 }
 
 /// Returns the number of true elements of a mask, which is read.

@@ -14,6 +14,7 @@ mod host;
 mod index;
 mod index_set;
 mod linear;
+mod masks;
 mod mesh;
 mod nn;
 mod operators;
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dlpack::register(module)?;
     functions::register(module)?;
     index_set::register(module)?;
+    masks::register(module)?;
     linear::register(module)?;
     nn::register(module)?;
     files::register(module)?;

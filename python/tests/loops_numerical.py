@@ -135,6 +135,41 @@ def k_means(m):
     return sums, centers, before
 
 
+def k_means_by_masks(m):
+    """The sizes of the clusters change in each iteration, and the rows of a cluster are chosen by a mask."""
+    points = m.np.concat([normal(m, 41 + i, 40, 2) * 1.5 + 2.0 * i for i in range(3)])
+    centers, sizes = points[:3], []
+    for _ in m.steps(16):
+        labels = m.np.argmin(m.np.sum((points[:, None] - centers[None]) ** 2, axis=-1), axis=1)
+        clusters = [points[labels == k] for k in range(3)]
+        centers = m.np.stack([m.np.mean(cluster, axis=0) for cluster in clusters])
+        sizes.append([cluster.shape[0] for cluster in clusters])
+    return sizes, centers
+
+
+def trimmed(m):
+    """Elements that lie too far from the mean are dropped until none does: each mask has another size, and its result is
+    the next array."""
+    x, kept = normal(m, 44, 400) ** 3, []
+    for _ in m.steps(12):
+        deviation = m.np.sqrt(m.np.mean((x - m.np.mean(x)) ** 2))
+        x = x[m.np.abs(x - m.np.mean(x)) < 2.5 * deviation]
+        kept.append(x.shape[0])
+    return kept, m.np.mean(x)
+
+
+def hard_examples(m):
+    """A step of training by the rows whose error is large, chosen by a mask that is not jitted."""
+    x, y = normal(m, 45, 64, 4), normal(m, 46, 64)
+    w = m.np.zeros(4)
+    update = m.jit(lambda w, x, y: w - 0.05 * m.grad(lambda w: m.np.mean((x @ w - y) ** 2))(w))
+    for _ in m.steps(16):
+        error = m.np.abs(x @ w - y)
+        is_hard = error > m.np.mean(error)
+        w = update(w, x[is_hard], y[is_hard])
+    return w
+
+
 def mixture(m):
     """Expectation maximization of two normal distributions, until the likelihood stands still."""
     x = m.np.concat([normal(m, 24, 20) - 2.0, 0.5 * normal(m, 25, 20) + 2.0])

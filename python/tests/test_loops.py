@@ -48,6 +48,9 @@ MOST = {
     # Each length of the history is another program, without jit: 3 for each.
     "lbfgs": 13,
     "k_means": 16,
+    "k_means_by_masks": 7,
+    "trimmed": 6,
+    "hard_examples": 8,
     "mixture": 3,
     "metropolis": 8,
     "annealing": 16,
@@ -68,7 +71,7 @@ MOST = {
 TRAINING = ("sgd", "evaluation", "losses_after", "counters", "checkpoints", "rate_of_the_loss", "clipping_in_a_step")
 NUMERICAL = (
     "conjugate_gradients", "jacobi", "power_iteration", "newton", "newton_of_one_number", "line_search", "lbfgs",
-    "k_means", "adaptive_steps", "heat", "shrinkage", "perceptron",
+    "k_means", "k_means_by_masks", "trimmed", "hard_examples", "adaptive_steps", "heat", "shrinkage", "perceptron",
 )  # fmt: skip
 INFERENCE = ("streamed",)
 
