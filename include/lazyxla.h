@@ -1364,6 +1364,18 @@ lxla_status lxla_binary_with_scalar(int32_t op,
                                     lxla_tensor *out_tensor);
 
 /**
+ * Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step, such
+ * as a number that was read: programs take it as a parameter from their first compilation on, as
+ * `lxla_tensor_varying_scalar`. The program is that of `lxla_binary_with_scalar` otherwise. In a traced computation, the
+ * value is a constant.
+ */
+lxla_status lxla_binary_with_varying_scalar(int32_t op,
+                                            lxla_tensor lhs,
+                                            const lxla_scalar *rhs,
+                                            int32_t scalar_on_left,
+                                            lxla_tensor *out_tensor);
+
+/**
  * Replaces the value of `dst` by dst (op) rhs, or with `scalar_on_left` 1 by rhs (op) dst.
  */
 lxla_status lxla_binary_with_scalar_inplace(int32_t op,
@@ -4763,9 +4775,10 @@ lxla_status lxla_label_pop(void);
  * - `cause`: `first`, the first program; `new_program`, other operations than before; `shape`, `dtype`, `constant`,
  *   the first operation that differs has another shape, another dtype, or another constant or attribute, such as an
  *   axis or an offset; `scalar_became_parameter`, a scalar changed for the first time, and can change freely from now
- *   on (avoided by `lxla_tensor_varying_scalar`); `donors`, other buffers may be consumed; `sharding`, the program is
- *   divided differently over a mesh; `evicted`, the program left the cache (`cache_capacity`) since it was compiled;
- *   `size_became_dynamic`, the program serves sizes up to bounds (option `dynamic_sizes`).
+ *   on (avoided by `lxla_tensor_varying_scalar` and `lxla_binary_with_varying_scalar`); `donors`, other buffers may be
+ *   consumed; `sharding`, the program is divided differently over a mesh; `evicted`, the program left the cache
+ *   (`cache_capacity`) since it was compiled; `size_became_dynamic`, the program serves sizes up to bounds (option
+ *   `dynamic_sizes`).
  * - `dynamic_axes`, of such a program: a list of `parameter`, `axis`, `size` (a formula of the variables n0, n1, ...)
  *   and `bound`. `dynamic_refused`, of a program that is compiled for its sizes although they change: `operation`, the
  *   one that cannot be computed for bounds, its `label`, and the `reason`.

@@ -349,9 +349,9 @@ Written by `make header` from the library's tables of operations and from `c_tes
 
 Every operation works on lazy tensors, in programs that XLA compiles, and on native tensors, where it runs immediately.
 Operations without a counterpart in StableHLO are *composed*: recorded as several others. Operations of two operands
-also take a scalar for one of them (`lxla_binary_scalar`, `lxla_binary_with_scalar`, `lxla_compare_scalar`,
-`lxla_compare_with_scalar`) and work in place (`lxla_binary_inplace`, `lxla_binary_scalar_inplace`,
-`lxla_binary_with_scalar_inplace`).
+also take a scalar for one of them (`lxla_binary_scalar`, `lxla_binary_with_scalar`, `lxla_binary_with_varying_scalar`,
+`lxla_compare_scalar`, `lxla_compare_with_scalar`) and work in place (`lxla_binary_inplace`,
+`lxla_binary_scalar_inplace`, `lxla_binary_with_scalar_inplace`).
 
 ## Accuracy
 

@@ -26,6 +26,8 @@ TEST(elements_and_activations) {
           near(lazyxla::hypot(x, x), {2.828427f, 0, 2.828427f}));
     CHECK(near(lazyxla::copysign(x, -1), {-2, 0, -2}) &&
           near(lazyxla::logaddexp(x, x), {-1.306853f, 0.693147f, 2.693147f}));
+    CHECK(near(lazyxla::binary_varying(LXLA_BINARY_DIVIDE, x, 0.3), {-6.666667f, 0, 6.666667f}) &&
+          near(lazyxla::binary_varying(LXLA_BINARY_SUBTRACT, 1.5, x), {3.5f, 1.5f, -0.5f}));
     CHECK(near(lazyxla::trunc(x * 0.75), {-1, 0, 1}) && near(lazyxla::log2(x + 6), {2, 2.584963f, 3}) &&
           near(lazyxla::log10(x + 3), {0, 0.477121f, 0.698970f}));
     CHECK(has<bool>(lazyxla::is_nan(x / 0), {false, true, false}) &&

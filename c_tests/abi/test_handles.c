@@ -54,6 +54,7 @@ static void refuses(lxla_tensor bad) {
   BAD_HANDLE(lxla_binary_scalar_inplace(ADD, bad, 1), "dst");
   lxla_scalar one_scalar = {LXLA_DTYPE_F64, 0, {.f = 1}};
   BAD_HANDLE(lxla_binary_with_scalar(ADD, bad, &one_scalar, 0, &out), "lhs");
+  BAD_HANDLE(lxla_binary_with_varying_scalar(ADD, bad, &one_scalar, 0, &out), "lhs");
   BAD_HANDLE(lxla_compare(LXLA_COMPARE_EQ, good, bad, &out), "rhs");
   BAD_HANDLE(lxla_select(bad, good, good, &out), "pred");
   BAD_HANDLE(lxla_select(good, good, bad, &out), "on_false");
@@ -134,6 +135,7 @@ TEST(h1_null_where_data_is_needed) {
   IS_NULL(lxla_binary(ADD, t, t, NULL), "out_tensor");
   IS_NULL(lxla_binary_scalar(ADD, t, 1, NULL), "out_tensor");
   IS_NULL(lxla_binary_with_scalar(ADD, t, NULL, 0, &out), "rhs");
+  IS_NULL(lxla_binary_with_varying_scalar(ADD, t, NULL, 0, &out), "rhs");
   IS_NULL(lxla_compare(LXLA_COMPARE_EQ, t, t, NULL), "out_tensor");
   IS_NULL(lxla_select(t, t, t, NULL), "out_tensor");
   IS_NULL(lxla_convert(t, LXLA_DTYPE_S32, NULL), "out_tensor");
@@ -297,6 +299,7 @@ TEST(h1_scalars_that_do_not_fit) {
   WRONG(lxla_binary_with_scalar(ADD, n, &i, 0, &out), "LXLA_DTYPE_*");
   i = (lxla_scalar){LXLA_DTYPE_S64, 0, {.i = 1}};
   WRONG(lxla_binary_with_scalar(ADD, n, &i, 2, &out), "scalar_on_left: 2");
+  WRONG(lxla_binary_with_varying_scalar(ADD, n, &i, 2, &out), "scalar_on_left: 2");
   WRONG(lxla_binary(ADD, b, b, &out), "not pred");
   WRONG(lxla_binary(ADD, n, b, &out), "do not promote");
   RELEASE(n, b);

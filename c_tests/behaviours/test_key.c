@@ -163,6 +163,37 @@ TEST(k5_a_varying_scalar_is_a_parameter_from_the_first_compile_on) {
   OK(lxla_env_release(env));
 }
 
+TEST(k5_a_varying_scalar_of_an_operation_is_a_parameter_from_the_first_compile_on) {
+  lxla_env env = new_env();
+  const lxla_device devices[] = {XLA(0), {LXLA_DEVICE_CPU, 0}};
+  // A quotient, and a function that is made of several operations.
+  const int ops[] = {LXLA_BINARY_DIVIDE, LXLA_BINARY_FLOOR_DIVIDE};
+  for (int d = 0; d < 2; d++)
+    for (int i = 0; i < 2; i++)
+      for (int n = 1; n <= 20; n++) {
+        lxla_tensor t, made, x = one(env, 1);
+        OK(lxla_tensor_to_device(x, devices[d], &t));
+        lxla_scalar number = {.dtype = LXLA_DTYPE_F64, .value.f = n + 0.25};
+        OK(lxla_binary_with_varying_scalar(ops[i], t, &number, 1, &made));
+        EQUAL(value(made), i ? n : n + 0.25f);
+        RELEASE(t, made, x);
+      }
+  EQUAL(counter(env, "UncachedCompile"), 2);
+  // Values that did not vary, or vary no longer, share the program.
+  lxla_tensor t = one(env, 1);
+  for (int n = 1; n <= 6; n++) {
+    lxla_tensor made;
+    lxla_scalar number = {.dtype = LXLA_DTYPE_F64, .value.f = n};
+    if (n % 2) OK(lxla_binary_with_scalar(SUB, t, &number, 0, &made));
+    else OK(lxla_binary_with_varying_scalar(SUB, t, &number, 0, &made));
+    EQUAL(value(made), 1 - n);
+    RELEASE(made);
+  }
+  EQUAL(counter(env, "UncachedCompile"), 4);
+  RELEASE(t);
+  OK(lxla_env_release(env));
+}
+
 TEST(k5_scalars_that_become_equal_cost_nothing) {
   lxla_env env = new_env();
   lxla_tensor t = one(env, 1);

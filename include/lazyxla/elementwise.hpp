@@ -16,6 +16,16 @@ template <class L, class R> detail::Result<L, R> binary(BinaryOp op, const L &l,
   else return Tensor::make<lxla_binary>(op, l.handle(), r.handle());
 }
 
+/// Computes l (op) r as binary(), with a number that changes from step to step: a parameter of programs from the first
+/// compile on.
+inline Tensor binary_varying(BinaryOp op, const Tensor &l, const Scalar &r) {
+  return Tensor::make<lxla_binary_with_varying_scalar>(op, l.handle(), r.get(), 0);
+}
+/// Computes l (op) r with a number on the left that changes from step to step.
+inline Tensor binary_varying(BinaryOp op, const Scalar &l, const Tensor &r) {
+  return Tensor::make<lxla_binary_with_varying_scalar>(op, r.handle(), l.get(), 1);
+}
+
 // Operators for binary().
 #define LAZYXLA_BINARY(name, code) \
   template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return binary(code, l, r); }

@@ -675,6 +675,17 @@ lxla_binary_with_scalar = _function(
         ("out_tensor", POINTER(lxla_tensor)),
     ],
 )
+lxla_binary_with_varying_scalar = _function(
+    "lxla_binary_with_varying_scalar",
+    lxla_status,
+    [
+        ("op", c_int32),
+        ("lhs", lxla_tensor),
+        ("rhs", POINTER(lxla_scalar)),
+        ("scalar_on_left", c_int32),
+        ("out_tensor", POINTER(lxla_tensor)),
+    ],
+)
 lxla_binary_with_scalar_inplace = _function(
     "lxla_binary_with_scalar_inplace",
     lxla_status,

@@ -733,6 +733,13 @@ unsafe extern "C" {
         scalar_on_left: i32,
         out_tensor: *mut lxla_tensor,
     ) -> lxla_status;
+    pub fn lxla_binary_with_varying_scalar(
+        op: i32,
+        lhs: lxla_tensor,
+        rhs: *const lxla_scalar,
+        scalar_on_left: i32,
+        out_tensor: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_binary_with_scalar_inplace(
         op: i32,
         dst: lxla_tensor,

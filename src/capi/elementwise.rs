@@ -124,6 +124,25 @@ pub extern "C" fn lxla_binary_with_scalar(
     })
 }
 
+/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step, such
+/// as a number that was read: programs take it as a parameter from their first compilation on, as
+/// `lxla_tensor_varying_scalar`. The program is that of `lxla_binary_with_scalar` otherwise. In a traced computation, the
+/// value is a constant.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_binary_with_varying_scalar(
+    op: i32,
+    lhs: lxla_tensor,
+    rhs: In<lxla_scalar>,
+    scalar_on_left: i32,
+    out_tensor: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_binary_with_varying_scalar", out_tensor.named("out_tensor"), || {
+        let (_, rhs) = scalar("rhs", rhs)?;
+        let (op, on_left) = (BinaryMember::from_number(op)?, flag("scalar_on_left", scalar_on_left)?);
+        record([("lhs", lhs.into())], |trace, [lhs]| elementwise::binary_member_varying(trace, op, lhs, rhs, on_left))
+    })
+}
+
 /// Replaces the value of `dst` by dst (op) rhs, or with `scalar_on_left` 1 by rhs (op) dst.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_with_scalar_inplace(

@@ -55,9 +55,10 @@ pub extern "C" fn lxla_label_pop() -> lxla_status {
 /// - `cause`: `first`, the first program; `new_program`, other operations than before; `shape`, `dtype`, `constant`,
 ///   the first operation that differs has another shape, another dtype, or another constant or attribute, such as an
 ///   axis or an offset; `scalar_became_parameter`, a scalar changed for the first time, and can change freely from now
-///   on (avoided by `lxla_tensor_varying_scalar`); `donors`, other buffers may be consumed; `sharding`, the program is
-///   divided differently over a mesh; `evicted`, the program left the cache (`cache_capacity`) since it was compiled;
-///   `size_became_dynamic`, the program serves sizes up to bounds (option `dynamic_sizes`).
+///   on (avoided by `lxla_tensor_varying_scalar` and `lxla_binary_with_varying_scalar`); `donors`, other buffers may be
+///   consumed; `sharding`, the program is divided differently over a mesh; `evicted`, the program left the cache
+///   (`cache_capacity`) since it was compiled; `size_became_dynamic`, the program serves sizes up to bounds (option
+///   `dynamic_sizes`).
 /// - `dynamic_axes`, of such a program: a list of `parameter`, `axis`, `size` (a formula of the variables n0, n1, ...)
 ///   and `bound`. `dynamic_refused`, of a program that is compiled for its sizes although they change: `operation`, the
 ///   one that cannot be computed for bounds, its `label`, and the `reason`.

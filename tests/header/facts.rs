@@ -124,6 +124,7 @@ pub const ENUMS: &[(&str, &str, &str)] = &[
     ("lxla_binary_scalar_inplace", "op", "LXLA_BINARY_"),
     ("lxla_binary_with_scalar", "op", "LXLA_BINARY_"),
     ("lxla_binary_with_scalar_inplace", "op", "LXLA_BINARY_"),
+    ("lxla_binary_with_varying_scalar", "op", "LXLA_BINARY_"),
     ("lxla_compare_scalar", "op", "LXLA_COMPARE_"),
     ("lxla_compare_with_scalar", "op", "LXLA_COMPARE_"),
     ("lxla_reduce_scatter", "op", "LXLA_REDUCE_"),

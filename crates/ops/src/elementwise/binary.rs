@@ -54,6 +54,22 @@ pub fn binary_scalar(
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
 }
 
+/// Records a binary operation with a scalar whose value changes from step to step. The dtype is not an 8-bit float.
+pub(crate) fn binary_varying(
+    trace: &mut Trace,
+    op: BinaryOp,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let node = trace.node(x);
+    let (dtype, shape) = (node.dtype, node.shape);
+    check(op, dtype)?;
+    let scalar = scalar_operand(dtype, scalar)?.varying();
+    let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
+    Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
+}
+
 /// Converts a scalar operand to the tensor's dtype.
 #[inline]
 pub(crate) fn scalar_operand(dtype: DType, scalar: ScalarValue) -> Result<Scalar> {

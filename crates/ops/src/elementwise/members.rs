@@ -2,7 +2,8 @@
 //! operation. Most functions of floats are one node with a formula (`functions/body.rs`); the others are recorded as
 //! several operations.
 
-use crate::elementwise::binary::{binary, binary_scalar};
+use crate::creation::constants::constant;
+use crate::elementwise::binary::{binary, binary_scalar, binary_varying, scalar_operand};
 use crate::elementwise::functions::of_one::unary_function;
 use crate::elementwise::functions::of_two::{binary_function, binary_function_scalar};
 use crate::elementwise::unary::unary;
@@ -134,6 +135,26 @@ pub fn binary_member_scalar(
     match member {
         BinaryMember::Operation(op) => binary_scalar(trace, op, x, scalar, scalar_on_left),
         BinaryMember::Function(function) => binary_function_scalar(trace, function, x, scalar, scalar_on_left),
+    }
+}
+
+/// Records an elementwise operation or function of a tensor and a scalar, which is converted to the tensor's dtype, and
+/// whose value changes from step to step. The program is that of [`binary_member_scalar`] for StableHLO operations.
+pub fn binary_member_varying(
+    trace: &mut Trace,
+    member: BinaryMember,
+    x: NodeId,
+    scalar: ScalarValue,
+    scalar_on_left: bool,
+) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    match member {
+        BinaryMember::Operation(op) if !dtype.is_float8() => binary_varying(trace, op, x, scalar, scalar_on_left),
+        _ => {
+            let scalar = constant(trace, &[], scalar_operand(dtype, scalar)?.varying());
+            let (lhs, rhs) = if scalar_on_left { (scalar, x) } else { (x, scalar) };
+            binary_member(trace, member, lhs, rhs)
+        }
     }
 }
 

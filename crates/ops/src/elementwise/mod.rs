@@ -46,7 +46,8 @@ pub use functions::erf::special;
 pub use functions::of_one::unary_function;
 pub use functions::of_two::binary_function;
 pub use members::{
-    BinaryMember, UnaryMember, binary_member, binary_member_in_place, binary_member_scalar, unary_member,
+    BinaryMember, UnaryMember, binary_member, binary_member_in_place, binary_member_scalar, binary_member_varying,
+    unary_member,
 };
 pub use total_order::compare_total_order;
 pub use unary::unary;
