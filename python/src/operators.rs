@@ -54,12 +54,13 @@ impl Operation {
         self,
         lhs: lxla_tensor,
         rhs: &lxla_scalar,
-        swapped: bool,
+        (swapped, varies): (bool, bool),
         out: *mut lxla_tensor,
     ) -> lxla_status {
         // SAFETY: as promised by the caller.
         unsafe {
             match self {
+                Binary(op) if varies => lxla_binary_with_varying_scalar(op, lhs, rhs, swapped.into(), out),
                 Binary(op) => lxla_binary_with_scalar(op, lhs, rhs, swapped.into(), out),
                 Compare(op) => lxla_compare_with_scalar(op, lhs, rhs, swapped.into(), out),
             }
@@ -164,16 +165,19 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
         let complex = if dtype == LXLA_DTYPE_F64 { LXLA_DTYPE_C128 } else { LXLA_DTYPE_C64 };
         return on_scalar(py, op, &lhs.convert(py, complex)?, scalar, swapped);
     }
+    // A power by a constant may be a product.
+    let varies = scalar.is_computed() && !matches!(op, Binary(LXLA_BINARY_POWER)) && !crate::trace::is_tracing();
+    let how = (swapped, varies);
     let mut out = lxla_tensor { id: 0 };
     let handle = lhs.operand();
     let mut call = |scalar: &lxla_scalar| {
         if lhs.is_large {
             let scalar = *scalar;
             // SAFETY: valid for the call.
-            py.detach(|| unsafe { op.on_scalar(handle, &scalar, swapped, &mut out) })
+            py.detach(|| unsafe { op.on_scalar(handle, &scalar, how, &mut out) })
         } else {
             // SAFETY: valid for the call.
-            unsafe { op.on_scalar(handle, scalar, swapped, &mut out) }
+            unsafe { op.on_scalar(handle, scalar, how, &mut out) }
         }
     };
     let mut status = call(&scalar.in_c());

@@ -69,6 +69,19 @@ impl Scalar {
         }
     }
 
+    /// Whether a float was rather computed or read than written by hand, and so will have another value the next time: its
+    /// shortest decimal has more than eight digits, and it has more bits than a halved integer.
+    pub fn is_computed(self) -> bool {
+        let Float(value) = self else { return false };
+        const FEW_BITS: u32 = 40;
+        if !value.is_finite() || value.to_bits().trailing_zeros() >= FEW_BITS {
+            return false;
+        }
+        let text = format!("{value:e}");
+        let digits = text.bytes().take_while(|&byte| byte != b'e').filter(u8::is_ascii_digit).count();
+        digits > 8
+    }
+
     /// Returns how an integer compares with all numbers of an integer dtype that cannot represent it; otherwise None.
     pub fn beyond(self, dtype: i32) -> Option<Ordering> {
         let value = match self {

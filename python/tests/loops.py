@@ -100,8 +100,6 @@ LOOPS |= {
     "loss_scale": Loop(loops_models.loss_scale, tolerance=5e-3),  # float16
     # The indices of the last mask wait for their use, and their number changes.
     "k_means_by_masks": Loop(loops_numerical.k_means_by_masks, grows=True),
-    # Each length of its history is another program, since it is not jitted.
-    "lbfgs": Loop(loops_numerical.lbfgs, more=8),
 }
 
 

@@ -45,8 +45,7 @@ MOST = {
     "newton": 8,
     "newton_of_one_number": 16,
     "line_search": 8,
-    # Each length of the history is another program, without jit: 3 for each.
-    "lbfgs": 13,
+    "lbfgs": 8,
     "k_means": 16,
     "k_means_by_masks": 7,
     "trimmed": 6,

@@ -53,6 +53,29 @@ def test_arrays_that_a_traced_function_stored_say_so():
         raises(RuntimeError, lambda: lx.jit(lambda v: v * float(lx.sum(v)))(x), "reads the value")
 
 
+def test_numbers_that_were_read_or_computed_compile_once():
+    x = on(np.float32([1.5, 2.5, 4.0]), "xla:0")
+    operations = [
+        (lambda v, r: v * r),
+        (lambda v, r: r - v),
+        (lambda v, r: v / r),
+        (lambda v, r: v // r),
+        (lambda v, r: v**2 + r * v),
+    ]
+    for i, operation in enumerate(operations):
+        before = lx.counter("UncachedCompile")
+        for n in range(5):
+            rate = float(np.float32(0.1) * 0.9**n) + 0.01 * i
+            found = np.asarray(operation(x, rate))
+            np.testing.assert_allclose(found, operation(np.float32([1.5, 2.5, 4.0]), np.float32(rate)), rtol=1e-6)
+        assert lx.counter("UncachedCompile") - before == 1
+    # A number that somebody wrote is a constant until it changes.
+    before = lx.counter("UncachedCompile")
+    for rate in (0.125, 1e-3, 0.3141592653589793, 3.0, 0.1 + 0.2):
+        same(lx.maximum(x, x) - rate, np.float32([1.5, 2.5, 4.0]) - np.float32(rate))
+    assert lx.counter("UncachedCompile") - before == 2
+
+
 def test_imaginary_parts_of_real_numbers_are_zeros():
     for device in DEVICES:
         for dtype in ("float32", "float64", "int8", "uint64"):
