@@ -187,10 +187,42 @@ LIMITED(h7_sorts_take_as_much_memory_as_their_arrays) {
   LADDER(1, 9, lxla_argsort(x, 0, 0, 1, LXLA_DTYPE_S32, &out));
   RELEASE(out);
   lxla_tensor places;
-  LADDER(1, 9, lxla_topk(x, 5, 0, 1, LXLA_DTYPE_S32, &out, &places));
-  all_are(out, 5, 3);
+  LADDER(1, 9, lxla_topk(x, N / 2, 0, 1, LXLA_DTYPE_S32, &out, &places));
+  all_are(out, N / 2, 3);
   all_are(x, N, 3);
   RELEASE(x, out, places);
+  OK(lxla_env_release(env));
+}
+
+// The first of equal elements, and a few of many, take no memory in proportion to the array.
+LIMITED(h7_extremes_and_the_first_few_take_the_memory_of_a_block) {
+  enum { N = 64 << 20, AT = N - 12345 };
+  lxla_env env = new_env();
+  uint8_t *bytes = malloc(N);
+  CHECK(bytes);
+  memset(bytes, 7, N);
+  bytes[AT] = bytes[AT + 9] = 200;
+  bytes[AT - 3] = 1;
+  lxla_tensor x, most, least, values, places;
+  OK(lxla_tensor_from_host(env, cpu, LXLA_DTYPE_U8, DIMS(N), bytes, N, &x));
+  free(bytes);
+  limit_memory(8);
+  OK(lxla_argmax(x, 0, 0, LXLA_DTYPE_S64, &most));
+  OK(lxla_argmin(x, 0, 1, LXLA_DTYPE_U32, &least));
+  OK(lxla_topk(x, 3, 0, 1, LXLA_DTYPE_S64, &values, &places));
+  lift_limit();
+  int64_t place, first[3];
+  uint32_t lowest;
+  uint8_t found[3];
+  OK(lxla_tensor_read(most, &place, sizeof place));
+  OK(lxla_tensor_read(least, &lowest, sizeof lowest));
+  OK(lxla_tensor_read(places, first, sizeof first));
+  OK(lxla_tensor_read(values, found, sizeof found));
+  EQUAL(place, AT);
+  EQUAL(lowest, AT - 3);
+  CHECK(first[0] == AT && first[1] == AT + 9 && first[2] == 0);
+  CHECK(found[0] == 200 && found[1] == 200 && found[2] == 7);
+  RELEASE(x, most, least, values, places);
   OK(lxla_env_release(env));
 }
 

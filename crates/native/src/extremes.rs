@@ -1,12 +1,13 @@
 //! Argmax and argmin.
 
 use super::array::Array;
+use super::convert::convert;
 use super::element::unsupported;
 use super::indexing::integers;
 use super::offsets::elements_at;
 use super::order::{Ordered, by_order};
 use super::shape::concatenate;
-use base::allocation::filled;
+use base::allocation::{filled, with_room};
 use base::error::Result;
 use base::types::{DType, Dims, TensorType, count};
 use half::{bf16, f16};
@@ -30,6 +31,77 @@ pub fn extreme(axis: usize, largest: bool, x: &Array, indices: &Array, init: [&A
     let mut left: Dims = dims.clone();
     left.remove(axis);
     Ok([picked(x, init[0], &places)?.into_shape(&left), picked(indices, init[1], &places)?.into_shape(&left)])
+}
+
+/// Like [`extreme`] of indices that count along the axis, which need no memory. `init` has the dtype of the indices.
+pub fn extreme_place(axis: usize, largest: bool, x: &Array, init: [&Array; 2]) -> Result<[Array; 2]> {
+    let dims = &x.ty().dims;
+    let sizes = [count(&dims[..axis]), dims[axis] as usize, count(&dims[axis + 1..])];
+    let [_, length, inner] = sizes;
+    let (index_dtype, init_index) = (init[1].ty().dtype, integers(init[1])(0));
+    let along = |place: usize| (place / inner % length) as i128;
+    let places = by_order!(x.ty().dtype, T => {
+        let (x, first) = (x.elements::<T>(), init[0].elements::<T>()[0]);
+        if inner == 1 {
+            best_of_rows(x, length, largest, first, init_index)
+        } else {
+            // Places of a column ascend.
+            let is_better = |a: T, b: T, place: usize, place_b: Option<usize>| match preferred(a, b, largest) {
+                Ordering::Equal => place_b.is_none() && along(place) < init_index,
+                order => order == Ordering::Greater,
+            };
+            best(x, sizes, first, &is_better)
+        }
+    })?;
+    let mut left: Dims = dims.clone();
+    left.remove(axis);
+    let index_ty = TensorType { dtype: index_dtype, dims: left.clone() };
+    let index = |row: usize| places[row].map_or(init_index, along);
+    let indices = if index_dtype == DType::U64 {
+        Array::write::<u64>(&index_ty, |out| out.generate(places.len(), |row| index(row) as u64))?
+    } else {
+        let wide = TensorType { dtype: DType::S64, dims: left.clone() };
+        convert(&Array::write::<i64>(&wide, |out| out.generate(places.len(), |row| index(row) as i64))?, index_dtype)?
+    };
+    Ok([picked(x, init[0], &places)?.into_shape(&left), indices])
+}
+
+/// Number of elements that are compared with the best one so far before their places matter.
+const BLOCK: usize = 1024;
+
+/// Positions of the best elements of rows of some length; None where `init`, which has an index, is better.
+fn best_of_rows<T: Ordered>(
+    x: &[T],
+    length: usize,
+    largest: bool,
+    init: T,
+    init_index: i128,
+) -> Result<Vec<Option<usize>>> {
+    let mut places = with_room(x.len() / length.max(1), "the places of extremes")?;
+    for (number, row) in x.chunks_exact(length.max(1)).enumerate() {
+        let (mut value, mut place) = (init, None);
+        for (start, block) in (0..).step_by(BLOCK).zip(row.chunks(BLOCK)) {
+            // Without a branch for each element.
+            let is_any_better = block.iter().fold(false, |any, &x| any | is_preferred(x, value, largest));
+            let has_tie = place.is_none() && block.iter().any(|&x| preferred(x, value, largest) == Ordering::Equal);
+            if !is_any_better && !has_tie {
+                continue;
+            }
+            for (i, &x) in (start..).zip(block) {
+                let is_first = place.is_none() && (i as i128) < init_index;
+                if is_preferred(x, value, largest) || is_first && preferred(x, value, largest) == Ordering::Equal {
+                    (value, place) = (x, Some(i));
+                }
+            }
+        }
+        places.push(place.map(|place: usize| number * length + place));
+    }
+    Ok(places)
+}
+
+/// Whether an element is preferred to another one.
+fn is_preferred<T: Ordered>(a: T, b: T, largest: bool) -> bool {
+    preferred(a, b, largest) == Ordering::Greater
 }
 
 /// Compares two elements; the preferred one is `Greater`. NaN is preferred to every number.
@@ -94,6 +166,59 @@ mod tests {
         assert_eq!((along(0, true, &nan), along(0, false, &nan)), (vec![1], vec![1]));
         let infinite = row(&[f32::NEG_INFINITY; 3]);
         assert_eq!((along(0, true, &infinite), along(0, false, &infinite)), (vec![0], vec![0]));
+    }
+
+    #[test]
+    fn places_are_those_of_indices_that_count_along_the_axis() {
+        let check = |x: &Array, axis: usize, init: [&Array; 2]| {
+            let dims = &x.ty().dims;
+            let step: i64 = dims[axis + 1..].iter().product();
+            let places: Vec<u8> = (0..x.ty().elements() as i64).map(|i| (i / step % dims[axis]) as u8).collect();
+            for largest in [true, false] {
+                let [value, index] = extreme(axis, largest, x, &array(dims, &places), init).unwrap();
+                let [of_place, place] = extreme_place(axis, largest, x, init).unwrap();
+                assert_eq!(
+                    (value.bytes(), index.bytes()),
+                    (of_place.bytes(), place.bytes()),
+                    "{dims:?} {axis} {largest}"
+                );
+            }
+        };
+        let mut state = 1_u64;
+        let mut number = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 40
+        };
+        for dims in [[1, 256, 1], [3, 200, 1], [2, 5, 4], [1, 1, 7], [4, 17, 2]] {
+            let count = dims.iter().product::<i64>() as usize;
+            for most in [1, 2, 5, 1000] {
+                let floats: Vec<f32> = (0..count)
+                    .map(|_| match number() % most {
+                        3 => f32::NAN,
+                        1 => -0.0,
+                        n => n as f32 - 1.0,
+                    })
+                    .collect();
+                let bytes: Vec<u8> = floats.iter().map(|&x| x as u8).collect();
+                for axis in 0..3 {
+                    for index in [0_u8, 1, 255] {
+                        let index = array(&[], &[index]);
+                        for init in [f32::NEG_INFINITY, f32::INFINITY, 0.0, f32::NAN] {
+                            check(&array(&dims, &floats), axis, [&array(&[], &[init]), &index]);
+                        }
+                        for init in [0_u8, 255] {
+                            check(&array(&dims, &bytes), axis, [&array(&[], &[init]), &index]);
+                        }
+                    }
+                }
+            }
+        }
+        // In a later block than the first one.
+        let mut long = vec![7_i16; 5000];
+        long[4321] = 9;
+        let init = [&array(&[], &[i16::MIN]), &array(&[], &[u64::MAX])];
+        let [value, place] = extreme_place(0, true, &array(&[5000], &long), init).unwrap();
+        assert_eq!((value.elements::<i16>(), place.elements::<u64>()), (&[9][..], &[4321][..]));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::convert::convert;
 use super::element::{Element, by_width, unsupported};
 use super::order::{MOST_SHORT, Ordered, Pair, by_order};
 use super::parallel::each_piece;
-use base::allocation::{collected, with_room};
+use base::allocation::with_room;
 use base::error::Result;
 use base::types::{DType, TensorType};
 use half::{bf16, f16};
@@ -155,13 +155,33 @@ pub fn top_k(ty: &TensorType, x: &Array, k: usize, largest: bool) -> Result<Arra
     convert(&places, ty.dtype)
 }
 
+/// Number of elements that are looked at before those that are not among the first k are dropped, at least.
+const LEAST_CANDIDATES: usize = 1 << 12;
+
 fn first_places<T: Ordered, P: Pair>(row: &[T], k: usize, largest: bool, places: &mut Vec<i64>) -> Result<()> {
-    let pairs = row.iter().enumerate().map(|(index, x)| P::new(x.rank(), largest, index));
-    let mut pairs: Vec<P> = collected(pairs, "a row of top_k")?;
-    if 0 < k && k < pairs.len() {
-        pairs.select_nth_unstable(k - 1);
+    let Some(last) = k.checked_sub(1) else { return Ok(()) };
+    // The first k of the elements so far, and a block of others that come before the last one of these.
+    let room = k.saturating_add(k.max(LEAST_CANDIDATES)).min(row.len());
+    let mut pairs: Vec<P> = with_room(room, "a row of top_k")?;
+    let mut bound = None;
+    for (index, x) in row.iter().enumerate() {
+        let pair = P::new(x.rank(), largest, index);
+        if bound.is_some_and(|bound| pair > bound) {
+            continue;
+        }
+        if pairs.len() == room {
+            bound = Some(*pairs.select_nth_unstable(last).1);
+            pairs.truncate(k);
+            if bound.is_some_and(|bound| pair > bound) {
+                continue;
+            }
+        }
+        pairs.push(pair);
     }
-    pairs.truncate(k);
+    if k < pairs.len() {
+        pairs.select_nth_unstable(last);
+        pairs.truncate(k);
+    }
     pairs.sort_unstable();
     places.extend(pairs.into_iter().map(|pair| pair.index() as i64));
     Ok(())
@@ -217,6 +237,24 @@ mod tests {
         };
         assert_eq!(sorted(false), [4, 0, 2, 3, 1, 5]);
         assert_eq!(sorted(true), [1, 5, 3, 0, 2, 4]);
+    }
+
+    #[test]
+    fn the_first_of_long_rows_are_those_of_a_sort() {
+        let count = 3 * LEAST_CANDIDATES as i64 + 17;
+        let ascending: Vec<i32> = (0..count as i32).collect();
+        let scattered: Vec<i32> = (0..count).map(|i| ((i * 7919 + 5) % 10007) as i32).collect();
+        for x in [ascending, scattered, numbers(count)] {
+            let x = row(&x);
+            for k in [0, 1, 5, LEAST_CANDIDATES as i64 + 1, count - 1, count] {
+                for largest in [false, true] {
+                    let places = row(&(0..count as i32).collect::<Vec<i32>>());
+                    let sorted = sort_by_key(&[x.clone(), places], 0, 0, largest).unwrap();
+                    let found = top_k(&TensorType::new(DType::S32, &[k]), &x, k as usize, largest).unwrap();
+                    assert_eq!(found.elements::<i32>(), &sorted[1].elements::<i32>()[..k as usize]);
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod fused;
 mod kept;
+mod places;
 mod program;
 mod watch;
 

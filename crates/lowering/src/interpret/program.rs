@@ -2,6 +2,7 @@
 
 use super::fused::{Elementwise, Parameter};
 use super::kept::{self, Seen, Whole};
+use super::places::is_left_out;
 use super::watch::Watch;
 use base::allocation::{probe, with_room};
 use base::error;
@@ -183,6 +184,12 @@ impl<'a> Function<'a> {
             let ty = row_ty.as_ref().unwrap_or(&value.ty);
             let made = match value.op {
                 Op::Leaf => SmallVec::from_elem(next_input(&mut inputs, ty)?, 1),
+                Op::Iota
+                    if watch.is_none() && length.is_none() && is_left_out(&self.values, &self.last_use, position)? =>
+                {
+                    let none = TensorType::new(value.ty.dtype, &[0]);
+                    SmallVec::from_elem(Array::from_bytes(&none, &[])?, 1)
+                }
                 op => {
                     let scalar = if op.has_scalar() { scalars.next().copied() } else { None };
                     let made = self.value(value, ty, scalar, &known, length.is_some(), watch)?;

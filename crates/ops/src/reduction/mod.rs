@@ -15,7 +15,7 @@ pub(super) mod windows;
 
 pub use cumulative::cumulative_logaddexp;
 pub use reduce::{ReduceAttributes, reduce};
-pub use reduce_with::{ReduceWithAttributes, arg_extreme, reduce_with};
+pub use reduce_with::{ReduceWithAttributes, arg_extreme, counts_along, reduce_with};
 pub use select_and_scatter::{SelectAndScatterAttributes, select_and_scatter};
 pub use statistics::{logsumexp, mean, standard_deviation, variance};
 pub use windows::{ReduceWindowAttributes, cumulative, reduce_window};

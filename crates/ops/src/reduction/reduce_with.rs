@@ -11,7 +11,7 @@ use crate::emit::{Emitter, Reducer, identity, mlir};
 use crate::infer::{check_index_dtype, distinct_axes};
 use base::error;
 use base::error::Result;
-use ir::{NodeId, Op, ReduceOp, Trace, attributes};
+use ir::{Instruction, NodeId, Op, ReduceOp, Trace, attributes};
 use native::{self, Array};
 
 use crate::shape::axes::reshape;
@@ -123,14 +123,33 @@ pub(super) fn native_reduce_with(cx: &EvalContext) -> Result<Vec<Array>> {
         && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
         && indices.ty().dtype.is_integer()
     {
+        let (axis, inits) = (*axis as usize, [*init, *index]);
         for largest in [true, false] {
             if **body == *bodies::extreme(x.ty().dtype, indices.ty().dtype, largest)? {
-                return native::extreme(*axis as usize, largest, x, indices, [init, index]).map(Vec::from);
+                let are_left_out = indices.ty().elements() == 0 && x.ty().elements() > 0;
+                let found = match are_left_out {
+                    true => native::extreme_place(axis, largest, x, inits),
+                    false => native::extreme(axis, largest, x, indices, inits),
+                };
+                return found.map(Vec::from);
             }
         }
     }
     let captures = cx.arrays(2 * count..cx.operands.len());
     native::reduce_with(&axes, &cx.arrays(0..count), &cx.arrays(count..2 * count), &each(cx, 0, &captures))
+}
+
+/// Whether the operation is an argmax or argmin of an array of this dtype whose indices, its second operand, count along
+/// the given axis. The evaluation takes an empty array of indices then.
+pub fn counts_along(value: &Instruction, x: DType, indices: DType, axis: i64) -> Result<bool> {
+    let is_one = value.op == Op::ReduceWith && value.operands.len() == 4 && value.bodies.len() == 1;
+    if !is_one || matches!(x.kind(), Kind::Complex | Kind::Float8) || !indices.is_integer() {
+        return Ok(false);
+    }
+    let ReduceWithAttributes { axes } = value.attributes();
+    let body = &*value.bodies[0];
+    let is = |largest| bodies::extreme(x, indices, largest).map(|extreme| *body == *extreme);
+    Ok(axes[..] == [axis] && (is(true)? || is(false)?))
 }
 
 /// Axes that may be split: those that are not reduced.
