@@ -30,6 +30,10 @@ it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself
 1.25
 """
 
+# isort: off
+from . import _interpreter  # noqa: F401 - first: it may refuse
+
+# isort: on
 from . import _core, collectives, fft, linalg, nn, optim, random
 from ._checks import check_all
 from ._core import (

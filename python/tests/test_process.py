@@ -67,6 +67,22 @@ def test_a_forked_child_gets_an_exception_and_ends():
     ), done
 
 
+def test_a_subinterpreter_is_refused_and_the_process_ends():
+    done = run("""
+try:
+    import _interpreters as interpreters  # Python 3.13
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import sys
+text = f"import sys; sys.path[:] = {sys.path}\\ntry: import lazyxla\\nexcept ImportError as e: print(e, flush=True)"
+interpreters.run_string(interpreters.create(), text)
+import lazyxla as lx
+print(lx.ones(3).tolist())
+""")
+    assert done.returncode == 0 and "lazyxla cannot be imported in a subinterpreter" in done.stdout, done
+    assert done.stdout.endswith("[1.0, 1.0, 1.0]\n"), done
+
+
 def test_a_program_may_end_with_steps_in_flight():
     done = run(
         "import lazyxla as lx\nx = lx.ones((500, 500))\nfor _ in range(20): x = x @ x * 1e-3\nlx.step()\nprint('end')"
