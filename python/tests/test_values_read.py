@@ -76,6 +76,15 @@ def test_numbers_that_were_read_or_computed_compile_once():
     assert lx.counter("UncachedCompile") - before == 2
 
 
+def test_operations_that_nobody_reads_are_stepped_when_there_are_many():
+    x = on(np.float32([1, 2]), "xla:0")
+    y, before = x, lx.counter("ExecuteComputation")
+    for _ in range(9000):
+        y = y + 1
+    assert lx.counter("ExecuteComputation") - before >= 2
+    same(y, np.float32([9001, 9002]))
+
+
 def test_imaginary_parts_of_real_numbers_are_zeros():
     for device in DEVICES:
         for dtype in ("float32", "float64", "int8", "uint64"):
