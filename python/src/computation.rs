@@ -57,6 +57,17 @@ pub fn results(
     Ok(out.into_iter().map(Array::sized).collect())
 }
 
+/// Steps what earlier calls left pending, as the library does by the option step_before_call, but so that Ctrl-C is heard
+/// while their programs are compiled.
+fn step_earlier_calls(py: Python<'_>, arguments: &[PyRef<'_, Array>]) -> PyResult<()> {
+    // SAFETY: a string that ends in NUL, and a writable output.
+    let option = text(|out| unsafe { lxla_env_get_option(env(), c"step_before_call".as_ptr(), out) })?;
+    match arguments.first() {
+        Some(array) if option == "true" => crate::device::step_before_read(py, array.device()?),
+        _ => Ok(()),
+    }
+}
+
 #[pymethods]
 impl Computation {
     /// Numbers of parameters, results and captured values.
@@ -76,6 +87,10 @@ impl Computation {
     fn call(&self, py: Python<'_>, arguments: Vec<PyRef<'_, Array>>) -> PyResult<Vec<Array>> {
         let (handle, of) = (self.handle, handles(&arguments));
         let n = self.info()?.1;
+        if HAS_CALLS.load(Ordering::Relaxed) && crate::interrupt::has_new_call() && !crate::trace::is_tracing() {
+            step_earlier_calls(py, &arguments)?;
+        }
+        crate::interrupt::note_call(handle.id);
         HAS_CALLS.store(true, Ordering::Relaxed);
         // SAFETY: lists with their lengths.
         results(py, n, move |out| unsafe { lxla_computation_call(handle, of.as_ptr(), of.len(), out, n) })

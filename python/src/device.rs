@@ -224,8 +224,9 @@ pub fn read_of(array: &Array) -> lxla_tensor {
 #[pyo3(signature = (device, wait))]
 fn mark_step(py: Python<'_>, device: Option<On>, wait: bool) -> PyResult<()> {
     let device = device.map_or(lxla_device { kind: 0, ordinal: 0 }, |on| on.0);
+    let env = current_env();
     // SAFETY: values only.
-    check_detached(py, move || unsafe { lxla_mark_step(env(), device, 0) })?;
+    crate::interrupt::check(py, move || unsafe { lxla_mark_step(env, device, 0) })?;
     if wait { wait_for_device(py, device) } else { Ok(()) }
 }
 
@@ -239,14 +240,19 @@ fn wait(py: Python<'_>, device: Option<On>) -> PyResult<()> {
 #[pyfunction]
 fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bool) -> PyResult<()> {
     let handles: Vec<lxla_tensor> = arrays.iter().map(|array| read_of(array)).collect();
-    // SAFETY: the handles belong to `arrays`, which live until the call has returned.
-    check_outside(py, || unsafe {
+    // SAFETY: a list with its length; handles of arrays that have gone are errors.
+    let call = move || unsafe {
         if donate {
             lxla_step_tensors(handles.as_ptr(), handles.len(), 0)
         } else {
             lxla_sync(handles.as_ptr(), handles.len())
         }
-    })?;
+    };
+    if crate::trace::is_in_scope() {
+        check_outside(py, call)?
+    } else {
+        crate::interrupt::check(py, call)?
+    }
     match arrays.first().filter(|_| wait) {
         Some(array) => wait_for_device(py, array.device()?),
         None => Ok(()),
@@ -254,7 +260,7 @@ fn compute(py: Python<'_>, arrays: Vec<PyRef<'_, Array>>, donate: bool, wait: bo
 }
 
 /// Milliseconds between two calls of Python's signal handlers while a thread waits.
-const SIGNALS_MS: i64 = 50;
+const SIGNALS_MS: i64 = crate::interrupt::SIGNALS.as_millis() as i64;
 
 /// Calls a wait of limited time until it says that it is done, and Python's signal handlers in between: Ctrl-C raises
 /// KeyboardInterrupt although the device goes on.
@@ -285,8 +291,23 @@ pub fn wait_for_value(py: Python<'_>, array: &Array) -> PyResult<()> {
     if crate::computation::HAS_CALLS.load(Ordering::Relaxed) && !crate::trace::is_tracing() {
         step_calls(py, handle)?;
     }
+    if !crate::trace::is_in_scope() && (is_pending(handle) || crate::interrupt::goes_on()) {
+        // The wait would compile, or wait for a compile, before its time begins.
+        let compiled = move || {
+            let mut done = 0;
+            // SAFETY: a writable output; the handle of an array that has gone is an error.
+            unsafe { lxla_tensor_wait_for(handle, 0, &mut done) }
+        };
+        crate::interrupt::check(py, compiled)?;
+    }
     // SAFETY: a writable output; the handle belongs to `array`.
     wait_with_signals(py, |done| unsafe { lxla_tensor_wait_for(handle, SIGNALS_MS, done) })
+}
+
+fn is_pending(handle: lxla_tensor) -> bool {
+    let mut state = 0;
+    // SAFETY: a writable output.
+    unsafe { lxla_tensor_state(handle, &mut state) == LXLA_OK && state == LXLA_STATE_PENDING }
 }
 
 /// Before a value that is pending is read, steps what calls of computations left pending on its device: a loop has released
@@ -307,12 +328,20 @@ fn step_calls(py: Python<'_>, handle: lxla_tensor) -> PyResult<()> {
 
 /// Runs all pending operations of a device before a read. A value that cannot be computed fails where it is read.
 pub fn step_before_read(py: Python<'_>, device: lxla_device) -> PyResult<()> {
+    let env = current_env();
     // SAFETY: values only.
-    match py.detach(|| unsafe { lxla_mark_step(env(), device, 0) }) {
+    match crate::interrupt::call(py, move || unsafe { lxla_mark_step(env, device, 0) })? {
         // A NaN or an infinity, by the option check_nonfinite: all values are computed.
-        LXLA_OUT_OF_RANGE => Err(error(LXLA_OUT_OF_RANGE)),
+        Err(failure) if failure.status == LXLA_OUT_OF_RANGE => Err(failure.exception),
         _ => Ok(()),
     }
+}
+
+/// The environment of calls that another thread makes for this one, which may have entered one.
+fn current_env() -> lxla_env {
+    let (given, mut entered) = (env(), lxla_env { id: 0 });
+    // SAFETY: a writable output.
+    if given.id == 0 && unsafe { lxla_env_current(&mut entered) } == LXLA_OK { entered } else { given }
 }
 
 /// Calls the library without the interpreter's lock, so that other threads go on.

@@ -13,6 +13,7 @@ mod functions;
 mod host;
 mod index;
 mod index_set;
+mod interrupt;
 mod linear;
 mod masks;
 mod mesh;

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import numpy as np
 from common import DEVICES, on, raises, random, same
@@ -119,6 +120,47 @@ os._exit(0)
         finally:
             child.kill()
     assert lines == ["waits\n", "interrupted ready\n"] * 4 and child.returncode == 0, lines
+
+
+def test_an_interrupt_ends_the_wait_for_a_compile():
+    # XLA compiles the products for minutes; nothing runs before.
+    text = """
+import os, sys, numpy, lazyxla as lx
+def products(x, count=12_000):
+    y = x
+    for i in range(count):
+        y = (y @ x) * (1 / (i + 2))
+    return y
+x = lx.ones((4, 4))
+if sys.argv[1] == "jitted":
+    jitted = lx.jit(products)
+    y = jitted(x)
+    waits = (lambda: jitted(x), lambda: float(y[0, 0]), lx.step)
+else:
+    y = products(x)
+    waits = (lambda: float(y[0, 0]), lx.step, lambda: lx.step(wait=True), lambda: y.__array__())
+for wait in waits:
+    try:
+        print("waits", flush=True)
+        wait()
+    except KeyboardInterrupt:
+        print("interrupted", lx.counter("ExecuteComputation"), flush=True)
+os._exit(0)
+"""
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "LXLA_MAX_PENDING_OPS": "1000000"}
+    for kind, count in (("jitted", 3), ("recorded", 4)):
+        command = [sys.executable, "-c", text, kind]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
+            lines = []
+            try:
+                for line in child.stdout:
+                    lines.append(line)
+                    if line == "waits\n":
+                        time.sleep(0.1)  # so that the wait has begun, rather
+                        child.send_signal(signal.SIGINT)
+            finally:
+                child.kill()
+        assert lines == ["waits\n", "interrupted 0\n"] * count and child.returncode == 0, lines
 
 
 def test_a_wait_ends_while_another_thread_goes_on():
