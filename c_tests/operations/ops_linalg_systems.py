@@ -239,8 +239,11 @@ def tridiagonal_solve():
 
 
 def solved(a, b):
+    """Solves systems by matrices of as many axes on both sides: NumPy before 2.0 takes b with fewer axes as vectors."""
     a, b = wide(a), wide(b)
-    return np.linalg.solve(a, b[..., None])[..., 0] if b.ndim == 1 else np.linalg.solve(a, b)
+    sides = b[:, None] if b.ndim == 1 else b
+    found = np.linalg.solve(a, sides.reshape((1,) * (a.ndim - sides.ndim) + sides.shape))
+    return found[..., 0] if b.ndim == 1 else found
 
 
 def least(a, b, rtol):

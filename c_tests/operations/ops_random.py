@@ -154,7 +154,8 @@ def unit_interval(shape, name, algorithm, key):
     dtype = DTYPES[name][1]
     drawn = bits(shape, "u8" if name == "bf16" else name, algorithm, key).astype(f"u{dtype.itemsize}")
     one = dtype.type(1)
-    shift = {"bf16": 1, "f16": 6, "f32": 9, "f64": 12}[name]
+    # Of the same dtype: NumPy before 2.0 makes s64 of an unsigned scalar and a Python integer.
+    shift = drawn.dtype.type({"bf16": 1, "f16": 6, "f32": 9, "f64": 12}[name])
     return (drawn >> shift | one.view(drawn.dtype)).view(dtype) - one
 
 

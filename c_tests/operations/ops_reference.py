@@ -224,7 +224,8 @@ def rsqrt(x):
 
 
 def popcnt(x):
-    return np.bitwise_count(x.view(x.dtype.str.replace("i", "u"))).astype(x.dtype)
+    # NumPy has bitwise_count since 2.0, and the kit for accelerators runs beside older ones.
+    return np.unpackbits(x[..., np.newaxis].view(np.uint8), axis=-1).sum(axis=-1).astype(x.dtype)
 
 
 def leading_zeros(x):
@@ -258,7 +259,10 @@ def power(a, b):
     if a.dtype.kind in "fc":
         # Broadcasts the exponents: for a single exponent NumPy uses another algorithm, with another result at
         # -infinity.
-        return np.power(*(np.array(x) for x in np.broadcast_arrays(a, b)))
+        a, b = (np.array(x) for x in np.broadcast_arrays(a, b))
+        found = np.power(a, b)
+        # NumPy before 2.0 has NaN for complex exponents of 0.
+        return np.where((a == 0) & (b.real > 0), found.dtype.type(0), found) if a.dtype.kind == "c" else found
     a, b = np.broadcast_arrays(a, b)
     result, square, left = np.ones(a.shape, a.dtype), a.copy(), np.where(b < 0, 0, b).astype(b.dtype)
     for _ in range(8 * a.dtype.itemsize):
