@@ -19,6 +19,7 @@ import page
 import parts
 import plugins
 import runner
+import turns
 from runner import Result
 
 
@@ -153,11 +154,15 @@ def test_a_page_without_a_device_says_so(_):
 
 
 def test_the_file_stays_below_its_limit(folder):
-    results = [Result("a", str(i), "failed", "m" * 400, data=["x" * 50_000], tail="y" * 3000) for i in range(200)]
     path = folder / "out.json"
-    main.write(kit_with(results), path)
-    assert path.stat().st_size < main.MOST_BYTES
-    assert len(json.loads(path.read_text())["results"]) == 200
+    for count, size in ((200, 50_000), (400, 15_000)):
+        results = [
+            Result("a", str(i), "failed", "m" * 400, data=["x" * size], tail="y" * 3000) for i in range(count)
+        ] + [Result("a", "short", "passed", data=["z"])]
+        main.write(kit_with(results), path)
+        assert path.stat().st_size < main.MOST_BYTES
+        found = json.loads(path.read_text())["results"]
+        assert len(found) == count + 1 and found[-1]["data"] == ["z"], found[-1]
 
 
 def test_wrong_arguments_are_refused_by_name(folder):
@@ -211,6 +216,51 @@ def test_a_program_that_always_fails_is_not_run_for_ever(folder):
     assert "32 tests, after 8 failures" in kit.results[-1].message, kit.results[-1]
 
 
+def test_a_crash_after_the_last_of_tests_that_pass_one_by_one_is_told(folder):
+    program = folder / "test_program"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --list ] && { echo one; echo two; exit 0; }\n[ $# = 1 ] && exit 0\n'
+        "echo one; echo two; kill -SEGV $$\n"
+    )
+    program.chmod(0o755)
+    kit, parts.PROGRAMS = main.Kit(1, folder), folder
+    kit.env, kit.deadline = dict(os.environ), time.monotonic() + 60
+    parts.c_program(kit, "test_program", ())
+    assert [(each.name, each.status) for each in kit.results] == [
+        ("test_program", "passed"),
+        ("test_program two", "passed"),
+        ("test_program in one process", "crashed"),
+    ], kit.results
+    assert "SIGSEGV" in kit.results[-1].message, kit.results[-1]
+
+
+def test_a_device_that_does_not_start_is_a_failure(folder):
+    kit = main.Kit(1, folder)
+    kit.part, kit.deadline = "start", time.monotonic() + 60
+    kit.run = lambda command, most: runner.Finished(-6, 0, "aborted in the driver")
+    kit.task = lambda *given, **more: None
+    parts.start(kit)
+    (found,) = kit.results
+    assert (found.name, found.status) == ("devices", "crashed") and "SIGABRT" in found.message, found
+    assert "no device: aborted in the driver" in page.text(kit_with([found], device=kit.facts["device"]))
+
+
+def test_speeds_that_have_no_times_are_listed(folder):
+    kit = main.Kit(1, folder)
+    kit.part, kit.deadline = "speed", time.monotonic() + 60
+    only_jax = SimpleNamespace(started=lambda: [SimpleNamespace(name="jax")])
+    turns.measure(kit, only_jax, "LSTM", "step", 0)
+    (found,) = kit.results
+    assert (found.name, found.status) == ("speed: LSTM", "skipped") and "does not run" in found.message, found
+
+
+def test_a_refusal_that_had_no_time_is_no_failure(folder):
+    kit = main.Kit(1, folder)
+    kit.facts, kit.deadline = {"device": {"platform": "cuda"}}, time.monotonic()
+    parts.kernels(kit)
+    assert [each.status for each in kit.results] == ["skipped"], kit.results
+
+
 def test_nothing_more_is_tried_on_a_plugin_on_which_nothing_ran(folder):
     kit, tried = main.Kit(1, folder), []
     first = lambda kit: kit.add("doctor", "failed", "no device")
@@ -242,6 +292,21 @@ def test_a_group_of_operations_that_crashes_is_divided(folder):
     assert by_name["op 7"].status == "crashed" and "it crashed" in by_name["op 7"].message, kit.results
     assert len(by_name["29 of 30 operations agree with NumPy"].data) == 29, kit.results
     assert len(ran_groups) < 12, ran_groups
+
+
+def test_a_group_of_operations_that_crashes_at_its_end_is_told(folder):
+    kit = main.Kit(10, folder)
+    kit.facts, kit.deadline = {"device": {"platform": "cuda"}}, time.monotonic() + 600
+    row = {"name": "op", "ulps": {"f32": 1}, "failures": [], "count": 0}
+
+    def run(command, _):
+        listing = {"names": ["op"], "dtypes": ["f32"]}
+        return runner.Finished(0, 0, "", [listing]) if len(command) == 3 else runner.Finished(-11, 0, "late", [row])
+
+    kit.run = run
+    compared.run(kit)
+    bad = [(each.name, each.status, each.message) for each in kit.results if each.status == "crashed"]
+    assert bad == [("the end of op and 0 more", "crashed", "ended by SIGSEGV: late")], kit.results
 
 
 def test_operations_have_cases_without_ml_dtypes(folder):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import plugins
+import runner
 
 KIT = Path(__file__).resolve().parents[1]
 LIBRARY = KIT / "python/lazyxla/lib/liblazyxla.so.0"
@@ -45,6 +46,10 @@ def run(kit):
             status = "failed" if finished.status == "passed" else finished.status
             broken.append(missing[0])
             kit.add(missing[0], status, words, seconds=round(time.monotonic() - started, 2))
+        elif finished.code or finished.code is None and limit == GROUP_SECONDS:  # after its last operation
+            broken.append(group[0])
+            words = runner.first_message(finished, limit)
+            kit.add(f"the end of {group[0]} and {len(group) - 1} more", finished.status, words)
     report(kit, names, found, broken, sum(map(len, groups)))
 
 

@@ -148,12 +148,13 @@ def write(kit, path):
     document = {**kit.facts, "seconds": round(time.monotonic() - kit.started, 1)}
     document["results"] = [each.as_dict() for each in kit.results]
     text = json.dumps(document, indent=1)
-    for most in (1000, 200, 0):
+    # Characters that are kept of an output, and of data.
+    for most, most_data in ((1000, MOST_BYTES), (200, 100_000), (0, 20_000), (0, 1000)):
         if len(text.encode()) < MOST_BYTES:
             break
         for each in document["results"]:
             each["tail"] = each.get("tail", "")[-most:] if most else ""
-            if not most and len(json.dumps(each.get("data"))) > 20_000:
+            if len(json.dumps(each.get("data"))) > most_data:
                 each["data"] = "left out: too long"
         text = json.dumps(document)
     scratch = path.with_name(path.name + ".part")

@@ -42,8 +42,13 @@ def python(name, *arguments):
 
 
 def start(kit):
-    found = kit.run(python("devices.py", "facts"), 120)
-    kit.facts["device"] = found.rows[-1] if found.rows else {"error": found.output[-400:]}
+    limit = min(120, kit.left)
+    found = kit.run(python("devices.py", "facts"), limit)
+    message = "" if found.status == "passed" else runner.first_message(found, limit)
+    kit.facts["device"] = found.rows[-1] if found.rows else {"error": found.output[-400:] or message}
+    kit.add(
+        "devices", found.status, message, seconds=round(found.seconds, 2), tail=found.output[-1000:] if message else ""
+    )
     kit.task("doctor", [sys.executable, "-B", "-m", "lazyxla", "doctor"], 120)
     right = lambda finished: None if "198 198 198" in finished.output else f"it printed {finished.output[:200]!r}"
     kit.task("first program", [PROGRAMS / "first"], 60, check=right)
@@ -69,12 +74,13 @@ def c_program(kit, name, tests):
         kit.add(name, "passed", seconds=round(finished.seconds, 2), data=finished.output.splitlines()[-1])
         return
     tests = list(tests) or kit.run([PROGRAMS / name, "--list"], 10).output.split()
+    message = runner.first_message(finished, 60)
     begun = [test for test in tests if test in finished.output.split()]
     left = tests[max(len(begun) - 1, 0) :]
     if not tests:
-        kit.add(name, "failed", runner.first_message(finished, 60))
+        kit.add(name, "failed", message)
     elif len(left) < len(tests):
-        words = f"{len(tests) - len(left)} of {len(tests)} tests in one process, the others one by one"
+        words = f"{len(tests) - len(left)} of {len(tests)} tests in one process, the others one by one: {message}"
         kit.add(name, "passed", data=words)
     failures = 0
     for i, test in enumerate(left):
@@ -82,6 +88,8 @@ def c_program(kit, name, tests):
             kit.add(f"{name}, the rest", "skipped", f"{len(left) - i} tests, after {failures} failures")
             return
         failures += kit.task(f"{name} {test}", [PROGRAMS / name, test], 30).status in ("failed", "crashed", "timeout")
+    if not failures and finished.status == "crashed":  # a lack of memory is an error, and ends no process
+        kit.add(f"{name} in one process", "crashed", message, tail=finished.output[-runner.MOST_TAIL :])
 
 
 def kernels(kit):
@@ -89,6 +97,9 @@ def kernels(kit):
     command = [PROGRAMS / "test_kernels"]
     if kit.platform == PROCESSOR:
         kit.task("kernels compute", command, 60)
+        return
+    if kit.left < 2:
+        kit.add("kernels are refused", "skipped", "no time was left for it")
         return
     finished = kit.run(command, 60)
     is_refused = finished.code not in (None, 0) and finished.code > 0 and "UNIMPLEMENTED" in finished.output
@@ -160,7 +171,7 @@ def several_devices(kit):
 
 
 PARTS = [
-    ("start", 6, start),
+    ("start", 12, start),
     ("C suite", 14, c_suite),
     ("operations", 42, operations),
     ("oracle", 8, oracle),
