@@ -3,6 +3,7 @@ choice of a plugin, the page, the limit of the file, and arguments."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -181,6 +182,19 @@ def test_the_sample_names_tests_of_the_suite(_):
         (source,) = HERE.parents[1].glob(f"c_tests/*/{program}.c")
         missing = [test for test in tests if f"TEST({test})" not in source.read_text()]
         assert not missing, f"{program} has no {missing}"
+
+
+def test_programs_of_the_kit_need_no_file_of_the_build_tree(_):
+    """The suite defines the paths of programs and files for some tests, which the kit leaves out."""
+    tests, ours = HERE.parents[1] / "c_tests", (HERE / "CMakeLists.txt").read_text()
+    suite = set(re.findall(r'"(LXLA_[A-Z_]+)=\\"', (tests / "CMakeLists.txt").read_text()))
+    missing = suite - set(re.findall(r'"(LXLA_[A-Z_]+)=', ours))
+    left_out = re.search(r"EXCLUDE REGEX \"/test_\(([a-z_|]+)\)", ours)[1].split("|")
+    sources = [path for folder in ("behaviours", "operations", "faults") for path in (tests / folder).glob("test_*.c")]
+    assert len(missing) >= 4 and len(sources) > 80, (missing, len(sources))
+    for path in sources:
+        used = missing & set(re.findall(r"\bLXLA_[A-Z_]+\b", path.read_text()))
+        assert not used or path.stem.removeprefix("test_") in left_out, f"{path.name} of the kit needs {used}"
 
 
 def test_a_program_that_fails_is_run_test_by_test(folder):
