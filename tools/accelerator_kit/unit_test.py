@@ -134,16 +134,19 @@ def test_the_page_counts_and_names_what_failed_and_what_is_slower(_):
         Result("memory", "memory: flat", "skipped", "no time was left for it"),
         Result("speed", "speed: digits", "passed", data=data(120.0, 100.0)),
         Result("speed", "speed: LSTM", "passed", data=data(80.0, 100.0)),
+        Result("speed", "speed: 10 layers", "passed", data={"lazyxla": {"step_us": 70.0, "call_us": 31.0}}),
     ]
     kit = kit_with(results)
     found = {**kit.facts, "results": [each.as_dict() for each in results]}
-    assert page.row(found) == "| cuda | `p.so` | 3 of 4 | test_key | digits |", page.row(found)
+    assert page.row(found) == "| cuda | `p.so` | 4 of 5 | test_key | digits |", page.row(found)
     text = page.text(kit)
     for words in (
         "2 x cuda, 16.0 GiB",
-        "3 passed, 0 failed, 1 crashed, 0 stopped at their limit, 1 left out",
+        "4 passed, 0 failed, 1 crashed, 0 stopped at their limit, 1 left out",
         "C suite, test_key: crashed: ended by SIGSEGV: k3",
         "memory, memory: flat: no time was left for it",
+        "digits: 120; 100; 1.2\n",
+        "10 layers: 70; -; the host's part 31\n",
         "slower than JAX by more than 5 %: digits\n",
     ):
         assert words in text, f"{words!r} is not in\n{text}"

@@ -63,7 +63,10 @@ def speeds(results):
             default = each.data.get("jax at default", {}).get("tflop_s")
             words += f"; {ours['tflop_s']:.3f} TFLOP/s at highest precision"
             words += f", JAX at the plugin's default {default:.3f}" if default else ""
-        lines.append(f"  {each.name[7:]}: {words}; {each.data.get('ratio to JAX', '-')}")
+        words += f"; {each.data.get('ratio to JAX', '-')}"
+        if calls := [f"{of['call_us']:.0f}" for of in (ours, peer) if "call_us" in of]:
+            words += f"; the host's part {', '.join(calls)}"
+        lines.append(f"  {each.name[7:]}: {words}")
     slow = [each.name[7:] for each in measured if each.data.get("ratio to JAX", 0) > SLOWER]
     if any("ratio to JAX" in each.data for each in measured):
         lines.append(f"slower than JAX by more than 5 %: {', '.join(slow) or 'nothing'}")
