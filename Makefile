@@ -50,9 +50,12 @@ MERMAID_STAMP := $(DOCS)/mermaid-1
 TREE := $(BUILD)/cmake
 DEBUG_TREE := $(BUILD)/debug
 DEMO := $(BUILD)/demo
-# The kit for accelerators, and the tree of CMake with its programs.
+# The kit for accelerators, and the tree of CMake with its programs. Rust writes the paths of sources into programs: for
+# the kit, which leaves the machine, without the folders of this machine, and the library forgets its source tree.
 KIT := $(BUILD)/accelerator-kit
 KIT_TREE := $(BUILD)/accelerator-kit-tree
+KIT_ENV = LXLA_RELEASE=1 CARGO_TARGET_DIR="$(abspath $(KIT_TREE))/target" CARGO_ENCODED_RUSTFLAGS="$$(printf '%s\037%s' \
+  "--remap-path-prefix=$(CURDIR)=/lazyxla" "--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}=/cargo")"
 JOBS ?= $(shell nproc)
 
 PLUGINS := $(BUILD)/plugins
@@ -323,9 +326,9 @@ packages: configure $(WHEEL_STAMP)
 # A folder that tries the library on another machine's accelerator, in build/accelerator-kit.
 accelerator-kit: plugins $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(call configure,$(KIT_TREE),release,Release) -DLAZYXLA_TESTS=OFF -DLAZYXLA_EXAMPLES=OFF -DLAZYXLA_MPI=OFF \
-	  -DLAZYXLA_ACCELERATOR_KIT=ON
-	$(CMAKE) --build $(KIT_TREE) --target accelerator_kit_programs --target lazyxla_python
-	$(TOOLS)/bin/python tools/accelerator_kit/build.py --tree $(KIT_TREE) --to $(KIT)
+	  -DLAZYXLA_ACCELERATOR_KIT=ON -DLAZYXLA_CARGO_TARGET=$(abspath $(KIT_TREE))/target
+	$(KIT_ENV) $(CMAKE) --build $(KIT_TREE) --target accelerator_kit_programs --target lazyxla_python
+	$(KIT_ENV) $(TOOLS)/bin/python tools/accelerator_kit/build.py --tree $(KIT_TREE) --to $(KIT)
 
 # The kit itself, whole: on each CPU plugin, beside JAX and without it, from a folder with spaces, with a plugin that
 # crashes: half an hour.

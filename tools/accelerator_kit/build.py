@@ -5,6 +5,7 @@ of the source lie in the kit under the same names, so that they find each other.
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -114,6 +115,25 @@ def glibc(kit):
     return ".".join(map(str, max(found.values())))
 
 
+def paths_of_this_machine():
+    """Beginnings of paths that a file of the kit could only have from the machine on which it was built."""
+    home = Path.home()
+    folders = {Path(os.environ.get("CARGO_HOME") or home / ".cargo"), home / ".cargo", home / ".rustup"}
+    # By the entries of the source: a short path, as /src is, may be part of another one.
+    return {str(each) + "/" for each in folders | {entry for entry in ROOT.iterdir() if entry.is_dir()}}
+
+
+def without_paths_of_this_machine(kit):
+    """Exits if a file names a folder of the machine on which the kit is built."""
+    known = re.compile(b"|".join(re.escape(each.encode()) for each in sorted(paths_of_this_machine())))
+    found = {}
+    for path in sorted(path for path in kit.rglob("*") if path.is_file()):
+        if said := known.search(data := path.read_bytes()):
+            found[str(path.relative_to(kit))] = data[said.start() : said.end() + 60].decode(errors="replace")
+    if found:
+        sys.exit(f"build.py: files name folders of this machine, want none: {found}")
+
+
 def commit():
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]
     return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "no commit"
@@ -131,6 +151,7 @@ def main():
     copy_source(kit)
     copy_built(given.tree, given.cargo, kit)
     download(kit)
+    without_paths_of_this_machine(kit)
     newest = glibc(kit)
     facts = {"version": VERSION, "commit": commit(), "glibc": newest}
     (kit / "kit.json").write_text(json.dumps(facts) + "\n")

@@ -13,7 +13,8 @@ from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "kit"))
+sys.path[:0] = [str(HERE), str(HERE / "kit")]
+import build
 import compared
 import main
 import page
@@ -167,6 +168,26 @@ def test_the_file_stays_below_its_limit(folder):
         assert path.stat().st_size < main.MOST_BYTES
         found = json.loads(path.read_text())["results"]
         assert len(found) == count + 1 and found[-1]["data"] == ["z"], found[-1]
+
+
+def test_a_kit_names_no_folder_of_the_machine_on_which_it_is_built(folder):
+    known = (
+        "/lazyxla/crates/ir/src/lib.rs",
+        "/cargo/registry/src/faer/src/lib.rs",
+        "/rustc/1a2b/library/std/src/io.rs",
+    )
+    program = folder / "programs/oracle"
+    program.parent.mkdir()
+    program.write_bytes(b"\x7fELF" + "\0".join(known).encode())
+    build.without_paths_of_this_machine(folder)
+    for path in (build.ROOT / "crates/ir/src/lib.rs", Path.home() / ".cargo/registry/src/faer/src/lib.rs"):
+        program.write_bytes(b"\x7fELF\0" + str(path).encode() + b"\0")
+        try:
+            build.without_paths_of_this_machine(folder)
+        except SystemExit as error:
+            assert "programs/oracle" in str(error) and str(path) in str(error), error
+        else:
+            raise AssertionError(f"{path} is in the kit")
 
 
 def test_wrong_arguments_are_refused_by_name(folder):
