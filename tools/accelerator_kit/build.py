@@ -33,7 +33,7 @@ FILES = [
     "examples/models/*",
 ]
 # Python packages that the package of the kit needs, for each Python.
-PACKAGES, PYTHONS = ("optree", "typing-extensions"), ("3.10", "3.11", "3.12", "3.13", "3.14")
+PACKAGES, PYTHONS = ("optree", "typing-extensions"), ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 
 def oracle(cargo):
