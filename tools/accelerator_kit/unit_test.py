@@ -292,6 +292,22 @@ def test_speeds_that_have_no_times_are_listed(folder):
     assert (found.name, found.status) == ("speed: LSTM", "skipped") and "does not run" in found.message, found
 
 
+def test_a_process_that_takes_turns_and_crashes_names_its_signal(folder):
+    """An import of steps.py aborts."""
+    kit = main.Kit(1, folder)
+    (folder / "numpy.py").write_text("import os; print('begun', flush=True); os.abort()\n")
+    kit.env = {**os.environ, "PYTHONPATH": str(folder)}
+    worker = turns.Worker(kit, "lazyxla", "highest", {})
+    try:
+        worker.answer(60)
+    except turns.Ended as error:
+        assert str(error) == "lazyxla ended by SIGABRT: begun", error
+    else:
+        raise AssertionError("it answered")
+    finally:
+        worker.close()
+
+
 def test_a_refusal_that_had_no_time_is_no_failure(folder):
     kit = main.Kit(1, folder)
     kit.facts, kit.deadline = {"device": {"platform": "cuda"}}, time.monotonic()

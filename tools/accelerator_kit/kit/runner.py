@@ -116,9 +116,15 @@ def first_message(finished, seconds):
     else:
         words = " ".join(lines[chosen : chosen + 2])
     if finished.code < 0:
-        try:
-            name = signal.Signals(-finished.code).name
-        except ValueError:
-            name = f"signal {-finished.code}"
-        return f"ended by {name}: {lines[-1] if lines else 'no output'}"[:MOST_MESSAGE]
+        return f"ended by {end_of(finished.code)}: {lines[-1] if lines else 'no output'}"[:MOST_MESSAGE]
     return words[:MOST_MESSAGE]
+
+
+def end_of(code):
+    """Names the signal or the status by which a process ended."""
+    if code >= 0:
+        return f"status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

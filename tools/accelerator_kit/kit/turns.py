@@ -55,7 +55,8 @@ class Worker:
                     raise Ended(f"{self.name} did not answer in {seconds:.0f} s")
                 if not (read := os.read(self.answers, 65536)):
                     code, words = self.process.wait(), runner.ends_of(self.output).strip().splitlines()
-                    raise Ended(f"{self.name} ended by {code}: {words[-1] if words else 'no output'}")
+                    how = runner.end_of(code)
+                    raise Ended(f"{self.name} ended by {how}: {words[-1] if words else 'no output'}")
                 self.pending += read
         line, _, self.pending = self.pending.partition(b"\n")
         return json.loads(line)
