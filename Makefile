@@ -330,8 +330,8 @@ accelerator-kit: plugins $(TOOLS_STAMP) $(PYTHON_STAMP)
 	$(KIT_ENV) $(CMAKE) --build $(KIT_TREE) --target accelerator_kit_programs --target lazyxla_python
 	$(KIT_ENV) $(TOOLS)/bin/python tools/accelerator_kit/build.py --tree $(KIT_TREE) --to $(KIT)
 
-# The kit itself, whole: on each CPU plugin, beside JAX and without it, from a folder with spaces, with a plugin that
-# crashes: half an hour.
+# The kit itself, whole: beside JAX, on each CPU plugin in a clean Debian (as root, with mmdebstrap or debootstrap; else
+# that is skipped), from a folder with spaces, with a plugin that crashes: half an hour.
 test-accelerator-kit: accelerator-kit $(JAX_STAMP)
 	$(TOOLS)/bin/python tools/accelerator_kit/unit_test.py
 	$(TOOLS)/bin/python tools/accelerator_kit/whole_test.py $(KIT) --jax $(JAX)/bin/python \
