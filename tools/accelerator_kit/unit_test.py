@@ -254,6 +254,23 @@ def test_a_program_that_always_fails_is_not_run_for_ever(folder):
     assert "32 tests, after 8 failures" in kit.results[-1].message, kit.results[-1]
 
 
+def test_a_program_that_the_end_of_its_part_stops_is_listed_once(folder):
+    for seconds, status, message in (
+        (12.3, "skipped", "too little time was left for it: 12 s"),
+        (50.0, "timeout", "stopped after 50 s; its last line: two"),
+    ):
+        kit = main.Kit(1, folder)
+        kit.deadline = time.monotonic() + 60
+
+        def run(command, _):
+            kit.deadline = time.monotonic()
+            return runner.Finished(None, seconds, "one\ntwo\nthree\n" if "--list" in command else "one\ntwo\n")
+
+        kit.run = run
+        parts.c_program(kit, "test_program", ())
+        assert [(each.name, each.status, each.message) for each in kit.results] == [("test_program", status, message)]
+
+
 def test_a_crash_after_the_last_of_tests_that_pass_one_by_one_is_told(folder):
     program = folder / "test_program"
     program.write_text(

@@ -23,8 +23,6 @@ from runner import Result
 KIT = Path(__file__).resolve().parents[1]
 LIBRARY = KIT / "python/lazyxla/lib/liblazyxla.so.0"
 MOST_BYTES = 2_000_000
-# A program that was stopped after fewer seconds may have needed more: it is not said to hang.
-LEAST_LIMIT = 20
 
 
 class Kit:
@@ -87,7 +85,7 @@ class Kit:
         limit = min(most, self.left)
         finished = self.run(command, limit, more)
         status, message = finished.status, ""
-        if status == "timeout" and limit < LEAST_LIMIT:
+        if status == "timeout" and limit < runner.LEAST_LIMIT:
             status, message = "skipped", f"too little time was left for it: {limit:.0f} s"
         elif status != "passed":
             message = runner.first_message(finished, limit)

@@ -73,6 +73,12 @@ def c_program(kit, name, tests):
     if finished.status == "passed":
         kit.add(name, "passed", seconds=round(finished.seconds, 2), data=finished.output.splitlines()[-1])
         return
+    if finished.code is None and kit.left < 2:
+        if finished.seconds < runner.LEAST_LIMIT:
+            kit.add(name, "skipped", f"too little time was left for it: {finished.seconds:.0f} s")
+        else:
+            kit.add(name, "timeout", runner.first_message(finished, finished.seconds))
+        return
     tests = list(tests) or kit.run([PROGRAMS / name, "--list"], 10).output.split()
     message = runner.first_message(finished, 60)
     begun = [test for test in tests if test in finished.output.split()]

@@ -9,6 +9,8 @@ import time
 from dataclasses import asdict, dataclass, field
 
 MOST_MESSAGE, MOST_TAIL = 400, 3000  # characters that are kept of a message, and of the end of an output
+# A program that was stopped after fewer seconds may have needed more: it is not said to hang.
+LEAST_LIMIT = 20
 
 
 @dataclass
