@@ -21,7 +21,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("programs", &[&["export"], &["import"]]),
-    ("lowering", &[&["transform"], &["lower", "interpret"]]),
+    ("lowering", &[&["transform"], &["lower", "interpret", "cost"]]),
     (
         "base",
         &[

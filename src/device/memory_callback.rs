@@ -1,8 +1,7 @@
 //! The caller's callback that frees memory when an allocation on a device fails. Languages with a garbage collector run
 //! it there: their handles of tensors are garbage long before anything releases them.
 
-use super::shared::Shared;
-use base::error::{Code, Error, Result};
+use base::error::{Code, Error};
 use engine::kernels::is_of_kernel;
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -20,6 +19,17 @@ impl MemoryCallback {
     pub fn set(&self, ask: Option<AskForMemory>) {
         let before = std::mem::replace(&mut *self.0.lock(), ask.map(Arc::new));
         drop(before);
+    }
+
+    /// If work failed with this error because a device lacks memory, asks the callback for `bytes`. Returns whether to
+    /// try the work once more. Called without the locks of tensors, since the callback releases some.
+    pub fn has_freed(&self, error: &Error, bytes: u64) -> bool {
+        if error.code != Code::ResourceExhausted || is_of_kernel(error) || is_asking() {
+            return false;
+        }
+        let Some(ask) = self.0.lock().clone() else { return false };
+        let _asking = Asking::begin();
+        ask(bytes)
     }
 }
 
@@ -47,26 +57,5 @@ impl Asking {
 impl Drop for Asking {
     fn drop(&mut self) {
         IS_ASKING.set(false);
-    }
-}
-
-impl Shared {
-    /// If work failed with this error because a device lacks memory, asks the callback for `bytes`. Returns whether to
-    /// try the work once more. Called without the locks of tensors, since the callback releases some.
-    pub fn has_freed_memory(&self, error: &Error, bytes: u64) -> bool {
-        if error.code != Code::ResourceExhausted || is_of_kernel(error) || is_asking() {
-            return false;
-        }
-        let Some(ask) = self.memory_callback.0.lock().clone() else { return false };
-        let _asking = Asking::begin();
-        ask(bytes)
-    }
-
-    /// Does work that allocates `bytes` of a device's memory; once more if the callback has freed memory for it.
-    pub fn with_memory<R>(&self, bytes: u64, work: impl Fn() -> Result<R>) -> Result<R> {
-        match work() {
-            Err(error) if self.has_freed_memory(&error, bytes) => work(),
-            outcome => outcome,
-        }
     }
 }

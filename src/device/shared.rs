@@ -6,6 +6,7 @@ use super::memory_callback::MemoryCallback;
 use super::options::Options;
 use super::ran::{RanLog, Usage};
 use crate::cache::{DiskCache, Kinds, ProgramCache};
+use base::error::Result;
 use base::metrics::Metrics;
 use engine::{Engine, Executable, ProgramMemory};
 use ops::emit::PackedScalars;
@@ -70,6 +71,14 @@ impl Shared {
     #[inline]
     pub fn timeline(&self) -> &Arc<Timeline> {
         self.options.timeline()
+    }
+
+    /// Does work that allocates `bytes` of a device's memory; once more if the memory callback has freed some for it.
+    pub fn with_memory<R>(&self, bytes: u64, work: impl Fn() -> Result<R>) -> Result<R> {
+        match work() {
+            Err(error) if self.memory_callback.has_freed(&error, bytes) => work(),
+            outcome => outcome,
+        }
     }
 
     /// Returns the engine and the program caches. They exist once an XLA device exists.

@@ -136,7 +136,9 @@ pub(super) fn enqueue(
 ) -> Result<Execution> {
     let bytes = compiled.memory.temporaries.saturating_add(compiled.memory.outputs);
     match execute() {
-        Err(e) if !arguments.iter().any(|buffer| buffer.is_deleted()) && shared.has_freed_memory(&e, bytes) => {
+        Err(e)
+            if !arguments.iter().any(|buffer| buffer.is_deleted()) && shared.memory_callback.has_freed(&e, bytes) =>
+        {
             execute()
         }
         outcome => outcome,
