@@ -2,6 +2,7 @@
 
 As a program, steps.py LIBRARY answers commands on descriptors that turns.py gives it."""
 
+import ctypes
 import json
 import os
 import sys
@@ -31,6 +32,15 @@ class Ours:
     def wait(self, _):
         self.xp.step()
         self.xp.wait()
+
+    def multiply_at(self, precision):
+        """Compiles products at this precision from here on."""
+        import lazyxla.c as c
+
+        env = c.lxla_env()
+        c.lxla_env_default(ctypes.byref(env))
+        if status := c.lxla_env_set_option(env, b"matmul_precision", precision.encode()):
+            raise RuntimeError(f"matmul_precision: {c.lxla_last_error_message().decode()} (status {status})")
 
 
 class Peers:
@@ -226,6 +236,11 @@ def main():
             known = {name: Step(lib, name)}
             answer(known[name].compiled)
         elif kind == "product":
+            known = {name: Product(lib, count)}
+            answer(known[name].compiled)
+        elif kind == "product at default":
+            if library == "lazyxla":
+                lib.multiply_at("default")
             known = {name: Product(lib, count)}
             answer(known[name].compiled)
         else:
