@@ -714,7 +714,8 @@ lxla_status lxla_env_device_count(lxla_env env,
  * computed on `cpu`, except by in-place operations. Not asked for is what a device reports only after the run was
  * enqueued, and what a run lacks that has consumed its arguments. `fn` may call the library to release tensors,
  * computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not wait for a thread
- * that is in a call of the library. A call of the former function may be in progress when this returns.
+ * that is in a call of the library. A call of the former function may be in progress when this returns, and `fn` may be
+ * called as long as the environment or a tensor of it exists.
  */
 lxla_status lxla_env_set_memory_callback(lxla_env env,
                                          lxla_memory_fn fn_,
