@@ -2,8 +2,8 @@
 
     python benches/bounded.py
 
-The body is tanh(x * w) of 4,096 f32. Arrays are those of the compiled program's temporaries; times are the best of
-five, as ratios within one run."""
+The body is tanh(x * w) of 4,096 f32. Memory is the compiled program's temporaries in arrays of that size; times are
+the best of five runs, as ratios within one process."""
 
 import time
 

@@ -710,12 +710,13 @@ lxla_status lxla_env_device_count(lxla_env env,
  * at a time. If it returns 1, the allocation is tried once more; it fails as without `fn` if that does not help either.
  * A language with a garbage collector collects there, and releases the handles of what it finds.
  *
- * Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created or
- * computed on `cpu`, except by in-place operations. Not asked for is what a device reports only after the run was
- * enqueued, and what a run lacks that has consumed its arguments. `fn` may call the library to release tensors,
- * computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not wait for a thread
- * that is in a call of the library. A call of the former function may be in progress when this returns, and `fn` may be
- * called as long as the environment or a tensor of it exists.
+ * Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created
+ * or computed on `cpu`, except by in-place operations. `fn` is not called if a run has consumed its arguments, nor if
+ * the device reports the lack only after the run was enqueued: CPU plugins allocate results while a program runs, so
+ * that there `fn` is called only for programs that need 64 MB or more, before they run. `fn` may call the library to
+ * release tensors, computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not
+ * wait for a thread that is in a call of the library. A call of the former function may be in progress when this
+ * returns, and `fn` may be called as long as the environment or a tensor of it exists.
  */
 lxla_status lxla_env_set_memory_callback(lxla_env env,
                                          lxla_memory_fn fn_,
@@ -1365,10 +1366,10 @@ lxla_status lxla_binary_with_scalar(int32_t op,
                                     lxla_tensor *out_tensor);
 
 /**
- * Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step, such
- * as a number that was read: programs take it as a parameter from their first compilation on, as
- * `lxla_tensor_varying_scalar`. The program is that of `lxla_binary_with_scalar` otherwise. In a traced computation, the
- * value is a constant.
+ * Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step,
+ * such as a number that was read: programs take it as a parameter from their first compilation on, as
+ * `lxla_tensor_varying_scalar`. Otherwise records the operation of `lxla_binary_with_scalar`. In a traced computation,
+ * the value is a constant.
  */
 lxla_status lxla_binary_with_varying_scalar(int32_t op,
                                             lxla_tensor lhs,
@@ -3388,11 +3389,11 @@ lxla_status lxla_while(lxla_computation cond,
  * `cond` and `body` may have captures; derivatives are taken by these too. With a bound of 0, the values are `init`.
  *
  * Forward mode and the backward pass take time in proportion to the iterations that ran, and the square root of the
- * bound besides. The backward pass computes the iterations once more: what it saves is the carried values of about
- * sqrt(max_iterations) iterations, and what `body` needs for as many. Over a batch (`lxla_computation_vmap`), the loop
- * runs as long as an element has iterations; derivatives, however, take time in proportion to the bound. Iterations that
- * did not run reach no derivative, also where `body` would give NaN. Values and derivatives are those of the iterations
- * that ran: the derivative by what decides their number is 0.
+ * bound besides. The backward pass computes the iterations once more. It saves the carried values of about
+ * sqrt(max_iterations) iterations, and at a time the residuals of `body` for as many. Over a batch
+ * (`lxla_computation_vmap`), the loop runs as long as an element has iterations; derivatives, however, take time in
+ * proportion to the bound. Iterations that did not run reach no derivative, also where `body` would give NaN. The
+ * number of iterations has no derivative: values that only decide when the loop ends have the derivative 0.
  *
  * INVALID_ARGUMENT if `max_iterations` is negative or a type does not fit; UNIMPLEMENTED for kernels with effects.
  */
@@ -4111,10 +4112,11 @@ lxla_status lxla_module_describe_file(const char *path,
  * Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
  * same of its captured values; `operations`, the number of operations of its body by name; and `precisions`, the number
  * of its products and convolutions that state a precision, by what they state (`matmul_precision` of
- * `lxla_env_set_option`; both levels if those of the operands differ). If it was imported from a program of PyTorch,
+ * `lxla_env_set_option`; both levels if the operands have different ones). If it was imported from a program of PyTorch,
  * parameters, results and captured values also have `name` and `kind` (`input`, `parameter`, `buffer`, `constant`,
  * `output` or `key`); captured values `trainable`, true for floating parameters by which PyTorch computes gradients; a
- * new value `updates`, the name of what it replaces; and a gradient that is an output `gradient_of`. They stay after `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
+ * new value `updates`, the name of what it replaces; and a gradient that is an output `gradient_of`. They stay after
+ * `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
  */
 lxla_status lxla_computation_describe(lxla_computation computation,
                                       char **out_json);
@@ -4633,7 +4635,7 @@ lxla_status lxla_tensor_wait_for(lxla_tensor tensor,
 
 /**
  * Calls `fn` once, when a tensor's value is on its device or its computation has failed. Does not wait for it. A pending
- * value is computed first, as by `lxla_sync`: what that returns (of compiling, of a placeholder) is returned here, and
+ * value is computed first, as by `lxla_sync`; an error of `lxla_sync` (a placeholder, a failed compile) is returned, and
  * `fn` is not called. The failure of a computation, and of a value that is lost, is passed to `fn`. What happens to the
  * tensor after this call changes nothing: it may be released or assigned, a step may donate its value, and its
  * environment may be released.

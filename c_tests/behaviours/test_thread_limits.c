@@ -247,7 +247,7 @@ TEST(numbers_of_threads_are_checked) {
   OK(lxla_env_release(env));
 }
 
-// A struct that ends before the field, as those of callers that were built before it, has the default.
+// A shorter struct, of a caller that was built before the field existed, has the default.
 TEST(structs_without_the_field_limit_nothing) {
   lxla_env_options options = default_options();
   options.threads = 5;

@@ -11,7 +11,7 @@ static const lxla_device cpu = {LXLA_DEVICE_CPU, 0};
 
 // --- A value that is there ---
 
-// What callbacks were told.
+// Counts the calls of a callback, and keeps the arguments of the last one.
 typedef struct {
   sem_t calls;
   _Atomic int count;
@@ -261,7 +261,7 @@ TEST(b1_a_tensor_on_a_mesh_is_told_when_all_its_pieces_are_there) {
 
 // --- Memory ---
 
-// What a memory callback was asked for, and what it does.
+// Counts the calls of a memory callback, and holds the tensors that it releases.
 typedef struct {
   _Atomic int count;
   uint64_t bytes;
@@ -302,7 +302,7 @@ TEST(b2_an_allocation_that_fails_is_tried_again_after_the_callback) {
   float v[2];
   read_f32(y, v, 2);
   CHECK(v[0] == 2 && v[1] == 3);
-  // An executable, whose memory is that of its own runs.
+  // A run of an executable.
   lxla_tensor p, q;
   OK(lxla_tensor_placeholder(env, XLA(0), LXLA_DTYPE_F32, DIMS(2), &p));
   q = scalar(MUL, p, 2);

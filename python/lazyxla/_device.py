@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import _core
+from ._checks import a_function
 
 device = _core.Device
 
@@ -120,6 +121,7 @@ def on_ready(x: _core.Array, callback: Callable[[Exception | None], object]) -> 
     >>> there.wait()
     True
     """
+    a_function(callback, "on_ready", "callback")
     _core.on_ready(x, callback)
 
 
@@ -133,6 +135,8 @@ def set_memory_callback(callback: Callable[[int], object] | None) -> None:
     >>> lx.set_memory_callback(lambda size: gc.collect() > 0)
     >>> lx.set_memory_callback(None)
     """
+    if callback is not None:
+        a_function(callback, "set_memory_callback", "callback")
     _core.set_memory_callback(callback)
 
 

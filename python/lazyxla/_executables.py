@@ -22,8 +22,8 @@ class Executable:
     A call runs it at once: nothing is recorded, looked up or compiled, and derivatives do not pass through it."""
 
     def __init__(self, of: _core.Executable, spec: Any, leaves: Sequence[Any], tree: Leaves | None) -> None:
-        """``leaves`` are those of the arguments it was compiled for, arrays as None; ``spec`` is their structure, None
-        for a loaded one."""
+        """``leaves`` are the leaves of the arguments that it was compiled for, arrays as None; ``spec`` is the
+        structure of the arguments, None for a loaded executable."""
         self._of, self._spec, self._leaves, self._tree = of, spec, leaves, tree
         self._described: dict[str, Any] = json.loads(of.describe_json())
         self._device = _core.Device(self._described["device"])

@@ -113,8 +113,8 @@ fn initialize(
 /// The environment has one reference, which the caller gives up if the status is an error.
 unsafe fn with_precision(env: lxla_env, precision: &Option<CString>) -> lxla_status {
     let Some(precision) = precision else { return LXLA_OK };
-    // SAFETY: strings that end in NUL; the reference is given up once. The message of an error is that of the first
-    // call that failed: a release that succeeds does not change it.
+    // SAFETY: strings that end in NUL; the reference is given up once. A release that succeeds
+    // keeps the message of the call that failed.
     unsafe {
         let status = lxla_env_set_option(env, c"matmul_precision".as_ptr(), precision.as_ptr());
         if status != LXLA_OK {

@@ -76,6 +76,8 @@ def test_a_value_that_is_needed_in_a_trace_is_refused():
     told = Told()
     raises(RuntimeError, lambda: lx.jit(lambda x: lx.on_ready(x, told) or x)(lx.ones(2)), "traced")
     raises(TypeError, lambda: lx.on_ready(3.0, told), "x is an array")
+    raises(TypeError, lambda: lx.on_ready(lx.ones(2), 3), "on_ready(): callback is a function, not an int")
+    raises(TypeError, lambda: lx.set_memory_callback(3), "set_memory_callback(): callback is a function")
     assert not told.calls
 
 

@@ -68,11 +68,11 @@ pub extern "C" fn lxla_while(
 /// `cond` and `body` may have captures; derivatives are taken by these too. With a bound of 0, the values are `init`.
 ///
 /// Forward mode and the backward pass take time in proportion to the iterations that ran, and the square root of the
-/// bound besides. The backward pass computes the iterations once more: what it saves is the carried values of about
-/// sqrt(max_iterations) iterations, and what `body` needs for as many. Over a batch (`lxla_computation_vmap`), the loop
-/// runs as long as an element has iterations; derivatives, however, take time in proportion to the bound. Iterations that
-/// did not run reach no derivative, also where `body` would give NaN. Values and derivatives are those of the iterations
-/// that ran: the derivative by what decides their number is 0.
+/// bound besides. The backward pass computes the iterations once more. It saves the carried values of about
+/// sqrt(max_iterations) iterations, and at a time the residuals of `body` for as many. Over a batch
+/// (`lxla_computation_vmap`), the loop runs as long as an element has iterations; derivatives, however, take time in
+/// proportion to the bound. Iterations that did not run reach no derivative, also where `body` would give NaN. The
+/// number of iterations has no derivative: values that only decide when the loop ends have the derivative 0.
 ///
 /// INVALID_ARGUMENT if `max_iterations` is negative or a type does not fit; UNIMPLEMENTED for kernels with effects.
 #[unsafe(no_mangle)]

@@ -124,10 +124,10 @@ pub extern "C" fn lxla_binary_with_scalar(
     })
 }
 
-/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step, such
-/// as a number that was read: programs take it as a parameter from their first compilation on, as
-/// `lxla_tensor_varying_scalar`. The program is that of `lxla_binary_with_scalar` otherwise. In a traced computation, the
-/// value is a constant.
+/// Records lhs (op) rhs, or with `scalar_on_left` 1 rhs (op) lhs, for a scalar whose value changes from step to step,
+/// such as a number that was read: programs take it as a parameter from their first compilation on, as
+/// `lxla_tensor_varying_scalar`. Otherwise records the operation of `lxla_binary_with_scalar`. In a traced computation,
+/// the value is a constant.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_binary_with_varying_scalar(
     op: i32,

@@ -253,12 +253,13 @@ pub extern "C" fn lxla_env_device_count(env: lxla_env, out_count: Out<i32>) -> l
 /// at a time. If it returns 1, the allocation is tried once more; it fails as without `fn` if that does not help either.
 /// A language with a garbage collector collects there, and releases the handles of what it finds.
 ///
-/// Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created or
-/// computed on `cpu`, except by in-place operations. Not asked for is what a device reports only after the run was
-/// enqueued, and what a run lacks that has consumed its arguments. `fn` may call the library to release tensors,
-/// computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not wait for a thread
-/// that is in a call of the library. A call of the former function may be in progress when this returns, and `fn` may be
-/// called as long as the environment or a tensor of it exists.
+/// Asked for are the memory of runs and executables, of copies to and between devices, and of values that are created
+/// or computed on `cpu`, except by in-place operations. `fn` is not called if a run has consumed its arguments, nor if
+/// the device reports the lack only after the run was enqueued: CPU plugins allocate results while a program runs, so
+/// that there `fn` is called only for programs that need 64 MB or more, before they run. `fn` may call the library to
+/// release tensors, computations and the like; a step, sync or read fails there with FAILED_PRECONDITION. It must not
+/// wait for a thread that is in a call of the library. A call of the former function may be in progress when this
+/// returns, and `fn` may be called as long as the environment or a tensor of it exists.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_env_set_memory_callback(
     env: lxla_env,

@@ -190,10 +190,11 @@ pub extern "C" fn lxla_module_describe_file(path: Text, out_json: Out<OwnedText>
 /// Describes a computation as a JSON object: `parameters` and `results`, each with `dtype` and `dims`; `captured`, the
 /// same of its captured values; `operations`, the number of operations of its body by name; and `precisions`, the number
 /// of its products and convolutions that state a precision, by what they state (`matmul_precision` of
-/// `lxla_env_set_option`; both levels if those of the operands differ). If it was imported from a program of PyTorch,
+/// `lxla_env_set_option`; both levels if the operands have different ones). If it was imported from a program of PyTorch,
 /// parameters, results and captured values also have `name` and `kind` (`input`, `parameter`, `buffer`, `constant`,
 /// `output` or `key`); captured values `trainable`, true for floating parameters by which PyTorch computes gradients; a
-/// new value `updates`, the name of what it replaces; and a gradient that is an output `gradient_of`. They stay after `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
+/// new value `updates`, the name of what it replaces; and a gradient that is an output `gradient_of`. They stay after
+/// `lxla_computation_lift`. The caller frees the text with `lxla_string_free`.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_computation_describe(computation: lxla_computation, out_json: Out<OwnedText>) -> lxla_status {
     guard_into("lxla_computation_describe", out_json.named("out_json"), || {

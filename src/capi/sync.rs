@@ -100,7 +100,7 @@ pub extern "C" fn lxla_tensor_wait_for(tensor: lxla_tensor, timeout_ms: i64, out
 }
 
 /// Calls `fn` once, when a tensor's value is on its device or its computation has failed. Does not wait for it. A pending
-/// value is computed first, as by `lxla_sync`: what that returns (of compiling, of a placeholder) is returned here, and
+/// value is computed first, as by `lxla_sync`; an error of `lxla_sync` (a placeholder, a failed compile) is returned, and
 /// `fn` is not called. The failure of a computation, and of a value that is lost, is passed to `fn`. What happens to the
 /// tensor after this call changes nothing: it may be released or assigned, a step may donate its value, and its
 /// environment may be released.

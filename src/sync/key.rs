@@ -1,6 +1,6 @@
 //! Hash of a program's cache key that is stable across processes: the version of this library, a hash of its sources,
-//! the engine's fingerprint, then the program's encoding, mark (its precision), constants and donors, each list preceded by its length. (The
-//! in-memory cache compares whole keys.)
+//! the engine's fingerprint, then the program's encoding, mark (its precision), constants and donors, each list
+//! preceded by its length. (The in-memory cache compares whole keys.)
 
 use crate::cache::{Lookup, Variant};
 use crate::device::Shared;

@@ -209,7 +209,7 @@ pub struct ProgramMemory {
     pub code: u64,
 }
 
-/// What one run of a compiled program takes, as the runtime estimates it.
+/// Operations and bytes of one run of a compiled program, as the runtime estimates them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgramCost {
     /// Floating-point operations.
@@ -241,7 +241,7 @@ pub trait Executable: Send + Sync {
     /// Device memory that the program uses.
     fn memory(&self) -> Result<ProgramMemory>;
 
-    /// What one run takes, as the runtime estimates it; None if it does not.
+    /// Returns the runtime's estimate of the operations and bytes of one run; None if it has none.
     fn cost(&self) -> Option<ProgramCost> {
         None
     }

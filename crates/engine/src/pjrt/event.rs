@@ -98,7 +98,7 @@ impl Drop for RaisedByDrop {
     }
 }
 
-/// What a callback of the plugin does when an event is triggered.
+/// Work of a callback that the plugin calls when an event is triggered.
 struct WhenEnded {
     api: &'static Api,
     /// Dropped after `tell` was called.

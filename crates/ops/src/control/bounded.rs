@@ -34,7 +34,7 @@ pub fn while_bounded(
     let types = |trace: &Trace, nodes: &[NodeId]| nodes.iter().map(|&node| trace.ty(node)).collect::<Vec<_>>();
     let given = [condition.captures, step.captures].concat();
     let (of_init, of_given) = (types(trace, init), types(trace, &given));
-    // What the loop takes from outside are arguments: derivatives by them are taken as by any other.
+    // Captures become arguments, so that derivatives by them are taken as by other arguments.
     let parameters = [&of_init[..], &of_given].concat();
     let split = |all: &[NodeId]| (all[..parts.carried].to_vec(), all[parts.carried..].to_vec());
     let runs = body(&parameters, &[], |trace, all, _| {
@@ -55,7 +55,7 @@ pub fn while_bounded(
     Ok(trace.application(Op::Custom, &operands, &attributes, &[&runs, &differentiated], runs.results()))
 }
 
-/// The computations of a loop. What they take from outside are the captures of the condition, then those of the step.
+/// The computations of a loop. `given` in its methods has the captures of the condition, then the captures of the step.
 struct Parts<'a> {
     condition: &'a Arc<Body>,
     step: &'a Arc<Body>,
@@ -63,7 +63,7 @@ struct Parts<'a> {
     most: i64,
 }
 
-/// What a loop carries: the caller's values, the number of iterations so far, and whether the condition holds.
+/// Carried values of a loop: the caller's values, the number of iterations so far, and whether the condition holds.
 type State = Vec<NodeId>;
 
 impl Parts<'_> {

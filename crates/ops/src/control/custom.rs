@@ -46,7 +46,7 @@ numbered! {
         Both = 5 => "vjp and jvp",
         // A checkpoint policy, and no rule: a call, whose derivative saves what the policy says.
         Checkpoint = 6 => "checkpoint",
-        // A loop with a bound (body 0), and other loops that compute the same (body 1): derivatives are theirs.
+        // A loop with a bound (body 0), and loops of the same values that have derivatives (body 1).
         Bounded = 7 => "derivative of another computation",
     }
 }

@@ -95,7 +95,7 @@ fn jvp_of_taken(site: &mut Site, attributes: &CustomAttributes, tangents: &[Tang
     jvp_of_body(site, attributes.applied, tangents)
 }
 
-/// Records the tangents of the body with this number, as those of a call.
+/// Records the tangents of the body with this number, as for a call of the body.
 fn jvp_of_body(site: &mut Site, number: usize, tangents: &[Tangent]) -> Result<Forward> {
     let attributes = CustomAttributes { applied: number, ..site.attributes() };
     let (positions, primals) = operands_taken(site, &attributes);
@@ -190,9 +190,9 @@ fn vjp_by_transpose(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) ->
     Ok(starts.iter().map(|start| start.and_then(|_| found.next().flatten())).collect())
 }
 
-/// Records the cotangents of a computation with a batching rule, or of the one whose derivative it has, by the rules of
-/// its operations. Drops the other body: the forward pass may return residuals, which that does not. Later batches of
-/// any size use the rules of the operations.
+/// Records the cotangents of a computation with a batching rule, or of the second body of a loop with a bound, by the
+/// rules of its operations. Drops the other body: the forward pass may return residuals, which the other body does not.
+/// Later batches of any size use the rules of the operations.
 fn vjp_of_computation(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<Vec<Tangent>> {
     let attributes: CustomAttributes = site.attributes();
     let (positions, primals) = operands_taken(site, &attributes);
@@ -276,7 +276,7 @@ pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeI
     Ok(results.into_iter().map(|id| (id, true)).collect())
 }
 
-/// Batches both bodies of a loop with a bound, whose operands are those of each. All results have the batch axis.
+/// Batches both bodies of a loop with a bound, which have the same operands. All results have the batch axis.
 fn batched_together(
     site: &mut Site,
     attributes: CustomAttributes,

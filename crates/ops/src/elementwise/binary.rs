@@ -41,15 +41,22 @@ pub fn binary_scalar(
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<NodeId> {
-    let node = trace.node(x);
-    let (dtype, shape) = (node.dtype, node.shape);
+    let dtype = trace.node(x).dtype;
     if dtype.is_float8() {
         let rounded = types::float8::format(dtype).decode(scalar_operand(dtype, scalar)?.bits() as u8);
         let scalar = ScalarValue::Float(rounded.into());
         return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
     }
-    check(op, dtype)?;
     let scalar = scalar_operand(dtype, scalar)?;
+    of_scalar(trace, op, x, scalar, scalar_on_left)
+}
+
+/// Records an operation of a tensor and a scalar of its dtype, which is not an 8-bit float.
+#[inline]
+fn of_scalar(trace: &mut Trace, op: BinaryOp, x: NodeId, scalar: Scalar, scalar_on_left: bool) -> Result<NodeId> {
+    let node = trace.node(x);
+    let (dtype, shape) = (node.dtype, node.shape);
+    check(op, dtype)?;
     let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
 }
@@ -62,12 +69,8 @@ pub(crate) fn binary_varying(
     scalar: ScalarValue,
     scalar_on_left: bool,
 ) -> Result<NodeId> {
-    let node = trace.node(x);
-    let (dtype, shape) = (node.dtype, node.shape);
-    check(op, dtype)?;
-    let scalar = scalar_operand(dtype, scalar)?.varying();
-    let op = if scalar_on_left { Op::ScalarBinary(op) } else { Op::BinaryScalar(op) };
-    Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
+    let scalar = scalar_operand(trace.node(x).dtype, scalar)?.varying();
+    of_scalar(trace, op, x, scalar, scalar_on_left)
 }
 
 /// Converts a scalar operand to the tensor's dtype.

@@ -139,7 +139,7 @@ pub fn binary_member_scalar(
 }
 
 /// Records an elementwise operation or function of a tensor and a scalar, which is converted to the tensor's dtype, and
-/// whose value changes from step to step. The program is that of [`binary_member_scalar`] for StableHLO operations.
+/// whose value changes from step to step. StableHLO operations have the program of [`binary_member_scalar`].
 pub fn binary_member_varying(
     trace: &mut Trace,
     member: BinaryMember,

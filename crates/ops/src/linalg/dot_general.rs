@@ -48,7 +48,7 @@ impl DotAxes<'_> {
 }
 
 /// Records a dot_general in the operands' common dtype, or in a wider `dtype`. The result has the batching axes, then
-/// the remaining axes of lhs, then those of rhs. The environment chooses the precision.
+/// the remaining axes of lhs, then the remaining axes of rhs. The environment chooses the precision.
 pub fn dot_general(
     trace: &mut Trace,
     lhs: NodeId,
