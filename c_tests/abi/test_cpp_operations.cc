@@ -156,6 +156,9 @@ TEST(statistics_and_products) {
     const auto [factors, pivots] = lazyxla::ldl(matrix({0, 9, 2, 0}, {2, 2}, at));
     CHECK(near(factors, {0, 0, 2, 0}) && has<int32_t>(pivots, {-2, -2}));
     CHECK(near(lazyxla::ldl_solve(factors, pivots, matrix({2, 6}, {2}, at)), {3, 1}));
+    const auto [form, unitary] = lazyxla::schur(matrix({0, -1, 1, 0}, {2, 2}, at));
+    CHECK(near(lazyxla::matmul(lazyxla::matmul(unitary, form), lazyxla::transpose(unitary, {1, 0})), {0, -1, 1, 0}));
+    CHECK(lazyxla::schur(form, true)[0].dtype() == LXLA_DTYPE_C64);
     const Tensor lower = matrix({0, 1}, {2}, at), diagonal = matrix({2, 2}, {2}, at), upper = matrix({1, 0}, {2}, at);
     CHECK(near(lazyxla::tridiagonal_solve(lower, diagonal, upper, matrix({4, 5}, {2, 1}, at)), {1, 2}));
     const Tensor waves = lazyxla::fft(LXLA_FFT_RFFT, matrix({1, 2, 3, 4}, {4}, at), {4});

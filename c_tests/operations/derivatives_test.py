@@ -38,6 +38,7 @@ REFUSED = {
     ("reduce_window multiply", "jvp"),
     ("reduce_with pairs", "jvp"),
     ("reduce_with pairs", "vmap"),
+    ("schur", "jvp"),
     ("scatter multiply", "jvp"),
     ("scatter_along product", "jvp"),
     ("segment_reduce product", "jvp"),

@@ -149,6 +149,10 @@ def square(env, device, given, a, lower):
     if n <= 200:
         w, v = (x.astype(complex) for x in results(lib.lxla_eig, [given], [((n,), complex_), ((n, n), complex_)]))
         yield "eig", np.linalg.norm(wide @ v - v * w) / norm / eps
+        for form, of in ((0, dtype), (1, complex_)):
+            t, z = (x.astype(complex) for x in results(lib.lxla_schur, [given, form], [((n, n), of)] * 2))
+            yield "schur", np.linalg.norm(wide @ z - z @ t) / norm / eps
+            yield "vectors of schur", np.linalg.norm(np.conj(z.T) @ z - np.eye(n)) / eps / n**0.5
     wanted = np.linalg.svd(wide, compute_uv=False)
     # Neither nearly singular, nor with an inverse that overflows.
     if wanted[-1] > max(1000 * eps * wanted[0], 4 / np.finfo(dtype).max):

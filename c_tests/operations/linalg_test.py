@@ -35,6 +35,21 @@ def results(function, arguments, shapes):
     return [array.astype(WIDE) if array.dtype.kind in "fc" else array for array in arrays]
 
 
+def is_upper(t):
+    return np.array_equal(t, np.triu(t))
+
+
+def is_schur(t):
+    """Whether a matrix is a Schur form, if its imaginary part is 0 a real one: blocks of two rows are standardized."""
+    beside = np.diag(t, -1)
+    blocks = np.flatnonzero(beside)
+    if t.imag.any() or not blocks.size:
+        return is_upper(t)
+    alone = np.diff(blocks).min(initial=2) > 1
+    equal = (np.diag(t)[blocks] == np.diag(t)[blocks + 1]).all()
+    return np.array_equal(t, np.triu(t, -1)) and alone and equal and (beside[blocks].real * np.diag(t, 1)[blocks].real < 0).all()
+
+
 def errors(env, device, a):
     """Residuals of each factorization of a square matrix, in units of the dtype's epsilon."""
     n, dtype, lib = len(a), a.dtype, lxla.lib
@@ -44,6 +59,8 @@ def errors(env, device, a):
     near = lambda got, wanted: float(np.abs(got - wanted).max() / size / np.finfo(dtype).eps)
     u, s, vh = results(lib.lxla_svd, [given, 0], [matrix, ((n,), real), matrix])
     w, v = results(lib.lxla_eig, [given], [((n,), complex_), ((n, n), complex_)])
+    t, z = results(lib.lxla_schur, [given, 0], [matrix, matrix])
+    of_complex, unitary = results(lib.lxla_schur, [given, 1], [((n, n), complex_)] * 2)
     q, r = results(lib.lxla_qr, [given, 0], [matrix, matrix])
     lu, _, rows = results(lib.lxla_lu, [given], [matrix, ((n,), np.int32), ((n,), np.int32)])
     (pinv,) = results(lib.lxla_pinv, [given, c_double(-1)], [matrix])
@@ -62,6 +79,10 @@ def errors(env, device, a):
     return {
         "svd": near((u * s) @ vh, wide),
         "eig": near(v * w, wide @ v),
+        "schur": near(z @ t @ np.conj(z.T), wide) if is_schur(t) else np.inf,
+        "schur z": near(np.conj(z.T) @ z * size, np.eye(n) * size),
+        "complex schur": near(unitary @ of_complex @ np.conj(unitary.T), wide) if is_upper(of_complex) else np.inf,
+        "complex schur z": near(np.conj(unitary.T) @ unitary * size, np.eye(n) * size),
         "qr": near(q @ r, wide),
         "lu": near((np.tril(lu, -1) + np.eye(n)) @ np.triu(lu), wide[rows]),
         "eigh": near(vectors * values, hermitian.astype(WIDE) @ vectors),

@@ -238,6 +238,27 @@ def tridiagonal_solve():
     return Operation("tridiagonal_solve", "float complex", call, reference, cases, scale=largest(reference))
 
 
+def schur():
+    """The matrix of its complex Schur form: the form itself is not unique."""
+
+    def call(world, a, complex_form):
+        t, z = (world.one_of("lxla_schur", 2, which, a, complex_form) for which in (0, 1))
+        rank = len(world.type(z)[1])
+        turned = world.make("lxla_transpose", z, ints([*range(rank - 2), rank - 1, rank - 2]), rank)
+        product = world.make("lxla_matmul", z, t)
+        return world.make("lxla_matmul", product, world.make("lxla_unary", constants.UNARY_CONJ, turned))
+
+    def reference(a, complex_form):
+        return wide(a).astype(np.complex128)
+
+    def cases(of):
+        return [
+            Case([matrices(of, *shape)], {"complex_form": 1}, complex_of(of)) for shape in chosen(of, SQUARE)
+        ]
+
+    return Operation("schur", "float complex", call, reference, cases, scale=norm_of(reference))
+
+
 def solved(a, b):
     """Solves systems by matrices of as many axes on both sides: NumPy before 2.0 takes b with fewer axes as vectors."""
     a, b = wide(a), wide(b)
@@ -304,6 +325,7 @@ def systems():
         one("singular_values", "lxla_singular_values", singular, ANY, result=real, size=norm_of),
         one("eigh", "lxla_eigh", eigenvalues, SQUARE, 2, 0, {"lower": 1}, real, size=norm_of),
         one("eig", "lxla_eig", squares, SQUARE, 2, 0, None, complex_of, sum_of_squares),
+        schur(),
         of_systems("solve", "lxla_solve", solved),
         one("inverse", "lxla_inverse", inverse, SQUARE),
         one("determinant", "lxla_determinant", lambda a: np.linalg.det(wide(a)), SQUARE),

@@ -173,6 +173,7 @@ ULPS = {
     "singular_values": 8,
     "eigh": 8,
     "eig": 64,
+    "schur": 16,
     "solve": 32,
     "inverse": 32,
     "determinant": 32,

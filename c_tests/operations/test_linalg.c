@@ -365,6 +365,36 @@ static void tridiagonal_refusals(void) {
   RELEASE(two, three, whole, b, scalar);
 }
 
+// A matrix with complex eigenvalues, a triangle, and NaN.
+static void schur_forms(void) {
+  lxla_tensor a = F32S(DIMS(3, 2, 2), 1, -2, 2, 1, 1, 5, 0, 2, NAN, 1, 1, 1), t, z, again;
+  OK(lxla_schur(a, 0, &t, &z));
+  OK(lxla_matmul(z, t, &again));
+  VALUES(t, F32, DIMS(3, 2, 2), 1, -2, 2, 1, 1, 5, 0, 2, NAN, NAN, NAN, NAN);
+  VALUES(again, F32, DIMS(3, 2, 2), 1, -2, 2, 1, 1, 5, 0, 2, NAN, NAN, NAN, NAN);
+  RELEASE(z);
+  // The eigenvalues 1 + 2i and 1 - 2i, in some order.
+  lxla_tensor first, values, sizes, one = F32S(DIMS(2, 2), 1, -2, 2, 1);
+  OK(lxla_schur(one, 1, &t, &z));
+  OK(lxla_slice(t, (int64_t[]){0, 0}, (int64_t[]){1, 1}, NULL, 2, &values));
+  OK(lxla_imag(values, &first));
+  OK(lxla_unary(LXLA_UNARY_ABS, first, &sizes));
+  NEAR(sizes, F32, DIMS(1, 1), 1e-6, 2);
+  OK(lxla_real(values, &sizes));
+  NEAR(sizes, F32, DIMS(1, 1), 1e-6, 1);
+  REFUSED(lxla_schur(one, 2, &t, &again), BAD, "complex_form: 2 given; want 0 or 1");
+  RELEASE(a, t, z, first, values, one);
+}
+
+static void schur_refusals(void) {
+  lxla_tensor whole = array(S32, DIMS(1, 1), (int32_t[]){1}, 4), flat = F32S(DIMS(2), 1, 1), t, z;
+  lxla_tensor wide = F32S(DIMS(1, 2), 1, 1);
+  REFUSED(lxla_schur(whole, 0, &t, &z), BAD, "a: schur takes floats and complex numbers, not s32[1,1]");
+  REFUSED(lxla_schur(flat, 0, &t, &z), BAD, "a: it is f32[2]; schur takes matrices in the last two axes");
+  REFUSED(lxla_schur(wide, 1, &t, &z), BAD, "a: it is f32[1,2]; schur takes square matrices in the last two axes");
+  RELEASE(whole, flat, wide);
+}
+
 // Runs all operations in one function of a program, called twice.
 TEST(algebra_in_a_computation) {
   env = new_env();
@@ -410,6 +440,8 @@ TEST(cholesky_of_what_is_not_positive_definite) { on_both(no_factors); }
 TEST(triangular_systems_of_all_forms) { on_both(systems); }
 TEST(triangular_systems_of_many_unknowns) { on_both(large_systems); }
 TEST(ldl_factors_are_lapacks) { on_both(symmetric_factors); }
+TEST(schur_forms_have_the_eigenvalues) { on_both(schur_forms); }
+TEST(schur_forms_refuse_what_does_not_fit) { on_both(schur_refusals); }
 TEST(tridiagonal_systems_exchange_rows) { on_both(tridiagonal_systems); }
 TEST(tridiagonal_systems_refuse_what_does_not_fit) { on_both(tridiagonal_refusals); }
 TEST(tolerances_are_those_of_the_promoted_dtype) { on_both(tolerances); }

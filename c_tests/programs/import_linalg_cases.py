@@ -139,6 +139,29 @@ def eigen_cases():
     yield "eigh of NaN", lambda a: eigh(a)[0], (np.full((3, 3), np.nan),), LAST
 
 
+def schur_cases():
+    """The matrices of the forms, which are not unique, and functions of matrices that are made of them."""
+
+    def of_form(output):
+        def matrix_again(a):
+            t, z = jsl.schur(a, output)
+            product = z @ t @ adjoint(z)
+            return product, adjoint(z) @ z, jnp.tril(t, -2), sum(jnp.trace(jnp.linalg.matrix_power(t, n)) for n in (1, 2, 3))
+
+        return matrix_again
+
+    for dtype in (np.float64, np.complex128, np.float32, np.complex64):
+        a, name = matrix(5, 5, dtype=dtype), np.dtype(dtype)
+        yield f"real schur {name}", of_form("real"), (a,), LAST
+        yield f"complex schur {name}", of_form("complex"), (a,), LAST
+        yield f"form of schur alone {name}", lambda a: jnp.trace(lax.linalg.schur(a, compute_schur_vectors=False)[0]), (a,), LAST
+    square = regular(4, 4)
+    yield "sqrtm", lambda a: jsl.sqrtm(a @ a), (square,), LAST
+    yield "rsf2csf", lambda a: (lambda t, z: z @ t @ adjoint(z))(*jsl.rsf2csf(*jsl.schur(a))), (square,), LAST
+    yield "schur of a batch", lambda a: (lambda t, z: z @ t @ adjoint(z))(*lax.linalg.schur(a)), (matrix(3, 4, 4),), LAST
+    yield "schur of NaN", lax.linalg.schur, (np.full((3, 3), np.nan),), LAST
+
+
 def svd_cases():
     for dims in [(5, 3), (3, 5), (4, 4), (2, 4, 3)]:
         for dtype in (np.float64, np.complex128, np.float32):
@@ -173,7 +196,7 @@ def tridiagonal_cases():
 
 def cases():
     """Returns all cases."""
-    for family in (qr_cases, lu_cases, cholesky_cases, eigen_cases, svd_cases, tridiagonal_cases):
+    for family in (qr_cases, lu_cases, cholesky_cases, eigen_cases, schur_cases, svd_cases, tridiagonal_cases):
         yield from family()
 
 

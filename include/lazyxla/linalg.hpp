@@ -72,6 +72,10 @@ inline std::array<Tensor, 2> eigh(const Tensor &a, Flag lower = true) {
 }
 /// Computes the eigenvalues and the eigenvectors of square matrices, complex numbers.
 inline std::array<Tensor, 2> eig(const Tensor &a) { return detail::these<lxla_eig, 2>(a.handle()); }
+/// Computes the Schur form t of square matrices, and z with a = z t z^H.
+inline std::array<Tensor, 2> schur(const Tensor &a, Flag complex_form = false) {
+  return detail::these<lxla_schur, 2>(a.handle(), complex_form ? 1 : 0);
+}
 /// Solves a x = b for x.
 inline Tensor solve(const Tensor &a, const Tensor &b) { return Tensor::make<lxla_solve>(a.handle(), b.handle()); }
 /// Computes the inverses of matrices.

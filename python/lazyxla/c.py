@@ -1424,6 +1424,11 @@ lxla_eig = _function(
     lxla_status,
     [("a", lxla_tensor), ("out_values", POINTER(lxla_tensor)), ("out_vectors", POINTER(lxla_tensor))],
 )
+lxla_schur = _function(
+    "lxla_schur",
+    lxla_status,
+    [("a", lxla_tensor), ("complex_form", c_int32), ("out_t", POINTER(lxla_tensor)), ("out_z", POINTER(lxla_tensor))],
+)
 lxla_solve = _function(
     "lxla_solve", lxla_status, [("a", lxla_tensor), ("b", lxla_tensor), ("out_tensor", POINTER(lxla_tensor))]
 )

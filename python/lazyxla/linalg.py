@@ -14,7 +14,8 @@ from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular",
+    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "schur", "slogdet", "solve",
+    "solve_triangular",
     "solve_tridiagonal",
     "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
@@ -104,6 +105,28 @@ def eigh(x: Array, /) -> EighResult:
     [1.0, 2.0]
     """
     return EighResult(*_core.eigh(x, True))
+
+
+class SchurResult(NamedTuple):
+    t: Array
+    z: Array
+
+
+def schur(x: Array, /, *, output: str = "real") -> SchurResult:
+    """Returns the Schur forms t of square matrices and unitary z with x = z t z^H, as scipy.linalg.schur.
+
+    With ``output="complex"``, and for complex x, t is complex and upper triangular; otherwise t and z are real, and t
+    has a block of two rows on its diagonal for each pair of complex eigenvalues. The order of the eigenvalues is
+    arbitrary. There is no derivative.
+
+    >>> import lazyxla as lx
+    >>> t, z = lx.linalg.schur(lx.asarray([[1.0, 2.0], [0.0, 3.0]]))
+    >>> t.tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(f'output: {output!r} given; want "real" or "complex"')
+    return SchurResult(*_core.schur(x, output == "complex"))
 
 
 def eigvalsh(x: Array, /) -> Array:

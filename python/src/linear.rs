@@ -110,6 +110,13 @@ fn eig(py: Python<'_>, x: &Array) -> PyResult<[Array; 2]> {
 }
 
 #[pyfunction]
+fn schur(py: Python<'_>, x: &Array, complex_form: bool) -> PyResult<[Array; 2]> {
+    let x = x.operand();
+    // SAFETY: writable outputs.
+    Array::several(py, move |[t, z]| unsafe { lxla_schur(x, complex_form.into(), t, z) })
+}
+
+#[pyfunction]
 fn slogdet(py: Python<'_>, x: &Array) -> PyResult<[Array; 2]> {
     let x = x.operand();
     // SAFETY: writable outputs.
@@ -349,7 +356,10 @@ fn random_beta(py: Python<'_>, key: &Array, a: &Array, b: &Array, shape: Vec<i64
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, matmul, dot_general, einsum, cholesky, triangular_solve, norm, fft, qr, lu, svd, eigh, eig, slogdet);
+    add!(
+        module, matmul, dot_general, einsum, cholesky, triangular_solve, norm, fft, qr, lu, svd, eigh, eig, schur,
+        slogdet
+    );
     add!(
         module, singular_values, solve, tridiagonal_solve, lstsq, inverse, determinant, pinv, matrix_rank, matrix_power
     );

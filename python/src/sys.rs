@@ -1218,6 +1218,12 @@ unsafe extern "C" {
         out_vectors: *mut lxla_tensor,
     ) -> lxla_status;
     pub fn lxla_eig(a: lxla_tensor, out_values: *mut lxla_tensor, out_vectors: *mut lxla_tensor) -> lxla_status;
+    pub fn lxla_schur(
+        a: lxla_tensor,
+        complex_form: i32,
+        out_t: *mut lxla_tensor,
+        out_z: *mut lxla_tensor,
+    ) -> lxla_status;
     pub fn lxla_solve(a: lxla_tensor, b: lxla_tensor, out_tensor: *mut lxla_tensor) -> lxla_status;
     pub fn lxla_tridiagonal_solve(
         lower: lxla_tensor,

@@ -27,6 +27,7 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("device_parse", "device"),
     ("dot_general", "tensordot"),
     ("eigh", "linalg.eigh"),
+    ("schur", "linalg.schur"),
     ("einsum", "einsum"),
     ("expand_dims", "expand_dims"),
     ("eye", "eye"),

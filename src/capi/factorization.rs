@@ -18,7 +18,7 @@ use ops::linalg;
 /// has factors with NaN. On a mesh, every device computes whole arrays. Errors of q r and of q^H q are mostly below n
 /// units in the last place, relative to the norm of a.
 ///
-/// As all functions of this chapter but `lxla_eig`: on `cpu` and on XLA's CPU plugins, whose programs call the same
+/// As all functions of this chapter but `lxla_eig` and `lxla_schur`: on `cpu` and on XLA's CPU plugins, whose programs call the same
 /// code, and on other plugins as programs of StableHLO operations, which `lxla_computation_stablehlo` and
 /// `lxla_computation_export` write too: Householder reflections and eliminations in panels of columns, and one-sided
 /// Jacobi rotations for singular values and eigenvalues. Their errors are of the same size. The first use of a shape
@@ -177,6 +177,29 @@ pub extern "C" fn lxla_eigh(
 pub extern "C" fn lxla_eig(a: lxla_tensor, out_values: Out<lxla_tensor>, out_vectors: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_eig", [out_values.named("out_values"), out_vectors.named("out_vectors")], || {
         record([("a", a.into())], |trace, [a]| linalg::eig(trace, a))
+    })
+}
+
+/// Records the Schur forms of the square matrices in the last two axes of `a`: a = z t z^H with a unitary z. With
+/// `complex_form` 1, or for complex `a`, t and z are complex and t is upper triangular, with the eigenvalues on its
+/// diagonal. With 0, t and z of a real `a` are real, and t has blocks of two rows on its diagonal, one for each pair of
+/// complex eigenvalues: `[x y; w x]` with y and w of opposite signs has x +- i sqrt(-y w), as LAPACK's gees leaves it.
+/// The order of the eigenvalues is arbitrary.
+///
+/// Takes floats and complex numbers; 8-bit and 16-bit floats are computed in f32, and their complex forms are c64. All
+/// results of a matrix with NaN or an infinity are NaN. Errors of z t z^H and of z^H z - 1 are mostly below n units in
+/// the last place, of the norm of a and of 1. As in JAX, it has no derivative (UNIMPLEMENTED). On `cpu` and on XLA's CPU
+/// plugins, as `lxla_eig`.
+#[unsafe(no_mangle)]
+pub extern "C" fn lxla_schur(
+    a: lxla_tensor,
+    complex_form: i32,
+    out_t: Out<lxla_tensor>,
+    out_z: Out<lxla_tensor>,
+) -> lxla_status {
+    guard_into("lxla_schur", [out_t.named("out_t"), out_z.named("out_z")], || {
+        let complex_form = flag("complex_form", complex_form)?;
+        record([("a", a.into())], |trace, [a]| linalg::schur(trace, a, complex_form))
     })
 }
 

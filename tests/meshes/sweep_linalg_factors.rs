@@ -16,6 +16,7 @@ const OPERATIONS: &[Operation] = &[
     ("singular_values", 1, singular_values),
     ("eigh", 1, eigh),
     ("eig", 1, eig),
+    ("schur", 1, schur),
     ("solve", 2, solve),
     ("tridiagonal_solve", 2, tridiagonal_solve),
     ("inverse", 1, inverse),
@@ -112,6 +113,11 @@ fn eigh(case: &mut Case) -> Vec<NodeId> {
 fn eig(case: &mut Case) -> Vec<NodeId> {
     let a = square(case);
     linalg::eig(&mut case.trace, a).unwrap().to_vec()
+}
+
+fn schur(case: &mut Case) -> Vec<NodeId> {
+    let (a, complex_form) = (square(case), case.random.coin());
+    linalg::schur(&mut case.trace, a, complex_form).unwrap().to_vec()
 }
 
 /// A right-hand side for these matrices: a vector, or matrices with some of the batch axes.

@@ -279,6 +279,8 @@ operations! {
         LuSolve = 78: OpTraits::of(3);
         /// Inverse of matrices. Operands: as of [`Op::LuSolve`], without right-hand sides.
         LuInverse = 79: OpTraits::of(2);
+        /// Schur form of square matrices. Results: t, z.
+        Schur = 81: OpTraits::of(1).results();
     }
 }
 

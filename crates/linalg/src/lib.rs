@@ -6,7 +6,7 @@
 //! with each change and for its unit tests.
 //!
 //! Matrices are row-major slices. A matrix with NaN or an infinity, and one for which an iteration does not converge,
-//! has NaN in all results of `svd`, `eigh` and `eig`.
+//! has NaN in all results of `svd`, `eigh`, `eig` and `schur`.
 
 mod balance;
 mod bidiagonal;
@@ -23,6 +23,8 @@ mod qr;
 mod quasi_triangular;
 mod reflectors;
 mod schur;
+mod schur_complex;
+mod schur_form;
 mod secular;
 mod solve;
 mod svd;
@@ -115,10 +117,14 @@ pub trait Number: Copy + Send + Sync + 'static {
     /// `a v = v diag(w)`. Columns of `v` have norm 1, and their largest element is real: positive, except in a real
     /// column of a real matrix. Conjugates are neighbours, the one with the positive imaginary part first.
     fn eig(a: &[Self], n: usize, w: &mut [Self::Complex], v: &mut [Self::Complex]);
+
+    /// `a = z t z^H` with a unitary `z`. Of a complex matrix, `t` is upper triangular; of a real one, it has blocks of
+    /// two rows on its diagonal, one for each pair of complex eigenvalues, standardized as by LAPACK's `lanv2`.
+    fn schur(a: &[Self], n: usize, t: &mut [Self], z: &mut [Self]);
 }
 
 macro_rules! numbers {
-    ($($T:ident $eig_of_real:path, $eig_of_complex:path;)*) => {$(
+    ($($T:ident $eig_of_real:path, $eig_of_complex:path, $schur_of_real:path, $schur_of_complex:path;)*) => {$(
         impl Field for $T {
             const NAN: $T = $T::NAN;
 
@@ -183,13 +189,13 @@ macro_rules! numbers {
             }
         }
 
-        number!($T, $T, $T, $eig_of_real);
-        number!(Complex<$T>, $T, $T, $eig_of_complex);
+        number!($T, $T, $T, $eig_of_real, $schur_of_real);
+        number!(Complex<$T>, $T, $T, $eig_of_complex, $schur_of_complex);
     )*};
 }
 
 macro_rules! number {
-    ($N:ty, $Real:ty, $Part:ty, $eig:path) => {
+    ($N:ty, $Real:ty, $Part:ty, $eig:path, $schur:path) => {
         impl Number for $N {
             type Real = $Real;
             type Complex = Complex<$Part>;
@@ -240,13 +246,17 @@ macro_rules! number {
             fn eig(a: &[$N], n: usize, w: &mut [Complex<$Part>], v: &mut [Complex<$Part>]) {
                 $eig(a, n, w, v);
             }
+
+            fn schur(a: &[$N], n: usize, t: &mut [$N], z: &mut [$N]) {
+                $schur(a, n, t, z);
+            }
         }
     };
 }
 
 numbers! {
-    f32 eigen::eig_of_real, eigen::eig_of_complex;
-    f64 eigen::eig_of_real, eigen::eig_of_complex;
+    f32 eigen::eig_of_real, eigen::eig_of_complex, schur_form::of_real, schur_form::of_complex;
+    f64 eigen::eig_of_real, eigen::eig_of_complex, schur_form::of_real, schur_form::of_complex;
 }
 
 /// A matrix, multiplied by a power of two if its largest element is far from 1: squares and products of elements

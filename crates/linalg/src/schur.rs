@@ -15,8 +15,8 @@ use faer::traits::RealField;
 use faer::traits::math_utils::{eps, from_f64, min_positive, zero};
 use faer::{Conj, Mat, Par};
 
-/// `a = z t z^T` with an orthogonal `z`, and `t` upper triangular but for blocks of two rows whose eigenvalues are
-/// complex.
+/// `a = z t z^H` with a unitary `z`, and `t` upper triangular; in the real form but for blocks of two rows whose
+/// eigenvalues are complex.
 pub struct Schur<T> {
     pub t: Mat<T>,
     pub z: Mat<T>,
@@ -32,17 +32,13 @@ struct Reflection<T> {
 }
 
 /// Largest number of steps for each row; two or three are usual.
-const MOST_STEPS: usize = 30;
+pub const MOST_STEPS: usize = 30;
 
 /// Every `STALLED` steps without deflation, one step uses exceptional shifts.
-const STALLED: usize = 10;
+pub const STALLED: usize = 10;
 
-/// Returns the real Schur form of a square matrix of at least one row; None if the iteration does not converge. Blocks
-/// of two rows are not standardized, as LAPACK's `lanv2` would.
-pub fn schur<T>(a: &Mat<T>) -> Option<Schur<T>>
-where
-    T: Field<Real = T> + RealField,
-{
+/// Returns the Hessenberg form of a square matrix of at least one row, as the matrix `t`.
+pub fn hessenberg<T: Field>(a: &Mat<T>) -> Schur<T> {
     let n = a.nrows();
     let block = recommended_block_size::<T>(n - 1, n - 1);
     let mut t = a.clone();
@@ -59,7 +55,16 @@ where
     for j in 0..n {
         (j + 2..n).for_each(|i| t[(i, j)] = zero());
     }
-    let mut made = Schur { t, z };
+    Schur { t, z }
+}
+
+/// Returns the real Schur form of a square matrix of at least one row; None if the iteration does not converge. Blocks
+/// of two rows are as `split` leaves them: see `standardize`.
+pub fn schur<T>(a: &Mat<T>) -> Option<Schur<T>>
+where
+    T: Field<Real = T> + RealField,
+{
+    let mut made = hessenberg(a);
     let mut converged = false;
     vectorized(
         #[inline(always)]
@@ -231,6 +236,13 @@ where
         }
         // The eigenvector of an eigenvalue `x` is `(x - d, c)`. For the one farther from `d`, `x - d` does not cancel.
         let (rotation, _) = Rotation::onto_first(of.half + of.root.copysign(of.half), c);
+        self.rotate(i, rotation);
+        self.t[(i + 1, i)] = zero();
+    }
+
+    /// Multiplies `t` by a rotation of two rows and columns from both sides; `z` from the right.
+    #[inline(always)]
+    fn rotate(&mut self, i: usize, rotation: Rotation) {
         let n = self.t.nrows();
         let (cosine, sine) = (from_f64::<T>(rotation.c), from_f64::<T>(rotation.s));
         for j in i..n {
@@ -243,7 +255,35 @@ where
                 (of[(row, i)], of[(row, i + 1)]) = (cosine * x + sine * y, cosine * y - sine * x);
             }
         }
-        self.t[(i + 1, i)] = zero();
+    }
+
+    /// Makes the two elements on the diagonal of each block of two rows equal, and the other two of opposite signs, as
+    /// LAPACK's `lanv2` leaves them: the eigenvalues are `t[i, i] +- i sqrt(-t[i, i + 1] t[i + 1, i])`.
+    pub fn standardize(&mut self) {
+        for i in 0..self.t.nrows().saturating_sub(1) {
+            let [a, b, c, d] = self.diagonal_block(i);
+            if c == 0.0 {
+                continue;
+            }
+            // The angle `x` at which `(a - d) cos(2 x) + (b + c) sin(2 x)` is 0.
+            let (difference, sum) = (a - d, b + c);
+            if difference != 0.0 {
+                let whole = difference.hypot(sum);
+                let cosine = (0.5 * (1.0 + sum.abs() / whole)).sqrt();
+                let sine = -0.5 * (difference / whole) * sum.signum() / cosine;
+                self.rotate(i, Rotation { c: cosine, s: sine });
+            }
+            let mean = from_f64::<T>(0.5 * (self.at(i, i) + self.at(i + 1, i + 1)));
+            (self.t[(i, i)], self.t[(i + 1, i + 1)]) = (mean, mean);
+            let [_, b, c, _] = self.diagonal_block(i);
+            if b == 0.0 || c == 0.0 || b.is_sign_negative() == c.is_sign_negative() {
+                // Eigenvalues that are real but for rounding: `(sqrt(|b|), +-sqrt(|c|))`, with the sign
+                // of `c`, is an eigenvector.
+                let (rotation, _) = Rotation::onto_first(b.abs().sqrt(), c.abs().sqrt().copysign(c));
+                self.rotate(i, rotation);
+                self.t[(i + 1, i)] = zero();
+            }
+        }
     }
 }
 

@@ -242,6 +242,19 @@ pub fn eig(x: &Array) -> Result<Vec<Array>> {
     })
 }
 
+/// Schur forms `t` and unitary factors `z`: real ones of real matrices.
+pub fn schur(x: &Array) -> Result<Vec<Array>> {
+    let wide = convert(x, widened(x.ty()).dtype)?;
+    let made = by_number!("schur", wide.ty().dtype, T => {
+        let batch = Batch::<T>::of(&wide);
+        let n = batch.rows;
+        batch.probe(n.saturating_mul(n).saturating_mul(2))?;
+        let types = [wide.ty().clone(), wide.ty().clone()];
+        batch.made(types, n, &|_, a, [t, z]| T::schur(a, n, typed(t), typed(z)))
+    })?;
+    narrowed(x.ty().dtype, made)
+}
+
 /// Pseudoinverses. Singular values up to `tolerance` times the largest one count as 0.
 pub fn pinv(ty: &TensorType, tolerance: f64, x: &Array) -> Result<Array> {
     let wide = convert(x, widened(x.ty()).dtype)?;

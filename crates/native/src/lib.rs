@@ -74,7 +74,7 @@ pub use cumulative::cumulative;
 pub use dot_general::dot_general;
 pub use elementwise::Source;
 pub use extremes::{extreme, extreme_place};
-pub use factorization::{eig, eigh, ldl, ldl_solve, lu, lu_solve, pinv, qr, reflectors, svd};
+pub use factorization::{eig, eigh, ldl, ldl_solve, lu, lu_solve, pinv, qr, reflectors, schur, svd};
 pub use folds::reduce_with;
 pub use fourier::fft;
 pub use fused::{Builder, Fused, Lane, Value};

@@ -144,6 +144,7 @@ pub fn definition(op: Op) -> &'static Definition {
         Op::Svd => &linalg::decomposition_definitions::SVD,
         Op::Eigh => &linalg::decomposition_definitions::EIGH,
         Op::Eig => &linalg::decomposition_definitions::EIG,
+        Op::Schur => &linalg::decomposition_definitions::SCHUR,
         Op::Pinv => &linalg::decomposition_definitions::PINV,
         Op::Ldl => &linalg::decomposition_definitions::LDL,
         Op::LdlSolve => &linalg::decomposition_definitions::LDL_SOLVE,

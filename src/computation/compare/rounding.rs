@@ -56,6 +56,7 @@ pub fn rounding(value: &Instruction, inputs: &[Array]) -> Rounding {
         | Op::Svd
         | Op::Eigh
         | Op::Eig
+        | Op::Schur
         | Op::Pinv => {
             let dims = inputs.first().map_or(&[][..], |input| &input.ty().dims);
             let batch = &dims[..dims.len().saturating_sub(2)];
@@ -87,9 +88,11 @@ fn is_exact(op: Op) -> bool {
     )
 }
 
-/// Whether a result of an operation is a matrix of eigenvectors or singular vectors. These are not unique: each may be
-/// multiplied by a number of magnitude 1, and those of equal values by a unitary matrix.
+/// Whether a result of an operation is a matrix of eigenvectors or singular vectors, or belongs to a Schur form. These
+/// are not unique: vectors may be multiplied by numbers of magnitude 1, and vectors of equal values by a unitary matrix;
+/// eigenvalues of a Schur form have any order.
 pub fn is_vectors(op: Op, result: &Array, inputs: &[Array]) -> bool {
     let rank = |array: &Array| array.ty().dims.len();
-    matches!(op, Op::Eigh | Op::Eig | Op::Svd) && inputs.first().is_some_and(|input| rank(input) == rank(result))
+    matches!(op, Op::Eigh | Op::Eig | Op::Svd | Op::Schur)
+        && inputs.first().is_some_and(|input| rank(input) == rank(result))
 }

@@ -180,6 +180,18 @@ pub fn eig(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 2]> {
     }))
 }
 
+/// Records the Schur forms of square matrices and their unitary factors: complex ones if `complex_form`, otherwise those
+/// of the operand's dtype.
+pub fn schur(trace: &mut Trace, a: NodeId, complex_form: bool) -> Result<[NodeId; 2]> {
+    let of = Matrices::square("schur", "a", &trace.ty(a))?;
+    let complex = if of.dtype.real() == DType::F64 { DType::C128 } else { DType::C64 };
+    let a = if complex_form { convert(trace, a, complex) } else { a };
+    Ok(several(trace, a, |trace, a, dtype| {
+        let ty = of.ty(dtype, &[of.rows, of.rows]);
+        trace.application(Op::Schur, &[a], &(), &[], &[ty.clone(), ty])
+    }))
+}
+
 /// Records the pseudoinverse of matrices. Singular values up to `rtol` times the largest one count as 0; if negative,
 /// it is the larger number of rows and columns times the distance of 1 from the next number.
 pub fn pinv(trace: &mut Trace, a: NodeId, rtol: f64) -> Result<NodeId> {

@@ -112,6 +112,15 @@ pub const EIG: Definition = Definition {
     ..MATRICES
 };
 
+/// Definition of `schur`.
+pub const SCHUR: Definition = Definition {
+    name: "schur",
+    function: "lxla_schur",
+    needs_host: true,
+    native: Native::Several(|cx| native::schur(cx.operands[0])),
+    ..MATRICES
+};
+
 /// Definition of `pinv`.
 pub const PINV: Definition = Definition {
     name: "pinv",

@@ -47,6 +47,7 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
             let complex = if dtype.real() == DType::F64 { DType::C128 } else { DType::C64 };
             vec![of.ty(complex, &[rows]), of.ty(complex, &[rows, rows])]
         }
+        Op::Schur => vec![a.clone(), a.clone()],
         _ => vec![of.ty(dtype, &[columns, rows])],
     };
     lower_native(e, at, &results);

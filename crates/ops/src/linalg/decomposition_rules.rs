@@ -47,6 +47,8 @@ fn repeated(site: &mut Site, a: NodeId) -> Result<Vec<NodeId>> {
             decomposition::eigh(site.trace, a, lower)?.to_vec()
         }
         Op::Eig => decomposition::eig(site.trace, a)?.to_vec(),
+        // The operand has the dtype of the form.
+        Op::Schur => decomposition::schur(site.trace, a, false)?.to_vec(),
         op => unreachable!("asked for {op:?}"),
     })
 }
@@ -359,6 +361,17 @@ impl<'f> Expr<'f> {
             let mut high = none.clone();
             (high[rank - 2], high[rank - 1]) = (rows, columns);
             pad_scalar(trace, x, ScalarValue::Signed(0), &none, &high, &none)
+        })
+    }
+
+    /// With zeros before and behind along the last axis.
+    pub fn padded_last(self, before: i64, behind: i64) -> Expr<'f> {
+        self.apply(|trace, x| {
+            let rank = trace.ty(x).dims.len();
+            let none = vec![0; rank];
+            let (mut low, mut high) = (none.clone(), none.clone());
+            (low[rank - 1], high[rank - 1]) = (before, behind);
+            pad_scalar(trace, x, ScalarValue::Signed(0), &low, &high, &none)
         })
     }
 

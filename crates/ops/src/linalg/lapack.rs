@@ -175,6 +175,30 @@ pub fn left_eigenvectors(trace: &mut Trace, right: NodeId) -> Result<NodeId> {
     })
 }
 
+/// Records the eigenvalues of real Schur forms `[..., n, n]` as `gees` returns them: real and imaginary parts
+/// `[..., n]`, of a pair the positive imaginary part first.
+pub fn schur_eigenvalues(trace: &mut Trace, t: NodeId) -> Result<[NodeId; 2]> {
+    let of = Matrices::square("gees", "a", &trace.ty(t))?;
+    let real = diagonal(trace, t)?;
+    if of.rows == 0 {
+        return Ok([real, real]);
+    }
+    let n = of.rows;
+    let imaginary = record(trace, [t], |[t]| {
+        let above = t.rows(0, n - 1).columns(1, n).diagonal();
+        let below = t.rows(1, n).columns(0, n - 1).diagonal();
+        let root = above.abs().sqrt() * below.abs().sqrt();
+        // The first row of a block has the positive root, the second one the negative root.
+        root.padded_last(0, 1) - root.padded_last(1, 0)
+    })?;
+    Ok([real, imaginary])
+}
+
+/// Records the diagonals of square matrices.
+pub fn diagonal(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
+    record(trace, [x], |[x]| x.diagonal())
+}
+
 /// Records the conjugate transposes of matrices.
 pub fn adjoint(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     record(trace, [x], |[x]| x.adjoint())

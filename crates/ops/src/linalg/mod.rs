@@ -27,7 +27,7 @@ pub(super) mod ragged;
 pub(super) mod systems;
 pub(super) mod tridiagonal;
 
-pub use decomposition::{eig, eigh, lu, pinv, qr, singular_values, svd};
+pub use decomposition::{eig, eigh, lu, pinv, qr, schur, singular_values, svd};
 pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general, dot_general_with};
 pub use einsum::einsum;
 pub use factorization::{CholeskyAttributes, cholesky, triangular_solve};

@@ -32,9 +32,9 @@ pub fn record(routine: &str, call: Call) -> Result<Results> {
         "gesdd" | "gesvd" | "gesvdj" | "gesvdp" => return svd(routine, call),
         "syevd" | "heevd" => return eigh(call),
         "geev" => return eig(call),
+        "gees" => return schur(call),
         "gtsv" => return gtsv(call),
         "gtsv2" => return gtsv2(call),
-        "gees" => "Schur decompositions",
         "gehrd" => "Hessenberg forms",
         "sytrd" | "hetrd" => "reductions to tridiagonal matrices",
         "geqp3" => "QR factorizations with pivoting",
@@ -228,5 +228,30 @@ fn eig(mut call: Call) -> Result<Results> {
     let of_left = if left { lapack::left_eigenvectors(trace, vectors)? } else { undefined(&mut call, at)? };
     let of_right = if right { vectors } else { undefined(&mut call, at + 1)? };
     results.extend([of_left, of_right, failed]);
+    Ok(results)
+}
+
+/// `gees`: Schur forms; their unitary factors; eigenvalues, of real matrices their real and imaginary parts; the number
+/// of selected eigenvalues, which is 0 without sorting; and whether it failed.
+fn schur(mut call: Call) -> Result<Results> {
+    let ([a], config) = (call.exactly()?, call.wanted_config()?);
+    let has_vectors = is_letter(config, "mode", ['V', 'N'])?;
+    if is_letter(config, "sort", ['S', 'N'])? {
+        return Err(error!(Unimplemented, "sort: 'S' given; eigenvalues of Schur forms are not sorted, want N"));
+    }
+    let is_complex = call.ty(a).dtype.kind() == Kind::Complex;
+    let selected = call.stated_type(if is_complex { 3 } else { 4 })?;
+    let trace = call.trace();
+    let [t, z] = ops::linalg::schur(trace, a, false)?;
+    let failed = lapack::not_a_number(trace, t, 2)?;
+    let mut results: Results = [t].into_iter().collect();
+    let values = match is_complex {
+        true => vec![lapack::diagonal(trace, t)?],
+        false => lapack::schur_eigenvalues(trace, t)?.to_vec(),
+    };
+    let selected = ops::creation::full(trace, &selected, ScalarValue::Signed(0))?;
+    results.push(if has_vectors { z } else { undefined(&mut call, 1)? });
+    results.extend(values);
+    results.extend([selected, failed]);
     Ok(results)
 }

@@ -231,10 +231,7 @@ fn what_is_not_supported_is_unimplemented_with_the_reason() {
     let x = "%x = stablehlo.constant dense<1.0> : tensor<2xf32>\n";
     for (operation, reason) in [
         ("%r = stablehlo.custom_call @mine(%x) : (tensor<2xf32>) -> tensor<2xf32>", "target \"mine\""),
-        (
-            "%r = stablehlo.custom_call @lapack_sgees_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>",
-            "no Schur decompositions",
-        ),
+        ("%r = stablehlo.custom_call @lapack_sgehrd_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>", "no Hessenberg forms"),
         (
             "%r = stablehlo.custom_call @lapack_sgghd3_ffi(%x) : (tensor<2xf32>) -> tensor<2xf32>",
             "\"lapack_sgghd3_ffi\"",
