@@ -31,8 +31,8 @@ pub extern "C" fn lxla_executable_options_init(options: Out<lxla_executable_opti
     guard("lxla_executable_options_init", || options::init(options))
 }
 
-/// Compiles a computation for a device of its environment: xla:N, or cpu, where runs evaluate it without a plugin and
-/// nothing is compiled. UNSPECIFIED is xla:0. Pending captured values are computed, and copied to the device, once;
+/// Compiles a computation for a device of its environment: xla:N, or cpu, where runs evaluate it without a plugin:
+/// nothing is compiled, but elementwise operations of floats of one shape become one function. UNSPECIFIED is xla:0. Pending captured values are computed, and copied to the device, once;
 /// what the caller changes later changes no executable. The computation may be released. `options` may be NULL.
 ///
 /// The program is compiled whole, for its sizes, and loaded from the disk cache if that has it. It stays in memory as

@@ -195,6 +195,16 @@ impl DeviceData {
         data
     }
 
+    /// Creates data for each of these buffers.
+    pub fn all_ready(buffers: Vec<Arc<dyn Buffer>>) -> impl Iterator<Item = Arc<DeviceData>> {
+        let serials = Serials::take(buffers.len());
+        buffers.into_iter().zip(serials).map(|(buffer, serial)| {
+            let data = DeviceData::with(buffer.tensor_type().clone(), State::Abandoned, serial);
+            data.set_buffer(buffer);
+            Arc::new(data)
+        })
+    }
+
     /// Creates data whose buffer aliases memory with other users. No run may ever consume it.
     pub fn aliased(buffer: Arc<dyn Buffer>) -> Arc<DeviceData> {
         let data = DeviceData::ready(buffer);

@@ -4,6 +4,7 @@ use super::collect::needed_data;
 use super::compile::{Job, check_memory, compiler_stack};
 use super::key;
 use super::padded::Ready;
+pub use super::padded::is_padded;
 use super::plan::Run;
 use super::run::enqueue;
 use crate::cache::{Lookup, Variant};

@@ -77,7 +77,7 @@ pub use extremes::{extreme, extreme_place};
 pub use factorization::{eig, eigh, ldl, ldl_solve, lu, lu_solve, pinv, qr, reflectors, schur, svd};
 pub use folds::reduce_with;
 pub use fourier::fft;
-pub use fused::{Builder, Fused, Lane, Value};
+pub use fused::{Builder, Fused, FusedAll, Lane, Value};
 pub use indexing::{dynamic_slice, dynamic_update_slice, integer, take};
 pub use linalg::{Triangle, cholesky, triangular_solve};
 pub use matmul::matmul;

@@ -14,6 +14,7 @@ use base::metrics::Counter;
 use base::types::{Scalar, TensorType};
 use engine::Buffer;
 use ir::{Body, Precision, useful_donors};
+use lowering::interpret::Plan;
 use native::Array;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,8 +36,8 @@ pub struct Executable {
 
 /// How the program runs.
 pub(super) enum Code {
-    /// The interpreter evaluates it, on these captured values.
-    Native(Vec<Array>),
+    /// The plan evaluates it, on these captured values.
+    Native { plan: Box<Plan>, captured: Vec<Array> },
     /// The engine runs it. The captured values follow the parameters.
     Engine {
         compiled: Arc<Compiled>,
@@ -64,7 +65,8 @@ impl Executable {
         let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
             Place::Cpu => {
-                Code::Native((0..computation.captured()).map(|i| computation.captured_array(i)).collect::<Result<_>>()?)
+                let captured = (0..computation.captured()).map(|i| computation.captured_array(i));
+                Code::Native { plan: plan_of(&body)?, captured: captured.collect::<Result<_>>()? }
             }
             Place::Xla(_) | Place::Mesh(_) => {
                 let compiled =
@@ -90,7 +92,7 @@ impl Executable {
         let donated = flags("donated", donated, body.parameters().len())?;
         let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
-            Place::Cpu => Code::Native(captured),
+            Place::Cpu => Code::Native { plan: plan_of(&body)?, captured },
             Place::Xla(_) | Place::Mesh(_) => {
                 let (compiled, stored) = load_or_compile(&owner, &body, &donated, precision, stored)?;
                 let captured = captured.into_iter().map(|array| {
@@ -111,7 +113,7 @@ impl Executable {
             Array::from_bytes(captured.buffer.tensor_type(), &bytes)
         };
         match &self.code {
-            Code::Native(captured) => Ok(captured.clone()),
+            Code::Native { captured, .. } => Ok(captured.clone()),
             Code::Engine { captured, .. } => captured.iter().map(read).collect(),
         }
     }
@@ -158,6 +160,10 @@ impl Executable {
     pub(super) fn named(&self, error: Error) -> Error {
         error.context(&*self.name)
     }
+}
+
+fn plan_of(body: &Body) -> Result<Box<Plan>> {
+    Plan::new(body.program(), body.scalars()).map(Box::new)
 }
 
 /// Returns a new name of an executable.

@@ -15,7 +15,7 @@ impl Executable {
             parameter["donated"] = donated.into();
         }
         let estimate = match &self.code {
-            Code::Native(_) => None,
+            Code::Native { .. } => None,
             Code::Engine { compiled, .. } => compiled.executable.cost(),
         };
         let cost = match estimate {
@@ -26,7 +26,7 @@ impl Executable {
             }
         };
         let (compile, memory) = match &self.code {
-            Code::Native(_) => (Value::Null, Value::Null),
+            Code::Native { .. } => (Value::Null, Value::Null),
             Code::Engine { compiled, .. } => {
                 let (cost, memory) = (&compiled.known.cost, &compiled.memory);
                 let compile = json!({

@@ -10,8 +10,9 @@ use base::metrics::Counter;
 use base::threads;
 use base::types::TensorType;
 use engine::{Buffer, Execution, references};
-use lowering::interpret;
+use lowering::interpret::Plan;
 use native::Array;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Results of a run on host memory.
@@ -37,10 +38,12 @@ impl Executable {
     /// Runs on tensors of the executable's device, and returns tensors with the results, which are in flight.
     pub fn run(&self, inputs: &[TensorHandle]) -> Result<Vec<TensorHandle>> {
         scopes::refuse("inputs: their values are needed")?;
-        self.check_open(&self.device.state())?;
-        self.check_inputs(inputs)?;
         let values = match &self.code {
-            Code::Native(captured) => self.run_native(inputs, captured)?,
+            Code::Native { plan, captured } => {
+                self.check_open(&self.device.state())?;
+                self.check_inputs(inputs)?;
+                self.run_native(inputs, plan, captured)?
+            }
             Code::Engine { compiled, captured, .. } => self.run_engine(inputs, compiled, captured)?,
         };
         let mut made = Handles::default();
@@ -80,18 +83,17 @@ impl Executable {
         Ok(())
     }
 
-    fn run_native(&self, inputs: &[TensorHandle], captured: &[Array]) -> Result<Vec<Value>> {
+    fn run_native(&self, inputs: &[TensorHandle], plan: &Plan, captured: &[Array]) -> Result<Vec<Value>> {
         let mut arrays = Vec::with_capacity(inputs.len() + captured.len());
         for (i, &input) in inputs.iter().enumerate() {
             arrays.push(sync::to_array(input).map_err(|e| e.context(format_args!("inputs[{i}]")))?.0);
         }
         arrays.extend_from_slice(captured);
-        Ok(self.evaluated(&arrays)?.into_iter().map(Value::Native).collect())
+        Ok(self.evaluated(plan, &arrays)?.into_iter().map(Value::Native).collect())
     }
 
-    fn evaluated(&self, arrays: &[Array]) -> Result<Vec<Array>> {
-        let run = || interpret::run(self.body.program(), self.body.scalars(), arrays);
-        threads::limited(self.owner.shared.options.threads(), run).map_err(|e| self.named(e))
+    fn evaluated(&self, plan: &Plan, arrays: &[Array]) -> Result<Vec<Array>> {
+        threads::limited(self.owner.shared.options.threads(), || plan.run(arrays)).map_err(|e| self.named(e))
     }
 
     fn run_engine(
@@ -100,12 +102,24 @@ impl Executable {
         compiled: &Arc<Compiled>,
         captured: &[Captured],
     ) -> Result<Vec<Value>> {
-        let holds = self.held(inputs)?;
-        let mut buffers = Vec::with_capacity(inputs.len() + captured.len());
+        let holds = match self.held_if_ready(inputs)? {
+            Some(holds) => holds,
+            None => {
+                self.check_inputs(inputs)?;
+                self.held(inputs)?
+            }
+        };
+        let mut whole = Vec::new();
         for (i, hold) in holds.iter().enumerate() {
-            let buffer = hold.data().buffer().and_then(|buffer| alone::whole(&self.owner, compiled, buffer));
-            buffers.push(buffer.map_err(|e| e.context(format_args!("inputs[{i}]")))?);
+            let named = |e: Error| e.context(format_args!("inputs[{i}]"));
+            let buffer = hold.data().buffer().map_err(named)?;
+            if alone::is_padded(&**buffer) {
+                whole.push((i, alone::whole(&self.owner, compiled, buffer).map_err(named)?));
+            }
         }
+        let own = holds.iter().map(|hold| hold.data().buffer().map(|buffer| &**buffer));
+        let mut buffers: SmallVec<[&dyn Buffer; 32]> = own.collect::<Result<_>>()?;
+        whole.iter().for_each(|(i, buffer)| buffers[*i] = &**buffer);
         let candidates: Vec<(usize, TensorHandle, &Hold)> =
             (0..inputs.len()).filter(|&i| self.donated[i]).map(|i| (i, inputs[i], &holds[i])).collect();
         let taken = alone::take(self.device, &self.name, &candidates);
@@ -118,13 +132,30 @@ impl Executable {
                 let metrics = &self.owner.shared.metrics;
                 metrics.add(Counter::DonorsRequested, (donors.len() - keep.len()) as u64);
                 metrics.add(Counter::DonatedBuffers, execution.consumed.len() as u64);
-                Ok(execution.outputs.into_iter().map(|buffer| Value::Data(DeviceData::ready(buffer))).collect())
+                Ok(DeviceData::all_ready(execution.outputs).map(Value::Data).collect())
             }
             Err(error) => {
                 alone::give_back(self.device, taken);
                 Err(error)
             }
         }
+    }
+
+    /// Holds the data of the inputs; None unless all are tensors of the executable's device with values of the right
+    /// types.
+    fn held_if_ready(&self, inputs: &[TensorHandle]) -> Result<Option<Vec<Hold>>> {
+        if inputs.len() != self.parameters().len() {
+            return Ok(None);
+        }
+        let state = self.device.state();
+        self.check_open(&state)?;
+        let ready = |(&input, wanted): (&TensorHandle, &TensorType)| {
+            let is_here = device_of("", input).is_ok_and(|device| std::ptr::eq(device, self.device));
+            let slot = if is_here { state.check("", input).ok()? } else { return None };
+            let data = state.value(slot).data()?;
+            (data.ty() == wanted && data.buffer().is_ok()).then(|| data.hold())
+        };
+        Ok(inputs.iter().zip(self.parameters()).map(ready).collect())
     }
 
     /// Computes the inputs that are pending, together, and holds the data of all.
@@ -149,10 +180,10 @@ impl Executable {
         &self,
         compiled: &Compiled,
         captured: &[Captured],
-        inputs: &[Arc<dyn Buffer>],
+        inputs: &[&dyn Buffer],
         keep: &[usize],
     ) -> Result<Execution> {
-        let mut arguments = references(inputs);
+        let mut arguments = SmallVec::<[&dyn Buffer; 32]>::from_slice(inputs);
         arguments.extend(captured.iter().map(|captured| &*captured.buffer));
         // Code of a file has the constants of the program in itself, which was read with them as captured values.
         arguments.truncate(compiled.executable.signature().parameters.len());
@@ -189,15 +220,15 @@ impl Executable {
         }
         let typed = inputs.iter().zip(self.parameters());
         match &self.code {
-            Code::Native(captured) => {
+            Code::Native { plan, captured } => {
                 let mut arrays = typed.map(|(bytes, ty)| Array::from_bytes(ty, bytes)).collect::<Result<Vec<_>>>()?;
                 arrays.extend_from_slice(captured);
-                self.evaluated(&arrays).map(HostResults::Native)
+                self.evaluated(plan, &arrays).map(HostResults::Native)
             }
             Code::Engine { compiled, captured, .. } => {
                 let sent = typed.map(|(bytes, ty)| self.owner.transfer(ty, bytes, None));
                 let sent = sent.collect::<Result<Vec<_>>>().map_err(|e: Error| self.named(e))?;
-                let execution = self.execute(compiled, captured, &sent, &[])?;
+                let execution = self.execute(compiled, captured, &references(&sent), &[])?;
                 alone::failure(&execution).map_err(|e| self.named(e))?;
                 let bytes: usize = self.results().iter().map(TensorType::size_bytes).sum();
                 let metrics = &self.owner.shared.metrics;

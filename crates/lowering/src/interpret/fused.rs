@@ -4,13 +4,43 @@
 use base::error::Result;
 use base::types::{DType, Scalar, TensorType};
 use ir::{BinaryOp, Instruction, Op};
-use native::{Array, Builder, Fused, Lane, Value};
+use native::{Array, Builder, Fused, FusedAll, Lane, Value};
 use ops::elementwise;
 
 /// A program with one output as one function of vectors.
 pub enum Elementwise {
     Single(Fused<f32>),
     Double(Fused<f64>),
+}
+
+/// A program with several outputs, floats of one shape, as one function of vectors.
+pub enum Group {
+    Single(FusedAll<f32>),
+    Double(FusedAll<f64>),
+}
+
+impl Group {
+    /// Builds the function. None if the program has other operations or dtypes than [`Elementwise`], or has an output
+    /// that is no float of its width.
+    pub fn new(
+        values: &[Instruction],
+        scalars: &[Scalar],
+        outputs: &[usize],
+        parameters: &[Parameter],
+    ) -> Option<Group> {
+        match values[outputs[0]].ty.dtype {
+            DType::F64 => functions(values, scalars, outputs, parameters).map(Group::Double),
+            _ => functions(values, scalars, outputs, parameters).map(Group::Single),
+        }
+    }
+
+    /// Evaluates the function. Arrays have as many elements as the results, or a single one.
+    pub fn evaluate(&self, types: &[TensorType], inputs: &[&Array]) -> Result<Vec<Array>> {
+        match self {
+            Group::Single(function) => function.evaluate(types, inputs),
+            Group::Double(function) => function.evaluate(types, inputs),
+        }
+    }
 }
 
 /// A parameter of a program: its dtype, and whether it is a single element, which stands for all.
@@ -55,22 +85,35 @@ fn function<T: Lane>(
     parameters: &[Parameter],
 ) -> Option<Fused<T>> {
     let mut builder = Builder::default();
-    let mut leaves = Vec::with_capacity(parameters.len());
-    for (number, &(dtype, is_single)) in parameters.iter().enumerate() {
-        leaves.push(builder.input(number, dtype, is_single)?);
-    }
-    let result = record::<T>(&mut builder, values, scalars, output, &leaves)?;
-    builder.finish(result)
+    let leaves = inputs(&mut builder, parameters)?;
+    let made = record::<T>(&mut builder, values, scalars, &leaves)?;
+    builder.finish(made[output])
 }
 
-/// Records a program, and returns its output.
+fn functions<T: Lane>(
+    values: &[Instruction],
+    scalars: &[Scalar],
+    outputs: &[usize],
+    parameters: &[Parameter],
+) -> Option<FusedAll<T>> {
+    let mut builder = Builder::default();
+    let leaves = inputs(&mut builder, parameters)?;
+    let made = record::<T>(&mut builder, values, scalars, &leaves)?;
+    builder.finish_all(&outputs.iter().map(|&output| made[output]).collect::<Vec<_>>())
+}
+
+fn inputs<T: Lane>(builder: &mut Builder<T>, parameters: &[Parameter]) -> Option<Vec<Value>> {
+    let input = |(number, &(dtype, is_single)): (usize, &Parameter)| builder.input(number, dtype, is_single);
+    parameters.iter().enumerate().map(input).collect()
+}
+
+/// Records a program, and returns its values.
 fn record<T: Lane>(
     builder: &mut Builder<T>,
     values: &[Instruction],
     scalars: &[Scalar],
-    output: usize,
     leaves: &[Value],
-) -> Option<Value> {
+) -> Option<Vec<Value>> {
     let mut made: Vec<Value> = Vec::with_capacity(values.len());
     let (mut leaves, mut scalars) = (leaves.iter(), scalars.iter());
     for value in values {
@@ -101,7 +144,7 @@ fn record<T: Lane>(
             _ => return None,
         });
     }
-    Some(made[output])
+    Some(made)
 }
 
 /// Records an elementwise function: its kernel, or its formula.
@@ -116,7 +159,7 @@ fn function_of<T: Lane>(builder: &mut Builder<T>, value: &Instruction, operands:
     }
     let body = elementwise::formula_body(value.op, value.ty.dtype).ok()?;
     let (values, results) = body.decode();
-    record(builder, &values, body.scalars(), results[0], operands)
+    Some(record(builder, &values, body.scalars(), operands)?[results[0]])
 }
 
 #[cfg(test)]

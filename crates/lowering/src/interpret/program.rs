@@ -13,6 +13,7 @@ use ir::{Body, Instruction, Op, Program};
 use native::{Array, BLOCK, broadcast_to, in_blocks, row, shortcut, stack};
 use ops::{self, EvalContext, Native, elementwise};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Stack size for each level of nested bodies: several times the size of its frames.
@@ -32,16 +33,18 @@ pub fn run(program: &Program, scalars: &[Scalar], inputs: &[Array]) -> Result<Ve
         }
         Function::new(program, scalars)?.call_once(matches!(known, Seen::Again).then_some(program), inputs)
     };
-    match program.depth() {
-        0..=SHALLOW => call(),
-        depth => with_stack(ROOM + depth * LEVEL, depth, call),
-    }
+    on_enough_stack(program.depth(), call)
 }
 
 /// Like [`run`], operation by operation; `watch` looks at the results of each, also in bodies.
 pub fn run_watched(program: &Program, scalars: &[Scalar], inputs: &[Array], watch: &Watch) -> Result<Vec<Array>> {
     let call = || Function::new(program, scalars)?.run(inputs, None, Some(watch));
-    match program.depth() {
+    on_enough_stack(program.depth(), call)
+}
+
+/// Evaluates a program of this depth on a stack that is large enough for it.
+pub(super) fn on_enough_stack<R: Send>(depth: usize, call: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    match depth {
         0..=SHALLOW => call(),
         depth => with_stack(ROOM + depth * LEVEL, depth, call),
     }
@@ -49,19 +52,19 @@ pub fn run_watched(program: &Program, scalars: &[Scalar], inputs: &[Array], watc
 
 /// A decoded program or body with the values of its scalar slots.
 pub(super) struct Function<'a> {
-    values: Vec<Instruction>,
-    outputs: Vec<usize>,
-    scalars: &'a [Scalar],
+    pub(super) values: Vec<Instruction>,
+    pub(super) outputs: Vec<usize>,
+    pub(super) scalars: Cow<'a, [Scalar]>,
     /// For each value, the position of the last value that uses it; `values.len()` for outputs, which are kept to the
     /// end.
-    last_use: Vec<usize>,
+    pub(super) last_use: Vec<usize>,
 }
 
 /// The results of one instruction: one array, except for operations with several results.
-type Results = SmallVec<[Array; 1]>;
+pub(super) type Results = SmallVec<[Array; 1]>;
 
 impl<'a> Function<'a> {
-    pub(super) fn new(program: &Program, scalars: &'a [Scalar]) -> Result<Function<'a>> {
+    pub(super) fn new(program: &Program, scalars: impl Into<Cow<'a, [Scalar]>>) -> Result<Function<'a>> {
         // Instructions, and the values of all of them.
         probe(program.decoded_bytes().saturating_mul(2), "the evaluation of a program")?;
         let (values, outputs) = program.decode();
@@ -70,7 +73,7 @@ impl<'a> Function<'a> {
             value.operands.iter().for_each(|&operand| last_use[operand] = position);
         }
         outputs.iter().for_each(|&output| last_use[output] = values.len());
-        Ok(Function { values, outputs, scalars, last_use })
+        Ok(Function { values, outputs, scalars: scalars.into(), last_use })
     }
 
     fn of(body: &'a Body) -> Result<Function<'a>> {
@@ -86,7 +89,7 @@ impl<'a> Function<'a> {
         {
             let whole = Arc::new(whole);
             if let Some(program) = kept {
-                kept::keep(program, self.scalars, &whole);
+                kept::keep(program, &self.scalars, &whole);
             }
             return Ok(vec![whole.evaluate(inputs)?]);
         }
@@ -170,7 +173,7 @@ impl<'a> Function<'a> {
         let parameters: Vec<TensorType> = leaves.map(|leaf| leaf.ty.clone()).collect();
         let is_single = |x: &TensorType| x.elements() == 1 && ty.elements() != 1;
         let described: Vec<Parameter> = parameters.iter().map(|x| (x.dtype, is_single(x))).collect();
-        let function = Elementwise::new(&self.values, self.scalars, self.outputs[0], &described)?;
+        let function = Elementwise::new(&self.values, &self.scalars, self.outputs[0], &described)?;
         Some(Whole { function, parameters, ty: ty.clone() })
     }
 
@@ -208,7 +211,7 @@ impl<'a> Function<'a> {
         Ok(self.outputs.iter().map(|&output| known[output][0].clone()).collect())
     }
 
-    fn value(
+    pub(super) fn value(
         &self,
         value: &Instruction,
         ty: &TensorType,
@@ -295,7 +298,8 @@ pub fn evaluate(op: Op, ty: &TensorType, words: &[i64], scalar: Option<Scalar>, 
     }
 }
 
-fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &TensorType) -> Result<Array> {
+/// Returns the next input, which must have the type of the parameter.
+pub(super) fn next_input<'a>(inputs: &mut impl Iterator<Item = &'a Array>, parameter: &TensorType) -> Result<Array> {
     let input = inputs
         .next()
         .ok_or_else(|| error!(InvalidArgument, "inputs: too few given; the parameter {parameter} has none"))?;

@@ -2,7 +2,7 @@
 
 use super::super::integer::Integer;
 use super::lane::{self, Lane, WithScalar};
-use super::run::Fused;
+use super::run::{Fused, FusedAll};
 use super::step::{Class, Location, Step, Work};
 use base::types::{DType, Kind, Scalar};
 use ir::{BinaryFunction, BinaryOp, CompareOp, UnaryFunction, UnaryOp};
@@ -324,9 +324,29 @@ impl<T: Lane> Builder<T> {
     /// The function with this value as its result.
     pub fn finish(mut self, result: Value) -> Option<Fused<T>> {
         let result = if result.class == Class::Mask { self.preds(result)? } else { result };
-        let last_uses = self.last_uses(result);
-        let mut made =
-            Fused { steps: Vec::new(), repeated: Vec::new(), registers: 0, result: None, class: result.class };
+        let (mut made, locations) = self.arranged(&[result], true);
+        made.class = result.class;
+        let location = locations[result.index].expect("the result is used");
+        made.result = (location != Location::Register(made.registers)).then_some(location);
+        Some(made)
+    }
+
+    /// The function of several results, which are floats; None if one of them is not.
+    pub fn finish_all(self, results: &[Value]) -> Option<FusedAll<T>> {
+        if results.iter().any(|result| result.class != Class::Float) {
+            return None;
+        }
+        let (function, locations) = self.arranged(results, false);
+        let results = results.iter().map(|result| locations[result.index].expect("the result is used")).collect();
+        Some(FusedAll { function, results })
+    }
+
+    /// Returns the steps in order, with a register for each value that they write, and the locations of all values that
+    /// are used. With `writes_result`, the only result is written beyond all registers unless it is repeated.
+    fn arranged(self, results: &[Value], writes_result: bool) -> (Fused<T>, Vec<Option<Location>>) {
+        let last_uses = self.last_uses(results);
+        let (steps, repeated) = (Vec::new(), Vec::new());
+        let mut made = Fused { steps, repeated, registers: 0, result: None, class: Class::Float };
         let (mut locations, mut free) = (Vec::with_capacity(self.nodes.len()), Vec::new());
         for (index, node) in self.nodes.into_iter().enumerate() {
             if last_uses[index].is_none() {
@@ -342,7 +362,7 @@ impl<T: Lane> Builder<T> {
                 _ if is_repeated => None,
                 _ => free.pop(),
             };
-            let is_last = index == result.index && !is_repeated;
+            let is_last = writes_result && index == results[0].index && !is_repeated;
             let register = match register {
                 _ if is_last => made.registers,
                 Some(register) => register,
@@ -366,15 +386,13 @@ impl<T: Lane> Builder<T> {
             }
             made.steps.push(Step { work: node.work, operands, to: register });
         }
-        let location = locations[result.index].expect("the result is used");
-        made.result = (location != Location::Register(made.registers)).then_some(location);
-        Some(made)
+        (made, locations)
     }
 
-    /// The last value that uses each value: None if it is not needed, and beyond all values for the result.
-    fn last_uses(&self, result: Value) -> Vec<Option<usize>> {
+    /// The last value that uses each value: None if it is not needed, and beyond all values for the results.
+    fn last_uses(&self, results: &[Value]) -> Vec<Option<usize>> {
         let mut last_uses: Vec<Option<usize>> = vec![None; self.nodes.len()];
-        last_uses[result.index] = Some(usize::MAX);
+        results.iter().for_each(|result| last_uses[result.index] = Some(usize::MAX));
         for (index, node) in self.nodes.iter().enumerate().rev() {
             if last_uses[index].is_some() {
                 node.operands.iter().for_each(|&operand| last_uses[operand] = last_uses[operand].max(Some(index)));

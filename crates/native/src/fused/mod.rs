@@ -12,4 +12,4 @@ mod step;
 
 pub use builder::{Builder, Value};
 pub use lane::Lane;
-pub use run::Fused;
+pub use run::{Fused, FusedAll};

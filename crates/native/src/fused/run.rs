@@ -42,6 +42,14 @@ pub struct Fused<T: Lane> {
     pub(super) class: Class,
 }
 
+/// A function of several results, which are floats. One thread evaluates it.
+pub struct FusedAll<T: Lane> {
+    /// Its steps, none of which writes a result.
+    pub(super) function: Fused<T>,
+    /// Where the results of a block are.
+    pub(super) results: Vec<Location>,
+}
+
 /// The registers, the block of elements that they hold, and where its result is written.
 struct Block<'a, 'w, O> {
     inputs: &'a [&'a Array],
@@ -134,18 +142,8 @@ impl<T: Lane> Fused<T> {
 
     /// Writes the result for a range of elements.
     fn fill<O: Element>(&self, inputs: &[&Array], range: Range<usize>, out: &mut Writer<O>) -> Result<()> {
-        let lanes = (BYTES / size_of::<T>()).min(range.len()).max(1);
-        let each = (lanes * size_of::<T>()).div_ceil(size_of::<Line>());
-        let lines = registers(self.registers, each)?;
-        let mut block = Block { inputs, lines, each, range: 0..lanes, result: out };
-        for (register, work) in &self.repeated {
-            let value = match work {
-                Work::Single(number) => inputs[*number].elements::<T>()[0],
-                Work::Constant(bits) => T::of_bits(*bits),
-                _ => unreachable!("constants and single elements are repeated"),
-            };
-            block.write(*register, |_, out| out.repeat(value, lanes));
-        }
+        let mut block = self.block(inputs, range.len(), out)?;
+        let lanes = block.range.len();
         for start in range.clone().step_by(lanes) {
             block.range = start..range.end.min(start + lanes);
             self.steps.iter().for_each(|step| step.run(&mut block));
@@ -154,6 +152,55 @@ impl<T: Lane> Fused<T> {
             }
         }
         Ok(())
+    }
+}
+
+impl<T: Lane> Fused<T> {
+    /// Returns registers for a range of this many elements, those that repeat a value filled.
+    fn block<'a, 'w, O: Element>(
+        &self,
+        inputs: &'a [&'a Array],
+        count: usize,
+        result: &'a mut Writer<'w, O>,
+    ) -> Result<Block<'a, 'w, O>> {
+        let lanes = (BYTES / size_of::<T>()).min(count).max(1);
+        let each = (lanes * size_of::<T>()).div_ceil(size_of::<Line>());
+        let lines = registers(self.registers, each)?;
+        let mut block = Block { inputs, lines, each, range: 0..lanes, result };
+        for (register, work) in &self.repeated {
+            let value = match work {
+                Work::Single(number) => inputs[*number].elements::<T>()[0],
+                Work::Constant(bits) => T::of_bits(*bits),
+                _ => unreachable!("constants and single elements are repeated"),
+            };
+            block.write(*register, |_, out| out.repeat(value, lanes));
+        }
+        Ok(block)
+    }
+}
+
+impl<T: Lane> FusedAll<T> {
+    /// Evaluates the function of arrays with as many elements as each of `types`, the types of the results. Inputs that
+    /// were declared as single in [`super::Builder::input`] have one element.
+    pub fn evaluate(&self, types: &[TensorType], inputs: &[&Array]) -> Result<Vec<Array>> {
+        let count = types[0].elements();
+        Array::write_several(types, |parts| {
+            let mut parts: SmallVec<[&mut [T]; 8]> = parts.into_iter().map(bytemuck::cast_slice_mut).collect();
+            let mut nothing = Writer::<T>::over(&mut []);
+            let mut block = self.function.block(inputs, count, &mut nothing)?;
+            let lanes = block.range.len();
+            for start in (0..count).step_by(lanes) {
+                block.range = start..count.min(start + lanes);
+                self.function.steps.iter().for_each(|step| step.run(&mut block));
+                let range = block.range.clone();
+                let values =
+                    Values { inputs, before: &block.lines, after: &[], each: block.each, range: range.clone() };
+                for (part, &location) in parts.iter_mut().zip(&self.results) {
+                    part[range.clone()].copy_from_slice(values.of(location));
+                }
+            }
+            Ok(())
+        })
     }
 }
 
