@@ -51,3 +51,5 @@ echo
 "$programs/bench_import" "$programs"
 echo
 "$programs/bench_seeing" "$programs"
+echo
+"$programs/bench_executables" "$programs"
