@@ -4258,9 +4258,13 @@ lxla_status lxla_executable_options_init(lxla_executable_options *options);
  * The program is compiled whole, for its sizes, and loaded from the disk cache if that has it. It stays in memory as
  * long as the executable, whatever else is compiled.
  *
- * INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice. UNIMPLEMENTED for a
- * mesh, for a computation with mesh operations, and for one that calls a kernel with effects. FAILED_PRECONDITION if a
- * captured value is a placeholder, or while the thread traces.
+ * On the device of a mesh, the program is compiled for these shardings: a parameter has the sharding of the first
+ * `lxla_sharding_constraint` on it in the computation, and is replicated without one; captured values of the mesh keep
+ * theirs, and others are replicated.
+ *
+ * INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice, and for a computation
+ * with operations of another mesh. UNIMPLEMENTED for a computation that calls a kernel with effects.
+ * FAILED_PRECONDITION if a captured value is a placeholder, or while the thread traces.
  */
 lxla_status lxla_executable_compile(lxla_computation f,
                                     lxla_device device,
@@ -4288,8 +4292,8 @@ lxla_status lxla_executable_release(lxla_executable executable);
  * another input, a computation, a pending operation, an alias, a read or run in flight; after a run that failed
  * without consuming it; and on cpu, where runs consume nothing.
  *
- * INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype or shape, or a tensor of
- * another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if
+ * INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype, shape or sharding, or a
+ * tensor of another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if
  * the environment was released.
  */
 lxla_status lxla_executable_run(lxla_executable executable,
@@ -4319,8 +4323,8 @@ lxla_status lxla_executable_run_host(lxla_executable executable,
  * has the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values,
  * which are copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
  *
- * UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
- * RESOURCE_EXHAUSTED if the disk is full.
+ * UNIMPLEMENTED for a program that calls kernels, which no file holds, and on a mesh, since a file states no shardings.
+ * NOT_FOUND if the folder is missing; RESOURCE_EXHAUSTED if the disk is full.
  */
 lxla_status lxla_executable_save(lxla_executable executable,
                                  const char *path);

@@ -257,22 +257,67 @@ static void refusals_on(lxla_device device) {
 
 TEST(x3_what_does_not_fit_is_refused_by_name) { each(refusals_on); }
 
-TEST(x3_meshes_are_refused) {
+// The mesh "a=2" of two devices: of f(x, y) = (x * y + w, sum of x), x is split by a constraint, y is replicated, and w
+// is captured, split. Runs on tensors and on the host, with donation; another mesh and other shardings are refused.
+TEST(x6_executables_of_meshes_split_what_constraints_state) {
   lxla_env_options options = default_options();
-  options.device_count = 2;
+  options.device_count = 3;
   lxla_env env;
   OK(lxla_env_create(&options, &env));
-  lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(N)), y = scalar(ADD, p, 1);
-  lxla_computation f = traced(&p, 1, &y, 1);
-  lxla_mesh mesh;
+  lxla_mesh mesh, other;
+  lxla_device place, elsewhere, cpu = CPU;
   OK(lxla_mesh_create(env, (const char *[]){"a"}, (int64_t[]){2}, 1, NULL, &mesh));
-  lxla_device device;
-  OK(lxla_mesh_device(mesh, &device));
+  OK(lxla_mesh_create(env, (const char *[]){"b"}, (int64_t[]){3}, 1, NULL, &other));
+  OK(lxla_mesh_device(mesh, &place));
+  OK(lxla_mesh_device(other, &elsewhere));
+  lxla_tensor p = hole(env, place), q = hole(env, place), w, split, product, total;
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(N), W, sizeof W, "a", &w));
+  OK(lxla_sharding_constraint(p, "a", &split));
+  product = binary(MUL, split, q);
+  OK(lxla_reduce(LXLA_REDUCE_SUM, split, NULL, 0, 0, &total));
+  lxla_tensor results[] = {binary(ADD, product, w), total};
+  lxla_computation f;
+  OK(lxla_computation_trace((lxla_tensor[]){p, q}, 2, results, 2, &f));
+  RELEASE(p, q, w, split, product, total, results[0]);
+  lxla_executable_options donating = {.struct_size = sizeof donating};
+  OK(lxla_executable_options_init(&donating));
+  donating.donated = (const size_t[]){0};
+  donating.n_donated = 1;
   lxla_executable e;
-  REFUSED(lxla_executable_compile(f, device, NULL, &e), LXLA_UNIMPLEMENTED, "mesh");
-  RELEASE(p, y);
-  OK(lxla_mesh_release(mesh));
+  REFUSED(lxla_executable_compile(f, cpu, NULL, &e), LXLA_INVALID_ARGUMENT, "f: traced on the mesh a=2");
+  REFUSED(lxla_executable_compile(f, elsewhere, NULL, &e), LXLA_INVALID_ARGUMENT, "f: traced on the mesh a=2");
+  OK(lxla_executable_compile(f, place, &donating, &e));
+  char *json;
+  OK(lxla_executable_describe(e, &json));
+  CHECK(strstr(json, "\"sharding\":\"a\"") && strstr(json, "\"sharding\":\"-\""));
+  lxla_string_free(json);
+
+  lxla_tensor x, y, wrong, out[2];
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(N), X, sizeof X, "a", &x));
+  y = on(env, place, Y);
+  wrong = on(env, place, X);
+  REFUSED(lxla_executable_run(e, TENSORS(wrong, y), out, 2), LXLA_INVALID_ARGUMENT,
+          "inputs[0]: it has the sharding \"-\"; executable");
+  const uint64_t compiles = counter(env, "UncachedCompile"), before = counter(env, "DonatedBuffers");
+  OK(lxla_executable_run(e, TENSORS(x, y), out, 2));
+  float got[N], sum;
+  OK(lxla_tensor_read(out[0], got, sizeof got));
+  OK(lxla_tensor_read(out[1], &sum, sizeof sum));
+  CHECK(!memcmp(got, FIRST, sizeof got) && sum == 10);
+  EQUAL(counter(env, "DonatedBuffers"), before + 1);
+  REFUSED(lxla_tensor_read(x, got, sizeof got), LXLA_FAILED_PRECONDITION, "executable");
+  RELEASE(x, out[0], out[1]);
+  float host[N], of_host = 0;
+  OK(lxla_executable_run_host(e, (const void *[]){X, Y}, (const size_t[]){sizeof X, sizeof Y}, 2,
+                              (void *[]){host, &of_host}, (const size_t[]){sizeof host, sizeof of_host}, 2));
+  CHECK(!memcmp(host, FIRST, sizeof host) && of_host == 10);
+  EQUAL(counter(env, "UncachedCompile"), compiles);
+  REFUSED(lxla_executable_save(e, "/tmp/unused"), LXLA_UNIMPLEMENTED, "state no shardings");
+  RELEASE(y, wrong);
+  OK(lxla_executable_release(e));
   OK(lxla_computation_release(f));
+  OK(lxla_mesh_release(mesh));
+  OK(lxla_mesh_release(other));
   OK(lxla_env_release(env));
 }
 

@@ -13,7 +13,7 @@ from ._core import Array
 from ._device import on
 from ._jit import Jit
 from ._trace import Traced, array_leaves
-from ._tree import Leaves, array_of, flatten
+from ._tree import Leaves, array_of, flatten, unflatten
 
 
 class Executable:
@@ -93,7 +93,7 @@ def compile(
 ) -> Executable:
     """Compiles a function for a device and arguments of these types, as an object.
 
-    The device is the one of the arrays unless it is given. Arguments that are not arrays are constants, as in ``jit``;
+    The device is the one of the arrays unless it is given; on a mesh, it takes arrays with the shardings of these. Arguments that are not arrays are constants, as in ``jit``;
     so are the values of arrays that the function takes from outside. A call consumes the arrays of the positional
     arguments ``donate_argnums`` unless something else holds their values.
 
@@ -110,7 +110,8 @@ def compile(
         if not 0 <= number < len(args):
             raise ValueError(f"donate_argnums: {number} given; the function takes {len(args)} positional arguments")
     leaves, spec = array_leaves((args, kwargs))
-    traced = Traced(fun._fun if isinstance(fun, Jit) else fun, leaves, spec)
+    inner = fun._fun if isinstance(fun, Jit) else fun
+    traced = Traced(_split(inner, leaves), leaves, spec)
     # Arguments come in their order, each with as many leaves as it has.
     donated: list[int] = []
     place = 0
@@ -120,6 +121,22 @@ def compile(
         place += count
     of = _core.compile(traced.computation, traced.device if device is None else on(device), donated)
     return Executable(of, spec, [None if isinstance(leaf, Array) else (leaf,) for leaf in leaves], traced.tree)
+
+
+def _split(fun: Callable[..., Any], leaves: Sequence[Any]) -> Callable[..., Any]:
+    """Returns the function with the shardings of these leaves as constraints on its parameters."""
+    is_split = [isinstance(leaf, Array) and str(leaf.device).startswith("mesh") for leaf in leaves]
+    if not any(is_split):
+        return fun
+    texts = [_core.sharding_of(leaf) if split else None for leaf, split in zip(leaves, is_split, strict=True)]
+
+    def constrained(*args: Any, **kwargs: Any) -> Any:
+        given, spec = flatten((args, kwargs))
+        stated = [leaf if text is None else _core.constrained(leaf, text) for leaf, text in zip(given, texts, strict=True)]
+        args, kwargs = unflatten(spec, stated)
+        return fun(*args, **kwargs)
+
+    return constrained
 
 
 def load_executable(path: str | os.PathLike[str], *, device: Any = None) -> Executable:

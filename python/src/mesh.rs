@@ -158,6 +158,13 @@ fn shard(py: Python<'_>, x: &Array, mesh: &Mesh, sharding: &str) -> PyResult<Arr
 }
 
 #[pyfunction]
+fn constrained(py: Python<'_>, x: &Array, sharding: &str) -> PyResult<Array> {
+    let sharding = CString::new(sharding)?;
+    let x = x.operand();
+    one!(py, |out| lxla_sharding_constraint(x, sharding.as_ptr(), out))
+}
+
+#[pyfunction]
 fn sharding_of(py: Python<'_>, x: &Array) -> PyResult<String> {
     let x = crate::device::read_of(x);
     // SAFETY: a writable output.
@@ -225,7 +232,7 @@ fn axis_index(py: Python<'_>, mesh: &Mesh, axes: &str) -> PyResult<Array> {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Mesh>()?;
-    add!(module, shard, sharding_of, shard_map, all_reduce, all_gather, reduce_scatter, all_to_all);
+    add!(module, shard, sharding_of, constrained, shard_map, all_reduce, all_gather, reduce_scatter, all_to_all);
     add!(module, collective_permute, axis_index);
     Ok(())
 }

@@ -36,6 +36,18 @@ def case_meshes_are_equal_by_their_axes_and_devices():
     raises(RuntimeError, lambda: lx.initialize(device_count=2), "once")
 
 
+def case_compiled_functions_keep_the_shardings_of_their_arguments():
+    a, w = np.arange(16, dtype=np.float32).reshape(8, 2), np.ones((2, 3), np.float32)
+    x, weights = lx.shard(a, MESH, "data,-"), lx.shard(w, MESH, "-,-")
+    step = lx.compile(lambda p, x: {"y": x @ p["w"], "sum": lx.sum(x)}, {"w": weights}, x)
+    assert [of["sharding"] for of in step.description["parameters"]] == ["-,-", "data,-"]
+    got = step({"w": weights}, x)
+    same(got["y"], a @ w)
+    assert float(got["sum"]) == a.sum()
+    other = lx.shard(a, MESH, "-,-")
+    raises(ValueError, lambda: step({"w": weights}, other), 'inputs[1]: it has the sharding "-,-"')
+
+
 def case_arrays_on_a_mesh_have_whole_shapes_and_shardings():
     a = random(1, (4, 6), "float64")
     for sharding in ("", "data,-", "-,model", "data,model", "data+model,-"):

@@ -38,9 +38,13 @@ pub extern "C" fn lxla_executable_options_init(options: Out<lxla_executable_opti
 /// The program is compiled whole, for its sizes, and loaded from the disk cache if that has it. It stays in memory as
 /// long as the executable, whatever else is compiled.
 ///
-/// INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice. UNIMPLEMENTED for a
-/// mesh, for a computation with mesh operations, and for one that calls a kernel with effects. FAILED_PRECONDITION if a
-/// captured value is a placeholder, or while the thread traces.
+/// On the device of a mesh, the program is compiled for these shardings: a parameter has the sharding of the first
+/// `lxla_sharding_constraint` on it in the computation, and is replicated without one; captured values of the mesh keep
+/// theirs, and others are replicated.
+///
+/// INVALID_ARGUMENT if an index of `options.donated` is none of a parameter, or is given twice, and for a computation
+/// with operations of another mesh. UNIMPLEMENTED for a computation that calls a kernel with effects.
+/// FAILED_PRECONDITION if a captured value is a placeholder, or while the thread traces.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_compile(
     f: lxla_computation,
@@ -89,8 +93,8 @@ pub extern "C" fn lxla_executable_release(executable: lxla_executable) -> lxla_s
 /// another input, a computation, a pending operation, an alias, a read or run in flight; after a run that failed
 /// without consuming it; and on cpu, where runs consume nothing.
 ///
-/// INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype or shape, or a tensor of
-/// another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if
+/// INVALID_ARGUMENT, with the input, for another number of inputs or results, another dtype, shape or sharding, or a
+/// tensor of another device. FAILED_PRECONDITION for a placeholder, for an input that was lost, while the thread traces, and if
 /// the environment was released.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_run(
@@ -145,8 +149,8 @@ pub extern "C" fn lxla_executable_run_host(
 /// has the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values,
 /// which are copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
 ///
-/// UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
-/// RESOURCE_EXHAUSTED if the disk is full.
+/// UNIMPLEMENTED for a program that calls kernels, which no file holds, and on a mesh, since a file states no shardings.
+/// NOT_FOUND if the folder is missing; RESOURCE_EXHAUSTED if the disk is full.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_executable_save(executable: lxla_executable, path: Text) -> lxla_status {
     guard("lxla_executable_save", || {

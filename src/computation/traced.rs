@@ -257,7 +257,7 @@ impl Computation {
     }
 
     /// Returns an error if the computation contains mesh operations, unless the device is a mesh with the same axes.
-    fn check_mesh(&self, name: &str, device: &'static Device) -> Result<()> {
+    pub(super) fn check_mesh(&self, name: &str, device: &'static Device) -> Result<()> {
         if !self.body.has_collectives() && !self.body.has_shardings() {
             return Ok(());
         }

@@ -16,6 +16,7 @@ use base::stack::{SHALLOW, with_stack};
 use base::types::{Encoding, Scalar, TensorType};
 use engine::{Buffer, Execution, Signature, cpu};
 use ir::{Precision, Program, Stage};
+use lowering::lower::Layout;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,17 +25,25 @@ use std::time::Instant;
 pub struct Alone {
     run: Run,
     variant: Variant,
+    layout: Option<Layout>,
     precision: Precision,
 }
 
 impl Alone {
-    /// The program, all of whose scalars are constants. `precision` is for products that state none.
-    pub fn new(program: Arc<Program>, scalars: Vec<Scalar>, donors: Vec<usize>, precision: Precision) -> Alone {
+    /// The program, all of whose scalars are constants. On a mesh, `layout` states the shardings of its parameters.
+    /// `precision` is for products that state none.
+    pub fn new(
+        program: Arc<Program>,
+        scalars: Vec<Scalar>,
+        donors: Vec<usize>,
+        layout: Option<Layout>,
+        precision: Precision,
+    ) -> Alone {
         let variant = Variant { varying: vec![false; scalars.len()].into(), donors: donors.as_slice().into() };
         let (spare, first_output) = (0, 0);
         let (of_scalars, arguments, last_uses) = (Vec::new(), Vec::new(), Vec::new());
         let stage = Stage { program, scalars: of_scalars, arguments, donors, spare, first_output, last_uses };
-        Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant, precision }
+        Alone { run: Run { stage: Arc::new(stage), scalars, arguments: Vec::new() }, variant, layout, precision }
     }
 
     /// Loads the program from the disk cache, or compiles it. It does not enter the cache in memory, which could have
@@ -48,7 +57,7 @@ impl Alone {
     /// what it has loaded itself.
     pub fn code(&self, owner: &Owner) -> Result<Vec<u8>> {
         let job = self.job(owner);
-        job.build(&job.lower(None)?)?.serialize()
+        job.build(&job.lower(self.layout.as_ref())?)?.serialize()
     }
 
     /// Loads code that [`engine::Executable::serialize`] made of the program, or of one that has the first of its
@@ -71,14 +80,14 @@ impl Alone {
             shared: &owner.shared,
             run: &self.run,
             variant: &self.variant,
-            layout: None,
+            layout: self.layout.as_ref(),
             depth,
             precision: self.precision,
         }
     }
 
     fn encoding(&self) -> Cow<'_, Encoding> {
-        key::encoding(&self.run.stage.program, None, self.precision)
+        key::encoding(&self.run.stage.program, self.layout.as_ref(), self.precision)
     }
 
     fn lookup<'a>(&'a self, encoding: &'a Encoding) -> Lookup<'a> {
@@ -110,8 +119,10 @@ pub fn execute(owner: &Owner, compiled: &Compiled, arguments: &[&dyn Buffer], ke
     })?;
     compiled.usage.add(start);
     if span.is_on() {
-        let run = shared.timeline().run_on(owner.ordinal(), &mut span);
-        shared.runtime().engine.when_ended(owner.ordinal(), Box::new(run));
+        for &ordinal in owner.ordinals() {
+            let run = shared.timeline().run_on(ordinal, &mut span);
+            shared.runtime().engine.when_ended(ordinal, Box::new(run));
+        }
     }
     shared.metrics.add(Counter::ExecuteComputation, 1);
     Ok(execution)

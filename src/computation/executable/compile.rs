@@ -13,9 +13,12 @@ use base::log::{Level, log};
 use base::metrics::Counter;
 use base::types::{Scalar, TensorType};
 use engine::Buffer;
-use ir::{Body, Precision, useful_donors};
+use ir::{Body, Op, Precision, useful_donors};
 use lowering::interpret::Plan;
+use lowering::lower::Layout;
+use mesh::Sharding;
 use native::Array;
+use ops::mesh::stated_sharding;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,6 +45,8 @@ pub(super) enum Code {
     Engine {
         compiled: Arc<Compiled>,
         captured: Vec<Captured>,
+        /// On a mesh, the shardings of the parameters, then of the captured values.
+        layout: Option<Layout>,
         /// Code of the file from which the program was loaded.
         stored: Option<StoredCode>,
     },
@@ -59,7 +64,7 @@ impl Executable {
     pub fn compile(computation: &Computation, device: &'static Device, donated: &[usize]) -> Result<Executable> {
         scopes::refuse("f: its captured values are needed")?;
         let owner = device.open_owner()?;
-        check_place(&owner, computation)?;
+        check_place(device, &owner, computation)?;
         let body = computation.body().clone();
         let donated = flags("options.donated", donated, body.parameters().len())?;
         let precision = owner.shared.options.matmul_precision();
@@ -69,10 +74,16 @@ impl Executable {
                 Code::Native { plan: plan_of(&body)?, captured: captured.collect::<Result<_>>()? }
             }
             Place::Xla(_) | Place::Mesh(_) => {
-                let compiled =
-                    Arc::new(alone_of(&body, &donated, precision).compile(&owner).map_err(|e| e.context("f"))?);
-                let captured = (0..computation.captured()).map(|i| brought(computation, i, device, &owner, &compiled));
-                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled, stored: None }
+                let holds = (0..computation.captured()).map(|i| brought(computation, i, device));
+                let holds = holds.collect::<Result<Vec<Hold>>>()?;
+                let layout = layout_of(&owner, &body, &holds)?;
+                let alone = alone_of(&body, &donated, layout.clone(), precision);
+                let compiled = Arc::new(alone.compile(&owner).map_err(|e| e.context("f"))?);
+                let captured = holds.into_iter().map(|hold| {
+                    let buffer = alone::whole(&owner, &compiled, hold.data().buffer()?)?;
+                    Ok(Captured { buffer, _hold: hold })
+                });
+                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled, layout, stored: None }
             }
         };
         Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
@@ -88,7 +99,7 @@ impl Executable {
     ) -> Result<Executable> {
         scopes::refuse("the captured values are needed")?;
         let owner = device.open_owner()?;
-        check_device(&owner)?;
+        check_loading(&owner)?;
         let donated = flags("donated", donated, body.parameters().len())?;
         let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
@@ -99,7 +110,8 @@ impl Executable {
                     let hold = held(device, Materialized::Native(array))?;
                     Ok(Captured { buffer: hold.data().buffer()?.clone(), _hold: hold })
                 });
-                Code::Engine { captured: captured.collect::<Result<_>>()?, compiled: Arc::new(compiled), stored }
+                let captured = captured.collect::<Result<_>>()?;
+                Code::Engine { captured, compiled: Arc::new(compiled), layout: None, stored }
             }
         };
         Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
@@ -125,7 +137,7 @@ impl Executable {
             return Ok(Some(stored.clone()));
         }
         let code = match compiled.known.cost.is_from_disk {
-            true => alone_of(&self.body, &self.donated, self.precision).code(&self.owner),
+            true => alone_of(&self.body, &self.donated, None, self.precision).code(&self.owner),
             false => compiled.executable.serialize(),
         };
         match code {
@@ -173,15 +185,11 @@ fn new_name(place: Place) -> Name {
     Arc::new(format!("executable {number} on {place}"))
 }
 
-/// Returns an error for a computation or a device for which there are no executables.
-fn check_place(owner: &Owner, computation: &Computation) -> Result<()> {
+/// Returns an error for a computation for which there are no executables on a device.
+fn check_place(device: &'static Device, owner: &Owner, computation: &Computation) -> Result<()> {
     let body = computation.body();
-    check_device(owner)?;
     if body.has_collectives() || body.has_shardings() {
-        return Err(error!(
-            Unimplemented,
-            "f: traced for a mesh; executables run on cpu and on xla:N, call the computation instead"
-        ));
+        computation.check_mesh("f", device)?;
     }
     if body.program().has_effects() {
         return Err(error!(
@@ -196,15 +204,31 @@ fn check_place(owner: &Owner, computation: &Computation) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error for a mesh.
-fn check_device(owner: &Owner) -> Result<()> {
+/// Returns an error for a mesh: files state no shardings.
+fn check_loading(owner: &Owner) -> Result<()> {
     match owner.place {
         Place::Cpu | Place::Xla(_) => Ok(()),
         Place::Mesh(_) => Err(error!(
             Unimplemented,
-            "device: {} is a mesh; executables run on cpu and on xla:N, call the computation instead", owner.place
+            "device: {} is a mesh; files of executables are for cpu and xla:N, compile the computation instead",
+            owner.place
         )),
     }
+}
+
+/// Returns the shardings of the parameters and of the captured values on a mesh. A parameter has the sharding of the
+/// first constraint on it, and is replicated if there is none.
+fn layout_of(owner: &Owner, body: &Body, captured: &[Hold]) -> Result<Option<Layout>> {
+    let Some(mesh) = owner.mesh.clone() else { return Ok(None) };
+    let (values, _) = body.decode();
+    let leaves = (0..values.len()).filter(|&at| values[at].op == Op::Leaf);
+    let of_parameter = |(leaf, ty): (usize, &TensorType)| {
+        let on_leaf = values.iter().filter(|value| value.operands.contains(&leaf));
+        on_leaf.filter_map(stated_sharding).next().unwrap_or_else(|| Sharding::replicated(ty.dims.len()))
+    };
+    let mut parameters: Vec<Sharding> = leaves.zip(body.parameters()).map(of_parameter).collect();
+    parameters.extend(captured.iter().map(|hold| hold.data().sharding()));
+    Ok(Some(Layout { mesh, parameters, outputs: None }))
 }
 
 /// Loads the code of a file if it was compiled for this engine and processor, or compiles the program.
@@ -215,7 +239,7 @@ fn load_or_compile(
     precision: Precision,
     stored: Option<std::result::Result<StoredCode, String>>,
 ) -> Result<(Compiled, Option<StoredCode>)> {
-    let alone = alone_of(body, donated, precision);
+    let alone = alone_of(body, donated, None, precision);
     let loaded = match stored {
         None => Err("the file has no compiled code".to_string()),
         Some(Err(reason)) => Err(reason),
@@ -251,31 +275,25 @@ fn flags(name: &str, listed: &[usize], parameters: usize) -> Result<Vec<bool>> {
 }
 
 /// The program of a body. Donors of the compiled program are those whose memory a result can reuse.
-fn alone_of(body: &Body, donated: &[bool], precision: Precision) -> Alone {
+fn alone_of(body: &Body, donated: &[bool], layout: Option<Layout>, precision: Precision) -> Alone {
     let candidates = body.parameters().iter().enumerate().filter(|(i, _)| donated[*i]);
     let candidates: Vec<(usize, &TensorType)> = candidates.collect();
     let donors = useful_donors(&candidates, body.results().iter());
     let scalars: Vec<Scalar> = body.scalars().to_vec();
-    Alone::new(Arc::new(body.program().clone()), scalars, donors, precision)
+    Alone::new(Arc::new(body.program().clone()), scalars, donors, layout, precision)
 }
 
-/// Copies a captured value to an XLA device; a value that is there is shared.
-fn brought(
-    computation: &Computation,
-    index: usize,
-    device: &'static Device,
-    owner: &Owner,
-    compiled: &Arc<Compiled>,
-) -> Result<Captured> {
+/// Copies a captured value to an XLA device or a mesh; a value that is there is shared.
+fn brought(computation: &Computation, index: usize, device: &'static Device) -> Result<Hold> {
     let tensor = computation.capture(index)?;
     let made = (|| {
         let source = device_of("captured", tensor)?;
-        let hold = match sync::materialize(source, tensor)? {
-            Materialized::Device(hold, _) if std::ptr::eq(source, device) => hold,
-            value => held(device, value)?,
-        };
-        let buffer = alone::whole(owner, compiled, hold.data().buffer()?)?;
-        Ok(Captured { buffer, _hold: hold })
+        match sync::materialize(source, tensor)? {
+            Materialized::Device(hold, _) if std::ptr::eq(source, device) => {
+                hold.data().buffer().cloned().map(|_| hold)
+            }
+            value => held(device, value),
+        }
     })();
     release(tensor)?;
     made.map_err(|e: Error| e.context(format_args!("captured[{index}]")))

@@ -14,6 +14,11 @@ impl Executable {
         for (parameter, &donated) in parameters.iter_mut().zip(&self.donated) {
             parameter["donated"] = donated.into();
         }
+        if let Code::Engine { layout: Some(layout), .. } = &self.code {
+            for (parameter, sharding) in parameters.iter_mut().zip(&layout.parameters) {
+                parameter["sharding"] = sharding.text(&layout.mesh.axes).into();
+            }
+        }
         let estimate = match &self.code {
             Code::Native { .. } => None,
             Code::Engine { compiled, .. } => compiled.executable.cost(),

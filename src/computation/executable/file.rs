@@ -20,6 +20,13 @@ impl Executable {
         if self.body.kernels().any {
             return Err(error!(Unimplemented, "executable: it calls kernels of this process, which no file holds"));
         }
+        if self.owner.mesh.is_some() {
+            return Err(error!(
+                Unimplemented,
+                "executable: it is on {}, and files of executables state no shardings; export the computation instead",
+                self.owner.place
+            ));
+        }
         let captured = self.captured_arrays()?;
         let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
         let exported = Exported {

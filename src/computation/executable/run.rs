@@ -11,6 +11,7 @@ use base::threads;
 use base::types::TensorType;
 use engine::{Buffer, Execution, references};
 use lowering::interpret::Plan;
+use lowering::lower::Layout;
 use native::Array;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -44,7 +45,9 @@ impl Executable {
                 self.check_inputs(inputs)?;
                 self.run_native(inputs, plan, captured)?
             }
-            Code::Engine { compiled, captured, .. } => self.run_engine(inputs, compiled, captured)?,
+            Code::Engine { compiled, captured, layout, .. } => {
+                self.run_engine(inputs, compiled, captured, layout.as_ref())?
+            }
         };
         let mut made = Handles::default();
         let mut state = self.device.state();
@@ -101,6 +104,7 @@ impl Executable {
         inputs: &[TensorHandle],
         compiled: &Arc<Compiled>,
         captured: &[Captured],
+        layout: Option<&Layout>,
     ) -> Result<Vec<Value>> {
         let holds = match self.held_if_ready(inputs)? {
             Some(holds) => holds,
@@ -109,6 +113,9 @@ impl Executable {
                 self.held(inputs)?
             }
         };
+        if let Some(layout) = layout {
+            self.check_shardings(&holds, layout)?;
+        }
         let mut whole = Vec::new();
         for (i, hold) in holds.iter().enumerate() {
             let named = |e: Error| e.context(format_args!("inputs[{i}]"));
@@ -175,6 +182,24 @@ impl Executable {
         inputs.iter().enumerate().map(one).collect()
     }
 
+    /// Returns an error that names the input unless all inputs on a mesh have the shardings of the parameters.
+    fn check_shardings(&self, holds: &[Hold], layout: &Layout) -> Result<()> {
+        for (i, (hold, wanted)) in holds.iter().zip(&layout.parameters).enumerate() {
+            let given = hold.data().sharding();
+            if given != *wanted {
+                let axes = &layout.mesh.axes;
+                let (given, wanted) = (given.text(axes), wanted.text(axes));
+                return Err(error!(
+                    InvalidArgument,
+                    "inputs[{i}]: it has the sharding \"{given}\"; {} wants \"{wanted}\" (a constraint on the parameter \
+                     states another one)",
+                    self.name
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Runs the program on the inputs and the captured values.
     fn execute(
         &self,
@@ -225,8 +250,9 @@ impl Executable {
                 arrays.extend_from_slice(captured);
                 self.evaluated(plan, &arrays).map(HostResults::Native)
             }
-            Code::Engine { compiled, captured, .. } => {
-                let sent = typed.map(|(bytes, ty)| self.owner.transfer(ty, bytes, None));
+            Code::Engine { compiled, captured, layout, .. } => {
+                let of = |i: usize| layout.as_ref().map(|layout| &layout.parameters[i]);
+                let sent = typed.enumerate().map(|(i, (bytes, ty))| self.owner.transfer(ty, bytes, of(i)));
                 let sent = sent.collect::<Result<Vec<_>>>().map_err(|e: Error| self.named(e))?;
                 let execution = self.execute(compiled, captured, &references(&sent), &[])?;
                 alone::failure(&execution).map_err(|e| self.named(e))?;
