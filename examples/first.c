@@ -1,5 +1,4 @@
 // README.md's first program: a tensor that is updated in place a hundred times, by one compiled program.
-// [recipe]
 #include <lazyxla.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@ int main(void) {
   float start[] = {1, 2, 3}, values[3];
   lxla_tensor x, old, y;
 
+  // [recipe]
   check(lxla_tensor_from_host(env, device, LXLA_DTYPE_F32, dims, 1, start, sizeof start, &x));
   for (int step = 0; step < 100; step++) {
     check(lxla_binary_scalar_inplace(LXLA_BINARY_MULTIPLY, x, 0.5));  // recorded, not run
@@ -28,9 +28,9 @@ int main(void) {
   check(lxla_binary(LXLA_BINARY_SUBTRACT, x, old, &y));
   check(lxla_tensor_read(y, values, sizeof values));      // computes y, and waits for it
   printf("%g %g %g\n", values[0], values[1], values[2]);  // 198 198 198
+  // [recipe end]
 
   lxla_tensor all[] = {x, old, y};
   check(lxla_tensor_release_many(all, 3));
   return 0;
 }
-// [recipe end]

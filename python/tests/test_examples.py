@@ -122,6 +122,11 @@ def test_every_public_function_has_an_example():
     assert lacking == [("", "initialize")] and len(functions) > 200, lacking
 
 
+def test_the_readme_of_the_library_prints_what_it_says():
+    found = doctest.testfile(str(PYTHON.parent / "README.md"), module_relative=False)
+    assert found.failed == 0 and found.attempted == 6, found
+
+
 def test_the_quick_start_prints_what_it_says():
     found = doctest.testfile(str(PYTHON / "QUICKSTART.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert found.failed == 0 and found.attempted > 40, found

@@ -29,7 +29,8 @@ class Page:
 FRONT = Page("index", "README.md")
 GROUPS = {
     "Start": [
-        Page("quickstart", "README.md", ["Set it up", "Install it", "A first program"], "Quick start"),
+        Page("quickstart", "README.md", ["Set it up", "Install it"], "Quick start"),
+        Page("concepts", "docs/concepts.md"),
         Page("python", "python/README.md"),
         Page("python-quickstart", "python/QUICKSTART.md"),
     ],
@@ -91,7 +92,7 @@ GROUPS = {
 # The page examples lists the programs of these folders.
 EXAMPLES = ["examples", "python/examples"]
 # The navigation of the site has these links.
-LEFT_OUT = {"README.md": ["Documents"]}
+LEFT_OUT = {"README.md": ["Where to go on"]}
 
 
 def all_pages():

@@ -21,7 +21,7 @@ pub enum Group {
 
 impl Group {
     /// Builds the function. None if the program has other operations or dtypes than [`Elementwise`], or has an output
-    /// that is no float of its width.
+    /// that is not a float of its width.
     pub fn new(
         values: &[Instruction],
         scalars: &[Scalar],

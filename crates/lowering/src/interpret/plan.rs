@@ -256,7 +256,7 @@ impl<'a> Grouping<'a> {
         self.steps.extend(all.into_iter().map(Step::One));
     }
 
-    /// The members as one function; None if there are fewer than two, or one of them is no step of a function.
+    /// The members as one function; None if there are fewer than two, or a function cannot compute one of them.
     fn fused(&self, members: &[usize]) -> Option<Members> {
         if members.len() < 2 {
             return None;
