@@ -110,11 +110,13 @@ static void small_arrays(void) {
     plugin[round] = of_plugin(bare, buffers);
   }
   double a = median(library, ROUNDS), b = median(plugin, ROUNDS);
-  printf("run of %d arrays of %d numbers, with results and their release: %.2f us, bare PJRT %.2f us, beyond it %.2f us\n",
-         ARRAYS, SMALL, a, b, a - b);
+  printf(
+      "run of %d arrays of %d numbers, with results and their release: %.2f us, bare PJRT %.2f us, beyond it %.2f us\n",
+      ARRAYS, SMALL, a, b, a - b);
 }
 
-// --- Calls on host memory ----------------------------------------------------------------------------------------------
+// --- Calls on host memory
+// ----------------------------------------------------------------------------------------------
 
 // The log-density of a normal distribution with a heavy-tailed transformation of each parameter, and its gradient:
 // 30 elementwise operations and two sums.
@@ -166,7 +168,8 @@ static void host_calls(void) {
          LATENT, a, a / b);
 }
 
-// --- Files, and two compiles at once -----------------------------------------------------------------------------------
+// --- Files, and two compiles at once
+// -----------------------------------------------------------------------------------
 
 // A step of gradient descent of a network 64 - width - width - 10.
 static lxla_computation step_of(int64_t width) {

@@ -19,6 +19,7 @@
 #include "lazyxla/error.hpp"
 #include "lazyxla/executable.hpp"
 #include "lazyxla/export.hpp"
+#include "lazyxla/function.hpp"
 #include "lazyxla/import.hpp"
 #include "lazyxla/indexing.hpp"
 #include "lazyxla/inspect.hpp"

@@ -14,6 +14,7 @@ from pathlib import Path
 DOCUMENTS = (
     "README.md",
     "docs/frontends.md",
+    "docs/cpp.md",
     "docs/meshes.md",
     "docs/debugging.md",
     "docs/abi.md",

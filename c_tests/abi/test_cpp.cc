@@ -524,6 +524,44 @@ TEST(programs_go_out) {
   CHECK(std::remove(path.c_str()) == 0);
 }
 
+// A function of lists, one of tensors, results as tuples; each is traced once for each type, and a copy shares that.
+TEST(functions_are_traced_once_for_each_type) {
+  Environment env;
+  int calls = 0;
+  const auto both = lazyxla::jit([&](const Tensor &a, const Tensor &b) {
+    calls++;
+    return std::make_tuple(a + b, a * b, a);
+  });
+  const auto copy = both;
+  for (int i = 0; i < 3; i++) {
+    const auto got = copy(floats(env, {1, 2}), floats(env, {3, 4}));
+    CHECK(got.size() == 3 && has<float>(got[0], {4, 6}) && has<float>(got[1], {3, 8}) && has<float>(got[2], {1, 2}));
+  }
+  CHECK(calls == 1 && both.traces() == 1);
+  both(floats(env, {1}), floats(env, {2}));
+  both(lazyxla::convert(floats(env, {1}), LXLA_DTYPE_F64), floats(env, {2}));
+  CHECK(calls == 3 && copy.traces() == 3);
+  CHECK(both.computation(floats(env, {1}), floats(env, {2})).params() == 2 && calls == 3);
+
+  lazyxla::VjpOptions second;
+  second.wrt = std::vector<size_t>{1};
+  const auto gradient = lazyxla::value_and_grad(
+      [](const std::vector<Tensor> &x) { return lazyxla::reduce(LXLA_REDUCE_SUM, x[0] * x[1] * x[1]); }, second);
+  const auto made = gradient(std::vector<Tensor>{floats(env, {2, 3}), floats(env, {1, 4})});
+  CHECK(made.size() == 2 && has<float>(made[0], {50}) && has<float>(made[1], {4, 24}));
+  REFUSED(LXLA_INVALID_ARGUMENT, "no examples given",
+          lazyxla::trace([](const std::vector<Tensor> &x) { return x; }, {}));
+  // A trace that an exception leaves is abandoned.
+  const auto failing = lazyxla::jit([](const Tensor &) -> Tensor { throw std::runtime_error("mine"); });
+  try {
+    failing(floats(env, {1}));
+    CHECK(false);
+  } catch (const std::runtime_error &error) {
+    CHECK(!std::strcmp(error.what(), "mine"));
+  }
+  CHECK(has<float>(floats(env, {1}) + 1, {2}) && failing.traces() == 0);
+}
+
 TEST(computed_places_and_padding) {
   Environment env;
   const Tensor x = floats(env, {1, 2, 3, 4}),

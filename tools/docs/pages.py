@@ -35,6 +35,7 @@ GROUPS = {
         Page("python-quickstart", "python/QUICKSTART.md"),
     ],
     "Guide": [
+        Page("guide/cpp", "docs/cpp.md"),
         Page("guide/errors", GUIDE, ["Errors"]),
         Page("guide/training", GUIDE, ["A training step"]),
         Page("guide/saving", GUIDE, ["Saving and loading"]),
