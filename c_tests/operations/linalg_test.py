@@ -47,7 +47,12 @@ def is_schur(t):
         return is_upper(t)
     alone = np.diff(blocks).min(initial=2) > 1
     equal = (np.diag(t)[blocks] == np.diag(t)[blocks + 1]).all()
-    return np.array_equal(t, np.triu(t, -1)) and alone and equal and (beside[blocks].real * np.diag(t, 1)[blocks].real < 0).all()
+    return (
+        np.array_equal(t, np.triu(t, -1))
+        and alone
+        and equal
+        and (beside[blocks].real * np.diag(t, 1)[blocks].real < 0).all()
+    )
 
 
 def errors(env, device, a):

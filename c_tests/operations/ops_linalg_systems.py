@@ -252,9 +252,7 @@ def schur():
         return wide(a).astype(np.complex128)
 
     def cases(of):
-        return [
-            Case([matrices(of, *shape)], {"complex_form": 1}, complex_of(of)) for shape in chosen(of, SQUARE)
-        ]
+        return [Case([matrices(of, *shape)], {"complex_form": 1}, complex_of(of)) for shape in chosen(of, SQUARE)]
 
     return Operation("schur", "float complex", call, reference, cases, scale=norm_of(reference))
 

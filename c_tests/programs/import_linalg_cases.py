@@ -146,7 +146,12 @@ def schur_cases():
         def matrix_again(a):
             t, z = jsl.schur(a, output)
             product = z @ t @ adjoint(z)
-            return product, adjoint(z) @ z, jnp.tril(t, -2), sum(jnp.trace(jnp.linalg.matrix_power(t, n)) for n in (1, 2, 3))
+            return (
+                product,
+                adjoint(z) @ z,
+                jnp.tril(t, -2),
+                sum(jnp.trace(jnp.linalg.matrix_power(t, n)) for n in (1, 2, 3)),
+            )
 
         return matrix_again
 
@@ -154,11 +159,21 @@ def schur_cases():
         a, name = matrix(5, 5, dtype=dtype), np.dtype(dtype)
         yield f"real schur {name}", of_form("real"), (a,), LAST
         yield f"complex schur {name}", of_form("complex"), (a,), LAST
-        yield f"form of schur alone {name}", lambda a: jnp.trace(lax.linalg.schur(a, compute_schur_vectors=False)[0]), (a,), LAST
+        yield (
+            f"form of schur alone {name}",
+            lambda a: jnp.trace(lax.linalg.schur(a, compute_schur_vectors=False)[0]),
+            (a,),
+            LAST,
+        )
     square = regular(4, 4)
     yield "sqrtm", lambda a: jsl.sqrtm(a @ a), (square,), LAST
     yield "rsf2csf", lambda a: (lambda t, z: z @ t @ adjoint(z))(*jsl.rsf2csf(*jsl.schur(a))), (square,), LAST
-    yield "schur of a batch", lambda a: (lambda t, z: z @ t @ adjoint(z))(*lax.linalg.schur(a)), (matrix(3, 4, 4),), LAST
+    yield (
+        "schur of a batch",
+        lambda a: (lambda t, z: z @ t @ adjoint(z))(*lax.linalg.schur(a)),
+        (matrix(3, 4, 4),),
+        LAST,
+    )
     yield "schur of NaN", lax.linalg.schur, (np.full((3, 3), np.nan),), LAST
 
 

@@ -12,8 +12,8 @@ read: ``float(y)``, ``y.tolist()``, ``numpy.asarray(y)``. On ``cpu`` they run at
 Importing the package names the PJRT plugin that was installed with it, by the variable ``LXLA_PJRT_PLUGIN``, unless
 that or ``PJRT_NAMES_AND_LIBRARY_PATHS`` is set.
 
-The dtypes of the standard, and ``float16``, ``bfloat16`` and 8-bit floats. Dtypes of different kinds do not promote:
-an integer array times a float is a TypeError, as the standard leaves it undefined; convert by ``x.astype(lx.float32)``.
+The dtypes of the standard, and ``float16``, ``bfloat16`` and 8-bit floats. Dtypes of different kinds, of
+which the standard leaves the result undefined, promote as in JAX: an integer array times a float is float32.
 Indices that are known on the host (integers, lists, NumPy's arrays) are an IndexError if they are out of range. In an
 index that is an array of this package, integers out of range are clamped by reads, and dropped by writes: its values
 are not known when the operation is recorded.
@@ -34,7 +34,33 @@ it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself
 from . import _interpreter  # noqa: F401 - first: it may refuse
 
 # isort: on
-from . import _core, collectives, fft, linalg, nn, optim, random
+from . import _core, _methods, collectives, fft, linalg, nn, optim, random, special  # noqa: F401 - _methods acts
+from ._arranging import (
+    append,
+    array_split,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block,
+    column_stack,
+    delete,
+    diag,
+    diagflat,
+    diagonal,
+    dstack,
+    fliplr,
+    flipud,
+    hsplit,
+    hstack,
+    insert,
+    ravel,
+    rot90,
+    swapaxes,
+    trace,
+    transpose,
+    vsplit,
+    vstack,
+)
 from ._checks import check_all
 from ._core import (
     Array,
@@ -172,6 +198,21 @@ from ._jit import jit
 from ._jacobians import hessian, jacfwd, jacobian, jacrev
 from ._loops import cond, scan, switch, while_loop
 from ._mesh import initialize, shard, shard_map, sharding
+from ._numerical import (
+    argwhere,
+    dot,
+    flatnonzero,
+    geomspace,
+    inner,
+    interp,
+    isin,
+    kron,
+    lexsort,
+    logspace,
+    polyval,
+    topk,
+    trapezoid,
+)
 from ._programs import export_program, from_torch, import_program
 from ._reductions import (
     all,
@@ -227,7 +268,55 @@ from ._shapes import (
 )
 from ._rules import checkpoint, custom_jvp, custom_vjp, stop_gradient
 from ._sizes import AxisError
+from ._statistics import (
+    allclose,
+    array_equal,
+    average,
+    bincount,
+    corrcoef,
+    cov,
+    digitize,
+    histogram,
+    histogram_bin_edges,
+    isclose,
+    median,
+    nan_to_num,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+    percentile,
+    ptp,
+    quantile,
+)
 from ._transform import grad, jvp, value_and_grad, vjp, vmap
+from ._tree import tree_map
+
+# Other names of NumPy for the same functions.
+absolute = abs
+amax = max
+amin = min
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+bitwise_not = bitwise_invert
+concatenate = concat
+conjugate = conj
+invert = bitwise_invert
+left_shift = bitwise_left_shift
+mod = remainder
+power = pow
+right_shift = bitwise_right_shift
+true_divide = divide
+unique = unique_values
+row_stack = vstack
 
 find_plugin()
 
@@ -256,15 +345,30 @@ __all__ = [
     "__array_namespace_info__",
     "__version__",
     "abs",
+    "absolute",
     "acos",
     "acosh",
     "add",
     "all",
+    "allclose",
+    "amax",
+    "amin",
     "any",
+    "append",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "argmax",
     "argmin",
     "argsort",
+    "argwhere",
+    "array_equal",
+    "array_split",
     "asarray",
     "asin",
     "asinh",
@@ -272,13 +376,20 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "average",
     "bfloat16",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
+    "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "block",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",
@@ -288,25 +399,37 @@ __all__ = [
     "checkpoint",
     "clip",
     "collectives",
+    "column_stack",
     "compile",
     "complex128",
     "complex64",
     "concat",
+    "concatenate",
     "cond",
     "conj",
+    "conjugate",
     "copysign",
+    "corrcoef",
     "cos",
     "cosh",
     "count_nonzero",
     "counter",
+    "cov",
     "cumulative_prod",
     "cumulative_sum",
     "custom_jvp",
     "custom_vjp",
     "default_device",
+    "delete",
     "device",
+    "diag",
+    "diagflat",
+    "diagonal",
     "diff",
+    "digitize",
     "divide",
+    "dot",
+    "dstack",
     "e",
     "einsum",
     "empty",
@@ -315,11 +438,14 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
-    "eye",
     "export_program",
+    "eye",
     "fft",
     "finfo",
+    "flatnonzero",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -337,22 +463,33 @@ __all__ = [
     "from_torch",
     "full",
     "full_like",
+    "geomspace",
     "grad",
     "greater",
     "greater_equal",
     "hessian",
+    "histogram",
+    "histogram_bin_edges",
+    "hsplit",
+    "hstack",
     "hypot",
     "iinfo",
     "imag",
     "import_program",
     "inf",
     "initialize",
+    "inner",
+    "insert",
     "int16",
     "int32",
     "int64",
     "int8",
+    "interp",
+    "invert",
+    "isclose",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "jacfwd",
@@ -360,8 +497,11 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "kron",
+    "left_shift",
     "less",
     "less_equal",
+    "lexsort",
     "linalg",
     "linspace",
     "load",
@@ -376,17 +516,28 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logspace",
     "matmul",
     "matrix_transpose",
     "max",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
+    "mod",
     "moveaxis",
     "multiply",
     "nan",
+    "nan_to_num",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
     "negative",
     "newaxis",
     "nextafter",
@@ -398,20 +549,29 @@ __all__ = [
     "ones_like",
     "optim",
     "pad",
+    "percentile",
     "permute_dims",
     "pi",
+    "polyval",
     "positive",
     "pow",
+    "power",
     "prod",
+    "ptp",
+    "quantile",
     "random",
+    "ravel",
     "real",
     "reciprocal",
     "remainder",
     "repeat",
     "reshape",
     "result_type",
+    "right_shift",
     "roll",
+    "rot90",
     "round",
+    "row_stack",
     "save",
     "save_async",
     "scan",
@@ -426,6 +586,7 @@ __all__ = [
     "sin",
     "sinh",
     "sort",
+    "special",
     "split",
     "sqrt",
     "square",
@@ -436,6 +597,7 @@ __all__ = [
     "stop_gradient",
     "subtract",
     "sum",
+    "swapaxes",
     "switch",
     "take",
     "take_along_axis",
@@ -443,13 +605,20 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "topk",
+    "trace",
+    "transpose",
+    "trapezoid",
+    "tree_map",
     "tril",
     "triu",
+    "true_divide",
     "trunc",
     "uint16",
     "uint32",
     "uint64",
     "uint8",
+    "unique",
     "unique_all",
     "unique_counts",
     "unique_inverse",
@@ -461,6 +630,8 @@ __all__ = [
     "vecdot",
     "vjp",
     "vmap",
+    "vsplit",
+    "vstack",
     "wait",
     "where",
     "while_loop",
@@ -469,5 +640,13 @@ __all__ = [
 ]
 
 check_all(__all__, globals())
-for _module in (collectives, fft, linalg, nn, optim, random):
+for _module in (collectives, fft, linalg, nn, optim, random, special):
     check_all(_module.__all__, vars(_module))
+
+
+def __getattr__(name: str) -> object:
+    import difflib
+
+    near = difflib.get_close_matches(name, __all__, 3, 0.7)
+    what = f"; there is {', '.join(f'lx.{each}' for each in near)}" if near else ""
+    raise AttributeError(f"lazyxla has no {name!r}{what}")

@@ -34,7 +34,7 @@ def _default_dtype(*values: Any) -> DType:
     return _core.bool if all(isinstance(value, bool) for value in values) else _core.int64
 
 
-def asarray(obj: Any, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(obj: Any, /, dtype: DTypeLike | None = None, *, device: Any = None, copy: bool | None = None) -> Array:
     """Returns an array of ``obj``: an array, a scalar, nested lists or tuples of them, or an array of another library.
 
     An array of this package is returned itself, unless dtype, device or ``copy=True`` ask for another one. Values of
@@ -163,7 +163,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return _core.from_capsule(capsule, _core.Device("cpu") if device is None else on(device), bool(copy), copy is False)
 
 
-def full(shape: Shape, fill_value: Any, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def full(shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns an array of ``fill_value``.
 
     >>> import lazyxla as lx
@@ -175,7 +175,7 @@ def full(shape: Shape, fill_value: Any, *, dtype: DTypeLike | None = None, devic
     return _core.full(_shape(shape), fill_value, dtype or _default_dtype(fill_value), on(device))
 
 
-def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns an array of zeros, float32 without a dtype.
 
     >>> import lazyxla as lx
@@ -185,7 +185,7 @@ def zeros(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -
     return _of(0, shape, dtype or _core.float32, device)
 
 
-def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns an array of ones, float32 without a dtype.
 
     >>> import lazyxla as lx
@@ -195,7 +195,7 @@ def ones(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) ->
     return _of(1, shape, dtype or _core.float32, device)
 
 
-def empty(shape: Shape, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns an array of zeros: values that are not set cannot be seen.
 
     >>> import lazyxla as lx
@@ -209,7 +209,7 @@ def _of(value: int, shape: Shape, dtype: DTypeLike, device: Any) -> Array:
     return _core.full(_shape(shape), value, dtype, on(device))
 
 
-def full_like(x: Array, /, fill_value: Any, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def full_like(x: Array, /, fill_value: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -219,7 +219,7 @@ def full_like(x: Array, /, fill_value: Any, *, dtype: DTypeLike | None = None, d
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def zeros_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def zeros_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -229,7 +229,7 @@ def zeros_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = Non
     return _of(0, x.shape, dtype or x.dtype, device or x.device)
 
 
-def ones_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def ones_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns ones with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -239,7 +239,7 @@ def ones_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None
     return _of(1, x.shape, dtype or x.dtype, device or x.device)
 
 
-def empty_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def empty_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
     """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
 
     >>> import lazyxla as lx
@@ -250,7 +250,7 @@ def empty_like(x: Array, /, *, dtype: DTypeLike | None = None, device: Any = Non
 
 
 def arange(
-    start: float, /, stop: float | None = None, step: float = 1, *, dtype: DTypeLike | None = None, device: Any = None
+    start: float, /, stop: float | None = None, step: float = 1, dtype: DTypeLike | None = None, *, device: Any = None
 ) -> Array:
     """Returns start, start + step, ... up to but excluding stop; with one argument, from 0.
 
@@ -280,11 +280,11 @@ def linspace(
     start: complex,
     stop: complex,
     /,
-    num: int,
+    num: int = 50,
+    endpoint: bool = True,
     *,
     dtype: DTypeLike | None = None,
     device: Any = None,
-    endpoint: bool = True,
 ) -> Array:
     """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``.
 
@@ -303,7 +303,7 @@ def _diagonal(k: int) -> int:
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: DTypeLike | None = None, *, device: Any = None
 ) -> Array:
     """Returns a matrix with ones on diagonal ``k`` and zeros elsewhere.
 
@@ -315,7 +315,7 @@ def eye(
     return _core.eye(n_rows, columns, _diagonal(k), dtype or _core.float32, on(device))
 
 
-def tril(x: Array, /, *, k: int = 0) -> Array:
+def tril(x: Array, /, k: int = 0) -> Array:
     """Returns the lower triangles of matrices: elements above diagonal ``k`` are 0.
 
     >>> import lazyxla as lx
@@ -325,7 +325,7 @@ def tril(x: Array, /, *, k: int = 0) -> Array:
     return _core.triangle(x, _diagonal(k), False)
 
 
-def triu(x: Array, /, *, k: int = 0) -> Array:
+def triu(x: Array, /, k: int = 0) -> Array:
     """Returns the upper triangles of matrices: elements below diagonal ``k`` are 0.
 
     >>> import lazyxla as lx

@@ -9,6 +9,7 @@ from . import _core
 from ._core import Array, DType
 from ._device import default_device
 from ._elementwise import isdtype
+from ._operands import common_dtype, standard_dtype
 from ._sizes import DTypeLike
 
 _SCALARS = (bool, int, float, complex)
@@ -44,24 +45,14 @@ def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
     if "float8" in given.name and given != wanted:
         return wanted in (_core.float32, _core.float64, _core.complex64, _core.complex128)
     try:
-        return _promoted(given, wanted) == wanted
+        return standard_dtype(given, wanted) == wanted
     except TypeError:
         return False
 
 
-def _promoted(a: DType, b: DType) -> DType:
-    """The promotion of the standard, which has none for dtypes of different kinds and for uint64 with signed ones."""
-    groups = [("bool",), ("signed integer", "unsigned integer"), ("real floating", "complex floating")]
-    together = any(a.kind in group and b.kind in group for group in groups)
-    kinds = {a.kind, b.kind}
-    large = len(kinds) == 2 and "unsigned integer" in kinds and _core.uint64 in (a, b)
-    if not together or large:
-        raise TypeError(f"{a.name} and {b.name} have no common dtype in the standard")
-    return _core.promote(a, b)
-
-
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """Returns the promoted dtype of arrays, dtypes and Python scalars.
+    """Returns the promoted dtype of arrays, dtypes and Python scalars: the standard's, and JAX's for dtypes of different
+    kinds (integers with floats are that float dtype).
 
     >>> import lazyxla as lx
     >>> lx.result_type(lx.int8, lx.int16).name
@@ -70,9 +61,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     dtypes = [_dtype(each) for each in arrays_and_dtypes if not isinstance(each, _SCALARS)]
     if not dtypes:
         raise ValueError("result_type() takes at least one array or dtype")
-    result = dtypes[0]
-    for dtype in dtypes[1:]:
-        result = _promoted(result, dtype)
+    result = common_dtype(dtypes)
     for scalar in arrays_and_dtypes:
         if isinstance(scalar, _SCALARS):
             like = _core.full((), 0, result, "cpu")

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
+import builtins
+import operator
 from typing import Any
 
 from . import _constants as c
 from . import _core
 from ._core import Array
+from ._operands import FLOATS, INTEGERS, in_floats, select
 from ._sizes import DTypeLike
 
-_FLOATS = ("real floating", "complex floating")
+_FLOATS = FLOATS
+
+
+def _fit(name: str, kinds: tuple[str, ...], *operands: Any) -> list[Any]:
+    """Returns the operands of a function as it takes them, which are not all of its kinds of dtypes: integers and bools
+    as float32 for a function of floats, numbers as bools for a logical one, bools next to numbers as they are.
+    TypeError for others."""
+    arrays = [x for x in operands if isinstance(x, Array)]
+    given = {x.dtype.kind for x in arrays}
+    if kinds == ("bool",):
+        return [x.astype(_core.bool, copy=False) if isinstance(x, Array) else builtins.bool(x) for x in operands]
+    is_mixed = len(given) > 1 or any(not isinstance(x, (Array, bool)) for x in operands)
+    wrong = (
+        given - {*kinds} - ({"bool"} if is_mixed else set()) - ({*INTEGERS, "bool"} if kinds[0] in FLOATS else set())
+    )
+    if wrong:
+        other = next(x for x in arrays if x.dtype.kind in wrong)
+        raise TypeError(f"{name}() takes {' and '.join(kinds)} dtypes, not {other.dtype.name}")
+    if kinds[0] in FLOATS and not given & {*FLOATS}:
+        return [in_floats(x) if isinstance(x, Array) else x for x in operands]
+    return [*operands]
 
 
 def _unary(name: str, op: int, doc: str, *, kinds: tuple[str, ...] | None = None, special: bool = False) -> Any:
@@ -17,7 +40,7 @@ def _unary(name: str, op: int, doc: str, *, kinds: tuple[str, ...] | None = None
 
     def function(x: Array, /) -> Array:
         if kinds is not None and x.dtype.kind not in kinds:
-            raise TypeError(f"{name}() takes {' and '.join(kinds)} dtypes, not {x.dtype.name}")
+            (x,) = _fit(name, kinds, x)
         return call(op, x)
 
     function.__name__ = function.__qualname__ = name
@@ -30,11 +53,12 @@ def _binary(name: str, op: int, doc: str, *, compare: bool = False, kinds: tuple
         if kinds is not None:
             for x in (x1, x2):
                 if isinstance(x, Array) and x.dtype.kind not in kinds:
-                    raise TypeError(f"{name}() takes {' and '.join(kinds)} dtypes, not {x.dtype.name}")
+                    x1, x2 = _fit(name, kinds, x1, x2)
+                    break
         return _core.binary(op, x1, x2, compare, False)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc + " Dtypes promote by the standard; either operand may be a Python scalar."
+    function.__doc__ = doc + " Dtypes promote; either operand may be a scalar or an array of NumPy."
     return function
 
 
@@ -83,7 +107,7 @@ bitwise_left_shift = _binary("bitwise_left_shift", c.BINARY_SHIFT_LEFT, "Returns
 bitwise_or = _binary("bitwise_or", c.BINARY_OR, "Returns x1 | x2.", kinds=_BITS)
 bitwise_xor = _binary("bitwise_xor", c.BINARY_XOR, "Returns x1 ^ x2.", kinds=_BITS)
 copysign = _binary("copysign", c.BINARY_COPYSIGN, "Returns abs(x1) with the sign of x2.", kinds=_REAL)
-divide = _binary("divide", c.BINARY_DIVIDE, "Returns x1 / x2 of floats.", kinds=_FLOATS)
+divide = _binary("divide", c.BINARY_DIVIDE, "Returns x1 / x2; of integers as float32.", kinds=_FLOATS)
 floor_divide = _binary("floor_divide", c.BINARY_FLOOR_DIVIDE, "Returns floor(x1 / x2).", kinds=_REALS)
 hypot = _binary("hypot", c.BINARY_HYPOT, "Returns sqrt(x1^2 + x2^2) without overflow in between.", kinds=_REAL)
 logaddexp = _binary("logaddexp", c.BINARY_LOGADDEXP, "Returns log(e^x1 + e^x2).", kinds=_REAL)
@@ -119,18 +143,28 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
     return _core.binary(0, x1, x2, False, True)
 
 
-def round(x: Array, /) -> Array:
+def round(x: Array, /, decimals: int = 0) -> Array:
     """Returns the nearest integers, ties to even; of complex numbers both parts are rounded.
+
+    With ``decimals``, numbers are rounded to so many decimal places, or to a power of ten if it is negative.
 
     >>> import lazyxla as lx
     >>> lx.round(lx.asarray([0.5, 1.5, 2.4])).tolist()
     [0.0, 2.0, 2.0]
     """
     if x.dtype.kind == "complex floating":
-        return _core.complex_of(round(_core.part(x, False)), round(_core.part(x, True)))
+        return _core.complex_of(round(_core.part(x, False), decimals), round(_core.part(x, True), decimals))
     if x.dtype.kind not in _NUMBERS:
         raise TypeError(f"round() takes {' and '.join(_NUMBERS)} dtypes, not {x.dtype.name}")
-    return _core.unary(c.UNARY_ROUND_NEAREST_EVEN, x)
+    digits = operator.index(decimals)
+    if digits == 0 or (digits > 0 and x.dtype.kind in _INTEGERS):
+        return _core.unary(c.UNARY_ROUND_NEAREST_EVEN, x)
+    power = 10.0 ** builtins.abs(digits)
+    if x.dtype.kind in _INTEGERS:
+        return (_core.unary(c.UNARY_ROUND_NEAREST_EVEN, x.astype(_core.float64) / power) * power).astype(x.dtype)
+    if digits < 0:
+        return _core.unary(c.UNARY_ROUND_NEAREST_EVEN, x / power) * power
+    return _core.unary(c.UNARY_ROUND_NEAREST_EVEN, x * power) / power
 
 
 def conj(x: Array, /) -> Array:
@@ -188,7 +222,7 @@ def square(x: Array, /) -> Array:
 
 
 def reciprocal(x: Array, /) -> Array:
-    """Returns 1 / x of floats.
+    """Returns 1 / x; of integers as float32.
 
     >>> import lazyxla as lx
     >>> lx.reciprocal(lx.asarray([2.0, 4.0])).tolist()
@@ -197,18 +231,8 @@ def reciprocal(x: Array, /) -> Array:
     return 1 / x
 
 
-def _bound(value: Any, x: Array) -> Array:
-    bound = value if isinstance(value, Array) else _core.scalar_like(value, x)
-    if bound.dtype != x.dtype:
-        raise TypeError(
-            f"clip() of {x.dtype.name} takes bounds of this dtype, or Python scalars, not {bound.dtype.name}; convert "
-            f"x or the bound by astype"
-        )
-    return bound
-
-
 def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
-    """Returns min(max(x, min), max). Bounds have x's dtype, or are Python scalars that it has, or None: absent.
+    """Returns min(max(x, min), max). Bounds are arrays, scalars or None: absent. Bounds of another dtype promote.
 
     NaN in any of them gives NaN.
 
@@ -221,22 +245,22 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     result = x
     for bound, op in ((min, c.BINARY_MAXIMUM), (max, c.BINARY_MINIMUM)):
         if bound is not None:
-            result = _core.binary(op, result, _bound(bound, x), False, False)
+            result = _core.binary(op, result, bound, False, False)
     return x.copy() if result is x else result
 
 
 def where(condition: Array, x1: Any, x2: Any, /) -> Array:
-    """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 or x2 may be a scalar.
+    """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 and x2 may be scalars, or arrays
+    of NumPy. For the places where a condition is true, see ``nonzero``.
 
     >>> import lazyxla as lx
     >>> lx.where(lx.asarray([True, False]), lx.asarray([1, 2]), 0).tolist()
     [1, 0]
     """
     if not isinstance(x1, Array) and not isinstance(x2, Array):
-        raise TypeError("one of x1 and x2 has to be an array")
-    like = x1 if isinstance(x1, Array) else x2
-    x1, x2 = (x if isinstance(x, Array) else _core.scalar_like(x, like) for x in (x1, x2))
-    return _core.select(condition, x1, x2)
+        # Next to a bool, scalars have their own dtypes.
+        x1 = _core.scalar_like(x1, _core.full((), False, _core.bool, condition.device))
+    return select(condition, x1, x2)
 
 
 def isdtype(dtype: DTypeLike, kind: Any) -> bool:

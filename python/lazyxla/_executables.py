@@ -132,7 +132,9 @@ def _split(fun: Callable[..., Any], leaves: Sequence[Any]) -> Callable[..., Any]
 
     def constrained(*args: Any, **kwargs: Any) -> Any:
         given, spec = flatten((args, kwargs))
-        stated = [leaf if text is None else _core.constrained(leaf, text) for leaf, text in zip(given, texts, strict=True)]
+        stated = [
+            leaf if text is None else _core.constrained(leaf, text) for leaf, text in zip(given, texts, strict=True)
+        ]
         args, kwargs = unflatten(spec, stated)
         return fun(*args, **kwargs)
 

@@ -26,7 +26,7 @@ def _extreme(x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array
     return _core.reshape(found, (1,) * x.ndim) if keepdims else found
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Returns the index of the largest element, the first of equal ones, or of the first NaN.
 
     >>> import lazyxla as lx
@@ -37,7 +37,7 @@ def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     return _extreme(x, axis, keepdims, True)
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
     """Returns the index of the smallest element, the first of equal ones, or of the first NaN.
 
     >>> import lazyxla as lx
@@ -48,7 +48,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> A
     return _extreme(x, axis, keepdims, False)
 
 
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Returns the number of elements that are not 0, as int64.
 
     >>> import lazyxla as lx
@@ -70,7 +70,7 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     return tuple(_core.nonzero(x))
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | None = None) -> Array:
     """Returns where elements of x2 would be inserted into x1, which is ascending: before or after equal ones.
 
     >>> import lazyxla as lx
@@ -86,25 +86,27 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
     return _core.searchsorted(x1, x2, side == "right")
 
 
-def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Returns the indices that sort x along an axis.
+def argsort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Array:
+    """Returns the indices that sort x along an axis; without one (None), those of all elements in row-major order.
 
     >>> import lazyxla as lx
     >>> lx.argsort(lx.asarray([3, 9, 1])).tolist()
     [2, 0, 1]
     """
     _real_only("argsort", x)
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.argsort(x, axis, descending, stable)
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Returns x sorted along an axis; NaN counts as greater than every number.
+def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Array:
+    """Returns x sorted along an axis, or all elements for None; NaN counts as greater than every number.
 
     >>> import lazyxla as lx
     >>> lx.sort(lx.asarray([3, 9, 1]), descending=True).tolist()
     [9, 3, 1]
     """
     _real_only("sort", x)
+    x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.sort(x, axis, descending, stable)
 
 
@@ -232,7 +234,7 @@ def _widened(x: Array, dtype: DTypeLike | None) -> Array:
     return x if wide is None else x.astype(wide, copy=False)
 
 
-def sum(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
     """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given.
 
     >>> import lazyxla as lx
@@ -244,7 +246,7 @@ def sum(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepd
     return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
-def prod(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
     """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given.
 
     >>> import lazyxla as lx
@@ -256,7 +258,7 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DTypeLike | None = None, keep
     return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
-def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def max(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Returns the largest elements over axes; NaN if one is NaN.
 
     >>> import lazyxla as lx
@@ -266,7 +268,7 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return _largest("max", c.REDUCE_MAX, x, axis, keepdims)
 
 
-def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Returns the smallest elements over axes; NaN if one is NaN.
 
     >>> import lazyxla as lx
@@ -284,7 +286,7 @@ def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
     return _core.reduce(op, x, axes, keepdims)
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def all(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Returns whether all elements over axes are not 0.
 
     >>> import lazyxla as lx
@@ -294,7 +296,7 @@ def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return _core.reduce(c.REDUCE_ALL, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def any(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Returns whether an element over axes is not 0.
 
     >>> import lazyxla as lx
@@ -304,37 +306,64 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return _core.reduce(c.REDUCE_ANY, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
 
 
-def _floats(name: str, x: Array) -> None:
-    if x.dtype.kind != "real floating":
-        raise TypeError(f"{name}() takes real float dtypes, not {x.dtype.name}")
+_FLOATS = ("real floating", "complex floating")
 
 
-def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """Returns the mean of floats over axes.
+def _in_dtype(name: str, x: Array, dtype: DTypeLike | None) -> Array:
+    """Returns x in the dtype that a mean or a variance is asked for."""
+    x = x if dtype is None else x.astype(dtype, copy=False)
+    if x.dtype.kind not in _FLOATS:
+        raise TypeError(f"{name}(): dtype is a float or complex dtype, not {x.dtype.name}")
+    return x
+
+
+def mean(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
+    """Returns the mean over axes. Without a dtype, the mean of integers and bools is float32, computed in float64.
 
     >>> import lazyxla as lx
     >>> lx.mean(lx.asarray([1.0, 2.0, 6.0])).item()
     3.0
     """
+    if dtype is None and x.dtype.kind not in _FLOATS:
+        return mean(x, axis, _core.float64, keepdims=keepdims).astype(_core.float32)
+    x = _in_dtype("mean", x, dtype)
     if x.dtype.kind == "complex floating":
         axes = axes_of(axis)
         over = range(x.ndim) if axes is None else normalized(axes, x.ndim)
         return _core.reduce(c.REDUCE_SUM, x, axes, keepdims) / math.prod(x.shape[axis] for axis in over)
-    _floats("mean", x)
     return _core.mean(x, axes_of(axis), keepdims)
 
 
-def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Returns the variance of floats over axes: squares divided by their number less ``correction``. That of complex
-    numbers is real: squares of absolute values.
+def _corrected(name: str, correction: float, ddof: float | None) -> float:
+    if ddof is not None and correction != 0.0:
+        raise ValueError(f"{name}(): ddof and correction are one argument, but both are given: {ddof}, {correction}")
+    return correction if ddof is None else ddof
+
+
+def var(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Returns the variance over axes: squares divided by their number less ``correction``, which NumPy calls ``ddof``.
+    The variance of complex numbers is real: squares of absolute values. Without a dtype, the variance of integers is
+    float32, computed in float64.
 
     >>> import lazyxla as lx
     >>> lx.var(lx.asarray([1.0, 3.0]), correction=1).item()
     2.0
     """
+    correction = _corrected("var", correction, ddof)
+    if dtype is None and x.dtype.kind not in _FLOATS:
+        return var(x, axis, _core.float64, correction=correction, keepdims=keepdims).astype(_core.float32)
+    x = _in_dtype("var", x, dtype)
     if x.dtype.kind == "complex floating":
         return _complex_variance(x, axis, correction, keepdims)
-    _floats("var", x)
     return _core.variance(x, axes_of(axis), correction, keepdims, False)
 
 
@@ -348,16 +377,28 @@ def _complex_variance(x: Array, axis: Axis, correction: float, keepdims: bool) -
     return total / builtins.max(count, 0)
 
 
-def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
-    """Returns the standard deviation of floats over axes: the root of ``var``.
+def std(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    correction: float = 0.0,
+    ddof: float | None = None,
+    keepdims: bool = False,
+) -> Array:
+    """Returns the standard deviation over axes: the root of ``var``.
 
     >>> import lazyxla as lx
     >>> lx.std(lx.asarray([1.0, 3.0])).item()
     1.0
     """
+    correction = _corrected("std", correction, ddof)
+    if dtype is None and x.dtype.kind not in _FLOATS:
+        return std(x, axis, _core.float64, correction=correction, keepdims=keepdims).astype(_core.float32)
+    x = _in_dtype("std", x, dtype)
     if x.dtype.kind == "complex floating":
         return _complex_variance(x, axis, correction, keepdims) ** 0.5
-    _floats("std", x)
     return _core.variance(x, axes_of(axis), correction, keepdims, True)
 
 
@@ -382,7 +423,7 @@ def _cumulative(op: int, x: Array, axis: int | None, dtype: DTypeLike | None, in
 
 
 def cumulative_sum(
-    x: Array, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: Array, /, axis: int | None = None, dtype: DTypeLike | None = None, *, include_initial: bool = False
 ) -> Array:
     """Returns the sums of the elements up to each one along an axis; with ``include_initial`` preceded by 0.
 
@@ -394,7 +435,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Array, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False
+    x: Array, /, axis: int | None = None, dtype: DTypeLike | None = None, *, include_initial: bool = False
 ) -> Array:
     """Returns the products of the elements up to each one along an axis; with ``include_initial`` preceded by 1.
 

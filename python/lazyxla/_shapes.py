@@ -12,6 +12,7 @@ from . import _constants as c
 from . import _core
 from ._checks import kind_of
 from ._core import Array
+from ._operands import promoted
 from ._sizes import AxisError, integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
@@ -81,7 +82,7 @@ def _listed(arrays: Any, of: str) -> list[Array]:
     return each
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, axis: int | None = 0) -> Array:
     """Returns arrays one after another along an axis; with ``axis=None``, all elements in one axis.
 
     >>> import lazyxla as lx
@@ -90,18 +91,18 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     """
     each = _listed(arrays, "concat")
     if axis is None:
-        return _core.join([reshape(x, (-1,)) for x in each], 0, False)
-    return _core.join(each, axis, False)
+        return _core.join([reshape(x, (-1,)) for x in promoted(each)], 0, False)
+    return _core.join(promoted(each), axis, False)
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     """Returns arrays of one shape along a new axis.
 
     >>> import lazyxla as lx
     >>> lx.stack([lx.asarray([1, 2]), lx.asarray([3, 4])]).tolist()
     [[1, 2], [3, 4]]
     """
-    return _core.join(_listed(arrays, "stack"), axis, True)
+    return _core.join(promoted(_listed(arrays, "stack")), axis, True)
 
 
 def expand_dims(x: Array, /, axis: int = 0) -> Array:
@@ -116,17 +117,19 @@ def expand_dims(x: Array, /, axis: int = 0) -> Array:
     return _core.expand_dims(x, [axis])
 
 
-def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
-    """Returns x without the given axes, which must have size 1.
+def squeeze(x: Array, /, axis: Axis = None) -> Array:
+    """Returns x without the given axes, which must have size 1; without ``axis``, without all axes of size 1.
 
     >>> import lazyxla as lx
     >>> lx.squeeze(lx.zeros((1, 3)), axis=0).shape
     (3,)
     """
+    if axis is None:
+        return _core.squeeze(x, [at for at, size in enumerate(x.shape) if size == 1])
     return _core.squeeze(x, integers(axis, "axes"))
 
 
-def flip(x: Array, /, *, axis: Axis = None) -> Array:
+def flip(x: Array, /, axis: Axis = None) -> Array:
     """Returns x in reversed order along axes; along all without ``axis``.
 
     >>> import lazyxla as lx
@@ -173,7 +176,7 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def repeat(x: Array, repeats: int | Sequence[int] | Array, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Array:
     """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it.
 
     >>> import lazyxla as lx
@@ -216,7 +219,7 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
     return _core.reshape(x, sizes)
 
 
-def roll(x: Array, /, shift: int | Sequence[int], *, axis: Axis = None) -> Array:
+def roll(x: Array, /, shift: int | Sequence[int], axis: Axis = None) -> Array:
     """Returns x with elements shifted along axes; those beyond one end reenter at the other.
 
     >>> import lazyxla as lx
@@ -302,7 +305,7 @@ def _pad_widths(width: Any, rank: int) -> list[tuple[int, int]]:
     return [(low, high) for low, high in pairs]
 
 
-def split(x: Array, parts: int | Sequence[int], /, *, axis: int = 0) -> list[Array]:
+def split(x: Array, parts: int | Sequence[int], /, axis: int = 0) -> list[Array]:
     """Returns the parts of x along an axis: an int is the number of equal parts, a sequence has the indices where the
     second and further parts begin, as in ``numpy.split``.
 
@@ -340,7 +343,7 @@ def tile(x: Array, repetitions: int | Sequence[int], /) -> Array:
     return _core.tile(x, integers(repetitions, "repetitions"))
 
 
-def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
     """Returns the parts of x along an axis, without that axis.
 
     >>> import lazyxla as lx
@@ -354,21 +357,25 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 # Indexing and searching.
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Returns the elements of x at ``indices`` along an axis. Indices out of range are clamped.
+def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
+    """Returns the elements of x at ``indices`` along an axis; without an axis, of all elements in row-major order.
+
+    An array of this package that is out of range is clamped; integers, lists and NumPy's arrays are an IndexError then,
+    as in ``x[indices]``.
 
     >>> import lazyxla as lx
     >>> lx.take(lx.asarray([10, 20, 30]), lx.asarray([2, 0])).tolist()
     [30, 10]
     """
     if axis is None:
-        if x.ndim != 1:
-            raise ValueError("take() of an array of another rank than 1 needs an axis")
-        axis = 0
-    return _core.take(x, indices, axis)
+        x, axis = reshape(x, (-1,)) if x.ndim != 1 else x, 0
+    if isinstance(indices, Array):
+        return _core.take(x, indices, axis)
+    (at,) = normalized([axis], x.ndim)
+    return x[(slice(None),) * at + (list(indices) if isinstance(indices, (tuple, range)) else indices,)]
 
 
-def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
     """Returns one element for each index along an axis, as in NumPy. Indices out of range are clamped.
 
     >>> import lazyxla as lx
@@ -419,9 +426,9 @@ def scatter(x: Array, key: Any, values: Any, /, *, how: str = "add") -> Array:
 
 
 def diff(
-    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+    x: Array, /, n: int = 1, axis: int = -1, *, prepend: Array | None = None, append: Array | None = None
 ) -> Array:
-    """Returns differences of neighbours along an axis, ``n`` times.
+    """Returns differences of neighbours along an axis, ``n`` times. Positional arguments are in NumPy's order.
 
     >>> import lazyxla as lx
     >>> lx.diff(lx.asarray([1, 4, 9])).tolist()
@@ -431,7 +438,7 @@ def diff(
     if n < 0:
         raise ValueError(f"n is the number of differences, not {n}")
     parts = [part for part in (prepend, x, append) if part is not None]
-    x = _core.join(parts, at, False) if len(parts) > 1 else x
+    x = _core.join(promoted(parts), at, False) if len(parts) > 1 else x
     whole = (slice(None),) * at
     for _ in range(n):
         later, earlier = x[(*whole, slice(1, None))], x[(*whole, slice(None, -1))]
@@ -452,7 +459,7 @@ def matmul(x1: Array, x2: Array, /) -> Array:
     return _core.matmul(x1, x2)
 
 
-def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
     """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them.
 
     >>> import lazyxla as lx
@@ -466,10 +473,11 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
         if not 0 <= count <= builtins.min(x1.ndim, x2.ndim):
             raise ValueError(f"{count} axes for arrays of rank {x1.ndim} and {x2.ndim}")
         pairs = (list(range(x1.ndim - count, x1.ndim)), list(range(count)))
+    x1, x2 = promoted([x1, x2])
     return _core.dot_general(x1, x2, ([], []), pairs)
 
 
-def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     """Returns sums of conj(x1) * x2 along an axis; the other axes broadcast.
 
     >>> import lazyxla as lx
@@ -481,7 +489,7 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         raise AxisError(f"axis {axis} is not one of the last axes of both arrays")
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"sizes {x1.shape[axis]} and {x2.shape[axis]} along axis {axis}")
-    left, right = (moveaxis(x, axis, -1) for x in (x1, x2))
+    left, right = (moveaxis(x, axis, -1) for x in promoted([x1, x2]))
     left = _core.unary(c.UNARY_CONJ, left)
     return _core.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
 
@@ -493,4 +501,4 @@ def einsum(equation: str, *arrays: Array) -> Array:
     >>> lx.einsum("ij,j->i", lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 10])).tolist()
     [21, 43]
     """
-    return _core.einsum(equation, list(arrays))
+    return _core.einsum(equation, promoted(arrays))

@@ -28,7 +28,12 @@ def unflatten(spec: Any, leaves: Sequence[Any]) -> Any:
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Returns a tree of the results of a function on each leaf of trees of one structure."""
+    """Returns a tree of the results of a function on each leaf of trees of one structure.
+
+    >>> import lazyxla as lx
+    >>> lx.tree_map(lambda x: 2 * x, {"a": 1, "b": [2, 3]})
+    {'a': 2, 'b': [4, 6]}
+    """
     return optree().tree_map(function, tree, *others)
 
 

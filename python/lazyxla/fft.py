@@ -70,7 +70,7 @@ def _along(x: Array, op: int, n: int | None, axis: int, norm: str, inverse: bool
     return moveaxis(out, -1, axis)
 
 
-def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def fft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns Fourier transforms along an axis, cut or padded to ``n`` elements.
 
     >>> import lazyxla as lx
@@ -80,7 +80,7 @@ def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backw
     return _along(_complex(x), c.FFT_FFT, n, axis, norm, False)
 
 
-def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ifft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns inverse Fourier transforms along an axis.
 
     >>> import lazyxla as lx
@@ -90,7 +90,7 @@ def ifft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _along(_complex(x), c.FFT_IFFT, n, axis, norm, True)
 
 
-def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def rfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns Fourier transforms of real numbers: the first n/2 + 1 elements.
 
     >>> import lazyxla as lx
@@ -100,7 +100,7 @@ def rfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return _along(x, c.FFT_RFFT, n, axis, norm, False)
 
 
-def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def irfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns the real numbers of which ``rfft`` is x; ``n`` tells an odd number of them from an even one.
 
     >>> import lazyxla as lx
@@ -113,7 +113,7 @@ def irfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "bac
 _OTHER = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def hfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns the real Fourier transform of a signal with Hermitian symmetry, given by its first half.
 
     >>> import lazyxla as lx
@@ -123,7 +123,7 @@ def hfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "back
     return irfft(_core.unary(c.UNARY_CONJ, _complex(x)), n=n, axis=axis, norm=_OTHER.get(norm, norm))
 
 
-def ihfft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+def ihfft(x: Array, /, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
     """Returns the inverse of ``hfft``: the first half of the Hermitian signal.
 
     >>> import lazyxla as lx
@@ -146,7 +146,7 @@ def _axes(x: Array, s: Sequence[int] | None, axes: Sequence[int] | None) -> tupl
     return over, sizes
 
 
-def fftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
+def fftn(x: Array, /, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns Fourier transforms over axes, all of them by default.
 
     >>> import lazyxla as lx
@@ -158,7 +158,7 @@ def fftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward"
     return _complex(x)
 
 
-def ifftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
+def ifftn(x: Array, /, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns inverse Fourier transforms over axes.
 
     >>> import lazyxla as lx
@@ -170,7 +170,7 @@ def ifftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward
     return _complex(x)
 
 
-def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
+def rfftn(x: Array, /, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns Fourier transforms of real numbers over axes; the last of them has n/2 + 1 elements.
 
     >>> import lazyxla as lx
@@ -186,7 +186,7 @@ def rfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward
     return x
 
 
-def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
+def irfftn(x: Array, /, s: Any = None, axes: Any = None, norm: str = "backward") -> Array:
     """Returns the real numbers of which ``rfftn`` is x.
 
     >>> import lazyxla as lx
@@ -201,7 +201,7 @@ def irfftn(x: Array, /, *, s: Any = None, axes: Any = None, norm: str = "backwar
     return irfft(x, n=sizes[-1], axis=over[-1], norm=norm)
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns the frequencies of ``fft`` of n samples at a distance of ``d``.
 
     >>> import lazyxla as lx
@@ -213,7 +213,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device
     return _core.from_nested([i / (n * d) for i in numbers], dtype or _core.float32, on(device))
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Array:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:
     """Returns the frequencies of ``rfft`` of n samples at a distance of ``d``.
 
     >>> import lazyxla as lx
@@ -229,7 +229,7 @@ def _shifted(x: Array, axes: Any, sign: int) -> Array:
     return roll(x, shifts, axis=over)
 
 
-def fftshift(x: Array, /, *, axes: Any = None) -> Array:
+def fftshift(x: Array, /, axes: Any = None) -> Array:
     """Returns x with the frequency 0 in the middle of axes.
 
     >>> import lazyxla as lx
@@ -239,7 +239,7 @@ def fftshift(x: Array, /, *, axes: Any = None) -> Array:
     return _shifted(x, axes, 1)
 
 
-def ifftshift(x: Array, /, *, axes: Any = None) -> Array:
+def ifftshift(x: Array, /, axes: Any = None) -> Array:
     """Returns the inverse of ``fftshift``.
 
     >>> import lazyxla as lx

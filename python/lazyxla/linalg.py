@@ -52,7 +52,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
     return _core.cholesky(x, not upper)
 
 
-def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+def cross(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     """Returns cross products along an axis of size 3.
 
     >>> import lazyxla as lx
@@ -78,7 +78,7 @@ def det(x: Array, /) -> Array:
     return _core.determinant(x)
 
 
-def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+def diagonal(x: Array, /, offset: int = 0) -> Array:
     """Returns diagonals of matrices: ``offset`` above the main one, or below it if negative.
 
     >>> import lazyxla as lx
@@ -188,7 +188,7 @@ def _above(values: Array, rtol: Array) -> Array:
     return values > largest * _core.expand_dims(rtol.astype(values.dtype, copy=False), [-1])
 
 
-def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+def matrix_rank(x: Array, /, rtol: float | Array | None = None) -> Array:
     """Returns numbers of singular values above ``rtol`` times the largest one; an array has a number per matrix.
 
     >>> import lazyxla as lx
@@ -212,7 +212,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     return x1[:, None] * x2[None, :]
 
 
-def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+def pinv(x: Array, /, rtol: float | Array | None = None) -> Array:
     """Returns pseudoinverses; singular values up to ``rtol`` times the largest one count as 0.
 
     An array has a number for each matrix.
@@ -230,7 +230,7 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     return _core.pinv(x, -1.0 if rtol is None else float(rtol))
 
 
-def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Array, /, mode: str = "reduced") -> QRResult:
     """Returns QR factors; ``mode`` is "reduced" or "complete".
 
     >>> import lazyxla as lx
@@ -324,7 +324,7 @@ def expm(x: Array, /) -> Array:
     return _core.matrix_exponential(x)
 
 
-def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
     """Returns singular value decompositions: x = U diag(S) Vh, with S descending.
 
     >>> import lazyxla as lx
@@ -345,7 +345,7 @@ def svdvals(x: Array, /) -> Array:
     return _core.singular_values(x)
 
 
-def trace(x: Array, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
+def trace(x: Array, /, offset: int = 0, *, dtype: DTypeLike | None = None) -> Array:
     """Returns sums of diagonals.
 
     >>> import lazyxla as lx

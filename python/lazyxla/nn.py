@@ -59,7 +59,7 @@ def sigmoid(x: Array, /) -> Array:
     return _core.unary(c.UNARY_LOGISTIC, x)
 
 
-def softmax(x: Array, /, *, axis: int = -1) -> Array:
+def softmax(x: Array, /, axis: int = -1) -> Array:
     """Returns e^x / sum(e^x) along an axis, without overflow in between.
 
     >>> import lazyxla as lx
@@ -69,7 +69,7 @@ def softmax(x: Array, /, *, axis: int = -1) -> Array:
     return _core.softmax(x, axis, False)
 
 
-def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+def log_softmax(x: Array, /, axis: int = -1) -> Array:
     """Returns the logarithm of ``softmax``.
 
     >>> import lazyxla as lx
@@ -79,7 +79,7 @@ def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     return _core.softmax(x, axis, True)
 
 
-def logsumexp(x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+def logsumexp(x: Array, /, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
     """Returns log(sum(e^x)) over axes, without overflow in between.
 
     >>> import lazyxla as lx

@@ -102,7 +102,7 @@ def _fold_in(key: Array, number: Array) -> Array:
     return _core.join([x, y], 0, True)
 
 
-def bits(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.uint32) -> Array:
+def bits(key: Array, shape: Shape = (), dtype: DTypeLike = _core.uint32) -> Array:
     """Returns integers whose bits are random.
 
     >>> import lazyxla as lx
@@ -113,7 +113,7 @@ def bits(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.uint32) -> A
 
 
 def uniform(
-    key: Array, shape: Shape = (), *, minval: float = 0.0, maxval: float = 1.0, dtype: DTypeLike = _core.float32
+    key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32, minval: float = 0.0, maxval: float = 1.0
 ) -> Array:
     """Returns floats that are uniformly distributed from ``minval`` up to but excluding ``maxval``.
 
@@ -125,7 +125,7 @@ def uniform(
     return _core.random_uniform(key, _shape(shape), dtype, minval, maxval)
 
 
-def normal(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
+def normal(key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard normal distribution.
 
     >>> import lazyxla as lx
@@ -135,7 +135,7 @@ def normal(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -
     return _core.random_floats("normal", key, _shape(shape), dtype)
 
 
-def exponential(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
+def exponential(key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the exponential distribution of rate 1.
 
     >>> import lazyxla as lx
@@ -145,7 +145,7 @@ def exponential(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float
     return _core.random_floats("exponential", key, _shape(shape), dtype)
 
 
-def gumbel(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
+def gumbel(key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard Gumbel distribution.
 
     >>> import lazyxla as lx
@@ -155,7 +155,7 @@ def gumbel(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -
     return _core.random_floats("gumbel", key, _shape(shape), dtype)
 
 
-def laplace(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) -> Array:
+def laplace(key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32) -> Array:
     """Returns floats of the standard Laplace distribution.
 
     >>> import lazyxla as lx
@@ -166,7 +166,7 @@ def laplace(key: Array, shape: Shape = (), *, dtype: DTypeLike = _core.float32) 
 
 
 def truncated_normal(
-    key: Array, lower: float, upper: float, shape: Shape = (), *, dtype: DTypeLike = _core.float32
+    key: Array, lower: float, upper: float, shape: Shape = (), dtype: DTypeLike = _core.float32
 ) -> Array:
     """Returns floats of the standard normal distribution between two bounds.
 
@@ -188,7 +188,7 @@ def bernoulli(key: Array, p: float = 0.5, shape: Shape = ()) -> Array:
     return _core.random_bernoulli(key, p, _shape(shape))
 
 
-def categorical(key: Array, logits: Array, *, axis: int = -1, shape: Shape = ()) -> Array:
+def categorical(key: Array, logits: Array, axis: int = -1, shape: Shape = ()) -> Array:
     """Returns indices along an axis of ``logits`` with probabilities proportional to e^logits.
 
     The result has the shape ``shape`` of independent draws, followed by that of the logits without the axis.
@@ -200,7 +200,7 @@ def categorical(key: Array, logits: Array, *, axis: int = -1, shape: Shape = ())
     return _core.random_categorical(key, logits, axis, _shape(shape))
 
 
-def integers(key: Array, low: int, high: int, shape: Shape = (), *, dtype: DTypeLike = _core.int64) -> Array:
+def integers(key: Array, low: int, high: int, shape: Shape = (), dtype: DTypeLike = _core.int64) -> Array:
     """Returns integers from ``low`` up to but excluding ``high``; those of ``jax.random.randint`` with this dtype.
 
     >>> import lazyxla as lx
@@ -244,7 +244,7 @@ def choice(
     return _core.random_choice(key, of, at, _shape(shape), replace, p)
 
 
-def permutation(key: Array, x: Array | int, *, axis: int = 0) -> Array:
+def permutation(key: Array, x: Array | int, axis: int = 0) -> Array:
     """Returns x with its slices along an axis in random order; the numbers below x if x is an int.
 
     To shuffle several arrays alike, take each at one permutation of their rows:
@@ -296,7 +296,7 @@ def beta(key: Array, a: Array | float, b: Array | float, shape: Shape | None = N
     return _core.random_beta(key, a, b, broadcast_shapes(a.shape, b.shape) if shape is None else _shape(shape))
 
 
-def poisson(key: Array, rate: Array | float, shape: Shape | None = None, *, dtype: DTypeLike = _core.int64) -> Array:
+def poisson(key: Array, rate: Array | float, shape: Shape | None = None, dtype: DTypeLike = _core.int64) -> Array:
     """Returns integers of the Poisson distribution with the means ``rate`` (floats).
 
     ``rate`` broadcasts to ``shape``, by default its own.

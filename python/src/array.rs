@@ -4,7 +4,7 @@ use crate::device::{Device, check_detached, wait_for_value};
 use crate::dtype::{Code, DType, kind, name, object};
 use crate::error::check;
 use crate::operators::Operation::{Binary, Compare};
-use crate::operators::{Operation, apply, apply_in_place, shift_right};
+use crate::operators::{Operation, apply, apply_in_place, in_common, shift_right};
 use crate::scalar::Scalar;
 use crate::sys::*;
 use crate::{dlpack, host, index, index_set, trace};
@@ -171,13 +171,24 @@ impl Array {
         let py = other.py();
         match apply(py, op, self, other, swapped)? {
             Some(array) => Ok(Py::new(py, array)?.into_any()),
-            // NumPy's own error would speak of ufuncs. Other classes may have a reflected operator.
-            None if matches!(op, Operation::Binary(_)) && other.get_type().module()? == "numpy" => {
-                let kind = other.get_type().name()?;
-                Err(PyTypeError::new_err(format!("an operator takes no {kind}; take lx.asarray of it")))
-            }
+            // Other classes may have a reflected operator.
             None => Ok(py.NotImplemented()),
         }
+    }
+
+    /// The matrix product of two arrays, or with `swapped` of the second and the first; of one of NumPy, too.
+    fn product(&self, other: &Bound<'_, PyAny>, swapped: bool) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let given = match other.cast::<Array>() {
+            Ok(_) => None,
+            Err(_) => match host::numpy_operand(other, self.device()?)? {
+                Some(array) => Some(array),
+                None => return Ok(py.NotImplemented()),
+            },
+        };
+        let other = given.as_ref().map_or_else(|| Ok(other.cast::<Array>()?.get()), Ok::<&Array, PyErr>)?;
+        let (lhs, rhs) = if swapped { (other, self) } else { (self, other) };
+        Ok(Py::new(py, matmul(py, lhs, rhs)?)?.into_any())
     }
 }
 
@@ -313,17 +324,13 @@ impl Array {
         apply_in_place(py, shift_right(self)?, self, other)
     }
     fn __matmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let py = other.py();
-        let Ok(rhs) = other.cast::<Array>() else { return Ok(py.NotImplemented()) };
-        let (a, b) = (self.operand(), rhs.get().operand());
-        // SAFETY: a writable output.
-        let out = Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) })?;
-        Ok(Py::new(py, out)?.into_any())
+        self.product(other, false)
+    }
+    fn __rmatmul__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.product(other, true)
     }
     fn __imatmul__(&self, py: Python<'_>, other: &Bound<'_, Array>) -> PyResult<()> {
-        let (a, b) = (self.operand(), other.get().operand());
-        // SAFETY: a writable output.
-        self.assign(&Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) })?)
+        self.assign(&matmul(py, self, other.get())?)
     }
     fn __richcmp__(&self, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let op = match op {
@@ -584,10 +591,10 @@ impl Array {
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("lazyxla._numpy")?.getattr("to_numpy")?.call1((slf, dtype, copy))
     }
-    /// NumPy's operators leave the operation to this class.
+    /// NumPy's operators leave the operation to this class; its functions take the values, by `__array__`.
     #[classattr]
-    fn __array_ufunc__(py: Python<'_>) -> Py<PyAny> {
-        py.None()
+    fn __array_priority__() -> f64 {
+        100.0
     }
     #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
     fn __dlpack__<'py>(
@@ -601,6 +608,21 @@ impl Array {
     }
     fn __dlpack_device__(&self) -> (i32, i32) {
         dlpack::CPU
+    }
+}
+
+/// Returns the matrix product; arrays of two kinds promote as in other operations.
+pub fn matmul(py: Python<'_>, lhs: &Array, rhs: &Array) -> PyResult<Array> {
+    let (a, b) = (lhs.operand(), rhs.operand());
+    // SAFETY: a writable output.
+    let found = Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) });
+    let Err(error) = found else { return found };
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return Err(error);
+    }
+    match in_common(py, Binary(LXLA_BINARY_MULTIPLY), lhs, rhs)? {
+        Some((lhs, rhs)) => matmul(py, &lhs, &rhs),
+        None => Err(error),
     }
 }
 

@@ -100,8 +100,17 @@ impl DType {
         Ok((function.unbind(), (slf.get().name,)))
     }
 
+    /// Equal to itself, to its name and to the dtypes and scalar types of NumPy of this name, which have other hashes.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<DType>().is_ok_and(|other| other.get().code == self.code)
+        if let Ok(other) = other.cast::<DType>() {
+            return other.get().code == self.code;
+        }
+        if let Ok(text) = other.extract::<String>() {
+            return text == name(self.code);
+        }
+        let module = other.cast::<PyType>().map_or_else(|_| other.get_type().module(), |kind| kind.module());
+        let is_of_python = module.is_ok_and(|module| module.to_string() == "builtins");
+        !is_of_python && of_type(other).is_ok_and(|found| found == Some(self.code))
     }
 
     fn __hash__(&self) -> isize {

@@ -142,15 +142,11 @@ fn scalar_like(py: Python<'_>, value: &Bound<'_, PyAny>, x: &Array) -> PyResult<
     let (dtype, device) = (x.dtype()?, x.device()?);
     let Some(given) = Scalar::of(value)? else {
         let kind = value.get_type().name()?;
-        let made = crate::host::numpy_scalar(value, device)?;
+        let made = crate::host::numpy_operand(value, device)?;
         return made.ok_or_else(|| PyTypeError::new_err(format!("an array or a scalar is wanted, not a {kind}")));
     };
+    let dtype = given.widened(dtype).unwrap_or(dtype);
     let given = given.beside(dtype)?;
-    let dtype = match (given, crate::dtype::kind(dtype)) {
-        (Scalar::Complex(..), LXLA_KIND_FLOAT) if dtype == LXLA_DTYPE_F64 => LXLA_DTYPE_C128,
-        (Scalar::Complex(..), LXLA_KIND_FLOAT) => LXLA_DTYPE_C64,
-        _ => dtype,
-    };
     crate::host::refuse_lossy(given, dtype)?;
     let given = given.cast(dtype)?;
     one!(py, |out| lxla_tensor_full_with_scalar(env(), device, dtype, null(), 0, &given, out))

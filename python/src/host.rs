@@ -159,10 +159,10 @@ fn read_to_address(py: Python<'_>, array: &Array, address: usize, size: usize) -
     })
 }
 
-/// Returns a scalar of NumPy, such as `numpy.float32(1)`, as an array of its dtype; None for any other object.
-pub fn numpy_scalar(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Option<Array>> {
+/// Returns an array or a scalar of NumPy, such as `numpy.float32(1)`, as an array of its dtype; None for any other object.
+pub fn numpy_operand(object: &Bound<'_, PyAny>, device: lxla_device) -> PyResult<Option<Array>> {
     let py = object.py();
-    if !object.hasattr("__array_interface__")? || !object.getattr("shape")?.eq(PyTuple::empty(py))? {
+    if !object.hasattr("__array_interface__")? {
         return Ok(None);
     }
     let device = Py::new(py, crate::device::Device { device })?;

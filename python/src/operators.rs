@@ -94,14 +94,19 @@ pub fn apply(
         }
         (Err(error), _) => return Err(error),
     }
-    let Some(rhs) = host::numpy_scalar(rhs, lhs.device()?)? else { return Ok(None) };
+    let Some(rhs) = host::numpy_operand(rhs, lhs.device()?)? else { return Ok(None) };
     if swapped { on_arrays(py, op, &rhs, lhs) } else { on_arrays(py, op, lhs, &rhs) }.map(Some)
 }
 
 fn on_arrays(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResult<Array> {
     let (a, b, is_large) = (lhs.operand(), rhs.operand(), lhs.is_large || rhs.is_large);
-    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
-        require_float(lhs.dtype()?)?;
+    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) && !is_inexact(lhs.dtype()?) {
+        // The library truncates quotients of integers; the standard has none.
+        let lhs = lhs.convert(py, LXLA_DTYPE_F32)?;
+        return match is_inexact(rhs.dtype()?) {
+            true => on_arrays(py, op, &lhs.convert(py, promoted(lhs.dtype()?, rhs.dtype()?)?)?, rhs),
+            false => on_arrays(py, op, &lhs, &rhs.convert(py, LXLA_DTYPE_F32)?),
+        };
     }
     let mut out = lxla_tensor { id: 0 };
     let status = if is_large {
@@ -111,17 +116,52 @@ fn on_arrays(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResul
         // SAFETY: a writable output.
         unsafe { op.on_arrays(a, b, &mut out) }
     };
-    if status == LXLA_OK { Ok(Array::new(out, is_large)) } else { Err(mismatch(op, lhs, rhs, status)) }
+    if status == LXLA_OK { Ok(Array::new(out, is_large)) } else { mixed(py, op, lhs, rhs, status) }
 }
 
-/// Division of integers has no result in the standard, and that of the library truncates.
-fn require_float(dtype: i32) -> PyResult<()> {
-    match kind(dtype) {
-        LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX => Ok(()),
-        _ => Err(PyTypeError::new_err(format!(
-            "/ takes floats, not {}: convert by x.astype(lx.float32), or divide by //",
-            name(dtype)
-        ))),
+fn is_inexact(dtype: i32) -> bool {
+    matches!(kind(dtype), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX)
+}
+
+/// Returns the common dtype of two by JAX's rules.
+fn promoted(a: i32, b: i32) -> PyResult<i32> {
+    let mut out = 0;
+    // SAFETY: a writable output.
+    crate::error::check(unsafe { lxla_dtype_promote(a, b, &mut out) })?;
+    Ok(out)
+}
+
+/// Returns the dtype in which an operation takes arrays of two kinds, of which the standard has no result: bools,
+/// integers and floats promote as in JAX. None where an error stays: dtypes of one kind, and 8-bit floats.
+fn mixed_dtype(op: Operation, a: i32, b: i32) -> Option<i32> {
+    if group(a) == group(b) {
+        return None;
+    }
+    // A comparison has no dtype to keep: in float64, integers below 2^53 are exact.
+    let has_integers = is_integer(a) || is_integer(b);
+    let found = promoted(a, b).ok()?;
+    let compares = matches!(op, Compare(_)) && has_integers && kind(found) == LXLA_KIND_FLOAT;
+    Some(if compares { LXLA_DTYPE_F64 } else { found })
+}
+
+/// Returns arrays of two kinds in their common dtype; None if there is none.
+#[cold]
+pub fn in_common(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyResult<Option<(Array, Array)>> {
+    let Some(dtype) = mixed_dtype(op, lhs.dtype()?, rhs.dtype()?) else { return Ok(None) };
+    Ok(Some((lhs.convert(py, dtype)?, rhs.convert(py, dtype)?)))
+}
+
+/// Returns the result of an operation that the library has refused for two arrays, if they are of two kinds; else its
+/// error. Arrays of one kind, the usual ones, are not looked at before.
+#[cold]
+fn mixed(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array, status: lxla_status) -> PyResult<Array> {
+    let found = mismatch(op, lhs, rhs, status);
+    if status != LXLA_INVALID_ARGUMENT {
+        return Err(found);
+    }
+    match in_common(py, op, lhs, rhs)? {
+        Some((lhs, rhs)) => on_arrays(py, op, &lhs, &rhs),
+        None => Err(found),
     }
 }
 
@@ -137,17 +177,26 @@ fn mismatch(op: Operation, lhs: &Array, rhs: &Array, status: lxla_status) -> PyE
     }
 }
 
-fn has_no_result(a: i32, b: i32) -> bool {
-    let group = |dtype| match kind(dtype) {
+/// Bools, integers, and floats with complex numbers: within a group, the standard promotes.
+fn group(dtype: i32) -> i32 {
+    match kind(dtype) {
         LXLA_KIND_PRED => 0,
         LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED => 1,
         _ => 2,
-    };
+    }
+}
+
+fn has_no_result(a: i32, b: i32) -> bool {
     group(a) != group(b) || group(a) == 1
 }
 
 fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped: bool) -> PyResult<Array> {
     let dtype = lhs.dtype()?;
+    if let Some(wider) = scalar.widened(dtype) {
+        // A comparison has no dtype to keep: in float64, integers below 2^53 are exact.
+        let is_exact = matches!((op, wider), (Compare(_), LXLA_DTYPE_F32)) && is_integer(dtype);
+        return on_scalar(py, op, &lhs.convert(py, if is_exact { LXLA_DTYPE_F64 } else { wider })?, scalar, swapped);
+    }
     let scalar = scalar.beside(dtype)?;
     if let (Compare(op), Some(order)) = (op, scalar.beyond(dtype)) {
         return beyond_all(py, op, lhs, if swapped { order } else { order.reverse() });
@@ -158,12 +207,8 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     if matches!(op, Compare(_)) && scalar.real().is_some_and(|value| is_beyond_float8(py, value, dtype)) {
         return on_scalar(py, op, &lhs.convert(py, LXLA_DTYPE_F32)?, scalar, swapped);
     }
-    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) {
-        require_float(dtype)?;
-    }
-    if matches!(scalar, Scalar::Complex(..)) && kind(dtype) == LXLA_KIND_FLOAT {
-        let complex = if dtype == LXLA_DTYPE_F64 { LXLA_DTYPE_C128 } else { LXLA_DTYPE_C64 };
-        return on_scalar(py, op, &lhs.convert(py, complex)?, scalar, swapped);
+    if matches!(op, Binary(LXLA_BINARY_DIVIDE)) && !is_inexact(dtype) {
+        return on_scalar(py, op, &lhs.convert(py, LXLA_DTYPE_F32)?, scalar, swapped);
     }
     // A power by a constant may be a product.
     let varies = scalar.is_computed() && !matches!(op, Binary(LXLA_BINARY_POWER)) && !crate::trace::is_tracing();
@@ -223,11 +268,19 @@ fn beyond_all(py: Python<'_>, op: i32, array: &Array, order: Ordering) -> PyResu
 /// Replaces the value of lhs by lhs (op) rhs.
 pub fn apply_in_place(py: Python<'_>, op: i32, lhs: &Array, rhs: &Bound<'_, PyAny>) -> PyResult<()> {
     let handle = lhs.handle;
-    if op == LXLA_BINARY_DIVIDE {
-        require_float(lhs.dtype()?)?;
+    if op == LXLA_BINARY_DIVIDE && !is_inexact(lhs.dtype()?) {
+        let dtype = name(lhs.dtype()?);
+        return Err(PyTypeError::new_err(format!(
+            "the result of / is a float, which an array of {dtype} cannot take in place; take x = x / y, or //="
+        )));
     }
     if let Ok(rhs) = rhs.cast::<Array>() {
         let rhs = rhs.get();
+        let common = mixed_dtype(Binary(op), lhs.dtype()?, rhs.dtype()?);
+        if common == Some(lhs.dtype()?) {
+            let rhs = Py::new(py, rhs.convert(py, lhs.dtype()?)?)?;
+            return apply_in_place(py, op, lhs, rhs.bind(py));
+        }
         let other = rhs.operand();
         crate::trace::before_change(lhs)?;
         // SAFETY: handles are values.

@@ -41,10 +41,24 @@ impl Scalar {
         Ok(None)
     }
 
-    /// Returns the scalar for an operation with an array of `dtype`; an error if the standard has no result for it.
-    /// A complex number next to real floats is returned as it is: the array has to be converted.
+    /// Returns the dtype that an array of `dtype` takes next to the scalar if the scalar's kind is above the array's, as
+    /// JAX promotes weak types: the default dtype of that kind, or complex128 for float64.
+    pub fn widened(self, dtype: i32) -> Option<i32> {
+        match (self, kind(dtype)) {
+            (Int(_) | Large(_) | Huge(_), LXLA_KIND_PRED) => Some(LXLA_DTYPE_S64),
+            (Float(_), LXLA_KIND_PRED | LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) => Some(LXLA_DTYPE_F32),
+            (Complex(..), LXLA_KIND_FLOAT) if dtype == LXLA_DTYPE_F64 => Some(LXLA_DTYPE_C128),
+            (Complex(..), kind) if kind != LXLA_KIND_COMPLEX => Some(LXLA_DTYPE_C64),
+            _ => None,
+        }
+    }
+
+    /// Returns the scalar for an operation with an array of `dtype`, which is of the scalar's kind or above: a bool is
+    /// 0 or 1 there. A complex number next to real floats is returned as it is.
     pub fn beside(self, dtype: i32) -> PyResult<Scalar> {
         match (self, kind(dtype)) {
+            (Bool(value), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED) => Ok(Int(value.into())),
+            (Bool(value), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(Float(f64::from(u8::from(value)))),
             (Bool(_), LXLA_KIND_PRED)
             | (Int(_) | Large(_) | Huge(_), LXLA_KIND_SIGNED | LXLA_KIND_UNSIGNED)
             | (Float(_) | Complex(..), LXLA_KIND_FLOAT | LXLA_KIND_COMPLEX) => Ok(self),

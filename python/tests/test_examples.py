@@ -113,7 +113,7 @@ def long_test_examples_in_the_documentation_hold_on_the_default_device():
 
 def test_every_public_function_has_an_example():
     names = [("", lx)] + [
-        (name, getattr(lx, name)) for name in ("collectives", "fft", "linalg", "nn", "optim", "random")
+        (name, getattr(lx, name)) for name in ("collectives", "fft", "linalg", "nn", "optim", "random", "special")
     ]
     functions = [(of, name, getattr(module, name)) for of, module in names for name in module.__all__]
     functions = [(of, name) for of, name, each in functions if inspect.isfunction(each) and not name.startswith("__")]

@@ -26,7 +26,7 @@ def test_arrays_are_padded_as_in_numpy():
         raises(ValueError, lambda: lx.pad(x, ((1, 1),) * 3), "width")
         raises(ValueError, lambda: lx.pad(x, 1, mode="full"), "mode", "'full'")
         raises(OverflowError, lambda: lx.pad(on(np.int8([1]), device), 1, value=300), "300")
-        raises(TypeError, lambda: lx.pad(on(np.int8([1]), device), 1, value=0.5))
+        raises(ValueError, lambda: lx.pad(on(np.int8([1]), device), 1, value=0.5), "0.5", "int8")
 
 
 def test_arrays_are_split_as_in_numpy():

@@ -111,6 +111,8 @@ def test_attributes_are_found_wherever_objects_keep_them():
             return self._parts[key]
 
         def __getattr__(self, name):
+            if name not in self._parts:
+                raise AttributeError(name)
             return self._parts[name]
 
         def __rmatmul__(self, x):

@@ -48,7 +48,7 @@ def test_functions_of_one_array():
                 same(getattr(lx, name)(on(a, device)), getattr(np, name)(a).astype(dtype))
         a = random(4, (9,), "bool")
         same(lx.logical_not(on(a, device)), ~a)
-        raises(TypeError, lambda: lx.sin(on(np.ones(2, "int32"), device)), "int32")
+        same(lx.sin(on(np.ones(2, "int32"), device)), np.sin(np.ones(2, "float32")), 1e-6)
         c = random(5, (4,), "complex64")
         same(lx.real(on(c, device)), c.real)
         same(lx.imag(on(c, device)), c.imag)
@@ -84,7 +84,13 @@ def test_dtypes_promote_by_the_standard():
         for b in (*INTEGERS, *FLOATS, *COMPLEX, "bool"):
             x, y = getattr(lx, a), getattr(lx, b)
             groups = [g for g in (INTEGERS, FLOATS + COMPLEX, ("bool",)) if a in g and b in g]
-            if not groups or ({a[0], b[0]} == {"u", "i"} and "uint64" in (a, b)):
+            if not groups:
+                assert (
+                    lx.result_type(x, y)
+                    == (lx.ones(2, dtype=x, device="cpu") + lx.ones(2, dtype=y, device="cpu")).dtype
+                )
+                continue
+            if {a[0], b[0]} == {"u", "i"} and "uint64" in (a, b):
                 raises(TypeError, lambda: lx.result_type(x, y))
                 raises(TypeError, lambda: lx.ones(2, dtype=x, device="cpu") + lx.ones(2, dtype=y, device="cpu"))
                 continue
@@ -233,7 +239,7 @@ def test_reductions():
         )
         same(lx.diff(x, axis=0, n=2), np.diff(a, 2, 0), 1e-12)
         raises(ValueError, lambda: lx.max(x[:0]))
-        raises(TypeError, lambda: lx.mean(on(np.ones(3, "int32"), device)))
+        same(lx.mean(on(np.array([1, 2], "int32"), device)), np.float32(1.5))
 
 
 @in_one_step
