@@ -162,7 +162,8 @@ def _unique_of(x: Array, names: Sequence[str]) -> UniqueAll:
     # In one step: otherwise each number of elements would be another program with the search in it.
     _core.compute([*(found[i] for i in wanted), found[4]], False, False)
     inverse, n = found[2], int(found[4])
-    values, indices, _, counts = (_core.first_elements(x, n) if i in wanted else x for i, x in enumerate(found[:4]))
+    # The inverse has the shape of x.
+    values, indices, counts = (_core.first_elements(found[i], n) if i in wanted else found[i] for i in (0, 1, 3))
     return UniqueAll(values, indices, inverse, counts)
 
 

@@ -109,7 +109,7 @@ impl DType {
             return text == name(self.code);
         }
         let module = other.cast::<PyType>().map_or_else(|_| other.get_type().module(), |kind| kind.module());
-        let is_of_python = module.is_ok_and(|module| module.to_string() == "builtins");
+        let is_of_python = module.is_ok_and(|module| module == "builtins");
         !is_of_python && of_type(other).is_ok_and(|found| found == Some(self.code))
     }
 

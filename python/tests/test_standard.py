@@ -198,6 +198,10 @@ def test_searching_sorting_and_sets():
 def test_distinct_values():
     """The eager device sorts elements, an XLA device their places: equal values, and equal bits of zeros."""
     for device in DEVICES:
+        one = lx.unique_all(on(np.array(3, "int32"), device))
+        same(one.values, np.int32([3]))
+        same(one.inverse_indices, np.int64(0))
+        same(lx.unique_inverse(on(np.array(2.0), device)).inverse_indices, np.int64(0))
         for dtype in ("bool", "int8", "uint8", "int64", "uint64", "float32", "float64", "complex64"):
             whole = np.random.default_rng(0).integers(0, 5, (7, 9))
             for n in (whole.astype(dtype), whole[:1, :1].astype(dtype), np.ones((2, 3), dtype)):
