@@ -12,7 +12,7 @@ from ._core import Array
 from ._operands import FLOATS, INTEGERS, in_floats, select
 from ._sizes import DTypeLike
 
-_FLOATS = FLOATS
+_FLOATS = ("real floating", "complex floating")
 
 
 def _fit(name: str, kinds: tuple[str, ...], *operands: Any) -> list[Any]:
