@@ -474,6 +474,7 @@ NOT_COMPARED = {
         bessel_k1e, airy_ai, airy_ai_prime, airy_bi, airy_bi_prime, erfcx, ldl, ldl_solve""",
     "refused here, without a counterpart in JAX": "next_after, scatter together, reduce_with pairs",
     "refused in both: by its first operand": "igamma_grad_a",
+    "refused in both: matrices of no unique form": "schur",
     "refused in both: products at indices that may be equal, and in overlapping windows": """scatter multiply,
         scatter_along product, index_put product, segment_reduce product, reduce_window multiply""",
 }
