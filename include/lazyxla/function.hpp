@@ -45,7 +45,7 @@ auto called(F &f, const std::vector<Tensor> &args, std::index_sequence<at...>) {
   return f(args[at]...);
 }
 
-// What distinguishes the arguments of a function: environment, device, dtypes and sizes.
+// The key of a trace: environment, device, dtype and sizes of each argument.
 inline std::vector<int64_t> key_of(const std::vector<Tensor> &args) {
   std::vector<int64_t> key;
   for (const Tensor &arg : args) {

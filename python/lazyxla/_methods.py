@@ -1,4 +1,5 @@
-"""Methods of arrays: the functions of the package by the names and arguments of NumPy's methods, and ``x.at``.
+"""Methods of arrays: the functions of the package by the names and arguments of NumPy's methods, and ``x.at``. NumPy's
+own functions call them: ``np.sum(x)`` is ``x.sum(axis=None, dtype=None, out=None)``.
 
 Importing the module gives them to the class, whose Rust part has the operators and what creates and reads arrays."""
 
@@ -14,52 +15,70 @@ from ._shapes import Axis
 from ._sizes import DTypeLike, normalized
 
 
-def _sum(self: Array, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def _no_out(out: Any) -> None:
+    """Refuses an array for the result: NumPy's functions pass ``out`` to methods, None unless the caller gives one."""
+    if out is not None:
+        raise TypeError(
+            "out: an array is given; want None, since a method returns a new array: assign to x[...] instead"
+        )
+
+
+def _sum(
+    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
+) -> Array:
+    _no_out(out)
     return _reductions.sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-def _prod(self: Array, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
+def _prod(
+    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
+) -> Array:
+    _no_out(out)
     return _reductions.prod(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-def _mean(self: Array, axis: Axis = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Array:
-    x = in_floats(self) if dtype is None else self.astype(dtype)
-    return _reductions.mean(x, axis=axis, keepdims=keepdims)
-
-
-def _var(
-    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, ddof: float = 0, keepdims: bool = False
+def _mean(
+    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
 ) -> Array:
-    x = in_floats(self) if dtype is None else self.astype(dtype)
-    return _reductions.var(x, axis=axis, correction=ddof, keepdims=keepdims)
+    _no_out(out)
+    return _reductions.mean(self, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-def _std(
-    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, ddof: float = 0, keepdims: bool = False
-) -> Array:
-    x = in_floats(self) if dtype is None else self.astype(dtype)
-    return _reductions.std(x, axis=axis, correction=ddof, keepdims=keepdims)
+def _spread(function: Callable[..., Array]) -> Callable[..., Array]:
+    def method(
+        self: Array,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> Array:
+        _no_out(out)
+        return function(self, axis=axis, dtype=dtype, correction=ddof, keepdims=keepdims)
+
+    return method
 
 
 def _over_axes(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    def method(self: Array, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
+        _no_out(out)
         return function(self, axis=axis, keepdims=keepdims)
 
     return method
 
 
 def _cumulative(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: int | None = None, dtype: DTypeLike | None = None) -> Array:
-        x = _shapes.reshape(self, (-1,)) if axis is None else self
-        return function(x, axis=0 if axis is None else axis, dtype=dtype)
+    def method(self: Array, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
+        _no_out(out)
+        return function(self, axis, dtype)
 
     return method
 
 
-def _reshape(self: Array, *shape: Any, order: str = "C") -> Array:
+def _reshape(self: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
     if order not in ("C", "A"):
         raise ValueError(f"reshape(): order is 'C', not {order!r}")
-    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape)
+    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
@@ -72,33 +91,61 @@ def _squeeze(self: Array, axis: Any = None) -> Array:
     return _shapes.squeeze(self, [at for at, size in enumerate(self.shape) if size == 1] if axis is None else axis)
 
 
-def _take(self: Array, indices: Any, axis: int | None = None) -> Array:
-    if not isinstance(indices, Array):
-        return (_shapes.reshape(self, (-1,)) if axis is None else self)[(slice(None),) * _at(self, axis) + (indices,)]
+def _take(self: Array, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None) -> Array:
+    _no_out(out)
+    if mode not in (None, "raise", "clip"):
+        raise ValueError(f"take(): mode is 'clip', not {mode!r}")
     x = _shapes.reshape(self, (-1,)) if axis is None else self
-    at = _at(self, axis)
+    at = 0 if axis is None else normalized([axis], x.ndim)[0]
+    if not isinstance(indices, Array):
+        return x[(slice(None),) * at + (indices,)]
     found = _core.take(x, _shapes.reshape(indices, (-1,)), at)
     return _shapes.reshape(found, (*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
-
-
-def _at(x: Array, axis: int | None) -> int:
-    return 0 if axis is None else normalized([axis], x.ndim)[0]
 
 
 def _repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
     return _shapes.repeat(self, repeats, axis=axis)
 
 
-def _sort(self: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    return _reductions.sort(self, axis=axis, descending=descending, stable=stable)
+def _no_fields(order: Any) -> None:
+    if order is not None:
+        raise TypeError(f"order: {order!r} given; want None, since arrays have no fields")
 
 
-def _argsort(self: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    return _reductions.argsort(self, axis=axis, descending=descending, stable=stable)
+def _sort(
+    self: Array,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Array:
+    _no_fields(order)
+    return _reductions.sort(self, axis=axis, descending=descending, stable=stable is not False)
 
 
-def _clip(self: Array, min: Any = None, max: Any = None) -> Array:
+def _argsort(
+    self: Array,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Array:
+    _no_fields(order)
+    return _reductions.argsort(self, axis=axis, descending=descending, stable=stable is not False)
+
+
+def _clip(self: Array, min: Any = None, max: Any = None, out: None = None) -> Array:
+    _no_out(out)
     return _elementwise.clip(self, min, max)
+
+
+def _round(self: Array, decimals: int = 0, out: None = None) -> Array:
+    _no_out(out)
+    return _elementwise.round(self, decimals)
 
 
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Array | None = None) -> Array:
@@ -145,7 +192,8 @@ class At:
 
     def subtract(self, values: Any) -> Array:
         """Returns a copy of x with values subtracted; where indices are equal, all of them are."""
-        return _shapes.scatter(self._x, self._key, -values, how="add")
+        zeros = _core.full(self._x.shape, 0, self._x.dtype, self._x.device)
+        return self._x - _shapes.scatter(zeros, self._key, values, how="add")
 
     def multiply(self, values: Any) -> Array:
         """Returns a copy of x with elements times values; where indices are equal, times all of them."""
@@ -153,7 +201,10 @@ class At:
 
     def divide(self, values: Any) -> Array:
         """Returns a copy of x with elements divided by values; where indices are equal, by all of them."""
-        return _shapes.scatter(self._x, self._key, 1 / values, how="multiply")
+        x = in_floats(self._x)
+        ones = _core.full(x.shape, 1, x.dtype, x.device)
+        # Not times 1 / values, which rounds twice.
+        return x / _shapes.scatter(ones, self._key, values, how="multiply")
 
     def max(self, values: Any) -> Array:
         """Returns a copy of x with the larger ones of elements and values."""
@@ -187,8 +238,8 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "clip": (_clip, _elementwise.clip),
     "conj": (_elementwise.conj, None),
     "conjugate": (_elementwise.conj, None),
-    "cumprod": (_cumulative(_reductions.cumulative_prod), _reductions.cumulative_prod),
-    "cumsum": (_cumulative(_reductions.cumulative_sum), _reductions.cumulative_sum),
+    "cumprod": (_cumulative(_numerical.cumprod), _numerical.cumprod),
+    "cumsum": (_cumulative(_numerical.cumsum), _numerical.cumsum),
     "diagonal": (_arranging.diagonal, None),
     "dot": (_numerical.dot, None),
     "fill": (_fill, None),
@@ -203,17 +254,17 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "ravel": (_arranging.ravel, None),
     "repeat": (_repeat, _shapes.repeat),
     "reshape": (_reshape, _shapes.reshape),
-    "round": (_elementwise.round, None),
+    "round": (_round, _elementwise.round),
     "searchsorted": (_searchsorted, _reductions.searchsorted),
     "sort": (_sort, _reductions.sort),
     "squeeze": (_squeeze, _shapes.squeeze),
-    "std": (_std, _reductions.std),
+    "std": (_spread(_reductions.std), _reductions.std),
     "sum": (_sum, _reductions.sum),
     "swapaxes": (_arranging.swapaxes, None),
     "take": (_take, _shapes.take),
     "trace": (_arranging.trace, None),
     "transpose": (_transpose, _arranging.transpose),
-    "var": (_var, _reductions.var),
+    "var": (_spread(_reductions.var), _reductions.var),
 }
 PROPERTIES: dict[str, Callable[[Array], Any]] = {"at": At, "imag": _elementwise.imag, "real": _elementwise.real}
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from . import _core
 from ._core import Array
-from ._creation import asarray, linspace
+from ._creation import eye, asarray, linspace
 from ._elementwise import clip, isnan, where
 from ._operands import in_floats, operands, real_floats
-from ._reductions import argsort, searchsorted, sort, sum
+from ._reductions import argsort, cumulative_prod, cumulative_sum, searchsorted, sort, sum
 from ._shapes import (
     moveaxis,
     reshape,
@@ -127,6 +127,40 @@ def polyval(p: Array, x: Any, /) -> Array:
     return found
 
 
+def outer(x: Any, y: Any, /) -> Array:
+    """Returns the products of each element of x and each of y, a row for each element of x.
+
+    >>> import lazyxla as lx
+    >>> lx.outer(lx.asarray([1, 2]), lx.asarray([3, 4])).tolist()
+    [[3, 4], [6, 8]]
+    """
+    a, b = operands("outer", x, y)
+    return reshape(a, (-1, 1)) * reshape(b, (1, -1))
+
+
+# Cumulative results.
+
+
+def cumsum(x: Array, /, axis: int | None = None, dtype: DTypeLike | None = None) -> Array:
+    """Returns the sums of the elements up to each one along an axis; without one (None), of all in row-major order.
+
+    >>> import lazyxla as lx
+    >>> lx.cumsum(lx.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 3, 6, 10]
+    """
+    return cumulative_sum(reshape(x, (-1,)) if axis is None else x, axis=0 if axis is None else axis, dtype=dtype)
+
+
+def cumprod(x: Array, /, axis: int | None = None, dtype: DTypeLike | None = None) -> Array:
+    """Returns the products of the elements up to each one along an axis; without one (None), of all in row-major order.
+
+    >>> import lazyxla as lx
+    >>> lx.cumprod(lx.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 2, 6, 24]
+    """
+    return cumulative_prod(reshape(x, (-1,)) if axis is None else x, axis=0 if axis is None else axis, dtype=dtype)
+
+
 # Places.
 
 
@@ -199,7 +233,31 @@ def lexsort(keys: Sequence[Array], /) -> Array:
     return order
 
 
-# Spaces.
+# Creation.
+
+
+def array(
+    obj: Any, /, dtype: DTypeLike | None = None, *, copy: bool = True, ndmin: int = 0, device: Any = None
+) -> Array:
+    """Returns a new array of ``obj``, as ``asarray``; with ``copy=False`` an array itself. ``ndmin`` is the least number
+    of axes: axes of size 1 come first.
+
+    >>> import lazyxla as lx
+    >>> lx.array([1, 2], ndmin=2).tolist()
+    [[1, 2]]
+    """
+    made = asarray(obj, dtype=dtype, device=device, copy=True if copy else None)
+    return made if made.ndim >= ndmin else reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+
+
+def identity(n: int, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
+    """Returns the matrix of n rows with ones on the diagonal and zeros elsewhere.
+
+    >>> import lazyxla as lx
+    >>> lx.identity(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    return eye(n, dtype=dtype, device=device)
 
 
 def logspace(

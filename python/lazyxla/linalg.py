@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from . import _constants as c
 from . import _core
 from ._core import Array
+from ._operands import in_floats
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
 from ._reductions import sum as _sum
 from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
     "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "schur", "slogdet", "solve",
+    "matrix_power", "matrix_rank", "matrix_transpose", "norm", "outer", "pinv", "qr", "schur", "slogdet", "solve",
     "solve_triangular",
     "solve_tridiagonal",
     "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
@@ -147,6 +148,28 @@ def inv(x: Array, /) -> Array:
     [[0.5, 0.0], [0.0, 0.25]]
     """
     return _core.inverse(x)
+
+
+def norm(x: Array, /, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Array:
+    """Returns norms, as numpy.linalg.norm: of vectors along one axis, or of matrices of two axes. Without ``axis``, of x;
+    without both, the square root of the sum of all squares. Integers count as float32.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.norm(lx.asarray([[3.0, 0.0], [0.0, 4.0]])).item()
+    5.0
+    """
+    x = in_floats(x)
+    if ord is None and axis is None:
+        return vector_norm(x, keepdims=keepdims)
+    axes = [*range(x.ndim)] if axis is None else normalized(integers(axis, "axes"), x.ndim)
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ValueError(f"linalg.norm(): axis has {len(axes)} axes; want one for vectors or two for matrices")
+    found = matrix_norm(
+        _core.transpose(x, [*(i for i in range(x.ndim) if i not in axes), *axes]), ord="fro" if ord is None else ord
+    )
+    return _core.reshape(found, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else found
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:

@@ -4,7 +4,7 @@ use crate::device::{Device, check_detached, wait_for_value};
 use crate::dtype::{Code, DType, kind, name, object};
 use crate::error::check;
 use crate::operators::Operation::{Binary, Compare};
-use crate::operators::{Operation, apply, apply_in_place, in_common, shift_right};
+use crate::operators::{Operation, apply, apply_in_place, matmul, shift_right};
 use crate::scalar::Scalar;
 use crate::sys::*;
 use crate::{dlpack, host, index, index_set, trace};
@@ -608,21 +608,6 @@ impl Array {
     }
     fn __dlpack_device__(&self) -> (i32, i32) {
         dlpack::CPU
-    }
-}
-
-/// Returns the matrix product; arrays of two kinds promote as in other operations.
-pub fn matmul(py: Python<'_>, lhs: &Array, rhs: &Array) -> PyResult<Array> {
-    let (a, b) = (lhs.operand(), rhs.operand());
-    // SAFETY: a writable output.
-    let found = Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) });
-    let Err(error) = found else { return found };
-    if !error.is_instance_of::<PyTypeError>(py) {
-        return Err(error);
-    }
-    match in_common(py, Binary(LXLA_BINARY_MULTIPLY), lhs, rhs)? {
-        Some((lhs, rhs)) => matmul(py, &lhs, &rhs),
-        None => Err(error),
     }
 }
 

@@ -10,7 +10,7 @@ use std::ffi::CString;
 
 #[pyfunction]
 fn matmul(py: Python<'_>, x1: &Array, x2: &Array) -> PyResult<Array> {
-    crate::array::matmul(py, x1, x2)
+    crate::operators::matmul(py, x1, x2)
 }
 
 /// The dot_general of StableHLO: pairs of batch axes, pairs of axes that are summed over.

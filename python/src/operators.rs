@@ -151,6 +151,21 @@ pub fn in_common(py: Python<'_>, op: Operation, lhs: &Array, rhs: &Array) -> PyR
     Ok(Some((lhs.convert(py, dtype)?, rhs.convert(py, dtype)?)))
 }
 
+/// Returns the matrix product; arrays of two kinds promote as in other operations.
+pub fn matmul(py: Python<'_>, lhs: &Array, rhs: &Array) -> PyResult<Array> {
+    let (a, b) = (lhs.operand(), rhs.operand());
+    // SAFETY: a writable output.
+    let found = Array::detached(py, move |out| unsafe { lxla_matmul(a, b, out) });
+    let Err(error) = found else { return found };
+    if !error.is_instance_of::<PyTypeError>(py) {
+        return Err(error);
+    }
+    match in_common(py, Binary(LXLA_BINARY_MULTIPLY), lhs, rhs)? {
+        Some((lhs, rhs)) => matmul(py, &lhs, &rhs),
+        None => Err(error),
+    }
+}
+
 /// Returns the result of an operation that the library has refused for two arrays, if they are of two kinds; else its
 /// error. Arrays of one kind, the usual ones, are not looked at before.
 #[cold]

@@ -38,6 +38,8 @@ def test_methods_are_those_of_numpy():
         near((x > 0).any(2), (a > 0).any(2))
         near((x > 0).sum(), (a > 0).sum())
         near((x > 0).mean(), (a > 0).mean())
+        large = np.full(1000, 2**24 + 1)
+        assert on(large, device).mean().item() == np.float32(2**24 + 1) and on(large, device).mean().dtype == lx.float32
         near(x.reshape(4, 6), a.reshape(4, 6))
         near(x.reshape((2, -1)), a.reshape((2, -1)))
         near(x.reshape(-1), a.reshape(-1))
@@ -83,6 +85,30 @@ def test_methods_are_those_of_numpy():
         assert all(isinstance(getattr(lx.Array, name), property) for name in PROPERTIES)
 
 
+def test_functions_of_numpy_call_the_methods():
+    a = random(20, (3, 4))
+    for device in DEVICES:
+        x = on(a, device)
+        for name in ("sum", "prod", "mean", "std", "var", "max", "min", "argmax", "argmin", "cumsum", "cumprod", "sort",
+                     "argsort", "all", "any", "ptp", "median", "transpose", "ravel", "squeeze", "nonzero"):  # fmt: skip
+            of = getattr(np, name)
+            found, wanted = of(x), of(a)
+            for each, want in zip(found, wanted, strict=True) if name == "nonzero" else [(found, wanted)]:
+                near(each, want)
+            if name in ("sum", "mean", "std", "max", "argmax", "cumsum", "sort"):
+                near(of(x, axis=0), of(a, axis=0))
+        near(np.sum(x, axis=1, keepdims=True), np.sum(a, axis=1, keepdims=True))
+        near(np.std(x, axis=0, ddof=1), np.std(a, axis=0, ddof=1))
+        near(np.reshape(x, (4, 3)), np.reshape(a, (4, 3)))
+        near(np.clip(x, -0.5, 0.5), np.clip(a, -0.5, 0.5))
+        near(np.round(x, 1), np.round(a, 1), 1e-6)
+        near(np.take(x, [2, 0], axis=1), np.take(a, [2, 0], axis=1))
+        near(np.repeat(x, 2, axis=0), np.repeat(a, 2, axis=0))
+        near(np.swapaxes(x, 0, 1), np.swapaxes(a, 0, 1))
+        near(lx.jit(lambda x: np.sum(x) + np.mean(x))(x), a.sum() + a.mean(), 1e-5)
+        raises(TypeError, lambda: np.sum(x, out=np.zeros(())), "out")
+
+
 def test_methods_are_traced_and_differentiated():
     a = random(3, (4, 3))
     for device in DEVICES:
@@ -116,6 +142,11 @@ def test_copies_with_other_elements_at_a_key():
         wanted[:, 0] = a[:, 0] ** 2
         near(x.at[:, 0].power(2), wanted)
         near(x, a)
+        same(x.at[1].divide(3), np.concatenate([a[:1], a[1:2] / np.float32(3), a[2:]]))
+        with np.errstate(divide="ignore"):
+            near(x.at[1].divide(0)[1], a[1] / np.float32(0))
+        near(on(np.array([1, 2]), device).at[0].divide(2), [0.5, 2])
+        near(x.at[rows].subtract([1.0, 2.0, 3.0])[2], a[2] - 2 * np.float32([1, 2, 3]))
         near(lx.grad(lambda x: (x.at[0].set(0.0) ** 2).sum())(x), np.concatenate([np.zeros((1, 3)), 2 * a[1:]]))
         near(lx.jit(lambda x, at: x.at[at].add(1.0))(x, at)[2], a[2] + 2)
 
@@ -264,6 +295,26 @@ def test_statistics_are_those_of_numpy():
         assert math.isnan(lx.median(with_nan).item()) and math.isnan(lx.quantile(with_nan, 0.5).item())
         raises(ValueError, lambda: lx.quantile(x, 0.5, method="best"), "linear", "'best'")
         raises(TypeError, lambda: lx.bincount(x), "float64")
+
+
+def test_norms_creation_and_cumulative_results():
+    a = random(21, (2, 3, 4), "float64")
+    for device in DEVICES:
+        x = on(a, device)
+        near(lx.linalg.norm(x), np.linalg.norm(a), 1e-12)
+        for order, axis in ((None, 1), (1, 0), (np.inf, 2), (0, 1), (None, (0, 2)), ("nuc", (1, 2)), (2, (2, 1))):
+            for keep in (False, True):
+                near(lx.linalg.norm(x, order, axis, keep), np.linalg.norm(a, order, axis, keep), 1e-10)
+        near(lx.linalg.norm(on(np.array([3, 4]), device)), 5.0)
+        raises(ValueError, lambda: lx.linalg.norm(x, 2), "axis")
+        near(lx.cumsum(x), np.cumsum(a), 1e-12)
+        near(lx.cumprod(x, 1), np.cumprod(a, 1), 1e-12)
+        near(lx.outer(x[0, 0], x[1, 1]), np.outer(a[0, 0], a[1, 1]), 1e-12)
+        copy = lx.array(x)
+        copy[0, 0, 0] = 7
+        assert x[0, 0, 0].item() == a[0, 0, 0] and lx.array(x, copy=False) is x
+        assert lx.array([1, 2], "float64", ndmin=2).shape == (1, 2) and lx.array([1], float).dtype == lx.float32
+        near(lx.identity(3, device=device), np.identity(3))
 
 
 def test_products_interpolation_and_integrals():

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Scalars of the values that have one.
     scalars: Vec<Option<Scalar>>,
     steps: Vec<Step>,
-    /// For each step, the values that no later step reads.
+    /// For each step, the values that are freed after it: no later step reads them.
     last_uses: Vec<Vec<usize>>,
     /// The program as one function.
     whole: Option<Whole>,
@@ -32,10 +32,11 @@ pub struct Plan {
 
 /// A step of a plan, with the positions of the values that it makes.
 enum Step {
-    /// A parameter, or an operation that is evaluated alone.
+    /// Takes a parameter, or evaluates one operation.
     One(usize),
     /// An iota without elements, for operations that count themselves.
     Empty(usize),
+    /// Evaluates one function.
     Fused(Box<Members>),
 }
 
@@ -110,7 +111,8 @@ impl Plan {
     }
 }
 
-/// Returns for each step the values that it reads last. Values that are never read are among those of their own step.
+/// Returns for each step the values whose last reader it is; a value that nothing reads is listed for the step that
+/// makes it.
 fn last_uses(function: &Function, steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last: Vec<Option<usize>> = vec![None; function.values.len()];
     for (number, step) in steps.iter().enumerate() {
@@ -143,8 +145,9 @@ struct Grouping<'a> {
     fits: Vec<bool>,
     /// Values that an output or an operation outside of groups reads.
     read_alone: Vec<bool>,
-    /// The values that read each value, also by those that are copied.
+    /// The values that read each value, directly or through copied values.
     readers: Vec<Vec<usize>>,
+    /// The members of the open groups; a closed group is empty, and its place is used again.
     open: Vec<Vec<usize>>,
     /// The number of the open group of each value.
     group: Vec<Option<usize>>,
@@ -174,7 +177,7 @@ impl<'a> Grouping<'a> {
                 _ => made.fits[at] && value.ty.dtype == DType::Pred && !made.read_alone[at],
             };
             made.fits[at] &= value.ty.dtype != DType::Pred;
-            // What is copied reads no other predicate that is copied: chains would be computed again and again.
+            // A copied predicate reads no copied predicate: in a chain of predicates, each would compute all before it.
             let reads_alone = !made.copied[at] && !made.fits[at];
             for &operand in &value.operands {
                 let is_predicate = made.copied[at] && values[operand].ty.dtype == DType::Pred;
@@ -201,7 +204,7 @@ impl<'a> Grouping<'a> {
                 self.steps.push(Step::One(at));
                 continue;
             }
-            let own = own.unwrap_or_else(|| {
+            let own = own.or_else(|| self.open.iter().position(Vec::is_empty)).unwrap_or_else(|| {
                 self.open.push(Vec::new());
                 self.open.len() - 1
             });
@@ -212,7 +215,7 @@ impl<'a> Grouping<'a> {
         self.steps
     }
 
-    /// The values that a value reads, also by those that are copied.
+    /// The values that a value reads, directly or through copied values.
     fn read(&self, at: usize) -> Vec<usize> {
         let (mut read, mut left) = (Vec::new(), self.function.values[at].operands.to_vec());
         while let Some(operand) = left.pop() {
@@ -240,7 +243,7 @@ impl<'a> Grouping<'a> {
         }
     }
 
-    /// Adds a step for each member, and for what they read that is copied.
+    /// Adds a step for each member, and for each copied value that a member reads.
     fn alone(&mut self, members: &[usize]) {
         let mut all = members.to_vec();
         let mut left = all.clone();
@@ -301,7 +304,7 @@ impl Sub<'_> {
         self.push(at, Instruction { op: Op::Leaf, ty, operands, words, bodies, label: Default::default() });
     }
 
-    /// Adds a value, after what it reads that is copied.
+    /// Adds a value, after the copied values that it reads.
     fn add(&mut self, at: usize) {
         let value = &self.of.function.values[at];
         for &operand in &value.operands {

@@ -46,7 +46,7 @@ pub struct Fused<T: Lane> {
 pub struct FusedAll<T: Lane> {
     /// Its steps, none of which writes a result.
     pub(super) function: Fused<T>,
-    /// Where the results of a block are.
+    /// The register or input that holds each result, after the steps have run on a block.
     pub(super) results: Vec<Location>,
 }
 
