@@ -1,0 +1,187 @@
+! Owned handles, and a procedure for each function of the C API. tools/bindings/fortran.py writes types and procedures
+! in the places that say so.
+module lazyxla_api
+  use lazyxla_c
+  implicit none
+  public
+  private :: owner, own, address, drop, refer, unknown, set_length, check_length, text_length, c_text, c_texts, &
+    c_characters, text_of, taken, flag_of, stated_device, pointer_or_null, finish
+
+  ! A reference that is released with the variable that has it. Owners are on the heap, so that compilers release those
+  ! of function results, too: some do not finalize a function result itself.
+  type :: owner
+    integer(c_int64_t) :: id = 0
+    integer(c_intptr_t) :: at = 0  ! the address of the owner itself: a copy of it has another one
+    integer :: kind = 0
+  contains
+    final :: drop
+  end type
+  ! TYPES
+
+  ! The device of procedures that are called without one: the first XLA device. lx_cpu is the eager one.
+  type(lxla_device), save :: lx_device = lxla_device(LXLA_DEVICE_XLA, 0)
+  type(lxla_device), parameter :: lx_cpu = lxla_device(LXLA_DEVICE_CPU, 0)
+  integer(c_size_t), parameter :: unknown = -1
+
+  interface
+    pure function text_length(text) bind(c, name="strlen") result(length)
+      import
+      type(c_ptr), value :: text
+      integer(c_size_t) :: length
+    end function
+  end interface
+contains
+  function address(self) result(at)
+    type(owner), intent(in), target :: self
+    integer(c_intptr_t) :: at
+    at = transfer(c_loc(self), at)
+  end function
+
+  subroutine own(self, id, kind)
+    type(owner), intent(inout), allocatable :: self
+    integer(c_int64_t), intent(in) :: id
+    integer, intent(in) :: kind
+    allocate (self)
+    self%id = id
+    self%at = address(self)
+    self%kind = kind
+  end subroutine
+
+  ! Reports a status as `allocate` does: in `stat` and `errmsg`, or by stopping the program if `stat` is absent.
+  logical function failed(status, stat, errmsg)
+    integer(c_int32_t), intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(:), allocatable :: message
+    failed = status /= LXLA_OK
+    if (present(stat)) stat = status
+    if (.not. failed) return
+    message = text_of(lxla_status_name(status)) // ": " // text_of(lxla_last_error_message())
+    if (.not. present(stat)) error stop message
+    if (present(errmsg)) errmsg = message
+  end function
+
+  subroutine finish(status, stat, errmsg)
+    integer(c_int32_t), intent(in) :: status
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    if (failed(status, stat, errmsg)) return
+  end subroutine
+
+  ! Makes an argument that this binding refuses the last error of the library.
+  subroutine refuse(message, status)
+    character(*), intent(in) :: message
+    integer(c_int32_t), intent(inout) :: status
+    status = lxla_set_last_error(LXLA_INVALID_ARGUMENT, c_text(message))
+    status = LXLA_INVALID_ARGUMENT
+  end subroutine
+
+  ! Sets a length that lists have in common: `given` elements of this one are `times` for each of the length.
+  subroutine set_length(length, given, times, names, status)
+    integer(c_size_t), intent(inout) :: length
+    integer(c_size_t), intent(in) :: given
+    integer, intent(in) :: times
+    character(*), intent(in) :: names
+    integer(c_int32_t), intent(inout) :: status
+    if (status /= LXLA_OK) return
+    if (mod(given, int(times, c_size_t)) /= 0) call refuse(names // ": a part of an element is missing", status)
+    if (length == unknown) length = given / times
+    if (status == LXLA_OK .and. length /= given / times) call refuse(names // ": different lengths", status)
+  end subroutine
+
+  subroutine check_length(given, wanted, names, status)
+    integer, intent(in) :: given, wanted
+    character(*), intent(in) :: names
+    integer(c_int32_t), intent(inout) :: status
+    character(24) :: words(2)
+    if (status /= LXLA_OK .or. given == wanted) return
+    write (words, "(i0)") given, wanted
+    call refuse(names // ": " // trim(words(1)) // " elements; want " // trim(words(2)), status)
+  end subroutine
+
+  ! Returns a string of C without trailing blanks, as `open` and other statements of Fortran take them.
+  pure function c_text(text) result(made)
+    character(*), intent(in) :: text
+    character(kind=c_char, len=len_trim(text) + 1) :: made
+    made = trim(text) // c_null_char
+  end function
+
+  pure function c_characters(text) result(made)
+    character(*), intent(in) :: text
+    character(kind=c_char) :: made(len_trim(text) + 1)
+    integer :: i
+    do i = 1, len_trim(text)
+      made(i) = text(i:i)
+    end do
+    made(size(made)) = c_null_char
+  end function
+
+  ! Makes strings of C, and pointers to them.
+  subroutine c_texts(texts, made, pointers)
+    character(*), intent(in) :: texts(:)
+    character(kind=c_char), allocatable, target, intent(out) :: made(:, :)
+    type(c_ptr), allocatable, intent(out) :: pointers(:)
+    integer :: i
+    allocate (made(len(texts) + 1, size(texts)), pointers(size(texts)))
+    do i = 1, size(texts)
+      made(:len_trim(texts(i)) + 1, i) = c_characters(texts(i))
+      pointers(i) = c_loc(made(1, i))
+    end do
+  end subroutine
+
+  ! Returns a copy of a string of C, which may be null.
+  function text_of(pointer) result(text)
+    type(c_ptr), intent(in) :: pointer
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer(c_size_t) :: i
+    text = ""
+    if (.not. c_associated(pointer)) return
+    call c_f_pointer(pointer, characters, [text_length(pointer)])
+    text = repeat(" ", size(characters))
+    do i = 1, size(characters, kind=c_size_t)
+      text(i:i) = characters(i)
+    end do
+  end function
+
+  ! The same for a string that the caller of C frees.
+  function taken(pointer) result(text)
+    type(c_ptr), intent(in) :: pointer
+    character(:), allocatable :: text
+    text = text_of(pointer)
+    call lxla_string_free(pointer)
+  end function
+
+  pure integer(c_int32_t) function flag_of(given)
+    logical, intent(in), optional :: given
+    flag_of = 0
+    if (present(given)) flag_of = merge(1_c_int32_t, 0_c_int32_t, given)
+  end function
+
+  function given_env(env) result(made)
+    type(lx_env), intent(in), optional :: env
+    type(lxla_env) :: made
+    if (present(env)) made = handle_of(env)
+  end function
+
+  function given_device(device) result(made)
+    type(lxla_device), intent(in), optional :: device
+    type(lxla_device) :: made
+    made = lx_device
+    if (present(device)) made = device
+  end function
+
+  pure function stated_device(device) result(made)
+    type(lxla_device), intent(in), optional :: device
+    type(lxla_device) :: made
+    if (present(device)) made = device
+  end function
+
+  pure function pointer_or_null(pointer) result(made)
+    type(c_ptr), intent(in), optional :: pointer
+    type(c_ptr) :: made
+    made = c_null_ptr
+    if (present(pointer)) made = pointer
+  end function
+! FUNCTIONS
+end module
