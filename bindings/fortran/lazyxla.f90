@@ -5,13 +5,13 @@
 ! and shapes of the tensor, as in C. Procedures with the names of intrinsic functions (matmul, transpose, reshape,
 ! shape, size, sum, maxval) take dimensions and shapes of Fortran.
 module lazyxla
-  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use lazyxla_c
   use lazyxla_api
   use lazyxla_arrays
   implicit none
   public
-  private :: int64, real64, reduced, alone
+  private :: int32, int64, real32, real64, alone, refused
 
   abstract interface
     ! What a computation does with its parameters: sets the results.
@@ -36,24 +36,6 @@ module lazyxla
   end interface
   interface size
     module procedure size_tensor
-  end interface
-  interface sum
-    module procedure sum_tensor
-  end interface
-  interface product
-    module procedure product_tensor
-  end interface
-  interface maxval
-    module procedure maxval_tensor
-  end interface
-  interface minval
-    module procedure minval_tensor
-  end interface
-  interface all
-    module procedure all_tensor
-  end interface
-  interface any
-    module procedure any_tensor
   end interface
   interface merge
     module procedure merge_tensor
@@ -115,69 +97,6 @@ contains
     y = lx_reshape(x, shape(ubound(shape, 1):1:-1))
   end function
 
-  function reduced(op, x, dim, keep_dims) result(y)
-    integer(c_int32_t), intent(in) :: op
-    type(lx_tensor), intent(in) :: x
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    if (present(dim)) then
-      if (dim < 1) error stop "dim: dimensions are counted from 1"
-      y = lx_reduce(op, x, [-dim], keep_dims)
-    else
-      y = lx_reduce(op, x, keep_dims=keep_dims)
-    end if
-  end function
-
-  ! Returns the sum of all elements, or along a dimension, which `keep_dims` keeps with size 1.
-  function sum_tensor(x, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: x
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_SUM, x, dim, keep_dims)
-  end function
-
-  function product_tensor(x, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: x
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_PRODUCT, x, dim, keep_dims)
-  end function
-
-  function maxval_tensor(x, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: x
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_MAX, x, dim, keep_dims)
-  end function
-
-  function minval_tensor(x, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: x
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_MIN, x, dim, keep_dims)
-  end function
-
-  function all_tensor(mask, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: mask
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_ALL, mask, dim, keep_dims)
-  end function
-
-  function any_tensor(mask, dim, keep_dims) result(y)
-    type(lx_tensor), intent(in) :: mask
-    integer, intent(in), optional :: dim
-    logical, intent(in), optional :: keep_dims
-    type(lx_tensor) :: y
-    y = reduced(LXLA_REDUCE_ANY, mask, dim, keep_dims)
-  end function
-
   function merge_tensor(tsource, fsource, mask) result(y)
     type(lx_tensor), intent(in) :: tsource, fsource, mask
     type(lx_tensor) :: y
@@ -190,11 +109,25 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     real(real64) :: value
-    type(lx_tensor) :: converted
+    type(lx_tensor) :: one
+    real(real32) :: single
+    integer(int32) :: whole
     value = 0
-    converted = lx_convert(x, LXLA_DTYPE_F64, stat, errmsg)
-    if (alone(stat)) converted = lx_reshape(converted, [integer ::], stat, errmsg)
-    if (alone(stat)) call lx_read(converted, value, stat, errmsg)
+    one = lx_reshape(x, [integer ::], stat, errmsg)
+    if (.not. alone(stat)) return
+    select case (lx_tensor_dtype(one))
+    case (LXLA_DTYPE_F32)
+      call lx_read(one, single, stat, errmsg)
+      if (alone(stat)) value = single
+    case (LXLA_DTYPE_S32)
+      call lx_read(one, whole, stat, errmsg)
+      if (alone(stat)) value = whole
+    case (LXLA_DTYPE_F64)
+      call lx_read(one, value, stat, errmsg)
+    case default
+      one = lx_convert(one, LXLA_DTYPE_F64, stat, errmsg)
+      if (alone(stat)) call lx_read(one, value, stat, errmsg)
+    end select
   end function
 
   ! Returns whether no call has failed so far: one without `stat` would have stopped the program.
@@ -242,6 +175,69 @@ contains
     call body(x, y)
     f = lx_tracing_end(x, y, stat, errmsg)
     if (.not. alone(stat)) call lx_tracing_abandon()
+  end function
+
+  ! Returns the computation in a file: an export of JAX, PyTorch or TensorFlow. `sizes` are the shapes of Fortran of its
+  ! parameters, one after another, for a program that leaves sizes free; `ranks` their ranks, if it has several.
+  function lx_import(path, sizes, ranks, env, stat, errmsg) result(f)
+    character(*), intent(in) :: path
+    integer, intent(in), optional :: sizes(:), ranks(:)
+    type(lx_env), intent(in), optional :: env
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(lx_computation) :: f
+    type(lxla_import_options) :: options
+    integer(c_size_t), allocatable, target :: n(:)
+    integer(c_int64_t), allocatable, target :: dims(:)
+    integer :: i, at
+    if (present(sizes)) then
+      allocate (dims(ubound(sizes, 1)), n(1))
+      n(1) = ubound(sizes, 1)
+      if (present(ranks)) n = int(ranks, c_size_t)
+      if (refused(sum(n) /= ubound(sizes, 1), "lx_import: sizes: their number is not the sum of ranks", stat, errmsg)) return
+      at = 0
+      do i = 1, ubound(n, 1)
+        dims(at + 1:at + n(i)) = sizes(at + int(n(i)):at + 1:-1)
+        at = at + int(n(i))
+      end do
+      options%ranks = c_loc(n)
+      options%dims = c_loc(dims)
+      options%n_parameters = ubound(n, 1)
+    else if (refused(present(ranks), "lx_import: ranks: given without sizes", stat, errmsg)) then
+      return
+    end if
+    f = lx_computation_import_file(path, options, env, stat, errmsg)
+  end function
+
+  logical function refused(is_wrong, message, stat, errmsg)
+    logical, intent(in) :: is_wrong
+    character(*), intent(in) :: message
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    status = LXLA_OK
+    if (is_wrong) call refuse(message, status)
+    refused = failed(status, stat, errmsg)
+  end function
+
+  ! Returns a computation of the results of f, then the gradients of the first one by the parameters `wrt`, which are
+  ! counted from 1; by all of them if it is absent.
+  function lx_value_and_grad(f, wrt, stat, errmsg) result(g)
+    type(lx_computation), intent(in) :: f
+    integer, intent(in), optional :: wrt(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(lx_computation) :: g
+    type(lxla_vjp_options) :: options
+    integer(c_size_t), allocatable, target :: indices(:)
+    if (present(wrt)) then
+      if (refused(any(wrt < 1), "lx_value_and_grad: wrt: parameters are counted from 1", stat, errmsg)) return
+      allocate (indices(ubound(wrt, 1)))
+      indices = wrt - 1
+      options%wrt = c_loc(indices)
+      options%n_wrt = ubound(wrt, 1)
+    end if
+    g = lx_computation_value_and_grad(f, options, stat, errmsg)
   end function
 
   ! Returns the only result of a computation. lx_computation_call returns several.

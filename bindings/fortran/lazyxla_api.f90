@@ -37,11 +37,14 @@ contains
     at = transfer(c_loc(self), at)
   end function
 
+  ! Makes a reference that of an owner, which releases its old one. An owner stays where it is: in `a = a`, compilers
+  ! read the owner of the right side after the assignment.
   subroutine own(self, id, kind)
     type(owner), intent(inout), allocatable :: self
     integer(c_int64_t), intent(in) :: id
     integer, intent(in) :: kind
-    allocate (self)
+    if (allocated(self)) call drop(self)
+    if (.not. allocated(self)) allocate (self)
     self%id = id
     self%at = address(self)
     self%kind = kind

@@ -1,6 +1,8 @@
 """The Fortran module of the plain C API: types, constants and interfaces with bind(c), from include/lazyxla.json.
 fortran.py writes it before the modules that are built on it."""
 
+import textwrap
+
 from calls import ordered
 
 KINDS = {
@@ -33,7 +35,8 @@ def wrapped(line, indent):
 
 
 def commented(doc, indent):
-    return "".join(f"{indent}! {line}".rstrip() + "\n" for line in doc.split("\n"))
+    lines = [part for line in doc.split("\n") for part in textwrap.wrap(line, COLUMNS - len(indent) - 2) or [""]]
+    return "".join(f"{indent}! {line}".rstrip() + "\n" for line in lines)
 
 
 class CModule:
@@ -121,8 +124,9 @@ class CModule:
         for family in self.description["families"]:
             made += "\n" + commented(family["doc"], "  ")
             for each in family["constants"]:
-                word = "" if len(each["doc"]) > 60 or "\n" in each["doc"] else f"  ! {each['doc']}"
-                made += f"  integer(c_int32_t), parameter :: {each['name']} = {each['value']}{word}\n"
+                line = f"  integer(c_int32_t), parameter :: {each['name']} = {each['value']}"
+                doc = f"  ! {each['doc']}"
+                made += (line if "\n" in doc or len(line + doc) > COLUMNS else line + doc) + "\n"
         return made
 
     def text(self):

@@ -20,8 +20,7 @@ HANDLE_PROCEDURES = """
     type(lxla_{name}) :: made
     made = handle_of(right)
     if (made%id /= 0) call refer(made)
-    call left%release()
-    if (made%id /= 0) call own(left%owner, made%id, {kind})
+    if (made%id /= 0 .or. allocated(left%owner)) call own(left%owner, made%id, {kind})
   end subroutine
 
   impure elemental subroutine release_{name}(self)
@@ -31,7 +30,8 @@ HANDLE_PROCEDURES = """
 
   elemental logical function {name}_is_null(self)
     class(lx_{name}), intent(in) :: self
-    {name}_is_null = .not. allocated(self%owner)
+    {name}_is_null = .true.
+    if (allocated(self%owner)) {name}_is_null = self%owner%id == 0
   end function
 
   subroutine refer_{name}(made)
@@ -56,8 +56,7 @@ HANDLE_PROCEDURES = """
   impure elemental subroutine take_{name}(self, made)
     type(lx_{name}), intent(inout) :: self
     type(lxla_{name}), intent(in) :: made
-    call self%release()
-    if (made%id /= 0) call own(self%owner, made%id, {kind})
+    call own(self%owner, made%id, {kind})
   end subroutine
 
   ! The same for a reference that is borrowed, and must not be released: it gets one of its own.
@@ -112,6 +111,7 @@ DROP = """
 {cases}    case default
       status = LXLA_OK
     end select
-    self%id = merge(0_c_int64_t, -1_c_int64_t, status == LXLA_OK)
+    self%id = 0
+    if (status /= LXLA_OK) return  ! a final procedure has nobody to report to
   end subroutine
 """

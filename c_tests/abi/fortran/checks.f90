@@ -89,6 +89,7 @@ contains
     call check(all(seven == back), "rank 7")
     call lx_read(lx_from_array(none), none_back)
     call check(all(shape(lx_from_array(none)) == [0, 3]), "no elements")
+    call check(size(lx_from_array(i4(1:0) + 1)) == 0, "an expression without elements")
   end subroutine
 
   subroutine sections()
@@ -315,29 +316,9 @@ program checks
   call fortran_order()
   call every_operator()
   call owned()
-  call options()
   call errors()
   print "(a)", "checks passed"
 contains
-  ! Structs of options have the size of C, and are their defaults.
-  subroutine options()
-    type(lxla_gather_options), target :: given, initial
-    type(lxla_env_options), target :: env, env_initial
-    call check(lxla_gather_options_init(initial) == LXLA_OK, "options of gather")
-    call check(c_sizeof(given) == given%struct_size, "the size of options of gather")
-    call check(all(bytes(c_loc(given), c_sizeof(given)) == bytes(c_loc(initial), c_sizeof(given))), "gather")
-    call check(lxla_env_options_init(env_initial) == LXLA_OK, "options of an environment")
-    call check(c_sizeof(env) == env%struct_size, "the size of options of an environment")
-    call check(all(bytes(c_loc(env), c_sizeof(env)) == bytes(c_loc(env_initial), c_sizeof(env))), "environment")
-  end subroutine
-
-  function bytes(at, n) result(list)
-    type(c_ptr), intent(in) :: at
-    integer(c_size_t), intent(in) :: n
-    integer(c_int8_t), pointer :: list(:)
-    call c_f_pointer(at, list, [n])
-  end function
-
   subroutine errors()
     type(lx_tensor) :: x, y, none, copy, parts(2), parts3(3)
     type(lx_computation) :: f
