@@ -24,6 +24,17 @@ install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMP
 install(FILES include/lazyxla.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+# The Fortran module as source, for any compiler. Without Python, it is not written, and not installed.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(Python3_Interpreter_FOUND)
+  file(GLOB fortran_sources bindings/fortran/*.f90 tools/bindings/*.py)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${fortran_sources} include/lazyxla.json)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/package")
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/bindings/fortran.py"
+                  "${PROJECT_BINARY_DIR}/package/lazyxla.f90" COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES "${PROJECT_BINARY_DIR}/package/lazyxla.f90" DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lazyxla
+          COMPONENT development)
+endif()
 # The guides, and what the header refers to.
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)

@@ -194,7 +194,7 @@ contains
       allocate (dims(ubound(sizes, 1)), n(1))
       n(1) = ubound(sizes, 1)
       if (present(ranks)) n = int(ranks, c_size_t)
-      if (refused(sum(n) /= ubound(sizes, 1), "lx_import: sizes: their number is not the sum of ranks", stat, errmsg)) return
+      if (refused(sum(n) /= ubound(sizes, 1), "lx_import: sizes: want as many as the ranks say", stat, errmsg)) return
       at = 0
       do i = 1, ubound(n, 1)
         dims(at + 1:at + n(i)) = sizes(at + int(n(i)):at + 1:-1)

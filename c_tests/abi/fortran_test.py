@@ -1,5 +1,5 @@
 """The Fortran binding: python fortran_test.py /path/to/liblazyxla.so SOURCE_TREE [train_digits]. Its module compiles
-without warnings; the programs of fortran/ and the examples run; random programs have the bytes of the C API; the
+without warnings; the programs of fortran/, of the README and the examples run; random programs have the bytes of the C API; the
 training of the digits has the losses of the C example. Exit status 77 if there is no gfortran."""
 
 import ctypes
@@ -143,6 +143,23 @@ def check_examples(fortran, train_digits):
     assert f"ERROR STOP {message}" in answer, answer
 
 
+def check_readme(fortran):
+    """The programs of the README print what it says; its other code is in the examples."""
+    examples = "".join(path.read_text() for path in (fortran.tree / "examples/bindings/fortran").glob("*.f90"))
+    text, programs = (fortran.tree / "bindings/fortran/README.md").read_text(), 0
+    for code, after in re.findall(r"```fortran\n(.*?)```\n(.*?)(?=\n#|```|\Z)", text, re.DOTALL):
+        if "end program" not in code:
+            assert code in examples, f"no example has this code of the README:\n{code}"
+            continue
+        programs += 1
+        source = fortran.folder / f"readme_{programs}.f90"
+        source.write_text(code)
+        answer = run(fortran.compiled(source), env=fortran.environment, cwd=fortran.tree).split()
+        blocks = [block.split() for block in after.split("\n\n")]
+        assert answer in blocks, f"{code}prints {answer}"
+    assert programs >= 4, "the README has no programs"
+
+
 def main():
     library, tree = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     if not shutil.which("gfortran"):
@@ -158,6 +175,9 @@ def main():
         checks = fortran.compiled(tree / "c_tests/abi/fortran/checks.f90")
         for device in ("xla", "cpu"):
             assert "checks passed" in fortran.run(checks, device)
+        answer = fortran.run(fortran.compiled(tree / "c_tests/abi/fortran/callbacks.f90"))
+        assert "callbacks passed" in answer, answer
+        check_readme(fortran)
         print(fortran.run(fortran.compiled(tree / "c_tests/abi/fortran/loop.f90"), 2400).splitlines()[-1])
         check_examples(fortran, sys.argv[3] if len(sys.argv) > 3 else None)
         check_random_programs(fortran)

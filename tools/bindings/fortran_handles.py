@@ -72,7 +72,7 @@ HANDLE_PROCEDURES = """
 RETAIN = "if (lxla_{name}_retain(made) /= LXLA_OK) made%id = 0"
 # An assignment copies a value, as for all types of Fortran: in-place operations on one variable leave the other alone.
 SNAPSHOT = """type(lxla_tensor) :: copy
-    if (lxla_tensor_snapshot(made, copy) /= LXLA_OK) error stop "assignment: the tensor was released"
+    if (lxla_tensor_snapshot(made, copy) /= LXLA_OK) error stop "assignment: the tensor was released (README: Ownership)"
     made = copy"""
 
 

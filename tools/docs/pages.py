@@ -36,6 +36,7 @@ GROUPS = {
     ],
     "Guide": [
         Page("guide/cpp", "docs/cpp.md"),
+        Page("guide/fortran", "bindings/fortran/README.md"),
         Page("guide/errors", GUIDE, ["Errors"]),
         Page("guide/training", GUIDE, ["A training step"]),
         Page("guide/saving", GUIDE, ["Saving and loading"]),
