@@ -80,6 +80,7 @@ for prefix in "of hints" first; do
 done
 rm -r "$work/of hints"
 [ -f "$work/first/share/doc/lazyxla/docs/operations.md" ] || fail "the documents are not installed"
+[ -f "$work/first/share/lazyxla/lazyxla.f90" ] || fail "the Fortran module is not installed"
 mv "$work/first" "$work/moved to"
 moved="$work/moved to"
 
