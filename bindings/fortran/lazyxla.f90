@@ -260,6 +260,25 @@ contains
     y = made(1)
   end function
 
+  ! Returns a list, as an array constructor does: for arguments with elements that are function results, which gfortran
+  ! does not release in an array constructor.
+  function lx_list(a, b, c, d, e, f, g, h) result(list)
+    type(lx_tensor), intent(in) :: a
+    type(lx_tensor), intent(in), optional :: b, c, d, e, f, g, h
+    type(lx_tensor), allocatable :: list(:)
+    logical :: is_given(8)
+    is_given = [.true., present(b), present(c), present(d), present(e), present(f), present(g), present(h)]
+    allocate (list(count(is_given)))
+    list(1) = a
+    if (present(b)) list(count(is_given(:2))) = b
+    if (present(c)) list(count(is_given(:3))) = c
+    if (present(d)) list(count(is_given(:4))) = d
+    if (present(e)) list(count(is_given(:5))) = e
+    if (present(f)) list(count(is_given(:6))) = f
+    if (present(g)) list(count(is_given(:7))) = g
+    if (present(h)) list(count(is_given(:8))) = h
+  end function
+
   ! Returns the number of tensors that the environment has made and not destroyed.
   function lx_live_tensors(env) result(n)
     type(lx_env), intent(in), optional :: env

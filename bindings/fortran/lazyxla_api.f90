@@ -4,8 +4,10 @@ module lazyxla_api
   use lazyxla_c
   implicit none
   public
-  private :: owner, own, address, drop, refer, unknown, set_length, check_length, text_length, c_text, c_texts, &
-    c_characters, text_of, taken, flag_of, stated_device, pointer_or_null, finish
+  private :: owner, own, address, drop, refer, dropped_reference, dropped_list, dropped_here, release_dropped, make_key, &
+    leave_thread, pthread_once, pthread_key_create, pthread_getspecific, pthread_setspecific, key, key_once, unknown, &
+    set_length, check_length, text_length, c_text, c_texts, c_characters, text_of, taken, flag_of, stated_device, &
+    pointer_or_null, finish
 
   ! A reference that is released with the variable that has it. Owners are on the heap, so that compilers release those
   ! of function results, too: some do not finalize a function result itself.
@@ -16,6 +18,16 @@ module lazyxla_api
   contains
     final :: drop
   end type
+  ! What a thread has dropped since its last call of the library.
+  type :: dropped_reference
+    integer(c_int64_t) :: id = 0
+    integer :: kind = 0
+  end type
+  type :: dropped_list
+    integer :: n = 0
+    type(dropped_reference), allocatable :: list(:)
+  end type
+  integer(c_int), save :: key, key_once = 0
   ! TYPES
 
   ! The device of procedures that are called without one: the first XLA device. lx_cpu is the eager one.
@@ -28,6 +40,29 @@ module lazyxla_api
       import
       type(c_ptr), value :: text
       integer(c_size_t) :: length
+    end function
+    function pthread_once(control, initialize) bind(c) result(status)
+      import
+      integer(c_int), intent(inout) :: control
+      type(c_funptr), value :: initialize
+      integer(c_int) :: status
+    end function
+    function pthread_key_create(key, destructor) bind(c) result(status)
+      import
+      integer(c_int), intent(inout) :: key
+      type(c_funptr), value :: destructor
+      integer(c_int) :: status
+    end function
+    function pthread_getspecific(key) bind(c) result(value)
+      import
+      integer(c_int), value :: key
+      type(c_ptr) :: value
+    end function
+    function pthread_setspecific(key, value) bind(c) result(status)
+      import
+      integer(c_int), value :: key
+      type(c_ptr), value :: value
+      integer(c_int) :: status
     end function
   end interface
 contains
@@ -50,6 +85,43 @@ contains
     self%kind = kind
   end subroutine
 
+  ! Returns the list of this thread. Not by `threadprivate`, which holds only where the module is compiled for OpenMP.
+  function dropped_here() result(dropped)
+    type(dropped_list), pointer :: dropped
+    if (pthread_once(key_once, c_funloc(make_key)) /= 0) error stop "pthread_once failed"
+    call c_f_pointer(pthread_getspecific(key), dropped)
+    if (associated(dropped)) return
+    allocate (dropped)
+    allocate (dropped%list(64))
+    if (pthread_setspecific(key, c_loc(dropped)) /= 0) error stop "pthread_setspecific failed"
+  end function
+
+  subroutine make_key() bind(c, name="")
+    if (pthread_key_create(key, c_funloc(leave_thread)) /= 0) error stop "pthread_key_create failed"
+  end subroutine
+
+  subroutine leave_thread(value) bind(c, name="")
+    type(c_ptr), value :: value
+    type(dropped_list), pointer :: dropped
+    integer :: i
+    call c_f_pointer(value, dropped)
+    do i = 1, dropped%n
+      call release_dropped(dropped%list(i))
+    end do
+    deallocate (dropped)
+  end subroutine
+
+  ! Releases what this thread has dropped. Every procedure does so after its call, and before a call that computes.
+  subroutine drain()
+    type(dropped_list), pointer :: dropped
+    integer :: i
+    dropped => dropped_here()
+    do i = 1, dropped%n
+      call release_dropped(dropped%list(i))
+    end do
+    dropped%n = 0
+  end subroutine
+
   ! Reports a status as `allocate` does: in `stat` and `errmsg`, or by stopping the program if `stat` is absent.
   logical function failed(status, stat, errmsg)
     integer(c_int32_t), intent(in) :: status
@@ -58,6 +130,7 @@ contains
     character(:), allocatable :: message
     failed = status /= LXLA_OK
     if (present(stat)) stat = status
+    if (.not. failed) call drain()
     if (.not. failed) return
     message = text_of(lxla_status_name(status)) // ": " // text_of(lxla_last_error_message())
     if (.not. present(stat)) error stop message

@@ -27,6 +27,26 @@ COUNTED = {"lxla_fft": "n_lengths"}
 NO_DEFAULT_DEVICE = {"lxla_tracing_begin"}
 # Integers that may be larger than a default integer.
 WIDE = {"lxla_random_integers": ("low", "high"), "lxla_executable_run_host": ("input_sizes", "output_sizes")}
+# Calls that compute or count what is alive: what was dropped is released before.
+COMPUTING = {
+    "mark_step",
+    "step_tensors",
+    "sync",
+    "wait",
+    "stablehlo",
+    "step_stablehlo",
+    "graph_hash",
+    "compiled_memory",
+}
+COMPUTING |= {
+    "env_counter",
+    "env_metrics_json",
+    "env_metrics_reset",
+    "live_tensors_json",
+    "device_memory_stats",
+    "report",
+}
+COMPUTING |= {"tensor_read", "tensor_shard_read", "save", "save_with_options", "save_async", "save_async_with_options"}
 INTEGERS = {"int64_t", "size_t"}
 
 
@@ -221,7 +241,7 @@ class Api:
         declarations += [f"integer(c_size_t) :: {each}" for each in lengths] + ["integer(c_int32_t) :: c_status"]
         if is_function:
             declarations.append(made[outputs[0]["name"]][2])
-        steps = ["c_status = LXLA_OK"]
+        steps = ["c_status = LXLA_OK"] + ["call drain()"] * (name.removeprefix("lx_") in COMPUTING)
         if is_function and outputs[0]["type"] == "char **":
             steps.append(f'{outputs[0]["name"]} = ""')
         elif is_function and outputs[0]["base"] not in self.handles and not outputs[0]["base"].startswith("lxla_"):

@@ -171,6 +171,7 @@ HELPERS = """
     integer(c_int32_t), intent(out) :: status
     integer(c_int64_t), allocatable :: n(:)
     integer(c_int32_t) :: of
+    call drain()
     call shape_of(tensor, n, of, status)
     if (status /= LXLA_OK) return
     if (of /= dtype) then

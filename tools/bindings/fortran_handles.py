@@ -26,6 +26,7 @@ HANDLE_PROCEDURES = """
   impure elemental subroutine release_{name}(self)
     class(lx_{name}), intent(inout) :: self
     if (allocated(self%owner)) deallocate (self%owner)
+    call drain()
   end subroutine
 
   elemental logical function {name}_is_null(self)
@@ -101,17 +102,27 @@ def handles(names):
 
 
 DROP = """
-  ! Releases the reference, unless this is a copy that the compiler made without the assignment above, as it does for
-  ! the elements of an array constructor: the reference is that of the original, which is at another address.
+  ! Leaves a reference to the next call of this thread, unless this is a copy that the compiler made without the
+  ! assignment above, as it does for the elements of an array constructor: the reference is that of the original, which
+  ! is at another address. A copy of a function result may be assigned after the result is finalized.
   subroutine drop(self)
     type(owner), intent(inout) :: self
-    integer(c_int32_t) :: status
+    type(dropped_list), pointer :: dropped
     if (self%id == 0 .or. self%at /= address(self)) return
+    dropped => dropped_here()
+    if (dropped%n == size(dropped%list)) dropped%list = [dropped%list, dropped%list]
+    dropped%n = dropped%n + 1
+    dropped%list(dropped%n) = dropped_reference(self%id, self%kind)
+    self%id = 0
+  end subroutine
+
+  subroutine release_dropped(self)
+    type(dropped_reference), intent(in) :: self
+    integer(c_int32_t) :: status
     select case (self%kind)
 {cases}    case default
       status = LXLA_OK
     end select
-    self%id = 0
     if (status /= LXLA_OK) return  ! a final procedure has nobody to report to
   end subroutine
 """

@@ -185,13 +185,74 @@ contains
   end subroutine
 end module
 
-module check_ownership
+! Structures of structures, as function results.
+module check_models
   use checking
   implicit none
   type :: layer
     type(lx_tensor) :: weight, bias
     integer :: width = 1
   end type
+  type :: fixed_model
+    type(layer) :: first, others(2)
+  end type
+  type :: model
+    type(layer), allocatable :: layers(:)
+    type(lx_computation) :: step
+  end type
+contains
+  function new_layer(x) result(made)
+    real, intent(in) :: x
+    type(layer) :: made
+    made%weight = lx_from_array(x)
+    made%bias = made%weight * 10
+  end function
+
+  function new_fixed_model() result(made)
+    type(fixed_model) :: made
+    integer :: i
+    made%first = new_layer(1.0)
+    do i = 1, 2
+      made%others(i) = new_layer(real(i + 1))
+    end do
+  end function
+
+  function new_model(n) result(made)
+    integer, intent(in) :: n
+    type(model) :: made
+    integer :: i
+    allocate (made%layers(n))
+    do i = 1, n
+      made%layers(i) = new_layer(real(i))
+    end do
+    made%step = lx_trace(total, [made%layers(1)%weight], 1)
+  end function
+
+  subroutine models()
+    type(fixed_model) :: f, g
+    type(model) :: m, k
+    integer :: i
+    f = new_fixed_model()
+    g = f
+    f = new_fixed_model()
+    call g%first%weight%release()
+    call check(lx_value(f%first%weight + f%others(2)%bias + g%others(1)%weight) == 33, "a model of fixed size")
+    do i = 1, 3
+      m = new_model(20)
+      k = m
+      m = k
+    end do
+    deallocate (k%layers)
+    call check(lx_value(m%layers(1)%bias + m%layers(20)%weight) == 30, "a model")
+    call check(lx_value(lx_call(m%step, m%layers(3)%weight)) == 9, "a computation in a model")
+    call check(lx_value(sum(lx_stack(lx_list(f%first%bias, lx_from_array(1.0) + 1), 0))) == 12, "lx_list")
+    call check(size(lx_stack(lx_list(f%first%bias, d=f%first%bias), 0)) == 2, "lx_list without some")
+  end subroutine
+end module
+
+module check_ownership
+  use check_models
+  implicit none
 contains
   ! Every tensor that a block makes is destroyed at its end, and every copy is independent.
   subroutine owned()
@@ -207,6 +268,8 @@ contains
       call check(lx_live_tensors() == before, "structures leave tensors behind")
       call lists()
       call check(lx_live_tensors() == before, "lists leave tensors behind")
+      call models()
+      call check(lx_live_tensors() == before, "models leave tensors behind")
       call computations()
       call check(lx_live_tensors() == before, "computations leave tensors behind")
     end do

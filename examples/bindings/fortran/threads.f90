@@ -26,8 +26,8 @@ program threads
   real(real32) :: x(points), learned(2, n_threads)
   integer :: i
   x = [(real(i) / points, i=1, points)]
-  loss_and_gradient = lx_value_and_grad(lx_trace(fit, [lx_fill([2], 0d0), lx_fill([points], 0d0), lx_fill([points], 0d0)], 1), &
-                                        [1])
+  loss_and_gradient = lx_value_and_grad(lx_trace(fit, lx_list(lx_fill([2], 0d0), lx_fill([points], 0d0), &
+                                                             lx_fill([points], 0d0)), 1), [1])
   !$omp parallel do num_threads(n_threads)
   do i = 1, n_threads
     call train(i)
