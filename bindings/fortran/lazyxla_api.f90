@@ -4,10 +4,10 @@ module lazyxla_api
   use lazyxla_c
   implicit none
   public
-  private :: owner, own, address, drop, refer, dropped_reference, dropped_list, dropped_here, release_dropped, make_key, &
-    leave_thread, pthread_once, pthread_key_create, pthread_getspecific, pthread_setspecific, key, key_once, unknown, &
-    set_length, check_length, text_length, c_text, c_texts, c_characters, text_of, taken, flag_of, stated_device, &
-    pointer_or_null, finish
+  private :: owner, assign_owner, own, address, drop, referred, dropped_reference, kept_owner, dropped_list, dropped_here, &
+    keep, release_dropped, make_key, leave_thread, pthread_once, pthread_key_create, pthread_getspecific, &
+    pthread_setspecific, key, key_once, unknown, set_length, check_length, text_length, c_text, c_texts, c_characters, &
+    text_of, taken, flag_of, stated_device, pointer_or_null, finish
 
   ! A reference that is released with the variable that has it. Owners are on the heap, so that compilers release those
   ! of function results, too: some do not finalize a function result itself.
@@ -16,6 +16,8 @@ module lazyxla_api
     integer(c_intptr_t) :: at = 0  ! the address of the owner itself: a copy of it has another one
     integer :: kind = 0
   contains
+    procedure, private :: assign_owner
+    generic :: assignment(=) => assign_owner
     final :: drop
   end type
   ! What a thread has dropped since its last call of the library.
@@ -23,9 +25,13 @@ module lazyxla_api
     integer(c_int64_t) :: id = 0
     integer :: kind = 0
   end type
+  type :: kept_owner
+    type(owner), allocatable :: owner
+  end type
   type :: dropped_list
-    integer :: n = 0
+    integer :: n = 0, n_kept = 0
     type(dropped_reference), allocatable :: list(:)
+    type(kept_owner), allocatable :: kept(:)
   end type
   integer(c_int), save :: key, key_once = 0
   ! TYPES
@@ -67,10 +73,36 @@ module lazyxla_api
   end interface
 contains
   function address(self) result(at)
-    type(owner), intent(in), target :: self
+    class(owner), intent(in), target :: self
     integer(c_intptr_t) :: at
-    at = transfer(c_loc(self), at)
+    at = transfer(c_loc(self%id), at)
   end function
+
+  ! Assigns a component of a structure. gfortran 12 copies its bytes instead.
+  impure elemental subroutine assign_owner(left, right)
+    class(owner), intent(inout) :: left
+    type(owner), intent(in) :: right
+    integer(c_int64_t) :: id
+    id = referred(right%id, right%kind)
+    call drop(left)
+    left%id = id
+    left%at = address(left)
+    left%kind = right%kind
+  end subroutine
+
+  ! Leaves a reference to the next call of this thread, unless this is a copy that the compiler made without an
+  ! assignment, as it does for the elements of an array constructor: the reference is that of the original, which is at
+  ! another address. A copy of a function result may be assigned after the result is finalized.
+  subroutine drop(self)
+    type(owner), intent(inout) :: self
+    type(dropped_list), pointer :: dropped
+    if (self%id == 0 .or. self%at /= address(self)) return
+    dropped => dropped_here()
+    if (dropped%n == size(dropped%list)) dropped%list = [dropped%list, dropped%list]
+    dropped%n = dropped%n + 1
+    dropped%list(dropped%n) = dropped_reference(self%id, self%kind)
+    self%id = 0
+  end subroutine
 
   ! Makes a reference that of an owner, which releases its old one. An owner stays where it is: in `a = a`, compilers
   ! read the owner of the right side after the assignment.
@@ -92,9 +124,28 @@ contains
     call c_f_pointer(pthread_getspecific(key), dropped)
     if (associated(dropped)) return
     allocate (dropped)
-    allocate (dropped%list(64))
+    allocate (dropped%list(64), dropped%kept(8))
     if (pthread_setspecific(key, c_loc(dropped)) /= 0) error stop "pthread_setspecific failed"
   end function
+
+  ! Keeps the memory of an owner until the next call of this thread.
+  subroutine keep(self)
+    type(owner), intent(inout), allocatable :: self
+    type(dropped_list), pointer :: dropped
+    type(kept_owner), allocatable :: more(:)
+    integer :: i
+    if (.not. allocated(self)) return
+    dropped => dropped_here()
+    if (dropped%n_kept == size(dropped%kept)) then
+      allocate (more(2 * dropped%n_kept))
+      do i = 1, dropped%n_kept
+        call move_alloc(dropped%kept(i)%owner, more(i)%owner)
+      end do
+      call move_alloc(more, dropped%kept)
+    end if
+    dropped%n_kept = dropped%n_kept + 1
+    call move_alloc(self, dropped%kept(dropped%n_kept)%owner)
+  end subroutine
 
   subroutine make_key() bind(c, name="")
     if (pthread_key_create(key, c_funloc(leave_thread)) /= 0) error stop "pthread_key_create failed"
@@ -105,6 +156,7 @@ contains
     type(dropped_list), pointer :: dropped
     integer :: i
     call c_f_pointer(value, dropped)
+    if (allocated(dropped%kept)) deallocate (dropped%kept)
     do i = 1, dropped%n
       call release_dropped(dropped%list(i))
     end do
@@ -116,6 +168,10 @@ contains
     type(dropped_list), pointer :: dropped
     integer :: i
     dropped => dropped_here()
+    do i = 1, dropped%n_kept
+      deallocate (dropped%kept(i)%owner)
+    end do
+    dropped%n_kept = 0
     do i = 1, dropped%n
       call release_dropped(dropped%list(i))
     end do
@@ -133,6 +189,7 @@ contains
     if (.not. failed) call drain()
     if (.not. failed) return
     message = text_of(lxla_status_name(status)) // ": " // text_of(lxla_last_error_message())
+    if (index(message, "was released") > 0) message = message // "; gfortran 12 does not copy structures (README: Ownership)"
     if (.not. present(stat)) error stop message
     if (present(errmsg)) errmsg = message
   end function

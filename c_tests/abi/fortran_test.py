@@ -145,7 +145,8 @@ def check_examples(fortran, train_digits):
 
 def check_readme(fortran):
     """The programs of the README print what it says; its other code is in the examples."""
-    examples = "".join(path.read_text() for path in (fortran.tree / "examples/bindings/fortran").glob("*.f90"))
+    folders = ("examples/bindings/fortran", "c_tests/abi/fortran")
+    examples = "".join(path.read_text() for folder in folders for path in (fortran.tree / folder).glob("*.f90"))
     text, programs = (fortran.tree / "bindings/fortran/README.md").read_text(), 0
     for code, after in re.findall(r"```fortran\n(.*?)```\n(.*?)(?=\n#|```|\Z)", text, re.DOTALL):
         if "end program" not in code:
