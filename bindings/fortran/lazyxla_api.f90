@@ -4,10 +4,10 @@ module lazyxla_api
   use lazyxla_c
   implicit none
   public
-  private :: owner, assign_owner, own, address, drop, referred, dropped_reference, kept_owner, dropped_list, dropped_here, &
-    keep, release_dropped, make_key, leave_thread, pthread_once, pthread_key_create, pthread_getspecific, &
-    pthread_setspecific, key, key_once, unknown, set_length, check_length, text_length, c_text, c_texts, c_characters, &
-    text_of, taken, flag_of, stated_device, pointer_or_null, finish
+  private :: owner, assign_owner, own, address, drop, referred, dropped_reference, kept_owner, dropped_list, &
+    dropped_here, keep, release_dropped, make_key, leave_thread, pthread_once, pthread_key_create, &
+    pthread_getspecific, pthread_setspecific, key, key_once, unknown, set_length, check_length, check_text, &
+    check_texts, text_length, c_text, c_texts, c_characters, text_of, taken, flag_of, stated_device, pointer_or_null, finish
 
   ! A reference that is released with the variable that has it. Owners are on the heap, so that compilers release those
   ! of function results, too: some do not finalize a function result itself.
@@ -189,7 +189,7 @@ contains
     if (.not. failed) call drain()
     if (.not. failed) return
     message = text_of(lxla_status_name(status)) // ": " // text_of(lxla_last_error_message())
-    if (index(message, "was released") > 0) message = message // "; gfortran 12 does not copy structures (README: Ownership)"
+    if (index(message, "was released") > 0) message = message // "; was it copied in a structure? (README: Ownership)"
     if (.not. present(stat)) error stop message
     if (present(errmsg)) errmsg = message
   end function
@@ -230,6 +230,25 @@ contains
     if (status /= LXLA_OK .or. given == wanted) return
     write (words, "(i0)") given, wanted
     call refuse(names // ": " // trim(words(1)) // " elements; want " // trim(words(2)), status)
+  end subroutine
+
+  ! Refuses a string that C would cut off. Its last character may be NUL.
+  subroutine check_text(text, name, status)
+    character(*), intent(in) :: text, name
+    integer(c_int32_t), intent(inout) :: status
+    integer :: at
+    if (status /= LXLA_OK) return
+    at = index(text, c_null_char)
+    if (at > 0 .and. at < len_trim(text)) call refuse(name // ": it contains NUL", status)
+  end subroutine
+
+  subroutine check_texts(texts, name, status)
+    character(*), intent(in) :: texts(:), name
+    integer(c_int32_t), intent(inout) :: status
+    integer :: i
+    do i = 1, ubound(texts, 1)
+      call check_text(texts(i), name, status)
+    end do
   end subroutine
 
   ! Returns a string of C without trailing blanks, as `open` and other statements of Fortran take them.

@@ -135,6 +135,8 @@ def check_examples(fortran, train_digits):
     assert "import     0.9861" in answer and re.search("programs compiled [1-5]\n", answer), answer
     answer = fortran.run(fortran.compiled(examples / "threads.f90", options=["-fopenmp"]))
     assert "slopes    1.000  2.000  3.000  4.000" in answer, answer
+    answer = fortran.run(fortran.compiled(examples / "blocks.f90", options=["-fopenmp"]), model)
+    assert "programs compiled 1\nINVALID_ARGUMENT: lxla_executable_run_host: " in answer, answer
     errors = fortran.compiled(examples / "errors.f90")
     message = "INVALID_ARGUMENT: lxla_binary: lhs is f32[3] and rhs is f32[2]"
     answer = fortran.run(errors)

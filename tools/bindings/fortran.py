@@ -219,8 +219,7 @@ class Api:
 
     def function(self, call):
         function, name = call.function, call.function["name"].replace("lxla_", "lx_", 1)
-        lengths = self.lengths(function)
-        outputs = [each for each in call.outputs]
+        lengths, outputs = self.lengths(function), call.outputs
         inputs = [each for each in function["parameters"] if each not in outputs and each["name"] not in lengths]
         given = {each["name"]: self.input(each, function) for each in inputs}
         made = {each["name"]: self.output(each) for each in outputs}
@@ -248,15 +247,16 @@ class Api:
             zero = ".false." if outputs[0].get("flag") else "c_null_ptr" if outputs[0]["base"] == "void" else "0"
             steps.append(f"{outputs[0]['name']} = {zero}")
         steps += [step for each, lists in lengths.items() for step in self.length(each, lists, function)]
+        texts = [each for each in inputs if each["role"] in ("string", "list") and each["base"] == "char"]
+        check = 'call check_text{2}({0}, "{1}: {0}", c_status)'
+        steps += [
+            f"if (present({each['name']})) " * each["nullable"]
+            + check.format(each["name"], name, "s" * (each["role"] == "list"))
+            for each in texts
+        ]
         steps += self.derived(function) + [step for each in every for step in each.before]
-        passed = lambda of: (
-            of["name"]
-            if of["name"] in lengths
-            else given[of["name"]].passed
-            if of["name"] in given
-            else made[of["name"]][0].passed
-        )
-        actual = ", ".join(passed(each) for each in function["parameters"])
+        passed = {key: of.passed for key, of in zip([*given, *made], every)}
+        actual = ", ".join(passed.get(each["name"], each["name"]) for each in function["parameters"])
         steps.append(f"if (c_status == LXLA_OK) c_status = {function['name']}({actual})")
         steps.append("if (failed(c_status, stat, errmsg)) return" if outputs else "call finish(c_status, stat, errmsg)")
         steps += [of[1] for of in made.values()]

@@ -61,6 +61,21 @@ TO_RANK = """    rank ({rank})
       allocate (x({sizes}))
       call read_{name}(tensor, x, stat, errmsg)
 """
+RUN = """
+  ! Runs an executable of one parameter and one result on arrays. The library compares their sizes with its types.
+  subroutine run_{name}(executable, x, y, stat, errmsg)
+    type(lx_executable), intent(in) :: executable
+    {kind}, intent(in), target, contiguous :: x(..)
+    {kind}, intent(inout), target, contiguous :: y(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_size_t) :: bytes(2)
+    bytes(1) = product(sizes(shape(x, c_int64_t))) * (storage_size(x) / 8)
+    bytes(2) = product(sizes(shape(y, c_int64_t))) * (storage_size(y) / 8)
+    call lx_executable_run_host(executable, [c_loc(x)], bytes(1:1), [c_loc(y)], bytes(2:2), stat, errmsg)
+  end subroutine
+"""
+RUN_KINDS = ("real32", "real64")
 SCALAR = """
   elemental function scalar_{name}(x) result(scalar)
     {kind}, intent(in) :: x
@@ -92,7 +107,8 @@ def array_procedures(name, kind, dtype):
     sizes = lambda rank: ", ".join(f"n({i})" for i in range(1, rank + 1))
     ranks = "".join(TO_RANK.format(rank=each, sizes=sizes(each), **names) for each in RANKS)
     value = {"r": SET_REAL, "i": SET_INTEGER, "c": SET_COMPLEX, "l": SET_LOGICAL}[name[0]]
-    return made + TO.format(ranks=ranks, **names) + SCALAR.format(value=value, **names)
+    made += TO.format(ranks=ranks, **names) + SCALAR.format(value=value, **names)
+    return made + (RUN.format(**names) if name in RUN_KINDS else "")
 
 
 ARRAYS = """! Arrays of Fortran as tensors, and operators.
@@ -102,7 +118,7 @@ module lazyxla_arrays
   use lazyxla_api
   implicit none
   private
-  public :: lx_from_array, lx_read, lx_to_array, lx_scalar
+  public :: lx_from_array, lx_read, lx_to_array, lx_scalar, lx_run
 {public}{interfaces}
 contains
 {helpers}{procedures}end module
@@ -211,5 +227,7 @@ def arrays():
         names = ", ".join(f"{specific}_{name}" for name, _, _ in KINDS)
         listed = names.replace("_int32, ", "_int32, &\n      ")
         interfaces += f"\n  interface {generic}\n    module procedure {listed}\n  end interface\n"
+    listed = ", ".join(f"run_{name}" for name in RUN_KINDS)
+    interfaces += f"\n  interface lx_run\n    module procedure {listed}\n  end interface\n"
     procedures = functions + "".join(array_procedures(*each) for each in KINDS)
     return ARRAYS.format(public=public, interfaces=interfaces, helpers=HELPERS, procedures=procedures)

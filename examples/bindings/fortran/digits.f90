@@ -140,7 +140,8 @@ program digits
   end do
   close (curve)
   call loss%release()
-  print "('programs compiled ', i0, ', buffers donated each step ', i0)", lx_env_counter("UncachedCompile"), least_donated
+  print "('programs compiled ', i0, ', buffers donated each step ', i0)", lx_env_counter("UncachedCompile"), &
+    least_donated
   if (share < 0.9 .or. least_donated /= 4 * layers) error stop "the training failed"
 contains
   ! Shuffles the images: the file is ordered by writer, and the held-out part must include all writers.
