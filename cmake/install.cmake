@@ -38,6 +38,7 @@ endif()
 # The guides, and what the header refers to.
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(FILES bindings/fortran/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bindings/fortran COMPONENT development)
 # tools/packages.sh writes it: licences of the crates in the library.
 install(FILES "${PROJECT_BINARY_DIR}/package/THIRD_PARTY_LICENSES.txt" OPTIONAL
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla COMPONENT library)
