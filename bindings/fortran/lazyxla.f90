@@ -7,11 +7,13 @@
 module lazyxla
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use lazyxla_c
-  use lazyxla_api
+  use lazyxla_api, lx_handle => handle_of, lx_adopt => take_over
   use lazyxla_arrays
   implicit none
   public
-  private :: int32, int64, real32, real64, alone, refused
+  private :: int32, int64, real32, real64, alone, refused, failed, refuse, drain, handles_of, borrow, given_env, &
+    given_device, matmul_tensor, transpose_tensor, reshape_tensor, shape_tensor, size_tensor, merge_tensor, call_one, &
+    call_list
 
   abstract interface
     ! What a computation does with its parameters: sets the results.

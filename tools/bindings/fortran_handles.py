@@ -1,5 +1,7 @@
 """The types of owned handles in the Fortran binding, and their procedures: fortran.py writes them."""
 
+from fortran_c import wrapped
+
 TYPES = """
   ! Owns one reference of a lxla_{name}. Null until it is set.
   type, public :: lx_{name}
@@ -126,6 +128,9 @@ def handles(names):
         procedures = ", &\n      ".join(specific.format(each) for each in names)
         types += f"\n  interface {generic}\n    module procedure {procedures}\n  end interface\n"
     types += "\n  integer, parameter :: " + ", ".join(f"is_{each} = {i}" for i, each in enumerate(names, 1)) + "\n"
+    hidden = ("is_{0}", "assign_{0}", "assign_{0}_list", "release_{0}", "{0}_is_null", "{0}_handle", "{0}_handles")
+    hidden += ("take_{0}", "borrow_{0}")
+    types += "".join(wrapped(f"private :: {', '.join(each.format(name) for each in hidden)}", "  ") for name in names)
     case = "    case (is_{0})\n      status = lxla_{0}_{1}(lxla_{0}({2}))\n"
     procedures = REFERRED.format(cases="".join(case.format(each, "retain", "id") for each in names if each != "tensor"))
     procedures += RELEASE.format(cases="".join(case.format(each, "release", "self%id") for each in names))

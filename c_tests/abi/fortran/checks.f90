@@ -394,6 +394,21 @@ contains
     call check(lx_value(sum(three(3))) == 30, "a section of a list")
   end subroutine
 
+  ! Names of the binding that are not in its documentation stay free for programs.
+  function plain_sum(a, b) result(drain)
+    type(lxla_tensor), intent(in) :: a, b
+    type(lxla_tensor) :: drain
+    integer :: failed, owner, own, keep, address, handle_of, is_tensor
+    failed = lxla_binary(LXLA_BINARY_ADD, a, b, drain)
+    owner = failed
+    own = owner
+    keep = own
+    address = keep
+    handle_of = address
+    is_tensor = handle_of
+    if (is_tensor /= LXLA_OK) error stop "lxla_binary"
+  end function
+
   subroutine computations()
     type(lx_computation) :: f, g
     type(lx_tensor) :: x, results(2), loss(2)
@@ -403,6 +418,8 @@ contains
     call f%release()
     call lx_computation_call(g, [x], results)
     call check(lx_value(sum(results(2))) == 10, "a traced procedure")
+    call lx_adopt(results(1), plain_sum(lx_handle(x), lx_handle(results(1))))
+    call check(lx_value(sum(results(1))) == 12, "handles of C")
     f = lx_trace(total, [x], 1)
     f = lx_computation_value_and_grad(f)
     call lx_computation_call(f, [x], loss)
