@@ -1,0 +1,3 @@
+module lazyxla
+
+go 1.19

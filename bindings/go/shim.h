@@ -1,0 +1,36 @@
+// What calls.h and the Go files need of C: messages that are copied in the call that failed, callbacks, and the state
+// of a thread that says which Tidy its tensors belong to.
+#ifndef LAZYXLA_GO_SHIM_H
+#define LAZYXLA_GO_SHIM_H
+
+#include <lazyxla.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Copies the message of a failed call, on the thread that it belongs to.
+static inline lxla_status go_done(lxla_status status, char **why) {
+  if (status != LXLA_OK) *why = strdup(lxla_last_error_message());
+  return status;
+}
+
+// Functions of C that call one of Go: `user` is its cgo.Handle.
+void lxla_go_log(int32_t level, const char *message, void *user);
+int32_t lxla_go_memory(uint64_t bytes, void *user);
+void lxla_go_release(void *user);
+void lxla_go_ready(lxla_status status, const char *message, void *user);
+lxla_status lxla_go_kernel(const lxla_kernel_call *call, void *user);
+void lxla_go_store(lxla_key_value_store *store, uintptr_t user);
+void lxla_go_reply(lxla_key_value_reply_fn reply, void *to, uint8_t *bytes, size_t size);
+
+// Makes `scope` that of the calling thread; returns the one before. 0: none.
+uint64_t lxla_go_scope(uint64_t scope);
+// Returns the bytes of a new tensor's value, and the scope of the calling thread.
+int64_t lxla_go_made(uint64_t tensor, uint64_t *scope);
+
+// Which tensors that nothing uses are released: eager ones and placeholders; those that are not pending; all.
+enum { LXLA_GO_EAGER, LXLA_GO_COMPUTED, LXLA_GO_ALL };
+// Releases tensors, and moves those that are not to the front. Returns their number.
+size_t lxla_go_sweep(uint64_t *tensors, size_t n, int32_t which);
+
+#endif
