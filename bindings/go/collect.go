@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	sweepEager    = C.LXLA_GO_EAGER
-	sweepComputed = C.LXLA_GO_COMPUTED
-	sweepAll      = C.LXLA_GO_ALL
+	sweepEager    = iota // only eager tensors: their lives are no part of a program
+	sweepComputed        // also the others that are not pending
+	sweepAll
 
 	handleBytes = 16 << 10 // added to the bytes of each tensor: the collector runs at the latest after 4096 small ones
 	leastBytes  = 64 << 20 // growth of the tensors in use at which Go's collector runs
 	mostPending = 4096     // pending tensors that nothing uses, in programs without steps
-	fewGarbage  = 64
+	unusedBytes = 1 << 20  // bytes of eager tensors that nothing uses, at which they are released
 )
 
 // object is a counted handle of the library. Its finalizer only notes that nothing uses it: the set of live tensors is
@@ -27,6 +27,7 @@ const (
 type object struct {
 	id       C.uint64_t
 	kind     C.int32_t
+	isEager  bool
 	bytes    int64
 	released atomic.Bool
 }
@@ -38,14 +39,13 @@ type other struct {
 
 var heap struct {
 	sync.Mutex
-	tensors []C.uint64_t // that nothing uses
-	others  []other      // handles of other kinds
-	garbage atomic.Int64 // the number of both
-	enough  atomic.Int64 // number of tensors at which eager ones are released
-	held    atomic.Int64 // bytes of tensors in use
-	limit   atomic.Int64 // held bytes at which Go's collector runs
-	running atomic.Bool
-	once    sync.Once
+	eager, lazy []C.uint64_t // tensors that nothing uses
+	others      []other      // handles of other kinds that nothing uses
+	unused      atomic.Int64 // bytes of `eager`
+	held        atomic.Int64 // bytes of tensors in use
+	limit       atomic.Int64 // held bytes at which Go's collector runs
+	running     atomic.Bool
+	once        sync.Once
 }
 
 func (o *object) c() C.uint64_t { return o.id }
@@ -54,7 +54,6 @@ func (o *object) own(kind C.int32_t, id C.uint64_t) {
 	o.kind, o.id = kind, id
 	heap.once.Do(func() {
 		heap.limit.Store(leastBytes)
-		heap.enough.Store(fewGarbage)
 		var env C.lxla_env
 		if C.lxla_env_default(&env) == 0 {
 			setMemoryCallback(env)
@@ -66,10 +65,11 @@ func (o *object) own(kind C.int32_t, id C.uint64_t) {
 	if kind != C.GO_TENSOR {
 		return
 	}
-	var scope C.uint64_t
-	o.bytes = int64(C.lxla_go_made(id, &scope)) + handleBytes
-	if scope != 0 {
-		addToScope(uint64(scope), o)
+	var facts C.lxla_go_facts
+	C.lxla_go_made(id, &facts)
+	o.bytes, o.isEager = int64(facts.bytes)+handleBytes, facts.is_eager == 1
+	if facts.scope != 0 {
+		addToScope(uint64(facts.scope), o)
 	}
 	if heap.held.Add(o.bytes) > heap.limit.Load() && heap.running.CompareAndSwap(false, true) {
 		finalize()
@@ -80,7 +80,7 @@ func (o *object) own(kind C.int32_t, id C.uint64_t) {
 		heap.limit.Store(limit)
 		heap.running.Store(false)
 	}
-	if garbage := heap.garbage.Load(); garbage >= heap.enough.Load() {
+	if heap.unused.Load() > unusedBytes {
 		sweep(sweepEager)
 	}
 }
@@ -109,43 +109,46 @@ func (o *object) discard() {
 	heap.held.Add(-o.bytes)
 	heap.Lock()
 	defer heap.Unlock()
-	if o.kind == C.GO_TENSOR {
-		heap.tensors = append(heap.tensors, o.id)
-	} else {
+	switch {
+	case o.kind != C.GO_TENSOR:
 		heap.others = append(heap.others, other{o.kind, o.id})
+	case o.isEager:
+		heap.eager = append(heap.eager, o.id)
+		heap.unused.Add(o.bytes)
+	default:
+		heap.lazy = append(heap.lazy, o.id)
 	}
-	heap.garbage.Add(1)
 }
 
 // sweep releases what nothing uses, and returns how much that was.
-func sweep(which C.int32_t) int {
-	if heap.garbage.Load() == 0 {
-		return 0
-	}
+func sweep(which int) int {
 	heap.Lock()
-	tensors, others := heap.tensors, heap.others
-	heap.tensors, heap.others = nil, nil
+	eager, lazy, others := heap.eager, heap.lazy, heap.others
+	heap.eager = nil
+	heap.unused.Store(0)
 	if which == sweepEager {
-		heap.others, others = others, nil
+		lazy, others = nil, nil
+	} else {
+		heap.lazy, heap.others = nil, nil
 	}
 	heap.Unlock()
-	n, kept := len(tensors), 0
-	if which == sweepComputed && n > mostPending {
-		which = sweepAll
+	if len(eager) > 0 {
+		C.lxla_go_sweep(&eager[0], C.size_t(len(eager)), 0)
 	}
-	if n > 0 {
-		kept = int(C.lxla_go_sweep(&tensors[0], C.size_t(n), which))
+	kept := 0
+	if n := len(lazy); n > 0 {
+		keepPending := flag(which == sweepComputed && n <= mostPending)
+		kept = int(C.lxla_go_sweep(&lazy[0], C.size_t(n), keepPending))
 	}
 	for _, each := range others {
 		C.go_release(each.kind, each.id)
 	}
-	heap.Lock()
-	heap.tensors = append(heap.tensors, tensors[:kept]...)
-	heap.enough.Store(2*int64(len(heap.tensors)+len(heap.others)) + fewGarbage)
-	heap.Unlock()
-	released := n - kept + len(others)
-	heap.garbage.Add(int64(-released))
-	return released
+	if kept > 0 {
+		heap.Lock()
+		heap.lazy = append(heap.lazy, lazy[:kept]...)
+		heap.Unlock()
+	}
+	return len(eager) + len(lazy) - kept + len(others)
 }
 
 // finalize runs Go's collector, and waits until the finalizers of all that it found have run: those of a later

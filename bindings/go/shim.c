@@ -12,27 +12,26 @@ uint64_t lxla_go_scope(uint64_t scope) {
   return before;
 }
 
-int64_t lxla_go_made(uint64_t tensor, uint64_t *scope) {
-  int32_t dtype;
+void lxla_go_made(uint64_t tensor, lxla_go_facts *facts) {
+  int32_t dtype, state;
   size_t rank, size;
   int64_t dims[MOST_AXES];
-  *scope = thread_scope;
-  if (lxla_tensor_info((lxla_tensor){tensor}, &dtype, &rank, dims, MOST_AXES) != LXLA_OK) return 0;
-  if (lxla_dtype_size(dtype, &size) != LXLA_OK) return 0;
+  *facts = (lxla_go_facts){.scope = thread_scope};
+  if (lxla_tensor_state((lxla_tensor){tensor}, &state) == LXLA_OK) facts->is_eager = state == LXLA_STATE_NATIVE;
+  if (lxla_tensor_info((lxla_tensor){tensor}, &dtype, &rank, dims, MOST_AXES) != LXLA_OK) return;
+  if (lxla_dtype_size(dtype, &size) != LXLA_OK) return;
   double bytes = (double)size;  // shapes of placeholders may have more bytes than an int64_t counts
   for (size_t i = 0; i < rank; i++) bytes *= (double)dims[i];
-  return bytes < 1e15 ? (int64_t)bytes : (int64_t)1e15;
+  facts->bytes = bytes < 1e15 ? (int64_t)bytes : (int64_t)1e15;
 }
 
-size_t lxla_go_sweep(uint64_t *tensors, size_t n, int32_t which) {
+size_t lxla_go_sweep(uint64_t *tensors, size_t n, int32_t keep_pending) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++) {
     const lxla_tensor tensor = {tensors[i]};
-    int32_t state = LXLA_STATE_NATIVE;
-    if (which != LXLA_GO_ALL && lxla_tensor_state(tensor, &state) != LXLA_OK) state = LXLA_STATE_NATIVE;
-    int keep = which == LXLA_GO_COMPUTED ? state == LXLA_STATE_PENDING
-                                         : state != LXLA_STATE_NATIVE && state != LXLA_STATE_PLACEHOLDER;
-    if (which != LXLA_GO_ALL && keep) tensors[kept++] = tensors[i];
+    int32_t state = LXLA_STATE_READY;
+    if (keep_pending && lxla_tensor_state(tensor, &state) == LXLA_OK && state == LXLA_STATE_PENDING)
+      tensors[kept++] = tensors[i];
     else lxla_tensor_release(tensor);
   }
   return kept;

@@ -25,12 +25,17 @@ void lxla_go_reply(lxla_key_value_reply_fn reply, void *to, uint8_t *bytes, size
 
 // Makes `scope` that of the calling thread; returns the one before. 0: none.
 uint64_t lxla_go_scope(uint64_t scope);
-// Returns the bytes of a new tensor's value, and the scope of the calling thread.
-int64_t lxla_go_made(uint64_t tensor, uint64_t *scope);
 
-// Which tensors that nothing uses are released: eager ones and placeholders; those that are not pending; all.
-enum { LXLA_GO_EAGER, LXLA_GO_COMPUTED, LXLA_GO_ALL };
-// Releases tensors, and moves those that are not to the front. Returns their number.
-size_t lxla_go_sweep(uint64_t *tensors, size_t n, int32_t which);
+// What is known of a new tensor: the bytes of its value, whether it is eager, and the scope of the calling thread.
+typedef struct {
+  uint64_t scope;
+  int64_t bytes;
+  int32_t is_eager;
+} lxla_go_facts;
+
+void lxla_go_made(uint64_t tensor, lxla_go_facts *facts);
+
+// Releases tensors; if `keep_pending` is 1, moves those that are pending to the front instead. Returns their number.
+size_t lxla_go_sweep(uint64_t *tensors, size_t n, int32_t keep_pending);
 
 #endif
