@@ -39,6 +39,9 @@ endif()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(FILES bindings/fortran/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bindings/fortran COMPONENT development)
+# The Go module, without what only its tests need.
+install(DIRECTORY bindings/go DESTINATION ${CMAKE_INSTALL_DATADIR}/lazyxla COMPONENT development
+        PATTERN "*_test.go" EXCLUDE PATTERN "store_ask.go" EXCLUDE PATTERN "internal" EXCLUDE)
 # tools/packages.sh writes it: licences of the crates in the library.
 install(FILES "${PROJECT_BINARY_DIR}/package/THIRD_PARTY_LICENSES.txt" OPTIONAL
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/licenses/lazyxla COMPONENT library)

@@ -4315,10 +4315,16 @@ func Norm(x *Tensor, ord float64, axes []int, keepDims bool) (*Tensor, error) {
 // The error is at most about 8 units in the last place of the largest element of the result (measured: 5, up to
 // 65536 elements). Which results of a line that contains an infinity or NaN are infinite or NaN depends on the
 // device.
-func Fft(op FftOp, x *Tensor, lengths []int) (*Tensor, error) {
+func Fft(op FftOp, x *Tensor, lengths []int, nLengths int) (*Tensor, error) {
 	var why *C.char
+	var s scratch
+	defer s.free()
+	nLengthsC := s.common("lengths, n_lengths", optional(lengths), nLengths)
 	var outTensor C.lxla_tensor
-	if code := C.go_lxla_fft(C.int32_t(op), x.c(), (*C.int64_t)(first(lengths)), C.size_t(len(lengths)), &outTensor, &why); code != 0 {
+	if s.err != nil {
+		return nil, s.err
+	}
+	if code := C.go_lxla_fft(C.int32_t(op), x.c(), (*C.int64_t)(first(lengths)), C.size_t(nLengthsC), &outTensor, &why); code != 0 {
 		return nil, failed(code, why)
 	}
 	runtime.KeepAlive(x)

@@ -42,6 +42,10 @@ func Version() string { return C.GoString(C.lxla_version()) }
 // AbiVersion returns the version of the C API of the library.
 func AbiVersion() uint32 { return uint32(C.lxla_abi_version()) }
 
+// Exit ends the process as exit of C does: the library first waits for saves and steps that are under way. [os.Exit],
+// and the end of main, end the process at once.
+func Exit(code int) { C.exit(C.int(code)) }
+
 func failed(code C.lxla_status, why *C.char) error {
 	defer C.free(unsafe.Pointer(why))
 	return &Error{Status(code), C.GoString(why)}
