@@ -23,7 +23,7 @@ C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp include
   $(wildcard c_tests/*/*.c c_tests/*/*.cc \
   c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
   benches/*.h probe/*.c mpi/*.c mpi/*.h tools/*.c include/lazyxla_mpi.h include/lazyxla.hpp \
-  include/lazyxla/*.hpp))
+  include/lazyxla/*.hpp bindings/go/shim.c bindings/go/shim.h))
 PYTHON_FOLDERS := benches c_tests examples python tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax
@@ -267,6 +267,7 @@ check-code: $(FORMAT_STAMP)
 	cargo clippy --all-targets -- -D warnings
 	PYO3_NO_PYTHON=1 cargo clippy --package lazyxla-python -- -D warnings
 	$(TOOLS)/bin/python tools/python_binding.py --check
+	$(TOOLS)/bin/python tools/bindings/go.py bindings/go --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo test --test header --test operations
 
@@ -281,6 +282,7 @@ header: $(FORMAT_STAMP)
 	LXLA_WRITE_HEADER=1 cargo test --test header
 	LXLA_WRITE_HEADER=1 cargo test --test operations
 	$(TOOLS)/bin/python tools/python_binding.py
+	$(TOOLS)/bin/python tools/bindings/go.py bindings/go
 
 debug-library:
 	cargo build --package lazyxla-c --target-dir target

@@ -2001,6 +2001,7 @@ func (env *Env) DeviceCount() (int32, error) {
 func (env *Env) SetMemoryCallback(fn func(bytes uint64) bool) error {
 	var why *C.char
 	user := callback(fn, fn != nil)
+	heap.once.Do(startCollecting)
 	if code := C.go_lxla_env_set_memory_callback(env.c(), user, &why); code != 0 {
 		return failed(code, why)
 	}
@@ -6398,7 +6399,6 @@ func (executable *Executable) RunHost(inputs [][]byte, outputs [][]byte) error {
 	runtime.KeepAlive(executable)
 	runtime.KeepAlive(inputs)
 	runtime.KeepAlive(outputs)
-	sweep(sweepComputed)
 	return nil
 }
 
@@ -6872,7 +6872,7 @@ func MarkStep(env *Env, device Device, wait bool) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(env)
-	sweep(sweepAll)
+	sweep(sweepComputed)
 	return nil
 }
 
@@ -6886,7 +6886,7 @@ func Wait(env *Env, device Device) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(env)
-	sweep(sweepAll)
+	sweep(sweepComputed)
 	return nil
 }
 
@@ -6980,7 +6980,7 @@ func StepTensors(tensors []*Tensor, wait bool) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(tensors)
-	sweep(sweepAll)
+	sweep(sweepComputed)
 	return nil
 }
 

@@ -8,17 +8,16 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 const (
-	sweepEager    = iota // only eager tensors: their lives are no part of a program
+	sweepEager    = iota // only eager tensors: they are no part of a program
 	sweepComputed        // also the others that are not pending
 	sweepAll
 
 	handleBytes = 16 << 10 // added to the bytes of each tensor: the collector runs at the latest after 4096 small ones
 	leastBytes  = 64 << 20 // growth of the tensors in use at which Go's collector runs
-	mostPending = 4096     // pending tensors that nothing uses, in programs without steps
+	mostPending = 1024     // pending tensors that nothing uses, of devices that no step computes, or of traces
 	unusedBytes = 1 << 20  // bytes of eager tensors that nothing uses, at which they are released
 )
 
@@ -46,19 +45,14 @@ var heap struct {
 	limit       atomic.Int64 // held bytes at which Go's collector runs
 	running     atomic.Bool
 	once        sync.Once
+	user        C.uintptr_t // of the memory callback
 }
 
 func (o *object) c() C.uint64_t { return o.id }
 
 func (o *object) own(kind C.int32_t, id C.uint64_t) {
 	o.kind, o.id = kind, id
-	heap.once.Do(func() {
-		heap.limit.Store(leastBytes)
-		var env C.lxla_env
-		if C.lxla_env_default(&env) == 0 {
-			setMemoryCallback(env)
-		}
-	})
+	heap.once.Do(startCollecting)
 	if kind == C.GO_ENV {
 		setMemoryCallback(C.lxla_env{id: id})
 	}
@@ -85,13 +79,18 @@ func (o *object) own(kind C.int32_t, id C.uint64_t) {
 	}
 }
 
+func startCollecting() {
+	heap.limit.Store(leastBytes)
+	heap.user = callback(func(uint64) bool { return Collect() > 0 }, true)
+	var env C.lxla_env
+	if C.lxla_env_default(&env) == 0 {
+		setMemoryCallback(env)
+	}
+}
+
 // setMemoryCallback makes an environment collect when an allocation fails.
 func setMemoryCallback(env C.lxla_env) {
-	var why *C.char
-	free := func(uint64) bool { return Collect() > 0 }
-	if C.go_lxla_env_set_memory_callback(env, callback(free, true), &why) != 0 {
-		C.free(unsafe.Pointer(why))
-	}
+	C.lxla_env_set_memory_callback(env, C.lxla_memory_fn(C.lxla_go_memory), C.lxla_go_user(heap.user))
 }
 
 func (o *object) release() {

@@ -14,6 +14,9 @@ static inline lxla_status go_done(lxla_status status, char **why) {
   return status;
 }
 
+// A cgo.Handle as the pointer that C passes to callbacks.
+static inline void *lxla_go_user(uintptr_t user) { return (void *)user; }
+
 // Functions of C that call one of Go: `user` is its cgo.Handle.
 void lxla_go_log(int32_t level, const char *message, void *user);
 int32_t lxla_go_memory(uint64_t bytes, void *user);

@@ -33,6 +33,7 @@ GROUPS = {
         Page("concepts", "docs/concepts.md"),
         Page("python", "python/README.md"),
         Page("python-quickstart", "python/QUICKSTART.md"),
+        Page("go", "bindings/go/README.md"),
     ],
     "Guide": [
         Page("guide/cpp", "docs/cpp.md"),
@@ -200,7 +201,16 @@ class Links:
 
 
 ORPHAN = "---\norphan: true\n---\n"
-LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python", ".rs": "rust", ".lua": "lua"}
+LANGUAGES = {
+    ".c": "c",
+    ".h": "c",
+    ".cc": "cpp",
+    ".hpp": "cpp",
+    ".py": "python",
+    ".rs": "rust",
+    ".go": "go",
+    ".lua": "lua",
+}
 
 
 def source_page(file):
