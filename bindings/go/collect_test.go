@@ -1,6 +1,7 @@
 package lazyxla
 
 import (
+	"fmt"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -180,4 +181,60 @@ func TestAFailedAllocationCollects(t *testing.T) {
 		setMemoryCallback(Must(EnvDefault()).c())
 		equal(t, Must(ToSlice[float32](x))[elements-1], float32(60))
 	})
+}
+
+func TestGoroutinesRecordWhileTheCollectorRuns(t *testing.T) {
+	stop, group := make(chan bool), sync.WaitGroup{}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				Collect()
+			}
+		}
+	}()
+	failures := make([]error, 6)
+	for n := range failures {
+		group.Add(1)
+		go func(n int) {
+			defer group.Done()
+			failures[n] = work(n)
+		}(n)
+	}
+	group.Wait()
+	close(stop)
+	<-done
+	for n, err := range failures {
+		if err != nil {
+			t.Fatalf("goroutine %d: %v", n, err)
+		}
+	}
+}
+
+// work computes 100 + n, on cpu or on the plugin, by functions, Tidy and operations in place, and fails once each round.
+func work(n int) (err error) {
+	defer Catch(&err)
+	on := []Device{CPU, XLA}[n%2]
+	x := Must(FromSlice(on, []float32{float32(n)}))
+	for i := 0; i < 50; i++ {
+		y := Tidy(func() *Tensor {
+			f := Must(Trace(func(in []*Tensor) []*Tensor {
+				return []*Tensor{Must(BinaryScalar(BinaryAdd, in[0], 1))}
+			}, x))
+			return Must(f.Call([]*Tensor{x}, 1))[0]
+		})
+		x = Must(BinaryScalar(BinaryAdd, y, 1))
+		name := "goroutine" + strconv.Itoa(n)
+		if _, err := (*Env)(nil).Counter(name); err == nil || !strings.Contains(err.Error(), name) {
+			return fmt.Errorf("the message of another call: %v", err)
+		}
+	}
+	if value := Must(Item[float32](x)); value != float32(100+n) {
+		return fmt.Errorf("%g", value)
+	}
+	return nil
 }

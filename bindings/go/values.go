@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 )
 
@@ -33,44 +34,20 @@ func newScalar(made C.lxla_scalar) *Scalar { return &Scalar{made} }
 func ScalarOf[T Number](value T) *Scalar {
 	s := &Scalar{}
 	s.made.dtype = C.int32_t(DtypeOf[T]())
-	at := unsafe.Pointer(&s.made.value)
-	switch v := any(value).(type) {
-	case bool:
-		*(*int64)(at) = int64(flag(v))
-	case float32:
-		*(*float64)(at) = float64(v)
-	case float64:
-		*(*float64)(at) = v
-	case complex64:
-		*(*complex128)(at) = complex128(v)
-	case complex128:
-		*(*complex128)(at) = v
+	at := unsafe.Pointer(&s.made.value) // a union
+	switch v := reflect.ValueOf(value); {
+	case v.CanInt():
+		*(*int64)(at) = v.Int()
+	case v.CanUint():
+		*(*uint64)(at) = v.Uint()
+	case v.CanFloat():
+		*(*float64)(at) = v.Float()
+	case v.CanComplex():
+		*(*complex128)(at) = v.Complex()
 	default:
-		*(*int64)(at) = integer(v)
+		*(*int64)(at) = int64(flag(v.Bool()))
 	}
 	return s
-}
-
-func integer(value any) int64 {
-	switch v := value.(type) {
-	case int:
-		return int64(v)
-	case int8:
-		return int64(v)
-	case int16:
-		return int64(v)
-	case int32:
-		return int64(v)
-	case int64:
-		return v
-	case uint8:
-		return int64(v)
-	case uint16:
-		return int64(v)
-	case uint32:
-		return int64(v)
-	}
-	return int64(value.(uint64))
 }
 
 func (s *Scalar) c(*scratch) *C.lxla_scalar {
