@@ -7654,3 +7654,973 @@ func TensorFromDlpackUnversioned(env *Env, device Device, managed unsafe.Pointer
 	runtime.KeepAlive(env)
 	return ownTensor(outTensor), nil
 }
+
+// Negate is [Unary] with [UnaryNegate]. -x.
+func Negate(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryNegate, x)
+}
+
+// Abs is [Unary] with [UnaryAbs]. |x|; the magnitude for complex numbers.
+func Abs(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAbs, x)
+}
+
+// Sign is [Unary] with [UnarySign]. -1, 0 or 1 by the sign of x; x / |x| for complex numbers.
+func Sign(x *Tensor) (*Tensor, error) {
+	return Unary(UnarySign, x)
+}
+
+// Exponential is [Unary] with [UnaryExponential]. e^x.
+func Exponential(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryExponential, x)
+}
+
+// ExponentialMinusOne is [Unary] with [UnaryExponentialMinusOne]. e^x - 1, accurate near 0.
+func ExponentialMinusOne(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryExponentialMinusOne, x)
+}
+
+// Log is [Unary] with [UnaryLog]. Natural logarithm of x.
+func Log(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLog, x)
+}
+
+// LogPlusOne is [Unary] with [UnaryLogPlusOne]. log(1 + x), accurate near 0.
+func LogPlusOne(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLogPlusOne, x)
+}
+
+// Logistic is [Unary] with [UnaryLogistic]. 1 / (1 + e^-x).
+func Logistic(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLogistic, x)
+}
+
+// Tanh is [Unary] with [UnaryTanh]. Hyperbolic tangent of x.
+func Tanh(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryTanh, x)
+}
+
+// Sqrt is [Unary] with [UnarySqrt]. Square root of x.
+func Sqrt(x *Tensor) (*Tensor, error) {
+	return Unary(UnarySqrt, x)
+}
+
+// Rsqrt is [Unary] with [UnaryRsqrt]. 1 / sqrt(x).
+func Rsqrt(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryRsqrt, x)
+}
+
+// Cbrt is [Unary] with [UnaryCbrt]. Cube root of x.
+func Cbrt(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryCbrt, x)
+}
+
+// Sine is [Unary] with [UnarySine]. Sine of x, in radians.
+func Sine(x *Tensor) (*Tensor, error) {
+	return Unary(UnarySine, x)
+}
+
+// Cosine is [Unary] with [UnaryCosine]. Cosine of x, in radians.
+func Cosine(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryCosine, x)
+}
+
+// Tan is [Unary] with [UnaryTan]. Tangent of x, in radians.
+func Tan(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryTan, x)
+}
+
+// Floor is [Unary] with [UnaryFloor]. Largest integer not greater than x.
+func Floor(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryFloor, x)
+}
+
+// Ceil is [Unary] with [UnaryCeil]. Smallest integer not less than x.
+func Ceil(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryCeil, x)
+}
+
+// RoundNearestEven is [Unary] with [UnaryRoundNearestEven]. Nearest integer; ties to even.
+func RoundNearestEven(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryRoundNearestEven, x)
+}
+
+// RoundNearestAfz is [Unary] with [UnaryRoundNearestAfz]. Nearest integer; ties away from 0.
+func RoundNearestAfz(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryRoundNearestAfz, x)
+}
+
+// Not is [Unary] with [UnaryNot]. ~x: bitwise for integers, logical for pred.
+func Not(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryNot, x)
+}
+
+// Popcnt is [Unary] with [UnaryPopcnt]. Number of bits that are 1.
+func Popcnt(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryPopcnt, x)
+}
+
+// CountLeadingZeros is [Unary] with [UnaryCountLeadingZeros]. Number of leading bits that are 0.
+func CountLeadingZeros(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryCountLeadingZeros, x)
+}
+
+// IsFinite is [Unary] with [UnaryIsFinite]. True if x is neither infinite nor NaN.
+func IsFinite(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryIsFinite, x)
+}
+
+// IsNan is [Unary] with [UnaryIsNan]. True if x is NaN.
+func IsNan(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryIsNan, x)
+}
+
+// IsInf is [Unary] with [UnaryIsInf]. True if x is infinite.
+func IsInf(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryIsInf, x)
+}
+
+// Signbit is [Unary] with [UnarySignbit]. True if the sign bit of x is set.
+func Signbit(x *Tensor) (*Tensor, error) {
+	return Unary(UnarySignbit, x)
+}
+
+// Trunc is [Unary] with [UnaryTrunc]. x rounded toward 0.
+func Trunc(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryTrunc, x)
+}
+
+// Log2 is [Unary] with [UnaryLog2]. Base-2 logarithm of x.
+func Log2(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLog2, x)
+}
+
+// Log10 is [Unary] with [UnaryLog10]. Base-10 logarithm of x.
+func Log10(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLog10, x)
+}
+
+// Conj is [Unary] with [UnaryConj]. Complex conjugate of x.
+func Conj(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryConj, x)
+}
+
+// Sinh is [Unary] with [UnarySinh]. Hyperbolic sine.
+func Sinh(x *Tensor) (*Tensor, error) {
+	return Unary(UnarySinh, x)
+}
+
+// Cosh is [Unary] with [UnaryCosh]. Hyperbolic cosine.
+func Cosh(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryCosh, x)
+}
+
+// Asin is [Unary] with [UnaryAsin]. Inverse sine; for reals from -pi/2 to pi/2, NaN outside [-1, 1].
+func Asin(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAsin, x)
+}
+
+// Acos is [Unary] with [UnaryAcos]. Inverse cosine; for reals from 0 to pi, NaN outside [-1, 1].
+func Acos(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAcos, x)
+}
+
+// Atan is [Unary] with [UnaryAtan]. Inverse tangent; for reals from -pi/2 to pi/2.
+func Atan(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAtan, x)
+}
+
+// Asinh is [Unary] with [UnaryAsinh]. Inverse hyperbolic sine.
+func Asinh(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAsinh, x)
+}
+
+// Acosh is [Unary] with [UnaryAcosh]. Inverse hyperbolic cosine; for reals below 1 NaN.
+func Acosh(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAcosh, x)
+}
+
+// Atanh is [Unary] with [UnaryAtanh]. Inverse hyperbolic tangent; infinite at -1 and 1, for reals beyond them NaN.
+func Atanh(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAtanh, x)
+}
+
+// Lgamma is [Unary] with [UnaryLgamma]. Logarithm of |gamma(x)|; infinite at 0 and negative integers.
+func Lgamma(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryLgamma, x)
+}
+
+// Digamma is [Unary] with [UnaryDigamma]. Derivative of lgamma; NaN at negative integers, -infinity at 0, infinity at -0.
+func Digamma(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryDigamma, x)
+}
+
+// ErfInv is [Unary] with [UnaryErfInv]. Inverse error function; infinite at -1 and 1, NaN outside [-1, 1].
+func ErfInv(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryErfInv, x)
+}
+
+// BesselI1e is [Unary] with [UnaryBesselI1e]. e^-|x| times the modified Bessel function of the first kind of order 1.
+func BesselI1e(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselI1e, x)
+}
+
+// BesselI0e is [Unary] with [UnaryBesselI0e]. e^-|x| times the modified Bessel function of the first kind of order 0.
+func BesselI0e(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselI0e, x)
+}
+
+// Trigamma is [Unary] with [UnaryTrigamma]. Derivative of digamma; infinite at 0 and negative integers.
+func Trigamma(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryTrigamma, x)
+}
+
+// BesselJ0 is [Unary] with [UnaryBesselJ0]. Bessel function of the first kind of order 0.
+func BesselJ0(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselJ0, x)
+}
+
+// BesselJ1 is [Unary] with [UnaryBesselJ1]. Bessel function of the first kind of order 1.
+func BesselJ1(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselJ1, x)
+}
+
+// BesselY0 is [Unary] with [UnaryBesselY0]. Bessel function of the second kind of order 0; -infinity at 0, NaN below.
+func BesselY0(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselY0, x)
+}
+
+// BesselY1 is [Unary] with [UnaryBesselY1]. Bessel function of the second kind of order 1; -infinity at 0, NaN below.
+func BesselY1(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselY1, x)
+}
+
+// BesselK0 is [Unary] with [UnaryBesselK0]. Modified Bessel function of the second kind of order 0; NaN for negative x.
+func BesselK0(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselK0, x)
+}
+
+// BesselK1 is [Unary] with [UnaryBesselK1]. Modified Bessel function of the second kind of order 1; NaN for negative x.
+func BesselK1(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselK1, x)
+}
+
+// BesselK0e is [Unary] with [UnaryBesselK0e]. e^x times the modified Bessel function of the second kind of order 0.
+func BesselK0e(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselK0e, x)
+}
+
+// BesselK1e is [Unary] with [UnaryBesselK1e]. e^x times the modified Bessel function of the second kind of order 1.
+func BesselK1e(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryBesselK1e, x)
+}
+
+// AiryAi is [Unary] with [UnaryAiryAi]. Airy function Ai, the solution of y″ = x y that falls for large x.
+func AiryAi(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAiryAi, x)
+}
+
+// AiryAiPrime is [Unary] with [UnaryAiryAiPrime]. Derivative of the Airy function Ai.
+func AiryAiPrime(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAiryAiPrime, x)
+}
+
+// AiryBi is [Unary] with [UnaryAiryBi]. Airy function Bi, the solution of y″ = x y that grows for large x.
+func AiryBi(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAiryBi, x)
+}
+
+// AiryBiPrime is [Unary] with [UnaryAiryBiPrime]. Derivative of the Airy function Bi.
+func AiryBiPrime(x *Tensor) (*Tensor, error) {
+	return Unary(UnaryAiryBiPrime, x)
+}
+
+// Add is [Binary] with [BinaryAdd]. lhs + rhs. Integers wrap.
+func Add(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryAdd, lhs, rhs)
+}
+
+// Subtract is [Binary] with [BinarySubtract]. lhs - rhs. Integers wrap.
+func Subtract(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinarySubtract, lhs, rhs)
+}
+
+// Multiply is [Binary] with [BinaryMultiply]. lhs * rhs. Integers wrap.
+func Multiply(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryMultiply, lhs, rhs)
+}
+
+// Divide is [Binary] with [BinaryDivide]. lhs / rhs. Integers truncate toward 0.
+func Divide(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryDivide, lhs, rhs)
+}
+
+// Remainder is [Binary] with [BinaryRemainder]. lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
+func Remainder(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryRemainder, lhs, rhs)
+}
+
+// Power is [Binary] with [BinaryPower]. lhs raised to the power rhs.
+func Power(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryPower, lhs, rhs)
+}
+
+// Maximum is [Binary] with [BinaryMaximum]. max(lhs, rhs); NaN if either is NaN; logical or for pred.
+func Maximum(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryMaximum, lhs, rhs)
+}
+
+// Minimum is [Binary] with [BinaryMinimum]. min(lhs, rhs); NaN if either is NaN; logical and for pred.
+func Minimum(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryMinimum, lhs, rhs)
+}
+
+// Atan2 is [Binary] with [BinaryAtan2]. atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
+func Atan2(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryAtan2, lhs, rhs)
+}
+
+// And is [Binary] with [BinaryAnd]. lhs & rhs: bitwise for integers, logical for pred.
+func And(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryAnd, lhs, rhs)
+}
+
+// Or is [Binary] with [BinaryOr]. lhs | rhs: bitwise for integers, logical for pred.
+func Or(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryOr, lhs, rhs)
+}
+
+// Xor is [Binary] with [BinaryXor]. lhs ^ rhs: bitwise for integers, logical for pred.
+func Xor(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryXor, lhs, rhs)
+}
+
+// ShiftLeft is [Binary] with [BinaryShiftLeft]. lhs << rhs; 0 if rhs is at least the width of the dtype.
+func ShiftLeft(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryShiftLeft, lhs, rhs)
+}
+
+// ShiftRightArithmetic is [Binary] with [BinaryShiftRightArithmetic]. lhs >> rhs, filled with copies of the top bit.
+func ShiftRightArithmetic(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryShiftRightArithmetic, lhs, rhs)
+}
+
+// ShiftRightLogical is [Binary] with [BinaryShiftRightLogical]. lhs >> rhs, filled with zeros; 0 if rhs >= the width of the dtype.
+func ShiftRightLogical(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryShiftRightLogical, lhs, rhs)
+}
+
+// FloorDivide is [Binary] with [BinaryFloorDivide]. floor(lhs / rhs).
+func FloorDivide(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryFloorDivide, lhs, rhs)
+}
+
+// Modulo is [Binary] with [BinaryModulo]. lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
+func Modulo(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryModulo, lhs, rhs)
+}
+
+// Copysign is [Binary] with [BinaryCopysign]. |lhs| with the sign bit of rhs.
+func Copysign(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryCopysign, lhs, rhs)
+}
+
+// Hypot is [Binary] with [BinaryHypot]. sqrt(lhs^2 + rhs^2) without intermediate overflow.
+func Hypot(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryHypot, lhs, rhs)
+}
+
+// Logaddexp is [Binary] with [BinaryLogaddexp]. log(e^lhs + e^rhs) without intermediate overflow.
+func Logaddexp(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryLogaddexp, lhs, rhs)
+}
+
+// NextAfter is [Binary] with [BinaryNextAfter]. The next float after lhs in the direction of rhs.
+func NextAfter(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryNextAfter, lhs, rhs)
+}
+
+// Polygamma is [Binary] with [BinaryPolygamma]. Derivative of order lhs of digamma at rhs.
+func Polygamma(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryPolygamma, lhs, rhs)
+}
+
+// Zeta is [Binary] with [BinaryZeta]. Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+func Zeta(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryZeta, lhs, rhs)
+}
+
+// Igamma is [Binary] with [BinaryIgamma]. Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+func Igamma(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryIgamma, lhs, rhs)
+}
+
+// Igammac is [Binary] with [BinaryIgammac]. Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+func Igammac(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryIgammac, lhs, rhs)
+}
+
+// IgammaGradA is [Binary] with [BinaryIgammaGradA]. Derivative of P(a = lhs, x = rhs) by a.
+func IgammaGradA(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Binary(BinaryIgammaGradA, lhs, rhs)
+}
+
+// AddScalar is [BinaryScalar] with [BinaryAdd]. lhs + rhs. Integers wrap.
+func AddScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryAdd, lhs, rhs)
+}
+
+// SubtractScalar is [BinaryScalar] with [BinarySubtract]. lhs - rhs. Integers wrap.
+func SubtractScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinarySubtract, lhs, rhs)
+}
+
+// MultiplyScalar is [BinaryScalar] with [BinaryMultiply]. lhs * rhs. Integers wrap.
+func MultiplyScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryMultiply, lhs, rhs)
+}
+
+// DivideScalar is [BinaryScalar] with [BinaryDivide]. lhs / rhs. Integers truncate toward 0.
+func DivideScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryDivide, lhs, rhs)
+}
+
+// RemainderScalar is [BinaryScalar] with [BinaryRemainder]. lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
+func RemainderScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryRemainder, lhs, rhs)
+}
+
+// PowerScalar is [BinaryScalar] with [BinaryPower]. lhs raised to the power rhs.
+func PowerScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryPower, lhs, rhs)
+}
+
+// MaximumScalar is [BinaryScalar] with [BinaryMaximum]. max(lhs, rhs); NaN if either is NaN; logical or for pred.
+func MaximumScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryMaximum, lhs, rhs)
+}
+
+// MinimumScalar is [BinaryScalar] with [BinaryMinimum]. min(lhs, rhs); NaN if either is NaN; logical and for pred.
+func MinimumScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryMinimum, lhs, rhs)
+}
+
+// Atan2Scalar is [BinaryScalar] with [BinaryAtan2]. atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
+func Atan2Scalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryAtan2, lhs, rhs)
+}
+
+// AndScalar is [BinaryScalar] with [BinaryAnd]. lhs & rhs: bitwise for integers, logical for pred.
+func AndScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryAnd, lhs, rhs)
+}
+
+// OrScalar is [BinaryScalar] with [BinaryOr]. lhs | rhs: bitwise for integers, logical for pred.
+func OrScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryOr, lhs, rhs)
+}
+
+// XorScalar is [BinaryScalar] with [BinaryXor]. lhs ^ rhs: bitwise for integers, logical for pred.
+func XorScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryXor, lhs, rhs)
+}
+
+// ShiftLeftScalar is [BinaryScalar] with [BinaryShiftLeft]. lhs << rhs; 0 if rhs is at least the width of the dtype.
+func ShiftLeftScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryShiftLeft, lhs, rhs)
+}
+
+// ShiftRightArithmeticScalar is [BinaryScalar] with [BinaryShiftRightArithmetic]. lhs >> rhs, filled with copies of the top bit.
+func ShiftRightArithmeticScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryShiftRightArithmetic, lhs, rhs)
+}
+
+// ShiftRightLogicalScalar is [BinaryScalar] with [BinaryShiftRightLogical]. lhs >> rhs, filled with zeros; 0 if rhs >= the width of the dtype.
+func ShiftRightLogicalScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryShiftRightLogical, lhs, rhs)
+}
+
+// FloorDivideScalar is [BinaryScalar] with [BinaryFloorDivide]. floor(lhs / rhs).
+func FloorDivideScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryFloorDivide, lhs, rhs)
+}
+
+// ModuloScalar is [BinaryScalar] with [BinaryModulo]. lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
+func ModuloScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryModulo, lhs, rhs)
+}
+
+// CopysignScalar is [BinaryScalar] with [BinaryCopysign]. |lhs| with the sign bit of rhs.
+func CopysignScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryCopysign, lhs, rhs)
+}
+
+// HypotScalar is [BinaryScalar] with [BinaryHypot]. sqrt(lhs^2 + rhs^2) without intermediate overflow.
+func HypotScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryHypot, lhs, rhs)
+}
+
+// LogaddexpScalar is [BinaryScalar] with [BinaryLogaddexp]. log(e^lhs + e^rhs) without intermediate overflow.
+func LogaddexpScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryLogaddexp, lhs, rhs)
+}
+
+// NextAfterScalar is [BinaryScalar] with [BinaryNextAfter]. The next float after lhs in the direction of rhs.
+func NextAfterScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryNextAfter, lhs, rhs)
+}
+
+// PolygammaScalar is [BinaryScalar] with [BinaryPolygamma]. Derivative of order lhs of digamma at rhs.
+func PolygammaScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryPolygamma, lhs, rhs)
+}
+
+// ZetaScalar is [BinaryScalar] with [BinaryZeta]. Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+func ZetaScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryZeta, lhs, rhs)
+}
+
+// IgammaScalar is [BinaryScalar] with [BinaryIgamma]. Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+func IgammaScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryIgamma, lhs, rhs)
+}
+
+// IgammacScalar is [BinaryScalar] with [BinaryIgammac]. Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+func IgammacScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryIgammac, lhs, rhs)
+}
+
+// IgammaGradAScalar is [BinaryScalar] with [BinaryIgammaGradA]. Derivative of P(a = lhs, x = rhs) by a.
+func IgammaGradAScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return BinaryScalar(BinaryIgammaGradA, lhs, rhs)
+}
+
+// AddInplace is [BinaryInplace] with [BinaryAdd]. lhs + rhs. Integers wrap.
+func AddInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryAdd, dst, rhs)
+}
+
+// SubtractInplace is [BinaryInplace] with [BinarySubtract]. lhs - rhs. Integers wrap.
+func SubtractInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinarySubtract, dst, rhs)
+}
+
+// MultiplyInplace is [BinaryInplace] with [BinaryMultiply]. lhs * rhs. Integers wrap.
+func MultiplyInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryMultiply, dst, rhs)
+}
+
+// DivideInplace is [BinaryInplace] with [BinaryDivide]. lhs / rhs. Integers truncate toward 0.
+func DivideInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryDivide, dst, rhs)
+}
+
+// RemainderInplace is [BinaryInplace] with [BinaryRemainder]. lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
+func RemainderInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryRemainder, dst, rhs)
+}
+
+// PowerInplace is [BinaryInplace] with [BinaryPower]. lhs raised to the power rhs.
+func PowerInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryPower, dst, rhs)
+}
+
+// MaximumInplace is [BinaryInplace] with [BinaryMaximum]. max(lhs, rhs); NaN if either is NaN; logical or for pred.
+func MaximumInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryMaximum, dst, rhs)
+}
+
+// MinimumInplace is [BinaryInplace] with [BinaryMinimum]. min(lhs, rhs); NaN if either is NaN; logical and for pred.
+func MinimumInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryMinimum, dst, rhs)
+}
+
+// Atan2Inplace is [BinaryInplace] with [BinaryAtan2]. atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
+func Atan2Inplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryAtan2, dst, rhs)
+}
+
+// AndInplace is [BinaryInplace] with [BinaryAnd]. lhs & rhs: bitwise for integers, logical for pred.
+func AndInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryAnd, dst, rhs)
+}
+
+// OrInplace is [BinaryInplace] with [BinaryOr]. lhs | rhs: bitwise for integers, logical for pred.
+func OrInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryOr, dst, rhs)
+}
+
+// XorInplace is [BinaryInplace] with [BinaryXor]. lhs ^ rhs: bitwise for integers, logical for pred.
+func XorInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryXor, dst, rhs)
+}
+
+// ShiftLeftInplace is [BinaryInplace] with [BinaryShiftLeft]. lhs << rhs; 0 if rhs is at least the width of the dtype.
+func ShiftLeftInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryShiftLeft, dst, rhs)
+}
+
+// ShiftRightArithmeticInplace is [BinaryInplace] with [BinaryShiftRightArithmetic]. lhs >> rhs, filled with copies of the top bit.
+func ShiftRightArithmeticInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryShiftRightArithmetic, dst, rhs)
+}
+
+// ShiftRightLogicalInplace is [BinaryInplace] with [BinaryShiftRightLogical]. lhs >> rhs, filled with zeros; 0 if rhs >= the width of the dtype.
+func ShiftRightLogicalInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryShiftRightLogical, dst, rhs)
+}
+
+// FloorDivideInplace is [BinaryInplace] with [BinaryFloorDivide]. floor(lhs / rhs).
+func FloorDivideInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryFloorDivide, dst, rhs)
+}
+
+// ModuloInplace is [BinaryInplace] with [BinaryModulo]. lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
+func ModuloInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryModulo, dst, rhs)
+}
+
+// CopysignInplace is [BinaryInplace] with [BinaryCopysign]. |lhs| with the sign bit of rhs.
+func CopysignInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryCopysign, dst, rhs)
+}
+
+// HypotInplace is [BinaryInplace] with [BinaryHypot]. sqrt(lhs^2 + rhs^2) without intermediate overflow.
+func HypotInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryHypot, dst, rhs)
+}
+
+// LogaddexpInplace is [BinaryInplace] with [BinaryLogaddexp]. log(e^lhs + e^rhs) without intermediate overflow.
+func LogaddexpInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryLogaddexp, dst, rhs)
+}
+
+// NextAfterInplace is [BinaryInplace] with [BinaryNextAfter]. The next float after lhs in the direction of rhs.
+func NextAfterInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryNextAfter, dst, rhs)
+}
+
+// PolygammaInplace is [BinaryInplace] with [BinaryPolygamma]. Derivative of order lhs of digamma at rhs.
+func PolygammaInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryPolygamma, dst, rhs)
+}
+
+// ZetaInplace is [BinaryInplace] with [BinaryZeta]. Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+func ZetaInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryZeta, dst, rhs)
+}
+
+// IgammaInplace is [BinaryInplace] with [BinaryIgamma]. Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+func IgammaInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryIgamma, dst, rhs)
+}
+
+// IgammacInplace is [BinaryInplace] with [BinaryIgammac]. Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+func IgammacInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryIgammac, dst, rhs)
+}
+
+// IgammaGradAInplace is [BinaryInplace] with [BinaryIgammaGradA]. Derivative of P(a = lhs, x = rhs) by a.
+func IgammaGradAInplace(dst *Tensor, rhs *Tensor) error {
+	return BinaryInplace(BinaryIgammaGradA, dst, rhs)
+}
+
+// AddScalarInplace is [BinaryScalarInplace] with [BinaryAdd]. lhs + rhs. Integers wrap.
+func AddScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryAdd, dst, rhs)
+}
+
+// SubtractScalarInplace is [BinaryScalarInplace] with [BinarySubtract]. lhs - rhs. Integers wrap.
+func SubtractScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinarySubtract, dst, rhs)
+}
+
+// MultiplyScalarInplace is [BinaryScalarInplace] with [BinaryMultiply]. lhs * rhs. Integers wrap.
+func MultiplyScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryMultiply, dst, rhs)
+}
+
+// DivideScalarInplace is [BinaryScalarInplace] with [BinaryDivide]. lhs / rhs. Integers truncate toward 0.
+func DivideScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryDivide, dst, rhs)
+}
+
+// RemainderScalarInplace is [BinaryScalarInplace] with [BinaryRemainder]. lhs - rhs * trunc(lhs / rhs), with the sign of lhs: fmod and `%` of C.
+func RemainderScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryRemainder, dst, rhs)
+}
+
+// PowerScalarInplace is [BinaryScalarInplace] with [BinaryPower]. lhs raised to the power rhs.
+func PowerScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryPower, dst, rhs)
+}
+
+// MaximumScalarInplace is [BinaryScalarInplace] with [BinaryMaximum]. max(lhs, rhs); NaN if either is NaN; logical or for pred.
+func MaximumScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryMaximum, dst, rhs)
+}
+
+// MinimumScalarInplace is [BinaryScalarInplace] with [BinaryMinimum]. min(lhs, rhs); NaN if either is NaN; logical and for pred.
+func MinimumScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryMinimum, dst, rhs)
+}
+
+// Atan2ScalarInplace is [BinaryScalarInplace] with [BinaryAtan2]. atan2(lhs, rhs): angle of the point (x = rhs, y = lhs) in radians.
+func Atan2ScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryAtan2, dst, rhs)
+}
+
+// AndScalarInplace is [BinaryScalarInplace] with [BinaryAnd]. lhs & rhs: bitwise for integers, logical for pred.
+func AndScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryAnd, dst, rhs)
+}
+
+// OrScalarInplace is [BinaryScalarInplace] with [BinaryOr]. lhs | rhs: bitwise for integers, logical for pred.
+func OrScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryOr, dst, rhs)
+}
+
+// XorScalarInplace is [BinaryScalarInplace] with [BinaryXor]. lhs ^ rhs: bitwise for integers, logical for pred.
+func XorScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryXor, dst, rhs)
+}
+
+// ShiftLeftScalarInplace is [BinaryScalarInplace] with [BinaryShiftLeft]. lhs << rhs; 0 if rhs is at least the width of the dtype.
+func ShiftLeftScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryShiftLeft, dst, rhs)
+}
+
+// ShiftRightArithmeticScalarInplace is [BinaryScalarInplace] with [BinaryShiftRightArithmetic]. lhs >> rhs, filled with copies of the top bit.
+func ShiftRightArithmeticScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryShiftRightArithmetic, dst, rhs)
+}
+
+// ShiftRightLogicalScalarInplace is [BinaryScalarInplace] with [BinaryShiftRightLogical]. lhs >> rhs, filled with zeros; 0 if rhs >= the width of the dtype.
+func ShiftRightLogicalScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryShiftRightLogical, dst, rhs)
+}
+
+// FloorDivideScalarInplace is [BinaryScalarInplace] with [BinaryFloorDivide]. floor(lhs / rhs).
+func FloorDivideScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryFloorDivide, dst, rhs)
+}
+
+// ModuloScalarInplace is [BinaryScalarInplace] with [BinaryModulo]. lhs - rhs * floor(lhs / rhs), with the sign of rhs: `%` of Python.
+func ModuloScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryModulo, dst, rhs)
+}
+
+// CopysignScalarInplace is [BinaryScalarInplace] with [BinaryCopysign]. |lhs| with the sign bit of rhs.
+func CopysignScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryCopysign, dst, rhs)
+}
+
+// HypotScalarInplace is [BinaryScalarInplace] with [BinaryHypot]. sqrt(lhs^2 + rhs^2) without intermediate overflow.
+func HypotScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryHypot, dst, rhs)
+}
+
+// LogaddexpScalarInplace is [BinaryScalarInplace] with [BinaryLogaddexp]. log(e^lhs + e^rhs) without intermediate overflow.
+func LogaddexpScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryLogaddexp, dst, rhs)
+}
+
+// NextAfterScalarInplace is [BinaryScalarInplace] with [BinaryNextAfter]. The next float after lhs in the direction of rhs.
+func NextAfterScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryNextAfter, dst, rhs)
+}
+
+// PolygammaScalarInplace is [BinaryScalarInplace] with [BinaryPolygamma]. Derivative of order lhs of digamma at rhs.
+func PolygammaScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryPolygamma, dst, rhs)
+}
+
+// ZetaScalarInplace is [BinaryScalarInplace] with [BinaryZeta]. Hurwitz zeta function: the sum of (rhs + k)^-lhs over all k >= 0.
+func ZetaScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryZeta, dst, rhs)
+}
+
+// IgammaScalarInplace is [BinaryScalarInplace] with [BinaryIgamma]. Regularized lower incomplete gamma function P(a = lhs, x = rhs).
+func IgammaScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryIgamma, dst, rhs)
+}
+
+// IgammacScalarInplace is [BinaryScalarInplace] with [BinaryIgammac]. Regularized upper incomplete gamma function Q(a = lhs, x = rhs), 1 - P.
+func IgammacScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryIgammac, dst, rhs)
+}
+
+// IgammaGradAScalarInplace is [BinaryScalarInplace] with [BinaryIgammaGradA]. Derivative of P(a = lhs, x = rhs) by a.
+func IgammaGradAScalarInplace(dst *Tensor, rhs float64) error {
+	return BinaryScalarInplace(BinaryIgammaGradA, dst, rhs)
+}
+
+// Eq is [Compare] with [CompareEq]. lhs == rhs.
+func Eq(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareEq, lhs, rhs)
+}
+
+// Ne is [Compare] with [CompareNe]. lhs != rhs.
+func Ne(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareNe, lhs, rhs)
+}
+
+// Ge is [Compare] with [CompareGe]. lhs >= rhs.
+func Ge(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareGe, lhs, rhs)
+}
+
+// Gt is [Compare] with [CompareGt]. lhs > rhs.
+func Gt(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareGt, lhs, rhs)
+}
+
+// Le is [Compare] with [CompareLe]. lhs <= rhs.
+func Le(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareLe, lhs, rhs)
+}
+
+// Lt is [Compare] with [CompareLt]. lhs < rhs.
+func Lt(lhs *Tensor, rhs *Tensor) (*Tensor, error) {
+	return Compare(CompareLt, lhs, rhs)
+}
+
+// EqScalar is [CompareScalar] with [CompareEq]. lhs == rhs.
+func EqScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareEq, lhs, rhs)
+}
+
+// NeScalar is [CompareScalar] with [CompareNe]. lhs != rhs.
+func NeScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareNe, lhs, rhs)
+}
+
+// GeScalar is [CompareScalar] with [CompareGe]. lhs >= rhs.
+func GeScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareGe, lhs, rhs)
+}
+
+// GtScalar is [CompareScalar] with [CompareGt]. lhs > rhs.
+func GtScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareGt, lhs, rhs)
+}
+
+// LeScalar is [CompareScalar] with [CompareLe]. lhs <= rhs.
+func LeScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareLe, lhs, rhs)
+}
+
+// LtScalar is [CompareScalar] with [CompareLt]. lhs < rhs.
+func LtScalar(lhs *Tensor, rhs float64) (*Tensor, error) {
+	return CompareScalar(CompareLt, lhs, rhs)
+}
+
+// Erf is [Special] with [SpecialErf]. Error function: erf(x).
+func Erf(x *Tensor) (*Tensor, error) {
+	return Special(SpecialErf, x)
+}
+
+// Erfc is [Special] with [SpecialErfc]. Complementary error function: 1 - erf(x), accurate for large x.
+func Erfc(x *Tensor) (*Tensor, error) {
+	return Special(SpecialErfc, x)
+}
+
+// NormalCdf is [Special] with [SpecialNormalCdf]. Cumulative distribution function of the standard normal distribution.
+func NormalCdf(x *Tensor) (*Tensor, error) {
+	return Special(SpecialNormalCdf, x)
+}
+
+// Erfcx is [Special] with [SpecialErfcx]. Scaled complementary error function: e^(x^2) (1 - erf(x)).
+func Erfcx(x *Tensor) (*Tensor, error) {
+	return Special(SpecialErfcx, x)
+}
+
+// Sum is [Reduce] with [ReduceSum]. Sum.
+func Sum(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceSum, x, axes, keepDims)
+}
+
+// Product is [Reduce] with [ReduceProduct]. Product.
+func Product(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceProduct, x, axes, keepDims)
+}
+
+// Max is [Reduce] with [ReduceMax]. Largest element.
+func Max(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceMax, x, axes, keepDims)
+}
+
+// Min is [Reduce] with [ReduceMin]. Smallest element.
+func Min(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceMin, x, axes, keepDims)
+}
+
+// All is [Reduce] with [ReduceAll]. Logical and, of pred.
+func All(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceAll, x, axes, keepDims)
+}
+
+// Any is [Reduce] with [ReduceAny]. Logical or, of pred.
+func Any(x *Tensor, axes []int, keepDims bool) (*Tensor, error) {
+	return Reduce(ReduceAny, x, axes, keepDims)
+}
+
+// Relu is [Activation] with [ActivationRelu]. max(x, 0).
+func Relu(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationRelu, x)
+}
+
+// Gelu is [Activation] with [ActivationGelu]. x * Phi(x), with Phi the cumulative standard normal distribution.
+func Gelu(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationGelu, x)
+}
+
+// GeluTanh is [Activation] with [ActivationGeluTanh]. x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2.
+func GeluTanh(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationGeluTanh, x)
+}
+
+// Silu is [Activation] with [ActivationSilu]. x / (1 + e^-x).
+func Silu(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationSilu, x)
+}
+
+// Relu6 is [Activation] with [ActivationRelu6]. min(max(x, 0), 6).
+func Relu6(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationRelu6, x)
+}
+
+// Elu is [Activation] with [ActivationElu]. x if x > 0, else e^x - 1.
+func Elu(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationElu, x)
+}
+
+// Selu is [Activation] with [ActivationSelu]. 1.0507009873554805 * (x if x > 0, else 1.6732632423543772 * (e^x - 1)).
+func Selu(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationSelu, x)
+}
+
+// Softplus is [Activation] with [ActivationSoftplus]. log(1 + e^x).
+func Softplus(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationSoftplus, x)
+}
+
+// Mish is [Activation] with [ActivationMish]. x * tanh(log(1 + e^x)).
+func Mish(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationMish, x)
+}
+
+// LogSigmoid is [Activation] with [ActivationLogSigmoid]. -log(1 + e^-x).
+func LogSigmoid(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationLogSigmoid, x)
+}
+
+// HardSigmoid is [Activation] with [ActivationHardSigmoid]. min(max(x + 3, 0), 6) / 6.
+func HardSigmoid(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationHardSigmoid, x)
+}
+
+// HardSwish is [Activation] with [ActivationHardSwish]. x * min(max(x + 3, 0), 6) / 6.
+func HardSwish(x *Tensor) (*Tensor, error) {
+	return Activation(ActivationHardSwish, x)
+}

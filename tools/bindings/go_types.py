@@ -102,7 +102,8 @@ class Types:
         self.handles = [each["name"] for each in self.description["types"] if each.get("handle")]
         own = ("lxla_kernel_call", "lxla_key_value_store")  # bindings/go/callbacks.go has these two
         self.structs = [each for each in options(self.description) if each["name"] not in own]
-        outputs = [each for call in calls(self.description) for each in call.outputs]
+        self.calls = calls(self.description)
+        outputs = [each for call in self.calls for each in call.outputs]
         self.results = {camel(each["base"]) for each in outputs if each["direction"] == "inout"}
 
     # --- Types ---

@@ -124,14 +124,12 @@ func initialise(r *random) []parameter {
 	return made
 }
 
-func binary(op lx.BinaryOp, a, b *lx.Tensor) *lx.Tensor { return lx.Must(lx.Binary(op, a, b)) }
-
 // forward records the scores of images.
 func forward(network []parameter, x *lx.Tensor) *lx.Tensor {
 	for i := 0; i < len(network); i += 2 {
-		x = binary(lx.BinaryAdd, lx.Must(lx.Matmul(x, network[i].value)), network[i+1].value)
+		x = lx.Must(lx.Add(lx.Must(lx.Matmul(x, network[i].value)), network[i+1].value))
 		if i+2 < len(network) {
-			x = lx.Must(lx.Activation(lx.ActivationRelu, x))
+			x = lx.Must(lx.Relu(x))
 		}
 	}
 	return x
@@ -139,13 +137,13 @@ func forward(network []parameter, x *lx.Tensor) *lx.Tensor {
 
 // crossEntropy records the mean cross-entropy of softmax(scores).
 func crossEntropy(scores, labels *lx.Tensor) *lx.Tensor {
-	highest := lx.Must(lx.StopGradient(lx.Must(lx.Reduce(lx.ReduceMax, scores, []int{1}, true))))
-	shifted := binary(lx.BinarySubtract, scores, highest)
-	powers := lx.Must(lx.Unary(lx.UnaryExponential, shifted))
-	total := lx.Must(lx.Reduce(lx.ReduceSum, powers, []int{1}, true))
-	logP := binary(lx.BinarySubtract, shifted, lx.Must(lx.Unary(lx.UnaryLog, total)))
-	sum := lx.Must(lx.Reduce(lx.ReduceSum, binary(lx.BinaryMultiply, labels, logP), []int{0, 1}, false))
-	return lx.Must(lx.BinaryScalar(lx.BinaryMultiply, sum, -1.0/batch))
+	highest := lx.Must(lx.StopGradient(lx.Must(lx.Max(scores, []int{1}, true))))
+	shifted := lx.Must(lx.Subtract(scores, highest))
+	powers := lx.Must(lx.Exponential(shifted))
+	total := lx.Must(lx.Sum(powers, []int{1}, true))
+	logP := lx.Must(lx.Subtract(shifted, lx.Must(lx.Log(total))))
+	sum := lx.Must(lx.Sum(lx.Must(lx.Multiply(labels, logP)), []int{0, 1}, false))
+	return lx.Must(lx.MultiplyScalar(sum, -1.0/batch))
 }
 
 // train records one step, forward, backward, update in place, and returns the loss. What it makes besides is released.
@@ -159,10 +157,10 @@ func train(network []parameter, images []image, rate float64) *lx.Tensor {
 		}
 		gradients := lx.Must(lx.Gradients([]*lx.Tensor{loss}, nil, values)) // of what is pending: before the update
 		for i, each := range network {
-			lx.Check(lx.BinaryScalarInplace(lx.BinaryMultiply, each.momentum, momentum))
-			lx.Check(lx.BinaryInplace(lx.BinaryAdd, each.momentum, gradients[i]))
-			change := lx.Must(lx.BinaryScalar(lx.BinaryMultiply, each.momentum, rate))
-			lx.Check(lx.BinaryInplace(lx.BinarySubtract, each.value, change))
+			lx.Check(lx.MultiplyScalarInplace(each.momentum, momentum))
+			lx.Check(lx.AddInplace(each.momentum, gradients[i]))
+			change := lx.Must(lx.MultiplyScalar(each.momentum, rate))
+			lx.Check(lx.SubtractInplace(each.value, change))
 		}
 		return loss
 	})

@@ -13,8 +13,8 @@ import (
 // meanSquaredError returns the first error of its calls. What it made before is released, sooner or later.
 func meanSquaredError(prediction, target *lx.Tensor) (loss *lx.Tensor, err error) {
 	defer lx.Catch(&err)
-	difference := lx.Must(lx.Binary(lx.BinarySubtract, prediction, target))
-	return lx.Mean(lx.Must(lx.Binary(lx.BinaryMultiply, difference, difference)), nil, false)
+	difference := lx.Must(lx.Subtract(prediction, target))
+	return lx.Mean(lx.Must(lx.Multiply(difference, difference)), nil, false)
 }
 
 // want panics unless an error has the status, and the words in its message.

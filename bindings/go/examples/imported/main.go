@@ -120,7 +120,7 @@ func accuracy(scores *lx.Tensor, set images) float64 {
 func meanCrossEntropy(scores, labels *lx.Tensor) *lx.Tensor {
 	logP := lx.Must(lx.LogSoftmax(scores, -1))
 	picked := lx.Must(lx.TakeAlongAxis(logP, lx.Must(lx.ExpandDims(labels, []int{-1})), -1))
-	return lx.Must(lx.BinaryScalar(lx.BinaryMultiply, lx.Must(lx.Mean(picked, nil, false)), -1))
+	return lx.Must(lx.MultiplyScalar(lx.Must(lx.Mean(picked, nil, false)), -1))
 }
 
 // tensors returns the images of a set on a device.
@@ -148,10 +148,10 @@ func train(network *lx.Computation, all []*lx.Tensor, last []int, set images) (f
 			x, labels := tensors(lx.XLA, set.batchAt(i))
 			out := lx.Must(step.Call(append([]*lx.Tensor{x, labels}, all...), 1+len(last)))
 			for k, place := range last {
-				lx.Check(lx.BinaryScalarInplace(lx.BinaryMultiply, moments[k], momentum))
-				lx.Check(lx.BinaryInplace(lx.BinaryAdd, moments[k], out[1+k]))
-				change := lx.Must(lx.BinaryScalar(lx.BinaryMultiply, moments[k], rate))
-				lx.Check(lx.BinaryInplace(lx.BinarySubtract, all[place], change))
+				lx.Check(lx.MultiplyScalarInplace(moments[k], momentum))
+				lx.Check(lx.AddInplace(moments[k], out[1+k]))
+				change := lx.Must(lx.MultiplyScalar(moments[k], rate))
+				lx.Check(lx.SubtractInplace(all[place], change))
 			}
 			return out[0]
 		})

@@ -20,7 +20,7 @@ func work(env *lx.Env, start float32) (last float32, err error) {
 	defer env.Exit()
 	x := lx.Must(lx.FromSlice(lx.XLA, []float32{start}))
 	for i := 0; i < steps; i++ {
-		lx.Check(lx.BinaryScalarInplace(lx.BinaryAdd, x, 1))
+		lx.Check(lx.AddScalarInplace(x, 1))
 		lx.Check(lx.StepTensors([]*lx.Tensor{x}, false))
 	}
 	_, err = lx.Reshape(x, []int{2}) // fails here, while other goroutines record on other threads
@@ -62,7 +62,7 @@ func run() (err error) {
 
 	// A channel receives when a value is there, so that a select can wait for it too.
 	x := lx.Must(lx.FromSlice(lx.XLA, []float32{1, 2, 3}))
-	y := lx.Must(lx.BinaryScalar(lx.BinaryMultiply, x, 2))
+	y := lx.Must(lx.MultiplyScalar(x, 2))
 	ready := make(chan error, 1)
 	lx.Check(y.OnReady(func(err error) { ready <- err }))
 	lx.Check(<-ready)
