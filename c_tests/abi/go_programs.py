@@ -73,25 +73,21 @@ class Program:
         sizes = dict(zip(inputs, given))
         for n, lists in call.lengths.items():
             if n not in free:
-                every = [arguments[each["name"]] for each in lists if arguments[each["name"]] is not None]
-                lists_given = [sizes[each["name"]] for each in lists if sizes[each["name"]] is not None]
-                is_bytes = every and isinstance(every[0], bytes)
-                arguments[n] = len(every[0]) if is_bytes else len(lists_given[0]) if lists_given else 0
+                every = [each["name"] for each in lists if arguments[each["name"]] is not None]
+                is_bytes = every and isinstance(arguments[every[0]], bytes)
+                arguments[n] = len((arguments if is_bytes else sizes)[every[0]]) if every else 0
         outputs = []
         for each in call.outputs:
             n = arguments[each["length"]["of"]] if each["role"] == "output_list" else 1
             outputs.append((types.lxla_tensor * n)())
             arguments[each["name"]] = outputs[-1]
-        data = {n: ctypes.cast(each, ctypes.c_void_p) for n, each in arguments.items() if isinstance(each, bytes)}
-        data = {n: each for n, each in data.items() if of[n]["role"] == "bytes"}
-        status = self.lib[call.function["name"]](*[{**arguments, **data}[n] for n in names])
-        if status != 0:
+        for n, each in arguments.items():
+            if of[n]["role"] == "bytes":
+                arguments[n] = ctypes.cast(each, ctypes.c_void_p)
+        if self.lib[call.function["name"]](*(arguments[n] for n in names)) != 0:
             return False
         self.values += [each for output in outputs for each in output]
-        go = [
-            {"Kind": self.device.kind, "Ordinal": 0} if isinstance(each, types.lxla_device) else each for each in given
-        ]
-        go = [bool(each) if of[n].get("flag") else each for n, each in zip(inputs, go)]
+        go = [bool(each) if of[n].get("flag") else each for n, each in zip(inputs, given)]
         self.calls.append({"Name": name, "Args": go})
         return True
 
@@ -115,7 +111,7 @@ class Program:
         return made
 
     def json(self):
-        return {"Device": [self.device.kind, 0], "Calls": self.calls}
+        return {"Calls": self.calls}
 
     # --- Choosing ---
 

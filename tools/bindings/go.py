@@ -1,8 +1,9 @@
 """Writes the calls of a Go package for the C API, from include/lazyxla.json: python go.py FOLDER [--check]
 
-With --check, fails if the files are not current. FOLDER gets calls.go, with constants, handles, structs and functions, and calls.h, with a function of C around each one
+FOLDER gets calls.go, with constants, handles, structs and functions, and calls.h, with a function of C around each one
 of the library. It returns a copy of the error message with the status: the message belongs to the thread of the
-operating system, and a goroutine may be on another one at its next call. The rest of the package is bindings/go."""
+operating system, and a goroutine may be on another one at its next call. The rest of the package is in bindings/go, by
+hand. With --check, fails if the two files are not current."""
 
 import re
 import sys
@@ -163,7 +164,7 @@ class Generator(Types):
         kinds = [self.kind(of) for of in call.outputs]
         steps, arguments = self.arguments(call, free, held)
         refuse = lambda error: f"return {', '.join([*map(self.zero, kinds), error])}"
-        undo = [f"dropCallback({'user'})" for of in inputs if of.get("type") in ONCE]
+        undo = ["dropCallback(user)" for of in inputs if of.get("type") in ONCE]
         if any("s." in step or "(&s)" in step for step in [*steps, *arguments]):
             failed = "\n\t\t".join(["if s.err != nil {", *undo, refuse("s.err")])
             steps = ["var s scratch", "defer s.free()", *steps, f"{failed}\n\t}}"]

@@ -35,8 +35,7 @@ type call struct {
 }
 
 type program struct {
-	Device []int32
-	Calls  []call
+	Calls []call
 }
 
 // argument returns a value of a type of Go that JSON describes.
