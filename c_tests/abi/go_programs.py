@@ -81,10 +81,9 @@ class Program:
             n = arguments[each["length"]["of"]] if each["role"] == "output_list" else 1
             outputs.append((types.lxla_tensor * n)())
             arguments[each["name"]] = outputs[-1]
-        for n, each in arguments.items():
-            if of[n]["role"] == "bytes":
-                arguments[n] = ctypes.cast(each, ctypes.c_void_p)
-        if self.lib[call.function["name"]](*(arguments[n] for n in names)) != 0:
+        # A cast does not keep the bytes alive; `arguments` does.
+        data = {n: ctypes.cast(each, ctypes.c_void_p) for n, each in arguments.items() if of[n]["role"] == "bytes"}
+        if self.lib[call.function["name"]](*({**arguments, **data}[n] for n in names)) != 0:
             return False
         self.values += [each for output in outputs for each in output]
         go = [bool(each) if of[n].get("flag") else each for n, each in zip(inputs, given)]
