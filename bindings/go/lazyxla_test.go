@@ -270,9 +270,9 @@ func TestExecutablesRunOnMemoryOfGo(t *testing.T) {
 		f := Must(Trace(func(in []*Tensor) []*Tensor { return []*Tensor{Must(BinaryScalar(BinaryAdd, in[0], 1))} }, x))
 		e := Must(ExecutableCompile(f, XLA, nil))
 		in, out := []float32{5, 6, 7}, make([]float32, 3)
-		Check(e.RunHost([][]byte{bytesOf(in)}, [][]byte{bytesOf(out)}))
+		Check(e.RunHost([][]byte{Bytes(in)}, [][]byte{Bytes(out)}))
 		equal(t, out, []float32{6, 7, 8})
-		err := e.RunHost([][]byte{bytesOf(in)}, [][]byte{bytesOf(out[:2])})
+		err := e.RunHost([][]byte{Bytes(in)}, [][]byte{Bytes(out[:2])})
 		refusedWith(t, err, StatusInvalidArgument, "output")
 	})
 }
@@ -296,5 +296,40 @@ func TestTheLogArrives(t *testing.T) {
 		if !strings.Contains(strings.Join(all, "\n"), "/proc/nonexistent") {
 			t.Fatalf("the log has %q", all)
 		}
+	})
+}
+
+func TestMeshesSplitTensors(t *testing.T) {
+	check(t, func() {
+		env := Must(EnvCreate(&EnvOptions{DeviceCount: 4}))
+		equal(t, Must(env.DeviceCount()), int32(4))
+		mesh := Must(MeshCreate(env, []string{"data", "model"}, []int{2, 2}, nil))
+		x := Must(TensorFromHostSharded(mesh, DtypeF32, []int{2, 2}, Bytes([]float32{1, 2, 3, 4}), "data,model"))
+		y := Must(Sum(Must(MultiplyScalar(x, 10)), []int{0}, false))
+		equal(t, Must(ToSlice[float32](y)), []float32{40, 60})
+		piece := make([]float32, 1)
+		offsets, dims, err := x.ShardRead(2, Bytes(piece), 2)
+		Check(err)
+		equal(t, []any{piece[0], offsets, dims}, []any{float32(3), []int{1, 0}, []int{1, 1}})
+		_, err = MeshCreate(env, []string{"data"}, []int{2, 2}, nil)
+		refusedWith(t, err, StatusInvalidArgument, "axis_names, axis_sizes: different lengths")
+	})
+}
+
+func TestProgramsOfOthersAreImported(t *testing.T) {
+	check(t, func() {
+		x := Must(FromSlice(CPU, []float32{1, 2, 3}))
+		double := Must(Trace(func(in []*Tensor) []*Tensor { return []*Tensor{Must(MultiplyScalar(in[0], 2))} }, x))
+		again := Must(ComputationImport(nil, []byte(Must(double.Stablehlo())), nil))
+		equal(t, Must(ToSlice[float32](Must(again.Call([]*Tensor{x}, 1))[0])), []float32{2, 4, 6})
+		forward, backward, n, err := double.Vjp(&VjpOptions{Wrt: []int{0}, Checkpoint: CheckpointSaveNone})
+		Check(err)
+		out := Must(forward.Call([]*Tensor{x}, 1+n))
+		gradient := Must(backward.Call(append(out[1:], Must(FromSlice(CPU, []float32{1, 1, 1}))), 1))
+		equal(t, Must(ToSlice[float32](gradient[0])), []float32{2, 2, 2})
+		rows := Must(Must(double.Vmap([]int{0}, []int{0}, 2)).Call([]*Tensor{Must(FromSlice(CPU, []float32{1, 2, 3, 4, 5, 6}, 2, 3))}, 1))
+		equal(t, Must(rows[0].Shape()), []int{2, 3})
+		_, err = ComputationImport(nil, []byte("nonsense"), nil)
+		refusedWith(t, err, StatusInvalidArgument, "lxla_computation_import")
 	})
 }

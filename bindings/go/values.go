@@ -148,6 +148,10 @@ func Item[T Element](x *Tensor) (T, error) {
 	return elements[0], nil
 }
 
+// Bytes returns the memory of a slice, for functions that take bytes: [TensorFromHost], [Tensor.Read], [Tensor.Write],
+// [Executable.RunHost].
+func Bytes[T Element](elements []T) []byte { return bytesOf(elements) }
+
 // Elements returns the memory of a buffer of a kernel as a slice, or nil if T is of another dtype.
 func Elements[T Element](b Buffer) []T {
 	if b.Dtype != DtypeOf[T]() || len(b.Bytes) == 0 {
