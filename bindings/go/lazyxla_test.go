@@ -120,6 +120,8 @@ func TestAxesThatAreLeftOutDifferFromNone(t *testing.T) {
 		equal(t, Must(Must(Reduce(ReduceSum, x, []int{}, false)).Shape()), []int{2, 2})
 		equal(t, Must(ToSlice[float32](Must(Split(x, nil, 2, 1))[1])), []float32{2, 4})
 		equal(t, Must(ToSlice[float32](Must(Split(x, []int{2, 0}, 2, 1))[0])), []float32{1, 2, 3, 4})
+		equal(t, fmt.Sprint(x, Must(Reduce(ReduceSum, x, nil, false))), "f32[2,2] f32[]")
+		equal(t, strings.HasPrefix(fmt.Sprint((*Tensor)(nil)), "INVALID_HANDLE"), true)
 		equal(t, Must(Must(Fft(FftRfft, x, nil, 1)).Shape()), []int{2, 2})
 		_, err := Split(x, []int{1, 1}, 3, 1)
 		refusedWith(t, err, StatusInvalidArgument, "sizes, n: different lengths")

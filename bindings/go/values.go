@@ -6,6 +6,7 @@ import "C"
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"unsafe"
 )
 
@@ -117,6 +118,15 @@ func (tensor *Tensor) Shape() ([]int, error) {
 		return nil, err
 	}
 	return dims[:rank:rank], nil
+}
+
+// String returns dtype and shape, such as f32[2,3]; it computes nothing.
+func (tensor *Tensor) String() string {
+	dtype, rank, dims, err := tensor.Info(64)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s[%s]", dtype, strings.Trim(strings.ReplaceAll(fmt.Sprint(dims[:rank]), " ", ","), "[]"))
 }
 
 // ToSlice computes a tensor, waits for it, and returns its elements, row-major. T has to be of the tensor's dtype.
