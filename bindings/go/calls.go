@@ -2447,7 +2447,7 @@ func (tensor *Tensor) Read(dst []byte) error {
 	}
 	runtime.KeepAlive(tensor)
 	runtime.KeepAlive(dst)
-	sweep(sweepComputed)
+	afterRead()
 	return nil
 }
 
@@ -6872,7 +6872,7 @@ func MarkStep(env *Env, device Device, wait bool) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(env)
-	sweep(sweepComputed)
+	afterStep()
 	return nil
 }
 
@@ -6886,7 +6886,7 @@ func Wait(env *Env, device Device) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(env)
-	sweep(sweepComputed)
+	afterRead()
 	return nil
 }
 
@@ -6935,7 +6935,7 @@ func (tensor *Tensor) WaitFor(timeoutMs int) (bool, error) {
 		return false, failed(code, why)
 	}
 	runtime.KeepAlive(tensor)
-	sweep(sweepComputed)
+	afterRead()
 	return outReady == 1, nil
 }
 
@@ -6980,7 +6980,7 @@ func StepTensors(tensors []*Tensor, wait bool) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(tensors)
-	sweep(sweepComputed)
+	afterStep()
 	return nil
 }
 
@@ -6995,7 +6995,7 @@ func Sync(tensors []*Tensor) error {
 		return failed(code, why)
 	}
 	runtime.KeepAlive(tensors)
-	sweep(sweepComputed)
+	afterRead()
 	return nil
 }
 

@@ -18,6 +18,7 @@ const (
 	handleBytes = 16 << 10 // added to the bytes of each tensor: the collector runs at the latest after 4096 small ones
 	leastBytes  = 64 << 20 // growth of the tensors in use at which Go's collector runs
 	mostPending = 1024     // pending tensors that nothing uses, of devices that no step computes, or of traces
+	fewReads    = 16       // reads after a step that release no lazy tensor
 	unusedBytes = 1 << 20  // bytes of eager tensors that nothing uses, at which they are released
 )
 
@@ -44,6 +45,7 @@ var heap struct {
 	held        atomic.Int64 // bytes of tensors in use
 	limit       atomic.Int64 // held bytes at which Go's collector runs
 	running     atomic.Bool
+	reads       atomic.Int64 // since the last step
 	once        sync.Once
 	user        C.uintptr_t // of the memory callback
 }
@@ -116,6 +118,21 @@ func (o *object) discard() {
 		heap.unused.Add(o.bytes)
 	default:
 		heap.lazy = append(heap.lazy, o.id)
+	}
+}
+
+// afterStep releases what nothing uses. A buffer that is garbage at the next step is released after it, whenever Go's
+// collector finds it: so it does not influence what that step donates.
+func afterStep() {
+	heap.reads.Store(0)
+	sweep(sweepComputed)
+}
+
+// afterRead releases what nothing uses in a program that does not step: a read between the recording of a step and the
+// step would change what the step donates.
+func afterRead() {
+	if heap.reads.Add(1) > fewReads {
+		sweep(sweepComputed)
 	}
 }
 

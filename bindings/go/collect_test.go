@@ -111,6 +111,28 @@ func TestAnEagerLoopIsSteady(t *testing.T) {
 	})
 }
 
+func TestWhatIsCompiledDoesNotDependOnTheCollector(t *testing.T) {
+	check(t, func() {
+		var weights [3]*Tensor
+		for i := range weights {
+			weights[i] = Must(TensorFull(nil, XLA, DtypeF32, []int{100 + i}, 1))
+		}
+		update := func(i int) { weights[i] = Must(AddScalar(weights[i], 1)) }
+		n := 0
+		steady(t, 400, 3, func() { // the first step, the others, and the tensor that is read
+			n++
+			for i := range weights {
+				update(i)
+				if n*7%5 == i { // finds the weights before this one, whose buffers a step could then write over
+					finalize()
+				}
+			}
+			Must(Item[float32](Must(FromValue(XLA, float32(n))))) // a read before the step
+			Check(MarkStep(nil, XLA, false))
+		})
+	})
+}
+
 func TestTidyReleasesWhatItDoesNotReturn(t *testing.T) {
 	check(t, func() {
 		Collect()

@@ -130,8 +130,11 @@ func Trace(f Func, like ...*Tensor) (made *Computation, err error) {
 		for i, each := range like {
 			params[i] = Must(each.PlaceholderLike())
 		}
-		inner := append([]*Tensor{}, params...)
-		made = Must(TracingEnd(params, f(inner)))
+		in := make([]*Tensor, len(params)) // further handles, which f may change in place
+		for i, each := range params {
+			in[i] = Must(each.Snapshot())
+		}
+		made = Must(TracingEnd(params, f(in)))
 		return nil
 	})
 	return made, nil

@@ -182,6 +182,12 @@ func TestFunctionsOfGoAreTraced(t *testing.T) {
 			equal(t, Must(ToSlice[float32](last[0])), []float32{9, 12})
 			equal(t, Must(ToSlice[float32](all[0])), []float32{1, 2, 4, 6, 9, 12})
 
+			inPlace := Must(Trace(func(in []*Tensor) []*Tensor {
+				Check(AddScalarInplace(in[0], 1))
+				return in
+			}, zero))
+			equal(t, Must(ToSlice[float32](Must(inPlace.Call([]*Tensor{last[0]}, 1))[0])), []float32{10, 13})
+			equal(t, Must(ToSlice[float32](last[0])), []float32{9, 12})
 			square := func(in []*Tensor) []*Tensor {
 				return []*Tensor{Must(Reduce(ReduceSum, Must(Binary(BinaryMultiply, in[0], in[0])), nil, false))}
 			}

@@ -19,7 +19,8 @@ BEGIN = {"lxla_env_enter", "lxla_tracing_begin", "lxla_label_push"}
 END = {"lxla_env_exit", "lxla_tracing_end", "lxla_tracing_abandon", "lxla_label_pop"}
 # Calls that compute values. What nothing uses any more is released after them, and at no other time: the set of live
 # tensors is part of the program that is compiled.
-COMPUTE = {"lxla_mark_step", "lxla_step_tensors", "lxla_sync", "lxla_wait", "lxla_tensor_read", "lxla_tensor_wait_for"}
+STEPS = {"lxla_mark_step", "lxla_step_tensors"}
+READS = {"lxla_sync", "lxla_wait", "lxla_tensor_read", "lxla_tensor_wait_for"}
 # Functions whose first parameter chooses an operation: each constant of a family gets functions of its own.
 SHORT = {
     "LXLA_UNARY_": ["unary"],
@@ -179,7 +180,7 @@ class Generator(Types):
         steps += [f"s.copyBack({ident(of['name'])}, {ident(of['name'])}C)" for of in inputs if self.is_back(of)]
         steps += [f"runtime.KeepAlive({ident(of['name'])})" for of in inputs if self.is_kept(of)]
         steps += ["runtime.UnlockOSThread()"] * (name in END)
-        steps += ["sweep(sweepComputed)"] * (name in COMPUTE)
+        steps += ["afterStep()"] * (name in STEPS) + ["afterRead()"] * (name in READS)
         steps.append(f"return {', '.join([*(self.from_c(of, ident(of['name'])) for of in call.outputs), 'nil'])}")
         on = f"({ident(receiver['name'])} *{camel(receiver['base'])}) " if receiver else ""
         given = ", ".join(f"{ident(of['name'])} {self.type(of)}" for of in inputs if of is not receiver)
