@@ -9,22 +9,24 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 from . import _core
 from ._checks import a_function
 from ._core import Array, Device, DType
 from ._device import default_device
 from ._outside import Outside
+from ._static import Constant, Static, with_values
 from ._trace import Traced
 from ._tree import flatten
 
 # Kinds of arguments that one function keeps computations of, and how often something happens before a warning.
 _MOST_KINDS = 64
 _MOST_CHANGES = 8
+_OPTIONS = ("static_argnums", "static_argnames"), ("donate_argnums", "donate_argnames")
 _ONLY_ARRAYS, _ONLY_TEXTS = {Array}, {str}
 # Arguments of these types are compared by their values, all others by identity.
-_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, Device)
+_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, Device, Constant)
 # Of all functions: a lock in each one could not be copied. Callbacks of weak references may enter it again.
 _LOCK = threading.RLock()
 
@@ -103,12 +105,14 @@ class Jit:
         self,
         fun: Callable[..., Any],
         prepare: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]] | None = None,
+        static: Static | None = None,
     ) -> None:
         """``prepare`` returns the positional arguments as the function takes them."""
         a_function(fun, "jit", "fun")
         functools.update_wrapper(self, fun)
         self._fun = fun
         self._prepare = prepare
+        self.static = static
         self._kept: dict[Any, _Kept] = {}
         self._clock = self._traces = self._changes = self._unkept = self._gone = 0
         self._warned: set[str] = set()
@@ -116,7 +120,7 @@ class Jit:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._prepare is not None:
             args = self._prepare(args, kwargs)
-        if not kwargs and {*map(type, args)} == _ONLY_ARRAYS:
+        if self.static is None and not kwargs and {*map(type, args)} == _ONLY_ARRAYS:
             # Without a tree: flattening takes longer than all else of a call.
             key, arrays = _core.signature(list(args), len(args), default_device())
             kept = self._kept.get(key)
@@ -147,8 +151,11 @@ class Jit:
     def find(self, args: Any, kwargs: dict[str, Any], key: Any = None) -> tuple[Traced, list[Array]]:
         """Returns the computation for arguments, and the arrays among their leaves; ``key`` is that of arrays alone."""
         device = default_device()
+        if self.static is not None:
+            args, kwargs = self.static.marked(args, kwargs)
         leaves, spec = flatten((args, kwargs))
-        arrays, others = leaves, ()
+        arrays: list[Any] = leaves
+        others: Sequence[Any] = ()
         if key is None:
             found, arrays = _core.signature(leaves, spec, device)
             others = found[3::2]
@@ -168,9 +175,10 @@ class Jit:
                 )
         given = iter(arrays)
         leaves = [next(given) if isinstance(x, Array) or hasattr(x, "__array_interface__") else x for x in leaves]
-        outside = Outside(self._fun, others)
+        outside = Outside(self._fun, [x.value if isinstance(x, Constant) else x for x in others])
         self._traces += 1
-        traced = Traced(self._fun, leaves, spec, keep=device)
+        function = self._fun if self.static is None else with_values(self._fun)
+        traced = Traced(function, leaves, spec, keep=device)
         if traced.holds and self._is_known(outside):
             self._keep(key, others, traced, outside)
         else:
@@ -238,14 +246,51 @@ class Jit:
             warnings.warn(f"the jitted function {name} {text}", RuntimeWarning, stacklevel=5)
 
 
-def jit(fun: Callable[..., Any]) -> Jit:
+@overload
+def jit(
+    fun: Callable[..., Any],
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+) -> Jit: ...
+
+
+@overload
+def jit(
+    fun: None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+) -> Callable[[Callable[..., Any]], Jit]: ...
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+) -> Any:
     """Returns a function that is traced once for each structure and types of its arguments; later calls record what it
-    did, as one operation. A call first runs what earlier calls left pending, without waiting for it.
+    did, as one operation. A call first runs what earlier calls left pending, without waiting for it. Without ``fun``,
+    returns a decorator with the options: ``@lx.jit(static_argnames="n")``.
 
     The types are dtype, shape and device of arrays (those of NumPy become arrays), and the default device. All other
     arguments are constants of the computation: numbers and texts, compared by type and value, and objects with a hash,
     compared by identity. A number that changes from call to call should be an array. 64 computations are kept; that
     which was not used for the longest time is dropped first, and those of an object when it is gone.
+
+    Arguments of ``static_argnums`` (positions) and ``static_argnames`` are constants as a whole, compared by type and by
+    ``==``: an object of a class with ``__eq__`` and ``__hash__``, or a tuple of numbers that is a shape. They need a
+    hash. A position also means the name of that argument, and a name its position.
+
+    ``donate_argnums`` and ``donate_argnames`` may be given, as for JAX, and change nothing: the memory of an array that
+    nothing holds any more is used for results without them, and an array that is still held keeps its value.
 
     The function has to be pure: its results depend on its arguments only. Variables from outside are read when it is
     traced:
@@ -277,4 +322,21 @@ def jit(fun: Callable[..., Any]) -> Jit:
     traced
     ((2,), (2,))
     """
-    return fun if isinstance(fun, Jit) else Jit(fun)
+    options = (static_argnums, static_argnames), (donate_argnums, donate_argnames)
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+        )
+    a_function(fun, "jit", "fun")
+    static, donated = (
+        None if given == (None, None) else Static(fun, *given, names) for given, names in zip(options, _OPTIONS)
+    )
+    if donated is not None and static is not None and (both := {*static.numbers} & {*donated.numbers}):
+        raise ValueError(f"jit(): donate_argnums: {min(both)} is also static; only arrays have memory to donate")
+    if isinstance(fun, Jit) and static is None:
+        return fun
+    return Jit(fun, None, static)

@@ -170,7 +170,7 @@ def shard_map(fun: Callable[..., Any], mesh: Mesh, in_shardings: Any, out_shardi
         return traced.tree.rebuild(_core.shard_map(traced.computation, mesh, inputs, arrays, outputs))
 
     # Before the trace: in it, arguments on other devices have no values to copy.
-    return Jit(mapped, lambda args, _: placed(args)[0]) if isinstance(fun, Jit) else mapped
+    return Jit(mapped, lambda args, _: placed(args)[0], fun.static) if isinstance(fun, Jit) else mapped
 
 
 def axes_text(axes: str | Sequence[str]) -> str:

@@ -46,7 +46,7 @@ def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., 
         traced = Traced(fun, leaves, spec)
         return traced.tree.rebuild(call(leaves, traced.computation.checkpoint(_POLICIES[save])))
 
-    return Jit(checkpointed) if isinstance(fun, Jit) else checkpointed
+    return Jit(checkpointed, None, fun.static) if isinstance(fun, Jit) else checkpointed
 
 
 # Depth of nested rules of one function up to which calls of it use its rule.

@@ -130,8 +130,17 @@ def differentiable(leaf: Any, of: str, device: _core.Device) -> Array:
         leaf = asarray(leaf, device=device)
     if not isinstance(leaf, Array) or leaf.dtype.kind not in FLOATS:
         found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
-        raise TypeError(f"{of} takes arrays of float and complex dtypes to differentiate by, not {found}")
+        raise TypeError(
+            f"{of} takes arrays of float and complex dtypes to differentiate by, not {found}{_remedy(leaf)}"
+        )
     return leaf
+
+
+def _remedy(leaf: Any) -> str:
+    """Returns how to write a number or an array of integers as one of floats, for an error."""
+    if isinstance(leaf, Array):
+        return ": convert it, by x.astype(float)" if leaf.dtype.kind not in FLOATS else ""
+    return f": pass a float, {float(leaf)!r} or float(x)" if isinstance(leaf, int) and abs(leaf) < 2**53 else ""
 
 
 def differentiables(leaves: Sequence[Any], of: str, device: _core.Device) -> list[Any]:

@@ -104,7 +104,9 @@ def differentiable_arguments(
     arguments = list(args)
     for i in chosen:
         leaves, spec = flatten(args[i])
-        arguments[i] = unflatten(spec, differentiables(leaves, f"{name}()", device))
+        arguments[i] = unflatten(
+            spec, differentiables(leaves, f"{name}(), for argument {i}," if i else f"{name}()", device)
+        )
     return arguments, chosen
 
 
@@ -119,7 +121,7 @@ def _as_jitted(
     def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(differentiable_arguments(args, numbers, device_of((args, kwargs)), name)[0])
 
-    return Jit(transformed, prepare)
+    return Jit(transformed, prepare, fun.static)
 
 
 def _scalar_first(fun: Callable[..., Any], has_aux: bool, name: str) -> Callable[..., Any]:
@@ -319,4 +321,4 @@ def vmap(
         found = [y if at < 0 else _zeros(x, x.shape[:at] + (0,) + x.shape[at:]) for x, y, at in pairs]
         return traced.tree.rebuild(found)
 
-    return Jit(batched) if isinstance(fun, Jit) else batched
+    return Jit(batched, None, fun.static) if isinstance(fun, Jit) else batched
