@@ -19,7 +19,7 @@ index that is an array of this package, integers out of range are clamped by rea
 are not known when the operation is recorded.
 
 Indexing makes an array of its own, never a view as in NumPy: ``part = x[1:]; part[0] = 1`` and ``part += 1`` leave x as
-it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself, by one key:
+it is, and ``x[1:][0] = 1``, whose change nothing could see, is a RuntimeError. Assign to x itself, by one key:
 
 >>> part = x[1:]
 >>> part[0] = 9.0
@@ -34,7 +34,7 @@ it is, and ``x[1:][0] = 1`` changes nothing that can be seen. Assign to x itself
 from . import _interpreter  # noqa: F401 - first: it may refuse
 
 # isort: on
-from . import _core, _methods, collectives, fft, linalg, nn, optim, random, special  # noqa: F401 - _methods acts
+from . import _core, _methods, _parts, collectives, fft, linalg, nn, optim, random, special  # noqa: F401 - both act
 from ._arranging import (
     append,
     array_split,
