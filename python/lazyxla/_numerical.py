@@ -11,10 +11,11 @@ from typing import Any
 from . import _core
 from ._core import Array
 from ._creation import eye, asarray, linspace
-from ._elementwise import clip, isnan, where
+from ._elementwise import abs, clip, conj, isnan, sqrt, where
 from ._operands import in_floats, operands, real_floats
-from ._reductions import argsort, cumulative_prod, cumulative_sum, searchsorted, sort, sum
+from ._reductions import argsort, cumulative_prod, cumulative_sum, max, searchsorted, sort, sum
 from ._shapes import (
+    matmul,
     moveaxis,
     reshape,
     take,
@@ -307,3 +308,83 @@ def geomspace(
         device=device,
     )
     return (sign * 10.0**exponents).astype(dtype or _core.float32)
+
+
+# Products by rows, and distances.
+
+
+def vdot(x: Array, y: Array, /) -> Array:
+    """Returns the sum of products of the elements of two arrays of one size, those of x conjugated.
+
+    >>> import lazyxla as lx
+    >>> lx.vdot(lx.asarray([1j, 1.0]), lx.asarray([1j, 2.0])).item()
+    (3+0j)
+    """
+    x, y = (reshape(each, (-1,)) for each in operands("vdot", x, y))
+    if x.shape != y.shape:
+        raise ValueError(f"vdot(): x and y have {x.shape[0]} and {y.shape[0]} elements; want as many")
+    return tensordot(conj(x) if x.dtype.kind == "complex floating" else x, y, axes=1)
+
+
+def matvec(x: Array, y: Array, /) -> Array:
+    """Returns products of matrices, in the last two axes of x, and vectors, in the last axis of y.
+
+    >>> import lazyxla as lx
+    >>> lx.matvec(lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 1])).tolist()
+    [3, 7]
+    """
+    x, y = operands("matvec", x, y)
+    if x.ndim < 2 or y.ndim < 1:
+        raise ValueError(f"matvec() takes matrices and vectors, not arrays of the shapes {x.shape} and {y.shape}")
+    return matmul(x, y[..., None])[..., 0]
+
+
+def vecmat(x: Array, y: Array, /) -> Array:
+    """Returns products of vectors, in the last axis of x and conjugated, and matrices, in the last two axes of y.
+
+    >>> import lazyxla as lx
+    >>> lx.vecmat(lx.asarray([1, 1]), lx.asarray([[1, 2], [3, 4]])).tolist()
+    [4, 6]
+    """
+    x, y = operands("vecmat", x, y)
+    if x.ndim < 1 or y.ndim < 2:
+        raise ValueError(f"vecmat() takes vectors and matrices, not arrays of the shapes {x.shape} and {y.shape}")
+    x = conj(x) if x.dtype.kind == "complex floating" else x
+    return matmul(x[..., None, :], y)[..., 0, :]
+
+
+def cdist(x: Array, y: Array, /, metric: str = "euclidean", *, p: float = 2.0) -> Array:
+    """Returns the distances of each row of x and each row of y, as ``scipy.spatial.distance.cdist``. ``metric`` is
+    "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", or "minkowski" with the power ``p``. Axes before the
+    last two are batches. The slope by rows at distance 0 is 0.
+
+    >>> import lazyxla as lx
+    >>> lx.cdist(lx.asarray([[0.0, 0.0]]), lx.asarray([[3.0, 4.0], [0.0, 1.0]])).tolist()
+    [[5.0, 1.0]]
+    """
+    x, y = real_floats("cdist", x, y)
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"cdist(): x and y are of the shapes {x.shape} and {y.shape}; want rows of one length")
+    if metric == "cosine":
+        lengths = [sqrt(sum(each * each, axis=-1)) for each in (x, y)]
+        found: Array = 1 - matmul(x, y.mT) / (lengths[0][..., :, None] * lengths[1][..., None, :])
+        return found
+    apart = abs(x[..., :, None, :] - y[..., None, :, :])
+    if metric == "chebyshev":
+        return max(apart, axis=-1)
+    powers = {"euclidean": 2.0, "sqeuclidean": 2.0, "cityblock": 1.0, "minkowski": float(p)}
+    if metric not in powers:
+        raise ValueError(f"cdist(): metric is one of {', '.join((*powers, 'chebyshev', 'cosine'))}, not {metric!r}")
+    power = powers[metric]
+    if power <= 0:
+        raise ValueError(f"cdist(): p is positive, not {p}")
+    if math.isinf(power):
+        return max(apart, axis=-1)
+    if power == 1:
+        return sum(apart, axis=-1)
+    total = sum(apart * apart, axis=-1) if power == 2 else sum(apart**power, axis=-1)
+    if metric == "sqeuclidean":
+        return total
+    is_none = total == 0
+    safe = where(is_none, 1, total)
+    return where(is_none, 0, sqrt(safe) if power == 2 else safe ** (1 / power))

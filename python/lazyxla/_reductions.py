@@ -136,25 +136,26 @@ def unique_all(x: Array, /) -> UniqueAll:
     >>> [x.tolist() for x in lx.unique_all(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
     """
-    return _unique(x, "values", "indices", "inverse_indices", "counts")
+    return unique_of(x, "values", "indices", "inverse_indices", "counts")
 
 
-def _unique(x: Array, *names: str) -> UniqueAll:
-    """Returns some of the results; the others are not computed."""
+def unique_of(x: Array, *names: str, equal_nan: bool = False) -> UniqueAll:
+    """Returns some of the results; the others are not computed. With ``equal_nan``, all NaN are one element."""
     if x.size == 0:
         none = _core.full((0,), 0, _core.int64, x.device)
         return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
     x = _core.value_of(x)
-    found: UniqueAll = _core.outside(lambda: _unique_of(x, names))
+    found: UniqueAll = _core.outside(lambda: _unique_of(x, names, equal_nan))
     return found
 
 
-def _unique_of(x: Array, names: Sequence[str]) -> UniqueAll:
+def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
+    nans = 0
     if x.dtype.kind in ("real floating", "complex floating"):
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
-        if nans:
+        if nans and not equal_nan:
             return _unique_with_nan(x, nans)
-    if names == ("values",) and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
+    if not nans and names == ("values",) and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
         distinct = _distinct_of(x)
         return UniqueAll(distinct, distinct, distinct, distinct)
     found = _core.unique(x, x.size)
@@ -199,7 +200,7 @@ def unique_counts(x: Array, /) -> UniqueCounts:
     >>> [x.tolist() for x in lx.unique_counts(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 2]]
     """
-    found = _unique(x, "values", "counts")
+    found = unique_of(x, "values", "counts")
     return UniqueCounts(found.values, found.counts)
 
 
@@ -210,7 +211,7 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
     >>> [x.tolist() for x in lx.unique_inverse(lx.asarray([3, 1, 3]))]
     [[1, 3], [1, 0, 1]]
     """
-    found = _unique(x, "values", "inverse_indices")
+    found = unique_of(x, "values", "inverse_indices")
     return UniqueInverse(found.values, found.inverse_indices)
 
 
@@ -221,7 +222,7 @@ def unique_values(x: Array, /) -> Array:
     >>> lx.unique_values(lx.asarray([3, 1, 3])).tolist()
     [1, 3]
     """
-    return _unique(x, "values").values
+    return unique_of(x, "values").values
 
 
 # Reductions.

@@ -190,7 +190,7 @@ def nanstd(x: Array, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = 
 # Order statistics.
 
 
-def _last(x: Array, axis: Axis) -> tuple[Array, list[int]]:
+def last_axes(x: Array, axis: Axis) -> tuple[Array, list[int]]:
     """Returns x with the axes as one last axis, and the axes."""
     axes = axes_of(axis)
     over = [*range(x.ndim)] if axes is None else normalized(axes, x.ndim)
@@ -211,7 +211,7 @@ def quantile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", 
     x = in_floats(x)
     if x.dtype.kind != "real floating":
         raise TypeError(f"quantile() takes real dtypes, not {x.dtype.name}")
-    flat, over = _last(x, axis)
+    flat, over = last_axes(x, axis)
     n = flat.shape[-1]
     if n == 0:
         raise ValueError("quantile() of no elements")
@@ -261,7 +261,7 @@ def median(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     2.0
     """
     x = in_floats(x)
-    flat, over = _last(x, axis)
+    flat, over = last_axes(x, axis)
     n = flat.shape[-1]
     if n == 0:
         raise ValueError("median() of no elements")
@@ -442,3 +442,45 @@ def histogram(
         made = made.astype(edges.dtype)
         made = made / sum(made) / (edges[1:] - edges[:-1])
     return made, edges
+
+
+def histogram2d(
+    x: Array,
+    y: Array,
+    /,
+    bins: Any = 10,
+    range: Any = None,
+    *,
+    density: bool = False,
+    weights: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    """Returns how many points (x, y) are in each rectangle of a grid, and the ends of the intervals of both axes. ``bins``
+    is a number for both, or the ends for both, or a pair with one for each; ``range`` is a pair of pairs.
+
+    >>> import lazyxla as lx
+    >>> counts, _, _ = lx.histogram2d(lx.asarray([0.0, 1.0, 1.0]), lx.asarray([0.0, 1.0, 0.0]), 2)
+    >>> counts.tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    """
+    x, y = (reshape(each, (-1,)) for each in real_floats("histogram2d", x, y))
+    if x.shape != y.shape:
+        raise ValueError(f"histogram2d(): x and y have {x.shape[0]} and {y.shape[0]} elements; want as many")
+    pair = bins if isinstance(bins, (list, tuple)) and len(bins) == 2 else (bins, bins)
+    limits = (None, None) if range is None else range
+    ends = [histogram_bin_edges(each, of, limit) for each, of, limit in zip((x, y), pair, limits, strict=True)]
+    counts = [each.shape[0] - 1 for each in ends]
+    total = math.prod(counts)
+    places: list[Array] = []
+    inside = _core.full(x.shape, True, _core.bool, x.device)
+    for each, edges, count in zip((x, y), ends, counts, strict=True):
+        given, edges = operands("histogram2d", each, edges)
+        at = searchsorted(edges, given, side="right") - 1
+        places.append(where(given == edges[-1], count - 1, at).astype(_core.int64))
+        inside = logical_and(inside, logical_and(given >= edges[0], given <= edges[-1]))
+    flat = where(inside, places[0] * counts[1] + places[1], total)
+    apart = None if weights is None else reshape(weights, (-1,))
+    found = reshape(bincount(flat, apart, length=total).astype(x.dtype), counts)
+    if density:
+        lengths = [edges[1:] - edges[:-1] for edges in ends]
+        found = found / sum(found) / (expand_dims(lengths[0], 1) * lengths[1])
+    return found, ends[0], ends[1]

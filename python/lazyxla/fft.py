@@ -14,8 +14,8 @@ from ._shapes import moveaxis, roll
 from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
-    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
-    "rfftfreq", "rfftn",
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
 
 
@@ -199,6 +199,48 @@ def irfftn(x: Array, /, s: Any = None, axes: Any = None, norm: str = "backward")
     for axis, n in zip(over[:-1], sizes[:-1], strict=True):
         x = ifft(x, n=n, axis=axis, norm=norm)
     return irfft(x, n=sizes[-1], axis=over[-1], norm=norm)
+
+
+def fft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """Returns Fourier transforms over two axes, the last ones by default, cut or padded to the sizes ``s``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.fft2(lx.asarray([[1.0, 0.0], [0.0, 0.0]])).tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
+    return fftn(x, s, axes, norm)
+
+
+def ifft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """Returns inverse Fourier transforms over two axes, the last ones by default, cut or padded to the sizes ``s``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.ifft2(lx.asarray([[4 + 0j, 0], [0, 0]])).tolist()
+    [[(1+0j), (1+0j)], [(1+0j), (1+0j)]]
+    """
+    return ifftn(x, s, axes, norm)
+
+
+def rfft2(x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward") -> Array:
+    """Returns Fourier transforms of real numbers over two axes, the last ones by default, cut or padded to the sizes ``s``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.rfft2(lx.ones((2, 2))).tolist()
+    [[(4+0j), 0j], [0j, 0j]]
+    """
+    return rfftn(x, s, axes, norm)
+
+
+def irfft2(
+    x: Array, /, s: Sequence[int] | None = None, axes: Sequence[int] = (-2, -1), norm: str = "backward"
+) -> Array:
+    """Returns the real numbers of which ``rfft2`` is x, over two axes, cut or padded to the sizes ``s``.
+
+    >>> import lazyxla as lx
+    >>> lx.fft.irfft2(lx.asarray([[4 + 0j, 0], [0, 0]])).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    return irfftn(x, s, axes, norm)
 
 
 def fftfreq(n: int, /, d: float = 1.0, *, dtype: DTypeLike | None = None, device: Any = None) -> Array:

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 from . import _constants as c
 from . import _core
 from ._core import Array
+from ._matrices import block_diag, eig, eigvals, multi_dot
 from ._operands import in_floats
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
 from ._reductions import sum as _sum
 from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
-    "matrix_power", "matrix_rank", "matrix_transpose", "norm", "outer", "pinv", "qr", "schur", "slogdet", "solve",
+    "block_diag", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
+    "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "schur", "slogdet", "solve",
     "solve_triangular",
     "solve_tridiagonal",
     "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
@@ -128,6 +129,23 @@ def schur(x: Array, /, *, output: str = "real") -> SchurResult:
     if output not in ("real", "complex"):
         raise ValueError(f'output: {output!r} given; want "real" or "complex"')
     return SchurResult(*_core.schur(x, output == "complex"))
+
+
+def cond(x: Array, /, p: Any = None) -> Array:
+    """Returns the condition numbers of matrices: the norm of each times that of its inverse, by the order ``p`` of
+    ``norm``. By default, and for 2 and -2, quotients of singular values, also of matrices that are not square.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.cond(lx.asarray([[2.0, 0.0], [0.0, 1.0]])).item()
+    2.0
+    """
+    x = in_floats(x)
+    if x.ndim < 2:
+        raise ValueError(f"linalg.cond() takes matrices, not an array of rank {x.ndim}")
+    if p in (None, 2, -2):
+        values = _core.singular_values(x)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
 
 
 def eigvalsh(x: Array, /) -> Array:

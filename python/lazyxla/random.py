@@ -15,6 +15,22 @@ from ._core import Array
 from ._device import on
 from ._checks import kind_of
 from ._creation import arange
+from ._distributions import (
+    cauchy,
+    chisquare,
+    dirichlet,
+    geometric,
+    logistic,
+    lognormal,
+    multivariate_normal,
+    parameter,
+    pareto,
+    rademacher,
+    randint,
+    rayleigh,
+    t,
+    weibull_min,
+)
 from ._dtypes import iinfo
 from ._jit import jit
 from ._shapes import broadcast_shapes
@@ -23,8 +39,10 @@ from ._sizes import integers as _integers
 from ._sizes import normalized
 
 __all__ = [
-    "bernoulli", "beta", "bits", "categorical", "choice", "exponential", "fold_in", "gamma", "gumbel",
-    "integers", "key", "laplace", "normal", "permutation", "poisson", "split", "truncated_normal", "uniform",
+    "PRNGKey", "bernoulli", "beta", "bits", "categorical", "cauchy", "chisquare", "choice", "dirichlet", "exponential",
+    "fold_in", "gamma", "geometric", "gumbel", "integers", "key", "laplace", "logistic", "lognormal",
+    "multivariate_normal", "normal", "pareto", "permutation", "poisson", "rademacher", "randint", "rayleigh", "split",
+    "t", "truncated_normal", "uniform", "weibull_min",
 ]  # fmt: skip
 
 Shape = int | Sequence[int]
@@ -46,6 +64,9 @@ def key(seed: int, *, device: Any = None) -> Array:
         raise OverflowError(f"a seed has at most 64 bits: {seed}")
     words = [(seed >> 32) & 0xFFFFFFFF, seed & 0xFFFFFFFF]
     return _core.from_nested(words, _core.uint32, on(device))
+
+
+PRNGKey = key
 
 
 def split(key: Array, num: int = 2) -> Array:
@@ -260,15 +281,6 @@ def permutation(key: Array, x: Array | int, axis: int = 0) -> Array:
     return choice(key, of, of.shape[at], replace=False, axis=at)
 
 
-def _parameter(name: str, x: Any, key: Array) -> Array:
-    """Returns a parameter of a distribution as an array: of float32 if it is a number."""
-    if isinstance(x, Array):
-        return x
-    if isinstance(x, (int, float)) and not isinstance(x, bool):
-        return _core.full((), float(x), _core.float32, key.device)
-    raise TypeError(f"{name} is an array of floats or a number, not a {type(x).__name__}")
-
-
 def gamma(key: Array, alpha: Array | float, shape: Shape | None = None) -> Array:
     """Returns floats of the gamma distribution of scale 1, whose shape parameter ``alpha`` (floats) gives their dtype.
 
@@ -278,7 +290,7 @@ def gamma(key: Array, alpha: Array | float, shape: Shape | None = None) -> Array
     >>> lx.random.gamma(lx.random.key(0), lx.asarray([0.5, 2.0]), (3, 2)).shape
     (3, 2)
     """
-    alpha = _parameter("alpha", alpha, key)
+    alpha = parameter("alpha", alpha, key)
     return _core.random_gamma(key, alpha, alpha.shape if shape is None else _shape(shape))
 
 
@@ -292,7 +304,7 @@ def beta(key: Array, a: Array | float, b: Array | float, shape: Shape | None = N
     >>> lx.all((x > 0) & (x < 1)).item()
     True
     """
-    a, b = _parameter("a", a, key), _parameter("b", b, key)
+    a, b = parameter("a", a, key), parameter("b", b, key)
     return _core.random_beta(key, a, b, broadcast_shapes(a.shape, b.shape) if shape is None else _shape(shape))
 
 
@@ -305,5 +317,5 @@ def poisson(key: Array, rate: Array | float, shape: Shape | None = None, dtype: 
     >>> lx.random.poisson(lx.random.key(0), lx.asarray([0.0, 0.0])).tolist()
     [0, 0]
     """
-    rate = _parameter("rate", rate, key)
+    rate = parameter("rate", rate, key)
     return _core.random_poisson(key, rate, rate.shape if shape is None else _shape(shape), dtype)

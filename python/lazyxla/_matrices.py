@@ -1,0 +1,106 @@
+"""Eigenvalues of general matrices, chains of products, and block matrices: functions of ``linalg`` beside the standard's."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from . import _core
+from ._core import Array
+from ._creation import asarray
+from ._operands import common_dtype, in_floats
+from ._shapes import matmul
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def eig(x: Array, /) -> EigResult:
+    """Returns the eigenvalues and eigenvectors (columns) of square matrices, as complex numbers; integers as float32.
+
+    >>> import lazyxla as lx
+    >>> sorted(value.real for value in lx.linalg.eig(lx.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues.tolist())
+    [1.0, 2.0]
+    """
+    return EigResult(*_core.eig(in_floats(x)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Returns the eigenvalues of square matrices, as complex numbers; integers as float32.
+
+    >>> import lazyxla as lx
+    >>> sorted(value.imag for value in lx.linalg.eigvals(lx.asarray([[0.0, -1.0], [1.0, 0.0]])).tolist())
+    [-1.0, 1.0]
+    """
+    return _core.eig(in_floats(x))[0]
+
+
+def multi_dot(arrays: Sequence[Array], /) -> Array:
+    """Returns the product of matrices in the order that takes the fewest multiplications. The first and the last may be
+    vectors.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.multi_dot([lx.ones((1, 2)), lx.ones((2, 3)), lx.ones(3)]).tolist()
+    [6.0]
+    """
+    given = [*arrays]
+    if len(given) < 2:
+        raise ValueError(f"linalg.multi_dot() takes at least two arrays, not {len(given)}")
+    is_row, is_column = given[0].ndim == 1, given[-1].ndim == 1
+    given[0] = given[0][None, :] if is_row else given[0]
+    given[-1] = given[-1][:, None] if is_column else given[-1]
+    for before, after in itertools.pairwise(given):
+        if before.ndim != 2 or after.ndim != 2 or before.shape[1] != after.shape[0]:
+            raise ValueError(f"linalg.multi_dot(): {before.shape} and {after.shape} follow each other: no product")
+    found = _in_order(given)
+    found = found[0] if is_row else found
+    return found[..., 0] if is_column else found
+
+
+def _in_order(matrices: Sequence[Array]) -> Array:
+    """Multiplies matrices by the cheapest split of each part of the chain."""
+    sizes = [matrices[0].shape[0], *(x.shape[1] for x in matrices)]
+
+    @functools.cache
+    def cost(first: int, last: int) -> tuple[int, int]:
+        if first == last:
+            return 0, first
+        return min(
+            (cost(first, at)[0] + cost(at + 1, last)[0] + sizes[first] * sizes[at + 1] * sizes[last + 1], at)
+            for at in range(first, last)
+        )
+
+    def product(first: int, last: int) -> Array:
+        if first == last:
+            return matrices[first]
+        at = cost(first, last)[1]
+        return matmul(product(first, at), product(at + 1, last))
+
+    return product(0, len(matrices) - 1)
+
+
+def block_diag(*arrays: Any) -> Array:
+    """Returns the matrix with blocks on its diagonal and zeros elsewhere, as ``scipy.linalg.block_diag``; vectors are rows.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.block_diag(lx.asarray([[1, 2]]), lx.asarray([[3], [4]])).tolist()
+    [[1, 2, 0], [0, 0, 3], [0, 0, 4]]
+    """
+    like = next((x for x in arrays if isinstance(x, Array)), None)
+    if like is None:
+        raise TypeError("linalg.block_diag() takes arrays, at least one of which is of this package")
+    blocks = [x if isinstance(x, Array) else asarray(x, device=like.device) for x in arrays]
+    if wrong := [x for x in blocks if x.ndim > 2]:
+        raise ValueError(f"linalg.block_diag() takes matrices, not an array of rank {wrong[0].ndim}")
+    dtype = common_dtype(x.dtype for x in blocks)
+    blocks = [_core.reshape(x, (1,) * (2 - x.ndim) + x.shape).astype(dtype, copy=False) for x in blocks]
+    zero: Any = False if dtype == _core.bool else 0
+    width, at, rows = sum(x.shape[1] for x in blocks), 0, []
+    for x in blocks:
+        rows.append(_core.pad(x, zero, [0, at], [0, width - at - x.shape[1]]))
+        at += x.shape[1]
+    return _core.join(rows, 0, False)
