@@ -255,6 +255,7 @@ from ._forms import (
     c_,
     copy,
     dsplit,
+    isscalar,
     mgrid,
     ndim,
     ogrid,
@@ -277,6 +278,7 @@ from ._jax_names import (
 )
 from ._mapping import (
     apply_along_axis,
+    choose,
     fromfunction,
     piecewise,
     select,
@@ -329,10 +331,14 @@ from ._sets import (
     unique,
 )
 from ._signals import (
+    bartlett,
+    blackman,
     convolve,
     correlate,
     ediff1d,
     gradient,
+    hamming,
+    hanning,
 )
 from ._programs import export_program, from_torch, import_program
 from ._reductions import (
@@ -353,10 +359,6 @@ from ._reductions import (
     sort,
     std,
     sum,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
     var,
 )
 from ._shapes import (
@@ -415,6 +417,8 @@ from ._statistics import (
     quantile,
 )
 from .linalg import cross
+from .special import i0
+from ._unique import unique_all, unique_counts, unique_inverse, unique_values
 from ._transform import grad, jvp, value_and_grad, vjp, vmap
 from ._tree import tree_map
 from .tree import flatten as tree_flatten
@@ -435,6 +439,7 @@ arctan = atan
 arctan2 = atan2
 arctanh = atanh
 bitwise_not = bitwise_invert
+bool_ = bool
 concatenate = concat
 degrees = rad2deg
 radians = deg2rad
@@ -518,6 +523,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bartlett",
     "bfloat16",
     "bincount",
     "bitwise_and",
@@ -528,9 +534,11 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "block",
     "block_until_ready",
     "bool",
+    "bool_",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -540,6 +548,7 @@ __all__ = [
     "cdist",
     "ceil",
     "checkpoint",
+    "choose",
     "clip",
     "collectives",
     "column_stack",
@@ -641,6 +650,8 @@ __all__ = [
     "gradient",
     "greater",
     "greater_equal",
+    "hamming",
+    "hanning",
     "heaviside",
     "hessian",
     "histogram",
@@ -649,6 +660,7 @@ __all__ = [
     "hsplit",
     "hstack",
     "hypot",
+    "i0",
     "identity",
     "iinfo",
     "imag",
@@ -677,6 +689,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "isrealobj",
+    "isscalar",
     "ix_",
     "jacfwd",
     "jacobian",

@@ -26,15 +26,15 @@ def _arrays(of: str, arrays: Any) -> list[Array]:
 
 
 def ravel(x: Array, /, order: str = "C") -> Array:
-    """Returns all elements in one axis, row-major; ``order`` is "C".
+    """Returns all elements in one axis, row-major, or column-major for ``order="F"``.
 
     >>> import lazyxla as lx
     >>> lx.ravel(lx.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 3, 4]
     """
-    if order not in ("C", "K", "A"):
-        raise ValueError(f"ravel(): order is 'C', not {order!r}; for columns, take lx.ravel(lx.transpose(x))")
-    return reshape(x, (-1,))
+    if order not in ("C", "K", "A", "F"):
+        raise ValueError(f"ravel(): order is 'C' or 'F', not {order!r}")
+    return reshape(x, (-1,), "F" if order == "F" else "C")
 
 
 def transpose(x: Array, /, axes: Sequence[int] | None = None) -> Array:
@@ -48,7 +48,7 @@ def transpose(x: Array, /, axes: Sequence[int] | None = None) -> Array:
     return _core.transpose(x, [*order])
 
 
-def swapaxes(x: Array, axis1: int, axis2: int, /) -> Array:
+def swapaxes(x: Array, /, axis1: int, axis2: int) -> Array:
     """Returns x with two axes exchanged.
 
     >>> import lazyxla as lx

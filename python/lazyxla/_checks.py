@@ -96,9 +96,54 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
             text = _mistake(function, args, kwargs)
             if text is None:
                 raise
-        raise TypeError(text)
+        again = _with_arrays(function, args, kwargs)
+        if again is None or _mistake(function, again.args, again.kwargs) is not None:
+            raise TypeError(text)
+        try:
+            return function(*again.args, **again.kwargs)
+        except (TypeError, ValueError, IndexError) as error:
+            if any(hasattr(value, "__array_interface__") for value in (*args, *kwargs.values())):
+                raise
+            # A number where an array has to be.
+            raise TypeError(text) from error
 
     return call
+
+
+# Functions that need an array of the caller: they change it, or look at what is pending.
+_NOT_OF_NUMBERS = frozenset(("fill_diagonal", "on_ready", "put_along_axis", "wait"))
+
+
+def _with_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns arguments with arrays in place of numbers and of arrays of NumPy where arrays are wanted, None if the
+    function is not one of values."""
+    import inspect
+
+    from ._operands import array_like, array_of
+
+    if function.__name__ in _NOT_OF_NUMBERS:
+        return None
+    signature = inspect.signature(function)
+    bound = signature.bind(*args, **kwargs)
+    given = [x for value in bound.arguments.values() for x in (value if isinstance(value, (tuple, list)) else [value])]
+    like = next((x for x in given if isinstance(x, Array)), None)
+
+    def made(value: Any) -> Any:
+        if like is not None and isinstance(value, (bool, int, float, complex)):
+            return array_like(value, like)  # in the dtype of the other operand
+        found = array_of(value, None if like is None else like.device)
+        return value if found is None else found
+
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        wanted = [test for test, _ in _tests(parameter.annotation)[0]]
+        if _are_arrays in wanted and isinstance(value, (tuple, list)):
+            bound.arguments[name] = [made(each) for each in value]
+        elif _is_array in wanted and parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            bound.arguments[name] = tuple(map(made, value))
+        elif _is_array in wanted and not any(test(value) for test in wanted):
+            bound.arguments[name] = made(value)
+    return bound
 
 
 def check_all(names: Iterable[str], module: dict[str, Any]) -> None:
@@ -107,9 +152,10 @@ def check_all(names: Iterable[str], module: dict[str, Any]) -> None:
         function: Any = module[name]
         if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
             continue
-        home = vars(sys.modules[function.__module__])
-        there: Any = home.get(name)
+        # Also under another name than its own.
+        home, own = vars(sys.modules[function.__module__]), function.__name__
+        there: Any = home.get(own)
         if there is function:
-            home[name] = checked(there)
-        if getattr(home.get(name), "__wrapped__", None) is function:
-            module[name] = home[name]
+            there = home[own] = checked(function)
+        if getattr(there, "__wrapped__", None) is function:
+            module[name] = there

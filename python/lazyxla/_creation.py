@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from . import _core
 from ._core import Array, DType
@@ -250,7 +250,7 @@ def empty_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = Non
 
 
 def arange(
-    start: float, /, stop: float | None = None, step: float = 1, dtype: DTypeLike | None = None, *, device: Any = None
+    start: float, stop: float | None = None, step: float = 1, dtype: DTypeLike | None = None, *, device: Any = None
 ) -> Array:
     """Returns start, start + step, ... up to but excluding stop; with one argument, from 0.
 
@@ -276,25 +276,73 @@ def arange(
     return _core.arange(start, stop, step, chosen, on(device))
 
 
+@overload
 def linspace(
-    start: complex,
-    stop: complex,
-    /,
+    start: Any,
+    stop: Any,
     num: int = 50,
     endpoint: bool = True,
+    retstep: Literal[False] = False,
     *,
     dtype: DTypeLike | None = None,
     device: Any = None,
-) -> Array:
-    """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``.
+) -> Array: ...
+
+
+@overload
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+) -> tuple[Array, Any]: ...
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+) -> Any:
+    """Returns ``num`` evenly spaced numbers from start to stop, which is excluded with ``endpoint=False``; with
+    ``retstep`` a pair of them and their distance. Where start or stop is an array, they are along a new first axis.
 
     >>> import lazyxla as lx
     >>> lx.linspace(0, 1, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    if retstep:
+        made = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
+        count = num - 1 if endpoint else num
+        return made, (stop - start) / count if count > 0 else float("nan")
+    if any(isinstance(end, Array) and end.ndim for end in (start, stop)):
+        return _spaced(start, stop, num, endpoint, dtype)
     start, stop = _plain(start), _plain(stop)
     kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
     return _core.linspace(start, stop, num, endpoint, kind, on(device))
+
+
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: DTypeLike | None) -> Array:
+    """Returns spaced numbers between arrays, of which the last ones are exact."""
+    from ._operands import in_floats, operands
+
+    first, last = (in_floats(each) for each in operands("linspace", start, stop))
+    first, last = first + 0 * last, last + 0 * first
+    count = num - 1 if endpoint else num
+    share = _core.arange(0, num, 1, first.dtype, first.device) / max(count, 1)
+    share = _core.reshape(share, [num] + [1] * first.ndim)
+    found = first + share * (last - first)
+    if endpoint and num > 1:
+        found[-1] = last
+    return found if dtype is None else found.astype(dtype)
 
 
 def _diagonal(k: int) -> int:
@@ -335,8 +383,9 @@ def triu(x: Array, /, k: int = 0) -> Array:
     return _core.triangle(x, _diagonal(k), True)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
-    """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``.
+def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> list[Array]:
+    """Returns coordinate matrices of vectors, as ``numpy.meshgrid``: ``indexing`` is ``"xy"`` or ``"ij"``. With ``sparse``,
+    they have size 1 along all axes but one, and broadcast to the matrices.
 
     >>> import lazyxla as lx
     >>> [x.tolist() for x in lx.meshgrid(lx.asarray([1, 2]), lx.asarray([3, 4]), indexing="ij")]
@@ -344,6 +393,8 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is 'xy' or 'ij', not {indexing!r}")
+    device = next((each.device for each in arrays if isinstance(each, Array)), None)
+    arrays = tuple(each if isinstance(each, Array) else asarray(each, device=device) for each in arrays)
     if len({each.dtype for each in arrays}) > 1 or any(each.ndim != 1 for each in arrays):
         raise ValueError("meshgrid takes arrays of rank 1 and one dtype")
     places = list(range(len(arrays)))
@@ -356,6 +407,8 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     def spread(array: Array, place: int) -> Array:
         column = [1] * len(arrays)
         column[place] = array.shape[0]
+        if sparse:
+            return _core.reshape(array, column)
         return _core.broadcast_to(_core.reshape(array, column), shape)
 
     return [spread(array, place) for array, place in zip(arrays, places, strict=True)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import operator
-from typing import Any
+from typing import Any, overload
 
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._operands import FLOATS, INTEGERS, in_floats, select
+from ._operands import FLOATS, INTEGERS, in_floats, operands, select
 from ._sizes import DTypeLike
 
 _FLOATS = ("real floating", "complex floating")
@@ -55,7 +55,14 @@ def _binary(name: str, op: int, doc: str, *, compare: bool = False, kinds: tuple
                 if isinstance(x, Array) and x.dtype.kind not in kinds:
                     x1, x2 = _fit(name, kinds, x1, x2)
                     break
-        return _core.binary(op, x1, x2, compare, False)
+        try:
+            return _core.binary(op, x1, x2, compare, False)
+        except TypeError:
+            if isinstance(x1, Array) or isinstance(x2, Array):
+                raise
+        # Two numbers, or arrays of NumPy.
+        of: Any = function
+        return of(*operands(name, x1, x2))  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc + " Dtypes promote; either operand may be a scalar or an array of NumPy."
@@ -231,8 +238,9 @@ def reciprocal(x: Array, /) -> Array:
     return 1 / x
 
 
-def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
-    """Returns min(max(x, min), max). Bounds are arrays, scalars or None: absent. Bounds of another dtype promote.
+def clip(x: Array, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Array:
+    """Returns min(max(x, min), max). Bounds are arrays, scalars or None: absent. Bounds of another dtype promote. Older
+    programs for NumPy name them ``a_min`` and ``a_max``.
 
     NaN in any of them gives NaN.
 
@@ -242,6 +250,9 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     """
     if x.dtype.kind not in _REALS:
         raise TypeError(f"clip() takes real dtypes, not {x.dtype.name}")
+    if (min is not None and a_min is not None) or (max is not None and a_max is not None):
+        raise ValueError("clip(): min and a_min are one argument, and max and a_max")
+    min, max = a_min if min is None else min, a_max if max is None else max
     result = x
     for bound, op in ((min, c.BINARY_MAXIMUM), (max, c.BINARY_MINIMUM)):
         if bound is not None:
@@ -249,14 +260,26 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
     return x.copy() if result is x else result
 
 
-def where(condition: Array, x1: Any, x2: Any, /) -> Array:
+@overload
+def where(condition: Array, /) -> tuple[Array, ...]: ...
+
+
+@overload
+def where(condition: Array, x1: Any, x2: Any, /) -> Array: ...
+
+
+def where(condition: Array, x1: Any = None, x2: Any = None, /) -> Any:
     """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 and x2 may be scalars, or arrays
-    of NumPy. For the places where a condition is true, see ``nonzero``.
+    of NumPy. Of a condition alone, returns the places where it is true, as ``nonzero``: their number is read.
 
     >>> import lazyxla as lx
     >>> lx.where(lx.asarray([True, False]), lx.asarray([1, 2]), 0).tolist()
     [1, 0]
     """
+    if x1 is None and x2 is None:
+        return tuple(_core.nonzero(condition))
+    if x1 is None or x2 is None:
+        raise ValueError("where() takes both x1 and x2, or neither")
     if not isinstance(x1, Array) and not isinstance(x2, Array):
         # Next to a bool, scalars have their own dtypes.
         x1 = _core.scalar_like(x1, _core.full((), False, _core.bool, condition.device))

@@ -41,6 +41,18 @@ def ndim(x: Any, /) -> int:
     return _array(x).ndim
 
 
+def isscalar(x: Any, /) -> bool:
+    """Returns whether a value is a scalar of Python or NumPy; an array without axes is not.
+
+    >>> import lazyxla as lx
+    >>> lx.isscalar(3.0), lx.isscalar(lx.asarray(3.0))
+    (True, False)
+    """
+    if isinstance(x, (bool, int, float, complex, str, bytes)):
+        return True
+    return hasattr(x, "__array_interface__") and hasattr(x, "item") and type(x).__name__ != "ndarray" and x.shape == ()
+
+
 def size(x: Any, /, axis: int | None = None) -> int:
     """Returns the number of elements of an array, or of those along an axis.
 
@@ -93,7 +105,8 @@ def rollaxis(x: Array, axis: int, /, start: int = 0) -> Array:
     (4, 2, 3)
     """
     (at,) = normalized([axis], x.ndim)
-    (to,) = normalized([start], x.ndim + 1)
+    to = start + x.ndim if start < 0 else start
+    normalized([to], x.ndim + 1)
     return moveaxis(x, at, to - 1 if at < to else to)
 
 

@@ -12,8 +12,8 @@ from . import _core
 from ._checks import a_function
 from ._core import Array
 from ._creation import asarray
-from ._elementwise import where
-from ._operands import common_dtype, operands
+from ._elementwise import clip, where
+from ._operands import INTEGERS, common_dtype, operands
 from ._places import indices
 from ._shapes import broadcast_shapes, broadcast_to, moveaxis, reshape
 from ._sizes import DTypeLike, normalized
@@ -160,6 +160,27 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Any], default: Any = 
     *values, found = operands("select", *choices)
     for condition, value in zip(reversed(condlist), reversed(values), strict=True):
         found = where(condition, value, found)
+    return found
+
+
+def choose(a: Array, choices: Any, /, mode: str = "clip") -> Array:
+    """Returns elements of the choices, arrays or scalars that broadcast to one shape: at each place that of the choice
+    whose number stands in a. Numbers out of range are clamped, or wrapped for ``mode="wrap"``: they are not read.
+
+    >>> import lazyxla as lx
+    >>> lx.choose(lx.asarray([1, 0]), [lx.asarray([10, 20]), 7]).tolist()
+    [7, 20]
+    """
+    if mode not in ("clip", "wrap"):
+        raise ValueError(f"choose(): mode is 'clip' or 'wrap', not {mode!r}")
+    each = [*choices]
+    if not each or a.dtype.kind not in INTEGERS:
+        raise TypeError(f"choose() takes integers and at least one choice, not {a.dtype.name} and {len(each)} choices")
+    each = [x if isinstance(x, (Array, int, float, complex)) else asarray(x, device=a.device) for x in each]
+    *values, found = operands("choose", *each, asarray(each[0], device=a.device))
+    at = a % len(values) if mode == "wrap" else clip(a, 0, len(values) - 1)
+    for number, value in enumerate(values):
+        found = where(at == number, value, found)
     return found
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import _arranging, _core, _elementwise, _numerical, _reductions, _shapes, _statistics
-from ._core import Array
+from ._core import Array, DType
+from ._creation import asarray
 from ._operands import in_floats
 from ._shapes import Axis
 from ._sizes import DTypeLike, normalized
@@ -23,25 +24,19 @@ def _no_out(out: Any) -> None:
         )
 
 
-def _sum(
-    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
-) -> Array:
-    _no_out(out)
-    return _reductions.sum(self, axis=axis, dtype=dtype, keepdims=keepdims)
+def _total(function: Callable[..., Array]) -> Callable[..., Array]:
+    def method(
+        self: Array,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        keepdims: bool = False,
+        **given: Any,
+    ) -> Array:
+        _no_out(out)
+        return function(self, axis=axis, dtype=dtype, keepdims=keepdims, **given)
 
-
-def _prod(
-    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
-) -> Array:
-    _no_out(out)
-    return _reductions.prod(self, axis=axis, dtype=dtype, keepdims=keepdims)
-
-
-def _mean(
-    self: Array, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False
-) -> Array:
-    _no_out(out)
-    return _reductions.mean(self, axis=axis, dtype=dtype, keepdims=keepdims)
+    return method
 
 
 def _spread(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -60,9 +55,9 @@ def _spread(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _over_axes(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
+    def method(self: Array, axis: Axis = None, out: None = None, keepdims: bool = False, **given: Any) -> Array:
         _no_out(out)
-        return function(self, axis=axis, keepdims=keepdims)
+        return function(self, axis=axis, keepdims=keepdims, **given)
 
     return method
 
@@ -76,9 +71,7 @@ def _cumulative(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
-    if order not in ("C", "A"):
-        raise ValueError(f"reshape(): order is 'C', not {order!r}")
-    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
+    return _shapes.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 def _transpose(self: Array, *axes: Any) -> Array:
@@ -150,6 +143,28 @@ def _round(self: Array, decimals: int = 0, out: None = None) -> Array:
 
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Array | None = None) -> Array:
     return _reductions.searchsorted(self, v, side=side, sorter=sorter)
+
+
+_item_of: Callable[[Array], Any] = Array.item
+
+
+def _item(self: Array, *args: Any) -> Any:
+    """Returns the value of the only element as a scalar of Python, or of the one at an index: one for each axis, or a
+    place in row-major order."""
+    if not args:
+        return _item_of(self)
+    index = args[0] if len(args) == 1 else args
+    return _item_of(self[index] if isinstance(index, tuple) else _shapes.reshape(self, (-1,))[index])
+
+
+def _itemsize(self: Array) -> int:
+    """The number of bytes of an element."""
+    return self.dtype.itemsize
+
+
+def _scalar(self: DType, value: Any = 0, /, *, device: Any = None) -> Array:
+    """Returns a value as an array of this dtype: ``lx.float32(3)`` is ``lx.asarray(3, dtype=lx.float32)``."""
+    return asarray(value, dtype=self, device=device)
 
 
 def _fill(self: Array, value: Any) -> None:
@@ -244,12 +259,13 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "dot": (_numerical.dot, None),
     "fill": (_fill, None),
     "flatten": (_arranging.ravel, None),
+    "item": (_item, None),
     "max": (_over_axes(_reductions.max), _reductions.max),
-    "mean": (_mean, _reductions.mean),
+    "mean": (_total(_reductions.mean), _reductions.mean),
     "min": (_over_axes(_reductions.min), _reductions.min),
     "nonzero": (_reductions.nonzero, None),
     "numpy": (_numpy, None),
-    "prod": (_prod, _reductions.prod),
+    "prod": (_total(_reductions.prod), _reductions.prod),
     "ptp": (_over_axes(_statistics.ptp), _statistics.ptp),
     "ravel": (_arranging.ravel, None),
     "repeat": (_repeat, _shapes.repeat),
@@ -259,14 +275,19 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "sort": (_sort, _reductions.sort),
     "squeeze": (_squeeze, _shapes.squeeze),
     "std": (_spread(_reductions.std), _reductions.std),
-    "sum": (_sum, _reductions.sum),
+    "sum": (_total(_reductions.sum), _reductions.sum),
     "swapaxes": (_arranging.swapaxes, None),
     "take": (_take, _shapes.take),
     "trace": (_arranging.trace, None),
     "transpose": (_transpose, _arranging.transpose),
     "var": (_spread(_reductions.var), _reductions.var),
 }
-PROPERTIES: dict[str, Callable[[Array], Any]] = {"at": At, "imag": _elementwise.imag, "real": _elementwise.real}
+PROPERTIES: dict[str, Callable[[Array], Any]] = {
+    "at": At,
+    "imag": _elementwise.imag,
+    "itemsize": _itemsize,
+    "real": _elementwise.real,
+}
 
 for _name, (_method, _function) in METHODS.items():
     if _function is not None:
@@ -275,3 +296,4 @@ for _name, (_method, _function) in METHODS.items():
     setattr(Array, _name, _method)
 for _name, _function in PROPERTIES.items():
     setattr(Array, _name, _property(_function))
+DType.__call__ = _scalar  # type: ignore[method-assign]

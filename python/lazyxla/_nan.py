@@ -75,7 +75,7 @@ def nanargmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -
     return _place(x, axis, keepdims, argmin, math.inf)
 
 
-def nanquantile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
+def nanquantile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
     """Returns ``quantile`` of the elements that are not NaN; NaN where all are. ``method`` is "linear", "lower", "higher",
     "nearest" or "midpoint".
 
@@ -113,7 +113,7 @@ def nanquantile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear
     return reshape(found, (*q.shape, *rest))
 
 
-def nanpercentile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
+def nanpercentile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
     """Returns ``nanquantile`` of ``q / 100``.
 
     >>> import lazyxla as lx

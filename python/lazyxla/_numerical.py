@@ -26,7 +26,7 @@ from ._sizes import DTypeLike, normalized
 # Interpolation and integrals.
 
 
-def interp(x: Any, xp: Array, fp: Array, /, left: float | None = None, right: float | None = None) -> Array:
+def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Array:
     """Returns the piecewise linear function through the points (xp, fp), xp ascending, at x. Outside of xp it is
     ``left`` and ``right``, by default the first and the last of fp.
 
@@ -34,6 +34,8 @@ def interp(x: Any, xp: Array, fp: Array, /, left: float | None = None, right: fl
     >>> lx.interp(lx.asarray([0.5, 3.0]), lx.asarray([0.0, 1.0]), lx.asarray([10.0, 20.0])).tolist()
     [15.0, 20.0]
     """
+    device = next((each.device for each in (x, xp, fp) if isinstance(each, Array)), None)
+    x, xp, fp = (each if isinstance(each, Array) else asarray(each, device=device) for each in (x, xp, fp))
     x, xp, fp = real_floats("interp", x, xp, fp)
     if xp.ndim != 1 or xp.shape != fp.shape or xp.shape[0] == 0:
         raise ValueError(f"interp(): xp and fp are of the shapes {xp.shape} and {fp.shape}; want vectors of one length")
@@ -112,13 +114,14 @@ def kron(x: Array, y: Array, /) -> Array:
     return reshape(apart, [m * n for m, n in zip(a, b, strict=True)])
 
 
-def polyval(p: Array, x: Any, /) -> Array:
+def polyval(p: Any, x: Any, /) -> Array:
     """Returns the polynomial with the coefficients p, the highest power first, at x, by Horner's rule.
 
     >>> import lazyxla as lx
     >>> lx.polyval(lx.asarray([1.0, 0.0, 2.0]), lx.asarray([3.0])).tolist()
     [11.0]
     """
+    p = p if isinstance(p, Array) else asarray(p, device=x.device if isinstance(x, Array) else None)
     if p.ndim != 1:
         raise ValueError(f"polyval(): p is of shape {p.shape}; want a vector")
     coefficients, at = operands("polyval", p, x)

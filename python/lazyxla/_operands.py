@@ -46,9 +46,27 @@ def array_like(value: Any, like: Array) -> Array:
     return value if isinstance(value, Array) else _core.scalar_like(value, like)
 
 
+def array_of(value: Any, device: Any = None) -> Array | None:
+    """Returns a number of Python or an array or scalar of NumPy as an array, and None for anything else."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, (bool, int, float, complex)) or hasattr(value, "__array_interface__"):
+        from ._creation import asarray
+
+        return asarray(value, device=device)
+    return None
+
+
 def operands(of: str, *values: Any) -> list[Array]:
-    """Returns arrays in one dtype, of values with an array among them; ``of`` is the function, for its error."""
+    """Returns arrays in one dtype, of arrays, numbers and arrays of NumPy; ``of`` is the function, for its error."""
     like = next((x for x in values if isinstance(x, Array)), None)
+    if like is None:
+        # Those of NumPy first: numbers take their dtype.
+        given = sorted(values, key=lambda x: not hasattr(x, "__array_interface__"))
+        like = array_of(given[0])
+        if like is not None:
+            at = next(i for i, x in enumerate(values) if x is given[0])
+            values = (*values[:at], like, *values[at + 1 :])
     if like is None:
         kinds = ", ".join(type(x).__name__ for x in values)
         raise TypeError(f"{of}(): at least one operand is an array (lx.asarray makes one), not {kinds}")

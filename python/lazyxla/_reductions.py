@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._shapes import Axis, axes_of, concat, reshape, take, numeric
+from ._creation import asarray
+from ._masked import masked, with_initial
+from ._operands import operands
+from ._shapes import Axis, axes_of, reshape, take
 from ._sizes import DTypeLike, normalized
 
 
@@ -70,8 +72,9 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     return tuple(_core.nonzero(x))
 
 
-def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | None = None) -> Array:
-    """Returns where elements of x2 would be inserted into x1, which is ascending: before or after equal ones.
+def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None = None) -> Array:
+    """Returns where elements of x2, an array, a list or a number, would be inserted into x1, which is ascending: before or
+    after equal ones.
 
     >>> import lazyxla as lx
     >>> lx.searchsorted(lx.asarray([1, 3, 5]), lx.asarray([3, 4])).tolist()
@@ -83,146 +86,47 @@ def searchsorted(x1: Array, x2: Array, /, side: str = "left", sorter: Array | No
         if isinstance(sorter, Array) and sorter.dtype.kind not in ("signed integer", "unsigned integer"):
             raise TypeError(f"searchsorted(): sorter has integers, not {sorter.dtype.name}")
         x1 = take(x1, sorter)
+    if not isinstance(x2, Array):
+        x2 = asarray(x2, device=x1.device)
+        x1, x2 = operands("searchsorted", x1, x2)
     return _core.searchsorted(x1, x2, side == "right")
 
 
-def argsort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    """Returns the indices that sort x along an axis; without one (None), those of all elements in row-major order.
+def argsort(
+    x: Array, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+) -> Array:
+    """Returns the indices that sort x along an axis; without one (None), those of all elements in row-major order. Every
+    ``kind`` of NumPy's is stable here.
 
     >>> import lazyxla as lx
     >>> lx.argsort(lx.asarray([3, 9, 1])).tolist()
     [2, 0, 1]
     """
     _real_only("argsort", x)
+    _sort_kind("argsort", kind)
     x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.argsort(x, axis, descending, stable)
 
 
-def sort(x: Array, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    """Returns x sorted along an axis, or all elements for None; NaN counts as greater than every number.
+def _sort_kind(of: str, kind: Any) -> None:
+    if kind not in (None, "quicksort", "heapsort", "mergesort", "stable"):
+        raise ValueError(f"{of}(): kind is 'quicksort', 'heapsort', 'mergesort' or 'stable', not {kind!r}")
+
+
+def sort(
+    x: Array, /, axis: int | None = -1, kind: str | None = None, *, descending: bool = False, stable: bool = True
+) -> Array:
+    """Returns x sorted along an axis, or all elements for None; NaN counts as greater than every number. ``kind`` is that
+    of ``argsort``.
 
     >>> import lazyxla as lx
     >>> lx.sort(lx.asarray([3, 9, 1]), descending=True).tolist()
     [9, 3, 1]
     """
     _real_only("sort", x)
+    _sort_kind("sort", kind)
     x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.sort(x, axis, descending, stable)
-
-
-class UniqueAll(NamedTuple):
-    values: Array
-    indices: Array
-    inverse_indices: Array
-    counts: Array
-
-
-class UniqueCounts(NamedTuple):
-    values: Array
-    counts: Array
-
-
-class UniqueInverse(NamedTuple):
-    values: Array
-    inverse_indices: Array
-
-
-def unique_all(x: Array, /) -> UniqueAll:
-    """Returns distinct elements in ascending order, first indices, inverse and counts. Their number is read.
-
-    Each NaN is an element of its own, as the standard says: NaN is not equal to NaN.
-
-    >>> import lazyxla as lx
-    >>> [x.tolist() for x in lx.unique_all(lx.asarray([3, 1, 3]))]
-    [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
-    """
-    return unique_of(x, "values", "indices", "inverse_indices", "counts")
-
-
-def unique_of(x: Array, *names: str, equal_nan: bool = False) -> UniqueAll:
-    """Returns some of the results; the others are not computed. With ``equal_nan``, all NaN are one element."""
-    if x.size == 0:
-        none = _core.full((0,), 0, _core.int64, x.device)
-        return UniqueAll(_core.reshape(x, (0,)), none, _core.full(x.shape, 0, _core.int64, x.device), none)
-    x = _core.value_of(x)
-    found: UniqueAll = _core.outside(lambda: _unique_of(x, names, equal_nan))
-    return found
-
-
-def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
-    nans = 0
-    if x.dtype.kind in ("real floating", "complex floating"):
-        nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
-        if nans and not equal_nan:
-            return _unique_with_nan(x, nans)
-    if not nans and names == ("values",) and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
-        distinct = _distinct_of(x)
-        return UniqueAll(distinct, distinct, distinct, distinct)
-    found = _core.unique(x, x.size)
-    wanted = [UniqueAll._fields.index(name) for name in names]
-    # In one step: otherwise each number of elements would be another program with the search in it.
-    _core.compute([*(found[i] for i in wanted), found[4]], False, False)
-    inverse, n = found[2], int(found[4])
-    # The inverse has the shape of x.
-    values, indices, counts = (_core.first_elements(found[i], n) if i in wanted else found[i] for i in (0, 1, 3))
-    return UniqueAll(values, indices, inverse, counts)
-
-
-def _distinct_of(x: Array) -> Array:
-    """The values alone, by a sort of the elements: the other results take a sort of their places and searches."""
-    ordered = _core.sort(reshape(x, (-1,)), 0, False, True)
-    is_first = concat([_core.full((1,), True, _core.bool, x.device), ordered[1:] != ordered[:-1]])
-    return ordered[is_first]
-
-
-def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
-    """The NaN follow the distinct numbers, each with its own index and the count 1."""
-    flat = reshape(x, (-1,))
-    is_nan = _core.unary(c.UNARY_IS_NAN, flat)
-    (places,) = nonzero(is_nan)
-    values, indices, inverse, counts, count = _core.unique(flat, flat.size)
-    _core.compute([values, indices, inverse, counts, count], False, False)
-    n = int(count) - 1  # all NaN are one element there, the last
-    ones = _core.full((nans,), 1, _core.int64, x.device)
-    order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
-    return UniqueAll(
-        concat([_core.first_elements(values, n), take(flat, places)]),
-        concat([_core.first_elements(indices, n), places]),
-        _core.reshape(_core.select(is_nan, order, inverse), x.shape),
-        concat([_core.first_elements(counts, n), ones]),
-    )
-
-
-def unique_counts(x: Array, /) -> UniqueCounts:
-    """Returns distinct elements and how often each occurs. Their number is read.
-
-    >>> import lazyxla as lx
-    >>> [x.tolist() for x in lx.unique_counts(lx.asarray([3, 1, 3]))]
-    [[1, 3], [1, 2]]
-    """
-    found = unique_of(x, "values", "counts")
-    return UniqueCounts(found.values, found.counts)
-
-
-def unique_inverse(x: Array, /) -> UniqueInverse:
-    """Returns distinct elements and the place of each element of x among them. Their number is read.
-
-    >>> import lazyxla as lx
-    >>> [x.tolist() for x in lx.unique_inverse(lx.asarray([3, 1, 3]))]
-    [[1, 3], [1, 0, 1]]
-    """
-    found = unique_of(x, "values", "inverse_indices")
-    return UniqueInverse(found.values, found.inverse_indices)
-
-
-def unique_values(x: Array, /) -> Array:
-    """Returns distinct elements in ascending order. Their number is read.
-
-    >>> import lazyxla as lx
-    >>> lx.unique_values(lx.asarray([3, 1, 3])).tolist()
-    [1, 3]
-    """
-    return unique_of(x, "values").values
 
 
 # Reductions.
@@ -236,76 +140,100 @@ def _widened(x: Array, dtype: DTypeLike | None) -> Array:
     return x if wide is None else x.astype(wide, copy=False)
 
 
-def sum(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
-    """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given.
+def sum(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """Returns sums over axes. Integers are summed in 64 bits unless a dtype is given. Only elements where a mask is true
+    count, and ``initial`` is added.
 
     >>> import lazyxla as lx
     >>> lx.sum(lx.asarray([[1, 2], [3, 4]]), axis=0).tolist()
     [4, 6]
     """
-    wide = _widened(x, dtype)
-    result = _core.reduce(c.REDUCE_SUM, wide, axes_of(axis), keepdims)
+    wide = masked(_widened(x, dtype), where, 0)
+    result = with_initial(c.BINARY_ADD, _core.reduce(c.REDUCE_SUM, wide, axes_of(axis), keepdims), initial)
     return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
-def prod(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
-    """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given.
+def prod(
+    x: Array,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """Returns products over axes. Integers are multiplied in 64 bits unless a dtype is given. ``initial`` and ``where`` are
+    those of ``sum``.
 
     >>> import lazyxla as lx
     >>> lx.prod(lx.asarray([2, 3, 4])).item()
     24
     """
-    wide = _widened(x, dtype)
-    result = _core.reduce(c.REDUCE_PRODUCT, wide, axes_of(axis), keepdims)
+    wide = masked(_widened(x, dtype), where, 1)
+    result = with_initial(c.BINARY_MULTIPLY, _core.reduce(c.REDUCE_PRODUCT, wide, axes_of(axis), keepdims), initial)
     return result if dtype is None else result.astype(wide.dtype, copy=False)
 
 
-def max(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """Returns the largest elements over axes; NaN if one is NaN.
+def max(x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Array:
+    """Returns the largest elements over axes; NaN if one is NaN. ``initial`` is one more element, also of axes without
+    elements; with it, only elements where a mask is true count.
 
     >>> import lazyxla as lx
     >>> lx.max(lx.asarray([[1, 5], [7, 2]]), axis=0).tolist()
     [7, 5]
     """
-    return _largest("max", c.REDUCE_MAX, x, axis, keepdims)
+    return _largest("max", (c.REDUCE_MAX, c.BINARY_MAXIMUM), x, axis, keepdims, initial, where)
 
 
-def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """Returns the smallest elements over axes; NaN if one is NaN.
+def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Any = None, where: Any = None) -> Array:
+    """Returns the smallest elements over axes; NaN if one is NaN. ``initial`` and ``where`` are those of ``max``.
 
     >>> import lazyxla as lx
     >>> lx.min(lx.asarray([[1, 5], [7, 2]]), axis=0).tolist()
     [1, 2]
     """
-    return _largest("min", c.REDUCE_MIN, x, axis, keepdims)
+    return _largest("min", (c.REDUCE_MIN, c.BINARY_MINIMUM), x, axis, keepdims, initial, where)
 
 
-def _largest(name: str, op: int, x: Array, axis: Axis, keepdims: bool) -> Array:
+def _largest(name: str, ops: tuple[int, int], x: Array, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Array:
     _real_only(name, x)
     axes = axes_of(axis)
-    if builtins.any(x.shape[each] == 0 for each in (range(x.ndim) if axes is None else normalized(axes, x.ndim))):
+    x = masked(x, where, initial)
+    if initial is None and builtins.any(
+        x.shape[each] == 0 for each in (range(x.ndim) if axes is None else normalized(axes, x.ndim))
+    ):
         raise ValueError(f"{name}() of no elements has no value")
-    return _core.reduce(op, x, axes, keepdims)
+    return with_initial(ops[1], _core.reduce(ops[0], x, axes, keepdims), initial)
 
 
-def all(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """Returns whether all elements over axes are not 0.
+def all(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> Array:
+    """Returns whether all elements over axes are not 0, of those where a mask is true.
 
     >>> import lazyxla as lx
     >>> lx.all(lx.asarray([[True, False], [True, True]]), axis=1).tolist()
     [False, True]
     """
-    return _core.reduce(c.REDUCE_ALL, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
+    return _core.reduce(c.REDUCE_ALL, masked(x.astype(_core.bool, copy=False), where, True), axes_of(axis), keepdims)
 
 
-def any(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """Returns whether an element over axes is not 0.
+def any(x: Array, /, axis: Axis = None, *, keepdims: bool = False, where: Any = None) -> Array:
+    """Returns whether an element over axes is not 0, of those where a mask is true.
 
     >>> import lazyxla as lx
     >>> lx.any(lx.asarray([[True, False], [False, False]]), axis=1).tolist()
     [True, False]
     """
-    return _core.reduce(c.REDUCE_ANY, x.astype(_core.bool, copy=False), axes_of(axis), keepdims)
+    return _core.reduce(c.REDUCE_ANY, masked(x.astype(_core.bool, copy=False), where, False), axes_of(axis), keepdims)
 
 
 _FLOATS = ("real floating", "complex floating")
@@ -319,16 +247,22 @@ def _in_dtype(name: str, x: Array, dtype: DTypeLike | None) -> Array:
     return x
 
 
-def mean(x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False) -> Array:
-    """Returns the mean over axes. Without a dtype, the mean of integers and bools is float32, computed in float64.
+def mean(
+    x: Array, /, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False, where: Any = None
+) -> Array:
+    """Returns the mean over axes, of the elements where a mask is true. Without a dtype, the mean of integers and bools is
+    float32, computed in float64.
 
     >>> import lazyxla as lx
     >>> lx.mean(lx.asarray([1.0, 2.0, 6.0])).item()
     3.0
     """
     if dtype is None and x.dtype.kind not in _FLOATS:
-        return mean(x, axis, _core.float64, keepdims=keepdims).astype(_core.float32)
+        return mean(x, axis, _core.float64, keepdims=keepdims, where=where).astype(_core.float32)
     x = _in_dtype("mean", x, dtype)
+    if where is not None:
+        ones = masked(_core.full(x.shape, 1, x.dtype, x.device), where, 0)
+        return sum(x, axis, keepdims=keepdims, where=where) / sum(ones, axis, keepdims=keepdims)
     if x.dtype.kind == "complex floating":
         axes = axes_of(axis)
         over = range(x.ndim) if axes is None else normalized(axes, x.ndim)
@@ -405,7 +339,7 @@ def std(
 
 
 def _cumulative(op: int, x: Array, axis: int | None, dtype: DTypeLike | None, include_initial: bool) -> Array:
-    numeric("a cumulative function", x)
+    x = x.astype(_core.int64) if x.dtype == _core.bool else x
     if axis is None:
         if x.ndim > 1:
             raise ValueError("an array of several axes needs an axis")

@@ -10,9 +10,10 @@ from ._core import Array
 from ._creation import arange, asarray
 from ._numerical import isin, lexsort
 from ._operands import FLOATS, operands
-from ._reductions import any, cumulative_sum, nonzero, unique_of
+from ._reductions import any, cumulative_sum, nonzero
 from ._shapes import moveaxis, reshape, take
 from ._sizes import normalized
+from ._unique import unique_of
 
 
 def unique(

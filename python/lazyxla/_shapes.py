@@ -105,16 +105,21 @@ def stack(arrays: Sequence[Array], /, axis: int = 0) -> Array:
     return _core.join(promoted(_listed(arrays, "stack")), axis, True)
 
 
-def expand_dims(x: Array, /, axis: int = 0) -> Array:
-    """Returns x with a new axis of size 1 at ``axis``.
+def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
+    """Returns x with a new axis of size 1 at ``axis``, or with several at these places of the result.
 
     >>> import lazyxla as lx
     >>> lx.expand_dims(lx.asarray([1, 2]), axis=0).shape
     (1, 2)
     """
-    if not -x.ndim - 1 <= axis <= x.ndim:
-        raise AxisError(f"axis {axis} is out of range for a result of rank {x.ndim + 1}")
-    return _core.expand_dims(x, [axis])
+    axes = integers(axis, "expand_dims(): axis")
+    rank = x.ndim + len(axes)
+    for each in axes:
+        if not -rank <= each < rank:
+            raise AxisError(f"axis {each} is out of range for a result of rank {rank}")
+    if len({each % rank for each in axes}) != len(axes):
+        raise ValueError(f"expand_dims(): axis {axis} names an axis twice")
+    return _core.expand_dims(x, axes)
 
 
 def squeeze(x: Array, /, axis: Axis = None) -> Array:
@@ -139,7 +144,7 @@ def flip(x: Array, /, axis: Axis = None) -> Array:
     return _core.flip(x, axes_of(axis))
 
 
-def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int], /) -> Array:
+def moveaxis(x: Array, /, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
     """Returns x with axes moved to new positions; the others keep their order.
 
     >>> import lazyxla as lx
@@ -176,7 +181,7 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def repeat(x: Array, repeats: int | Sequence[int] | Array, /, axis: int | None = None) -> Array:
+def repeat(x: Array, /, repeats: int | Sequence[int] | Array, axis: int | None = None) -> Array:
     """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it.
 
     >>> import lazyxla as lx
@@ -201,8 +206,9 @@ def repeat(x: Array, repeats: int | Sequence[int] | Array, /, axis: int | None =
     return _core.take(x, _core.from_nested(places, _core.int64, x.device), axis)
 
 
-def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> Array:
-    """Returns x with another shape of the same number of elements; one size may be -1. The result is a new array.
+def reshape(x: Array, /, shape: Sequence[int], order: str = "C", *, copy: bool | None = None) -> Array:
+    """Returns x with another shape of the same number of elements; one size may be -1. The result is a new array. Elements
+    keep their row-major order, or their column-major one for ``order="F"``.
 
     >>> import lazyxla as lx
     >>> lx.reshape(lx.arange(4), (2, -1)).tolist()
@@ -216,7 +222,15 @@ def reshape(x: Array, /, shape: Sequence[int], *, copy: bool | None = None) -> A
         if known == 0 or x.size % known:
             raise ValueError(f"{x.size} elements do not have the shape {tuple(sizes)}")
         sizes[sizes.index(-1)] = x.size // known
+    if order not in ("C", "A", "F"):
+        raise ValueError(f"reshape(): order is 'C' or 'F', not {order!r}")
+    if order == "F":
+        return _reversed_axes(_core.reshape(_reversed_axes(x), sizes[::-1]))
     return _core.reshape(x, sizes)
+
+
+def _reversed_axes(x: Array) -> Array:
+    return _core.transpose(x, [*range(x.ndim)][::-1])
 
 
 def roll(x: Array, /, shift: int | Sequence[int], axis: Axis = None) -> Array:
@@ -234,13 +248,13 @@ def roll(x: Array, /, shift: int | Sequence[int], axis: Axis = None) -> Array:
     return _core.roll(x, integers(shift, "shifts") * (len(axes) if is_integer(shift) else 1), axes)
 
 
-def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> Array:
+def pad(x: Array, /, width: Any, mode: str = "constant", *, value: Any = 0, constant_values: Any = None) -> Array:
     """Returns x with elements before and after each axis, as ``numpy.pad``.
 
     ``width`` is their number: an int for all axes, a pair of those before and after all axes, or a pair for each axis.
     ``mode`` is "constant" for ``value``, "edge" for the next element, "reflect" and "symmetric" for a reflection
     without and with the element at the edge, or "wrap". ``value`` is a scalar, or an array of one element, which is
-    read.
+    read; NumPy's name for it is ``constant_values``.
 
     >>> import lazyxla as lx
     >>> lx.pad(lx.asarray([1, 2, 3]), (1, 2), value=9).tolist()
@@ -248,6 +262,10 @@ def pad(x: Array, /, width: Any, *, mode: str = "constant", value: Any = 0) -> A
     >>> lx.pad(lx.asarray([1, 2, 3]), 2, mode="reflect").tolist()
     [3, 2, 1, 2, 3, 2, 1]
     """
+    if constant_values is not None:
+        if not isinstance(constant_values, (bool, int, float, complex)) and not hasattr(constant_values, "item"):
+            raise TypeError(f"pad(): constant_values is one number, not a {type(constant_values).__name__}")
+        value = constant_values
     pairs = _pad_widths(width, x.ndim)
     if mode == "constant":
         fill = value.item() if hasattr(value, "item") else value
@@ -357,7 +375,7 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
 # Indexing and searching.
 
 
-def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
+def take(x: Array, /, indices: Any, axis: int | None = None) -> Array:
     """Returns the elements of x at ``indices`` along an axis; without an axis, of all elements in row-major order.
 
     An array of this package that is out of range is clamped; integers, lists and NumPy's arrays are an IndexError then,
@@ -375,7 +393,7 @@ def take(x: Array, indices: Any, /, axis: int | None = None) -> Array:
     return x[(slice(None),) * at + (list(indices) if isinstance(indices, (tuple, range)) else indices,)]
 
 
-def take_along_axis(x: Array, indices: Array, /, axis: int = -1) -> Array:
+def take_along_axis(x: Array, /, indices: Array, axis: int = -1) -> Array:
     """Returns one element for each index along an axis, as in NumPy. Indices out of range are clamped.
 
     >>> import lazyxla as lx
@@ -494,8 +512,9 @@ def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     return _core.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
 
 
-def einsum(equation: str, *arrays: Array) -> Array:
-    """Returns the sum of products that an equation describes, as ``numpy.einsum``.
+def einsum(equation: str, *arrays: Array, optimize: Any = True) -> Array:
+    """Returns the sum of products that an equation describes, as ``numpy.einsum``. The library chooses the order of the
+    products; ``optimize`` may be given, as for NumPy, and changes nothing.
 
     >>> import lazyxla as lx
     >>> lx.einsum("ij,j->i", lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 10])).tolist()

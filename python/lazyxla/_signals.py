@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
@@ -16,11 +18,16 @@ from ._sizes import normalized
 # Convolutions.
 
 
-def _sliding(of: str, a: Any, v: Any, mode: str) -> Array:
+def _vectors(of: str, a: Any, v: Any) -> list[Array]:
+    """Returns two vectors in one dtype; lists among them as arrays."""
+    device = next((x.device for x in (a, v) if isinstance(x, Array)), None)
+    return operands(of, *(x if isinstance(x, Array) else asarray(x, device=device) for x in (a, v)))
+
+
+def _sliding(of: str, a: Array, v: Array, mode: str) -> Array:
     """Returns sums of products of a and v at all distances of their starts, in the order of a's; of two vectors."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{of}(): mode is 'full', 'same' or 'valid', not {mode!r}")
-    a, v = operands(of, a, v)
     for x, name in ((a, "a"), (v, "v")):
         if x.ndim > 1 or x.size == 0:
             raise ValueError(f"{of}(): {name} is of shape {x.shape}; want a vector of at least one element")
@@ -45,7 +52,7 @@ def correlate(a: Any, v: Any, /, mode: str = "valid") -> Array:
     >>> lx.correlate(lx.asarray([1, 2, 3]), lx.asarray([0, 1, 2]), "full").tolist()
     [2, 5, 8, 3, 0]
     """
-    a, v = operands("correlate", a, v)
+    a, v = _vectors("correlate", a, v)
     v = conj(v) if v.dtype.kind == "complex floating" else v
     if a.ndim == v.ndim == 1 and v.shape[0] > a.shape[0] > 0:
         # The other way round: both are turned.
@@ -61,10 +68,60 @@ def convolve(a: Any, v: Any, /, mode: str = "full") -> Array:
     >>> lx.convolve(lx.asarray([1, 2, 3]), lx.asarray([0, 1])).tolist()
     [0, 1, 2, 3]
     """
-    a, v = operands("convolve", a, v)
+    a, v = _vectors("convolve", a, v)
     if a.ndim == v.ndim == 1 and v.shape[0] > a.shape[0]:
         a, v = v, a
     return _sliding("convolve", a, flip(v) if v.ndim else v, mode)
+
+
+# Windows.
+
+
+def _window(n: int, device: Any, function: Callable[[float], float]) -> Array:
+    """Returns a symmetric window of n elements: a function of places from 0 to 1."""
+    n = operator.index(n)
+    values = [1.0] if n == 1 else [function(i / (n - 1)) for i in range(n)]
+    return asarray(values, dtype=_core.float32, device=device)
+
+
+def hanning(n: int, /, *, device: Any = None) -> Array:
+    """Returns the Hann window of n elements: 0.5 - 0.5 cos(2 pi t).
+
+    >>> import lazyxla as lx
+    >>> lx.hanning(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    return _window(n, device, lambda t: 0.5 - 0.5 * math.cos(2 * math.pi * t))
+
+
+def hamming(n: int, /, *, device: Any = None) -> Array:
+    """Returns the Hamming window of n elements: 0.54 - 0.46 cos(2 pi t).
+
+    >>> import lazyxla as lx
+    >>> round(lx.hamming(3)[0].item(), 2)
+    0.08
+    """
+    return _window(n, device, lambda t: 0.54 - 0.46 * math.cos(2 * math.pi * t))
+
+
+def blackman(n: int, /, *, device: Any = None) -> Array:
+    """Returns the Blackman window of n elements: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t).
+
+    >>> import lazyxla as lx
+    >>> round(lx.blackman(3)[1].item(), 2)
+    1.0
+    """
+    return _window(n, device, lambda t: 0.42 - 0.5 * math.cos(2 * math.pi * t) + 0.08 * math.cos(4 * math.pi * t))
+
+
+def bartlett(n: int, /, *, device: Any = None) -> Array:
+    """Returns the triangular window of n elements, 0 at its ends.
+
+    >>> import lazyxla as lx
+    >>> lx.bartlett(3).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    return _window(n, device, lambda t: 1.0 - abs(2.0 * t - 1.0))
 
 
 # Differences.
@@ -97,7 +154,7 @@ def _spacings(x: Array, given: Sequence[Any], axes: Sequence[int]) -> list[Any]:
     for spacing, at in zip(each, axes, strict=True):
         if not isinstance(spacing, (int, float)):
             spacing = spacing if isinstance(spacing, Array) else asarray(spacing, device=x.device)
-            spacing = in_floats(spacing)
+            spacing = spacing.astype(_core.promote(in_floats(spacing).dtype, x.dtype), copy=False)
             if spacing.ndim == 1:
                 if spacing.shape[0] != x.shape[at]:
                     raise ValueError(f"gradient(): {spacing.shape[0]} places for an axis of size {x.shape[at]}")

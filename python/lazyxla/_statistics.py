@@ -199,7 +199,7 @@ def last_axes(x: Array, axis: Axis) -> tuple[Array, list[int]]:
     return reshape(moved, (*[x.shape[at] for at in rest], math.prod(x.shape[at] for at in over))), over
 
 
-def quantile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
+def quantile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
     """Returns the values below which the shares ``q``, from 0 to 1, of the elements over axes lie. With several q, they
     are along a new first axis. ``method`` is "linear", "lower", "higher", "nearest" or "midpoint", as in NumPy. NaN
     where an element is NaN.
@@ -242,7 +242,7 @@ def quantile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", 
     return reshape(found, (*q.shape, *rest))
 
 
-def percentile(x: Array, q: Any, /, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
+def percentile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False) -> Array:
     """Returns ``quantile`` of ``q / 100``.
 
     >>> import lazyxla as lx
@@ -285,7 +285,7 @@ def ptp(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
 # Means and covariances.
 
 
-def average(x: Array, /, axis: Axis = None, weights: Array | None = None, *, keepdims: bool = False) -> Array:
+def average(x: Array, /, axis: Axis = None, weights: Any = None, *, keepdims: bool = False) -> Array:
     """Returns the mean over axes, weighted by an array of x's shape, or by a vector along one axis.
 
     >>> import lazyxla as lx
@@ -294,6 +294,7 @@ def average(x: Array, /, axis: Axis = None, weights: Array | None = None, *, kee
     """
     if weights is None:
         return mean(x, axis=axis, keepdims=keepdims)
+    weights = weights if isinstance(weights, Array) else asarray(weights, device=x.device)
     x, weights = real_floats("average", x, weights)
     if weights.shape != x.shape:
         if not isinstance(axis, int) or weights.ndim != 1 or weights.shape[0] != x.shape[normalized([axis], x.ndim)[0]]:
@@ -306,9 +307,11 @@ def average(x: Array, /, axis: Axis = None, weights: Array | None = None, *, kee
     return sum(x * weights, axis=axis, keepdims=keepdims) / total
 
 
-def cov(x: Array, y: Array | None = None, /, *, rowvar: bool = True, ddof: int = 1) -> Array:
+def cov(
+    x: Array, y: Array | None = None, /, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+) -> Array:
     """Returns the covariances of variables, the rows of x and of y, or their columns without ``rowvar``: sums of products
-    divided by the number of observations less ``ddof``.
+    divided by the number of observations less ``ddof``, by default 1, or 0 with ``bias``.
 
     >>> import lazyxla as lx
     >>> lx.cov(lx.asarray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])).tolist()
@@ -319,6 +322,7 @@ def cov(x: Array, y: Array | None = None, /, *, rowvar: bool = True, ddof: int =
         raise ValueError(f"cov() takes arrays of rank 1 and 2, not {any_rank[0]}")
     rows = [reshape(each, (1, -1)) if each.ndim < 2 else each if rowvar else each.mT for each in rows]
     variables = _core.join(rows, 0, False) if len(rows) > 1 else rows[0]
+    ddof = (0 if bias else 1) if ddof is None else ddof
     apart = variables - mean(variables, axis=1, keepdims=True)
     # An array, since Python's number may be 0: NumPy divides by it as well.
     count = _core.full((), float(variables.shape[1] - ddof), variables.dtype, variables.device)
@@ -373,7 +377,7 @@ def bincount(x: Array, /, weights: Array | None = None, *, minlength: int = 0, l
     return scatter(start, places, counted)
 
 
-def digitize(x: Array, bins: Array, /, right: bool = False) -> Array:
+def digitize(x: Array, /, bins: Any, right: bool = False) -> Array:
     """Returns the number of the interval between ascending ``bins`` that each element is in: i if
     ``bins[i - 1] <= x < bins[i]``; with ``right``, the right end belongs to it instead. Bins may descend, too, if
     they are an array of NumPy or a list.
@@ -382,6 +386,7 @@ def digitize(x: Array, bins: Array, /, right: bool = False) -> Array:
     >>> lx.digitize(lx.asarray([0.5, 1.0, 3.0]), lx.asarray([0.0, 1.0, 2.0])).tolist()
     [1, 2, 3]
     """
+    bins = bins if isinstance(bins, Array) else asarray(bins, device=x.device)
     x, bins = operands("digitize", x, bins)
     return searchsorted(bins, x, side="left" if right else "right")
 

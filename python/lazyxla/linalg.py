@@ -271,17 +271,18 @@ def pinv(x: Array, /, rtol: float | Array | None = None) -> Array:
     return _core.pinv(x, -1.0 if rtol is None else float(rtol))
 
 
-def qr(x: Array, /, mode: str = "reduced") -> QRResult:
-    """Returns QR factors; ``mode`` is "reduced" or "complete".
+def qr(x: Array, /, mode: str = "reduced") -> Any:
+    """Returns QR factors; ``mode`` is "reduced" or "complete", or "r" for the second factor alone.
 
     >>> import lazyxla as lx
     >>> q, r = lx.linalg.qr(lx.asarray([[1.0, 2.0], [3.0, 4.0]]))
     >>> [round(x, 4) for x in lx.reshape(q @ r, -1).tolist()]
     [1.0, 2.0, 3.0, 4.0]
     """
-    if mode not in ("reduced", "complete"):
-        raise ValueError(f"mode is 'reduced' or 'complete', not {mode!r}")
-    return QRResult(*_core.qr(x, mode == "complete"))
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"mode is 'reduced', 'complete' or 'r', not {mode!r}")
+    made = QRResult(*_core.qr(x, mode == "complete"))
+    return made.R if mode == "r" else made
 
 
 def slogdet(x: Array, /) -> SlogdetResult:
@@ -365,7 +366,7 @@ def expm(x: Array, /) -> Array:
     return _core.matrix_exponential(x)
 
 
-def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Returns singular value decompositions: x = U diag(S) Vh, with S descending.
 
     >>> import lazyxla as lx
@@ -373,7 +374,7 @@ def svd(x: Array, /, full_matrices: bool = True) -> SVDResult:
     >>> [round(value, 4) for value in s.tolist()]
     [4.0, 3.0]
     """
-    return SVDResult(*_core.svd(x, full_matrices))
+    return SVDResult(*_core.svd(x, full_matrices)) if compute_uv else _core.singular_values(x)
 
 
 def svdvals(x: Array, /) -> Array:
