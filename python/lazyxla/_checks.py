@@ -111,7 +111,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # Functions that need an array of the caller: they change it, or look at what is pending.
-_NOT_OF_NUMBERS = frozenset(("fill_diagonal", "on_ready", "put_along_axis", "wait"))
+_NOT_OF_NUMBERS = frozenset(("fill_diagonal", "on_ready", "put_along_axis", "step", "wait"))
 
 
 def _with_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

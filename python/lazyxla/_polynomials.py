@@ -80,7 +80,7 @@ def polyfit(
         right = right * (expand_dims(w, 1) if y.ndim == 2 else w)
     scale = sqrt(sum(left * left, 0))
     cut = float(finfo(x.dtype).eps) * x.shape[0] if rcond is None else rcond
-    found = linalg.lstsq(left / scale, right, rtol=cut)
+    found = _core.lstsq(left / scale, right, cut)
     found = found / (expand_dims(scale, 1) if y.ndim == 2 else scale)
     if not cov:
         return found

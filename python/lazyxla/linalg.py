@@ -342,18 +342,40 @@ def solve_tridiagonal(lower: Array, diagonal: Array, upper: Array, b: Array, /) 
     return _core.tridiagonal_solve(lower, diagonal, upper, b[..., None])[..., 0]
 
 
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> Array:
-    """Returns the x of the smallest norm among those for which the norm of a x - b is smallest.
+class LstsqResult(NamedTuple):
+    x: Array
+    residuals: Array
+    rank: Array
+    singular_values: Array
 
-    b is a vector or a matrix. Singular values of at most ``rtol`` times the largest one count as 0; by default epsilon
-    times the larger size of a.
+
+def lstsq(a: Array, b: Array, /, rcond: float | None = None, *, rtol: float | None = None) -> LstsqResult:
+    """Returns x with the least sum of squares of ``b - a @ x``, and of several such x the shortest; these sums, one for each
+    column of b, if a has more rows than columns, and else an empty array; the ranks of a; and its singular values. b is
+    a vector, or has as many axes as a.
+
+    Singular values up to ``rcond`` times the largest one count as 0, by default the number of rows or of columns, the
+    larger one, times the distance of 1.0 and the next float. ``rtol`` is another name of it. Residuals do not depend on
+    the rank, as in JAX.
 
     >>> import lazyxla as lx
-    >>> a = lx.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> [round(x, 4) for x in lx.linalg.lstsq(a, lx.asarray([1.0, 3.0, 5.0])).tolist()]
-    [1.0, 2.0]
+    >>> a = lx.asarray([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> x, residuals, rank, _ = lx.linalg.lstsq(a, lx.asarray([1.0, 3.0, 5.0]))
+    >>> [round(x, 4) for x in x.tolist()], rank.item()
+    ([2.0, 1.0], 2)
     """
-    return _core.lstsq(a, b, -1.0 if rtol is None else rtol)
+    if rcond is not None and rtol is not None:
+        raise ValueError("linalg.lstsq(): rcond and rtol are one argument, but both are given")
+    cut = rcond if rtol is None else rtol
+    x = _core.lstsq(a, b, -1.0 if cut is None else cut)
+    rows, columns = a.shape[-2:]
+    is_vector = b.ndim == 1
+    if rows > columns:
+        apart = (b[..., None] if is_vector else b) - matmul(a, x[..., None] if is_vector else x)
+        residuals = vector_norm(apart, axis=-2) ** 2
+    else:
+        residuals = _core.full((*a.shape[:-2], 0), 0, vector_norm(x).dtype, x.device)
+    return LstsqResult(x, residuals, matrix_rank(a, cut), _core.singular_values(a))
 
 
 def expm(x: Array, /) -> Array:

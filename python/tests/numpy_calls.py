@@ -331,6 +331,11 @@ m.vectorize(lambda x, y: x * y + 1)(a, v[:4])
 m.vectorize(lambda x, y: x @ y, signature="(n),(n)->()")(f, f[0])
 m.vectorize(lambda x: x - x.mean(), signature="(n)->(n)")(a)
 m.vectorize(lambda x, k: x**k, excluded={1})(a, 2)
+m.linalg.lstsq(b, v[:4], rcond=None)
+m.linalg.lstsq(b, m.stack([v[:4], w[:4]], axis=1))
+m.linalg.lstsq(b, v[:4])[0]
+m.linalg.lstsq(a, v[:3], rcond=None)
+m.linalg.lstsq(b, v[:4], 0.5)[0]
 m.linalg.svd(a, compute_uv=False)
 m.abs(m.linalg.qr(a, mode="r"))
 m.linalg.cond(s)
