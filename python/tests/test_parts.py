@@ -2,6 +2,8 @@
 assignments to all others are not. On both devices."""
 
 import operator
+import sys
+import warnings
 
 import numpy as np
 from common import DEVICES, on, raises, random, same
@@ -122,3 +124,113 @@ def test_named_parts_and_calls_are_assigned_to():
         row = wanted[0].copy()
         row[0] = 1
         same(lx.jit(changed)(x), wanted + row, 1e-6)
+
+
+def warned(function, *args):
+    """Returns the warnings of a call that changed a part."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(*args)
+    return [str(each.message) for each in caught if "changed in place" in str(each.message)]
+
+
+def added_to_diagonal(part, value):
+    for i in range(part.shape[0]):
+        part[i, i] += value
+
+
+def set_on_diagonal(part, value):
+    n = part.shape[0]
+    for i in range(n):
+        part[i, i] = value
+
+
+def returned(part, value):
+    part[0] = value
+    return part
+
+
+def read_later(part, value):
+    part[0] = value
+    for _ in range(2):
+        if value:
+            part[1] = value
+    return float(lx.sum(part))
+
+
+def read_after_an_error(part, value):
+    try:
+        part[0] = value
+        raise KeyError
+    except KeyError:
+        return part
+
+
+def held_by_another(part, value, held):
+    held.append(part)
+    part[0] = value
+
+
+def taken_from_a_closure(x):
+    part = x[0]
+    inner = lambda: part
+    part += 1.0
+    return inner()
+
+
+def changed_in_a_loop(x):
+    total = x[0] * 0
+    for i in range(3):
+        part = x[i]
+        part *= 2.0
+        total = total + part
+    return total
+
+
+def thrown_away_in_a_loop(x):
+    for i in range(3):
+        part = x[i]
+        part += 1.0
+    return x
+
+
+def slice_thrown_away(x):
+    head = x[1:]
+    head -= 1.0
+    return x
+
+
+def test_changes_of_parts_that_nothing_reads_are_warnings():
+    for device in DEVICES:
+        x = on(random(4, (3, 3)), device)
+        before = np.asarray(x)
+        of_parameters = sys.version_info < (3, 14)
+        for function in (added_to_diagonal, set_on_diagonal):
+            assert len(warned(lambda: function(x[:], 2.0))) == 3 * of_parameters, function
+        assert len(warned(thrown_away_in_a_loop, x)) == 3
+        (text,) = warned(slice_thrown_away, x)
+        assert "x[0] += value" in text and "x[0] = part" in text
+        same(x, before)
+
+
+def test_changes_that_something_may_read_are_silent():
+    for device in DEVICES:
+        x, held = on(random(5, (3, 3)), device), []
+        y = x.copy()
+        assert not warned(added_to_diagonal, y, 2.0), "the caller holds the array"
+        assert not warned(set_on_diagonal, *[y, 1.0])
+        for function in (returned, read_later, read_after_an_error):
+            assert not warned(lambda: function(x[0], 2.0)), function
+        assert not warned(lambda: held_by_another(x[0], 2.0, held))
+        same(held[0][0], np.float32(2))
+        for function in (taken_from_a_closure, changed_in_a_loop):
+            assert not warned(function, x), function
+        state = on(np.zeros(3, "float32"), device)
+
+        def loop(state):
+            for _ in range(3):
+                state += 1.0
+            state[0] = 5.0
+
+        assert not warned(loop, state)
+        same(state, np.float32([5, 3, 3]))
