@@ -293,6 +293,7 @@ from ._nan import (
     nanpercentile,
     nanquantile,
 )
+from ._padding import pad
 from ._places import (
     argpartition,
     compress,
@@ -373,7 +374,6 @@ from ._shapes import (
     matmul,
     matrix_transpose,
     moveaxis,
-    pad,
     permute_dims,
     repeat,
     reshape,

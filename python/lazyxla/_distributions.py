@@ -1,4 +1,5 @@
-"""Random numbers that are made of those of the library, as in ``jax.random``: with its keys, they are its numbers."""
+"""Random numbers that are made of those of the library, by the formulas of ``jax.random``: up to rounding, they are its
+numbers for a key, but for those of ``dirichlet`` with parameters below 1, and of "eigh" and "svd"."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from typing import Any
 from . import _core
 from ._core import Array
 from ._dtypes import finfo
-from ._elementwise import exp, floor, log, log1p, maximum, sqrt, tan
+from ._elementwise import exp, floor, log, log1p, maximum, sqrt, tan, where
 from ._operands import in_floats
 from ._shapes import broadcast_shapes, broadcast_to, matmul
 from ._sizes import DTypeLike, integers
@@ -121,8 +122,8 @@ def rayleigh(key: Array, scale: Array | float = 1.0, shape: Shape | None = None)
     True
     """
     (by,), sizes = _drawn("rayleigh", key, shape, {"scale": scale})
-    u = _uniform(key, sizes, by.dtype, 0.0)
-    found: Array = sqrt(-2.0 * log1p(-u)) * by
+    u = _uniform(key, sizes, by.dtype, float(finfo(by.dtype).smallest_normal))
+    found: Array = sqrt(-2.0 * log(u)) * by
     return found
 
 
@@ -199,6 +200,8 @@ def dirichlet(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
     >>> x.shape, bool(lx.allclose(lx.sum(x, 1), 1.0))
     ((5, 3), True)
     """
+    from .random import fold_in
+
     alpha = in_floats(parameter("alpha", alpha, key))
     if alpha.ndim < 1:
         raise ValueError("random.dirichlet(): alpha is a vector of parameters, or several, not a scalar")
@@ -206,12 +209,12 @@ def dirichlet(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
     if broadcast_shapes(alpha.shape[:-1], before) != before:
         raise ValueError(f"random.dirichlet(): alpha of shape {alpha.shape} does not broadcast to shape {before}")
     sizes = (*before, alpha.shape[-1])
-    # Numbers of small alpha underflow, so that all of a row may be 0: gamma(a) is gamma(a + 1) times u^(1 / a).
-    keys = _core.random_split(key, 2)
     wide = broadcast_to(alpha, sizes)
-    large = log(_core.random_gamma(keys[0], wide + 1, sizes))
-    found = large + log1p(-_uniform(keys[1], sizes, alpha.dtype)) / wide
-    return _core.softmax(found, -1, False)
+    is_small = wide < 1
+    # Numbers of small alpha underflow, so that all of a row may be 0: gamma(a) is gamma(a + 1) times u^(1 / a).
+    found = log(_core.random_gamma(key, where(is_small, wide + 1, wide), sizes))
+    boost = log1p(-_uniform(fold_in(key, 1), sizes, alpha.dtype)) / wide
+    return _core.softmax(where(is_small, found + boost, found), -1, False)
 
 
 def multivariate_normal(
