@@ -75,8 +75,8 @@ def device_put(x: Any, /, device: Any = None) -> Any:
     become arrays.
 
     >>> import lazyxla as lx
-    >>> lx.device_put({"a": 1.5}, "cpu")["a"].device
-    Device('cpu')
+    >>> str(lx.device_put({"a": 1.5}, "cpu")["a"].device)
+    'cpu'
     """
     target = on(device)
 

@@ -214,11 +214,12 @@ def entr(x: Array, /) -> Array:
     """Returns -x log(x), which is 0 at 0 and -infinity below; integers as float32.
 
     >>> import lazyxla as lx
-    >>> lx.special.entr(lx.asarray([0.0, 1.0])).tolist()
-    [0.0, 0.0]
+    >>> [round(value, 4) for value in lx.special.entr(lx.asarray([0.0, 0.5])).tolist()]
+    [0.0, 0.3466]
     """
     x = in_floats(x)
-    return where(x < 0, float("-inf"), -xlogy(x, where(x < 0, 1.0, x)))
+    found = where(x < 0, float("-inf"), -xlogy(x, where(x < 0, 1.0, x)))
+    return where(x == 0, 0.0, found)
 
 
 def betaln(a: Any, b: Any, /) -> Array:

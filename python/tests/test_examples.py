@@ -66,6 +66,25 @@ MODULES = (
     "._dtypes",
 )
 MODULES += (
+    "._distributions",
+    "._elements",
+    "._forms",
+    "._jax_names",
+    "._mapping",
+    "._matrices",
+    "._nan",
+    "._padding",
+    "._places",
+    "._polynomials",
+    "._sets",
+    "._signals",
+    "._unique",
+    ".tree",
+    ".special",
+    "._arranging",
+    "._numerical",
+    "._statistics",
+    "._methods",
     "._elementwise",
     "._files",
     "._jit",
@@ -80,6 +99,8 @@ MODULES += ("._transform", "._jacobians", "._windows")
 
 
 NATIVE = (".linalg", ".nn", ".optim", ".random", "._creation", "._elementwise", "._reductions", "._rules")
+NATIVE += ("._arranging", "._distributions", "._elements", "._forms", "._mapping", "._matrices", "._nan", "._numerical")
+NATIVE += ("._padding", "._places", "._polynomials", "._sets", "._signals", "._statistics", "._unique", ".special")
 NATIVE += ("._loops", "._shapes", "._transform", "._jacobians", "._windows")
 
 
