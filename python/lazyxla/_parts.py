@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._bytecode import LOST_TEMPORARY, LOST_VARIABLE, verdict
+from ._bytecode import KEPT, LOST_TEMPORARY, LOST_VARIABLE, verdict
 from ._core import Array
 
 
@@ -41,7 +41,11 @@ def _verdict(code: types.CodeType, offset: int) -> int:
     if found is None:
         if len(_known) >= _MOST:
             _known.clear()
-        found = _known[id(code), offset] = code, verdict(code, offset)
+        try:
+            made = verdict(code, offset)
+        except Exception:  # Instructions of another version of Python: an assignment may not fail by them.
+            made = KEPT
+        found = _known[id(code), offset] = code, made
     return found[1]
 
 

@@ -203,7 +203,7 @@ def poly(roots: Any, /) -> Array:
 
 def roots(p: Any, /) -> Array:
     """Returns the roots of a polynomial as complex numbers: the eigenvalues of its companion matrix. Reads the
-    coefficients, since leading zeros are no powers, and zeros at the end are roots that are 0.
+    coefficients, since the degree does not count leading zeros, and zeros at the end are roots that are 0.
 
     >>> import lazyxla as lx
     >>> sorted(round(root.real, 4) for root in lx.roots(lx.asarray([1.0, -3.0, 2.0])).tolist())
