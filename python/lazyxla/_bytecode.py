@@ -16,6 +16,7 @@ _STORES = {"STORE_SUBSCR": 1, "STORE_SLICE": 2}
 _INDEXED = frozenset(("BINARY_SUBSCR", "BINARY_SLICE"))
 _MADE = _INDEXED | {"LOAD_ATTR", "CALL", "CALL_KW", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_METHOD"}
 _LOADS = frozenset(("LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"))
+_LOADS |= {"LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW"}
 _WITHOUT_EFFECT = frozenset(("EXTENDED_ARG", "NOP", "CACHE", "RESUME", "KW_NAMES"))
 _ENDS = frozenset(("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"))
 _WITHOUT_NEXT = _ENDS | {"JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
@@ -51,9 +52,9 @@ def _is_jump(each: Any) -> bool:
     return bool(each.opcode in dis.hasjrel or each.opcode in dis.hasjabs)
 
 
-def _maker(instructions: list[Any], at: int, place: int) -> int | None:
+def _maker(instructions: list[Any], at: int, place: int) -> tuple[int, str | None] | None:
     """Returns the index of the instruction that put an element on the stack, which is at a place before the instruction
-    ``at``; None if it is not known, or if the element was copied for another use."""
+    ``at``, and the variable that it loads; None if it is not known, or if the element was copied for another use."""
     import dis
 
     while at > 0 and not instructions[at].is_jump_target:
@@ -66,7 +67,10 @@ def _maker(instructions: list[Any], at: int, place: int) -> int | None:
         argument = each.arg if each.opcode >= dis.HAVE_ARGUMENT else None
         found = _before(each.opname, each.arg or 0, dis.stack_effect(each.opcode, argument), place)
         if found is None:
-            return at
+            names = _names(each) if each.opname in _LOADS else ()
+            # Of two variables that are loaded, the last one is on the top; one that is loaded twice is read.
+            name = names[-1 - place] if place < len(names) else None
+            return at, name if names.count(name) == 1 else None
         place = found
     return None
 
@@ -92,21 +96,21 @@ def verdict(code: types.CodeType, offset: int) -> int:
         maker = _maker(instructions, at, _STORES[changing.opname])
         if maker is None:
             return KEPT
-        made = instructions[maker]
+        made, name = instructions[maker[0]], maker[1]
         if made.opname in _MADE or _is_indexed(made):
             return LOST_TEMPORARY
         after = at + 1
     elif _is_in_place(changing) and at + 1 < len(instructions) and instructions[at + 1].opname == "STORE_FAST":
         maker = _maker(instructions, at, 1)
         after = at + 2
-        if maker is None or instructions[maker].argval != instructions[at + 1].argval:
+        if maker is None or maker[1] != instructions[at + 1].argval:
             return KEPT
-        made = instructions[maker]
+        name = maker[1]
     else:
         return KEPT
-    if made.opname not in _LOADS or not isinstance(made.argval, str) or not _SEES_ALL.isdisjoint(code.co_names):
+    if name is None or not _SEES_ALL.isdisjoint(code.co_names):
         return KEPT
-    is_lost = _is_part(code, instructions, made.argval) and _is_dead(code, instructions, after, made.argval)
+    is_lost = _is_part(code, instructions, name) and _is_dead(code, instructions, after, name)
     return LOST_VARIABLE if is_lost else KEPT
 
 
@@ -154,7 +158,8 @@ def _is_dead(code: types.CodeType, instructions: list[Any], start: int, name: st
         if "_FAST" in each.opname and name in _names(each):
             loads.add(at)
         if each.opname in _STORES and (maker := _maker(instructions, at, _STORES[each.opname])) is not None:
-            stores.add(maker)
+            if maker[1] == name:
+                stores.add(maker[0])
         if _is_jump(each):
             target = places.get(each.argval)
             if target is None:
@@ -162,7 +167,7 @@ def _is_dead(code: types.CodeType, instructions: list[Any], start: int, name: st
             waiting.append(target)
         if each.opname not in _WITHOUT_NEXT:
             waiting.append(at + 1)
-    return all(at in stores and instructions[at].opname in _LOADS for at in loads)
+    return loads <= stores
 
 
 def _handlers(code: types.CodeType, places: dict[int, int]) -> list[int] | None:
