@@ -205,15 +205,20 @@ lxla_status lxla_set_log_callback(lxla_log_fn fn_,
 #define LXLA_DTYPE_F8E4M3B11FNUZ 18 /**< 8 bits: 4 of exponent (bias 11), 3 of mantissa; NaN, no infinity, no -0. */
 #define LXLA_DTYPE_F8E5M2FNUZ 19 /**< 8 bits: 5 of exponent (bias 16), 2 of mantissa; NaN, no infinity, no -0. */
 #define LXLA_DTYPE_F8E4M3FNUZ 20 /**< 8 bits: 4 of exponent (bias 8), 3 of mantissa; NaN, no infinity, no -0. */
+#define LXLA_DTYPE_S4 21 /**< 4-bit signed integer. For types of 2 and 4 bits, see `lxla_dtype_size`. */
+#define LXLA_DTYPE_U4 22 /**< 4-bit unsigned integer. */
+#define LXLA_DTYPE_S2 24 /**< 2-bit signed integer. */
+#define LXLA_DTYPE_U2 25 /**< 2-bit unsigned integer. */
 #define LXLA_DTYPE_F8E4M3 26 /**< 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN. */
 #define LXLA_DTYPE_F8E3M4 27 /**< 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN. */
 #define LXLA_DTYPE_F8E8M0FNU 28 /**< 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN. */
+#define LXLA_DTYPE_F4E2M1FN 29 /**< 4-bit float: 2 exponent bits, 1 mantissa bit; at most 6, no infinity, no NaN. */
 
 /* Kinds of dtypes. */
 #define LXLA_KIND_PRED 1 /**< Boolean. */
 #define LXLA_KIND_SIGNED 2 /**< Signed integers. */
 #define LXLA_KIND_UNSIGNED 3 /**< Unsigned integers. */
-#define LXLA_KIND_FLOAT 4 /**< Floats, including 8-bit floats. */
+#define LXLA_KIND_FLOAT 4 /**< Floats, including those of 8 and 4 bits. */
 #define LXLA_KIND_COMPLEX 5 /**< Complex numbers. */
 
 /**
@@ -329,9 +334,17 @@ typedef struct {
 } lxla_scalar;
 
 /**
- * Returns the size of one element in bytes.
+ * Returns the size in bytes of one element in host memory.
+ *
+ * An element of 2 or 4 bits has a byte of its own there. Bytes that are read have the value of an integer
+ * (sign-extended, if it is signed) or the code of an f4e2m1fn in the low bits; of bytes that are written, only the low
+ * bits count. On XLA devices, such elements are packed. They are created, stored, moved, selected, compared, sorted,
+ * converted and bit-cast, and have elementwise arithmetic and reductions, computed in s8, u8 or f32 and wrapped or
+ * rounded afterwards. `lxla_dot_general` multiplies them, best with a wider `dtype`. They have no derivatives. Other
+ * operations return INVALID_ARGUMENT.
  */
-lxla_status lxla_dtype_size(int32_t dtype, size_t *out_size_bytes);
+lxla_status lxla_dtype_size(int32_t dtype,
+                            size_t *out_size_bytes);
 
 /**
  * Returns the common dtype of two dtypes of any kinds, for frontends that convert both operands to it. The rules are
@@ -344,6 +357,7 @@ lxla_status lxla_dtype_size(int32_t dtype, size_t *out_size_bytes);
  * - Two floats: the wider one; f32 for f16 and bf16.
  * - A float and a complex number: c64, or c128 if either has 64-bit parts.
  * - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
+ * - A type of 2 or 4 bits and any other but pred: INVALID_ARGUMENT.
  *
  * Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
  * return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
@@ -371,7 +385,8 @@ lxla_status lxla_dtype_info(int32_t dtype,
  *
  * - Integers to integers: modulo 2^bits.
  * - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
- *   bits; overflow gives infinity, or NaN if the dtype has none.
+ *   bits; overflow gives infinity, NaN if the dtype has none, or the largest number if it has neither (f4e2m1fn, where
+ *   NaN becomes -0).
  * - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
  * - Complex numbers to other numbers: the real part.
  * - All to pred: 1 if the value is not 0.

@@ -45,6 +45,11 @@ const char *name_of_dtype(int32_t dtype) {
     case LXLA_DTYPE_F8E4M3: return "f8e4m3";
     case LXLA_DTYPE_F8E3M4: return "f8e3m4";
     case LXLA_DTYPE_F8E8M0FNU: return "f8e8m0fnu";
+    case LXLA_DTYPE_S4: return "s4";
+    case LXLA_DTYPE_U4: return "u4";
+    case LXLA_DTYPE_S2: return "s2";
+    case LXLA_DTYPE_U2: return "u2";
+    case LXLA_DTYPE_F4E2M1FN: return "f4e2m1fn";
     default: return "another dtype";
   }
 }

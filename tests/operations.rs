@@ -119,29 +119,33 @@ fn taken(record: impl Fn(&mut Trace, NodeId) -> Result<NodeId>) -> String {
     let fits = |dtype: &DType| {
         let mut trace = Trace::new();
         let x = leaf(&mut trace, *dtype);
-        record(&mut trace, x).is_ok()
+        record(&mut trace, x).and_then(|_| trace.check_subbyte()).is_ok()
     };
     in_words(&DType::ALL.into_iter().filter(fits).collect::<Vec<DType>>())
 }
 
 /// Formats a list of dtypes, with names for complete kinds.
 fn in_words(dtypes: &[DType]) -> String {
-    let kinds = [
-        ("pred", vec![Kind::Pred]),
-        ("integers", vec![Kind::Signed, Kind::Unsigned]),
-        ("signed integers", vec![Kind::Signed]),
-        ("unsigned integers", vec![Kind::Unsigned]),
-        ("floats", vec![Kind::Float]),
-        ("8-bit floats", vec![Kind::Float8]),
-        ("complex numbers", vec![Kind::Complex]),
+    let of = |kinds: &[Kind]| -> Vec<DType> {
+        DType::ALL.into_iter().filter(|dtype| kinds.contains(&dtype.kind())).collect()
+    };
+    let groups = [
+        ("pred", of(&[Kind::Pred])),
+        ("integers", of(&[Kind::Signed, Kind::Unsigned])),
+        ("signed integers", of(&[Kind::Signed])),
+        ("unsigned integers", of(&[Kind::Unsigned])),
+        ("floats", of(&[Kind::Float])),
+        ("8-bit floats", of(&[Kind::Float8])),
+        ("complex numbers", of(&[Kind::Complex])),
+        ("types of 2 and 4 bits", of(&[Kind::Subbyte])),
+        ("integers of 2 and 4 bits", vec![DType::S4, DType::U4, DType::S2, DType::U2]),
     ];
     if dtypes.len() == DType::ALL.len() {
         return "all".to_string();
     }
     let mut left = dtypes.to_vec();
     let mut words = Vec::new();
-    for (word, kinds) in kinds {
-        let members: Vec<DType> = DType::ALL.into_iter().filter(|dtype| kinds.contains(&dtype.kind())).collect();
+    for (word, members) in groups {
         if members.iter().all(|member| left.contains(member)) {
             left.retain(|dtype| !members.contains(dtype));
             words.push(word.to_string());
@@ -388,6 +392,8 @@ Some bounds are large because of a small range of arguments:
 
 Two dtypes promote as in the Python array API standard; f16 with bf16 gives f32. Functions, sums, matrix products and
 composed operations compute f16 and bf16 in f32 and round once; every operation does so for 8-bit floats.
+Types of 2 and 4 bits are computed in s8, u8 or f32 and converted afterwards; operations that do not list them refuse
+them, unless they only move elements.
 
 Some operations that StableHLO allows on complex numbers are INVALID_ARGUMENT here: cbrt, which XLA refuses; remainder,
 on which XLA ends the process; maximum, minimum and clamp, where XLA compares the real parts only and the specification

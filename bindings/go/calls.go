@@ -144,6 +144,18 @@ const (
 	// 8 bits: 4 of exponent (bias 8), 3 of mantissa; NaN, no infinity, no -0.
 	DtypeF8e4m3fnuz Dtype = 20
 
+	// 4-bit signed integer. For types of 2 and 4 bits, see `lxla_dtype_size`.
+	DtypeS4 Dtype = 21
+
+	// 4-bit unsigned integer.
+	DtypeU4 Dtype = 22
+
+	// 2-bit signed integer.
+	DtypeS2 Dtype = 24
+
+	// 2-bit unsigned integer.
+	DtypeU2 Dtype = 25
+
 	// 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN.
 	DtypeF8e4m3 Dtype = 26
 
@@ -152,6 +164,9 @@ const (
 
 	// 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN.
 	DtypeF8e8m0fnu Dtype = 28
+
+	// 4-bit float: 2 exponent bits, 1 mantissa bit; at most 6, no infinity, no NaN.
+	DtypeF4e2m1fn Dtype = 29
 )
 
 // Kind has the constants LXLA_KIND_* of C.
@@ -167,7 +182,7 @@ const (
 	// Unsigned integers.
 	KindUnsigned Kind = 3
 
-	// Floats, including 8-bit floats.
+	// Floats, including those of 8 and 4 bits.
 	KindFloat Kind = 4
 
 	// Complex numbers.
@@ -1688,7 +1703,14 @@ func SetLogCallback(fn func(level int32, message string)) error {
 
 // DtypeSize is lxla_dtype_size.
 //
-// Returns the size of one element in bytes.
+// Returns the size in bytes of one element in host memory.
+//
+// An element of 2 or 4 bits has a byte of its own there. Bytes that are read have the value of an integer
+// (sign-extended, if it is signed) or the code of an f4e2m1fn in the low bits; of bytes that are written, only the low
+// bits count. On XLA devices, such elements are packed. They are created, stored, moved, selected, compared, sorted,
+// converted and bit-cast, and have elementwise arithmetic and reductions, computed in s8, u8 or f32 and wrapped or
+// rounded afterwards. `lxla_dot_general` multiplies them, best with a wider `dtype`. They have no derivatives. Other
+// operations return INVALID_ARGUMENT.
 func DtypeSize(dtype Dtype) (int, error) {
 	var why *C.char
 	var outSizeBytes C.size_t
@@ -1710,6 +1732,7 @@ func DtypeSize(dtype Dtype) (int, error) {
 //   - Two floats: the wider one; f32 for f16 and bf16.
 //   - A float and a complex number: c64, or c128 if either has 64-bit parts.
 //   - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
+//   - A type of 2 or 4 bits and any other but pred: INVALID_ARGUMENT.
 //
 // Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
 // return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
@@ -1761,7 +1784,8 @@ func DtypeInfo(dtype Dtype) (DtypeLimits, error) {
 //
 //   - Integers to integers: modulo 2^bits.
 //   - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
-//     bits; overflow gives infinity, or NaN if the dtype has none.
+//     bits; overflow gives infinity, NaN if the dtype has none, or the largest number if it has neither (f4e2m1fn, where
+//     NaN becomes -0).
 //   - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
 //   - Complex numbers to other numbers: the real part.
 //   - All to pred: 1 if the value is not 0.

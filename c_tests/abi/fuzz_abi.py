@@ -47,7 +47,7 @@ thread_limit stablehlo graph_hash enqueued wait_for tensor_wait_for tracing_end"
 DTYPE = family("DTYPE")
 DTYPES = [
     DTYPE[name]
-    for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4".split()
+    for name in "pred s8 s16 s32 s64 u8 u16 u32 u64 f16 f32 f64 bf16 c64 c128 f8e5m2 f8e4m3fn f8e3m4 s4 u2 f4e2m1fn".split()
 ]
 SHAPES = [
     (),

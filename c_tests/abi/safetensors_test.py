@@ -226,14 +226,14 @@ def test_names(folder):
 
 def test_dtypes_that_only_the_format_has(folder):
     env, path = new_env(), os.path.join(folder, "others")
-    header = b'{"fourths":{"dtype":"F4","shape":[4],"data_offsets":[0,2]},"known":{"dtype":"F32","shape":[2],"data_offsets":[2,10]}}'
+    header = b'{"sixths":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]},"known":{"dtype":"F32","shape":[2],"data_offsets":[3,11]}}'
     header += b" " * (-len(header) % 8)
     with open(path, "wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header + b"\0\0" + np.ones(2, np.float32).tobytes())
+        file.write(len(header).to_bytes(8, "little") + header + b"\0\0\0" + np.ones(2, np.float32).tobytes())
     out = Tensor(id=77)
-    refused(abi.lib.lxla_load(env, xla(), path.encode(), b"fourths", byref(out)), UNIMPLEMENTED, "fourths")
+    refused(abi.lib.lxla_load(env, xla(), path.encode(), b"sixths", byref(out)), UNIMPLEMENTED, "sixths")
     assert out.id == 77
-    assert json.loads(text(abi.lib.lxla_file_names, path.encode()))["fourths"]["dims"] == [4]
+    assert json.loads(text(abi.lib.lxla_file_names, path.encode()))["sixths"]["dims"] == [4]
     known = load(env, path, "known")
     assert abi.read(known, "f", 2) == [1, 1]
     release(known, env)

@@ -11,7 +11,7 @@ import ctypes_test as abi
 import ml_dtypes
 import numpy as np
 from header import constants, types
-from ops_values import DTYPES, FLOAT8, special
+from ops_values import DTYPES, FLOAT8, SUBBYTE, special
 
 ALL = {name: number for name, (number, _) in DTYPES.items()} | FLOAT8
 NUMPY = {number: dtype for number, dtype in DTYPES.values()}
@@ -19,7 +19,7 @@ NUMPY |= {number: np.dtype(getattr(ml_dtypes, name)) for name, number in FLOAT8.
 
 # The type lattice of jax.dtypes (jax/_src/dtypes.py), with its weak types i*, f* and c* as intermediate nodes.
 LATTICE = {
-    "pred": ["i*"],
+    "pred": ["i*", *SUBBYTE],
     "i*": ["u8", "s8"],
     "u8": ["s16", "u16"],
     "u16": ["s32", "u32"],
@@ -54,26 +54,27 @@ def join(a, b):
 
 
 def promotions():
-    for a, number_a in ALL.items():
-        for b, number_b in ALL.items():
+    for a, number_a in (ALL | SUBBYTE).items():
+        for b, number_b in (ALL | SUBBYTE).items():
             out, flag = c_int32(), c_int32()
             status = abi.lib.lxla_dtype_promote(number_a, number_b, byref(out))
             wanted = join(a, b)
             assert (status == abi.OK) == (wanted is not None), f"{a}, {b}: status {status}, want {wanted}"
-            assert wanted is None or out.value == ALL[wanted], f"{a}, {b}: {out.value}, want {wanted}"
+            assert wanted is None or out.value == (ALL | SUBBYTE)[wanted], f"{a}, {b}: {out.value}, want {wanted}"
             abi.ok(abi.lib.lxla_dtype_can_cast(number_a, number_b, byref(flag)))
             assert flag.value == (wanted == b), f"{a} to {b}: {flag.value}"
 
 
 def limits():
-    for number, dtype in NUMPY.items():
+    subbyte = {number: np.dtype(getattr(ml_dtypes, name)) for name, number in SUBBYTE.items()}
+    for number, dtype in (NUMPY | subbyte).items():
         size = abi.give(abi.lib.lxla_dtype_size, c_size_t, number).value
         got = types.lxla_dtype_limits(struct_size=ctypes.sizeof(types.lxla_dtype_limits))
         assert size == dtype.itemsize, f"{dtype}: {size} bytes"
         abi.ok(abi.lib.lxla_dtype_info(number, byref(got)))
-        if dtype.kind in "iu":
-            info = np.iinfo(dtype)
-            sign = constants.KIND_SIGNED if dtype.kind == "i" else constants.KIND_UNSIGNED
+        if dtype.kind in "iu" or "int" in dtype.name:
+            info = ml_dtypes.iinfo(dtype)
+            sign = constants.KIND_UNSIGNED if info.min == 0 else constants.KIND_SIGNED
             assert (got.kind, got.bits) == (sign, info.bits), dtype
             assert (got.integer_min, got.integer_max) == (info.min, info.max), dtype
             assert (got.min, got.max) == (float(info.min), float(info.max)), dtype
@@ -86,10 +87,13 @@ def limits():
         assert got.bits == info.bits, dtype
         for name in ("eps", "min", "max", "smallest_normal", "smallest_subnormal"):
             assert getattr(got, name) == float(getattr(info, name)), f"{dtype}: {name} is {getattr(got, name)}"
-        wanted = (info.nmant, info.nexp, info.precision)
+        # ml_dtypes counts no digit for 4 bits.
+        wanted = (info.nmant, info.nexp, info.precision or 1)
         assert (got.mantissa_bits, got.exponent_bits, got.digits) == wanted, f"{dtype}: {wanted}"
         codes = (
-            np.arange(256, dtype=np.uint8).view(dtype) if size == 1 else np.array([np.inf, np.nan, -0.0], info.dtype)
+            np.arange(1 << info.bits, dtype=np.uint8).view(dtype)
+            if size == 1
+            else np.array([np.inf, np.nan, -0.0], info.dtype)
         )
         codes = codes.astype(np.float64)
         has = (np.isinf(codes).any(), np.isnan(codes).any(), ((codes == 0) & np.signbit(codes)).any())

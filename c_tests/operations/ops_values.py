@@ -29,6 +29,10 @@ NUMPY = {
 # Numbers in the ABI and NumPy's dtypes, of these dtypes. Numbers of the 8-bit floats, by their names in ml_dtypes.
 DTYPES = {name: (family("DTYPE")[name], dtype) for name, dtype in NUMPY.items()}
 FLOAT8 = {name.replace("f8", "float8_"): n for name, n in family("DTYPE").items() if name.startswith("f8")}
+# Numbers of the types of 2 and 4 bits, by their names in ml_dtypes, and of the others by their names in NumPy.
+SUBBYTE = {"int4": "s4", "uint4": "u4", "int2": "s2", "uint2": "u2", "float4_e2m1fn": "f4e2m1fn"}
+SUBBYTE = {name: family("DTYPE")[own] for name, own in SUBBYTE.items()}
+NUMBER = {dtype.name: number for number, dtype in DTYPES.values()}
 NAMES = {dtype: name for name, (_, dtype) in DTYPES.items()}
 KINDS = {
     "pred": ["pred"],

@@ -99,8 +99,13 @@ def test_captured_values_of_every_dtype_keep_their_bits(env, folder):
             if device.kind == lxla.xla().kind and name.startswith("f8"):
                 continue  # plugins lack some of them
             capture = give(lxla.lib.lxla_tensor_from_host, Tensor, env, device, number, *lxla.dims(3), data, len(data))
+            data = bytes_of(capture, len(data))  # of types of 2 and 4 bits, the low bits count
             computation = traced(env, device, capture)
             for form, format in FORMATS.items():
+                if form == "jax" and name in ("s2", "u2"):
+                    status = exported(computation, folder / "all", format=format)
+                    lxla.refused(status, lxla.UNIMPLEMENTED, f"files of jax.export have no {name}")
+                    continue
                 ok(exported(computation, folder / "all", format=format))
                 again = imported_file(env, folder / "all")
                 assert counts_of(again) == [1, 2, 1], f"{name} as {form}"

@@ -32,9 +32,14 @@ enum Dtype : int32_t {
   DTYPE_F8E4M3B11FNUZ = 18,  ///< 8 bits: 4 of exponent (bias 11), 3 of mantissa; NaN, no infinity, no -0.
   DTYPE_F8E5M2FNUZ = 19,  ///< 8 bits: 5 of exponent (bias 16), 2 of mantissa; NaN, no infinity, no -0.
   DTYPE_F8E4M3FNUZ = 20,  ///< 8 bits: 4 of exponent (bias 8), 3 of mantissa; NaN, no infinity, no -0.
+  DTYPE_S4 = 21,  ///< 4-bit signed integer. For types of 2 and 4 bits, see `lxla_dtype_size`.
+  DTYPE_U4 = 22,  ///< 4-bit unsigned integer.
+  DTYPE_S2 = 24,  ///< 2-bit signed integer.
+  DTYPE_U2 = 25,  ///< 2-bit unsigned integer.
   DTYPE_F8E4M3 = 26,  ///< 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN.
   DTYPE_F8E3M4 = 27,  ///< 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN.
   DTYPE_F8E8M0FNU = 28,  ///< 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN.
+  DTYPE_F4E2M1FN = 29,  ///< 4-bit float: 2 exponent bits, 1 mantissa bit; at most 6, no infinity, no NaN.
 };
 
 /// Kinds of dtypes.
@@ -42,7 +47,7 @@ enum DtypeKind : int32_t {
   KIND_PRED = 1,  ///< Boolean.
   KIND_SIGNED = 2,  ///< Signed integers.
   KIND_UNSIGNED = 3,  ///< Unsigned integers.
-  KIND_FLOAT = 4,  ///< Floats, including 8-bit floats.
+  KIND_FLOAT = 4,  ///< Floats, including those of 8 and 4 bits.
   KIND_COMPLEX = 5,  ///< Complex numbers.
 };
 
@@ -299,12 +304,22 @@ enum ExportFormat : int32_t {
 #define LXLA_DTYPE_F8E5M2FNUZ ::lazyxla::DTYPE_F8E5M2FNUZ
 #undef LXLA_DTYPE_F8E4M3FNUZ
 #define LXLA_DTYPE_F8E4M3FNUZ ::lazyxla::DTYPE_F8E4M3FNUZ
+#undef LXLA_DTYPE_S4
+#define LXLA_DTYPE_S4 ::lazyxla::DTYPE_S4
+#undef LXLA_DTYPE_U4
+#define LXLA_DTYPE_U4 ::lazyxla::DTYPE_U4
+#undef LXLA_DTYPE_S2
+#define LXLA_DTYPE_S2 ::lazyxla::DTYPE_S2
+#undef LXLA_DTYPE_U2
+#define LXLA_DTYPE_U2 ::lazyxla::DTYPE_U2
 #undef LXLA_DTYPE_F8E4M3
 #define LXLA_DTYPE_F8E4M3 ::lazyxla::DTYPE_F8E4M3
 #undef LXLA_DTYPE_F8E3M4
 #define LXLA_DTYPE_F8E3M4 ::lazyxla::DTYPE_F8E3M4
 #undef LXLA_DTYPE_F8E8M0FNU
 #define LXLA_DTYPE_F8E8M0FNU ::lazyxla::DTYPE_F8E8M0FNU
+#undef LXLA_DTYPE_F4E2M1FN
+#define LXLA_DTYPE_F4E2M1FN ::lazyxla::DTYPE_F4E2M1FN
 #undef LXLA_KIND_PRED
 #define LXLA_KIND_PRED ::lazyxla::KIND_PRED
 #undef LXLA_KIND_SIGNED

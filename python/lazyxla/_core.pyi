@@ -325,6 +325,11 @@ float8_e4m3fnuz: DType
 float8_e4m3: DType
 float8_e3m4: DType
 float8_e8m0fnu: DType
+int4: DType
+uint4: DType
+int2: DType
+uint2: DType
+float4_e2m1fn: DType
 
 # The library's functions, one to one: the modules of the package have functions with documentation for them.
 def activation(op: int, x: Array) -> Array: ...

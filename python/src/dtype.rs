@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyType};
 use std::collections::HashMap;
 use std::mem::zeroed;
 
-const NAMES: [(i32, &str); 23] = [
+const NAMES: [(i32, &str); 28] = [
     (LXLA_DTYPE_PRED, "bool"),
     (LXLA_DTYPE_S8, "int8"),
     (LXLA_DTYPE_S16, "int16"),
@@ -33,6 +33,11 @@ const NAMES: [(i32, &str); 23] = [
     (LXLA_DTYPE_F8E4M3, "float8_e4m3"),
     (LXLA_DTYPE_F8E3M4, "float8_e3m4"),
     (LXLA_DTYPE_F8E8M0FNU, "float8_e8m0fnu"),
+    (LXLA_DTYPE_S4, "int4"),
+    (LXLA_DTYPE_U4, "uint4"),
+    (LXLA_DTYPE_S2, "int2"),
+    (LXLA_DTYPE_U2, "uint2"),
+    (LXLA_DTYPE_F4E2M1FN, "float4_e2m1fn"),
 ];
 
 /// A data type, such as ``lx.float32``. There is one object for each; they compare by ``==`` and ``is``.
@@ -151,8 +156,8 @@ pub fn object(py: Python<'_>, code: i32) -> PyResult<Py<DType>> {
 pub fn kind(code: i32) -> i32 {
     match code {
         LXLA_DTYPE_PRED => LXLA_KIND_PRED,
-        LXLA_DTYPE_S8..=LXLA_DTYPE_S64 => LXLA_KIND_SIGNED,
-        LXLA_DTYPE_U8..=LXLA_DTYPE_U64 => LXLA_KIND_UNSIGNED,
+        LXLA_DTYPE_S8..=LXLA_DTYPE_S64 | LXLA_DTYPE_S4 | LXLA_DTYPE_S2 => LXLA_KIND_SIGNED,
+        LXLA_DTYPE_U8..=LXLA_DTYPE_U64 | LXLA_DTYPE_U4 | LXLA_DTYPE_U2 => LXLA_KIND_UNSIGNED,
         LXLA_DTYPE_C64 | LXLA_DTYPE_C128 => LXLA_KIND_COMPLEX,
         _ => LXLA_KIND_FLOAT,
     }
@@ -185,6 +190,11 @@ pub fn library_name(name: &str) -> Option<i32> {
         "bf16" => LXLA_DTYPE_BF16,
         "c64" => LXLA_DTYPE_C64,
         "c128" => LXLA_DTYPE_C128,
+        "s4" => LXLA_DTYPE_S4,
+        "u4" => LXLA_DTYPE_U4,
+        "s2" => LXLA_DTYPE_S2,
+        "u2" => LXLA_DTYPE_U2,
+        "f4e2m1fn" => LXLA_DTYPE_F4E2M1FN,
         _ => NAMES.iter().find(|row| row.1.strip_prefix("float8_").is_some_and(|end| name == format!("f8{end}")))?.0,
     })
 }

@@ -47,11 +47,11 @@ fn element(dtype: i32, bytes: &[u8], i: usize) -> Scalar {
     }
     match dtype {
         LXLA_DTYPE_PRED => Scalar::Bool(bytes[i] != 0),
-        LXLA_DTYPE_S8 => Scalar::Int(at!(i8, i).into()),
+        LXLA_DTYPE_S8 | LXLA_DTYPE_S4 | LXLA_DTYPE_S2 => Scalar::Int(at!(i8, i).into()),
         LXLA_DTYPE_S16 => Scalar::Int(at!(i16, i).into()),
         LXLA_DTYPE_S32 => Scalar::Int(at!(i32, i).into()),
         LXLA_DTYPE_S64 => Scalar::Int(at!(i64, i)),
-        LXLA_DTYPE_U8 => Scalar::Int(at!(u8, i).into()),
+        LXLA_DTYPE_U8 | LXLA_DTYPE_U4 | LXLA_DTYPE_U2 => Scalar::Int(at!(u8, i).into()),
         LXLA_DTYPE_U16 => Scalar::Int(at!(u16, i).into()),
         LXLA_DTYPE_U32 => Scalar::Int(at!(u32, i).into()),
         LXLA_DTYPE_U64 => Scalar::Large(at!(u64, i)),
@@ -269,11 +269,11 @@ fn push(scalar: Scalar, dtype: i32, bytes: &mut Vec<u8>) -> PyResult<()> {
     unsafe {
         match target {
             LXLA_DTYPE_PRED => bytes.push(cast.value.u as u8),
-            LXLA_DTYPE_S8 => bytes.extend((cast.value.i as i8).to_ne_bytes()),
+            LXLA_DTYPE_S8 | LXLA_DTYPE_S4 | LXLA_DTYPE_S2 => bytes.extend((cast.value.i as i8).to_ne_bytes()),
             LXLA_DTYPE_S16 => bytes.extend((cast.value.i as i16).to_ne_bytes()),
             LXLA_DTYPE_S32 => bytes.extend((cast.value.i as i32).to_ne_bytes()),
             LXLA_DTYPE_S64 => bytes.extend(cast.value.i.to_ne_bytes()),
-            LXLA_DTYPE_U8 => bytes.extend((cast.value.u as u8).to_ne_bytes()),
+            LXLA_DTYPE_U8 | LXLA_DTYPE_U4 | LXLA_DTYPE_U2 => bytes.extend((cast.value.u as u8).to_ne_bytes()),
             LXLA_DTYPE_U16 => bytes.extend((cast.value.u as u16).to_ne_bytes()),
             LXLA_DTYPE_U32 => bytes.extend((cast.value.u as u32).to_ne_bytes()),
             LXLA_DTYPE_U64 => bytes.extend(cast.value.u.to_ne_bytes()),

@@ -252,12 +252,22 @@ constants! {
         LXLA_DTYPE_F8E5M2FNUZ = DType::F8E5M2FNUZ as i32,
         /// 8 bits: 4 of exponent (bias 8), 3 of mantissa; NaN, no infinity, no -0.
         LXLA_DTYPE_F8E4M3FNUZ = DType::F8E4M3FNUZ as i32,
+        /// 4-bit signed integer. For types of 2 and 4 bits, see `lxla_dtype_size`.
+        LXLA_DTYPE_S4 = DType::S4 as i32,
+        /// 4-bit unsigned integer.
+        LXLA_DTYPE_U4 = DType::U4 as i32,
+        /// 2-bit signed integer.
+        LXLA_DTYPE_S2 = DType::S2 as i32,
+        /// 2-bit unsigned integer.
+        LXLA_DTYPE_U2 = DType::U2 as i32,
         /// 8-bit float: 4 exponent bits, 3 mantissa bits, with infinities and NaN.
         LXLA_DTYPE_F8E4M3 = DType::F8E4M3 as i32,
         /// 8-bit float: 3 exponent bits, 4 mantissa bits, with infinities and NaN.
         LXLA_DTYPE_F8E3M4 = DType::F8E3M4 as i32,
         /// 8-bit float: 8 exponent bits, no mantissa, no sign: powers of 2, and NaN.
         LXLA_DTYPE_F8E8M0FNU = DType::F8E8M0FNU as i32,
+        /// 4-bit float: 2 exponent bits, 1 mantissa bit; at most 6, no infinity, no NaN.
+        LXLA_DTYPE_F4E2M1FN = DType::F4E2M1FN as i32,
     }
 }
 
@@ -269,7 +279,7 @@ constants! {
         LXLA_KIND_SIGNED = 2,
         /// Unsigned integers.
         LXLA_KIND_UNSIGNED = 3,
-        /// Floats, including 8-bit floats.
+        /// Floats, including those of 8 and 4 bits.
         LXLA_KIND_FLOAT = 4,
         /// Complex numbers.
         LXLA_KIND_COMPLEX = 5,

@@ -8,7 +8,14 @@ use super::constants::{LXLA_KIND_COMPLEX, LXLA_KIND_FLOAT, LXLA_KIND_PRED, LXLA_
 use base::error::Result;
 use base::types::{DType, FloatLimits, Kind, ScalarValue, float_limits, integer_limits};
 
-/// Returns the size of one element in bytes.
+/// Returns the size in bytes of one element in host memory.
+///
+/// An element of 2 or 4 bits has a byte of its own there. Bytes that are read have the value of an integer
+/// (sign-extended, if it is signed) or the code of an f4e2m1fn in the low bits; of bytes that are written, only the low
+/// bits count. On XLA devices, such elements are packed. They are created, stored, moved, selected, compared, sorted,
+/// converted and bit-cast, and have elementwise arithmetic and reductions, computed in s8, u8 or f32 and wrapped or
+/// rounded afterwards. `lxla_dot_general` multiplies them, best with a wider `dtype`. They have no derivatives. Other
+/// operations return INVALID_ARGUMENT.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: Out<usize>) -> lxla_status {
     guard_into(
@@ -28,6 +35,7 @@ pub extern "C" fn lxla_dtype_size(dtype: i32, out_size_bytes: Out<usize>) -> lxl
 /// - Two floats: the wider one; f32 for f16 and bf16.
 /// - A float and a complex number: c64, or c128 if either has 64-bit parts.
 /// - An 8-bit float and any other float or complex number: INVALID_ARGUMENT.
+/// - A type of 2 or 4 bits and any other but pred: INVALID_ARGUMENT.
 ///
 /// Operations promote by the Python array API standard, which agrees with these rules where it defines a result, and
 /// return INVALID_ARGUMENT where it does not: pred with numbers, integers with floats, u64 with signed integers.
@@ -65,7 +73,8 @@ pub extern "C" fn lxla_dtype_info(dtype: i32, out_limits: Out<lxla_dtype_limits>
 ///
 /// - Integers to integers: modulo 2^bits.
 /// - Numbers to floats: rounded to nearest, ties to even, first to f32 for 8-bit floats, and for integers to floats of 16
-///   bits; overflow gives infinity, or NaN if the dtype has none.
+///   bits; overflow gives infinity, NaN if the dtype has none, or the largest number if it has neither (f4e2m1fn, where
+///   NaN becomes -0).
 /// - Floats to integers: truncated toward zero; values out of range give the smallest or largest integer, NaN 0.
 /// - Complex numbers to other numbers: the real part.
 /// - All to pred: 1 if the value is not 0.
@@ -111,19 +120,19 @@ fn limits(dtype: DType) -> lxla_dtype_limits {
     let (min, max) = integer.map_or((of.min, of.max), as_float);
     lxla_dtype_limits {
         struct_size: size_of::<lxla_dtype_limits>(),
-        kind: match dtype.kind() {
+        kind: match dtype.wide().kind() {
             Kind::Pred => LXLA_KIND_PRED,
             Kind::Signed => LXLA_KIND_SIGNED,
-            Kind::Unsigned => LXLA_KIND_UNSIGNED,
+            Kind::Unsigned | Kind::Subbyte => LXLA_KIND_UNSIGNED,
             Kind::Float | Kind::Float8 => LXLA_KIND_FLOAT,
             Kind::Complex => LXLA_KIND_COMPLEX,
         },
-        bits: 8 * dtype.real().size_bytes() as i32,
+        bits: dtype.real().bit_width() as i32,
         mantissa_bits: of.mantissa_bits,
         exponent_bits: of.exponent_bits,
         digits: of.digits,
         has_infinity: of.has_infinity.into(),
-        has_nan: float.is_some().into(),
+        has_nan: (float.is_some() && dtype != DType::F4E2M1FN).into(),
         has_negative_zero: of.has_negative_zero.into(),
         eps: of.eps,
         min,

@@ -82,6 +82,7 @@ pub fn create<R: Recorded>(
 #[inline]
 fn finish(mut state: Locked, id: NodeId) -> Result<TensorHandle> {
     check_ranks(&state, &[id])?;
+    state.trace.check_subbyte()?;
     let made = match state.value_now(id) {
         Some(value) => state.new_tensor_like(id, value?),
         None => {
@@ -103,6 +104,7 @@ fn check_ranks(state: &Locked, ids: &[NodeId]) -> Result<()> {
 /// Creates a tensor for each of several recorded results; on an error, creates none.
 pub fn finish_all(mut state: Locked, ids: &[NodeId]) -> Result<Vec<TensorHandle>> {
     check_ranks(&state, ids)?;
+    state.trace.check_subbyte()?;
     let mut tensors = Handles(with_room(ids.len(), "the handles of results")?);
     probe(ids.len() * size_of::<Value>(), "the values of results")?;
     // Results that wait become tensors first, which keeps their nodes while the others are evaluated without the lock.
@@ -157,6 +159,7 @@ fn evaluated(mut state: Locked, ids: &[NodeId]) -> Result<(Locked, Values)> {
 pub fn finish_in_place(mut state: Locked, dst: TensorHandle, id: NodeId) -> Result<()> {
     let slot = state.check("dst", dst)?;
     state.check_change(slot)?;
+    state.trace.check_subbyte()?;
     let value = match state.value_now(id) {
         Some(value) => value?,
         None => state.take_work(&[id])()?.remove(0),

@@ -74,6 +74,7 @@ fn extract(
     let linear = workspace.linearize_until(trace, results, |id| given[id.0 as usize]);
     let mut order = with_room(linear.order().len(), PURPOSE)?;
     order.extend_from_slice(linear.order());
+    trace.check_subbyte_of(&order)?;
     let leaves = parameters.len() + captures.len() + results.len();
     probe(Encoder::bytes(trace, &order, leaves).saturating_mul(2), PURPOSE)?;
     let mut tables = Default::default();

@@ -28,6 +28,7 @@ mod scheme;
 mod search;
 mod shapes;
 pub mod sizes;
+mod subbyte;
 mod trace;
 mod window;
 

@@ -216,6 +216,7 @@ impl Trace {
     pub(super) fn push(&mut self, new: Node) -> NodeId {
         let id = self.nodes.len() as u32;
         assert!(id < NONE, "a trace holds at most 2^32 - 1 operations");
+        self.has_subbyte |= new.dtype.is_subbyte();
         self.nodes.push(new);
         NodeId(id)
     }

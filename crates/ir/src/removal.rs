@@ -23,6 +23,7 @@ impl Trace {
         self.labels.clear();
         self.has_collectives = false;
         self.has_traced = false;
+        (self.has_subbyte, self.subbyte_checked) = (false, 0);
         true
     }
 
@@ -54,6 +55,7 @@ impl Trace {
             }
         }
         self.labels.truncate(self.nodes.len() as u32);
+        self.subbyte_checked = self.subbyte_checked.min(self.nodes.len());
         if had_bodies {
             let numbers = self.nodes.iter().flat_map(|node| self.body_numbers(node));
             let used = numbers.max().map_or(0, |&last| last as usize + 1);
@@ -75,6 +77,7 @@ impl Trace {
         self.pending = 0;
         self.has_collectives = false;
         self.has_traced = false;
+        (self.has_subbyte, self.subbyte_checked) = (false, 0);
         // The next step of a loop has as many leaves.
         let mut leaves = Vec::new();
         if self.leaves.len() > FEW_LEAVES {
@@ -96,6 +99,7 @@ impl Trace {
         self.epoch = old.epoch.wrapping_add(1);
         self.has_collectives = old.has_collectives;
         self.has_traced = old.has_traced;
+        self.has_subbyte = old.has_subbyte;
         let mut new_ids = vec![NONE; old.nodes.len()];
         for (i, node) in old.nodes.iter().enumerate().filter(|(i, _)| needed[*i]) {
             let mut kept = *node;
@@ -131,6 +135,7 @@ impl Trace {
                 moved(kept.holder, id);
             }
         }
+        self.subbyte_checked = self.nodes.len();
         old.leaves
     }
 

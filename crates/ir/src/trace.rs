@@ -78,6 +78,10 @@ pub struct Trace {
     pub(super) has_collectives: bool,
     /// Whether an operation belongs to a trace by a scope.
     pub(super) has_traced: bool,
+    /// Whether a node has a type of 2 or 4 bits.
+    pub(super) has_subbyte: bool,
+    /// Number of nodes that [`Trace::check_subbyte`] has checked.
+    pub(super) subbyte_checked: usize,
     /// Number of nodes up to which there is memory, see [`Trace::make_room`].
     pub(super) room_until: usize,
 }
@@ -100,6 +104,8 @@ impl Trace {
             pending: 0,
             has_collectives: false,
             has_traced: false,
+            has_subbyte: false,
+            subbyte_checked: 0,
             room_until: FEW_NODES,
         }
     }

@@ -107,6 +107,11 @@ fn mlir_name(dtype: DType) -> &'static str {
         F8E4M3 => "f8E4M3",
         F8E3M4 => "f8E3M4",
         F8E8M0FNU => "f8E8M0FNU",
+        S4 => "i4",
+        U4 => "ui4",
+        S2 => "i2",
+        U2 => "ui2",
+        F4E2M1FN => "f4E2M1FN",
     }
 }
 

@@ -186,8 +186,8 @@ fn exhausted(ty: &TensorType) -> Error {
 }
 
 impl Array {
-    /// Copies `bytes`: the elements in row-major order and native byte order. For pred, nonzero bytes become 1. An
-    /// error if the size is not that of `ty`.
+    /// Copies `bytes`: the elements in row-major order and native byte order. For pred, nonzero bytes become 1; of types
+    /// of 2 and 4 bits, the low bits count. An error if the size is not that of `ty`.
     pub fn from_bytes(ty: &TensorType, bytes: &[u8]) -> Result<Array> {
         if bytes.len() != ty.size_bytes() {
             return Err(error!(
@@ -200,11 +200,16 @@ impl Array {
         if ty.dtype == DType::Pred {
             return Array::write::<u8>(ty, |out| out.map(bytes, |byte| u8::from(byte != 0)));
         }
+        if !ty.dtype.is_normalized(bytes) {
+            let mut normal = bytes.to_vec();
+            ty.dtype.normalize(&mut normal);
+            return Array::write_bytes(ty, |out| out.copy(&normal));
+        }
         Array::write_bytes(ty, |out| out.copy(bytes))
     }
 
     /// Creates an array over shared memory, without a copy. The elements are in row-major order; pred elements must be
-    /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, or is not aligned to the size of an
+    /// 0 or 1, and types of 2 and 4 bits normalized. Returns None if the memory is empty, has another size than `ty`, or is not aligned to the size of an
     /// element: kernels that only move elements take complex numbers as integers of their width.
     pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Option<Array> {
         let bytes = memory.bytes();

@@ -24,10 +24,10 @@ pub fn cast(from: DType, value: ScalarValue, to: DType) -> Result<ScalarValue> {
     };
     let result = convert(&given, to)?;
     let widened = |dtype| convert(&result, dtype);
-    Ok(match to.kind() {
+    Ok(match to.wide().kind() {
         Kind::Float | Kind::Float8 => ScalarValue::Float(widened(DType::F64)?.elements()[0]),
         Kind::Signed => ScalarValue::Signed(widened(DType::S64)?.elements()[0]),
-        Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(widened(DType::U64)?.elements()[0]),
+        Kind::Unsigned | Kind::Pred | Kind::Subbyte => ScalarValue::Unsigned(widened(DType::U64)?.elements()[0]),
         Kind::Complex => {
             let Complex { re, im } = widened(DType::C128)?.elements()[0];
             ScalarValue::Complex(re, im)

@@ -1,5 +1,6 @@
 //! Conversion to another dtype. Floats are truncated to integers and saturate at the range of the type; NaN becomes 0.
-//! Complex numbers become their real part. Conversion to pred is `x != 0`.
+//! Complex numbers become their real part. Conversion to pred is `x != 0`. Integers of 2 and 4 bits wrap and saturate
+//! as wider ones do.
 
 use super::array::Array;
 use super::element::Element;
@@ -8,7 +9,7 @@ use super::half_floats::Half;
 use super::wide::to_i32;
 use super::writer::Writer;
 use base::error::Result;
-use base::types::{DType, TensorType, float8};
+use base::types::{DType, TensorType, float8, integer_limits};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -19,15 +20,18 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
         return Ok(x.clone());
     }
     let ty = &TensorType { dtype, dims: x.ty().dims.clone() };
-    if dtype.is_float8() {
-        return to_float8(ty, x);
+    if dtype.is_minifloat() {
+        return to_minifloat(ty, x);
+    }
+    if dtype.is_subbyte() {
+        return to_subbyte(ty, x);
     }
     match from {
-        DType::Pred | DType::U8 => integer::u8(ty, x),
+        DType::Pred | DType::U8 | DType::U4 | DType::U2 => integer::u8(ty, x),
         DType::U16 => integer::u16(ty, x),
         DType::U32 => integer::u32(ty, x),
         DType::U64 => integer::u64(ty, x),
-        DType::S8 => integer::i8(ty, x),
+        DType::S8 | DType::S4 | DType::S2 => integer::i8(ty, x),
         DType::S16 => integer::i16(ty, x),
         DType::S32 => integer::i32(ty, x),
         DType::S64 => integer::i64(ty, x),
@@ -36,19 +40,41 @@ pub fn convert(x: &Array, dtype: DType) -> Result<Array> {
         DType::F16 => convert(&widened::<f16>(x)?, dtype),
         DType::BF16 => convert(&widened::<bf16>(x)?, dtype),
         DType::C64 | DType::C128 => complex(ty, x),
-        _ => convert(&of_float8(x)?, dtype),
+        _ => convert(&of_minifloat(x)?, dtype),
     }
 }
 
-fn to_float8(ty: &TensorType, x: &Array) -> Result<Array> {
+fn to_minifloat(ty: &TensorType, x: &Array) -> Result<Array> {
     match x.ty().dtype {
         DType::F32 => encoded(ty, x, |x: f32| x.into()),
         DType::F64 => encoded(ty, x, |x: f64| x),
         DType::S64 => encoded(ty, x, i64::sticky),
         DType::U64 => encoded(ty, x, u64::sticky),
-        DType::S32 | DType::U32 | DType::C128 => to_float8(ty, &convert(x, DType::F64)?),
-        _ => to_float8(ty, &convert(x, DType::F32)?),
+        DType::S32 | DType::U32 | DType::C128 => to_minifloat(ty, &convert(x, DType::F64)?),
+        _ => to_minifloat(ty, &convert(x, DType::F32)?),
     }
+}
+
+/// Converts to integers of 2 or 4 bits by way of those of 8 bits.
+fn to_subbyte(ty: &TensorType, x: &Array) -> Result<Array> {
+    let from = x.ty().dtype;
+    let bytes = convert(x, ty.dtype.wide())?;
+    let is_rounded = from.real().is_float() || from.is_minifloat();
+    let limits = integer_limits(ty.dtype).expect("the type is an integer");
+    let dtype = ty.dtype;
+    if !is_rounded {
+        return Array::from_bytes(ty, bytes.bytes());
+    }
+    let (least, most) = (limits.min as i8, limits.max as i8);
+    let clamped = |byte: u8| match dtype.wide() {
+        DType::S8 => (byte as i8).clamp(least, most) as u8,
+        _ => byte.min(most as u8),
+    };
+    let bytes = bytes.bytes();
+    Array::write_elementwise::<u8>(ty, &|range, out| {
+        let bytes = &bytes[range];
+        out.generate(bytes.len(), |i| clamped(bytes[i]));
+    })
 }
 
 fn encoded<T: Element>(ty: &TensorType, x: &Array, number: impl Fn(T) -> f64 + Sync) -> Result<Array> {
@@ -126,7 +152,7 @@ fn odd_f32(x: f64) -> f32 {
     f32::from_bits(toward_zero | u32::from(back != x))
 }
 
-fn of_float8(x: &Array) -> Result<Array> {
+fn of_minifloat(x: &Array) -> Result<Array> {
     let format = float8::format(x.ty().dtype);
     let ty = TensorType { dtype: DType::F32, dims: x.ty().dims.clone() };
     let numbers: Vec<f32> = (0..=u8::MAX).map(|code| format.decode(code)).collect();
@@ -285,6 +311,31 @@ mod tests {
             let got = to::<f16>(&row(&[x]))[0].to_bits();
             assert!([got + 1, got.max(1) - 1].iter().all(|&other| error(got) <= error(other)), "{x} to {got:#x}");
         }
+    }
+
+    #[test]
+    fn integers_of_few_bits_wrap_and_saturate() {
+        let codes = |x: &Array, dtype| convert(x, dtype).unwrap().bytes().to_vec();
+        let whole = row(&[300i32, -9, 8, -8, 15, -1]);
+        assert_eq!(codes(&whole, DType::S4), [252, 7, 248, 248, 255, 255]);
+        assert_eq!(codes(&whole, DType::U4), [12, 7, 8, 8, 15, 15]);
+        assert_eq!(codes(&whole, DType::S2), [0, 255, 0, 0, 255, 255]);
+        assert_eq!(codes(&whole, DType::U2), [0, 3, 0, 0, 3, 3]);
+        let floats = row(&[7.9f32, 1e9, -8.9, -1e9, f32::NAN, -0.9, 2.5]);
+        assert_eq!(codes(&floats, DType::S4), [7, 7, 248, 248, 0, 0, 2]);
+        assert_eq!(codes(&floats, DType::U4), [7, 15, 0, 0, 0, 0, 2]);
+        assert_eq!(codes(&floats, DType::F4E2M1FN), [7, 7, 15, 15, 8, 10, 4]);
+        let all = convert(
+            &Array::from_bytes(
+                &TensorType::new(DType::F4E2M1FN, &[16]),
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+            )
+            .unwrap(),
+            DType::F32,
+        )
+        .unwrap();
+        assert_eq!(all.elements::<f32>()[..8], [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0]);
+        assert_eq!(all.elements::<f32>()[9..], [-0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0]);
     }
 
     #[test]

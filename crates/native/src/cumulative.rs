@@ -33,7 +33,9 @@ pub fn cumulative(op: BinaryOp, axis: usize, reverse: bool, x: &Array, init: &Ar
             *any |= x;
             *any
         }),
-        (BinaryOp::Maximum | BinaryOp::Minimum, kind) if !matches!(kind, Kind::Complex | Kind::Float8) => {
+        (BinaryOp::Maximum | BinaryOp::Minimum, kind)
+            if !matches!(kind, Kind::Complex | Kind::Float8 | Kind::Subbyte) =>
+        {
             let is_maximum = op == BinaryOp::Maximum;
             by_order!(dtype, T => along.scan(x, first::<T>(init), |best, x: T| {
                 if is_better(x, *best, is_maximum) {

@@ -44,7 +44,7 @@ pub fn counted(dims: &[i64]) -> Array {
     array(dims, &elements)
 }
 
-/// All dtypes with arithmetic: all except pred and the 8-bit floats.
+/// All dtypes with arithmetic: all except pred, the 8-bit floats, and types of 2 and 4 bits.
 pub fn numbers() -> impl Iterator<Item = DType> {
-    DType::ALL.into_iter().filter(|dtype| *dtype != DType::Pred && !dtype.is_float8())
+    DType::ALL.into_iter().filter(|dtype| *dtype != DType::Pred && !dtype.is_float8() && !dtype.is_subbyte())
 }

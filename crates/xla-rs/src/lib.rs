@@ -83,7 +83,7 @@ fn failed(error: xla::Error) -> Error {
     Error::new(known.map_or(Code::Internal, |(_, code)| *code), format!("xla-rs: {text}"))
 }
 
-/// The crate's name of a dtype. Five 8-bit floats have none: their buffers have the dtype u8. Programs read them in
+/// The crate's name of a dtype. Five 8-bit floats and types of 2 and 4 bits have none: their buffers have the dtype u8. Programs read them in
 /// their own dtype, because the crate only compares the sizes of arguments.
 pub fn element_type(dtype: DType) -> ElementType {
     match dtype {
@@ -106,6 +106,7 @@ pub fn element_type(dtype: DType) -> ElementType {
         DType::F8E4M3FN => ElementType::F8E4M3FN,
         DType::F8E8M0FNU => ElementType::F8E8M0FNU,
         DType::F8E4M3B11FNUZ | DType::F8E5M2FNUZ | DType::F8E4M3FNUZ | DType::F8E4M3 | DType::F8E3M4 => ElementType::U8,
+        DType::S4 | DType::U4 | DType::S2 | DType::U2 | DType::F4E2M1FN => ElementType::U8,
     }
 }
 

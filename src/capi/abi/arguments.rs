@@ -66,10 +66,10 @@ pub fn scalar(name: &str, scalar: In<lxla_scalar>) -> Result<(DType, ScalarValue
     let dtype = DType::from_number(scalar.dtype).map_err(|e| e.context(name))?;
     // SAFETY: every bit pattern is a value of every member, and the caller set the one that the dtype selects.
     let value = unsafe {
-        match dtype.kind() {
+        match dtype.wide().kind() {
             Kind::Float | Kind::Float8 => ScalarValue::Float(scalar.value.f),
             Kind::Signed => ScalarValue::Signed(scalar.value.i),
-            Kind::Unsigned | Kind::Pred => ScalarValue::Unsigned(scalar.value.u),
+            Kind::Unsigned | Kind::Pred | Kind::Subbyte => ScalarValue::Unsigned(scalar.value.u),
             Kind::Complex => ScalarValue::Complex(scalar.value.c[0], scalar.value.c[1]),
         }
     };

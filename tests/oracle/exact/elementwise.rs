@@ -221,7 +221,7 @@ pub fn bound(op: BinaryOp, dtype: DType, a: f64, b: f64) -> f64 {
 fn unary(twin: &mut Twin, a: Pair, choice: u8) -> Outcome {
     use UnaryMember::{Function, Operation};
     let member = member(&UNARY, choice);
-    let is_inexact = match (a.dtype().kind(), member) {
+    let is_inexact = match (a.dtype().wide().kind(), member) {
         (Kind::Complex, Operation(op)) => {
             !matches!(op, UnaryOp::Negate | UnaryOp::Floor | UnaryOp::Not | UnaryOp::IsFinite)
         }
@@ -284,8 +284,8 @@ fn select_scalars(twin: &mut Twin, action: &Action, pred: Pair) -> Outcome {
 fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
     let from = a.dtype();
     let is_too_large = a.bound >= range(to);
-    if is_floating(from) && to.is_integer() {
-        return match to.kind() {
+    if is_floating(from) && to.wide().is_integer() {
+        return match to.wide().kind() {
             _ if is_too_large => Ok(()),
             Kind::Signed => twin.computed(a.bound, |world| converted(world.of(a), to)),
             _ if from.kind() == Kind::Complex => Ok(()),
@@ -293,7 +293,7 @@ fn convert(twin: &mut Twin, a: Pair, to: DType) -> Outcome {
         };
     }
     // Conversions between integers wrap around.
-    let wraps = to.kind() == Kind::Unsigned || (to.is_integer() && is_too_large);
+    let wraps = to.wide().kind() == Kind::Unsigned || (to.wide().is_integer() && is_too_large);
     twin.computed(if wraps { ANY } else { a.bound }, |world| converted(world.of(a), to))
 }
 

@@ -148,7 +148,7 @@ fn lend(twin: &mut Twin, action: &Action, a: Pair) -> Outcome {
 
 /// Returns true if safetensors has a name for the dtype.
 fn can_be_saved(dtype: DType) -> bool {
-    !matches!(dtype, DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ)
+    !dtype.is_subbyte() && !matches!(dtype, DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ)
 }
 
 /// Saves two tensors, loads the first one and assigns it to itself.

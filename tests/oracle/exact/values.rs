@@ -21,7 +21,7 @@ pub fn special_dtype(choice: u8) -> DType {
 }
 
 pub fn is_floating(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex)
+    matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex) || dtype == DType::F4E2M1FN
 }
 
 /// Largest number up to which all whole numbers are exact in the dtype, so that sums and products that stay below it
@@ -40,6 +40,7 @@ pub fn limit(dtype: DType) -> f64 {
         // It holds powers of two only, and no 0.
         DType::F8E8M0FNU => return -1.0,
         _ if dtype.is_float8() => 4,
+        DType::F4E2M1FN => 2,
         _ => return f64::INFINITY,
     };
     2f64.powi(bits)
@@ -47,8 +48,8 @@ pub fn limit(dtype: DType) -> f64 {
 
 /// Largest absolute value of an integer dtype; infinite for other dtypes.
 pub fn range(dtype: DType) -> f64 {
-    let bits = 8 * dtype.size_bytes() as i32;
-    match dtype.kind() {
+    let bits = dtype.bit_width() as i32;
+    match dtype.wide().kind() {
         Kind::Pred => 1.0,
         Kind::Signed => 2f64.powi(bits - 1),
         Kind::Unsigned => 2f64.powi(bits),
@@ -65,14 +66,17 @@ pub fn content(ty: &TensorType, seed: u16, specials: bool) -> (Vec<u8>, f64) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     };
-    let wild = (ty.dtype.is_integer() && seed % 4 == 3) || (is_floating(ty.dtype) && seed % 16 == 15);
+    let is_integer = ty.dtype.is_integer() || (ty.dtype.is_subbyte() && !is_floating(ty.dtype));
+    let wild = (is_integer && seed % 4 == 3) || (is_floating(ty.dtype) && seed % 16 == 15);
     if wild {
         return ((0..ty.size_bytes()).map(|_| next() as u8).collect(), ANY);
     }
     let bound = match ty.dtype.kind() {
         Kind::Pred => 1,
+        Kind::Subbyte if ty.dtype == DType::U2 => 3,
+        Kind::Subbyte if ty.dtype == DType::S2 => 1,
         Kind::Unsigned => 7,
-        Kind::Float8 => 2,
+        Kind::Float8 | Kind::Subbyte => 2,
         _ => 4,
     };
     let has_specials = specials && seed.is_multiple_of(2) && ty.dtype.kind() == Kind::Float;
@@ -83,6 +87,7 @@ pub fn content(ty: &TensorType, seed: u16, specials: bool) -> (Vec<u8>, f64) {
                 ScalarValue::Float([f64::NAN, f64::INFINITY, f64::NEG_INFINITY][next() as usize % 3])
             }
             Kind::Pred | Kind::Unsigned => ScalarValue::Signed(random % (bound + 1)),
+            Kind::Subbyte if ty.dtype.wide() == DType::U8 => ScalarValue::Signed(random % (bound + 1)),
             _ if ty.dtype == DType::F8E8M0FNU => ScalarValue::Signed(1 + random % bound),
             Kind::Complex => ScalarValue::Complex((random % 8 - 4) as f64, (next() % 8) as f64 - 4.0),
             _ => ScalarValue::Signed(random % (2 * bound) - bound),
@@ -105,8 +110,9 @@ pub fn equal(dtype: DType, a: &[u8], b: &[u8], is_on_mesh: bool) -> bool {
         return a == b;
     }
     let part = dtype.real().size_bytes();
+    let unsigned = u8::MAX >> (9 - dtype.bit_width().min(8));
     let is_zero = |bytes: &[u8]| {
-        dtype != DType::F8E8M0FNU && bytes[..part - 1].iter().all(|&byte| byte == 0) && bytes[part - 1] & 0x7F == 0
+        dtype != DType::F8E8M0FNU && bytes[..part - 1].iter().all(|&byte| byte == 0) && bytes[part - 1] & unsigned == 0
     };
     let is_nan = |bytes: &[u8]| is_nan_of_8_bits(dtype, bytes[0]);
     let is_summed = |a: &[u8], b: &[u8]| is_on_mesh && summed(dtype.real(), a) == summed(dtype.real(), b);

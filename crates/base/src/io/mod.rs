@@ -6,6 +6,7 @@ mod atomic_file;
 mod atomic_folder;
 pub mod dlpack;
 mod header;
+mod nibbles;
 mod npy;
 mod safetensors;
 mod temporary;

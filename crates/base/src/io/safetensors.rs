@@ -3,6 +3,7 @@
 
 use super::atomic_file::{open_regular, replace_durably};
 use super::header::{self, About};
+use super::nibbles::{Packer, unpack};
 use crate::allocation::{probe, zeroed_bytes};
 use crate::error;
 use crate::error::{Code, Error, Result, quoted, shortened};
@@ -101,8 +102,11 @@ pub fn write(
         file.write_all(&(header.len() as u64).to_le_bytes())?;
         file.write_all(&header)?;
         for index in in_order {
+            let mut packer = (entries[index].ty.dtype.bit_width() == 4).then(Packer::default);
             let mut put = |bytes: &[u8]| {
                 bytes.chunks(PIECE_BYTES).try_for_each(|piece| {
+                    let packed = packer.as_mut().map(|packer| packer.pack(piece));
+                    let piece = packed.as_deref().unwrap_or(piece);
                     file.write_all(piece).map_err(|e| io_error(path, &e))?;
                     written.fetch_add(piece.len() as u64, Ordering::Relaxed);
                     Ok(())
@@ -131,7 +135,7 @@ fn header(entries: &[Entry], about: &About) -> Result<(Vec<u8>, Vec<usize>)> {
     let mut end = 0;
     for entry in in_order.iter().map(|&i| &entries[i]) {
         let start = end;
-        end += entry.ty.size_bytes();
+        end += stored_bytes(entry.ty);
         let shape = entry.ty.dims.iter().map(|&dim| dim as usize).collect();
         let dtype = check_dtype(entry.name, entry.ty)?;
         infos.push((entry.name.to_string(), TensorInfo { dtype, shape, data_offsets: (start, end) }));
@@ -155,8 +159,20 @@ pub fn check_type(name: &str, ty: &TensorType) -> Result<()> {
     check_dtype(name, ty).map(|_| ())
 }
 
-/// Returns the format's dtype, or an error if it has none.
+/// Number of bytes of a tensor in a file, where two elements of 4 bits share one.
+fn stored_bytes(ty: &TensorType) -> usize {
+    if ty.dtype.bit_width() == 4 { ty.size_bytes() / 2 } else { ty.size_bytes() }
+}
+
+/// Returns the format's dtype, or an error if it has none. Elements of 4 bits must be even in number.
 fn check_dtype(name: &str, ty: &TensorType) -> Result<Dtype> {
+    if ty.dtype == DType::F4E2M1FN && ty.size_bytes() % 2 == 1 {
+        let name = quoted(name);
+        return Err(error!(
+            InvalidArgument,
+            "tensor {name} is {ty}; the safetensors format has whole bytes: an even number of elements of 4 bits"
+        ));
+    }
     to_format(ty.dtype).ok_or_else(|| {
         error!(InvalidArgument, "tensor {} is {ty}; the safetensors format has no {}", quoted(name), ty.dtype)
     })
@@ -211,8 +227,12 @@ impl Opened {
         let ty = self.type_of(name)?;
         let place = SeekFrom::Start(self.start + self.info(name)?.data_offsets.0 as u64);
         let mut bytes = zeroed_bytes(ty.size_bytes()).map_err(|e| self.named(name, e))?;
-        let read = self.file.seek(place).and_then(|_| self.file.read_exact(&mut bytes));
+        let stored = stored_bytes(&ty);
+        let read = self.file.seek(place).and_then(|_| self.file.read_exact(&mut bytes[..stored]));
         read.map_err(|e| read_error(&self.path, &e))?;
+        if stored < bytes.len() {
+            unpack(&mut bytes);
+        }
         if ty.dtype == DType::Pred && bytes.iter().any(|&byte| byte > 1) {
             let name = quoted(name);
             let why = format_args!("tensor {name} is BOOL and has a byte that is neither 0 nor 1");
@@ -335,6 +355,8 @@ fn to_format(dtype: DType) -> Option<Dtype> {
         DType::F8E5M2FNUZ => Dtype::F8_E5M2FNUZ,
         DType::F8E4M3FNUZ => Dtype::F8_E4M3FNUZ,
         DType::F8E8M0FNU => Dtype::F8_E8M0,
+        DType::F4E2M1FN => Dtype::F4,
+        DType::S2 | DType::U2 | DType::S4 | DType::U4 => return None,
         DType::C128 | DType::F8E4M3 | DType::F8E3M4 | DType::F8E4M3B11FNUZ => return None,
     })
 }

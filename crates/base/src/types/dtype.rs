@@ -30,9 +30,14 @@ pub enum DType {
     F8E4M3B11FNUZ = 18,
     F8E5M2FNUZ = 19,
     F8E4M3FNUZ = 20,
+    S4 = 21,
+    U4 = 22,
+    S2 = 24,
+    U2 = 25,
     F8E4M3 = 26,
     F8E3M4 = 27,
     F8E8M0FNU = 28,
+    F4E2M1FN = 29,
 }
 
 /// Category of an element type.
@@ -46,12 +51,15 @@ pub enum Kind {
     /// 8-bit floats: they are stored and converted; arithmetic on them is recorded in f32 and rounded after each
     /// operation.
     Float8,
+    /// Types of 2 and 4 bits: they are stored, moved and converted, one element in each byte of host memory. Arithmetic
+    /// on them is recorded in their [`DType::wide`] type and converted after each operation.
+    Subbyte,
     Complex,
 }
 
 impl DType {
     /// All element types, in ascending order of their numbers.
-    pub const ALL: [DType; 23] = [
+    pub const ALL: [DType; 28] = [
         DType::Pred,
         DType::S8,
         DType::S16,
@@ -72,19 +80,24 @@ impl DType {
         DType::F8E4M3B11FNUZ,
         DType::F8E5M2FNUZ,
         DType::F8E4M3FNUZ,
+        DType::S4,
+        DType::U4,
+        DType::S2,
+        DType::U2,
         DType::F8E4M3,
         DType::F8E3M4,
         DType::F8E8M0FNU,
+        DType::F4E2M1FN,
     ];
 
     /// Returns the element type with this number in the C ABI; INVALID_ARGUMENT if there is none.
     pub fn from_number(number: i32) -> Result<DType> {
         DType::ALL.into_iter().find(|&dtype| dtype as i32 == number).ok_or_else(|| {
-            error!(InvalidArgument, "dtype: {number} is not an LXLA_DTYPE_* constant (valid: 1 to 20, 26 to 28)")
+            error!(InvalidArgument, "dtype: {number} is not an LXLA_DTYPE_* constant (valid: 1 to 22, 24 to 29)")
         })
     }
 
-    /// Number of bytes of one element.
+    /// Number of bytes of one element in host memory.
     #[inline]
     pub const fn size_bytes(self) -> usize {
         1 << self.log2_size_bytes()
@@ -102,14 +115,43 @@ impl DType {
         }
     }
 
+    /// Number of bits of an element's value. A pred has 8.
+    #[inline]
+    pub const fn bit_width(self) -> u32 {
+        match self {
+            DType::S2 | DType::U2 => 2,
+            DType::S4 | DType::U4 | DType::F4E2M1FN => 4,
+            _ => 8 * self.size_bytes() as u32,
+        }
+    }
+
     /// Unsigned integer type of the same width, for a type that is not complex.
     pub fn bits(self) -> DType {
-        match self.size_bytes() {
-            1 => DType::U8,
-            2 => DType::U16,
-            4 => DType::U32,
+        match self.bit_width() {
+            2 => DType::U2,
+            4 => DType::U4,
+            8 => DType::U8,
+            16 => DType::U16,
+            32 => DType::U32,
             _ => DType::U64,
         }
+    }
+
+    /// Type in which arithmetic on 8-bit floats and on types of 2 and 4 bits is computed, which has all their values;
+    /// every other type itself.
+    pub fn wide(self) -> DType {
+        match self {
+            DType::S2 | DType::S4 => DType::S8,
+            DType::U2 | DType::U4 => DType::U8,
+            narrow if !narrow.has_arithmetic() => DType::F32,
+            other => other,
+        }
+    }
+
+    /// Whether operations on the type are recorded in the type itself, and not in its [`DType::wide`] type.
+    #[inline]
+    pub fn has_arithmetic(self) -> bool {
+        self as u8 <= DType::C128 as u8
     }
 
     /// Category of the element type.
@@ -121,6 +163,7 @@ impl DType {
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Unsigned,
             DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
             DType::C64 | DType::C128 => Kind::Complex,
+            DType::S2 | DType::U2 | DType::S4 | DType::U4 | DType::F4E2M1FN => Kind::Subbyte,
             _ => Kind::Float8,
         }
     }
@@ -128,7 +171,42 @@ impl DType {
     /// Returns true for 8-bit floats.
     #[inline]
     pub fn is_float8(self) -> bool {
-        self as u8 > DType::C128 as u8
+        !self.has_arithmetic() && !self.is_subbyte()
+    }
+
+    /// Returns true for types of 2 and 4 bits.
+    #[inline]
+    pub const fn is_subbyte(self) -> bool {
+        matches!(self, DType::S4 | DType::U4 | DType::S2 | DType::U2 | DType::F4E2M1FN)
+    }
+
+    /// Returns true for floats of 8 and 4 bits.
+    #[inline]
+    pub fn is_minifloat(self) -> bool {
+        self.is_float8() || self == DType::F4E2M1FN
+    }
+
+    /// Gives each element of a type of 2 or 4 bits the one byte that stands for its value: its low bits, sign-extended
+    /// for a signed type, with zeros above them for the others. Other types stay as they are.
+    pub fn normalize(self, bytes: &mut [u8]) {
+        let unused = 8 - self.bit_width().min(8);
+        match self {
+            DType::S2 | DType::S4 => {
+                bytes.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8)
+            }
+            _ if unused > 0 => bytes.iter_mut().for_each(|byte| *byte &= u8::MAX >> unused),
+            _ => {}
+        }
+    }
+
+    /// Whether every byte is as [`DType::normalize`] leaves it.
+    pub fn is_normalized(self, bytes: &[u8]) -> bool {
+        let normal = |&byte: &u8| {
+            let mut one = [byte];
+            self.normalize(&mut one);
+            one[0] == byte
+        };
+        !self.is_subbyte() || bytes.iter().all(normal)
     }
 
     /// Returns true for real floating-point types of any width.
@@ -167,6 +245,11 @@ impl DType {
             DType::F8E4M3 => c"f8e4m3",
             DType::F8E3M4 => c"f8e3m4",
             DType::F8E8M0FNU => c"f8e8m0fnu",
+            DType::S4 => c"s4",
+            DType::U4 => c"u4",
+            DType::S2 => c"s2",
+            DType::U2 => c"u2",
+            DType::F4E2M1FN => c"f4e2m1fn",
             DType::Pred => c"pred",
             DType::S8 => c"s8",
             DType::S16 => c"s16",
@@ -238,7 +321,7 @@ mod tests {
         for dtype in DType::ALL {
             assert_eq!(DType::from_number(dtype as i32).unwrap(), dtype);
         }
-        for bad in [0, -1, 21, 25, 29, i32::MIN, i32::MAX] {
+        for bad in [0, -1, 23, 30, i32::MIN, i32::MAX] {
             assert!(DType::from_number(bad).is_err(), "{bad}");
         }
     }
@@ -265,6 +348,10 @@ mod tests {
             (F8E5M2, F8E5M2, Some(F8E5M2)),
             (F8E5M2, F8E4M3FN, None),
             (F8E5M2, F32, None),
+            (S4, S4, Some(S4)),
+            (S4, S8, None),
+            (U2, U4, None),
+            (F4E2M1FN, F32, None),
         ];
         for (a, b, want) in rows {
             assert_eq!(a.promote(b).ok(), want, "{a} {b}");

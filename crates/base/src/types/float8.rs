@@ -1,6 +1,7 @@
-//! 8-bit floats as defined by XLA and Python's ml_dtypes: OCP 8-bit Floating Point Specification, revision 1.0; the
-//! formats without infinities ("FN") and without a negative zero ("UZ") of arXiv:2206.02915; and OCP's scale format
-//! E8M0. The tests of the C ABI compare every code with ml_dtypes.
+//! Floats of 8 and 4 bits as defined by XLA and Python's ml_dtypes: OCP 8-bit Floating Point Specification, revision
+//! 1.0; the formats without infinities ("FN") and without a negative zero ("UZ") of arXiv:2206.02915; and the scale
+//! format E8M0 and the 4-bit format E2M1 of OCP's Microscaling Formats Specification, version 1.0. The tests of the C
+//! ABI compare every code with ml_dtypes.
 
 use super::DType;
 
@@ -15,17 +16,21 @@ enum Kind {
     FiniteOneZero,
     /// Powers of two only, without a sign and 0; NaN is the code with all bits set.
     Scale,
+    /// Neither infinities nor NaN: values beyond the largest one become the largest one, and NaN becomes -0.
+    Saturating,
 }
 
-/// Bit layout of an 8-bit float type.
+/// Bit layout of a float type of 8 or 4 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
+    /// Number of bits.
+    width: u32,
     mantissa: i32,
     bias: i32,
     kind: Kind,
 }
 
-/// Layout of an 8-bit float type. Panics for other types.
+/// Layout of a float type of 8 or 4 bits. Panics for other types.
 pub fn format(dtype: DType) -> Format {
     let (mantissa, bias, kind) = match dtype {
         DType::F8E5M2 => (2, 15, Kind::Ieee),
@@ -36,9 +41,10 @@ pub fn format(dtype: DType) -> Format {
         DType::F8E5M2FNUZ => (2, 16, Kind::FiniteOneZero),
         DType::F8E4M3FNUZ => (3, 8, Kind::FiniteOneZero),
         DType::F8E8M0FNU => (0, 127, Kind::Scale),
-        other => unreachable!("{other} is not a float of 8 bits"),
+        DType::F4E2M1FN => (1, 1, Kind::Saturating),
+        other => unreachable!("{other} is not a float of 8 or 4 bits"),
     };
-    Format { mantissa, bias, kind }
+    Format { width: dtype.bit_width(), mantissa, bias, kind }
 }
 
 impl Format {
@@ -47,7 +53,7 @@ impl Format {
         if self.kind == Kind::Scale {
             return if code == 0xFF { f32::NAN } else { power_of_two(i32::from(code) - self.bias) as f32 };
         }
-        let (size, is_negative) = (i32::from(code & 0x7F), code >> 7 == 1);
+        let (size, is_negative) = (i32::from(code & (self.sign() - 1)), code & self.sign() != 0);
         let sign = if is_negative { -1.0 } else { 1.0 };
         match self.kind {
             Kind::Finite if size == 0x7F => return f32::NAN,
@@ -62,6 +68,11 @@ impl Format {
         sign * (f64::from(digits) * power_of_two(exponent - self.bias - self.mantissa)) as f32
     }
 
+    /// The sign bit.
+    fn sign(self) -> u8 {
+        1 << (self.width - 1)
+    }
+
     /// Number of mantissa bits, without the leading 1.
     pub fn mantissa_bits(self) -> i32 {
         self.mantissa
@@ -73,12 +84,12 @@ impl Format {
         if self.kind == Kind::Scale {
             return self.encode_scale(x);
         }
-        let sign = u8::from(x.is_sign_negative()) << 7;
+        let sign = u8::from(x.is_sign_negative()) << (self.width - 1);
         let one_zero = self.kind == Kind::FiniteOneZero;
         let nan = match self.kind {
             Kind::Ieee => sign | self.infinity() as u8 | 1 << (self.mantissa - 1),
             Kind::Finite => sign | 0x7F,
-            _ => 0x80,
+            _ => self.sign(),
         };
         if x.is_nan() {
             return nan;
@@ -86,7 +97,7 @@ impl Format {
         let largest = match self.kind {
             Kind::Ieee => self.infinity() - 1,
             Kind::Finite => 0x7E,
-            _ => 0x7F,
+            _ => i32::from(self.sign() - 1),
         };
         match self.size(x.abs()) {
             Some(size) if size <= largest => {
@@ -97,6 +108,7 @@ impl Format {
                 }
             }
             _ if self.kind == Kind::Ieee => sign | self.infinity() as u8,
+            _ if self.kind == Kind::Saturating => sign | (self.sign() - 1),
             _ => nan,
         }
     }
@@ -136,15 +148,16 @@ fn power_of_two(exponent: i32) -> f64 {
 mod tests {
     use super::*;
 
-    fn all() -> impl Iterator<Item = DType> {
-        DType::ALL.into_iter().filter(|dtype| dtype.is_float8())
+    fn all() -> impl Iterator<Item = (DType, u8)> {
+        let floats = DType::ALL.into_iter().filter(|dtype| dtype.is_minifloat());
+        floats.map(|dtype| (dtype, u8::MAX >> (8 - dtype.bit_width())))
     }
 
     #[test]
     fn codes_come_back() {
-        for dtype in all() {
+        for (dtype, last) in all() {
             let format = format(dtype);
-            for code in 0..=u8::MAX {
+            for code in 0..=last {
                 let x = format.decode(code);
                 let back = format.encode(x.into());
                 assert!(back == code || x.is_nan() && format.decode(back).is_nan(), "{dtype} {code:#x} {x} {back:#x}");
@@ -154,9 +167,9 @@ mod tests {
 
     #[test]
     fn the_nearest_code_is_chosen_and_the_even_one_of_two() {
-        for dtype in all() {
+        for (dtype, last) in all() {
             let format = format(dtype);
-            let mut numbers: Vec<u8> = (0..=u8::MAX).filter(|&code| format.decode(code).is_finite()).collect();
+            let mut numbers: Vec<u8> = (0..=last).filter(|&code| format.decode(code).is_finite()).collect();
             numbers.sort_by(|a, b| format.decode(*a).total_cmp(&format.decode(*b)));
             for pair in numbers.windows(2) {
                 let [low, high] = [pair[0], pair[1]].map(|code| f64::from(format.decode(code)));
@@ -188,6 +201,13 @@ mod tests {
             (DType::F8E8M0FNU, 1.5, 128),
             (DType::F8E8M0FNU, 0.0, 255),
             (DType::F8E8M0FNU, 1e-45, 0),
+            (DType::F4E2M1FN, 5.0, 6),
+            (DType::F4E2M1FN, 5.01, 7),
+            (DType::F4E2M1FN, -1e300, 15),
+            (DType::F4E2M1FN, f64::INFINITY, 7),
+            (DType::F4E2M1FN, -0.25, 8),
+            (DType::F4E2M1FN, 0.26, 1),
+            (DType::F4E2M1FN, f64::NAN, 8),
         ];
         for (dtype, x, code) in rows {
             assert_eq!(format(dtype).encode(x), code, "{x} in {dtype}");

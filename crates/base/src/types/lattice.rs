@@ -8,18 +8,19 @@ use crate::error::Result;
 impl DType {
     /// Least upper bound of two types in the lattice: pred is below integers, integers are below floats of any width,
     /// floats are below complex types. u64 and a signed integer give f64, since no integer type represents both. An
-    /// error for an 8-bit float and another floating-point or complex type.
+    /// error for an 8-bit float and another floating-point or complex type, and for a type of 2 or 4 bits and any other but pred.
     pub fn join(self, other: DType) -> Result<DType> {
         let rank = |dtype: DType| match dtype.kind() {
             Kind::Pred => 0,
             Kind::Signed | Kind::Unsigned => 1,
-            Kind::Float | Kind::Float8 => 2,
+            Kind::Float | Kind::Float8 | Kind::Subbyte => 2,
             Kind::Complex => 3,
         };
         let (low, high) = if rank(self) <= rank(other) { (self, other) } else { (other, self) };
         match (low.kind(), high.kind()) {
             _ if low == high => Ok(low),
             (Kind::Pred, _) => Ok(high),
+            (Kind::Subbyte, _) | (_, Kind::Subbyte) => self.promote(other),
             (Kind::Signed, Kind::Unsigned) | (Kind::Unsigned, Kind::Signed) => {
                 Ok(low.promote(high).unwrap_or(DType::F64))
             }

@@ -38,11 +38,13 @@ pub struct FloatLimits {
 
 /// Limits of an integer type or pred; None for other types.
 pub fn integer_limits(dtype: DType) -> Option<IntegerLimits> {
-    let bits = 8 * dtype.size_bytes() as u32;
+    let bits = dtype.bit_width();
     match dtype.kind() {
         Kind::Pred => Some(IntegerLimits { min: 0, max: 1 }),
-        Kind::Signed => Some(IntegerLimits { min: i64::MIN >> (64 - bits), max: i64::MAX as u64 >> (64 - bits) }),
-        Kind::Unsigned => Some(IntegerLimits { min: 0, max: u64::MAX >> (64 - bits) }),
+        _ if dtype.wide().kind() == Kind::Signed => {
+            Some(IntegerLimits { min: i64::MIN >> (64 - bits), max: i64::MAX as u64 >> (64 - bits) })
+        }
+        _ if dtype.wide().kind() == Kind::Unsigned => Some(IntegerLimits { min: 0, max: u64::MAX >> (64 - bits) }),
         _ => None,
     }
 }
@@ -71,7 +73,7 @@ pub fn float_limits(dtype: DType) -> Option<FloatLimits> {
         DType::BF16 => Some(ieee(7, 8)),
         DType::F32 => Some(ieee(23, 8)),
         DType::F64 => Some(ieee(52, 11)),
-        dtype if dtype.is_float8() => Some(of_8_bits(dtype)),
+        dtype if dtype.is_minifloat() => Some(of_codes(dtype)),
         _ => None,
     }
 }
@@ -81,10 +83,10 @@ fn digits(mantissa_bits: i32) -> i32 {
     ((f64::from(mantissa_bits) * std::f64::consts::LOG10_2) as i32).max(1)
 }
 
-/// Limits of an 8-bit float type, found by decoding all codes.
-fn of_8_bits(dtype: DType) -> FloatLimits {
+/// Limits of a float type of 8 or 4 bits, found by decoding all codes.
+fn of_codes(dtype: DType) -> FloatLimits {
     let format = float8::format(dtype);
-    let all: Vec<f64> = (0..=255u8).map(|code| f64::from(format.decode(code))).collect();
+    let all: Vec<f64> = (0..=u8::MAX >> (8 - dtype.bit_width())).map(|code| f64::from(format.decode(code))).collect();
     let finite = || all.iter().copied().filter(|x| x.is_finite());
     let positive = || finite().filter(|&x| x > 0.0);
     let (max, min) = (finite().fold(f64::MIN, f64::max), finite().fold(f64::MAX, f64::min));
@@ -99,7 +101,7 @@ fn of_8_bits(dtype: DType) -> FloatLimits {
         smallest_normal: smallest_subnormal * power(mantissa_bits),
         smallest_subnormal,
         mantissa_bits,
-        exponent_bits: 8 - i32::from(has_sign) - mantissa_bits,
+        exponent_bits: dtype.bit_width() as i32 - i32::from(has_sign) - mantissa_bits,
         digits: digits(mantissa_bits),
         has_infinity: all.iter().any(|x| x.is_infinite()),
         has_negative_zero: all.iter().any(|x| *x == 0.0 && x.is_sign_negative()),
@@ -142,6 +144,7 @@ mod tests {
         assert_eq!(of(DType::S64), Some((i64::MIN, i64::MAX as u64)));
         assert_eq!(of(DType::U16), Some((0, 65535)));
         assert_eq!(of(DType::U64), Some((0, u64::MAX)));
+        assert_eq!((of(DType::S4), of(DType::U2)), (Some((-8, 7)), Some((0, 3))));
         assert_eq!((of(DType::Pred), of(DType::F32)), (Some((0, 1)), None));
     }
 }

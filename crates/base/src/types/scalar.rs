@@ -105,7 +105,11 @@ impl Scalar {
                 Some(v @ 0..=1) => [v as u64, 0],
                 _ => return Err(refuse()),
             },
-            Kind::Signed | Kind::Unsigned => {
+            Kind::Subbyte if dtype == DType::F4E2M1FN => {
+                let v = value.real().filter(|v| v.abs() < 7.0).ok_or_else(refuse)?;
+                [float8::format(dtype).encode(v).into(), 0]
+            }
+            Kind::Signed | Kind::Unsigned | Kind::Subbyte => {
                 let v = value.whole().ok_or_else(refuse)?;
                 let (low, high) = range(dtype);
                 if v < low || v > high {
@@ -130,10 +134,12 @@ impl Scalar {
         Ok(Scalar { dtype, bits, varies: false })
     }
 
-    /// Creates a scalar from its bytes. Panics unless `bytes` has [`DType::size_bytes`] bytes.
+    /// Creates a scalar from its bytes; of a type of 2 or 4 bits, the low bits count. Panics unless `bytes` has
+    /// [`DType::size_bytes`] bytes.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Scalar {
         let mut all = [0; 16];
         all[..dtype.size_bytes()].copy_from_slice(bytes);
+        dtype.normalize(&mut all[..dtype.size_bytes()]);
         let bits = u128::from_le_bytes(all);
         Scalar { dtype, bits: [bits as u64, (bits >> 64) as u64], varies: false }
     }
@@ -183,8 +189,8 @@ fn float_bits(dtype: DType, value: f64) -> Option<u64> {
 }
 
 fn range(dtype: DType) -> (i128, i128) {
-    let bits = 8 * dtype.size_bytes() as u32;
-    match dtype.kind() {
+    let bits = dtype.bit_width();
+    match dtype.wide().kind() {
         Kind::Signed => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
         _ => (0, (1i128 << bits) - 1),
     }
@@ -207,6 +213,9 @@ mod tests {
         assert_eq!(bits(DType::BF16, Float(1.0)), Some(0x3F80));
         assert_eq!(bits(DType::F16, Signed(1)), Some(0x3C00));
         assert_eq!(bits(DType::S8, Signed(-1)), Some(0xFF));
+        assert_eq!(bits(DType::S4, Signed(-1)), Some(0xFF));
+        assert_eq!(bits(DType::U2, Unsigned(3)), Some(3));
+        assert_eq!(bits(DType::F4E2M1FN, Float(-6.9)), Some(0xF));
         assert_eq!(bits(DType::S64, Signed(i64::MIN)), Some(1 << 63));
         assert_eq!(bits(DType::U64, Unsigned(u64::MAX)), Some(u128::from(u64::MAX)));
         assert_eq!(bits(DType::C64, Complex(1.0, -1.0)), Some(0xBF80_0000_3F80_0000));
@@ -220,6 +229,10 @@ mod tests {
         for (dtype, value) in [
             (DType::S8, Signed(128)),
             (DType::U8, Float(-1.0)),
+            (DType::S4, Signed(8)),
+            (DType::U2, Signed(4)),
+            (DType::F4E2M1FN, Float(7.0)),
+            (DType::F4E2M1FN, Float(f64::NAN)),
             (DType::S32, Float(2.5)),
             (DType::S32, Float(f64::NAN)),
             (DType::U64, Signed(-1)),

@@ -38,10 +38,20 @@ impl TensorType {
         count(&self.dims)
     }
 
-    /// Number of bytes of all elements.
+    /// Number of bytes of all elements in host memory.
     #[inline]
     pub fn size_bytes(&self) -> usize {
         self.elements() * self.dtype.size_bytes()
+    }
+
+    /// Number of bytes of all elements on a device, where those of 2 and 4 bits are packed.
+    #[inline]
+    pub fn packed_bytes(&self) -> usize {
+        if self.dtype.is_subbyte() {
+            (self.elements() * self.dtype.bit_width() as usize).div_ceil(8)
+        } else {
+            self.size_bytes()
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl PjrtBuffer {
     fn destroy(&mut self) -> Option<Arc<Client>> {
         let client = self.client.take()?;
         if *self.counted.get_mut() {
-            client.count(0, self.ty.size_bytes() as u64);
+            client.count(0, self.ty.packed_bytes() as u64);
         }
         if let Ok(_inside) = exit::enter() {
             let mut args = Args::<sys::PJRT_Buffer_Destroy_Args>::new(client.api);
@@ -74,7 +74,7 @@ impl PjrtBuffer {
 
     /// Stops counting the buffer's bytes. Returns their number, or 0 if they are no longer counted.
     pub(super) fn uncount(&self) -> u64 {
-        if self.counted.swap(false, Ordering::Relaxed) { self.ty.size_bytes() as u64 } else { 0 }
+        if self.counted.swap(false, Ordering::Relaxed) { self.ty.packed_bytes() as u64 } else { 0 }
     }
 
     /// Whether a run of this library has consumed the buffer. Unlike [`Buffer::is_deleted`], does not ask the plugin.
@@ -90,9 +90,9 @@ impl PjrtBuffer {
         Ok(unsafe { Event::new(self.client().api, args.event) })
     }
 
-    /// Pointer to the content, if it is row-major in readable host memory.
+    /// Pointer to the content, if it is row-major in readable host memory, and not packed.
     pub(super) fn host_pointer(&self) -> Option<*const u8> {
-        if !self.client().host_readable || !self.is_row_major() {
+        if !self.client().host_readable || self.ty.dtype.is_subbyte() || !self.is_row_major() {
             return None;
         }
         let mut args = Args::<sys::PJRT_Buffer_OpaqueDeviceMemoryDataPointer_Args>::new(self.client().api);
@@ -107,6 +107,10 @@ impl PjrtBuffer {
 
     /// Minor-to-major order of the axes; None if the layout is tiled or the plugin does not report it.
     fn minor_to_major(&self) -> Option<AxisOrder> {
+        // The plugin's list of no axes may be null.
+        if self.ty.dims.is_empty() {
+            return Some(AxisOrder::new());
+        }
         let mut args = Args::<sys::PJRT_Buffer_GetMemoryLayout_Args>::new(self.client().api);
         args.buffer = self.raw;
         call!(self.client().api, PJRT_Buffer_GetMemoryLayout, args).ok()?;
@@ -225,6 +229,7 @@ impl HostCopy for PluginCopy {
             layout::to_row_major(&self.buffer.ty, &order, &self.bytes, &mut ordered);
             self.bytes = ordered;
         }
+        self.buffer.ty.dtype.normalize(&mut self.bytes);
         Ok(&self.bytes)
     }
 }
@@ -294,14 +299,15 @@ impl Buffer for PjrtBuffer {
         }
         let (asked, reorder) = self.host_order();
         match reorder {
-            None => self.transfer_to_host(destination, asked.as_deref())?.wait(),
+            None => self.transfer_to_host(destination, asked.as_deref())?.wait()?,
             Some(order) => {
                 let mut raw = zeroed_bytes(destination.len())?;
                 self.transfer_to_host(&mut raw, asked.as_deref())?.wait()?;
                 layout::to_row_major(&self.ty, &order, &raw, destination);
-                Ok(())
             }
         }
+        self.ty.dtype.normalize(destination);
+        Ok(())
     }
 
     fn start_host_copy(self: Arc<Self>) -> Result<Box<dyn HostCopy>> {
@@ -324,7 +330,7 @@ impl Buffer for PjrtBuffer {
         args.buffer = self.raw;
         args.dst_device = self.client().device(device)?;
         call!(self.client().api, PJRT_Buffer_CopyToDevice, args)?;
-        self.client().count(self.ty.size_bytes() as u64, 0);
+        self.client().count(self.ty.packed_bytes() as u64, 0);
         // SAFETY: the plugin transferred ownership of a new buffer of the same type.
         let copy = unsafe { PjrtBuffer::new(self.client().clone(), args.dst_buffer, self.ty.clone(), device) };
         self.client().in_flight(device, copy.ready_event()?);

@@ -158,7 +158,7 @@ impl PjrtEngine {
         args.host_buffer_semantics = semantics;
         args.device = self.client.device(device)?;
         call!(api, PJRT_Client_BufferFromHostBuffer, args)?;
-        self.client.count(data.len() as u64, 0);
+        self.client.count(ty.packed_bytes() as u64, 0);
         // SAFETY: the plugin transferred ownership of a new buffer and an event.
         Ok(unsafe {
             (
@@ -235,7 +235,7 @@ impl Engine for PjrtEngine {
         memory: &Arc<dyn SharedBytes>,
     ) -> Result<Option<Arc<dyn Buffer>>> {
         let bytes = memory.bytes();
-        if !self.client.host_readable || bytes.is_empty() {
+        if !self.client.host_readable || bytes.is_empty() || ty.dtype.is_subbyte() {
             return Ok(None);
         }
         let _inside = exit::enter()?;

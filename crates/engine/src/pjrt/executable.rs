@@ -48,7 +48,7 @@ impl PjrtExecutable {
         };
         let output_bytes = match &partitioned {
             Some(partitioned) => partitioned.output_bytes(),
-            None => signature.outputs.iter().map(|ty| ty.size_bytes() as u64).sum(),
+            None => signature.outputs.iter().map(|ty| ty.packed_bytes() as u64).sum(),
         };
         Ok(PjrtExecutable { loaded, output_bytes, proven: AtomicU8::new(0), partitioned })
     }

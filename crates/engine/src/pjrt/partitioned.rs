@@ -32,7 +32,7 @@ impl Partitioned {
     /// Reads the shardings of the executable's outputs, see [`output_pieces::find`].
     pub fn new(loaded: &Loaded, partitions: Partitions) -> Result<Partitioned> {
         let outputs = output_pieces::find(loaded, &partitions)?;
-        let of_device: u64 = outputs.pieces.iter().map(|ty| ty.size_bytes() as u64).sum();
+        let of_device: u64 = outputs.pieces.iter().map(|ty| ty.packed_bytes() as u64).sum();
         let output_bytes = of_device * partitions.mesh.ordinals.len() as u64;
         Ok(Partitioned { partitions, outputs, output_bytes })
     }

@@ -2,7 +2,7 @@
 //! indirectly.
 
 use super::aliasing::{Donation, pair};
-use super::function::{self, Annotations, Called};
+use super::function::{self, Annotations, Called, MAIN};
 use super::partition::Layout;
 use base::allocation::probe;
 use base::error;
@@ -72,7 +72,7 @@ pub fn lower(
     emitter.extent = extent(axes, false);
     (emitter.calls_host, emitter.has_locations) = (target.calls_host, target.has_locations);
     emitter.precision = target.precision;
-    let (main, called) = function::function(emitter, "public @main", &outputs, &annotations);
+    let (main, called) = function::function(emitter, MAIN, &outputs, &annotations);
     let text = module(main, called, target, axes)?;
 
     let mut types: Vec<TensorType> = parameters.iter().map(|&i| values[i].ty.clone()).collect();
@@ -156,7 +156,7 @@ fn lower_for(body: &Arc<Body>, annotations: &Annotations, calls_host: bool, prec
     let axes = mesh_of(&body.decode().0);
     let extent = extent(axes.as_ref(), body.has_collectives());
     let target = Target { platform: "", calls_host, layout: None, has_locations: true, precision };
-    let (main, called) = function(body, "public @main", target, extent, annotations)?;
+    let (main, called) = function(body, MAIN, target, extent, annotations)?;
     module(main, called, target, axes.as_ref())
 }
 

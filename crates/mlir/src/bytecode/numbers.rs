@@ -8,9 +8,9 @@ pub fn integer_bits(element: &Element) -> Option<(u32, bool)> {
     match element {
         Element::Index => Some((64, true)),
         Element::DType(DType::Pred) => Some((1, false)),
-        Element::DType(dtype) => match dtype.kind() {
-            Kind::Signed => Some((8 * dtype.size_bytes() as u32, true)),
-            Kind::Unsigned => Some((8 * dtype.size_bytes() as u32, false)),
+        Element::DType(dtype) => match dtype.wide().kind() {
+            Kind::Signed => Some((dtype.bit_width(), true)),
+            Kind::Unsigned => Some((dtype.bit_width(), false)),
             _ => None,
         },
         Element::Other(text) => {
@@ -28,7 +28,7 @@ pub fn stored_bytes(element: &Element) -> Option<usize> {
     match element {
         Element::Index => Some(8),
         Element::DType(dtype) => Some(dtype.size_bytes()),
-        Element::Other(text) if text.starts_with("f4") || text.starts_with("f6") => Some(1),
+        Element::Other(text) if text.starts_with("f6") => Some(1),
         Element::Other(text) if &**text == "tf32" => Some(3),
         Element::Other(_) => integer_bits(element).map(|(bits, _)| bits.div_ceil(8) as usize),
     }
@@ -39,7 +39,7 @@ pub fn integer(dtype: DType, bytes: &[u8]) -> i64 {
     let mut word = [0; 8];
     word[..bytes.len()].copy_from_slice(bytes);
     let unused = 64 - 8 * bytes.len();
-    match dtype.kind() {
+    match dtype.wide().kind() {
         Kind::Signed => i64::from_le_bytes(word) << unused >> unused,
         _ => i64::from_le_bytes(word),
     }

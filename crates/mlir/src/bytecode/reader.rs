@@ -5,7 +5,7 @@ use super::numbers;
 use super::tables::{Extent, Found, MOST_LEVELS, MOST_PARTS, References, State, Tables};
 use crate::{Attribute, Dictionary, Element, Location, Record, Type};
 use base::error::{Error, Result};
-use base::types::{DType, Kind};
+use base::types::DType;
 use std::sync::Arc;
 
 /// A place in the encoding of an attribute or type. Reads placeholders for attributes and types that are not decoded
@@ -233,7 +233,7 @@ impl<'a, 't> Reader<'a, 't> {
             return Err(self.unimplemented(format_args!("a number of type {element}")));
         };
         let bits = match dtype.kind() {
-            Kind::Float | Kind::Float8 => self.bits(8 * dtype.size_bytes() as u32)?,
+            _ if dtype.wide().is_float() => self.bits(dtype.bit_width())?,
             _ => return Err(self.error(format_args!("a number of floating-point type was expected, not of {element}"))),
         };
         Ok(numbers::float(*dtype, &bits.to_le_bytes()[..dtype.size_bytes()]))

@@ -114,14 +114,17 @@ pub struct Value {
 }
 
 impl Value {
-    /// Describes a value. None is JAX's float0, the element type of derivatives by integers.
-    pub fn new(dtype: Option<DType>, dims: &[i64]) -> Value {
+    /// Describes a value. None is JAX's float0, the element type of derivatives by integers. UNIMPLEMENTED for the
+    /// dtypes of 2 bits, which JAX's files do not have.
+    pub fn new(dtype: Option<DType>, dims: &[i64]) -> Result<Value> {
         let known = DTYPES.iter().find(|(name, known)| *known == dtype && (dtype.is_some() || *name == "float0"));
-        Value {
+        let named = || dtype.map_or("float0", DType::name);
+        let known = known.ok_or_else(|| error!(Unimplemented, "files of jax.export have no {}", named()))?;
+        Ok(Value {
             element: dtype.map(Element::DType),
-            dtype: known.expect("JAX has all dtypes").0,
+            dtype: known.0,
             dims: dims.iter().map(i64::to_string).collect(),
-        }
+        })
     }
 }
 
@@ -225,8 +228,8 @@ const DTYPES: [(&str, Option<DType>); 30] = [
     ("c64", Some(DType::C64)),
     ("c128", Some(DType::C128)),
     ("bf16", Some(DType::BF16)),
-    ("i4", None),
-    ("ui4", None),
+    ("i4", Some(DType::S4)),
+    ("ui4", Some(DType::U4)),
     ("f8E4M3B11FNUZ", Some(DType::F8E4M3B11FNUZ)),
     ("f8E4M3FN", Some(DType::F8E4M3FN)),
     ("f8E4M3FNUZ", Some(DType::F8E4M3FNUZ)),
@@ -236,7 +239,7 @@ const DTYPES: [(&str, Option<DType>); 30] = [
     ("f8E4M3", Some(DType::F8E4M3)),
     ("f8E3M4", Some(DType::F8E3M4)),
     ("f8E8M0FNU", Some(DType::F8E8M0FNU)),
-    ("f4E2M1FN", None),
+    ("f4E2M1FN", Some(DType::F4E2M1FN)),
     ("key<fry>", None),
     ("key<rbg>", None),
     ("key<unsafe_rbg>", None),
@@ -311,10 +314,7 @@ fn value(table: &Table) -> Result<Value> {
     let Some(&(dtype, known)) = DTYPES.get(usize::from(number)) else {
         return Err(error!(Unimplemented, "file of jax.export: element type {number} is not known"));
     };
-    let element = match dtype {
-        "i4" | "ui4" | "f4E2M1FN" => Some(Element::Other(dtype.into())),
-        _ => known.map(Element::DType),
-    };
+    let element = known.map(Element::DType);
     Ok(Value { element, dtype, dims: table.texts(1)? })
 }
 

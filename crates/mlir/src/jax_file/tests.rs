@@ -56,10 +56,10 @@ fn written_files_are_those_that_were_read() {
         let before = sample(name).unwrap();
         assert_eq!(read(Arc::new(write(&before).unwrap())).unwrap(), before, "{name}");
     }
-    let vector = || Value::new(Some(DType::F32), &[3]);
+    let vector = || Value::new(Some(DType::F32), &[3]).unwrap();
     let artifact = |byte| Part::new(vec![byte; 1001]);
     let mut before = Exported::new("f", &["cpu", "tpu"], vec![vector(), vector()], vec![vector()], artifact(1));
-    let cotangents = vec![vector(), Value::new(None, &[3])];
+    let cotangents = vec![vector(), Value::new(None, &[3]).unwrap()];
     before.vjp = Some(Exported::new("f_vjp", &["cpu", "tpu"], vec![vector(); 3], cotangents, artifact(2)).into());
     before.parameter_tree = Tree::Tuple(vec![
         Tree::Custom("pair".into(), b"data".to_vec(), vec![Tree::Leaf, Tree::None]),

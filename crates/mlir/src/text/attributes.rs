@@ -324,5 +324,5 @@ fn float_of_integer(text: &str, negative: bool, element: &Element) -> Option<f64
 /// Returns the bits that a hexadecimal integer gives; None if they are more than those of a type.
 fn bits_of_hexadecimal(text: &str, dtype: DType) -> Option<u64> {
     let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
-    (dtype.size_bytes() >= 8 || bits >> (8 * dtype.size_bytes()) == 0).then_some(bits)
+    (dtype.bit_width() >= 64 || bits >> dtype.bit_width() == 0).then_some(bits)
 }

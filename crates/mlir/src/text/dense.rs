@@ -113,7 +113,7 @@ impl<'t> Parser<'t> {
         let start = self.start;
         let negative = self.take('-')?;
         let float = match element {
-            Element::DType(dtype) if dtype.is_float() => Some(*dtype),
+            Element::DType(dtype) if dtype.is_float() || dtype.is_minifloat() => Some(*dtype),
             _ => None,
         };
         let bits = match (self.token, float) {
@@ -231,7 +231,7 @@ fn element_size(element: &Element) -> Option<usize> {
 /// Returns the bits that a hexadecimal integer gives a floating-point number.
 fn bits_of_text(text: &str, dtype: DType) -> Option<u64> {
     let bits = u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()?;
-    (dtype.size_bytes() == 8 || bits >> (8 * dtype.size_bytes()) == 0).then_some(bits)
+    (dtype.bit_width() == 64 || bits >> dtype.bit_width() == 0).then_some(bits)
 }
 
 /// Returns the bytes of `0x` and hexadecimal digits.

@@ -8,10 +8,11 @@ use half::{bf16, f16};
 fn integer_type(element: &Element) -> Option<(u32, bool)> {
     match element {
         Element::DType(DType::Pred) => Some((1, true)),
-        Element::DType(dtype) if dtype.is_integer() => {
-            Some((8 * dtype.size_bytes() as u32, dtype.kind() == Kind::Unsigned))
-        }
-        Element::DType(_) => None,
+        Element::DType(dtype) => match dtype.wide().kind() {
+            Kind::Signed => Some((dtype.bit_width(), false)),
+            Kind::Unsigned => Some((dtype.bit_width(), true)),
+            _ => None,
+        },
         Element::Index => Some((64, false)),
         Element::Other(name) => {
             let bits = name.trim_start_matches(['s', 'u', 'i']).parse().ok()?;
@@ -47,7 +48,7 @@ pub fn decimal(text: &str, negative: bool) -> Option<f64> {
 
 /// Returns the floating-point number with these bits; None if they are too many, or the type is not a real type.
 pub fn float_from_bits(dtype: DType, bits: u64) -> Option<f64> {
-    if dtype.size_bytes() < 8 && bits >> (8 * dtype.size_bytes()) != 0 {
+    if dtype.bit_width() < 64 && bits >> dtype.bit_width() != 0 {
         return None;
     }
     Some(match dtype {
@@ -55,7 +56,7 @@ pub fn float_from_bits(dtype: DType, bits: u64) -> Option<f64> {
         DType::F32 => f32::from_bits(bits as u32).into(),
         DType::F16 => f16::from_bits(bits as u16).into(),
         DType::BF16 => bf16::from_bits(bits as u16).into(),
-        _ if dtype.is_float8() => float8::format(dtype).decode(bits as u8).into(),
+        _ if dtype.is_minifloat() => float8::format(dtype).decode(bits as u8).into(),
         _ => return None,
     })
 }
@@ -69,7 +70,7 @@ pub fn bits_of_float(dtype: DType, value: f64) -> Option<u64> {
         DType::BF16 => bf16::from_f64_const(value).to_bits().into(),
         // A format without zero: MLIR takes the least number.
         DType::F8E8M0FNU if value == 0.0 => 0,
-        _ if dtype.is_float8() => float8::format(dtype).encode(value).into(),
+        _ if dtype.is_minifloat() => float8::format(dtype).encode(value).into(),
         _ => return None,
     })
 }

@@ -72,11 +72,11 @@ fn written(input: &HostInput) -> Result<String> {
 
 fn element(dtype: DType, bytes: &[u8]) -> Result<String> {
     let array = native::Array::from_bytes(&TensorType::new(dtype, &[]), bytes)?;
-    Ok(match dtype.kind() {
+    Ok(match dtype.wide().kind() {
         Kind::Pred => (bytes[0] != 0).to_string(),
         Kind::Float | Kind::Float8 => native::convert(&array, DType::F64)?.elements::<f64>()[0].to_string(),
         Kind::Signed => native::convert(&array, DType::S64)?.elements::<i64>()[0].to_string(),
-        Kind::Unsigned => native::convert(&array, DType::U64)?.elements::<u64>()[0].to_string(),
+        Kind::Unsigned | Kind::Subbyte => native::convert(&array, DType::U64)?.elements::<u64>()[0].to_string(),
         Kind::Complex => {
             let (re, im) = bytes.split_at(bytes.len() / 2);
             format!("({}, {})", element(dtype.real(), re)?, element(dtype.real(), im)?)

@@ -56,8 +56,8 @@ pub fn iota(trace: &mut Trace, ty: &TensorType, axis: i64) -> Result<NodeId> {
         return Err(error!(InvalidArgument, "dtype: pred given; iota takes all other dtypes"));
     }
     let axis = normalize_axis("axis", axis, ty.dims.len())?;
-    if ty.dtype.is_float8() {
-        let counted = iota(trace, &TensorType { dtype: DType::F32, dims: ty.dims.clone() }, axis as i64)?;
+    if !ty.dtype.has_arithmetic() {
+        let counted = iota(trace, &TensorType { dtype: ty.dtype.wide(), dims: ty.dims.clone() }, axis as i64)?;
         return Ok(convert(trace, counted, ty.dtype));
     }
     let shape = trace.intern(&ty.dims);

@@ -1,7 +1,9 @@
 //! Elementwise operations of two operands, one of which may be a scalar.
 
+use crate::creation::constants::constant;
 use crate::definition::EvalContext;
-use crate::elementwise::float8;
+use crate::elementwise::subbyte::same_width;
+use crate::elementwise::wide;
 use crate::infer::{common_dims, common_dtype, inferred};
 use base::error;
 use base::error::{Error, Result};
@@ -21,14 +23,17 @@ pub(super) fn member(cx: &EvalContext) -> BinaryOp {
 #[inline]
 pub fn binary(trace: &mut Trace, op: BinaryOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.node(lhs), trace.node(rhs));
-    if l.shape == r.shape && l.dtype == r.dtype && !l.dtype.is_float8() {
+    if l.shape == r.shape && l.dtype == r.dtype && l.dtype.has_arithmetic() {
         let (dtype, shape) = (l.dtype, l.shape);
         check(op, dtype)?;
         return Ok(trace.operation(Op::Binary(op), dtype, shape, &[lhs, rhs]));
     }
-    if float8::is_any(trace, &[lhs, rhs]) {
-        common_dtype(&trace.ty(lhs), &trace.ty(rhs))?;
-        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| binary(trace, op, lhs, rhs));
+    if wide::is_any(trace, &[lhs, rhs]) {
+        let dtype = common_dtype(&trace.ty(lhs), &trace.ty(rhs))?;
+        if op == BinaryOp::ShiftRightLogical && dtype.is_subbyte() && dtype.wide() == DType::S8 {
+            return shifted_as_unsigned(trace, lhs, rhs);
+        }
+        return wide::in_wide(trace, [lhs, rhs], |trace, [lhs, rhs]| binary(trace, op, lhs, rhs));
     }
     inferred(trace, Op::Binary(op), [lhs, rhs], |trace| infer(op, &trace.ty(lhs), &trace.ty(rhs)))
 }
@@ -42,16 +47,32 @@ pub fn binary_scalar(
     scalar_on_left: bool,
 ) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
-    if dtype.is_float8() {
-        let rounded = types::float8::format(dtype).decode(scalar_operand(dtype, scalar)?.bits() as u8);
-        let scalar = ScalarValue::Float(rounded.into());
-        return float8::in_f32(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
+    if !dtype.has_arithmetic() {
+        let own = scalar_operand(dtype, scalar)?;
+        if op == BinaryOp::ShiftRightLogical {
+            let own = constant(trace, &[], own);
+            let (lhs, rhs) = if scalar_on_left { (own, x) } else { (x, own) };
+            return binary(trace, op, lhs, rhs);
+        }
+        let scalar = match dtype.is_minifloat() {
+            true => ScalarValue::Float(types::float8::format(dtype).decode(own.bits() as u8).into()),
+            false => scalar,
+        };
+        return wide::in_wide(trace, [x], |trace, [x]| binary_scalar(trace, op, x, scalar, scalar_on_left));
     }
     let scalar = scalar_operand(dtype, scalar)?;
     of_scalar(trace, op, x, scalar, scalar_on_left)
 }
 
-/// Records an operation of a tensor and a scalar of its dtype, which is not an 8-bit float.
+/// Records a logical shift of signed integers of 2 or 4 bits, whose bits have no copies of the sign above them.
+fn shifted_as_unsigned(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
+    let dtype = trace.node(lhs).dtype;
+    let (lhs, rhs) = (same_width(trace, lhs, dtype.bits()), same_width(trace, rhs, dtype.bits()));
+    let shifted = binary(trace, BinaryOp::ShiftRightLogical, lhs, rhs)?;
+    Ok(same_width(trace, shifted, dtype))
+}
+
+/// Records an operation of a tensor and a scalar of its dtype, which has arithmetic.
 #[inline]
 fn of_scalar(trace: &mut Trace, op: BinaryOp, x: NodeId, scalar: Scalar, scalar_on_left: bool) -> Result<NodeId> {
     let node = trace.node(x);
@@ -61,7 +82,7 @@ fn of_scalar(trace: &mut Trace, op: BinaryOp, x: NodeId, scalar: Scalar, scalar_
     Ok(trace.operation_with_scalar(op, dtype, shape, &[x], scalar))
 }
 
-/// Records a binary operation with a scalar whose value changes from step to step. The dtype is not an 8-bit float.
+/// Records a binary operation with a scalar whose value changes from step to step. The dtype has arithmetic.
 pub(crate) fn binary_varying(
     trace: &mut Trace,
     op: BinaryOp,
@@ -85,7 +106,7 @@ fn check(op: BinaryOp, dtype: DType) -> Result<()> {
     if supports(op, dtype) { Ok(()) } else { Err(refuse(op, dtype)) }
 }
 
-/// Whether `op` supports `dtype`. Operations on float8 are evaluated in f32.
+/// Whether `op` supports `dtype`. Dtypes without arithmetic have passed to their wide one.
 #[inline]
 pub(crate) fn supports(op: BinaryOp, dtype: DType) -> bool {
     kinds(op).contains(&dtype.kind())

@@ -1,7 +1,7 @@
 //! Bit-level operations on elements: bitcasts and reduced precision.
 
 use crate::definition::EvalContext;
-use crate::elementwise::float8;
+use crate::elementwise::{subbyte, wide};
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{refuse, typed};
 use crate::rules::Site;
@@ -22,7 +22,7 @@ attributes! {
     }
 }
 
-/// Records a bitcast to another dtype.
+/// Records a bitcast between dtypes of whole bytes.
 pub fn bitcast_convert(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<NodeId> {
     let ty = trace.ty(x);
     if ty.dtype == dtype {
@@ -62,7 +62,7 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
         return Err(refuse("reduce_precision", "x", &ty, "floats"));
     }
     if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [x], |trace, [x]| reduce_precision(trace, x, exponent_bits, mantissa_bits));
+        return wide::in_wide(trace, [x], |trace, [x]| reduce_precision(trace, x, exponent_bits, mantissa_bits));
     }
     if exponent_bits < 1 {
         return Err(error!(InvalidArgument, "exponent_bits: {exponent_bits} given; want at least 1"));
@@ -80,9 +80,25 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
     Ok(trace.operation_with_attributes(Op::ReducePrecision, ty.dtype, shape, &[x], &attributes))
 }
 
+pub(super) fn lower_bitcast(e: &mut Emitter, at: usize) {
+    match e.instruction(at).ty.dtype.is_subbyte() {
+        true => subbyte::lower_bitcast(e, at),
+        false => e.one_operand(at, "bitcast_convert", ""),
+    }
+}
+
+pub(super) fn native_bitcast(cx: &EvalContext) -> Result<Array> {
+    let x = cx.operands[0];
+    if cx.ty.dtype.is_subbyte() { subbyte::native_bitcast(x, cx.ty) } else { x.bitcast(cx.ty) }
+}
+
 /// Batches a bitcast: the axis that is added or removed is the last.
 pub(super) fn batch_bitcast(site: &mut Site, _: &[bool], _: i64) -> Result<NodeId> {
-    bitcast_convert(site.trace, site.operands[0], site.ty.dtype)
+    let (x, dtype) = (site.operands[0], site.ty.dtype);
+    if dtype.is_subbyte() {
+        return Ok(subbyte::same_width(site.trace, x, dtype));
+    }
+    bitcast_convert(site.trace, x, dtype)
 }
 
 /// Numbers of exponent and mantissa bits of a float dtype.
@@ -95,15 +111,11 @@ fn format(dtype: DType) -> (i64, i64) {
     }
 }
 
-/// Infers the type of a bitcast. To a narrower dtype, appends an axis with the parts of each element; to a wider one,
+/// Infers the type of a bitcast of numbers of whole bytes. To a narrower dtype, appends an axis with the parts of each element; to a wider one,
 /// merges the last axis into one element. Preds are refused, since XLA stores them in bytes and StableHLO counts bits;
 /// complex numbers are refused, since XLA crashes on those of another width.
 fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
-    for (name, kind) in [("x", x.dtype.kind()), ("dtype", dtype.kind())] {
-        if matches!(kind, Kind::Pred | Kind::Complex) {
-            return Err(error!(InvalidArgument, "{name}: {x} to {dtype}; want integers and floats"));
-        }
-    }
+    check_bitcast(x, dtype)?;
     let (from, to) = (x.dtype.size_bytes(), dtype.size_bytes());
     let mut dims = Dims::from_slice(&x.dims);
     if from > to {
@@ -119,6 +131,16 @@ fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
     }
     check_rank(&dims)?;
     Ok(TensorType { dtype, dims })
+}
+
+/// Returns an error for preds and complex numbers.
+pub(super) fn check_bitcast(x: &TensorType, dtype: DType) -> Result<()> {
+    for (name, kind) in [("x", x.dtype.kind()), ("dtype", dtype.kind())] {
+        if matches!(kind, Kind::Pred | Kind::Complex) {
+            return Err(error!(InvalidArgument, "{name}: {x} to {dtype}; want integers and floats"));
+        }
+    }
+    Ok(())
 }
 
 /// Writes the StableHLO of reduce_precision. With 0 mantissa bits, some versions of XLA turn NaN into infinity; here

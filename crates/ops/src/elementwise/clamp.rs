@@ -3,7 +3,7 @@
 use crate::creation::constants::constant;
 use crate::definition::EvalContext;
 use crate::elementwise::binary::binary;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{refuse, typed};
 use base::error;
@@ -16,8 +16,8 @@ use base::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, eleme
 /// Records `min(max(x, min), max)`, with broadcasting and type promotion.
 pub fn clamp(trace: &mut Trace, min: NodeId, x: NodeId, max: NodeId) -> Result<NodeId> {
     let ty = infer(&trace.ty(min), &trace.ty(x), &trace.ty(max))?;
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [min, x, max], |trace, [min, x, max]| clamp(trace, min, x, max));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [min, x, max], |trace, [min, x, max]| clamp(trace, min, x, max));
     }
     Ok(typed(trace, Op::Clamp, &ty, &[min, x, max]))
 }

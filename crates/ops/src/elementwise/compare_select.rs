@@ -3,7 +3,7 @@
 use crate::creation::constants::constant;
 use crate::definition::EvalContext;
 use crate::elementwise::binary::scalar_operand;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{common_dims, common_dtype, inferred, refuse};
 use base::error;
@@ -16,13 +16,13 @@ use base::types::{DType, Kind, Scalar, ScalarValue, TensorType, broadcast, eleme
 /// Records an elementwise comparison of two tensors.
 pub fn compare(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.node(lhs), trace.node(rhs));
-    if l.shape == r.shape && l.dtype == r.dtype && !l.dtype.is_float8() && is_ordered(op, l.dtype) {
+    if l.shape == r.shape && l.dtype == r.dtype && l.dtype.has_arithmetic() && is_ordered(op, l.dtype) {
         let shape = l.shape;
         return Ok(trace.operation(Op::Compare(op), DType::Pred, shape, &[lhs, rhs]));
     }
-    if float8::is_any(trace, &[lhs, rhs]) {
+    if wide::is_any(trace, &[lhs, rhs]) {
         infer_compare(op, &trace.ty(lhs), &trace.ty(rhs))?;
-        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
+        return wide::in_wide(trace, [lhs, rhs], |trace, [lhs, rhs]| compare(trace, op, lhs, rhs));
     }
     inferred(trace, Op::Compare(op), [lhs, rhs], |trace| infer_compare(op, &trace.ty(lhs), &trace.ty(rhs)))
 }
@@ -120,9 +120,9 @@ pub(super) fn lower_compare(e: &mut Emitter, at: usize) {
     let common = TensorType { dtype: e.promoted(&[l, r]), dims: value.ty.dims.clone() };
     let lhs = e.cast(l, &common);
     let rhs = e.cast(r, &common);
-    let kind = match common.dtype.kind() {
+    let kind = match common.dtype.wide().kind() {
         Kind::Signed => "SIGNED",
-        Kind::Unsigned | Kind::Pred => "UNSIGNED",
+        Kind::Unsigned | Kind::Pred | Kind::Subbyte => "UNSIGNED",
         Kind::Float | Kind::Float8 | Kind::Complex => "FLOAT",
     };
     let from = mlir(&common);

@@ -1,7 +1,7 @@
 //! Bitcasts of complex numbers, as those of pairs of their real and imaginary parts. XLA crashes on its own.
 
-use crate::elementwise::bits::bitcast_convert;
 use crate::elementwise::complex::{complex, imag, real};
+use crate::elementwise::packed_bits::bitcast_convert;
 use crate::shape::axes::reshape;
 use crate::shape::slicing::{concatenate, slice};
 use base::error;
@@ -35,7 +35,7 @@ pub fn bitcast(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<NodeId> {
 
 /// Shape of the result: a narrower dtype adds a last axis, a wider one takes it away.
 fn dims_as(x: &TensorType, dtype: DType) -> Result<Dims> {
-    let (from, to) = (x.dtype.size_bytes(), dtype.size_bytes());
+    let (from, to) = (x.dtype.bit_width(), dtype.bit_width());
     let mut dims = Dims::from_slice(&x.dims);
     if from > to {
         dims.push((from / to) as i64);
@@ -75,7 +75,7 @@ fn joined(trace: &mut Trace, pairs: NodeId) -> Result<NodeId> {
 /// Records the bits of numbers as numbers of another dtype, all in a row.
 fn regrouped(trace: &mut Trace, x: NodeId, dtype: DType) -> Result<NodeId> {
     let ty = trace.ty(x);
-    let (from, to) = (ty.dtype.size_bytes(), dtype.size_bytes());
+    let (from, to) = (ty.dtype.bit_width(), dtype.bit_width());
     let count = ty.elements() as i64;
     let together = (to / from).max(1) as i64;
     let flat =

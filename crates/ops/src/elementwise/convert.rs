@@ -1,5 +1,6 @@
 //! Conversion to another dtype.
 
+use crate::elementwise::subbyte;
 use crate::emit::{Emitter, emit, mlir};
 use ir::{NodeId, Op, Trace};
 
@@ -12,12 +13,41 @@ pub fn convert(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
     if from == dtype {
         return x;
     }
+    if from.is_subbyte() {
+        let wide = converted(trace, x, from.wide());
+        return convert(trace, wide, dtype);
+    }
+    if dtype.is_subbyte() {
+        return to_subbyte(trace, x, dtype);
+    }
     let x = match on_the_way(from, dtype) {
         Some(wide) => convert(trace, x, wide),
         None => x,
     };
-    let node = trace.node(x);
-    let shape = node.shape;
+    converted(trace, x, dtype)
+}
+
+/// Records a conversion to a type of 2 or 4 bits, by way of its wide type. Integers wrap; floats are truncated to integers
+/// and saturate; floats are rounded to the nearest float of 4 bits, ties to even.
+fn to_subbyte(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
+    let from = trace.node(x).dtype;
+    if dtype == DType::F4E2M1FN {
+        let x = match from {
+            // The conversion itself rounds these once.
+            DType::F32 | DType::F64 => x,
+            DType::C128 => convert(trace, x, DType::F64),
+            _ => convert(trace, x, DType::F32),
+        };
+        return converted(trace, x, dtype);
+    }
+    let wide = convert(trace, x, dtype.wide());
+    let bytes = if from.real().is_float() { subbyte::clamped(trace, wide, dtype) } else { wide };
+    converted(trace, bytes, dtype)
+}
+
+/// Records a conversion as it is.
+fn converted(trace: &mut Trace, x: NodeId, dtype: DType) -> NodeId {
+    let shape = trace.node(x).shape;
     trace.operation(Op::Convert, dtype, shape, &[x])
 }
 
@@ -42,6 +72,9 @@ pub(super) fn lower(e: &mut Emitter, at: usize) {
     let name = e.name_of(at);
     let x = value.operands[0];
     let (x, from) = (e.name(x), e.values[x].ty.clone());
+    if from.dtype.is_subbyte() || value.ty.dtype.is_subbyte() {
+        return subbyte::lower_convert(e, at);
+    }
     let (from_text, to_text) = (mlir(&from), mlir(&value.ty));
     if from.dtype.kind() != Kind::Complex || value.ty.dtype.kind() == Kind::Complex {
         e.convert_into(&name, &x, &from, value.ty.dtype);

@@ -77,7 +77,7 @@ pub fn with_zero(e: &mut Emitter, value: &str, ty: &TensorType, zero: &str) -> S
             emit!(e, "    {result} = stablehlo.bitcast_convert {same} : ({}) -> {text}", mlir(&wide));
             result
         }
-        Kind::Pred | Kind::Signed | Kind::Unsigned => {
+        Kind::Pred | Kind::Signed | Kind::Unsigned | Kind::Subbyte => {
             let (element, single) = (TensorType::new(ty.dtype, &[]), e.temporary());
             let (all, result) = (e.temporary(), e.temporary());
             emit!(e, "    {single} = stablehlo.convert {zero} : ({NUMBER}) -> {}", mlir(&element));

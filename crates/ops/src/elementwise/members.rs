@@ -149,7 +149,7 @@ pub fn binary_member_varying(
 ) -> Result<NodeId> {
     let dtype = trace.node(x).dtype;
     match member {
-        BinaryMember::Operation(op) if !dtype.is_float8() => binary_varying(trace, op, x, scalar, scalar_on_left),
+        BinaryMember::Operation(op) if dtype.has_arithmetic() => binary_varying(trace, op, x, scalar, scalar_on_left),
         _ => {
             let scalar = constant(trace, &[], scalar_operand(dtype, scalar)?.varying());
             let (lhs, rhs) = if scalar_on_left { (scalar, x) } else { (x, scalar) };

@@ -27,7 +27,7 @@ pub(crate) fn signbit(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
         Kind::Unsigned => return every(trace, x, false),
         Kind::Signed => x,
         Kind::Float | Kind::Float8 => bitcast_convert(trace, x, signed(ty.dtype))?,
-        Kind::Pred | Kind::Complex => return Err(refuse("signbit", "x", &ty, "integers and floats")),
+        Kind::Pred | Kind::Complex | Kind::Subbyte => return Err(refuse("signbit", "x", &ty, "integers and floats")),
     };
     compare_scalar(trace, CompareOp::Lt, bits, ScalarValue::Signed(0), false)
 }

@@ -7,7 +7,9 @@ use crate::creation::constants::every;
 use crate::definition::EvalContext;
 use crate::elementwise::binary::{binary, binary_scalar};
 use crate::elementwise::complex::{imag, real};
-use crate::elementwise::float8;
+use crate::elementwise::convert::convert;
+use crate::elementwise::subbyte::same_width;
+use crate::elementwise::wide;
 use crate::infer::refuse;
 
 use base::types::{DType, Kind, ScalarValue, TensorType};
@@ -22,7 +24,8 @@ pub(super) fn member(cx: &EvalContext) -> UnaryOp {
 /// Records an elementwise operation of one operand.
 pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     match trace.node(x).dtype.kind() {
-        Kind::Float8 => return float8::in_f32(trace, [x], |trace, [x]| unary(trace, op, x)),
+        Kind::Subbyte if matches!(op, UnaryOp::Popcnt | UnaryOp::CountLeadingZeros) => return counted(trace, op, x),
+        Kind::Float8 | Kind::Subbyte => return wide::in_wide(trace, [x], |trace, [x]| unary(trace, op, x)),
         Kind::Float => {}
         kind => {
             if let Some(known) = beyond_stablehlo(trace, op, x, kind)? {
@@ -33,6 +36,25 @@ pub fn unary(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
     let shape = trace.node(x).shape;
     let dtype = infer(op, &trace.ty(x))?;
     Ok(trace.operation(Op::Unary(op), dtype, shape, &[x]))
+}
+
+/// Records counts of the bits of integers of 2 or 4 bits.
+fn counted(trace: &mut Trace, op: UnaryOp, x: NodeId) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
+    if dtype.is_minifloat() {
+        return Err(refuse(op.name(), "x", &trace.ty(x), "integers"));
+    }
+    let bits = same_width(trace, x, dtype.bits());
+    let bytes = convert(trace, bits, DType::U8);
+    let count = unary(trace, op, bytes)?;
+    let count = match op {
+        UnaryOp::CountLeadingZeros => {
+            let above = ScalarValue::Unsigned(u64::from(8 - dtype.bit_width()));
+            binary_scalar(trace, BinaryOp::Subtract, count, above, false)?
+        }
+        _ => count,
+    };
+    Ok(convert(trace, count, dtype))
 }
 
 /// Records the result for dtypes that NumPy's function supports and StableHLO's operation does not: abs and sign of

@@ -18,5 +18,5 @@ macro_rules! emit {
 pub use emit;
 pub use emitter::{Chain, Emitter, Extent, Folded, Lowering, Reducer, function_name};
 pub use pack::{PackedScalars, gather};
-pub use text::{identity, literal, mlir, row_major, string};
+pub use text::{identity, literal, mlir, mlir_packed, row_major, string};
 pub use written::Written;

@@ -31,7 +31,8 @@ pub fn literal(dtype: DType, bits: u128) -> String {
     match dtype.kind() {
         Kind::Pred => if bits == 0 { "false" } else { "true" }.to_string(),
         Kind::Unsigned => bits.to_string(),
-        Kind::Signed => {
+        Kind::Subbyte if dtype.wide() != DType::S8 => bits.to_string(),
+        Kind::Signed | Kind::Subbyte => {
             let unused = 128 - 8 * dtype.size_bytes() as u32;
             (((bits << unused) as i128) >> unused).to_string()
         }
@@ -57,37 +58,60 @@ pub fn string(text: &str) -> String {
     out
 }
 
-/// Formats a tensor type in MLIR syntax: `tensor<2x3xf32>`.
+/// Formats the type of a parameter or result of a program in MLIR syntax: types of 2 and 4 bits are packed.
+pub fn mlir_packed(ty: &TensorType) -> String {
+    typed(
+        ty,
+        match ty.dtype {
+            DType::S4 => "i4",
+            DType::U4 => "ui4",
+            DType::S2 => "i2",
+            DType::U2 => "ui2",
+            DType::F4E2M1FN => "f4E2M1FN",
+            _ => return mlir(ty),
+        },
+    )
+}
+
+/// Formats a tensor type in MLIR syntax: `tensor<2x3xf32>`. Inside of programs, elements of 2 and 4 bits are bytes: the
+/// value of an integer, and the code of a float.
 pub fn mlir(ty: &TensorType) -> String {
+    typed(
+        ty,
+        match ty.dtype {
+            DType::Pred => "i1",
+            DType::S8 | DType::S4 | DType::S2 => "i8",
+            DType::S16 => "i16",
+            DType::S32 => "i32",
+            DType::S64 => "i64",
+            DType::U8 | DType::U4 | DType::U2 | DType::F4E2M1FN => "ui8",
+            DType::U16 => "ui16",
+            DType::U32 => "ui32",
+            DType::U64 => "ui64",
+            DType::F16 => "f16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::BF16 => "bf16",
+            DType::C64 => "complex<f32>",
+            DType::C128 => "complex<f64>",
+            DType::F8E5M2 => "f8E5M2",
+            DType::F8E4M3FN => "f8E4M3FN",
+            DType::F8E4M3B11FNUZ => "f8E4M3B11FNUZ",
+            DType::F8E5M2FNUZ => "f8E5M2FNUZ",
+            DType::F8E4M3FNUZ => "f8E4M3FNUZ",
+            DType::F8E4M3 => "f8E4M3",
+            DType::F8E3M4 => "f8E3M4",
+            DType::F8E8M0FNU => "f8E8M0FNU",
+        },
+    )
+}
+
+fn typed(ty: &TensorType, element: &str) -> String {
     let mut out = String::from("tensor<");
     for dim in &ty.dims {
         let _ = write!(out, "{dim}x");
     }
-    out.push_str(match ty.dtype {
-        DType::Pred => "i1",
-        DType::S8 => "i8",
-        DType::S16 => "i16",
-        DType::S32 => "i32",
-        DType::S64 => "i64",
-        DType::U8 => "ui8",
-        DType::U16 => "ui16",
-        DType::U32 => "ui32",
-        DType::U64 => "ui64",
-        DType::F16 => "f16",
-        DType::F32 => "f32",
-        DType::F64 => "f64",
-        DType::BF16 => "bf16",
-        DType::C64 => "complex<f32>",
-        DType::C128 => "complex<f64>",
-        DType::F8E5M2 => "f8E5M2",
-        DType::F8E4M3FN => "f8E4M3FN",
-        DType::F8E4M3B11FNUZ => "f8E4M3B11FNUZ",
-        DType::F8E5M2FNUZ => "f8E5M2FNUZ",
-        DType::F8E4M3FNUZ => "f8E4M3FNUZ",
-        DType::F8E4M3 => "f8E4M3",
-        DType::F8E3M4 => "f8E3M4",
-        DType::F8E8M0FNU => "f8E8M0FNU",
-    });
+    out.push_str(element);
     out.push('>');
     out
 }
@@ -118,6 +142,8 @@ mod tests {
         assert_eq!(literal(DType::BF16, 0x3F80), "0x3F80");
         assert_eq!(literal(DType::F8E5M2, 0x7), "0x07");
         assert_eq!(literal(DType::S8, 0x80), "-128");
+        assert_eq!(literal(DType::S4, 0xF8), "-8");
+        assert_eq!(literal(DType::F4E2M1FN, 0xF), "15");
         assert_eq!(literal(DType::S64, 1 << 63), i64::MIN.to_string());
         assert_eq!(literal(DType::U64, u128::from(u64::MAX)), u64::MAX.to_string());
         assert_eq!(literal(DType::C64, 0xBF80_0000_3F80_0000), "(0x3F800000, 0xBF800000)");
@@ -137,6 +163,8 @@ mod tests {
     #[test]
     fn types_are_mlirs() {
         assert_eq!(mlir(&TensorType::new(DType::U8, &[2, 0])), "tensor<2x0xui8>");
+        assert_eq!(mlir(&TensorType::new(DType::S4, &[3])), "tensor<3xi8>");
+        assert_eq!(mlir_packed(&TensorType::new(DType::S4, &[3])), "tensor<3xi4>");
         assert_eq!(mlir(&TensorType::new(DType::C128, &[])), "tensor<complex<f64>>");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::creation::constants::constant;
 use crate::definition::Composed;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::identity;
 use crate::indexing::along::combined_slices;
 use crate::reduction::reduce;
@@ -18,8 +18,8 @@ pub(crate) const COMPOSED: &[Composed] =
 /// Records, for each of `count` segments, the reduction of the slices of `x` along its first axis whose id is the
 /// segment's number; the identity of the reduction for segments without slices.
 pub fn segment_reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, ids: NodeId, count: i64) -> Result<NodeId> {
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| segment_reduce(trace, op, x, ids, count));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [x], |trace, [x]| segment_reduce(trace, op, x, ids, count));
     }
     let x = reduce::counted(trace, op, x);
     let (ty, at) = (trace.ty(x), trace.ty(ids));

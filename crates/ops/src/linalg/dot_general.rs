@@ -1,7 +1,7 @@
 //! Tensor contractions over given axes.
 
 use crate::definition::EvalContext;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::Emitter;
 use crate::infer::{common_dtype, distinct_axes};
 use crate::linalg::narrow;
@@ -68,8 +68,8 @@ pub fn dot_general_with(
     dtype: Option<DType>,
     precision: Option<Precision>,
 ) -> Result<NodeId> {
-    if float8::is_any(trace, &[lhs, rhs]) {
-        return float8::product(trace, [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
+    if wide::is_any(trace, &[lhs, rhs]) {
+        return wide::product(trace, [lhs, rhs], dtype, |trace, [lhs, rhs], dtype| {
             dot_general_with(trace, lhs, rhs, axes, dtype, precision)
         });
     }

@@ -1,7 +1,7 @@
 //! Cholesky factorization and triangular solve.
 
 use crate::definition::EvalContext;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, emit, mlir};
 use crate::host_call::lower_native;
 use crate::infer::{common_dtype_of, refuse};
@@ -25,7 +25,7 @@ pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
     let ty = trace.ty(a);
     check_square("cholesky", &ty)?;
     if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [a], |trace, [a]| cholesky(trace, a, lower));
+        return wide::in_wide(trace, [a], |trace, [a]| cholesky(trace, a, lower));
     }
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::Cholesky, ty.dtype, shape, &[a], &CholeskyAttributes { lower }))
@@ -35,7 +35,7 @@ pub fn cholesky(trace: &mut Trace, a: NodeId, lower: bool) -> Result<NodeId> {
 pub fn triangular_solve(trace: &mut Trace, a: NodeId, b: NodeId, triangle: Triangle) -> Result<NodeId> {
     let ty = infer_triangular_solve(&trace.ty(a), &trace.ty(b), triangle)?;
     if ty.dtype.is_float8() {
-        return float8::in_f32(trace, [a, b], |trace, [a, b]| triangular_solve(trace, a, b, triangle));
+        return wide::in_wide(trace, [a, b], |trace, [a, b]| triangular_solve(trace, a, b, triangle));
     }
     let shape = trace.intern(&ty.dims);
     Ok(trace.operation_with_attributes(Op::TriangularSolve, ty.dtype, shape, &[a, b], &triangle))

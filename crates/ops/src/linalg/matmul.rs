@@ -5,7 +5,7 @@ use base::error;
 use base::error::Result;
 use ir::{NodeId, Op, Trace};
 
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::infer::{common_dtype, inferred};
 use crate::linalg::narrow;
 use crate::linalg::product::{Factor, product};
@@ -13,9 +13,9 @@ use base::types::{DType, Dims, TensorType, broadcast, element_count};
 
 /// Records NumPy's matmul.
 pub fn matmul(trace: &mut Trace, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
-    if float8::is_any(trace, &[lhs, rhs]) {
+    if wide::is_any(trace, &[lhs, rhs]) {
         infer(&trace.ty(lhs), &trace.ty(rhs))?;
-        return float8::in_f32(trace, [lhs, rhs], |trace, [lhs, rhs]| matmul(trace, lhs, rhs));
+        return wide::in_wide(trace, [lhs, rhs], |trace, [lhs, rhs]| matmul(trace, lhs, rhs));
     }
     inferred(trace, Op::Matmul, [lhs, rhs], |trace| infer(&trace.ty(lhs), &trace.ty(rhs)))
 }

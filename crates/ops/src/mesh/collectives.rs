@@ -11,7 +11,7 @@ use base::error::Result;
 use ir::{NodeId, Op, ReduceOp, Trace, attributes};
 use mesh::MeshAxes;
 
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::reduction::reduce::{check, counted};
 
 use base::types::{Kind, TensorType, element_count, normalize_axis};
@@ -52,8 +52,8 @@ attributes! {
 /// f32; pred is summed in s64.
 pub fn all_reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, mesh: &MeshAxes, axes: &[usize]) -> Result<NodeId> {
     let size = group_size("axes", mesh, axes)?;
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| all_reduce(trace, op, x, mesh, axes));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [x], |trace, [x]| all_reduce(trace, op, x, mesh, axes));
     }
     let x = counted(trace, op, x);
     let ty = trace.ty(x);
@@ -95,8 +95,8 @@ pub fn reduce_scatter(
     axis: i64,
 ) -> Result<NodeId> {
     let size = group_size("axes", mesh, axes)?;
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| reduce_scatter(trace, op, x, mesh, axes, axis));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [x], |trace, [x]| reduce_scatter(trace, op, x, mesh, axes, axis));
     }
     let x = counted(trace, op, x);
     let ty = trace.ty(x);

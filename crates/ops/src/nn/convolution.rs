@@ -2,7 +2,7 @@
 
 use crate::creation::constants::nothing;
 use crate::definition::{EvalContext, OpenAxes};
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{self, distinct_axes};
 use crate::linalg::dot_general::{factor_dtype, product_dtype};
@@ -51,8 +51,8 @@ pub struct ConvolutionOptions<'a> {
 
 /// Records a convolution of lhs with the kernel rhs.
 pub fn convolution(trace: &mut Trace, lhs: NodeId, rhs: NodeId, options: &ConvolutionOptions) -> Result<NodeId> {
-    if float8::is_any(trace, &[lhs, rhs]) {
-        return float8::product(trace, [lhs, rhs], options.dtype, |trace, [lhs, rhs], dtype| {
+    if wide::is_any(trace, &[lhs, rhs]) {
+        return wide::product(trace, [lhs, rhs], options.dtype, |trace, [lhs, rhs], dtype| {
             convolution(trace, lhs, rhs, &ConvolutionOptions { dtype, ..*options })
         });
     }

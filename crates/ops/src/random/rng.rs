@@ -63,10 +63,10 @@ fn check_state(algorithm: RngAlgorithm, state: &TensorType) -> Result<()> {
 
 /// Unsigned dtype in which the bits of a dtype are generated; an error for unsupported dtypes.
 pub(crate) fn unsigned(dtype: DType) -> Result<DType> {
-    if matches!(dtype.kind(), Kind::Pred | Kind::Complex | Kind::Float8) {
+    if matches!(dtype.kind(), Kind::Pred | Kind::Complex | Kind::Float8 | Kind::Subbyte) {
         return Err(error!(
             InvalidArgument,
-            "dtype: {dtype} given; bits are made for integers and floats of at least 16 bits"
+            "dtype: {dtype} given; bits are made for integers of at least 8 bits and floats of at least 16"
         ));
     }
     Ok(dtype.bits())

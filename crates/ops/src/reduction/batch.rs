@@ -15,7 +15,7 @@ use crate::shape::axes::reshape;
 use crate::tangents::zeros;
 use base::error;
 use base::error::Result;
-use base::types::{Kind, Scalar, TensorType};
+use base::types::{Scalar, TensorType};
 use ir::{BinaryOp, NodeId, Op, Window};
 
 /// Batches a reduction over axes.
@@ -44,7 +44,7 @@ fn parts(site: &mut Site, name: &str, mapped: &[bool], size: i64) -> Result<Part
     let captures = site.operands[2 * count..].to_vec();
     let mut varying_init = None;
     if mapped[count..].contains(&true) {
-        let is_known = site.operand_ty(0).dtype.kind() != Kind::Float8;
+        let is_known = site.operand_ty(0).dtype.has_arithmetic();
         varying_init = combiner(&site.bodies[0]).filter(|_| is_known);
         if varying_init.is_none() {
             return Err(error!(
@@ -115,7 +115,7 @@ pub fn select_and_scatter(site: &mut Site, mapped: &[bool], size: i64) -> Result
     let mut init = given;
     if mapped[2] {
         let dtype = site.trace.node(given).dtype;
-        if combiner(&site.bodies[1]) != Some(BinaryOp::Add) || dtype.kind() == Kind::Float8 {
+        if combiner(&site.bodies[1]) != Some(BinaryOp::Add) || !dtype.has_arithmetic() {
             return Err(error!(
                 Unimplemented,
                 "select_and_scatter cannot be batched over an initial value, unless its combiner is a sum"

@@ -2,7 +2,7 @@
 
 use crate::definition::EvalContext;
 use crate::elementwise::convert::convert;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, Extent, emit, identity, mlir};
 use crate::infer::{axis_set, inferred_with_arguments, refuse};
 use crate::reduction::extremes;
@@ -21,8 +21,8 @@ attributes! {
 
 /// Records a reduction over axes.
 pub fn reduce(trace: &mut Trace, op: ReduceOp, x: NodeId, axes: &[i64], keep_dims: bool) -> Result<NodeId> {
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [x], |trace, [x]| reduce(trace, op, x, axes, keep_dims));
     }
     let x = counted(trace, op, x);
     inferred_with_arguments(trace, Op::Reduce(op), x, Arguments { list: axes, flag: keep_dims }, |ty| {

@@ -120,7 +120,8 @@ pub(super) fn native_reduce_with(cx: &EvalContext) -> Result<Vec<Array>> {
     let count = body.results().len();
     if let ([axis], [x, indices, init, index]) = (&axes[..], cx.operands)
         && count == 2
-        && !matches!(x.ty().dtype.kind(), Kind::Complex | Kind::Float8)
+        && x.ty().dtype.has_arithmetic()
+        && x.ty().dtype.kind() != Kind::Complex
         && indices.ty().dtype.is_integer()
     {
         let (axis, inits) = (*axis as usize, [*init, *index]);
@@ -143,7 +144,7 @@ pub(super) fn native_reduce_with(cx: &EvalContext) -> Result<Vec<Array>> {
 /// the given axis. The evaluation takes an empty array of indices then.
 pub fn counts_along(value: &Instruction, x: DType, indices: DType, axis: i64) -> Result<bool> {
     let is_one = value.op == Op::ReduceWith && value.operands.len() == 4 && value.bodies.len() == 1;
-    if !is_one || matches!(x.kind(), Kind::Complex | Kind::Float8) || !indices.is_integer() {
+    if !is_one || !x.has_arithmetic() || x.kind() == Kind::Complex || !indices.is_integer() {
         return Ok(false);
     }
     let ReduceWithAttributes { axes } = value.attributes();

@@ -21,7 +21,7 @@ use crate::shape::rearrange::slice_axis;
 use crate::shape::slicing::pad_scalar;
 use crate::tangents::{add_tangents, expanded, sum, sum_dtype, transposed, zeros};
 use base::error::Result;
-use base::types::{DType, Dims, Kind, ScalarValue, TensorType};
+use base::types::{DType, Dims, ScalarValue, TensorType};
 use ir::{BinaryOp, Body, CompareOp, NodeId, Trace, Window, take_body};
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn tangent_of_extreme(
     if ty.elements() == 0 {
         return Ok(None);
     }
-    if ty.dtype.kind() == Kind::Float8 {
+    if !ty.dtype.has_arithmetic() {
         (x, init) = (convert(trace, x, DType::F32), convert(trace, init, DType::F32));
     }
     let place = places_dtype(ty.elements() as i64);

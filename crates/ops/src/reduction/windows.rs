@@ -6,7 +6,7 @@ use crate::control::regions::{begin, check_alike, each, end, passed, reducing, r
 use crate::creation::constants::{constant, nothing};
 use crate::definition::{Composed, EvalContext, OpenAxes};
 use crate::elementwise::convert::convert;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, Reducer, identity, mlir};
 use crate::infer::check_extents;
 use crate::reduction::reduce;
@@ -140,8 +140,8 @@ pub(crate) fn infer(x: &TensorType, windows: &[Window]) -> Result<(Vec<Window>, 
 
 /// Records the cumulative reduction of `x` along an axis, from its start, or with `reverse` from its end.
 pub fn cumulative(trace: &mut Trace, op: ReduceOp, x: NodeId, axis: i64, reverse: bool) -> Result<NodeId> {
-    if float8::is_any(trace, &[x]) {
-        return float8::in_f32(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
+    if wide::is_any(trace, &[x]) {
+        return wide::in_wide(trace, [x], |trace, [x]| cumulative(trace, op, x, axis, reverse));
     }
     let x = reduce::counted(trace, op, x);
     let ty = trace.ty(x);

@@ -26,6 +26,7 @@ fn keys_of(x: Expr) -> Vec<Expr> {
         // Bits of an f8e8m0fnu are in ascending order, with NaN last.
         Kind::Float8 if dtype == DType::F8E8M0FNU => vec![x.bits(DType::U8)],
         Kind::Float8 => vec![key_of_float(x.convert(DType::F32))],
+        Kind::Subbyte => keys_of(x.convert(dtype.wide())),
         Kind::Float => vec![key_of_float(x)],
         Kind::Complex => {
             let (keys, [re_is_nan, im_is_nan]) = keys_of_parts(x);
@@ -71,7 +72,7 @@ fn differs_from_0(x: Expr) -> Expr {
             let ty = TensorType { dtype: DType::Pred, dims: trace.ty(x).dims };
             full(trace, &ty, ScalarValue::Unsigned(1))
         }),
-        Kind::Float8 => differs_from_0(x.convert(DType::F32)),
+        Kind::Float8 | Kind::Subbyte => differs_from_0(x.convert(dtype.wide())),
         Kind::Float => {
             let bits = x.bits(dtype.bits());
             (bits + bits).ne(0_i64)

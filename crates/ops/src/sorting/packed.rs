@@ -17,7 +17,7 @@ const LEAST: i64 = 16;
 
 /// Whether keys of type `ty` are packed when they are sorted along an axis.
 pub fn is_packed(e: &Emitter, ty: &TensorType, axis: usize) -> bool {
-    let is_narrow = ty.dtype.size_bytes() <= 4 && !matches!(ty.dtype.kind(), Kind::Complex | Kind::Float8);
+    let is_narrow = ty.dtype.size_bytes() <= 4 && ty.dtype.has_arithmetic() && ty.dtype.kind() != Kind::Complex;
     let is_countable = (LEAST..=i64::from(u32::MAX)).contains(&ty.dims[axis]);
     e.platform == "cpu" && e.extent == Extent::Device && is_narrow && is_countable
 }

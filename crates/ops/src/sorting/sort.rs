@@ -6,7 +6,7 @@ use crate::control::regions::{begin, check_alike, check_scalars, comparing, each
 use crate::creation::constants::iota;
 use crate::definition::{Composed, EvalContext};
 use crate::elementwise::convert::convert;
-use crate::elementwise::float8;
+use crate::elementwise::wide;
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{check_index_dtype, places_dtype};
 use base::error;
@@ -104,7 +104,7 @@ fn sort_complex(
 /// Records the sort keys of elements: 8-bit floats are converted to f32, which preserves their order; other elements
 /// are unchanged.
 pub(crate) fn key(trace: &mut Trace, x: NodeId) -> NodeId {
-    if float8::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
+    if wide::is_any(trace, &[x]) { convert(trace, x, DType::F32) } else { x }
 }
 
 /// Records the indices that sort `x` along an axis in the order of [`sort_along`].

@@ -17,12 +17,12 @@ const NAME: &str = "lazyxla";
 
 /// Returns the bytes of the file.
 pub fn file(exported: &Exported, version: Option<Version>, has_vjp: bool) -> Result<Vec<u8>> {
-    let values = |types: &[TensorType]| types.iter().map(value).collect();
+    let values = |types: &[TensorType]| types.iter().map(value).collect::<Result<_>>();
     let module = exported.closed_module()?;
     let devices = devices(&module)?;
     let artifact = Part::new(bytecode::write(&module, version)?);
     let body = &exported.body;
-    let mut function = described(NAME, artifact, values(body.parameters()), values(body.results()));
+    let mut function = described(NAME, artifact, values(body.parameters())?, values(body.results())?);
     function.devices = devices;
     if let [_] = body.results() {
         function.result_tree = Tree::Leaf;
@@ -44,12 +44,12 @@ fn devices(module: &Module) -> Result<u32> {
     .ok_or_else(|| error!(Internal, "the module does not state its number of devices"))
 }
 
-fn value(ty: &TensorType) -> Value {
+fn value(ty: &TensorType) -> Result<Value> {
     Value::new(Some(ty.dtype), &ty.dims)
 }
 
 /// Describes the cotangent of a value: float0 for integers.
-fn cotangent(ty: &TensorType) -> Value {
+fn cotangent(ty: &TensorType) -> Result<Value> {
     Value::new(Some(ty.dtype).filter(|&dtype| is_differentiable(dtype)), &ty.dims)
 }
 
@@ -69,7 +69,7 @@ fn backward_pass(exported: &Exported, version: Option<Version>) -> Result<jax_fi
     let artifact = Part::new(bytecode::write(&backward.closed_module()?, version)?);
     let parameters = primal.parameters().iter().map(value).chain(primal.results().iter().map(cotangent));
     let results = primal.parameters().iter().map(cotangent);
-    Ok(described(&format!("{NAME}_vjp"), artifact, parameters.collect(), results.collect()))
+    Ok(described(&format!("{NAME}_vjp"), artifact, parameters.collect::<Result<_>>()?, results.collect::<Result<_>>()?))
 }
 
 /// Describes a function of positional parameters with an artifact.

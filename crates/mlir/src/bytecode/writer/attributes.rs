@@ -122,7 +122,7 @@ impl Entries {
         let Element::DType(dtype) = element else {
             return Err(error!(Unimplemented, "MLIR bytecode: a number of type {element} is not written"));
         };
-        let bits = bits_word(numbers::float_bits(*dtype, value), 8 * dtype.size_bytes() as u32);
+        let bits = bits_word(numbers::float_bits(*dtype, value), dtype.bit_width());
         let words = vec![self.type_word(side, &Type::Scalar(element.clone()))?, bits];
         Ok(self.entry(side.dialect(), Form::Float, words))
     }

@@ -69,12 +69,25 @@ fn elements_are_given_by_their_bytes() {
 
 #[test]
 fn elements_of_unknown_types_stay_text() {
-    let text = "func.func @f() { %0 = stablehlo.constant dense<[0.5, 1.0]> : tensor<2xf4E2M1FN> return }";
+    let text = "func.func @f() { %0 = stablehlo.constant dense<[0.5, 1.0]> : tensor<2xf6E2M3FN> return }";
     let module = read(text).unwrap();
     let operation = &super::body(&module, 0)[0];
-    let expected = Attribute::Other("dense<[0.5, 1.0]> : tensor<2xf4E2M1FN>".into());
+    let expected = Attribute::Other("dense<[0.5, 1.0]> : tensor<2xf6E2M3FN>".into());
     assert_eq!(super::attribute(operation, "value"), &expected);
-    assert_eq!(module.ty(operation.results[0]).to_string(), "tensor<2xf4E2M1FN>");
+    assert_eq!(module.ty(operation.results[0]).to_string(), "tensor<2xf6E2M3FN>");
+}
+
+#[test]
+fn elements_of_2_and_4_bits_have_a_byte() {
+    let text = "func.func @f() { %0 = stablehlo.constant dense<[-8, 7, 15]> : tensor<3xi4>
+        %1 = stablehlo.constant dense<[0.5, -6.0]> : tensor<2xf4E2M1FN>
+        %2 = stablehlo.constant dense<3> : tensor<2xui2> return }";
+    let module = read(text).unwrap();
+    let wanted: [&[u8]; 3] = [&[0xF8, 7, 0xFF], &[1, 0xF], &[3]];
+    for (operation, wanted) in super::body(&module, 0).iter().zip(wanted) {
+        let Attribute::Dense(dense) = super::attribute(operation, "value") else { panic!() };
+        assert_eq!(dense.data.bytes(), wanted);
+    }
 }
 
 #[test]

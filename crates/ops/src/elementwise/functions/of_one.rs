@@ -3,12 +3,12 @@
 //! results are those of NumPy.
 
 use crate::creation::constants::every;
-use crate::elementwise::float8;
 use crate::elementwise::formula::{Expr, in_wide, record};
 use crate::elementwise::functions::{
     airy, bessel, bessel_j, bessel_k, erf_inv, gamma, hyperbolic, inverse_circle, logarithm, of_complex,
 };
 use crate::elementwise::signs::signbit;
+use crate::elementwise::wide;
 use crate::infer::refuse;
 use base::error::Result;
 use base::types::{DType, Kind};
@@ -99,7 +99,7 @@ fn either_part(trace: &mut Trace, x: NodeId, is: for<'f> fn(Expr<'f>) -> Expr<'f
         Kind::Float => record(trace, [x], |[x]| is(x)),
         Kind::Float8 => record(trace, [x], |[x]| is(x.convert(DType::F32))),
         Kind::Complex => record(trace, [x], |[x]| is(x.real()) | is(x.imag())),
-        Kind::Pred | Kind::Signed | Kind::Unsigned => every(trace, x, false),
+        Kind::Pred | Kind::Signed | Kind::Unsigned | Kind::Subbyte => every(trace, x, false),
     }
 }
 
@@ -108,7 +108,7 @@ fn trunc(trace: &mut Trace, x: NodeId) -> Result<NodeId> {
     let ty = trace.ty(x);
     match ty.dtype.kind() {
         Kind::Signed | Kind::Unsigned => Ok(x),
-        Kind::Float8 => float8::in_f32(trace, [x], |trace, [x]| trunc(trace, x)),
+        Kind::Float8 | Kind::Subbyte => wide::in_wide(trace, [x], |trace, [x]| trunc(trace, x)),
         Kind::Float => record(trace, [x], |[x]| x.operation(Op::UnaryFunction(UnaryFunction::Trunc))),
         Kind::Pred | Kind::Complex => Err(refuse("trunc", "x", &ty, "integers and floats")),
     }

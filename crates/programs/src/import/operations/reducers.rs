@@ -18,7 +18,7 @@ pub fn operation(body: &Body) -> Option<BinaryOp> {
     if body.parameters().len() != 2 || !body.captures().is_empty() {
         return None;
     }
-    if ty.dtype.is_float8() {
+    if !ty.dtype.has_arithmetic() {
         return KNOWN.into_iter().find(|&op| bodies::combine(op, ty.dtype).is_ok_and(|made| *made == *body));
     }
     let (values, results) = body.decode();

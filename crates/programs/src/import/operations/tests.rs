@@ -237,7 +237,7 @@ fn what_is_not_supported_is_unimplemented_with_the_reason() {
             "\"lapack_sgghd3_ffi\"",
         ),
         ("%r = stablehlo.create_token : !stablehlo.token", "tokens"),
-        ("%r = stablehlo.constant dense<1.0> : tensor<2xf4E2M1FN>", "elements of type f4E2M1FN are not supported"),
+        ("%r = stablehlo.constant dense<1.0> : tensor<2xf6E2M3FN>", "elements of type f6E2M3FN are not supported"),
         ("%r = stablehlo.composite \"mine.f\" %x : (tensor<2xf32>) -> tensor<2xf32>", "\"mine.f\""),
         ("%r = \"mine.f\"(%x) : (tensor<2xf32>) -> tensor<2xf32>", "mine.f: this operation is not supported"),
     ] {

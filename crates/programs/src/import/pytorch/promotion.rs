@@ -21,7 +21,7 @@ fn rank(dtype: DType) -> u8 {
     match dtype.kind() {
         Kind::Pred => 0,
         Kind::Signed | Kind::Unsigned => 1,
-        Kind::Float | Kind::Float8 => 2,
+        Kind::Float | Kind::Float8 | Kind::Subbyte => 2,
         Kind::Complex => 3,
     }
 }
@@ -67,13 +67,13 @@ pub fn join(a: DType, b: DType) -> Result<DType> {
     if rank(low) < rank(high) {
         return match (rank(low), rank(high)) {
             (2, 3) if low == DType::F64 => Ok(DType::C128),
-            (2, 3) if low.is_float8() => Err(refused()),
+            (2, 3) if !low.has_arithmetic() => Err(refused()),
             _ => Ok(high),
         };
     }
     match rank(low) {
         1 => joined_integers(a, b).ok_or_else(refused),
-        2 if a.is_float8() || b.is_float8() => Err(refused()),
+        2 if !a.has_arithmetic() || !b.has_arithmetic() => Err(refused()),
         2 if [a, b].contains(&DType::F64) => Ok(DType::F64),
         // f32 with a narrower one, and f16 with bf16.
         2 => Ok(DType::F32),
