@@ -21,7 +21,7 @@ install(CODE "
     file(INSTALL \"\${file}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lazyxla/\${folder}\")
   endforeach()" COMPONENT plugin EXCLUDE_FROM_ALL)
 install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMPONENT debug)
-install(FILES include/lazyxla.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
+install(FILES include/lazyxla.h include/lazyxla_short.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 # The Fortran module as source, for any compiler. Without Python, it is not written, and not installed.

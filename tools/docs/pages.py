@@ -33,11 +33,11 @@ GROUPS = {
         Page("concepts", "docs/concepts.md"),
         Page("python", "python/README.md"),
         Page("python-quickstart", "python/QUICKSTART.md"),
-        Page("go", "bindings/go/README.md"),
     ],
     "Guide": [
         Page("guide/cpp", "docs/cpp.md"),
         Page("guide/fortran", "bindings/fortran/README.md"),
+        Page("guide/go", "bindings/go/README.md"),
         Page("guide/errors", GUIDE, ["Errors"]),
         Page("guide/training", GUIDE, ["A training step"]),
         Page("guide/saving", GUIDE, ["Saving and loading"]),

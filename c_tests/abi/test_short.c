@@ -1,0 +1,208 @@
+// lazyxla_short.h: scopes, numbers as operands, errors, networks and random numbers, on an XLA device and natively.
+#include <lazyxla_short.h>
+
+#include "both.h"
+
+static uint64_t live(void) { return counter(env, "CreateTensor") - counter(env, "DestroyTensor"); }
+
+static void has_values(lxla_tensor x, const float *wanted, size_t n) {
+  float got[64];
+  lx_read(x, got, n);
+  for (size_t i = 0; i < n; i++) {
+    if (!(fabsf(got[i] - wanted[i]) <= 1e-6f * (1 + fabsf(wanted[i])))) FAIL("[%zu] %g, want %g", i, got[i], wanted[i]);
+  }
+}
+#define VALUES(x, ...) has_values((x), (float[]){__VA_ARGS__}, sizeof((float[]){__VA_ARGS__}) / sizeof(float))
+
+// Runs a test on both devices, and checks that nothing is left.
+static void each(void (*test)(void)) {
+  on_both(test);
+  lx_release_all();
+}
+
+static void begin(void) { lx_use(env, device); }
+
+// --- Scopes -------------------------------------------------------------------------------------------------------
+
+static lxla_tensor half(lxla_tensor x, int early) {
+  lx_scope();
+  lxla_tensor product = lx_mul(lx_add(x, 0), 0.5);
+  if (early) return lx_keep(product);
+  lx_scope();  // a second one in the same block
+  lxla_tensor more = lx_mul(lx_mul(product, 1), 1);
+  return lx_keep(lx_keep(more));
+}
+
+static void scopes(void) {
+  begin();
+  uint64_t before = live();
+  lxla_tensor owned;
+  {
+    lx_scope();
+    lxla_tensor x = lx_array(((float[]){2, 4}), 2);
+    for (int i = 0; i < 3; i++) {
+      lx_scope();
+      lx_exp(x);
+      if (i == 0) continue;
+      lx_exp(x);
+      if (i == 1) break;
+    }
+    EQUAL(live(), before + 1);
+    lxla_tensor y = half(x, 1);
+    EQUAL(live(), before + 2);
+    VALUES(y, 1, 2);
+    owned = lx_own(y);
+    for (int i = 0; i < 200; i++) lx_add(x, i);  // more than a first list holds
+  }
+  EQUAL(live(), before + 1);
+  VALUES(owned, 1, 2);
+  RELEASE(owned);
+  {
+    lx_scope();
+    lxla_tensor kept[3];
+    {
+      lx_scope();
+      for (int i = 0; i < 3; i++) lx_scalar(0), kept[i] = lx_keep(lx_scalar(i)), lx_scalar(9);
+    }
+    EQUAL(live(), before + 3);
+    for (int i = 0; i < 3; i++) EQUAL(lx_value(kept[i]), i);
+    lx_keep(kept[0]);
+  }
+  EQUAL(live(), before + 1);  // outside of all scopes
+  lx_release_all();
+  EQUAL(live(), before);
+}
+TEST(test_scopes) { each(scopes); }
+
+// --- Operands -----------------------------------------------------------------------------------------------------
+
+static void operands(void) {
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_array(((float[]){1, -2, 4}), 3), n = lx_array(((int64_t[]){7, -7, 2}), 3);
+  VALUES(lx_sub(1, x), 0, 3, -3);
+  VALUES(lx_sub(x, 1.5), -0.5f, -3.5f, 2.5f);
+  VALUES(lx_div(2, x), 2, -1, 0.5f);
+  VALUES(lx_pow(2, x), 2, 0.25f, 16);
+  VALUES(lx_maximum(lx_minimum(x, 2), -1.0f), 1, -1, 2);
+  VALUES(lx_where(lx_lt(x, 0), 0, x), 1, 0, 4);
+  VALUES(lx_where(lx_ge(1, x), x, -1), 1, -2, -1);
+  int64_t whole[3];
+  lx_read(lx_sub(10L, n), whole, 3);
+  CHECK(whole[0] == 3 && whole[1] == 17 && whole[2] == 8);
+  EQUAL(lx_value(lx_sum(n)), 2);
+  EQUAL(lx_value(lx_max(n)), 7);
+  EQUAL(lx_value(lx_argmax(x, 0)), 2);
+  EQUAL(lx_value(lx_convert(lx_slice(x, 0, -1, 3), LXLA_DTYPE_BF16)), 4);
+  EQUAL(lx_value(lx_lt(lx_min(x), lx_scalar(0))), 1);
+}
+TEST(test_operands) { each(operands); }
+
+// --- Errors -------------------------------------------------------------------------------------------------------
+
+static int failures;
+static char said[256];
+static void failed(lxla_status status, const char *message) {
+  (void)status;
+  // Calls that take the result of a failed one fail as well.
+  if (!failures++) snprintf(said, sizeof said, "%s", message);
+}
+
+#define FAILS(call, words)                                                      \
+  do {                                                                          \
+    failures = 0;                                                               \
+    (void)(call);                                                               \
+    if (!failures || !strstr(said, words)) FAIL("%s says \"%s\"", #call, said); \
+  } while (0)
+
+static void errors(void) {
+  begin();
+  lx_on_error(failed);
+  uint64_t before = live();
+  {
+    lx_scope();
+    lxla_tensor x = lx_zeros(2, 3);
+    FAILS(lx_matmul(x, x), "lxla_matmul");
+    FAILS(lx_add(1, 2), "want a tensor as one of the operands");
+    FAILS(lx_reshape(x, 7), "lxla_reshape");
+    FAILS(lx_add(x, lx_matmul(x, x)), "rhs");
+    FAILS(lx_value(x), "size_bytes");
+    FAILS(lx_read(x, ((int[6]){0}), 6), "lx_read: the tensor has dtype 11, the array 4");
+    FAILS(lx_read(x, ((float[6]){0}), 5), "size_bytes");
+    FAILS(lx_max_pool(x, 2, 2), "rank");
+    FAILS(lx_conv2d(x, x, 1, true), "lxla_convolution");
+    FAILS(lx_cross_entropy(x, lx_range(3)), "lxla_take_along_axis");
+    FAILS(lx_dropout(x, 2, lx_key(0)), "p: -1 given");
+    VALUES(lx_sum(x), 0);
+  }
+  EQUAL(live(), before);
+  lx_on_error(NULL);
+}
+TEST(test_errors) { each(errors); }
+
+// --- Networks -----------------------------------------------------------------------------------------------------
+
+static void networks(void) {
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_reshape(lx_convert(lx_range(16), LXLA_DTYPE_F32), 1, 4, 4, 1);
+  VALUES(lx_max_pool(x, 2, 2), 5, 7, 13, 15);
+  VALUES(lx_avg_pool(x, 2, 2), 2.5f, 4.5f, 10.5f, 12.5f);
+  VALUES(lx_max_pool(x, 3, 1), 10, 11, 14, 15);
+  lxla_tensor ones = lx_ones(3, 3, 1, 1);
+  VALUES(lx_conv2d(x, ones, 1, false), 45, 54, 81, 90);
+  VALUES(lx_conv2d(x, ones, 2, true), 45, 39, 66, 50);
+  lxla_tensor scores = lx_array(((float[]){1, 2, 3, 0, 0, 0}), 2, 3), labels = lx_array(((int[]){2, 0}), 2);
+  VALUES(lx_cross_entropy(scores, labels), (0.40760596f + 1.0986123f) / 2);
+  VALUES(lx_softmax(scores, -1), 0.09003057f, 0.24472848f, 0.66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f);
+  VALUES(lx_sum_along(scores, 1), 6, 0);
+  VALUES(lx_mean_along(scores, 0), 0.5f, 1, 1.5f);
+  VALUES(lx_transpose(scores, 1, 0), 1, 0, 2, 0, 3, 0);
+  VALUES(lx_take(scores, labels, 1), 3, 1, 0, 0);
+}
+TEST(test_networks) { each(networks); }
+
+// The numbers of jax.random with the same keys.
+static void numbers(void) {
+  begin();
+  lx_scope();
+  lxla_tensor key = lx_key(42), next = lx_next_key(key);
+  uint32_t words[2];
+  lx_read(key, words, 2);
+  CHECK(words[0] == 1832780943u && words[1] == 270669613u);
+  lx_read(next, words, 2);
+  CHECK(words[0] == 64467757u && words[1] == 2916123636u);
+  VALUES(lx_normal(lx_key(0), 3), 1.6226422f, 2.0252647f, -0.43359444f);
+  VALUES(lx_uniform(lx_key(0), 0, 1, 2), 0.947667f, 0.9785799f);
+  lxla_tensor dropped = lx_dropout(lx_ones(10000), 0.25, lx_key(7)), zeros = lx_eq(dropped, 0);
+  CHECK(fabs(lx_value(lx_mean(dropped)) - 1) < 0.03);
+  CHECK(fabs(lx_value(lx_mean(lx_convert(zeros, LXLA_DTYPE_F32))) - 0.25) < 0.02);
+  VALUES(lx_max(dropped), 4 / 3.f);
+}
+TEST(test_numbers) { each(numbers); }
+
+// A network that is trained by lines as in JAX: two programs (the first step has other leaves), and no tensor is left.
+static void training(void) {
+  if (is_native()) return;  // gradients are of pending tensors
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_array(((float[]){0, 0, 0, 1, 1, 0, 1, 1}), 4, 2), labels = lx_array(((int[]){0, 1, 1, 0}), 4);
+  lxla_tensor key = lx_key(1), p[4] = {lx_normal(lx_next_key(key), 2, 16), lx_zeros(16),
+                                       lx_normal(lx_next_key(key), 16, 2), lx_zeros(2)};
+  double loss = 0;
+  uint64_t tensors = 0, compiled = 0;
+  for (int i = 0; i < 300; i++) {
+    if (i == 4) tensors = live(), compiled = counter(env, "UncachedCompile");
+    lx_scope();
+    lxla_tensor hidden = lx_tanh(lx_add(lx_matmul(x, p[0]), p[1])), scores = lx_add(lx_matmul(hidden, p[2]), p[3]);
+    lxla_tensor error = lx_cross_entropy(scores, labels), g[4];
+    lx_gradients(error, p, 4, g);
+    for (int k = 0; k < 4; k++) lx_set(p[k], lx_sub(p[k], lx_mul(g[k], 0.5)));
+    lx_step();
+    loss = lx_value(error);
+  }
+  EQUAL(live(), tensors);
+  EQUAL(counter(env, "UncachedCompile"), compiled);
+  CHECK(compiled <= 3 && loss < 0.02);
+}
+TEST(test_training) { each(training); }

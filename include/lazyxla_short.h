@@ -1,0 +1,494 @@
+/*
+ * lazyxla_short.h: short names for programs in C. Includes lazyxla.h, whose functions take what these return.
+ *
+ *   #include <lazyxla_short.h>
+ *
+ *   int main(void) {
+ *     lx_scope();                                        // releases its tensors where this block ends
+ *     lxla_tensor x = lx_array(((float[]){1, 2, 3}), 3);
+ *     lxla_tensor y = lx_sum(lx_mul(lx_sub(1, x), 0.5)); // numbers on either side
+ *     printf("%g\n", lx_value(y));
+ *   }
+ *
+ * Tensors    Every function notes the tensor that it returns. lx_scope() at the start of a block releases what was
+ *            noted since, however the block is left. `return lx_keep(x);` gives x to the caller's block instead, and
+ *            lx_own(x) to the program, which releases it with lxla_tensor_release. What is made outside of all scopes
+ *            stays until lx_release_all().
+ * Errors     A call that fails prints its message and exits, or calls what lx_on_error(f) was given; it then returns
+ *            the tensor 0, on which further calls fail. LX_TRY(call) does so for functions of lazyxla.h.
+ * Device     New tensors are on the thread's device, lx_use(env, device); at first on xla:0 of the default environment.
+ * Threads    Scopes, device and error function belong to a thread.
+ *
+ * For C11 with GCC or Clang. C++ has lazyxla.hpp.
+ */
+#ifndef LAZYXLA_SHORT_H
+#define LAZYXLA_SHORT_H
+
+#ifdef __cplusplus
+#error "lazyxla_short.h is for C; include lazyxla.hpp in C++"
+#endif
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazyxla.h"
+
+/* ---- Errors ---- */
+
+typedef void (*lx_error_fn)(lxla_status status, const char *message);
+
+typedef struct {
+  lxla_env env;
+  lxla_device device;
+  lx_error_fn failed;
+  /* Tensors to release, and for each whether it is kept for the enclosing scope. */
+  lxla_tensor *noted;
+  char *kept;
+  size_t count, room, scope;
+} lx_thread;
+
+/* One for each thread of the program: all files that include this header share it. */
+__attribute__((weak)) _Thread_local lx_thread lx_here = {.device = {LXLA_DEVICE_XLA, 0}};
+
+static inline void lx_fail(const char *file, int line, lxla_status status, const char *message) {
+  if (lx_here.failed) {
+    lx_here.failed(status, message);
+    return;
+  }
+  fprintf(stderr, "%s:%d: %s: %s\n", file, line, lxla_status_name(status), message);
+  exit(1);
+}
+
+/* Calls a function of lazyxla.h. Returns whether it succeeded. */
+#define LX_TRY(call) lx_tried(__FILE__, __LINE__, (call))
+
+static inline bool lx_tried(const char *file, int line, lxla_status status) {
+  if (status != LXLA_OK) lx_fail(file, line, status, lxla_last_error_message());
+  return status == LXLA_OK;
+}
+
+/* Gives the thread a function that is called with each error; NULL prints the message and exits. */
+static inline void lx_on_error(lx_error_fn failed) { lx_here.failed = failed; }
+
+/* ---- Scopes ---- */
+
+/* Notes a tensor of lazyxla.h for the innermost scope, and returns it. */
+static inline lxla_tensor lx_note(lxla_tensor x) {
+  lx_thread *here = &lx_here;
+  if (here->count == here->room) {
+    size_t room = here->room ? 2 * here->room : 64;
+    void *noted = realloc(here->noted, room * sizeof *here->noted);
+    if (noted) here->noted = noted;
+    void *kept = noted ? realloc(here->kept, room) : NULL;
+    if (!kept) {
+      lx_fail(__FILE__, __LINE__, LXLA_RESOURCE_EXHAUSTED, "lx_note: no memory for a list of tensors");
+      return x;
+    }
+    here->kept = kept;
+    here->room = room;
+  }
+  here->kept[here->count] = 0;
+  return here->noted[here->count++] = x;
+}
+
+/* A scope: the number of tensors that were noted before it, and the same of the scope around it. */
+typedef struct {
+  size_t start, outer;
+} lx_scope_mark;
+
+static inline lx_scope_mark lx_open(void) {
+  lx_scope_mark mark = {lx_here.count, lx_here.scope};
+  lx_here.scope = mark.start;
+  return mark;
+}
+
+static inline void lx_close(lx_scope_mark *mark) {
+  lx_thread *here = &lx_here;
+  size_t left = mark->start;
+  for (size_t i = left; i < here->count; i++) {
+    if (!here->kept[i]) continue;
+    lxla_tensor x = here->noted[i];
+    here->noted[i] = here->noted[left], here->noted[left] = x;
+    here->kept[left++] = 0;
+  }
+  if (here->count > left) LX_TRY(lxla_tensor_release_many(here->noted + left, here->count - left));
+  here->count = left;
+  here->scope = mark->outer;
+}
+
+#define LX_JOINED_(a, b) a##b
+#define LX_JOINED(a, b) LX_JOINED_(a, b)
+
+/* Declares the scope of the rest of a block. */
+#define lx_scope() __attribute__((cleanup(lx_close), unused)) lx_scope_mark LX_JOINED(lx_scope_, __LINE__) = lx_open()
+
+/* Gives a tensor of the innermost scope to the scope around it, and returns the tensor. Other tensors stay where they
+ * are. */
+static inline lxla_tensor lx_keep(lxla_tensor x) {
+  lx_thread *here = &lx_here;
+  for (size_t i = here->count; i-- > here->scope;) {
+    if (here->noted[i].id == x.id) {
+      here->kept[i] = 1;
+      break;
+    }
+  }
+  return x;
+}
+
+/* Gives a tensor to the program, which releases it with lxla_tensor_release. Returns the tensor. */
+static inline lxla_tensor lx_own(lxla_tensor x) {
+  LX_TRY(lxla_tensor_retain(x));
+  return x;
+}
+
+/* Releases what was noted outside of all scopes. For the end of a thread; no scope may be open. */
+static inline void lx_release_all(void) {
+  lx_close(&(lx_scope_mark){0, 0});
+  free(lx_here.noted);
+  free(lx_here.kept);
+  lx_here.noted = NULL, lx_here.kept = NULL, lx_here.room = 0;
+}
+
+/* Notes the result of a function of lazyxla.h, whose last parameter is the output: LX_MAKE(lxla_softmax, x, -1) */
+#define LX_MAKE(function, ...)                                                                           \
+  __extension__({                                                                                        \
+    lxla_tensor lx_out_ = {0};                                                                           \
+    lx_tried(__FILE__, __LINE__, function(__VA_ARGS__, &lx_out_)) ? lx_note(lx_out_) : (lxla_tensor){0}; \
+  })
+
+/* ---- Device and steps ---- */
+
+/* Chooses the environment and the device of the thread's new tensors. */
+static inline void lx_use(lxla_env env, lxla_device device) { lx_here.env = env, lx_here.device = device; }
+
+/* Runs all that is recorded on the device, in place of values that no tensor has any more; see lxla_mark_step. */
+static inline void lx_step(void) { LX_TRY(lxla_mark_step(lx_here.env, lx_here.device, 0)); }
+
+/* ---- Creation ---- */
+
+/* A list of sizes, and its length: LX_DIMS(2, 3) */
+#define LX_DIMS(...) (const int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
+
+/* The dtype of the elements of a C array. */
+#define LX_DTYPE_OF(data)                 \
+  _Generic((data)[0],                     \
+      bool: LXLA_DTYPE_PRED,              \
+      signed char: LXLA_DTYPE_S8,         \
+      char: LXLA_DTYPE_S8,                \
+      short: LXLA_DTYPE_S16,              \
+      int: LXLA_DTYPE_S32,                \
+      long: LXLA_DTYPE_S64,               \
+      long long: LXLA_DTYPE_S64,          \
+      unsigned char: LXLA_DTYPE_U8,       \
+      unsigned short: LXLA_DTYPE_U16,     \
+      unsigned: LXLA_DTYPE_U32,           \
+      unsigned long: LXLA_DTYPE_U64,      \
+      unsigned long long: LXLA_DTYPE_U64, \
+      float: LXLA_DTYPE_F32,              \
+      double: LXLA_DTYPE_F64)
+
+/* Returns a tensor with the values of a C array, of the dtype of its elements: lx_array(values, 2, 3) */
+#define lx_array(data, ...) lx_array_of(LX_DTYPE_OF(data), (data), sizeof((data)[0]), LX_DIMS(__VA_ARGS__))
+
+static inline lxla_tensor lx_array_of(int32_t dtype, const void *data, size_t size, const int64_t *dims, size_t rank) {
+  for (size_t i = 0; i < rank; i++) size *= dims[i] > 0 ? (size_t)dims[i] : 0;
+  return LX_MAKE(lxla_tensor_from_host, lx_here.env, lx_here.device, dtype, dims, rank, data, size);
+}
+
+/* Returns an f32 tensor of one value: lx_full(0.5, 2, 3), lx_zeros(2, 3), lx_ones(2, 3); lx_scalar(0.5) has no axes. */
+#define lx_full(value, ...) \
+  LX_MAKE(lxla_tensor_full, lx_here.env, lx_here.device, LXLA_DTYPE_F32, LX_DIMS(__VA_ARGS__), (value))
+#define lx_zeros(...) lx_full(0, __VA_ARGS__)
+#define lx_ones(...) lx_full(1, __VA_ARGS__)
+
+static inline lxla_tensor lx_scalar(double value) {
+  return LX_MAKE(lxla_tensor_full, lx_here.env, lx_here.device, LXLA_DTYPE_F32, NULL, 0, value);
+}
+
+/* Returns the s32 numbers from 0 to n - 1. */
+static inline lxla_tensor lx_range(int64_t n) {
+  return LX_MAKE(lxla_iota, lx_here.env, lx_here.device, LXLA_DTYPE_S32, &n, 1, 0);
+}
+
+/* ---- Reading and writing ---- */
+
+/* Copies the values of a tensor to a C array of `count` elements of its dtype; computes them first. */
+#define lx_read(x, data, count) lx_read_to((x), LX_DTYPE_OF(data), (data), (count) * sizeof((data)[0]))
+
+static inline void lx_read_to(lxla_tensor x, int32_t dtype, void *data, size_t size) {
+  int32_t own = 0;
+  if (!LX_TRY(lxla_tensor_dtype(x, &own))) return;
+  if (own != dtype) {
+    char message[96];
+    snprintf(message, sizeof message, "lx_read: the tensor has dtype %d, the array %d; convert one of them", own,
+             dtype);
+    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT, message);
+    return;
+  }
+  LX_TRY(lxla_tensor_read(x, data, size));
+}
+
+/* Returns the value of a tensor of one element; computes it first. */
+static inline double lx_value(lxla_tensor x) {
+  union {
+    bool pred;
+    int8_t s8;
+    uint8_t u8;
+    int32_t s32;
+    uint32_t u32;
+    int64_t s64;
+    uint64_t u64;
+    float f32;
+    double f64;
+  } value = {0};
+  int32_t dtype = 0;
+  size_t size = 0;
+  lxla_tensor wide = x;
+  if (!LX_TRY(lxla_tensor_dtype(x, &dtype))) return 0;
+  bool is_plain = dtype == LXLA_DTYPE_PRED || dtype == LXLA_DTYPE_S8 || dtype == LXLA_DTYPE_U8 ||
+                  (dtype >= LXLA_DTYPE_S32 && dtype <= LXLA_DTYPE_U8) || dtype == LXLA_DTYPE_U32 ||
+                  dtype == LXLA_DTYPE_U64 || dtype == LXLA_DTYPE_F32 || dtype == LXLA_DTYPE_F64;
+  if (!is_plain && !LX_TRY(lxla_convert(x, dtype = LXLA_DTYPE_F64, &wide))) return 0;
+  bool is_read = LX_TRY(lxla_dtype_size(dtype, &size)) && LX_TRY(lxla_tensor_read(wide, &value, size));
+  if (!is_plain) LX_TRY(lxla_tensor_release(wide));
+  if (!is_read) return 0;
+  switch (dtype) {
+    case LXLA_DTYPE_PRED: return value.pred;
+    case LXLA_DTYPE_S8: return value.s8;
+    case LXLA_DTYPE_U8: return value.u8;
+    case LXLA_DTYPE_S32: return value.s32;
+    case LXLA_DTYPE_U32: return value.u32;
+    case LXLA_DTYPE_S64: return (double)value.s64;
+    case LXLA_DTYPE_U64: return (double)value.u64;
+    case LXLA_DTYPE_F32: return (double)value.f32;
+    default: return value.f64;
+  }
+}
+
+/* Gives `x` the value of `y`, as x = y does in Python for an updated weight. */
+static inline void lx_set(lxla_tensor x, lxla_tensor y) { LX_TRY(lxla_tensor_assign(x, y)); }
+
+/* ---- Arithmetic: each operand is a tensor or a number, and one of them is a tensor ---- */
+
+typedef struct {
+  lxla_tensor tensor;
+  double number;
+  bool is_number;
+} lx_operand;
+
+static inline lx_operand lx_of_tensor(lxla_tensor x) { return (lx_operand){.tensor = x}; }
+static inline lx_operand lx_of_number(double x) { return (lx_operand){.number = x, .is_number = true}; }
+#define LX_OPERAND(x) _Generic((x), lxla_tensor: lx_of_tensor, default: lx_of_number)(x)
+
+/* Notes a tensor without axes of the value of a number, of another tensor's dtype. */
+static inline lxla_tensor lx_number_like(double number, lxla_tensor x) {
+  int32_t dtype = 0;
+  lxla_device device = {0};
+  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device))) return (lxla_tensor){0};
+  return LX_MAKE(lxla_tensor_full, lx_here.env, device, dtype, NULL, 0, number);
+}
+
+static inline bool lx_is_tensor_there(lx_operand a, lx_operand b) {
+  if (a.is_number && b.is_number) {
+    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT, "two numbers given; want a tensor as one of the operands");
+  }
+  return !(a.is_number && b.is_number);
+}
+
+static inline lxla_tensor lx_binary_of(int32_t op, lx_operand a, lx_operand b) {
+  if (!lx_is_tensor_there(a, b)) return (lxla_tensor){0};
+  if (b.is_number) return LX_MAKE(lxla_binary_scalar, op, a.tensor, b.number);
+  if (a.is_number) a.tensor = lx_number_like(a.number, b.tensor);
+  return LX_MAKE(lxla_binary, op, a.tensor, b.tensor);
+}
+
+static inline lxla_tensor lx_compare_of(int32_t op, lx_operand a, lx_operand b) {
+  if (!lx_is_tensor_there(a, b)) return (lxla_tensor){0};
+  if (b.is_number) return LX_MAKE(lxla_compare_scalar, op, a.tensor, b.number);
+  if (a.is_number) a.tensor = lx_number_like(a.number, b.tensor);
+  return LX_MAKE(lxla_compare, op, a.tensor, b.tensor);
+}
+
+#define lx_binary(op, a, b) lx_binary_of((op), LX_OPERAND(a), LX_OPERAND(b))
+#define lx_compare(op, a, b) lx_compare_of((op), LX_OPERAND(a), LX_OPERAND(b))
+#define lx_add(a, b) lx_binary(LXLA_BINARY_ADD, a, b)
+#define lx_sub(a, b) lx_binary(LXLA_BINARY_SUBTRACT, a, b)
+#define lx_mul(a, b) lx_binary(LXLA_BINARY_MULTIPLY, a, b)
+#define lx_div(a, b) lx_binary(LXLA_BINARY_DIVIDE, a, b)
+#define lx_pow(a, b) lx_binary(LXLA_BINARY_POWER, a, b)
+#define lx_maximum(a, b) lx_binary(LXLA_BINARY_MAXIMUM, a, b)
+#define lx_minimum(a, b) lx_binary(LXLA_BINARY_MINIMUM, a, b)
+#define lx_eq(a, b) lx_compare(LXLA_COMPARE_EQ, a, b)
+#define lx_ne(a, b) lx_compare(LXLA_COMPARE_NE, a, b)
+#define lx_lt(a, b) lx_compare(LXLA_COMPARE_LT, a, b)
+#define lx_le(a, b) lx_compare(LXLA_COMPARE_LE, a, b)
+#define lx_gt(a, b) lx_compare(LXLA_COMPARE_GT, a, b)
+#define lx_ge(a, b) lx_compare(LXLA_COMPARE_GE, a, b)
+
+/* Returns the elements of `a` where `pred` is true, and those of `b` elsewhere; `a` or `b` may be a number. */
+#define lx_where(pred, a, b) lx_where_of((pred), LX_OPERAND(a), LX_OPERAND(b))
+
+static inline lxla_tensor lx_where_of(lxla_tensor pred, lx_operand a, lx_operand b) {
+  if (!lx_is_tensor_there(a, b)) return (lxla_tensor){0};
+  if (a.is_number) a.tensor = lx_number_like(a.number, b.tensor);
+  if (b.is_number) b.tensor = lx_number_like(b.number, a.tensor);
+  return LX_MAKE(lxla_select, pred, a.tensor, b.tensor);
+}
+
+#define LX_UNARY_(name, op) \
+  static inline lxla_tensor name(lxla_tensor x) { return LX_MAKE(lxla_unary, op, x); }
+LX_UNARY_(lx_neg, LXLA_UNARY_NEGATE)
+LX_UNARY_(lx_abs, LXLA_UNARY_ABS)
+LX_UNARY_(lx_exp, LXLA_UNARY_EXPONENTIAL)
+LX_UNARY_(lx_log, LXLA_UNARY_LOG)
+LX_UNARY_(lx_sqrt, LXLA_UNARY_SQRT)
+LX_UNARY_(lx_rsqrt, LXLA_UNARY_RSQRT)
+LX_UNARY_(lx_sin, LXLA_UNARY_SINE)
+LX_UNARY_(lx_cos, LXLA_UNARY_COSINE)
+LX_UNARY_(lx_tanh, LXLA_UNARY_TANH)
+LX_UNARY_(lx_sigmoid, LXLA_UNARY_LOGISTIC)
+
+static inline lxla_tensor lx_square(lxla_tensor x) { return LX_MAKE(lxla_binary, LXLA_BINARY_MULTIPLY, x, x); }
+static inline lxla_tensor lx_relu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_RELU, x); }
+static inline lxla_tensor lx_gelu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_GELU, x); }
+static inline lxla_tensor lx_silu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_SILU, x); }
+static inline lxla_tensor lx_convert(lxla_tensor x, int32_t dtype) { return LX_MAKE(lxla_convert, x, dtype); }
+
+/* ---- Shapes, products, reductions ---- */
+
+static inline lxla_tensor lx_matmul(lxla_tensor a, lxla_tensor b) { return LX_MAKE(lxla_matmul, a, b); }
+
+/* lx_reshape(x, 2, 3) */
+#define lx_reshape(x, ...) LX_MAKE(lxla_reshape, (x), LX_DIMS(__VA_ARGS__))
+/* lx_transpose(x, 1, 0) */
+#define lx_transpose(x, ...) LX_MAKE(lxla_transpose, (x), LX_DIMS(__VA_ARGS__))
+
+/* Returns x[start:stop] along an axis; negative numbers count from the end. */
+static inline lxla_tensor lx_slice(lxla_tensor x, int64_t axis, int64_t start, int64_t stop) {
+  return LX_MAKE(lxla_slice_axis, x, axis, start, stop, 1);
+}
+
+static inline lxla_tensor lx_take(lxla_tensor x, lxla_tensor indices, int64_t axis) {
+  return LX_MAKE(lxla_take, x, indices, axis);
+}
+
+/* Reductions of all elements, and along one axis, which is kept with size 1. */
+#define LX_REDUCTION_(name, call)                                            \
+  static inline lxla_tensor name(lxla_tensor x) { return call(NULL, 0, 0); } \
+  static inline lxla_tensor name##_along(lxla_tensor x, int64_t axis) { return call(&axis, 1, 1); }
+#define LX_SUM_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_SUM, x, __VA_ARGS__)
+#define LX_MAX_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_MAX, x, __VA_ARGS__)
+#define LX_MIN_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_MIN, x, __VA_ARGS__)
+#define LX_MEAN_(...) LX_MAKE(lxla_mean, x, __VA_ARGS__)
+LX_REDUCTION_(lx_sum, LX_SUM_)
+LX_REDUCTION_(lx_max, LX_MAX_)
+LX_REDUCTION_(lx_min, LX_MIN_)
+LX_REDUCTION_(lx_mean, LX_MEAN_)
+
+/* Returns the s32 positions of the largest elements along an axis, which is removed. */
+static inline lxla_tensor lx_argmax(lxla_tensor x, int64_t axis) {
+  return LX_MAKE(lxla_argmax, x, axis, 0, LXLA_DTYPE_S32);
+}
+
+/* ---- Networks ---- */
+
+static inline lxla_tensor lx_softmax(lxla_tensor x, int64_t axis) { return LX_MAKE(lxla_softmax, x, axis); }
+static inline lxla_tensor lx_log_softmax(lxla_tensor x, int64_t axis) { return LX_MAKE(lxla_log_softmax, x, axis); }
+
+/* Returns the mean of -log softmax(scores)[label]: scores [..., classes], labels [...], integers. */
+static inline lxla_tensor lx_cross_entropy(lxla_tensor scores, lxla_tensor labels) {
+  lx_scope();
+  lxla_tensor at = LX_MAKE(lxla_expand_dims, labels, (const int64_t[]){-1}, 1);
+  lxla_tensor picked = LX_MAKE(lxla_take_along_axis, lx_log_softmax(scores, -1), at, -1);
+  return lx_keep(lx_neg(lx_mean(picked)));
+}
+
+/* Records one gradient for each of `n` tensors of a scalar that is not computed yet; see lxla_gradients. */
+static inline void lx_gradients(lxla_tensor of, const lxla_tensor *by, size_t n, lxla_tensor *out) {
+  memset(out, 0, n * sizeof *out);
+  if (!LX_TRY(lxla_gradients(&of, 1, NULL, by, n, out))) return;
+  for (size_t i = 0; i < n; i++) lx_note(out[i]);
+}
+
+/* Images are [n, height, width, channels], kernels [height, width, channels in, channels out]. Padding 1 keeps the size
+ * (of images by strides, rounded up), and 0 adds nothing. */
+static inline lxla_tensor lx_conv2d(lxla_tensor x, lxla_tensor kernel, int64_t stride, bool padding) {
+  int64_t dims[4] = {0}, sizes[4] = {0}, strides[2] = {stride, stride}, low[2] = {0}, high[2] = {0};
+  if (!LX_TRY(lxla_tensor_dims(x, dims, 4)) || !LX_TRY(lxla_tensor_dims(kernel, sizes, 4))) return (lxla_tensor){0};
+  for (int i = 0; padding && i < 2 && stride > 0; i++) {
+    int64_t all = ((dims[1 + i] + stride - 1) / stride - 1) * stride + sizes[i] - dims[1 + i];
+    low[i] = all > 0 ? all / 2 : 0, high[i] = all > 0 ? all - all / 2 : 0;
+  }
+  lxla_convolution_options options = {.struct_size = sizeof options};
+  if (!LX_TRY(lxla_convolution_options_init(&options))) return (lxla_tensor){0};
+  const int64_t images[] = {0, 3, 1, 2}, kernels[] = {3, 2, 0, 1};
+  options.spatial_rank = 2, options.window_strides = strides;
+  options.padding_low = low, options.padding_high = high;
+  options.lhs_dimensions = images, options.rhs_dimensions = kernels, options.out_dimensions = images;
+  return LX_MAKE(lxla_convolution, x, kernel, &options);
+}
+
+/* Reduces windows of images by one operation. */
+static inline lxla_tensor lx_pooled(lxla_tensor x, int64_t size, int64_t stride, int32_t op, double init) {
+  lx_scope();
+  int32_t dtype = 0;
+  lxla_device device = {0};
+  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device))) return (lxla_tensor){0};
+  lxla_tensor a = LX_MAKE(lxla_tensor_placeholder, lx_here.env, device, dtype, NULL, 0);
+  lxla_tensor b = LX_MAKE(lxla_tensor_placeholder, lx_here.env, device, dtype, NULL, 0);
+  lxla_tensor made = LX_MAKE(lxla_binary, op, a, b), start = lx_number_like(init, x), out = {0};
+  lxla_computation body;
+  if (!LX_TRY(lxla_computation_trace((lxla_tensor[]){a, b}, 2, &made, 1, &body))) return out;
+  const int64_t window[] = {1, size, size, 1}, strides[] = {1, stride, stride, 1};
+  lxla_window_options options = {.struct_size = sizeof options};
+  LX_TRY(lxla_window_options_init(&options));
+  options.rank = 4, options.window_dimensions = window, options.strides = strides;
+  if (LX_TRY(lxla_reduce_window(body, &x, &start, 1, &options, &out))) lx_note(out);
+  LX_TRY(lxla_computation_release(body));
+  return lx_keep(out);
+}
+
+/* Returns the largest elements, or the means, of windows of images [n, height, width, channels] of floats. */
+static inline lxla_tensor lx_max_pool(lxla_tensor x, int64_t size, int64_t stride) {
+  return lx_pooled(x, size, stride, LXLA_BINARY_MAXIMUM, -INFINITY);
+}
+
+static inline lxla_tensor lx_avg_pool(lxla_tensor x, int64_t size, int64_t stride) {
+  lx_scope();
+  return lx_keep(lx_mul(lx_pooled(x, size, stride, LXLA_BINARY_ADD, 0), 1.0 / (double)(size * size)));
+}
+
+/* ---- Random numbers: as jax.random with a key of the same seed ---- */
+
+static inline lxla_tensor lx_key(uint64_t seed) {
+  uint32_t words[] = {(uint32_t)(seed >> 32), (uint32_t)seed};
+  return lx_array(words, 2);
+}
+
+/* Splits a key in two: gives `key` the first, and returns the second. */
+static inline lxla_tensor lx_next_key(lxla_tensor key) {
+  lx_scope();
+  lxla_tensor both = LX_MAKE(lxla_random_split, LXLA_RNG_THREE_FRY, key, 2);
+  lx_set(key, lx_reshape(lx_slice(both, 0, 0, 1), 2));
+  return lx_keep(lx_reshape(lx_slice(both, 0, 1, 2), 2));
+}
+
+/* f32 numbers: lx_normal(key, 2, 3), lx_uniform(key, 0, 1, 2, 3) */
+#define lx_normal(key, ...) LX_MAKE(lxla_random_normal, LXLA_RNG_THREE_FRY, (key), LXLA_DTYPE_F32, LX_DIMS(__VA_ARGS__))
+#define lx_uniform(key, low, high, ...) \
+  LX_MAKE(lxla_random_uniform, LXLA_RNG_THREE_FRY, (key), LXLA_DTYPE_F32, LX_DIMS(__VA_ARGS__), (low), (high))
+
+/* Returns `x` with elements set to 0 with probability `rate`, and the others divided by 1 - rate. */
+static inline lxla_tensor lx_dropout(lxla_tensor x, double rate, lxla_tensor key) {
+  lx_scope();
+  int64_t dims[64];
+  size_t rank = 0;
+  if (!LX_TRY(lxla_tensor_rank(x, &rank)) || !LX_TRY(lxla_tensor_dims(x, dims, 64))) return (lxla_tensor){0};
+  lxla_tensor kept = LX_MAKE(lxla_random_bernoulli, LXLA_RNG_THREE_FRY, key, 1 - rate, dims, rank);
+  return lx_keep(lx_where(kept, lx_mul(x, 1 / (1 - rate)), 0));
+}
+
+#endif
