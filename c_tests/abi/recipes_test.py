@@ -13,6 +13,7 @@ from pathlib import Path
 
 DOCUMENTS = (
     "README.md",
+    "docs/tutorial.md",
     "docs/frontends.md",
     "docs/cpp.md",
     "docs/meshes.md",
