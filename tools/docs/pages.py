@@ -30,6 +30,7 @@ FRONT = Page("index", "README.md")
 GROUPS = {
     "Start": [
         Page("quickstart", "README.md", ["Set it up", "Install it"], "Quick start"),
+        Page("tutorial", "docs/tutorial.md"),
         Page("concepts", "docs/concepts.md"),
         Page("python", "python/README.md"),
         Page("python-quickstart", "python/QUICKSTART.md"),
