@@ -38,7 +38,8 @@ static Digits read_digits(const char *path) {
     if (file.peek() == ',') file.get();
   }
   if (!file.eof() || column != 0 || all.size() <= HELD_OUT)
-    throw std::runtime_error(std::string(path) + ": cannot be read, or has not lines of 64 pixels and a digit");
+    throw std::runtime_error(std::string(path) +
+                             ": cannot be read, or has not more than 360 lines of 64 pixels and a digit");
   return all;
 }
 

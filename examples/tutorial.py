@@ -20,9 +20,12 @@ def first_steps():
 
 def read_digits(path):
     """Returns the pixels, from 0 to 1, and the digits of lines of 64 pixels from 0 to 16 and the digit."""
-    rows = [[int(value) for value in line.split(",")] for line in Path(path).read_text().split()]
+    try:
+        rows = [[int(value) for value in line.split(",")] for line in Path(path).read_text().split()]
+    except (OSError, ValueError) as error:
+        sys.exit(f"{path}: {error}")
     if len(rows) <= HELD_OUT or {len(row) for row in rows} != {65}:
-        sys.exit(f"{path}: has not lines of 64 pixels and a digit")
+        sys.exit(f"{path}: has not more than {HELD_OUT} lines of 64 pixels and a digit")
     return [[pixel / 16 for pixel in row[:64]] for row in rows], [row[64] for row in rows]
 
 
