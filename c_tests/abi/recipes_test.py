@@ -20,6 +20,7 @@ DOCUMENTS = (
     "docs/debugging.md",
     "docs/abi.md",
     "docs/torchscript.md",
+    "docs/inference.md",
 )
 MARKED = re.compile(r"^ *(?://|#|!) \[recipe\]\n(.*?)^ *(?://|#|!) \[recipe end\]$", re.DOTALL | re.MULTILINE)
 FENCED = re.compile(r"([^\n]*)\n*^```(c|cpp|fortran|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

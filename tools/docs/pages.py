@@ -49,6 +49,7 @@ GROUPS = {
         Page("guide/meshes", "docs/meshes.md"),
         Page("guide/kernels", "docs/kernels.md"),
         Page("guide/import", "docs/import.md"),
+        Page("guide/inference", "docs/inference.md"),
         Page("guide/torchscript", "docs/torchscript.md"),
         Page("guide/debugging", "docs/debugging.md"),
         Page("guide/performance", "docs/performance.md"),
