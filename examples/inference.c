@@ -144,14 +144,21 @@ static void check_cache(const decoder *d, const request *r, uint64_t programs) {
   }
 }
 
-// The step holds its weights as integers of 4 bits, and has no copy of a cache.
-static void check_memory(lxla_executable of) {
+static char *described(lxla_executable of) {
   char *text;
   TRY(lxla_executable_describe(of, &text));
-  const char *temporary = strstr(text, "\"temp_bytes\":");
-  CHECK(strstr(text, "\"dtype\":\"s4\"") && temporary);
+  return text;
+}
+
+// The step holds its weights as integers of 4 bits; that with weights of floats has no copy of a cache.
+static void check_memory(const decoder *floats) {
+  lxla_executable of_floats = compiled(traced(floats, 1));
+  char *held = described(decode), *text = described(of_floats), *temporary = strstr(text, "\"temp_bytes\":");
+  CHECK(strstr(held, "\"dtype\":\"s4\"") && temporary);
   CHECK(strtoll(strchr(temporary, ':') + 1, NULL, 10) < (long long)(LENGTH * WIDTH * sizeof(float)));
+  lxla_string_free(held);
   lxla_string_free(text);
+  TRY(lxla_executable_release(of_floats));
 }
 
 // Quantizes the matrices of a decoder. Returns the error of the scores of a prompt, relative to their size.
@@ -180,7 +187,7 @@ int main(void) {
   const uint64_t donated = counter(env, "DonatedBuffers");
   serve_all(requests);
   CHECK(counter(env, "DonatedBuffers") >= donated + REQUESTS * TOKENS * 2 * LAYERS);
-  check_memory(decode);
+  check_memory(&d);
   char path[64];
   snprintf(path, sizeof path, "/tmp/inference_%ld", (long)getpid());
   TRY(lxla_executable_save(decode, path));
