@@ -64,6 +64,7 @@ GROUPS = {
         Page("frontend/counters", GUIDE, ["Counters, environment variables, disk cache"]),
         Page("frontend/threads", GUIDE, ["Threads"]),
         Page("frontend/exit", GUIDE, ["Process exit"]),
+        Page("frontend/embedding", "docs/embedding.md"),
         Page("frontend/bindings", "docs/bindings.md"),
     ],
     "Reference": [
