@@ -32,7 +32,7 @@ static lxla_tensor constant(int32_t value) {
 // Weights as integers of 4 or 8 bits, of which `limit` is the largest, and a scale for each column.
 static matrix quantized(matrix w, int32_t dtype, double limit) {
   lx_scope();
-  lxla_tensor scales = lx_div(lx_max_along(lx_abs(w.numbers), 0), limit);
+  lxla_tensor scales = lx_div(lx_maximum(lx_max_along(lx_abs(w.numbers), 0), 1e-30), limit);  // a column may be 0
   lxla_tensor rounded = LX_MAKE(lxla_unary, LXLA_UNARY_ROUND_NEAREST_EVEN, lx_div(w.numbers, scales));
   return (matrix){lx_keep(lx_convert(rounded, dtype)), lx_keep(scales)};
 }
