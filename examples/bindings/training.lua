@@ -52,5 +52,17 @@ fails(lxla.INVALID_HANDLE, "lhs", lxla.binary, lxla.BINARY_ADD, nil, x)
 fails(lxla.INVALID_ARGUMENT, "lhs: a number given", lxla.binary, lxla.BINARY_ADD, 1, x)
 fails(lxla.INVALID_ARGUMENT, "shifts, axes: different lengths", lxla.roll, x, {1, 2}, {0})
 fails(lxla.NULL_ARGUMENT, "options", lxla.gather, x, target, nil)
+-- C reads as many elements as another list says.
+local dtypes, ranks = {lxla.DTYPE_F32, lxla.DTYPE_F32}, {2, 1}
+local short, long = "dims: 2 elements given; want 3, the sum of ranks", "dims: 4 elements given; want 3"
+fails(lxla.INVALID_ARGUMENT, short, lxla.custom_call, "target", {x}, dtypes, ranks, {8, 2}, nil)
+fails(lxla.INVALID_ARGUMENT, long, lxla.kernel_apply, nil, "target", {x}, dtypes, ranks, {8, 2, 1, 1}, nil)
+fails(lxla.INVALID_ARGUMENT, short, lxla.custom_call, "target", {x}, dtypes, ffi.new("size_t[2]", 2, 1), {8, 2}, nil)
+fails(lxla.NOT_FOUND, "target", lxla.kernel_apply, nil, "target", {x}, dtypes, ranks, {8, 2, 1}, nil)
+local few = "ordinals: 2 elements given; want 4, the product of axis_sizes"
+fails(lxla.INVALID_ARGUMENT, few, lxla.mesh_create, nil, {"x", "y"}, {2, 2}, {0, 1})
+fails(lxla.INVALID_ARGUMENT, "pairs: 3 elements given", lxla.collective_permute, x, "x", {0, 1, 2})
+lxla.mesh_create(nil, {"x"}, {1}, {0})
+lxla.mesh_create(nil, {"x"}, {1}, nil)
 assert(lxla.stablehlo({lxla.binary(lxla.BINARY_ADD, x, x)}):find("stablehlo.add", 1, true))
 assert(lxla.dtype_info(lxla.DTYPE_F32).mantissa_bits == 23 and lxla.dtype_can_cast(lxla.DTYPE_S8, lxla.DTYPE_F32))

@@ -51,6 +51,28 @@ fn main() -> Result<()> {
     assert_eq!(error.status, INVALID_ARGUMENT, "{error}");
     let error = roll(&x, &[1, 2], &[0]).unwrap_err();
     assert_eq!(error.message, "INVALID_ARGUMENT: shifts, axes: different lengths");
+    // C reads as many elements as another list says.
+    let (dtypes, ranks) = ([DTYPE_F32, DTYPE_F32], [2, 1]);
+    let error = custom_call("target", &[&x], &dtypes, &ranks, &[8, 2], None).unwrap_err();
+    assert_eq!(error.message, "INVALID_ARGUMENT: dims: 2 elements given; want 3, the sum of ranks");
+    let error = kernel_apply(&ENV, "target", &[&x], &dtypes, &ranks, &[8, 2, 1, 1], None).unwrap_err();
+    assert_eq!(error.message, "INVALID_ARGUMENT: dims: 4 elements given; want 3, the sum of ranks");
+    let error = custom_call("target", &[&x], &dtypes, &[usize::MAX, 4], &[8, 2, 1], None).unwrap_err();
+    assert_eq!((error.status, error.message.contains("dims: 3 elements given")), (INVALID_ARGUMENT, true), "{error}");
+    let error = mesh_create(&ENV, &["x", "y"], &[2, 2], Some(&[0, 1])).unwrap_err();
+    assert_eq!(error.message, "INVALID_ARGUMENT: ordinals: 2 elements given; want 4, the product of axis_sizes");
+    let error = mesh_create(&ENV, &["x", "y"], &[i64::MAX, i64::MAX], Some(&[0])).unwrap_err();
+    assert_eq!(
+        (error.status, error.message.contains("ordinals: 1 elements given")),
+        (INVALID_ARGUMENT, true),
+        "{error}"
+    );
+    let error = kernel_apply(&ENV, "target", &[&x], &dtypes, &ranks, &[8, 2, 1], None).unwrap_err();
+    assert_eq!(error.status, NOT_FOUND, "{error}");
+    let error = collective_permute(&x, "x", &[0, 1, 2]).unwrap_err();
+    assert_eq!(error.message, "INVALID_ARGUMENT: pairs: 3 elements given; want a multiple of 2");
+    mesh_create(&ENV, &["x"], &[1], Some(&[0]))?;
+    mesh_create(&ENV, &["x"], &[1], None)?;
     assert_eq!(reduce(REDUCE_SUM, &x, Some(&[]), false).and_then(|x| tensor_rank(&x))?, 2);
     assert!(stablehlo(&[&binary(BINARY_ADD, &x, &x)?])?.contains("stablehlo.add"));
     Ok(())

@@ -46,6 +46,14 @@ def call(function):
     return Call(function, inputs, [each for each in parameters if is_output(each)], lengths)
 
 
+def derived(call):
+    """Returns the lists whose length is the `sum` or the `product` of the elements of another list, each with this rule
+    and the name of the other list. C reads as many elements, so that a binding checks the length."""
+    lists = [each for each in call.inputs if is_list(each)]
+    rules = [(each, rule) for each in lists for rule in ("sum", "product") if rule in each["length"]]
+    return [(each, rule, each["length"][rule]) for each, rule in rules]
+
+
 def calls(description):
     """Returns the calls of all functions that return a status, without those that initialize or release something:
     bindings do both by themselves."""

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
-from calls import calls, declaration, described, is_raw, options, ordered
+from calls import calls, declaration, derived, described, is_raw, options, ordered
 
 KEYWORDS = {
     "and",
@@ -63,6 +63,14 @@ local function length(name, list, size)
   refused(name, list, "a list")
 end
 
+-- Returns the number of groups of n elements.
+local function divided(name, n, by)
+  if n and n % by ~= 0 then
+    fail(lxla.INVALID_ARGUMENT, ("INVALID_ARGUMENT: %s: %d elements given; want a multiple of %d"):format(name, n, by))
+  end
+  return n and n / by
+end
+
 -- Returns the common length of lists, of which some may be left out.
 local function common(names, lengths)
   local n
@@ -80,6 +88,20 @@ local function array(name, kind, list)
   local made = ffi.new(kind .. "[?]", math.max(#list, 1))
   for i = 1, #list do made[i - 1] = list[i] end
   return made
+end
+
+-- Refuses a list of n elements if the elements of another list, of type `kind`, say another number: C reads as many.
+local function exactly(name, n, rule, other, kind, list)
+  if n == nil or list == nil or type(list) == "string" then return end
+  local elements, wanted = array(other, kind, list), rule == "sum" and 0 or 1
+  for i = 0, length(other, list, ffi.sizeof(kind)) - 1 do
+    local each = tonumber(elements[i])
+    if rule == "sum" then wanted = wanted + each else wanted = wanted * each end
+  end
+  if n ~= wanted then
+    local why = string.format("%s: %d elements given; want %.0f, the %s of %s", name, n, wanted, rule, other)
+    fail(lxla.INVALID_ARGUMENT, "INVALID_ARGUMENT: " .. why)
+  end
 end
 
 local function handle(name, kind, given)
@@ -160,10 +182,16 @@ class Generator:
             is_bytes = of["base"] == "void" and not is_raw(of)
             n, size = ident(of["name"]), "1" if is_bytes else f'ffi.sizeof("{self.element(of)}")'
             made = f'length("{n}", {n}, {size})'
-            return f"{n} and {made} / {of['length']['times']}" if "times" in of["length"] else made
+            return f'divided("{n}", {made}, {of["length"]["times"]})' if "times" in of["length"] else made
 
         names, all = ", ".join(each["name"] for each in lists), ", ".join(map(one, lists))
         return f'local {name} = common("{names}", {{{all}}})'
+
+    def exact(self, call, of, rule, other):
+        """Returns the statement that checks a length which is the sum or product of the elements of another list."""
+        n, elements = ident(of["name"]), f'"{self.element(call.of(other))}", {ident(other)}'
+        given = f'length("{n}", {n}, ffi.sizeof("{self.element(of)}"))'
+        return f'exactly("{of["name"]}", {given}, "{rule}", "{other}", {elements})'
 
     def place(self, of):
         """Returns the statement that makes room for a result."""
@@ -195,6 +223,7 @@ class Generator:
         name = call.function["name"].removeprefix("lxla_")
         parameters = ", ".join(ident(each["name"]) for each in call.inputs)
         steps = [self.length(ident(each), lists) for each, lists in call.lengths.items()]
+        steps += [self.exact(call, *each) for each in derived(call)]
         steps += [self.place(each) for each in call.outputs]
         given = [each["name"] for each in call.inputs]
         argument = lambda of: self.argument(of) if of["name"] in given else ident(of["name"])

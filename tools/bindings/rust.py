@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # leaves no caches beside the sources
-from calls import calls, described, is_raw, options
+from calls import calls, derived, described, is_raw, options
+from rust_text import DEFAULT, HANDLE, HEAD
 
 SCALARS = {
     "char": "c_char",
@@ -22,93 +23,6 @@ SCALARS = {
     "uint64_t": "u64",
 }
 KEYWORDS = {"while", "fn", "in", "type", "where", "match", "ref", "move", "box", "loop", "final", "override"}
-HEAD = """// Written by tools/bindings/rust.py from include/lazyxla.json of lazyxla VERSION; do not edit.
-//! Lazy tensors on XLA: the C API of lazyxla.
-#![allow(clippy::all, non_camel_case_types)]
-
-use std::ffi::{CStr, CString, c_char, c_void};
-use std::ptr::null;
-
-/// A failed call: its status code and message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Error {
-    pub status: i32,
-    pub message: String,
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}", self.message)
-    }
-}
-
-impl std::error::Error for Error {}
-
-pub type Result<T> = std::result::Result<T, Error>;
-
-fn check(status: i32) -> Result<()> {
-    if status == 0 {
-        return Ok(());
-    }
-    // SAFETY: both functions return strings that end in NUL and that no other call on this thread changes meanwhile.
-    let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    let (name, message) = unsafe { (text(sys::lxla_status_name(status)), text(sys::lxla_last_error_message())) };
-    Err(Error { status, message: format!("{name}: {message}") })
-}
-
-fn refused(message: &str) -> Error {
-    Error { status: INVALID_ARGUMENT, message: format!("INVALID_ARGUMENT: {message}") }
-}
-
-fn c_string(name: &str, text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| refused(&format!("{name}: it contains NUL")))
-}
-
-/// Returns the common length of lists; None for lists that are left out.
-fn common(names: &str, lengths: &[Option<usize>]) -> Result<usize> {
-    let mut given = lengths.iter().flatten();
-    let first = given.next().copied().unwrap_or(0);
-    if given.all(|length| *length == first) { Ok(first) } else { Err(refused(&format!("{names}: different lengths"))) }
-}
-
-fn owned(text: *mut c_char) -> String {
-    // SAFETY: a string of the library, which is freed once.
-    unsafe {
-        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
-        sys::lxla_string_free(text);
-        copy
-    }
-}
-"""
-HANDLE = """
-/// {doc}
-#[derive(Debug)]
-pub struct {rust}(pub sys::{c}, bool);
-
-impl {rust} {{
-    /// The null handle.
-    pub const NULL: {rust} = {rust}(sys::{c} {{ id: 0 }}, false);
-}}
-
-impl Drop for {rust} {{
-    fn drop(&mut self) {{
-        if self.1 {{
-            // SAFETY: the handle is this value's.
-            unsafe {{ sys::{c}_release(self.0) }};
-        }}
-    }}
-}}
-"""
-DEFAULT = """
-impl Default for {c} {{
-    fn default() -> Self {{
-        // SAFETY: zero is the default of every field.
-        let mut made: Self = unsafe {{ std::mem::zeroed() }};
-        made.struct_size = size_of::<Self>();
-        made
-    }}
-}}
-"""
 
 
 def ident(name):
@@ -247,20 +161,26 @@ class Generator:
         kind = place if base.startswith("lxla_") else "*mut c_void" if base == "void" else kind
         return kind, f"let mut {name}: {kind} = {zero};", f"&mut {name}", name
 
+    def size(self, of):
+        name = ident(of["name"])
+        return f"{name}.as_ref().map(|all| all.len())" if of["nullable"] else f"Some({name}.len())"
+
     def length(self, name, lists):
         """Returns the statement that sets a length: the number of elements of the lists that have it."""
-        size = lambda of: (
-            f"{ident(of['name'])}.as_ref().map(|all| all.len())"
-            if of["nullable"]
-            else f"Some({ident(of['name'])}.len())"
-        )
-        one = lambda of: (
-            size(of)
-            + (f".map(|n| n / {of['length']['times']})" if "times" in of["length"] else "")
-            + (f".map(|n| n - {of['length']['plus']})" if "plus" in of["length"] else "")
-        )
+
+        def one(of):
+            if "times" in of["length"]:
+                return f'divided("{of["name"]}", {self.size(of)}, {of["length"]["times"]})?'
+            return self.size(of)
+
         names = ", ".join(each["name"] for each in lists)
         return f'let {name} = common("{names}", &[{", ".join(map(one, lists))}])?;'
+
+    def exact(self, of, rule, other):
+        """Returns the statement that checks a length which is the sum or product of the elements of another list."""
+        start, step = {"sum": ("0_i128", "saturating_add"), "product": ("1_i128", "saturating_mul")}[rule]
+        wanted = f"{ident(other)}.iter().fold({start}, |n, &each| n.{step}(each as i128))"
+        return f'exactly("{of["name"]}", {self.size(of)}, {wanted}, "{rule} of {other}")?;'
 
     def function(self, call):
         name = ident(call.function["name"].removeprefix("lxla_"))
@@ -268,6 +188,7 @@ class Generator:
         given = {each["name"]: self.parameter(each) for each in call.inputs}
         made = {each["name"]: self.output(each, call) for each in call.outputs}
         steps = [self.length(ident(each), lists) for each, lists in call.lengths.items()]
+        steps += [self.exact(*each) for each in derived(call)]
         steps += [bind for _, bind, _ in given.values() if bind] + [place for _, place, _, _ in made.values()]
         arguments = [
             given[each["name"]][2]
