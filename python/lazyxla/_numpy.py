@@ -58,12 +58,13 @@ def from_numpy(array: Any, dtype: Any, device: Any) -> _core.Array:
 def _numpy_dtype(name: str) -> Any:
     import numpy
 
-    if name.startswith(("bfloat", "float8")):
+    if name.startswith(("bfloat", "float8", "float4", "int4", "uint4", "int2", "uint2")):
         try:
             import ml_dtypes
-        except ImportError:
+
+            return numpy.dtype(getattr(ml_dtypes, name))
+        except (ImportError, AttributeError):  # older versions have fewer dtypes
             raise TypeError(f"NumPy has no {name}: install ml_dtypes, or convert the array by astype") from None
-        return numpy.dtype(getattr(ml_dtypes, name))
     return numpy.dtype(name)
 
 
