@@ -10,7 +10,7 @@ from . import _core
 from ._checks import a_function
 from ._core import Array
 from ._sizes import integers, is_integer
-from ._trace import device_of, with_arrays
+from ._trace import device_of, has_derivatives, with_arrays
 from ._transform import _as_jitted, differentiable_arguments, jvp, vjp, vmap
 from ._tree import flatten, unflatten
 
@@ -26,7 +26,7 @@ def _real_leaves(tree: Any, what: str, name: str) -> tuple[list[Array], Any]:
     if not leaves:
         raise ValueError(f"{name}(): {what} has no arrays")
     for leaf in leaves:
-        if not isinstance(leaf, Array) or leaf.dtype.kind != "real floating":
+        if not isinstance(leaf, Array) or leaf.dtype.kind != "real floating" or not has_derivatives(leaf):
             found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
             raise TypeError(
                 f"{name}() takes functions from arrays of real float dtypes to such arrays; {what} has {found}"

@@ -17,7 +17,17 @@ from ._jit import Jit
 from ._reductions import sum
 from ._shapes import broadcast_to
 from ._sizes import integers
-from ._trace import FLOATS, Traced, array_leaves, call, device_of, differentiable, differentiables, like_of, zero_of
+from ._trace import (
+    Traced,
+    array_leaves,
+    call,
+    device_of,
+    differentiable,
+    differentiables,
+    has_derivatives,
+    like_of,
+    zero_of,
+)
 from ._tree import Leaves, flatten, tree_map, unflatten
 
 _POLICIES = {
@@ -93,7 +103,7 @@ class _WithRule:
         places = sorted({number % count for number in self._numbers})
         for place in places:
             for leaf in flatten(args[place])[0]:
-                if isinstance(leaf, Array) and leaf.dtype.kind in FLOATS:
+                if isinstance(leaf, Array) and has_derivatives(leaf):
                     raise TypeError(
                         f"{of}(): argument {place} is in nondiff_argnums, and has {kind_of(leaf)}; pass it as an "
                         f"argument to differentiate by, whose rule returns zeros, or compute it from the others"
@@ -134,7 +144,7 @@ def _without_derivative(fun: Callable[..., Any], *, linear: bool) -> Callable[..
         slope = functools.reduce(add, moves) * float("nan") if moves else None
 
         def moved(y: Any) -> Any:
-            if not isinstance(y, Array) or y.dtype.kind not in FLOATS:
+            if not isinstance(y, Array) or not has_derivatives(y):
                 return None
             return zero_of(y) if slope is None else broadcast_to(slope.astype(y.dtype), y.shape)
 
@@ -200,12 +210,12 @@ class custom_vjp(_WithRule):
 
         ahead = Traced(with_residuals, call_leaves, call_spec, is_whole=False)
         n, kept = structure
-        differentiable = [y for y in primal.results if y.dtype.kind in FLOATS]
+        differentiable = [y for y in primal.results if has_derivatives(y)]
 
         def gradients(*given: Array) -> Any:
             residuals = kept.rebuild(given[: len(given) - len(differentiable)])
             cotangents = iter(given[len(given) - len(differentiable) :])
-            tree = [next(cotangents) if y.dtype.kind in FLOATS else None for y in primal.results]
+            tree = [next(cotangents) if has_derivatives(y) else None for y in primal.results]
             with self._within():
                 found = backward(*fixed, residuals, primal.tree.rebuild(tree))
             flat, found_spec = flatten(found)
@@ -318,7 +328,7 @@ class custom_jvp(_WithRule):
         call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
         primal = Traced(fun, call_leaves, call_spec, is_whole=False)
         arrays = [leaf for leaf in leaves if leaf is not None]
-        varying = [leaf for leaf in arrays if leaf.dtype.kind in FLOATS]
+        varying = [leaf for leaf in arrays if has_derivatives(leaf)]
 
         def with_tangents(*given: Array) -> Any:
             values = iter(given[: len(arrays)])
@@ -326,7 +336,7 @@ class custom_jvp(_WithRule):
             tangents = iter(own)
             primals = unflatten(spec, [None if leaf is None else next(values) for leaf in leaves])
             moves = unflatten(
-                spec, [next(tangents) if leaf is not None and leaf.dtype.kind in FLOATS else None for leaf in leaves]
+                spec, [next(tangents) if leaf is not None and has_derivatives(leaf) else None for leaf in leaves]
             )
             before = getattr(self._inside, "call", None)
             self._inside.call = _Call(primals, fixed, own, primal.tree, given[len(arrays) + len(varying) :])
@@ -344,9 +354,7 @@ class custom_jvp(_WithRule):
             if found_spec != primal.tree.spec:
                 raise TypeError(f"the rule returns a tangent {found_spec} for the result {primal.tree.spec}")
             found = [slope for i, slope in enumerate(found) if i not in primal.tree.statics]
-            slopes = [
-                like_of(slope, y) for slope, y in zip(found, primal.results, strict=True) if y.dtype.kind in FLOATS
-            ]
+            slopes = [like_of(slope, y) for slope, y in zip(found, primal.results, strict=True) if has_derivatives(y)]
             return [*results.arrays, *slopes]
 
         behind_leaves, behind_spec = flatten(((*arrays, *varying, *primal.results), {}))
@@ -354,7 +362,7 @@ class custom_jvp(_WithRule):
         computation = primal.computation
         if self._is_linear or (of is not None and of.is_linear_in(arrays)):
             # A call on tangents is linear in them: reverse mode transposes the plain operations.
-            places = [i for i, leaf in enumerate(arrays) if leaf.dtype.kind in FLOATS]
+            places = [i for i, leaf in enumerate(arrays) if has_derivatives(leaf)]
             forward, backward, _ = computation.vjp(places)
             computation = computation.with_vjp(forward, backward)
         return primal.tree.rebuild(call(leaves, computation.with_jvp(derivative.computation)))

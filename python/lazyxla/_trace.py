@@ -125,10 +125,15 @@ def call(leaves: Sequence[Any], computation: Computation) -> list[Array]:
     return computation.call([leaf for leaf in leaves if isinstance(leaf, Array)])
 
 
+def has_derivatives(x: Array) -> bool:
+    """Returns whether an array has derivatives. Floats of 4 bits have none, as integers."""
+    return x.dtype.kind in FLOATS and x.dtype != _core.float4_e2m1fn
+
+
 def differentiable(leaf: Any, of: str, device: _core.Device) -> Array:
     if isinstance(leaf, (float, complex)) or (not isinstance(leaf, Array) and hasattr(leaf, "__array_interface__")):
         leaf = asarray(leaf, device=device)
-    if not isinstance(leaf, Array) or leaf.dtype.kind not in FLOATS:
+    if not isinstance(leaf, Array) or not has_derivatives(leaf):
         found = leaf.dtype.name if isinstance(leaf, Array) else type(leaf).__name__
         raise TypeError(
             f"{of} takes arrays of float and complex dtypes to differentiate by, not {found}{_remedy(leaf)}"
@@ -139,7 +144,7 @@ def differentiable(leaf: Any, of: str, device: _core.Device) -> Array:
 def _remedy(leaf: Any) -> str:
     """Returns how to write a number or an array of integers as one of floats, for an error."""
     if isinstance(leaf, Array):
-        return ": convert it, by x.astype(float)" if leaf.dtype.kind not in FLOATS else ""
+        return ": convert it, by x.astype(float)"
     return f": pass a float, {float(leaf)!r} or float(x)" if isinstance(leaf, int) and abs(leaf) < 2**53 else ""
 
 

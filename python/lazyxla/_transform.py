@@ -25,12 +25,12 @@ from ._jit import Jit
 from ._checks import a_function, kind_of
 from ._sizes import AxisError, integers, is_integer
 from ._trace import (
-    FLOATS,
     Traced,
     array_leaves,
     call,
     device_of,
     differentiables,
+    has_derivatives,
     like_of,
     spread,
     with_arrays,
@@ -191,7 +191,7 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
         if given_spec != traced.tree.spec:
             raise ValueError(f"cotangents {given_spec} for results {traced.tree.spec}")
         given = [ct for i, ct in enumerate(given) if i not in traced.tree.statics]
-        used = [like_of(ct, y) for ct, y in zip(given, results, strict=True) if y.dtype.kind in FLOATS]
+        used = [like_of(ct, y) for ct, y in zip(given, results, strict=True) if has_derivatives(y)]
         return unflatten(spec, spread(leaves, backward.call([*residuals, *used])))
 
     return traced.tree.rebuild(results), pullback
@@ -225,7 +225,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     )
     n = traced.count
     found = iter(outputs[n:])
-    slopes = [next(found) if y.dtype.kind in FLOATS else zero_of(y) for y in outputs[:n]]
+    slopes = [next(found) if has_derivatives(y) else zero_of(y) for y in outputs[:n]]
     return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
 
 
