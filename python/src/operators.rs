@@ -219,7 +219,7 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     if is_integer(dtype) {
         host::refuse_lossy(scalar, dtype)?;
     }
-    if matches!(op, Compare(_)) && scalar.real().is_some_and(|value| is_beyond_float8(py, value, dtype)) {
+    if matches!(op, Compare(_)) && scalar.real().is_some_and(|value| is_beyond_minifloat(py, value, dtype)) {
         return on_scalar(py, op, &lhs.convert(py, LXLA_DTYPE_F32)?, scalar, swapped);
     }
     if matches!(op, Binary(LXLA_BINARY_DIVIDE)) && !is_inexact(dtype) {
@@ -255,12 +255,13 @@ fn on_scalar(py: Python<'_>, op: Operation, lhs: &Array, scalar: Scalar, swapped
     }
 }
 
-/// Whether a number is beyond the range of an 8-bit float dtype, some of which have NaN in place of infinities.
-fn is_beyond_float8(py: Python<'_>, value: f64, dtype: i32) -> bool {
+/// Whether a number is beyond the range of a float dtype of 4 or 8 bits, or NaN: some of these have NaN in place of
+/// infinities, and others the largest number in place of infinities and -0 in place of NaN.
+fn is_beyond_minifloat(py: Python<'_>, value: f64, dtype: i32) -> bool {
     kind(dtype) == LXLA_KIND_FLOAT
         && object(py, dtype).is_ok_and(|dtype| {
             let limits = &dtype.get().limits;
-            limits.bits == 8 && (value > limits.max || value < limits.min)
+            limits.bits <= 8 && !(limits.min..=limits.max).contains(&value)
         })
 }
 

@@ -106,6 +106,8 @@ impl Scalar {
             _ => return None,
         };
         let bits = match dtype {
+            LXLA_DTYPE_S2 | LXLA_DTYPE_U2 => 2,
+            LXLA_DTYPE_S4 | LXLA_DTYPE_U4 => 4,
             LXLA_DTYPE_S8 | LXLA_DTYPE_U8 => 8,
             LXLA_DTYPE_S16 | LXLA_DTYPE_U16 => 16,
             LXLA_DTYPE_S32 | LXLA_DTYPE_U32 => 32,

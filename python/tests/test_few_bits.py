@@ -1,0 +1,76 @@
+"""Types of 2 and 4 bits: their limits, NumPy's arrays, and derivatives, which they do not have."""
+
+import subprocess
+import sys
+
+import numpy as np
+from common import DEVICES, on, raises
+
+import lazyxla as lx
+
+INTEGERS = {"int4": (-8, 7), "uint4": (0, 15), "int2": (-2, 1), "uint2": (0, 3)}
+
+
+def test_integers_beyond_the_limits_are_errors():
+    for name, (low, high) in INTEGERS.items():
+        dtype = getattr(lx, name)
+        for device in DEVICES:
+            with lx.use_device(device):
+                x = lx.asarray([low, high], dtype=dtype)
+                assert x.tolist() == [low, high]
+                for beyond in (low - 1, high + 1, 1000):
+                    raises(OverflowError, lambda beyond=beyond, dtype=dtype: lx.asarray([0, beyond], dtype=dtype), name)
+                    raises(OverflowError, lambda beyond=beyond, dtype=dtype: lx.full(2, beyond, dtype=dtype), name)
+                    raises(OverflowError, lambda beyond=beyond, x=x: x + beyond, name)
+                    raises(OverflowError, lambda beyond=beyond, x=x: x.__setitem__(0, beyond), name)
+                assert (x < high + 1).tolist() == (x > low - 1).tolist() == [True, True]
+                assert (x == 1000).tolist() == (x < -1000).tolist() == [False, False]
+
+
+def test_floats_of_4_bits_are_compared_with_numbers_beyond_their_limits():
+    for device in DEVICES:
+        x = on(np.array([6, -6, -0.0], "float32"), device).astype(lx.float4_e2m1fn)
+        for beyond in (6.5, 7, 100.0, float("inf")):
+            assert (x < beyond).tolist() == (x > -beyond).tolist() == [True] * 3
+            assert (x == beyond).tolist() == (x == -beyond).tolist() == [False] * 3
+        nan = float("nan")
+        assert (x == nan).tolist() == (x < nan).tolist() == (x >= nan).tolist() == [False] * 3
+        assert (x != nan).tolist() == [True] * 3 and (x == 6).tolist() == [True, False, False]
+
+
+def test_arrays_become_those_of_ml_dtypes_that_nothing_imported():
+    program = """
+import sys
+import numpy as np
+import lazyxla as lx
+assert "ml_dtypes" not in sys.modules
+for name in ("int4", "uint4", "int2", "uint2", "float4_e2m1fn"):
+    found = np.asarray(lx.asarray([0, 1], device="cpu").astype(getattr(lx, name)))
+    assert found.dtype.name == name and found.tolist() == [0, 1], found
+"""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return
+    if hasattr(ml_dtypes, "float4_e2m1fn"):
+        answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert answer.returncode == 0, answer.stderr
+
+
+def test_floats_of_4_bits_have_no_derivatives_as_integers():
+    for device in DEVICES:
+        w = on(np.array([0.5, 1, -2, 3], "float32"), device)
+        for dtype in (lx.float4_e2m1fn, lx.int4):
+            narrow = lambda w, dtype=dtype: (w.astype(dtype), w * 2)
+            ones = lx.ones(4, device=device)
+            values, slopes = lx.jvp(narrow, (w,), (ones,))
+            assert slopes[0].dtype == dtype and slopes[0].tolist() == [0] * 4 and slopes[1].tolist() == [2] * 4
+            values, pullback = lx.vjp(narrow, w)
+            assert values[0].tolist() == w.astype(dtype).tolist()
+            assert pullback((lx.zeros(4, dtype=dtype, device=device), ones))[0].tolist() == [2] * 4
+            q = w.astype(dtype)
+            assert lx.grad(lambda w, q=q: lx.sum(q.astype(lx.float32) * w))(w).tolist() == q.tolist()
+            loss = lambda q: lx.sum(q.astype(lx.float32))
+            raises(TypeError, lambda q=q, loss=loss: lx.grad(loss)(q), "convert it")
+            raises(TypeError, lambda q=q, loss=loss: lx.vjp(loss, q), "convert it")
+            raises(TypeError, lambda w=w, narrow=narrow: lx.jacrev(lambda w: narrow(w)[0])(w), dtype.name)
