@@ -12,9 +12,15 @@ pub struct PackedScalars {
 }
 
 impl PackedScalars {
-    /// Type of the vector.
+    /// Type of the vector. Scalars of 2 and 4 bits are bytes in it, as inside of programs: a vector of their dtype would
+    /// be packed.
     pub fn ty(&self) -> TensorType {
-        TensorType::new(self.dtype, &[self.slots.len() as i64])
+        let dtype = match self.dtype {
+            DType::S2 | DType::S4 => DType::S8,
+            other if other.is_subbyte() => DType::U8,
+            other => other,
+        };
+        TensorType::new(dtype, &[self.slots.len() as i64])
     }
 
     /// Bytes of the vector for a run with these scalars.
