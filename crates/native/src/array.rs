@@ -209,11 +209,13 @@ impl Array {
     }
 
     /// Creates an array over shared memory, without a copy. The elements are in row-major order; pred elements must be
-    /// 0 or 1, and types of 2 and 4 bits normalized. Returns None if the memory is empty, has another size than `ty`, or is not aligned to the size of an
-    /// element: kernels that only move elements take complex numbers as integers of their width.
+    /// 0 or 1. Returns None if the memory is empty, has another size than `ty`, has elements of 2 or 4 bits that are not
+    /// normalized, or is not aligned to the size of an element: kernels that only move elements take complex numbers as
+    /// integers of their width.
     pub fn shared(ty: &TensorType, memory: Arc<dyn SharedBytes>) -> Option<Array> {
         let bytes = memory.bytes();
-        if bytes.len() != ty.size_bytes() || bytes.is_empty() || !is_aligned(bytes.as_ptr(), ty.dtype) {
+        let is_whole = bytes.len() == ty.size_bytes() && !bytes.is_empty();
+        if !is_whole || !is_aligned(bytes.as_ptr(), ty.dtype) || !ty.dtype.is_normalized(bytes) {
             return None;
         }
         Some(Array(Storage::shared(ty.clone(), memory)))
