@@ -15,10 +15,11 @@ use ir::{BinaryOp, CompareOp, NodeId, Trace};
 pub(crate) const COMPOSED: &[Composed] = &[Composed {
     name: "compare_total_order",
     function: "lxla_compare_total_order",
-    dtypes: "pred, integers, floats, 8-bit floats",
+    dtypes: "pred, integers, floats, 8-bit floats, types of 2 and 4 bits",
 }];
 
-/// Records a comparison in total order. For integers and pred it is the usual order. 8-bit floats are compared in f32.
+/// Records a comparison in total order. For integers and pred it is the usual order. Floats of 8 and 4 bits are
+/// compared in f32.
 pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: NodeId) -> Result<NodeId> {
     let (l, r) = (trace.ty(lhs), trace.ty(rhs));
     let dtype = common_dtype(&l, &r)?;
@@ -27,10 +28,10 @@ pub fn compare_total_order(trace: &mut Trace, op: CompareOp, lhs: NodeId, rhs: N
         let (name, ty) = if l.dtype.kind() == Kind::Complex { ("lhs", &l) } else { ("rhs", &r) };
         return Err(refuse("compare_total_order", name, ty, "pred, integers and floats"));
     }
-    if !dtype.is_float() {
+    if !dtype.is_float() && !dtype.is_minifloat() {
         return compare(trace, op, lhs, rhs);
     }
-    let computed_in = if dtype.is_float8() { DType::F32 } else { dtype };
+    let computed_in = if dtype.is_minifloat() { DType::F32 } else { dtype };
     let [a, b] = [lhs, rhs].map(|x| convert(trace, x, computed_in));
     let (a, b) = (key(trace, a)?, key(trace, b)?);
     compare(trace, op, a, b)
