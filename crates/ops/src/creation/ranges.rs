@@ -85,7 +85,7 @@ fn arange_of_integers(trace: &mut Trace, dtype: DType, start: i128, stop: i128, 
         Scalar::new(dtype, ScalarValue::of_whole(value)).map_err(|e| e.context("start, stop, step"))?;
     }
     let dims = [size];
-    match dtype.kind() {
+    match dtype.wide().kind() {
         // All results fit, so the arithmetic may wrap around: bits that products have beyond the dtype cancel in the
         // sum.
         Kind::Signed | Kind::Unsigned | Kind::Pred => {
@@ -159,7 +159,7 @@ pub fn linspace(
         ScalarValue::Complex(re, im) => (re, im),
         other => (other.real().unwrap_or_default(), 0.0),
     };
-    match (dtype.kind(), start.whole(), stop.whole()) {
+    match (dtype.wide().kind(), start.whole(), stop.whole()) {
         (Kind::Signed | Kind::Unsigned, Some(first), Some(last)) => {
             linspace_of_integers(trace, dtype, [first, last], count, gaps)
         }

@@ -108,9 +108,9 @@ pub fn check_wide(argument: &str, trace: &Trace, x: NodeId, value: f64) -> Resul
     Scalar::new(dtype, ScalarValue::Float(value)).map_err(|e| e.context(argument)).map(|_| ())
 }
 
-/// Dtype in which formulas of floats of `dtype` are computed: f32 for 8-bit and 16-bit floats.
+/// Dtype in which formulas of floats of `dtype` are computed: f32 for floats of 16 bits and less.
 pub fn widened(dtype: DType) -> DType {
-    if dtype.is_float8() || matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
+    if dtype.is_minifloat() || matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype }
 }
 
 /// An operand beside an expression: another expression, or a number, which is converted to the expression's dtype.
