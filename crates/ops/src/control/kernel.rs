@@ -1,7 +1,9 @@
 //! Calls of the callers' kernels.
 
+use crate::control::debug_print::debug_print;
 use crate::creation;
 use crate::definition::EvalContext;
+use crate::elementwise::convert::convert;
 use crate::emit::Emitter;
 use crate::host_call::{self, Called};
 use crate::rules::{Forward, Site, Tangent, is_differentiable};
@@ -68,7 +70,13 @@ pub fn kernel(
         results: results.to_vec(),
     };
     let holder = holder(kernel)?;
-    let operands: Vec<NodeId> = operands.iter().copied().chain(after).collect();
+    // Kernels take no types of 2 and 4 bits. What is printed is the same in their wide type.
+    let is_printed = Arc::ptr_eq(kernel, debug_print());
+    let given = |&x: &NodeId| match trace.node(x).dtype {
+        dtype if is_printed && dtype.is_subbyte() => convert(trace, x, dtype.wide()),
+        _ => x,
+    };
+    let operands: Vec<NodeId> = operands.iter().map(given).chain(after).collect();
     let all = with_done(&attributes);
     Ok(trace.application(Op::Kernel, &operands, &attributes, &[&holder], &all))
 }
