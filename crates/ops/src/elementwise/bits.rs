@@ -111,8 +111,8 @@ fn format(dtype: DType) -> (i64, i64) {
     }
 }
 
-/// Infers the type of a bitcast of numbers of whole bytes. To a narrower dtype, appends an axis with the parts of each element; to a wider one,
-/// merges the last axis into one element. Preds are refused, since XLA stores them in bytes and StableHLO counts bits;
+/// Infers the type of a bitcast of numbers of whole bytes. To a narrower dtype, appends an axis with the parts of each
+/// element; to a wider one, merges the last axis into one element. Preds are refused, since XLA stores them in bytes and StableHLO counts bits;
 /// complex numbers are refused, since XLA crashes on those of another width.
 fn infer_bitcast(x: &TensorType, dtype: DType) -> Result<TensorType> {
     check_bitcast(x, dtype)?;

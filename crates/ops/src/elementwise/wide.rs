@@ -28,8 +28,8 @@ pub fn in_wide<const N: usize>(
     Ok(if trace.node(result).dtype == dtype.wide() { convert(trace, result, dtype) } else { result })
 }
 
-/// Records a product of two operands without arithmetic in their wide dtype. The result is of `dtype`, or else of the operands' common
-/// dtype.
+/// Records a product of two operands without arithmetic in their wide dtype. The result is of `dtype`, or else of the
+/// operands' common dtype.
 pub fn product(
     trace: &mut Trace,
     operands: [NodeId; 2],
