@@ -117,6 +117,24 @@ def case_every_device_applies_the_function_to_its_pieces():
     assert jitted.kinds == 1
 
 
+def case_collectives_move_elements_of_few_bits():
+    co = lx.collectives
+    for dtype in (lx.int4, lx.uint2, lx.float4_e2m1fn):
+        # Pieces of 6 elements: an odd number of them in some rows.
+        values = (np.arange(12).reshape(4, 3) % 4).astype("float32") - (3 if dtype == lx.int4 else 0)
+
+        def on(function, out, dtype=dtype, values=values):
+            x = lx.shard(lx.asarray(values).astype(dtype), MESH, "data,-")
+            made = lx.shard_map(function, MESH, "data,-", out)(x)
+            assert made.dtype == dtype
+            return np.asarray(made.astype(lx.float32))
+
+        same(on(lambda x: co.all_gather(x, "data"), ""), values)
+        same(on(lambda x: co.all_to_all(x[:, :2], "data", split_axis=1, concat_axis=0), "-,data"), values[:, :2])
+        same(on(lambda x: co.permute(x, "data", [(0, 1), (1, 0)]), "data,-"), np.roll(values, 2, 0))
+        same(on(lambda x: co.all_reduce(x, "data", op="max"), ""), np.maximum(values[:2], values[2:]))
+
+
 def case_collectives_are_those_of_numpy():
     a = random(7, (4, 4), "float64")
     x = lx.shard(a, MESH, "data,-")

@@ -45,6 +45,9 @@ impl Op {
                 | Op::OptimizationBarrier
                 | Op::ShardingConstraint
                 | Op::ShardMap
+                | Op::AllGather
+                | Op::AllToAll
+                | Op::CollectivePermute
         )
     }
 }
