@@ -6,6 +6,8 @@ example does; 100 random programs give the bits that they give through ctypes.""
 
 import json
 import os
+import contextlib
+import hashlib
 import pathlib
 import re
 import shutil
@@ -44,14 +46,19 @@ def missing():
     return f"Go 1.19 or later was not found, but {version[0]}" if version and int(version[1]) < 19 else None
 
 
-def environment(library, tree, folder):
-    """Returns variables with which the go tool finds this library, and downloads nothing."""
+def environment(library, tree):
+    """Returns variables with which the go tool finds this library, and downloads nothing. Each library has a cache of its
+    own: the go tool keeps compiled packages, and with them the folder in which it found the library."""
+    cache = tree / "build/go-cache" / hashlib.sha256(str(library).encode()).hexdigest()[:16]
+    folder = cache / "library"
+    folder.mkdir(parents=True, exist_ok=True)
     for name in ("liblazyxla.so", "liblazyxla.so.0"):
-        (folder / name).symlink_to(library)
+        with contextlib.suppress(FileExistsError):
+            (folder / name).symlink_to(library)
     (folder / "lazyxla.pc").write_text(PKG_CONFIG.format(include=tree / "include", folder=folder))
     plugin = tree / "build/plugins/fastatomstruct_xla_cpu/libpjrt_cpu.so"
     offline = {"GOPROXY": "off", "GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local", "GOWORK": "off"}
-    given = {"LXLA_PJRT_PLUGIN": str(plugin), "GOCACHE": str(tree / "build/go-cache"), **os.environ}
+    given = {"LXLA_PJRT_PLUGIN": str(plugin), "GOCACHE": str(cache), **os.environ}
     return {**given, **offline, "PKG_CONFIG_PATH": str(folder)}
 
 
@@ -121,7 +128,7 @@ def main():
         folder, module = pathlib.Path(name), tree / "bindings/go"
         check_generated(tree)
         check_readme(tree)
-        variables = environment(library, tree, folder)
+        variables = environment(library, tree)
         go = lambda *command: run("go", *command, cwd=module, env=variables)
         assert run("gofmt", "-l", ".", cwd=module) == "", "bindings/go is not formatted: run gofmt -w"
         go("vet", "-tags", "lazyxla_test", "./...")
