@@ -50,11 +50,7 @@ static lxla_tensor scores_of(const lxla_tensor *p, lxla_tensor x) {
 // [recipe end]
 
 // [recipe]
-static int compiles(void) {
-  uint64_t count = 0;
-  LX_TRY(lxla_env_counter(lx_here.env, "UncachedCompile", &count));
-  return (int)count;
-}
+static int compiles(void) { return (int)lx_counter("UncachedCompile"); }
 
 static void train(lxla_tensor *p, lxla_tensor x, lxla_tensor labels) {
   lx_step();  // computes the first weights
@@ -72,13 +68,13 @@ static void train(lxla_tensor *p, lxla_tensor x, lxla_tensor labels) {
 // [recipe end]
 
 // [recipe]
-static void save(const lxla_tensor *p) { LX_TRY(lxla_save("tutorial.safetensors", NAMES, p, 4)); }
+static void save(const lxla_tensor *p) { lx_save("tutorial.safetensors", NAMES, p, 4); }
 
 static void predict(lxla_device device, const float *pixels, int *digits) {
   lx_scope();
-  lx_use(lx_here.env, device);  // of new tensors
+  lx_use_device(device);  // of what follows
   lxla_tensor p[4];
-  for (int k = 0; k < 4; k++) p[k] = LX_MAKE(lxla_load, lx_here.env, device, "tutorial.safetensors", NAMES[k]);
+  for (int k = 0; k < 4; k++) p[k] = lx_load("tutorial.safetensors", NAMES[k]);
   lx_read(lx_argmax(scores_of(p, lx_array(pixels, HELD_OUT, 64)), 1), digits, HELD_OUT);
 }
 // [recipe end]

@@ -164,8 +164,18 @@ static inline void lx_release_all(void) {
 /* Chooses the environment and the device of the thread's new tensors. */
 static inline void lx_use(lxla_env env, lxla_device device) { lx_here.env = env, lx_here.device = device; }
 
+/* Chooses the device of the thread's new tensors, and keeps the environment. */
+static inline void lx_use_device(lxla_device device) { lx_here.device = device; }
+
 /* Runs all that is recorded on the device, in place of values that no tensor has any more; see lxla_mark_step. */
 static inline void lx_step(void) { LX_TRY(lxla_mark_step(lx_here.env, lx_here.device, 0)); }
+
+/* Returns a counter of the environment, such as UncachedCompile: programs compiled so far; see lxla_env_counter. */
+static inline uint64_t lx_counter(const char *name) {
+  uint64_t value = 0;
+  LX_TRY(lxla_env_counter(lx_here.env, name, &value));
+  return value;
+}
 
 /* ---- Creation ---- */
 
@@ -266,6 +276,15 @@ static inline double lx_value(lxla_tensor x) {
     case LXLA_DTYPE_F32: return (double)value.f32;
     default: return value.f64;
   }
+}
+
+/* Saves tensors under names in a safetensors file, and loads one; see lxla_save and lxla_load. */
+static inline bool lx_save(const char *path, const char *const *names, const lxla_tensor *tensors, size_t n) {
+  return LX_TRY(lxla_save(path, names, tensors, n));
+}
+
+static inline lxla_tensor lx_load(const char *path, const char *name) {
+  return LX_MAKE(lxla_load, lx_here.env, lx_here.device, path, name);
 }
 
 /* Gives `x` the value of `y`, as x = y does in Python for an updated weight. */

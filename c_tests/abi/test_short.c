@@ -132,6 +132,9 @@ static void errors(void) {
     FAILS(lx_max_pool(x, 2, 2), "rank");
     FAILS(lx_conv2d(x, x, 1, true), "lxla_convolution");
     FAILS(lx_cross_entropy(x, lx_range(3)), "lxla_take_along_axis");
+    FAILS(lx_counter("NoSuch"), "there is no counter");
+    FAILS(lx_load("/no/such/file", "x"), "lxla_load");
+    FAILS(lx_save("/no/such/folder/x", (const char *[]){"x"}, &x, 1), "lxla_save");
     FAILS(lx_dropout(x, 2, lx_key(0)), "p: -1 given");
     VALUES(lx_sum(x), 0);
   }
