@@ -33,6 +33,7 @@ pub fn record_known<const N: usize>(
     }
     let nodes = nodes(&mut state, named)?;
     let id = operation(&mut state.trace, nodes)?;
+    state.trace.check_subbyte()?;
     state.remember(key, nodes, id);
     id.finish(state)
 }
@@ -51,6 +52,7 @@ pub fn record_known_in_place<const N: usize>(
     }
     let nodes = nodes(&mut state, named)?;
     let id = operation(&mut state.trace, nodes)?;
+    state.trace.check_subbyte()?;
     state.remember(key, nodes, id);
     finish_in_place(state, named[0].1, id)
 }
