@@ -112,7 +112,7 @@ static void check_batch(const decoder *d, const request *requests) {
     state[i] = LX_MAKE(lxla_stack, ((lxla_tensor[]){lx_note(alone[0][i]), lx_note(alone[1][i])}), REQUESTS, 0);
   }
   // [recipe]
-  // The step of one request becomes that of a batch: each has its position and caches, and all share the weights.
+  // The step of a batch, made from the step of one request: each has its position and caches; all share the weights.
   const int64_t axes[STATE] = {0};  // the requests are the first axis of every argument and result
   lxla_computation one = traced(d, 1), all;
   TRY(lxla_computation_vmap(one, axes, STATE, axes, STATE, REQUESTS, &all));
@@ -129,7 +129,7 @@ static void check_batch(const decoder *d, const request *requests) {
   TRY(lxla_executable_release(batch));
 }
 
-// Decodes by steps, which compile so many programs, and compares each token with that of the whole text before it.
+// Decodes by steps, which compile `programs` programs, and compares each token with the token after the whole text.
 static void check_cache(const decoder *d, const request *r, uint64_t programs) {
   int32_t tokens[TOKENS], text[LENGTH] = {0};
   const uint64_t compiles = counter(env, "UncachedCompile"), donated = counter(env, "DonatedBuffers");

@@ -16,7 +16,7 @@ typedef struct {
 } matrix;
 
 typedef struct {
-  lxla_tensor symbols, places;  // the rows of symbols, and those of positions
+  lxla_tensor symbols, places;  // embeddings of symbols, and of positions
   matrix w[MATRICES];
 } decoder;
 

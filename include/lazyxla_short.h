@@ -225,16 +225,24 @@ static inline lxla_tensor lx_range(int64_t n) {
 
 /* ---- Reading and writing ---- */
 
-/* Copies the values of a tensor to a C array of `count` elements of its dtype; computes them first. */
+/* Whether elements of a C type can hold the host memory of a tensor: of the same dtype, or bytes for 2 and 4 bits. */
+static inline bool lx_holds(int32_t array, int32_t tensor) {
+  bool is_signed = tensor == LXLA_DTYPE_S4 || tensor == LXLA_DTYPE_S2;
+  bool is_unsigned = tensor == LXLA_DTYPE_U4 || tensor == LXLA_DTYPE_U2 || tensor == LXLA_DTYPE_F4E2M1FN;
+  return array == tensor || (is_signed && array == LXLA_DTYPE_S8) || (is_unsigned && array == LXLA_DTYPE_U8);
+}
+
+/* Copies the values of a tensor to a C array of `count` elements of its dtype; computes them first. Elements of 2 and 4
+ * bits take a byte each. */
 #define lx_read(x, data, count) lx_read_to((x), LX_DTYPE_OF(data), (data), (count) * sizeof((data)[0]))
 
 static inline void lx_read_to(lxla_tensor x, int32_t dtype, void *data, size_t size) {
   int32_t own = 0;
   if (!LX_TRY(lxla_tensor_dtype(x, &own))) return;
-  if (own != dtype) {
-    char message[96];
-    snprintf(message, sizeof message, "lx_read: the tensor has dtype %d, the array %d; convert one of them", own,
-             dtype);
+  if (!lx_holds(dtype, own)) {
+    char message[128];
+    snprintf(message, sizeof message, "lx_read: the tensor is %s, the array %s; convert one of them",
+             lxla_dtype_name(own), lxla_dtype_name(dtype));
     lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT, message);
     return;
   }
@@ -347,7 +355,7 @@ static inline lxla_tensor lx_compare_of(int32_t op, lx_operand a, lx_operand b) 
 #define lx_gt(a, b) lx_compare(LXLA_COMPARE_GT, a, b)
 #define lx_ge(a, b) lx_compare(LXLA_COMPARE_GE, a, b)
 
-/* Returns the elements of `a` where `pred` is true, and those of `b` elsewhere; `a` or `b` may be a number. */
+/* Returns the elements of `a` where `pred` is true, and the elements of `b` elsewhere; `a` or `b` may be a number. */
 #define lx_where(pred, a, b) lx_where_of((pred), LX_OPERAND(a), LX_OPERAND(b))
 
 static inline lxla_tensor lx_where_of(lxla_tensor pred, lx_operand a, lx_operand b) {

@@ -91,8 +91,8 @@ contains
   end subroutine
 
   ! Leaves a reference to the next call of this thread, unless this is a copy that the compiler made without an
-  ! assignment, as it does for the elements of an array constructor: the reference is that of the original, which is at
-  ! another address. A copy of a function result may be assigned after the result is finalized.
+  ! assignment, as it does for the elements of an array constructor: the original, which is at another address, releases
+  ! the reference. A copy of a function result may be assigned after the result is finalized.
   subroutine drop(self)
     type(owner), intent(inout) :: self
     type(dropped_list), pointer :: dropped
@@ -104,7 +104,7 @@ contains
     self%id = 0
   end subroutine
 
-  ! Makes a reference that of an owner, which releases its old one. An owner stays where it is: in `a = a`, compilers
+  ! Gives a reference to an owner, which releases its old reference. An owner stays where it is: in `a = a`, compilers
   ! read the owner of the right side after the assignment.
   subroutine own(self, id, kind)
     type(owner), intent(inout), allocatable :: self

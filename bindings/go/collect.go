@@ -167,7 +167,7 @@ func sweep(which int) int {
 	return len(eager) + len(lazy) - kept + len(others)
 }
 
-// finalize runs Go's collector, and waits until the finalizers of all that it found have run: those of a later
+// finalize runs Go's collector, and waits until the finalizers of all that it found have run: the finalizers of a later
 // collection run after all of an earlier one.
 func finalize() {
 	for i := 0; i < 2; i++ {

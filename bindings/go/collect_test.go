@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// memoryOf returns the resident bytes of the process, and those of its address space.
+// memoryOf returns the resident bytes of the process, and the bytes of its address space.
 func memoryOf(t *testing.T) (resident, space uint64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/statm")

@@ -1,7 +1,7 @@
 // Package lazyxla records operations on tensors and runs them with XLA: the C API of lazyxla in Go.
 //
 // Every function of C is here: lxla_matmul is [Matmul]. One whose name begins with the type of its first parameter is a
-// method: lxla_tensor_rank is [Tensor.Rank]. Comments on functions are those of the C header. README.md introduces the
+// method: lxla_tensor_rank is [Tensor.Rank]. Functions have the comments of the C header. README.md introduces the
 // package.
 package lazyxla
 

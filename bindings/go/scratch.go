@@ -112,7 +112,7 @@ func (s *scratch) room(name string, n int) int {
 	return n
 }
 
-// common returns the length that lists have in common; a negative one is that of a list that is left out.
+// common returns the length that lists have in common. A negative length stands for a list that is left out.
 func (s *scratch) common(names string, lengths ...int) int {
 	n := -1
 	for _, each := range lengths {

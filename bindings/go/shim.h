@@ -1,5 +1,5 @@
-// What calls.h and the Go files need of C: messages that are copied in the call that failed, callbacks, and the state
-// of a thread that says which Tidy its tensors belong to.
+// Functions of C for calls.h and the Go files: they copy the error message within the call that failed, forward
+// callbacks to Go, and keep the number of the Tidy scope of each thread.
 #ifndef LAZYXLA_GO_SHIM_H
 #define LAZYXLA_GO_SHIM_H
 
@@ -26,10 +26,10 @@ lxla_status lxla_go_kernel(const lxla_kernel_call *call, void *user);
 void lxla_go_store(lxla_key_value_store *store, uintptr_t user);
 void lxla_go_reply(lxla_key_value_reply_fn reply, void *to, uint8_t *bytes, size_t size);
 
-// Makes `scope` that of the calling thread; returns the one before. 0: none.
+// Sets the Tidy scope of the calling thread; 0: none. Returns the previous scope.
 uint64_t lxla_go_scope(uint64_t scope);
 
-// What is known of a new tensor: the bytes of its value, whether it is eager, and the scope of the calling thread.
+// Facts about a new tensor: the bytes of its value, whether it is eager, and the Tidy scope of the calling thread.
 typedef struct {
   uint64_t scope;
   int64_t bytes;

@@ -1,5 +1,5 @@
 """Random programs as text, for fortran_test.py: `text` writes them, `run` runs them by the C API. The interpreter in
-Fortran is fortran/programs.f90. Shapes are those of Fortran: the tensor's in reverse."""
+Fortran is fortran/programs.f90. Shapes are in Fortran's order: the dims of the tensor, reversed."""
 
 import array
 import ctypes

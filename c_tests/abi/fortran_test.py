@@ -97,10 +97,10 @@ def check_random_programs(fortran):
     sizes = [len(each) for each in wanted]
     assert len(given) == sum(sizes), f"{len(given)} bytes of results; want {sum(sizes)}"
     for each, name in zip(wanted, names):
-        assert given[at : at + len(each)] == each, f"{name}: other bytes than those of C"
+        assert given[at : at + len(each)] == each, f"{name}: the bytes differ from the results of C"
         at += len(each)
     assert min(sizes) == 0 and max(sizes) > 4 * 32768, "sizes are missing"
-    print(f"{PROGRAMS} random programs: {len(wanted)} results of {sum(sizes)} bytes are those of C")
+    print(f"{PROGRAMS} random programs: {len(wanted)} results of {sum(sizes)} bytes equal the results of C")
 
 
 def losses(curve):
@@ -121,8 +121,8 @@ def check_training(fortran, images, train_digits):
         wanted = losses(fortran.folder / "c.txt")
         assert len(wanted) == 44
         difference = max(abs(x - y) / y for x, y in zip(given, wanted))
-        assert difference < 1e-4, f"the losses differ from those of C by {difference}"
-        print(f"{len(given)} losses of the digits are those of C to {difference:.1e}")
+        assert difference < 1e-4, f"the losses differ from the losses of C by {difference}"
+        print(f"{len(given)} losses of the digits equal the losses of C to {difference:.1e}")
 
 
 def check_examples(fortran, train_digits):

@@ -103,7 +103,7 @@ def check_digits(digits, train_digits, tree, folder, variables):
         assert len(losses) == len(wanted)
         stray = max(abs(a - b) / (b + 0.01) for a, b in zip(losses, wanted))
         assert stray <= LIMIT and max(abs(a - b) for a, b in zip(accuracies, wanted_accuracies)) < 0.01, stray
-        print(f"{len(losses)} losses stray from those of C by at most {stray:.2g}")
+        print(f"{len(losses)} losses differ from the losses of C by at most {stray:.2g}")
 
 
 def check_programs(program, library, folder, variables):

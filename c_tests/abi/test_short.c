@@ -90,6 +90,9 @@ static void operands(void) {
   int64_t whole[3];
   lx_read(lx_sub(10L, n), whole, 3);
   CHECK(whole[0] == 3 && whole[1] == 17 && whole[2] == 8);
+  int8_t few[3];
+  lx_read(lx_convert(n, LXLA_DTYPE_S4), few, 3);  // a byte for each element of 4 bits
+  CHECK(few[0] == 7 && few[1] == -7 && few[2] == 2);
   EQUAL(lx_value(lx_sum(n)), 2);
   EQUAL(lx_value(lx_max(n)), 7);
   EQUAL(lx_value(lx_argmax(x, 0)), 2);
@@ -127,7 +130,7 @@ static void errors(void) {
     FAILS(lx_reshape(x, 7), "lxla_reshape");
     FAILS(lx_add(x, lx_matmul(x, x)), "rhs");
     FAILS(lx_value(x), "size_bytes");
-    FAILS(lx_read(x, ((int[6]){0}), 6), "lx_read: the tensor has dtype 11, the array 4");
+    FAILS(lx_read(x, ((int[6]){0}), 6), "lx_read: the tensor is f32, the array s32");
     FAILS(lx_read(x, ((float[6]){0}), 5), "size_bytes");
     FAILS(lx_max_pool(x, 2, 2), "rank");
     FAILS(lx_conv2d(x, x, 1, true), "lxla_convolution");

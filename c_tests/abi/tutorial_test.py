@@ -1,7 +1,7 @@
 """docs/tutorial.md says what its programs print: python tutorial_test.py SOURCE_TREE PROGRAM
 
 PROGRAM is the tutorial in C, C++ or Python (a file *.py). It exits with 0, prints the block `text` of the document, and
-saves the weights by the names and in the shapes that are those of all languages. Losses and numbers of right images
+saves the weights under the same names and in the same shapes in every language. Losses and numbers of right images
 depend on the plugin's rounding, and may differ a little; everything else may not, such as numbers of compiles."""
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# A number in the output, by what stands around it, and how far it may be from that of the document.
+# Patterns of numbers in the output, and how far each number may be from the number in the document.
 ROUNDED = ((re.compile(r"(?<=: loss )\d+\.\d+"), 0.005), (re.compile(r"\d+(?= of 360 right)"), 4))
 WEIGHTS = {"w1": [64, 64], "b1": [64], "w2": [64, 10], "b2": [10]}
 
@@ -25,7 +25,7 @@ def shown(tree):
 
 
 def differs(got, want):
-    """Returns whether a line is another one than that of the document."""
+    """Returns whether a line differs from the line of the document by more than rounding."""
     for number, limit in ROUNDED:
         found, wanted = number.findall(got), number.findall(want)
         if len(found) != len(wanted):

@@ -1,5 +1,5 @@
-// What docs/embedding.md says of fork, threads, signals, stacks and dlclose. The first tests need a process in which no
-// earlier one used a plugin, so their order matters.
+// Tests the statements of docs/embedding.md about fork, threads, signals, stacks and dlclose. The first tests need a
+// process that has not used a plugin, so the order of the tests matters.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -3,19 +3,8 @@
 // bitcast and arithmetic.
 #include <unistd.h>
 
-#include "both.h"
 #include "computation.h"
-
-#define S4 LXLA_DTYPE_S4
-#define U4 LXLA_DTYPE_U4
-#define S2 LXLA_DTYPE_S2
-#define F4 LXLA_DTYPE_F4E2M1FN
-
-static lxla_tensor as(lxla_tensor x, int32_t dtype) {
-  lxla_tensor out;
-  OK(lxla_convert(x, dtype, &out));
-  return out;
-}
+#include "few_bits.h"
 
 static lxla_tensor hole(int32_t dtype, const int64_t *dims, size_t rank) {
   lxla_tensor out;
@@ -27,10 +16,6 @@ static lxla_tensor reversed(lxla_tensor x) {
   lxla_tensor out;
   OK(lxla_flip(x, (int64_t[]){0}, 1, &out));
   return out;
-}
-
-static void step_now(void) {
-  if (!is_native()) step(env);
 }
 
 // Weights of 4 bits and their scale, as a quantized layer has them: one program for all steps, and donated buffers.

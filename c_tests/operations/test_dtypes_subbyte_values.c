@@ -2,22 +2,7 @@
 // to step, memory that is borrowed, ranges; the total order of floats, and what is printed.
 #include <unistd.h>
 
-#include "both.h"
-
-#define S4 LXLA_DTYPE_S4
-#define U4 LXLA_DTYPE_U4
-#define S2 LXLA_DTYPE_S2
-#define F4 LXLA_DTYPE_F4E2M1FN
-
-static lxla_tensor as(lxla_tensor x, int32_t dtype) {
-  lxla_tensor out;
-  OK(lxla_convert(x, dtype, &out));
-  return out;
-}
-
-static void step_now(void) {
-  if (!is_native()) step(env);
-}
+#include "few_bits.h"
 
 static lxla_tensor full(int32_t dtype, double value) {
   lxla_tensor out;

@@ -917,6 +917,8 @@ for _module in (collectives, fft, linalg, nn, optim, random, special, tree):
 def __getattr__(name: str) -> object:
     import difflib
 
-    near = difflib.get_close_matches(name, __all__, 3, 0.7)
+    modules = (nn, linalg, random, special, fft, optim, tree)
+    near = [f"{each.__name__.rpartition('.')[2]}.{name}" for each in modules if name in each.__all__]
+    near = near or difflib.get_close_matches(name, __all__, 3, 0.7)
     what = f"; there is {', '.join(f'lx.{each}' for each in near)}" if near else ""
     raise AttributeError(f"lazyxla has no {name!r}{what}")

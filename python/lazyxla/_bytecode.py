@@ -6,7 +6,7 @@ import sys
 import types
 from typing import Any
 
-# What becomes of the array that an instruction changes, if nothing else refers to it.
+# Results: the changed array stays reachable, or is lost as a temporary, or as the value of a variable.
 KEPT, LOST_TEMPORARY, LOST_VARIABLE = range(3)
 
 # Instructions that store, and the place of the container below the top of the stack, 0 for the top.
@@ -151,7 +151,7 @@ def _is_dead(code: types.CodeType, instructions: list[Any], start: int, name: st
         seen.add(at)
         each = instructions[at]
         if each.opname in ("STORE_FAST", "DELETE_FAST") and each.argval == name:
-            # That of an operator in place stores the same array.
+            # `x += y` stores the array that it has changed, so the array is not lost.
             if at and _is_in_place(instructions[at - 1]):
                 return False
             continue

@@ -61,7 +61,7 @@ def operands(of: str, *values: Any) -> list[Array]:
     """Returns arrays in one dtype, of arrays, numbers and arrays of NumPy; ``of`` is the function, for its error."""
     like = next((x for x in values if isinstance(x, Array)), None)
     if like is None:
-        # Those of NumPy first: numbers take their dtype.
+        # NumPy's arrays come first: numbers take the dtype of an array.
         given = sorted(values, key=lambda x: not hasattr(x, "__array_interface__"))
         like = array_of(given[0])
         if like is not None:

@@ -395,3 +395,13 @@ def test_programs_as_strangers_write_them_compile_little():
     near(scores.var(0, ddof=1), values, 1e-3)
     counts = lx.zeros(3).at[nearest].add(1)
     assert counts.sum().item() == 300 and lx.bincount(nearest).tolist() == counts.astype("int64").tolist()
+
+
+def test_names_of_other_modules_are_told():
+    for name, told in (("softmax", "lx.nn.softmax"), ("norm", "lx.linalg.norm"), ("sumn", "lx.sum")):
+        try:
+            getattr(lx, name)
+        except AttributeError as error:
+            assert told in str(error), error
+        else:
+            raise AssertionError(name)

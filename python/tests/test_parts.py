@@ -77,7 +77,7 @@ def test_assignments_to_temporary_arrays_are_refused():
         raises(RuntimeError, lambda: lx.jit(change)(x), "temporary array")
         raises(RuntimeError, lambda: lx.grad(lambda x: lx.sum(change(x)))(x), "temporary array")
         raises(RuntimeError, lambda: lx.vmap(change)(x[None]), "temporary array")
-        # What is wrong with the assignment itself is said first.
+        # An error of the assignment itself comes before the error about the temporary array.
         raises(IndexError, lambda: run("x[0][9] = 1.0", x), "9")
 
 

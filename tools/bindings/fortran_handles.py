@@ -81,7 +81,7 @@ PROCEDURES = """
   end subroutine
 """
 REFERRED = """
-  ! Returns a reference of its own to what a handle has. That of a tensor is a new handle with the present value: an
+  ! Returns a reference of its own to what a handle has. For a tensor, a new handle with the present value: an
   ! assignment copies a value, as for all types of Fortran, so that in-place operations on one variable leave the other
   ! alone. No data is copied.
   function referred(id, kind) result(own_id)

@@ -187,7 +187,7 @@ fn exhausted(ty: &TensorType) -> Error {
 
 impl Array {
     /// Copies `bytes`: the elements in row-major order and native byte order. For pred, nonzero bytes become 1; of types
-    /// of 2 and 4 bits, the low bits count. An error if the size is not that of `ty`.
+    /// of 2 and 4 bits, only the low bits count. INVALID_ARGUMENT if `bytes` has another size than `ty`.
     pub fn from_bytes(ty: &TensorType, bytes: &[u8]) -> Result<Array> {
         if bytes.len() != ty.size_bytes() {
             return Err(error!(

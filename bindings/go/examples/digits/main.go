@@ -166,7 +166,7 @@ func train(network []parameter, images []image, rate float64) *lx.Tensor {
 	})
 }
 
-// accuracy returns the share of images whose highest score is that of their label.
+// accuracy returns the share of images whose label has the highest score.
 func accuracy(network []parameter, images []image) float64 {
 	x, _ := arrays(images)
 	scores := lx.Tidy(func() *lx.Tensor { return forward(network, tensor(x, pixels)) })

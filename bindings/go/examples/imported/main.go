@@ -84,7 +84,7 @@ func (set images) batchAt(step int) (made images) {
 
 // --- The network ---
 
-// imported returns the network for a number of images. Its one size that is free is that of the batch.
+// imported returns the network for a number of images. Its only free size is the size of the batch.
 func imported(path string, count int) *lx.Computation {
 	return lx.Must(lx.ComputationImportFile(nil, path, &lx.ImportOptions{Ranks: []int{2}, Dims: []int{count, pixels}}))
 }

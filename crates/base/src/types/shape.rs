@@ -44,7 +44,7 @@ impl TensorType {
         self.elements() * self.dtype.size_bytes()
     }
 
-    /// Number of bytes of all elements on a device, where those of 2 and 4 bits are packed.
+    /// Number of bytes of all elements on a device, where elements of 2 and 4 bits are packed.
     #[inline]
     pub fn packed_bytes(&self) -> usize {
         if self.dtype.is_subbyte() {
