@@ -1,10 +1,11 @@
 // Types of 2 and 4 bits beyond single operations, on an XLA device and natively: steps with donation, loops,
 // computations, executables, files, programs in and out. dtypes_subbyte_test.py compares every code, conversion,
 // bitcast and arithmetic.
-#include <unistd.h>
+#define FOLDER "test_dtypes_subbyte.folder"
 
 #include "computation.h"
 #include "few_bits.h"
+#include "folder.h"
 
 static lxla_tensor hole(int32_t dtype, const int64_t *dims, size_t rank) {
   lxla_tensor out;
@@ -86,27 +87,28 @@ TEST(test_host) { on_both(host); }
 TEST(test_loops) { on_both(loops); }
 
 // Files of safetensors have floats of 4 bits, two in a byte, and no integers of 4 bits.
-static void files(void) {
+static void saved_weights(void) {
   const char *names[] = {"w", "x"};
   lxla_tensor w = ARRAY(F4, uint8_t, DIMS(3, 2), 1, 15, 0, 8, 7, 6), x = F32S(DIMS(1), 2.5f), loaded;
   lxla_tensor odd = ARRAY(F4, uint8_t, DIMS(3), 1, 2, 3), whole = ARRAY(S4, int8_t, DIMS(2), 1, 2);
-  OK(lxla_save("subbyte.safetensors", names, (lxla_tensor[]){w, x}, 2));
-  OK(lxla_load(env, device, "subbyte.safetensors", "w", &loaded));
+  clear("");
+  OK(lxla_save(FOLDER "/weights.safetensors", names, (lxla_tensor[]){w, x}, 2));
+  OK(lxla_load(env, device, FOLDER "/weights.safetensors", "w", &loaded));
   HAS(loaded, F4, uint8_t, DIMS(3, 2), 1, 15, 0, 8, 7, 6);
-  OK(lxla_load(env, device, "subbyte.safetensors", "x", &loaded));
+  OK(lxla_load(env, device, FOLDER "/weights.safetensors", "x", &loaded));
   HAS_F32(loaded, DIMS(1), 2.5f);
-  FILE *file = fopen("subbyte.safetensors", "rb");
+  FILE *file = fopen(FOLDER "/weights.safetensors", "rb");
   CHECK(file && fseek(file, -3, SEEK_END) == 0);
   EQUAL(fgetc(file), 0xF1);
   EQUAL(fgetc(file), 0x80);
   EQUAL(fgetc(file), 0x67);
   fclose(file);
-  REFUSED(lxla_save("subbyte.safetensors", names, &odd, 1), BAD, "an even number of elements of 4 bits");
-  REFUSED(lxla_save("subbyte.safetensors", names, &whole, 1), BAD, "the safetensors format has no s4");
-  unlink("subbyte.safetensors");
+  REFUSED(lxla_save(FOLDER "/weights.safetensors", names, &odd, 1), BAD, "an even number of elements of 4 bits");
+  REFUSED(lxla_save(FOLDER "/weights.safetensors", names, &whole, 1), BAD, "the safetensors format has no s4");
+  remove_folder();
   RELEASE(w, x, odd, whole);
 }
-TEST(test_files) { on_both(files); }
+TEST(test_files) { on_both(saved_weights); }
 
 static lxla_computation imported(const char *text) {
   lxla_computation c;
@@ -162,13 +164,14 @@ static void programs(void) {
   OK(lxla_computation_stablehlo(c, &text));
   CHECK(strstr(text, "tensor<2x4xi4>") && strstr(text, "tensor<4xf4E2M1FN>"));
   lxla_string_free(text);
+  clear("");
   lxla_export_options options = {.struct_size = sizeof options};
   OK(lxla_export_options_init(&options));
-  OK(lxla_computation_export(c, &options, "subbyte.mlirbc"));
-  OK(lxla_computation_import_file(env, "subbyte.mlirbc", NULL, &again));
+  OK(lxla_computation_export(c, &options, FOLDER "/weights.mlirbc"));
+  OK(lxla_computation_import_file(env, FOLDER "/weights.mlirbc", NULL, &again));
   OK(lxla_computation_call(again, in, 3, out, 6));
   check_program(out);
-  unlink("subbyte.mlirbc");
+  remove_folder();
   OK(lxla_computation_release(c));
   OK(lxla_computation_release(again));
   RELEASE(in[0], in[1], in[2]);
@@ -183,8 +186,9 @@ static void executables(void) {
   inputs(in);
   OK(lxla_executable_run(e, in, 3, out, 6));
   check_program(out);
-  OK(lxla_executable_save(e, "subbyte.lxla"));
-  OK(lxla_executable_load(env, device, "subbyte.lxla", &loaded));
+  clear("");
+  OK(lxla_executable_save(e, FOLDER "/weights.lxla"));
+  OK(lxla_executable_load(env, device, FOLDER "/weights.lxla", &loaded));
   OK(lxla_executable_run(loaded, in, 3, out, 6));
   check_program(out);
   // The bits above the values of inputs do not count.
@@ -198,7 +202,7 @@ static void executables(void) {
   CHECK(memcmp(sums, (int8_t[]){-8, -8, 3, 2, -4, -3, -8, 6}, 8) == 0);
   CHECK(memcmp(products, (int32_t[]){0, 141, -47, -3}, sizeof products) == 0);
   CHECK(memcmp(codes, (uint8_t[]){0, 2, 4, 5, 6, 7, 7, 7}, 8) == 0 && totals[0] == 6 && floats[2] == -6);
-  unlink("subbyte.lxla");
+  remove_folder();
   OK(lxla_executable_release(e));
   OK(lxla_executable_release(loaded));
   OK(lxla_computation_release(c));
