@@ -291,6 +291,32 @@ TEST(while_and_cond_compute) {
 }
 
 // Scans within a scan: the sum of the sums of 1..i.
+// XLA makes constants of values without elements; a loop that has no others must not end the process.
+TEST(loops_over_values_without_elements_end) {
+  lxla_env env = new_env();
+  lxla_tensor x = placeholder(env, F32, DIMS(0, 2)), y = placeholder(env, S32, DIMS(3, 0)), zero, positive, any, one;
+  OK(lxla_tensor_full(env, XLA(0), F32, NULL, 0, 0, &zero));
+  OK(lxla_tensor_full(env, XLA(0), S32, NULL, 0, 1, &one));
+  OK(lxla_compare(LXLA_COMPARE_GT, x, zero, &positive));
+  OK(lxla_reduce(LXLA_REDUCE_ANY, positive, NULL, 0, 0, &any));
+  lxla_tensor doubled = binary(ADD, x, x), more = binary(ADD, y, one), given[2], out[3];
+  lxla_computation cond = traced(TENSORS(x, y), TENSORS(any)), body = traced(TENSORS(x, y), TENSORS(doubled, more));
+  OK(lxla_tensor_from_host(env, XLA(0), F32, DIMS(0, 2), NULL, 0, &given[0]));
+  OK(lxla_tensor_from_host(env, XLA(0), S32, DIMS(3, 0), NULL, 0, &given[1]));
+  OK(lxla_while(cond, body, given, 2, out));
+  for (int i = 0; i < 2; i++) OK(lxla_tensor_read(out[i], NULL, 0));
+  RELEASE(out[0], out[1]);
+  OK(lxla_while_bounded(cond, body, given, 2, 3, out, &out[2]));
+  for (int i = 0; i < 2; i++) OK(lxla_tensor_read(out[i], NULL, 0));
+  uint8_t ended = 0;
+  OK(lxla_tensor_read(out[2], &ended, 1));
+  EQUAL(ended, 1);
+  OK(lxla_computation_release(cond));
+  OK(lxla_computation_release(body));
+  RELEASE(x, y, zero, positive, any, one, doubled, more, given[0], given[1], out[0], out[1], out[2]);
+  OK(lxla_env_release(env));
+}
+
 TEST(scans_nest) {
   lxla_env env = new_env();
   lxla_computation inner = cumsum_body(env);

@@ -37,8 +37,17 @@ pub fn while_loop(e: &mut Emitter, position: usize) {
     let value = e.instruction(position);
     let (condition, body) = (&value.bodies[0], &value.bodies[1]);
     let WhileAttributes { carried, captured_by_condition: captured } = value.attributes();
-    let (starts, types) = e.listed(&value.operands);
+    let (mut starts, mut types) = e.listed(&value.operands);
+    let given = starts.len();
+    if value.operands.iter().all(|&operand| e.values[operand].ty.elements() == 0) {
+        // XLA takes values without elements, and values that do not change, out of a loop. One without others ends the
+        // process while it is converted to HLO, by all three CPU plugins: so it gets one that changes.
+        let pred = TensorType::new(DType::Pred, &[]);
+        starts.push(e.constant(&pred, 0));
+        types.push(mlir(&pred));
+    }
     let inside = open_loop(e, position, &starts, &types);
+    let (inside, added) = inside.split_at(given);
     let (values, captures) = inside.split_at(carried);
 
     let go_on = format!("%go_on{position}");
@@ -48,7 +57,11 @@ pub fn while_loop(e: &mut Emitter, position: usize) {
 
     let arguments = [values, &captures[captured..]].concat();
     let next = apply(e, &format!("%next{position}"), body, &arguments);
-    close_loop(e, &[&next, captures].concat(), &types);
+    let changed: Vec<String> = added.iter().map(|_| e.temporary()).collect();
+    for (changed, added) in changed.iter().zip(added) {
+        emit!(e, "    {changed} = stablehlo.not {added} : tensor<i1>");
+    }
+    close_loop(e, &[&next, captures, &changed].concat(), &types);
 }
 
 /// Writes `%v:n = while(...) : types cond {` and returns the names of the values inside the loop.
