@@ -2726,8 +2726,8 @@ lxla_status lxla_matrix_power(lxla_tensor a,
 /**
  * Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in
  * f32, 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit
- * and 16-bit floats are computed in f32. The result of a matrix with a 1-norm of 2^16 times the approximant's limit
- * (2.5e5 in f32, 3.5e5 in f64) and more is NaN.
+ * and 16-bit floats are computed in f32. Each squaring may double the relative error: a matrix whose 1-norm is 2^k
+ * times the approximant's limit (3.9 in f32, 5.4 in f64) has k squarings, and a NaN result if k exceeds 40.
  */
 lxla_status lxla_matrix_exponential(lxla_tensor a,
                                     lxla_tensor *out_tensor);

@@ -1,9 +1,8 @@
-//! Functions composed of decompositions: linear systems, determinants, least squares, powers and exponentials.
+//! Functions composed of decompositions: linear systems, determinants, least squares and powers.
 
 use super::decomposition::{self, Matrices, lu, pinv, singular_values};
 use super::derivative::product;
 use super::lu_solve;
-use crate::control::custom::stop_gradient;
 use crate::creation::constants::iota;
 use crate::creation::masks::eye;
 use crate::definition::Composed;
@@ -167,78 +166,4 @@ pub fn matrix_power(trace: &mut Trace, a: NodeId, n: i64) -> Result<NodeId> {
         }
     })?;
     Ok(convert(trace, power, of.dtype))
-}
-
-/// Largest number of squarings of [`matrix_exponential`].
-const SQUARINGS: i64 = 16;
-
-/// Coefficients of the Padé approximants of order 7 and 13 (Higham, 2005), and the largest 1-norms for which they hold
-/// in f32 and f64.
-const PADE_7: [f64; 8] = [17_297_280.0, 8_648_640.0, 1_995_840.0, 277_200.0, 25_200.0, 1512.0, 56.0, 1.0];
-const NORM_7: f64 = 3.925_724_783_138_66;
-const PADE_13: [f64; 14] = [
-    64_764_752_532_480_000.0, 32_382_376_266_240_000.0, 7_771_770_303_897_600.0, 1_187_353_796_428_800.0,
-    129_060_195_264_000.0, 10_559_470_521_600.0, 670_442_572_800.0, 33_522_128_640.0, 1_323_241_920.0, 40_840_800.0,
-    960_960.0, 16_380.0, 182.0, 1.0,
-];
-const NORM_13: f64 = 5.371_920_351_148_152;
-
-/// Records the exponentials of square matrices, by scaling and squaring.
-pub fn matrix_exponential(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
-    let ty = trace.ty(a);
-    let of = Matrices::square("matrix_exponential", "a", &ty)?;
-    if of.rows == 0 {
-        return Ok(a);
-    }
-    let wide = convert(trace, a, widened(of.dtype));
-    let f = Formula::new(trace);
-    let a = f.operand(wide);
-    let limit = if a.is_double() { NORM_13 } else { NORM_7 };
-    let rank = ty.dims.len() as i64;
-    let column_sums = a.apply(stop_gradient).abs();
-    let column_sums = column_sums.reduce(ReduceOp::Sum, &[rank - 2], true);
-    let norm = column_sums.reduce(ReduceOp::Max, &[rank - 1], true);
-    // The number of halvings that bring the norm below the limit: comparisons are exact.
-    let mut halvings = norm.number(0.0);
-    let mut scale = norm.number(1.0);
-    for i in 0..SQUARINGS {
-        let more = norm.gt(limit * 2f64.powi(i as i32));
-        halvings = halvings + more.select(norm.number(1.0), norm.number(0.0));
-        scale = scale * more.select(norm.number(0.5), norm.number(1.0));
-    }
-    let small = a * scale.convert(a.dtype());
-    let [even, odd] = if a.is_double() { pade_13(small) } else { pade_7(small) };
-    let [numerator, denominator] = f.finish_all([even + odd, even - odd])?;
-    let halvings = f.finish(halvings)?;
-    let over = f.finish(norm.gt(limit * 2f64.powi(SQUARINGS as i32)))?;
-    let quotient = solve(trace, denominator, numerator)?;
-    let f = Formula::new(trace);
-    let [mut made, halvings, over] = [quotient, halvings, over].map(|id| f.operand(id));
-    for i in 0..SQUARINGS {
-        // A product that is not used must not overflow: its derivative would be NaN.
-        let used = halvings.gt(i as f64);
-        let root = used.select(made, 0.0);
-        made = used.select(root.at(root), made);
-    }
-    made = over.select(f64::NAN, made);
-    f.finish(made.convert(of.dtype))
-}
-
-/// Even and odd part of the numerator of order 7.
-fn pade_7(a: Expr) -> [Expr; 2] {
-    let (b, one, square) = (PADE_7, a.identity(), a.at(a));
-    let fourth = square.at(square);
-    let sixth = fourth.at(square);
-    let odd = a.at(sixth * b[7] + fourth * b[5] + square * b[3] + one * b[1]);
-    [sixth * b[6] + fourth * b[4] + square * b[2] + one * b[0], odd]
-}
-
-/// Even and odd part of the numerator of order 13.
-fn pade_13(a: Expr) -> [Expr; 2] {
-    let (b, one, square) = (PADE_13, a.identity(), a.at(a));
-    let fourth = square.at(square);
-    let sixth = fourth.at(square);
-    let high = |i: usize| sixth.at(sixth * b[12 + i] + fourth * b[10 + i] + square * b[8 + i]);
-    let low = |i: usize| sixth * b[6 + i] + fourth * b[4 + i] + square * b[2 + i] + one * b[i];
-    [high(0) + low(0), a.at(high(1) + low(1))]
 }
