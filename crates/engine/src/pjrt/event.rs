@@ -10,7 +10,10 @@ use parking_lot::{Condvar, Mutex};
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a thread asks whether work has ended, before it blocks.
+const SPIN: Duration = Duration::from_micros(50);
 
 /// Owns a `PJRT_Event`.
 pub struct Event {
@@ -44,18 +47,32 @@ impl Event {
     /// Blocks until the work has ended, and returns its status. The status is also queried if the event is ready, so
     /// that no error is lost.
     pub fn wait(&self) -> Result<()> {
+        self.is_ready_soon();
         let mut args = Args::<sys::PJRT_Event_Await_Args>::new(self.api);
         args.event = self.raw;
         call!(self.api, PJRT_Event_Await, args)
     }
 
+    /// Returns whether the work has ended, or ends within a short time, for which this thread asks again and again: to wake
+    /// a thread that blocks takes as long as a small program.
+    fn is_ready_soon(&self) -> bool {
+        let start = Instant::now();
+        while !self.is_ready() {
+            if start.elapsed() > SPIN {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+
     /// Blocks until the work has ended, at most until `deadline`. Returns whether it has ended.
     pub fn has_ended_by(&self, deadline: Instant) -> bool {
-        if self.is_ready() {
-            return true;
-        }
         if Instant::now() >= deadline {
-            return false;
+            return self.is_ready();
+        }
+        if self.is_ready_soon() {
+            return true;
         }
         let signal = self.signal.get_or_init(|| {
             let signal = Arc::new(Signal::default());
