@@ -91,8 +91,14 @@ pub fn nonzero(trace: &mut Trace, x: NodeId, size: i64, fill: i64, index_dtype: 
     for (axis, &dim) in ty.dims.iter().enumerate() {
         let behind: i64 = ty.dims[axis + 1..].iter().product();
         let of = |n: i64| ScalarValue::Signed(n.max(1));
-        let rows = binary_scalar(trace, BinaryOp::Divide, places, of(behind), false)?;
-        let place = binary_scalar(trace, BinaryOp::Remainder, rows, of(dim), false)?;
+        let mut place = places;
+        if behind != 1 {
+            place = binary_scalar(trace, BinaryOp::Divide, place, of(behind), false)?;
+        }
+        // Of the first axis, the quotient is the index: places beyond the elements get `fill` below.
+        if axis > 0 {
+            place = binary_scalar(trace, BinaryOp::Remainder, place, of(dim), false)?;
+        }
         let place = convert(trace, place, index_dtype);
         results.push(select(trace, there, place, fill)?);
     }
