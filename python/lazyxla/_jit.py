@@ -18,13 +18,15 @@ from ._device import default_device
 from ._outside import Outside
 from ._static import Constant, Static, with_values
 from ._trace import Traced
-from ._tree import flatten
+from ._tree import flatten, is_plain
 
-# Kinds of arguments that one function keeps computations of, and how often something happens before a warning.
-_MOST_KINDS = 64
+# Kinds of arguments that one function keeps computations of: lengths of texts, for one. Before that, and how often
+# something happens before a warning.
+_MOST_KINDS = 1024
+_MANY_KINDS = 64
 _MOST_CHANGES = 8
 _OPTIONS = ("static_argnums", "static_argnames"), ("donate_argnums", "donate_argnames")
-_ONLY_ARRAYS, _ONLY_TEXTS = {Array}, {str}
+_ONLY_TEXTS = {str}
 # Arguments of these types are compared by their values, all others by identity.
 _BY_VALUE = (bool, int, float, complex, str, bytes, type(None), DType, Device, Constant)
 # Of all functions: a lock in each one could not be copied. Callbacks of weak references may enter it again.
@@ -90,10 +92,12 @@ def _keys(tree: Any, spec: Any) -> tuple[Any, ...]:
 class _Kept:
     """A computation that is kept, with what the function read from outside, and when it was used last."""
 
-    __slots__ = ("outside", "traced", "used")
+    __slots__ = ("outside", "plain", "traced", "used")
 
     def __init__(self, traced: Traced, outside: Outside, used: int) -> None:
         self.traced, self.outside, self.used = traced, outside, used
+        # The key of `_core.plain_signature`, if it has one.
+        self.plain: bytes | None = None
 
 
 class Jit:
@@ -114,22 +118,22 @@ class Jit:
         self._prepare = prepare
         self.static = static
         self._kept: dict[Any, _Kept] = {}
+        self._plain: dict[bytes, _Kept] = {}
         self._clock = self._traces = self._changes = self._unkept = self._gone = 0
         self._warned: set[str] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._prepare is not None:
             args = self._prepare(args, kwargs)
-        if self.static is None and not kwargs and {*map(type, args)} == _ONLY_ARRAYS:
-            # Without a tree: flattening takes longer than all else of a call.
-            key, arrays = _core.signature(list(args), len(args), default_device())
-            kept = self._kept.get(key)
-            if kept is not None and kept.outside.changed() is None:
-                self._clock = kept.used = self._clock + 1
-                return kept.traced.call(arrays)
-            return self.find(args, {}, key)[0].call(arrays)
-        traced, arrays = self.find(args, kwargs)
-        return traced.call(arrays)
+        found = None if self.static is not None else _core.plain_signature(args, kwargs, default_device())
+        if found is None:
+            traced, arrays = self.find(args, kwargs)
+            return traced.call(arrays)
+        kept = self._plain.get(found[0])
+        if kept is not None and kept.outside.changed() is None:
+            self._clock = kept.used = self._clock + 1
+            return kept.traced.call(found[1])
+        return self.find(args, kwargs, found[0])[0].call(found[1])
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -146,25 +150,26 @@ class Jit:
 
     def clear(self) -> None:
         """Drops the computations: the next call traces the function."""
-        self._kept.clear()
+        with _LOCK:
+            self._kept.clear()
+            self._plain.clear()
 
-    def find(self, args: Any, kwargs: dict[str, Any], key: Any = None) -> tuple[Traced, list[Array]]:
-        """Returns the computation for arguments, and the arrays among their leaves; ``key`` is that of arrays alone."""
+    def find(self, args: Any, kwargs: dict[str, Any], plain: bytes | None = None) -> tuple[Traced, list[Array]]:
+        """Returns the computation for arguments, and the arrays among their leaves. ``plain`` is the key of
+        ``_core.plain_signature``, by which later calls find it."""
         device = default_device()
         if self.static is not None:
             args, kwargs = self.static.marked(args, kwargs)
         leaves, spec = flatten((args, kwargs))
-        arrays: list[Any] = leaves
-        others: Sequence[Any] = ()
-        if key is None:
-            found, arrays = _core.signature(leaves, spec, device)
-            others = found[3::2]
-            key = (found[0], spec, _keys((args, kwargs), spec), *map(_part, others))
+        found, arrays = _core.signature(leaves, spec, device)
+        others: Sequence[Any] = found[3::2]
+        key = (found[0], spec, _keys((args, kwargs), spec), *map(_part, others))
         kept = self._kept.get(key)
         if kept is not None:
             name = kept.outside.changed()
             if name is None:
                 self._clock = kept.used = self._clock + 1
+                self._note_plain(key, plain, leaves, (args, kwargs))
                 return kept.traced, arrays
             self._drop_changed()
             self._changes += 1
@@ -173,7 +178,7 @@ class Jit:
                     f"reads {name!r} from outside, which has changed {_MOST_CHANGES} times: each change traces the "
                     f"function again. Make it an argument"
                 )
-        given = iter(arrays)
+        walked, given = leaves, iter(arrays)
         leaves = [next(given) if isinstance(x, Array) or hasattr(x, "__array_interface__") else x for x in leaves]
         outside = Outside(self._fun, [x.value if isinstance(x, Constant) else x for x in others])
         self._traces += 1
@@ -181,15 +186,35 @@ class Jit:
         traced = Traced(function, leaves, spec, keep=device)
         if traced.holds and self._is_known(outside):
             self._keep(key, others, traced, outside)
+            self._note_plain(key, plain, walked, (args, kwargs))
         else:
-            self._kept.pop(key, None)
+            self._forget(key)
         return traced, arrays
+
+    def _note_plain(self, key: Any, plain: bytes | None, leaves: list[Any], tree: Any) -> None:
+        """Notes the key of ``_core.plain_signature`` of a computation, if that finds the arrays in the order of optree."""
+        if plain is None or not is_plain(tree, leaves):
+            return
+        with _LOCK:
+            kept = self._kept.get(key)
+            if kept is not None:
+                if kept.plain is not None:
+                    self._plain.pop(kept.plain, None)
+                kept.plain, self._plain[plain] = plain, kept
+
+    def _forget(self, key: Any) -> bool:
+        """Drops the computation of a key; returns whether there was one."""
+        with _LOCK:
+            kept = self._kept.pop(key, None)
+            if kept is not None and kept.plain is not None:
+                self._plain.pop(kept.plain, None)
+        return kept is not None
 
     def _drop_changed(self) -> None:
         """Drops the computations that are not right any more: they hold what the variables were."""
         for key, kept in self._kept.copy().items():
             if kept.outside.changed() is not None:
-                self._kept.pop(key, None)
+                self._forget(key)
 
     def _is_known(self, outside: Outside) -> bool:
         """Returns whether later calls can see that something from outside has changed since the trace began."""
@@ -209,14 +234,15 @@ class Jit:
 
     def _keep(self, key: Any, others: Sequence[Any], traced: Traced, outside: Outside) -> None:
         with _LOCK:
-            while len(self._kept) >= _MOST_KINDS and key not in self._kept:
+            if len(self._kept) >= _MANY_KINDS and key not in self._kept:
                 self._warn(
-                    f"was called with more than {_MOST_KINDS} kinds of arguments; computations that were not used for "
-                    f"the longest time are dropped. Python's numbers and other arguments that are not arrays are "
-                    f"constants: pass a number that changes as an array, by lx.asarray. Each shape of an array is a kind"
+                    f"was called with more than {_MANY_KINDS} kinds of arguments, and is traced for each. Python's "
+                    f"numbers and other arguments that are not arrays are constants: pass a number that changes as an "
+                    f"array, by lx.asarray. Each shape of an array is a kind; {_MOST_KINDS} kinds are kept"
                 )
+            while len(self._kept) >= _MOST_KINDS and key not in self._kept:
                 pairs = self._kept.copy().items()
-                self._kept.pop(min(pairs, key=lambda pair: pair[1].used)[0], None)
+                self._forget(min(pairs, key=lambda pair: pair[1].used)[0])
             if others:
                 # The end of an argument drops its computations.
                 me = weakref.ref(self)
@@ -226,16 +252,16 @@ class Jit:
                         jitted._drop(key)
 
                 key = (*key[:3], *(_part(each, gone) for each in others))
-            self._kept.pop(key, None)
+            self._forget(key)
             self._clock += 1
             self._kept[key] = _Kept(traced, outside, self._clock)
 
     def _drop(self, key: Any) -> None:
-        if self._kept.pop(key, None) is not None:
+        if self._forget(key):
             self._gone += 1
-            if self._gone == _MOST_KINDS:
+            if self._gone == _MANY_KINDS:
                 self._warn(
-                    f"was traced for {_MOST_KINDS} objects that are gone, each of them an argument: objects are "
+                    f"was traced for {_MANY_KINDS} objects that are gone, each of them an argument: objects are "
                     f"compared by identity. Pass one object several times, or what it holds"
                 )
 
@@ -282,7 +308,7 @@ def jit(
 
     The types are dtype, shape and device of arrays (those of NumPy become arrays), and the default device. All other
     arguments are constants of the computation: numbers and texts, compared by type and value, and objects with a hash,
-    compared by identity. A number that changes from call to call should be an array. 64 computations are kept; that
+    compared by identity. A number that changes from call to call should be an array. 1024 computations are kept; that
     which was not used for the longest time is dropped first, and those of an object when it is gone.
 
     Arguments of ``static_argnums`` (positions) and ``static_argnames`` are constants as a whole, compared by type and by

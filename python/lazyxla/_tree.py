@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 from . import _core
@@ -59,9 +60,10 @@ def array_of(leaf: Any, device: _core.Device) -> Array:
     raise TypeError(f"a traced function returns arrays in trees, not a {type(leaf).__name__}")
 
 
-def _only(arrays: Sequence[Any]) -> Any:
-    (array,) = arrays
-    return array
+def is_plain(tree: Any, leaves: list[Any]) -> bool:
+    """Returns whether the extension module walks a tree, and finds the leaves that optree finds, in their order."""
+    found = _core.plain_leaves(tree)
+    return found is not None and len(found) == len(leaves) and all(map(is_, found, leaves))
 
 
 class Leaves:
@@ -72,17 +74,12 @@ class Leaves:
         self.statics = {i: leaf for i, leaf in enumerate(leaves) if is_static(leaf)}
         self.count = len(leaves)
         self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
-        # One array, and a tuple of arrays, are made without optree.
-        self._plain: Callable[[Sequence[Any]], Any] | None = None
-        if not self.statics and type(tree) is tuple and all(isinstance(each, Array) for each in tree):
-            self._plain = tuple
-        elif not self.statics and len(leaves) == 1 and leaves[0] is tree:
-            self._plain = _only
+        self._template = _core.Template.of(tree) if is_plain(tree, leaves) else None
 
     def rebuild(self, arrays: Sequence[Any]) -> Any:
         """Returns the tree with other values in place of the arrays."""
-        if self._plain is not None:
-            return self._plain(arrays)
+        if self._template is not None:
+            return self._template.build(arrays)
         found = iter(arrays)
         return unflatten(self.spec, [self.statics[i] if i in self.statics else next(found) for i in range(self.count)])
 

@@ -25,6 +25,7 @@ mod sys;
 mod texts;
 mod told;
 mod trace;
+mod tree;
 
 use pyo3::prelude::*;
 
@@ -51,6 +52,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     signature::register(module)?;
     told::register(module)?;
     trace::register(module)?;
+    tree::register(module)?;
     computation::register(module)?;
     executable::register(module)
 }

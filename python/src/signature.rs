@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::device::{Device, On};
 use crate::dtype::DType;
 use crate::functions::add;
+use crate::tree::Flat;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -78,39 +79,66 @@ impl<'py> Leaves<'py> {
     }
 }
 
-/// Returns a key of the types of leaves, and the leaves that are arrays. Arrays of NumPy become arrays on the device of
-/// the first array, or else on `device`.
-#[pyfunction]
-fn signature<'py>(
-    leaves: &Bound<'py, PyList>,
-    spec: Bound<'py, PyAny>,
-    device: On,
-) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyList>)> {
-    let py = leaves.py();
+/// Returns the types of leaves, and the leaves that are arrays. Arrays of NumPy become arrays on the device of the first
+/// array, or else on `device`.
+fn types_of<'py>(leaves: &[Bound<'py, PyAny>], device: &On) -> PyResult<Leaves<'py>> {
     let mut found =
         Leaves { text: Vec::with_capacity(256), arrays: Vec::with_capacity(leaves.len()), others: Vec::new() };
     found.text.push(device.0.kind as u8);
     found.text.extend(device.0.ordinal.to_ne_bytes());
-    for leaf in leaves.iter() {
+    for leaf in leaves {
         if leaf.is_instance_of::<Array>() {
-            found.array(leaf)?;
-        } else if !found.fixed(&leaf)? {
+            found.array(leaf.clone())?;
+        } else if !found.fixed(leaf)? {
             if leaf.hasattr("__array_interface__")? {
+                let py = leaf.py();
                 let on = leaves.iter().find_map(|each| each.cast::<Array>().ok().map(|array| array.get().device()));
                 let device = Py::new(py, Device { device: on.transpose()?.unwrap_or(device.0) })?;
                 let made = py.import("lazyxla._numpy")?.getattr("from_numpy")?.call1((leaf, py.None(), device))?;
                 found.array(made)?;
             } else {
-                found.other(&leaf)?;
+                found.other(leaf)?;
             }
         }
     }
+    Ok(found)
+}
+
+/// Returns a key of the types of leaves, and the leaves that are arrays.
+#[pyfunction]
+fn signature<'py>(
+    leaves: Vec<Bound<'py, PyAny>>,
+    spec: Bound<'py, PyAny>,
+    device: On,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyList>)> {
+    let py = spec.py();
+    let mut found = types_of(&leaves, &device)?;
     let mut parts = vec![PyBytes::new(py, &found.text).into_any(), spec];
     parts.append(&mut found.others);
     Ok((PyTuple::new(py, parts)?, PyList::new(py, found.arrays)?))
 }
 
+/// Returns a key of the structure and the types of arguments, and the arrays among their leaves; None for arguments that
+/// only `optree` knows, or that are compared by `==`.
+#[pyfunction]
+fn plain_signature<'py>(
+    args: Bound<'py, PyAny>,
+    kwargs: Bound<'py, PyAny>,
+    device: On,
+) -> PyResult<Option<(Bound<'py, PyBytes>, Bound<'py, PyList>)>> {
+    let py = args.py();
+    let Some(Flat { mut structure, leaves }) = Flat::of(PyTuple::new(py, [args, kwargs])?.as_any())? else {
+        return Ok(None);
+    };
+    let found = types_of(&leaves, &device)?;
+    if !found.others.is_empty() {
+        return Ok(None);
+    }
+    structure.extend(found.text);
+    Ok(Some((PyBytes::new(py, &structure), PyList::new(py, found.arrays)?)))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    add!(module, signature);
+    add!(module, signature, plain_signature);
     Ok(())
 }

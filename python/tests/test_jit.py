@@ -346,7 +346,7 @@ def test_wrong_uses_of_jit_say_what_to_do():
         warnings.simplefilter("always")
         for i in range(70):
             jitted(x, i)
-        assert len(caught) == 1 and "64 kinds" in str(caught[0].message) and jitted.kinds == 64
+        assert len(caught) == 1 and "64 kinds" in str(caught[0].message) and jitted.kinds == 71
         w = [x]
         moving = lx.jit(lambda x: x + w[0])
         for _ in range(12):
