@@ -27,6 +27,8 @@
 #include "lazyxla/linalg.hpp"
 #include "lazyxla/members.hpp"
 #include "lazyxla/mesh.hpp"
+#include "lazyxla/names.hpp"
+#include "lazyxla/networks.hpp"
 #include "lazyxla/nn.hpp"
 #include "lazyxla/random.hpp"
 #include "lazyxla/reduction.hpp"

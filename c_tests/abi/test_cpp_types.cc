@@ -96,7 +96,8 @@ TEST(a_switch_is_a_bool_and_a_bool_is_nothing_else) {
   REFUSED_BY_COMPILER(pinv(x, true));
   REFUSED_BY_COMPILER(T::linspace(0, 1, true));
   static_assert(!std::is_invocable_v<decltype(&xla), bool> && std::is_invocable_v<decltype(&xla), int>);
-  static_assert(!std::is_invocable_v<decltype(&step), std::vector<Tensor>, int>);
+  ACCEPTED(step({x}, true));
+  REFUSED_BY_COMPILER(step({x}, 1));
   // LXLA_OFF, for a field of the C structs, would be true here.
   static_assert(!std::is_assignable_v<decltype(EnvironmentOptions::donation) &, decltype(LXLA_OFF)>);
   static_assert(!std::is_assignable_v<decltype(EnvironmentOptions::donation) &, int>);

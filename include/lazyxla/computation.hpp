@@ -41,7 +41,7 @@ class Computation {
   std::string stablehlo() const { return detail::text<lxla_computation_stablehlo>(computation_); }
   /// Runs it on an XLA device and natively. Returns the first operation that differs as JSON; see
   /// lxla_computation_compare.
-  std::string compare(const std::vector<Tensor> &args, Place place = {}, Real tolerance = 0) const {
+  std::string compare(const std::vector<Tensor> &args, Place place = lxla_device{}, Real tolerance = 0) const {
     const auto in = detail::handles(args);
     return detail::text<lxla_computation_compare>(place.env, place.device, computation_, in.data(), in.size(),
                                                   tolerance);
@@ -64,7 +64,7 @@ class Computation {
 class Tracing {
  public:
   /// Begins a trace. Without a device, its parameters and results have the device.
-  explicit Tracing(Place place = {}) { check(lxla_tracing_begin(place.env, place.device)); }
+  explicit Tracing(Place place = lxla_device{}) { check(lxla_tracing_begin(place.env, place.device)); }
   ~Tracing() {
     if (is_open_) lxla_tracing_abandon();
   }

@@ -1,11 +1,56 @@
-// Operations that create tensors. Creation from values is in tensor.hpp: static members of Tensor.
+// Operations that create tensors. More of them are in tensor.hpp: static members of Tensor.
 // Part of lazyxla.hpp. SPDX-License-Identifier: MIT OR Apache-2.0
 #ifndef LAZYXLA_CREATION_HPP
 #define LAZYXLA_CREATION_HPP
 
 #include "tensor.hpp"
 
+#include <initializer_list>
+
 namespace lazyxla {
+
+/// Creates a tensor of one axis from a list: array({1.f, 2.f}). The dtype is that of the elements: int gives s32,
+/// double f64.
+template <class T> Tensor array(std::initializer_list<T> values, const Place &at = {}) {
+  return Tensor::from_host(std::vector<T>(values), {static_cast<int64_t>(values.size())}, at);
+}
+/// Creates a tensor from a list of row-major elements: array({1.f, 2.f, 3.f, 4.f}, {2, 2}).
+template <class T> Tensor array(std::initializer_list<T> values, const Dims &dims, const Place &at = {}) {
+  return Tensor::from_host(std::vector<T>(values), dims, at);
+}
+/// Creates a tensor of one axis from the elements of a vector.
+template <class T> Tensor array(const std::vector<T> &values, const Place &at = {}) {
+  return Tensor::from_host(values, {static_cast<int64_t>(values.size())}, at);
+}
+/// Creates a tensor from row-major elements.
+template <class T> Tensor array(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
+  return Tensor::from_host(values, dims, at);
+}
+/// Creates an f32 tensor of one value.
+inline Tensor full(const Dims &dims, Real value, const Place &at = {}) {
+  return Tensor::full(dims, value, LXLA_DTYPE_F32, at);
+}
+/// Creates a tensor of one value and a dtype.
+inline Tensor full(const Dims &dims, Real value, Dtype dtype, const Place &at = {}) {
+  return Tensor::full(dims, value, dtype, at);
+}
+inline Tensor zeros(const Dims &dims, const Place &at = {}) { return full(dims, 0, at); }  ///< Creates f32 zeros.
+/// Creates zeros of a dtype.
+inline Tensor zeros(const Dims &dims, Dtype dtype, const Place &at = {}) { return full(dims, 0, dtype, at); }
+inline Tensor ones(const Dims &dims, const Place &at = {}) { return full(dims, 1, at); }  ///< Creates f32 ones.
+/// Creates ones of a dtype.
+inline Tensor ones(const Dims &dims, Dtype dtype, const Place &at = {}) { return full(dims, 1, dtype, at); }
+/// Creates zeros of the shape, dtype and place of a tensor.
+inline Tensor zeros_like(const Tensor &x) { return full(x.dims(), 0, x.dtype(), x.place()); }
+/// Creates ones of the shape, dtype and place of a tensor.
+inline Tensor ones_like(const Tensor &x) { return full(x.dims(), 1, x.dtype(), x.place()); }
+inline Tensor scalar(Real value, const Place &at = {}) {
+  return full({}, value, at);
+}  ///< Creates an f32 without axes.
+/// Creates an f32 matrix of n rows with ones on the diagonal and zeros elsewhere.
+inline Tensor eye(Int n, const Place &at = {}) { return Tensor::eye(n, n, 0, LXLA_DTYPE_F32, at); }
+/// Creates the s32 numbers from 0 to n - 1.
+inline Tensor range(Int n, const Place &at = {}) { return Tensor::iota({n}, 0, LXLA_DTYPE_S32, at); }
 
 /// Encodes indices one-hot: 1 at the position of the index along a new axis, 0 elsewhere.
 inline Tensor one_hot(const Tensor &indices, Int depth, Int axis = -1, Dtype dtype = LXLA_DTYPE_F32) {

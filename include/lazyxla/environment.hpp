@@ -217,16 +217,43 @@ class Scope {
   Environment env_;
 };
 
+namespace detail {
+// Device of this thread's places that name none; kind 0, no device, until UseDevice chooses one.
+inline thread_local lxla_device device_in_use{};
+}  // namespace detail
+
+/// Makes a device the one of the thread's new tensors during its lifetime: `const lx::UseDevice here(lx::xla());`.
+/// Without one, tensors that are created without a place are on no device named, which is `cpu`. Destroy such objects
+/// on their thread, innermost first.
+class UseDevice {
+ public:
+  explicit UseDevice(lxla_device device) noexcept : before_(std::exchange(detail::device_in_use, device)) {}
+  ~UseDevice() { detail::device_in_use = before_; }  ///< Restores the device before.
+  UseDevice(const UseDevice &) = delete;
+  UseDevice &operator=(const UseDevice &) = delete;
+
+ private:
+  lxla_device before_;
+};
+
 /// Environment and device on which tensors are created. Does not keep the environment alive.
 struct Place {
-  Place() = default;                     ///< The current environment, else the default one, and no device named.
+  /// The current environment, else the default one, and the device of UseDevice, else no device named.
+  Place() : device(detail::device_in_use) {}
   Place(lxla_device on) : device(on) {}  ///< A device of the current environment, else of the default one.
+  /// The device of UseDevice in an environment, else no device named.
+  Place(const Environment &in) : Place(in, detail::device_in_use) {}
   /// Selects a device of an environment.
-  Place(const Environment &in, lxla_device on = {}) : env(in.handle()), device(on) {}
+  Place(const Environment &in, lxla_device on) : env(in.handle()), device(on) {}
 
   lxla_env env{};        ///< The environment; id 0 for the current one, else the default one.
   lxla_device device{};  ///< The device.
 };
+
+/// Returns a counter of an environment, such as UncachedCompile: programs compiled so far; see lxla_env_counter.
+inline uint64_t counter(const std::string &name, const Place &at = {}) {
+  return detail::get<lxla_env_counter>(at.env, name.c_str());
+}
 
 }  // namespace lazyxla
 

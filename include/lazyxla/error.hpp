@@ -28,7 +28,12 @@ class Error : public std::runtime_error {
 
 /// Throws Error unless the status is LXLA_OK. Call it right after the failed call, on the same thread.
 inline void check(lxla_status status) {
-  if (status != LXLA_OK) throw Error(status, lxla_last_error_message());
+  if (status == LXLA_OK) return;
+  std::string message = lxla_last_error_message();
+  // Who did not name a place does not know why a tensor is on cpu.
+  if (message.find("move one of them with lxla_tensor_to_device") != std::string::npos)
+    message += "; in C++: Tensor::to_device, or UseDevice, since tensors that are created without a place are on cpu";
+  throw Error(status, message);
 }
 
 /// Makes the message of an exception that of the thread's last failed call, and returns its status: for functions with

@@ -52,12 +52,12 @@ inline Tensor attention(const Tensor &query, const Tensor &key, const Tensor &va
 
 /// Normalizes a batch. Returns the result, and mean and variance of each feature.
 inline std::array<Tensor, 3> batch_norm_training(const Tensor &x, const Tensor &scale, const Tensor &offset,
-                                                 Real epsilon, Int feature_axis) {
+                                                 Real epsilon = 1e-5, Int feature_axis = -1) {
   return detail::these<lxla_batch_norm_training, 3>(x.handle(), scale.handle(), offset.handle(), epsilon, feature_axis);
 }
 /// Normalizes a batch with a given mean and variance.
 inline Tensor batch_norm_inference(const Tensor &x, const Tensor &scale, const Tensor &offset, const Tensor &mean,
-                                   const Tensor &variance, Real epsilon, Int feature_axis) {
+                                   const Tensor &variance, Real epsilon = 1e-5, Int feature_axis = -1) {
   return Tensor::make<lxla_batch_norm_inference>(x.handle(), scale.handle(), offset.handle(), mean.handle(),
                                                  variance.handle(), epsilon, feature_axis);
 }

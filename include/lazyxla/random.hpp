@@ -3,7 +3,7 @@
 #ifndef LAZYXLA_RANDOM_HPP
 #define LAZYXLA_RANDOM_HPP
 
-#include "tensor.hpp"
+#include "shape.hpp"
 
 namespace lazyxla {
 
@@ -87,6 +87,27 @@ inline Tensor random_beta(RngAlgorithm algorithm, const Tensor &key, const Tenso
 /// Returns pred elements that are true with probability p.
 inline Tensor random_bernoulli(RngAlgorithm algorithm, const Tensor &key, Real p, const Dims &dims) {
   return Tensor::make<lxla_random_bernoulli>(algorithm, key.handle(), p, dims.data(), dims.size());
+}
+
+// Names of lazyxla_short.h, with the numbers of jax.random for the same seeds.
+
+/// Creates the key of a seed, as jax.random.key.
+inline Tensor key(Integer<uint64_t> seed, const Place &at = {}) {
+  const auto words = static_cast<uint64_t>(seed);
+  return Tensor::from_host(std::vector<uint32_t>{static_cast<uint32_t>(words >> 32), static_cast<uint32_t>(words)}, {2},
+                           at);
+}
+/// Splits a key in two: makes `key` refer to the first, and returns the second. Other objects keep the key before.
+inline Tensor next_key(Tensor &key) {
+  const Tensor both = random_split(LXLA_RNG_THREE_FRY, key);
+  key = both[0];
+  return both[1];
+}
+/// Returns f32 numbers of the standard normal distribution.
+inline Tensor normal(const Tensor &key, const Dims &dims) { return random_normal(LXLA_RNG_THREE_FRY, key, dims); }
+/// Returns f32 numbers in [low, high).
+inline Tensor uniform(const Tensor &key, Real low, Real high, const Dims &dims) {
+  return random_uniform(LXLA_RNG_THREE_FRY, key, dims, low, high);
 }
 
 }  // namespace lazyxla

@@ -5,10 +5,39 @@
 
 #include "tensor.hpp"
 
+#include <algorithm>
+
 namespace lazyxla {
 
-/// Changes the shape; elements stay in row-major order.
-inline Tensor reshape(const Tensor &x, const Dims &dims) { return detail::listed<lxla_reshape>(x, dims); }
+namespace detail {
+// Returns sizes with the one that is -1 replaced by what the others leave of x.
+inline Dims whole(const Tensor &x, const Dims &dims) {
+  const auto free = std::find(dims.begin(), dims.end(), -1);
+  if (free == dims.end()) return dims;
+  const auto refuse = [&](const std::string &why) {
+    throw Error(LXLA_INVALID_ARGUMENT,
+                "lazyxla::reshape: dims: dims[" + std::to_string(free - dims.begin()) + "] is -1; " + why);
+  };
+  const auto count = static_cast<int64_t>(x.size());
+  int64_t others = 1;
+  for (auto at = dims.begin(); at != dims.end(); ++at) {
+    if (at == free) continue;
+    if (*at < 0) refuse("want no other negative size, not " + std::to_string(*at));
+    // More than the elements of x: kept below an overflow.
+    others = *at > 0 && others > count / *at ? count + 1 : others * *at;
+  }
+  if (others == 0 || count % others != 0)
+    refuse("x has " + std::to_string(count) + " elements, not a multiple of the product of the other sizes");
+  Dims made = dims;
+  made[static_cast<size_t>(free - dims.begin())] = count / others;
+  return made;
+}
+}  // namespace detail
+
+/// Changes the shape; elements stay in row-major order. One size may be -1: what the other sizes leave.
+inline Tensor reshape(const Tensor &x, const Dims &dims) {
+  return detail::listed<lxla_reshape>(x, detail::whole(x, dims));
+}
 /// Broadcasts x to a shape by NumPy's rules.
 inline Tensor broadcast_to(const Tensor &x, const Dims &dims) { return detail::listed<lxla_broadcast_to>(x, dims); }
 /// Permutes the axes: axis i of the result is axis perm[i] of x.
@@ -62,6 +91,17 @@ inline Tensor slice(const Tensor &x, const Dims &starts, const Dims &limits, con
 /// Takes x[start : stop : step] along an axis by Python's rules.
 inline Tensor slice_axis(const Tensor &x, Int axis, Int start, Int stop, Int step = 1) {
   return Tensor::make<lxla_slice_axis>(x.handle(), axis, start, stop, step);
+}
+
+inline Tensor Tensor::operator[](Int index) const {
+  const Dims sizes = dims();
+  if (sizes.empty())
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: [" + std::to_string(index) + "] of a tensor without axes");
+  const int64_t size = sizes[0], at = index < 0 ? size + index : int64_t{index};
+  if (at < 0 || at >= size)
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: index: " + std::to_string(index) +
+                                           " given; the first axis has " + std::to_string(size) + " elements");
+  return squeeze(slice_axis(*this, 0, at, at + 1), {0});
 }
 
 /// Pads x with a value before, after and between its elements.

@@ -23,6 +23,12 @@ inline void step(const std::vector<Tensor> &tensors, Flag wait = false) {
   check(lxla_step_tensors(list.data(), list.size(), wait ? 1 : 0));
 }
 
+/// Runs a step of a place: computes all that is recorded on its device, or on all devices, in place of values that no
+/// tensor has any more. See Environment::mark_step.
+inline void step(const Place &at) { check(lxla_mark_step(at.env, at.device, 0)); }
+/// Runs a step of the device of UseDevice, or else of all devices of the current environment.
+inline void step() { step(Place()); }
+
 /// Returns the number of runs and copies that this process has enqueued on devices, for `Environment::wait_for`.
 inline uint64_t enqueued() {
   uint64_t number = 0;

@@ -1,0 +1,157 @@
+// Conveniences of the C++ wrapper, on an XLA device and natively: the names of lazyxla_short.h with the values that
+// test_short.c expects of them, the device of a block.
+#include "strangers.hpp"
+
+namespace {
+
+// --- Places -------------------------------------------------------------------------------------------------------
+
+TEST(a_block_chooses_the_device_of_new_tensors) {
+  Environment env;
+  const Scope scope(env);
+  CHECK(lx::zeros({2}).device().kind == LXLA_DEVICE_CPU);
+  {
+    const lx::UseDevice outer(xla());
+    const Tensor x = lx::ones({2});
+    CHECK(x.device().kind == LXLA_DEVICE_XLA && lx::key(1).device().kind == LXLA_DEVICE_XLA);
+    CHECK(Tensor::full({2}, 1, LXLA_DTYPE_F32, env).device().kind == LXLA_DEVICE_XLA);
+    CHECK(Tensor::full({2}, 1, LXLA_DTYPE_F32, {env, lx::cpu()}).device().kind == LXLA_DEVICE_CPU);
+    {
+      const lx::UseDevice inner(lx::cpu());
+      CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
+      CHECK(lx::zeros_like(x).device().kind == LXLA_DEVICE_XLA);
+      // A trace has the device of its parameters, not that of the block.
+      const lx::Computation twice = lx::trace([](const Tensor &x) { return x * 2; }, x);
+      CHECK(near(twice({x})[0], {2, 2}));
+    }
+    CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_XLA);
+  }
+  CHECK(lx::zeros({2}).device().kind == LXLA_DEVICE_CPU);
+}
+
+TEST(an_error_of_two_devices_says_why_one_is_cpu) {
+  Environment env;
+  const Scope scope(env);
+  const Tensor x = lx::ones({2}, xla()), y = lx::ones({2});
+  REFUSED(LXLA_INVALID_ARGUMENT, "tensors that are created without a place are on cpu", x + y);
+  REFUSED(LXLA_INVALID_ARGUMENT, "UseDevice", lx::jit([](const Tensor &x) { return x + lx::ones({2}); })(x));
+  CHECK(near(x + y.to_device(x.device()), {2, 2}));
+}
+
+// --- Creation, elements, reductions -------------------------------------------------------------------------------
+
+TEST(creation) {
+  on_both([] {
+    CHECK(has<int32_t>(lx::array({1, 2, 3}), {1, 2, 3}) && has<double>(lx::array({0.5}), {0.5}));
+    CHECK(lx::array({1.f, 2.f, 3.f, 4.f}, {2, 2}).dims() == (Dims{2, 2}));
+    CHECK(has<bool>(lx::array(std::vector<bool>{true, false}), {true, false}));
+    CHECK(near(lx::array(Floats{1, 2}, {2, 1}), {1, 2}) && lx::array(Floats{1, 2}, {2, 1}).rank() == 2);
+    CHECK(near(lx::full({2}, 0.5), {0.5, 0.5}) && has<int32_t>(lx::full({2}, 7, LXLA_DTYPE_S32), {7, 7}));
+    CHECK(near(lx::zeros({1, 2}), {0, 0}) && has<double>(lx::ones({1}, LXLA_DTYPE_F64), {1}));
+    CHECK(has<int32_t>(lx::zeros({2}, LXLA_DTYPE_S32), {0, 0}) && has<int32_t>(lx::range(3), {0, 1, 2}));
+    CHECK(near(lx::eye(2), {1, 0, 0, 1}) && lx::scalar(2.5).rank() == 0 && lx::value(lx::scalar(2.5)) == 2.5);
+    const Tensor like = lx::ones_like(lx::zeros({2, 1}, LXLA_DTYPE_S16));
+    CHECK(like.dtype() == LXLA_DTYPE_S16 && like.dims() == (Dims{2, 1}) && lx::value(lx::sum(like)) == 2);
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_tensor_from_host: ", lx::array({1, 2, 3}, {2}));
+  });
+}
+
+TEST(values_of_every_dtype) {
+  on_both([] {
+    const Tensor x = lx::scalar(3);
+    for (const lx::Dtype dtype :
+         {LXLA_DTYPE_S8, LXLA_DTYPE_S16, LXLA_DTYPE_S32, LXLA_DTYPE_S64, LXLA_DTYPE_U8, LXLA_DTYPE_U16, LXLA_DTYPE_U32,
+          LXLA_DTYPE_U64, LXLA_DTYPE_F16, LXLA_DTYPE_BF16, LXLA_DTYPE_F32, LXLA_DTYPE_F64, LXLA_DTYPE_S4})
+      CHECK(lx::value(lx::convert(x, dtype)) == 3);
+    CHECK(lx::value(lx::eq(x, 3)) == 1 && lx::value(lx::array({9}, {1, 1})) == 9);
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::value: a tensor of 2 elements given", lx::value(lx::zeros({2})));
+  });
+}
+
+TEST(elements) {
+  on_both([] {
+    const Tensor x = lx::array({1.f, -2.f, 4.f});
+    CHECK(near(lx::neg(x), {-1, 2, -4}) && near(lx::square(x), {1, 4, 16}) && near(lx::pow(2, x), {2, 0.25, 16}));
+    CHECK(near(lx::sigmoid(x), {0.7310586f, 0.1192029f, 0.9820138f}));
+    CHECK(near(lx::where(lx::lt(x, 0), 0, x), {1, 0, 4}) && near(lx::where(lx::ge(1, x), x, -1), {1, -2, -1}));
+    CHECK(near(lx::where(lx::lt(x, 0), -x, x), {1, 2, 4}));
+  });
+}
+
+TEST(reductions_over_one_axis) {
+  on_both([] {
+    const Tensor x = lx::array({1.f, 2.f, 3.f, 0.f, 0.f, 6.f}, {2, 3});
+    CHECK(near(lx::sum(x, 1), {6, 6}) && lx::sum(x, 1).rank() == 1 && near(lx::sum(x, -1, true), {6, 6}));
+    CHECK(lx::sum(x, 0, true).dims() == (Dims{1, 3}) && lx::sum_along(x, 1).dims() == (Dims{2, 1}));
+    CHECK(near(lx::mean_along(x, 0), {0.5, 1, 4.5}) && near(lx::mean(x, 1), {2, 2}));
+    CHECK(near(lx::max(x, 1), {3, 6}) && near(lx::min_along(x, 1), {1, 0}) && near(lx::product(x, 1), {6, 0}));
+    CHECK(near(lx::logsumexp(x * 0, 1), {1.0986123f, 1.0986123f}));
+    CHECK(has<bool>(lx::any(lx::gt(x, 5), 1), {false, true}) && has<bool>(lx::all(lx::ge(x, 1), 1), {true, false}));
+    CHECK(near(lx::sum(x, {0, 1}), {12}) && near(lx::sum(x, {1}), {6, 6}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reduce: axes", lx::sum(x, 2));
+  });
+}
+
+TEST(shapes) {
+  on_both([] {
+    const Tensor x = lx::reshape(lx::range(6), {2, -1});
+    CHECK(x.dims() == (Dims{2, 3}) && lx::reshape(x, {-1}).dims() == (Dims{6}));
+    CHECK(lx::reshape(lx::zeros({0, 4}), {-1, 4}).dims() == (Dims{0, 4}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "dims[1] is -1; x has 6 elements", lx::reshape(x, {4, -1}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "dims[0] is -1; x has 6 elements", lx::reshape(x, {-1, INT64_MAX, 4}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "dims[0] is -1; want no other negative size", lx::reshape(x, {-1, -1}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "dims[0] is -1; x has 0 elements", lx::reshape(lx::zeros({0}), {-1, 0}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reshape: ", lx::reshape(x, {7}));
+    CHECK(has<int32_t>(x[1], {3, 4, 5}) && has<int32_t>(x[-1][0], {3}) && x[0][2].rank() == 0);
+    REFUSED(LXLA_INVALID_ARGUMENT, "index: 2 given; the first axis has 2 elements", x[2]);
+    REFUSED(LXLA_INVALID_ARGUMENT, "index: -3 given", x[-3]);
+    REFUSED(LXLA_INVALID_ARGUMENT, "of a tensor without axes", lx::scalar(1)[0]);
+  });
+}
+
+// --- Networks and random numbers ----------------------------------------------------------------------------------
+
+TEST(networks) {
+  on_both([] {
+    const Tensor x = lx::reshape(lx::convert(lx::range(16), LXLA_DTYPE_F32), {1, 4, 4, 1});
+    CHECK(near(lx::max_pool(x, 2, 2), {5, 7, 13, 15}) && near(lx::avg_pool(x, 2, 2), {2.5, 4.5, 10.5, 12.5}));
+    CHECK(near(lx::max_pool(x, 3, 1), {10, 11, 14, 15}) && near(lx::avg_pool(x, 2), {2.5, 4.5, 10.5, 12.5}));
+    const Tensor ones = lx::ones({3, 3, 1, 1});
+    CHECK(near(lx::conv2d(x, ones), {45, 54, 81, 90}) && near(lx::conv2d(x, ones, 2, true), {45, 39, 66, 50}));
+    CHECK(lx::conv2d(x, ones, 1, true).dims() == x.dims());
+    const Tensor scores = lx::array({1.f, 2.f, 3.f, 0.f, 0.f, 0.f}, {2, 3}), labels = lx::array({2, 0});
+    CHECK(near(lx::cross_entropy(scores, labels), {(0.40760596f + 1.0986123f) / 2}));
+    const Tensor batch = lx::array({1.f, 0.f, 3.f, 8.f}, {2, 2});
+    const lx::BatchNorm normal = lx::batch_norm(batch, lx::array({1.f, 2.f}), lx::array({0.f, 1.f}), 0);
+    CHECK(near(normal.values, {-1, -1, 1, 3}) && near(normal.mean, {2, 4}) && near(normal.variance, {1, 16}));
+    CHECK(near(lx::batch_norm_inference(batch, lx::ones({2}), lx::zeros({2}), lx::ones({2}), lx::full({2}, 4), 0),
+               {0, -0.5, 1, 3.5}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::conv2d: images of 2 axes", lx::conv2d(scores, ones));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_convolution", lx::conv2d(x, ones, 0, true));
+    REFUSED(LXLA_INVALID_ARGUMENT, "rank", lx::max_pool(scores, 2));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_take_along_axis", lx::cross_entropy(scores, lx::range(3)));
+  });
+}
+
+// The numbers of jax.random with the same keys.
+TEST(random_numbers) {
+  on_both([] {
+    Tensor key = lx::key(42);
+    const Tensor before = key, next = lx::next_key(key);
+    CHECK(has<uint32_t>(key, {1832780943u, 270669613u}) && has<uint32_t>(next, {64467757u, 2916123636u}));
+    CHECK(has<uint32_t>(before, {0, 42}) && has<uint32_t>(lx::key((uint64_t{1} << 32) + 5), {1, 5}));
+    CHECK(near(lx::normal(lx::key(0), {3}), {1.6226422f, 2.0252647f, -0.43359444f}));
+    CHECK(near(lx::uniform(lx::key(0), 0, 1, {2}), {0.947667f, 0.9785799f}));
+    const Tensor dropped = lx::dropout(lx::ones({10000}), 0.25, lx::key(7));
+    CHECK(std::fabs(lx::value(lx::mean(dropped)) - 1) < 0.03 && near(lx::max(dropped), {4 / 3.f}));
+    const double share = lx::value(lx::mean(lx::convert(lx::eq(dropped, 0), LXLA_DTYPE_F32)));
+    CHECK(std::fabs(share - 0.25) < 0.02);
+    CHECK(near(lx::dropout(lx::ones({2}), 0, key), {1, 1}) && near(lx::dropout(lx::ones({2}), 1, key), {0, 0}));
+    const auto slope = lx::value_and_grad([&](const Tensor &x) { return lx::sum(lx::dropout(x, 1, before)); });
+    CHECK(near(slope(lx::ones({2}))[1], {0, 0}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "p: -1 given", lx::dropout(key, 2, key));
+    REFUSED(LXLA_INVALID_ARGUMENT, "-1 given", lx::key(-1));
+  });
+}
+
+}  // namespace
