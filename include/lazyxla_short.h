@@ -19,7 +19,7 @@
  * Device     New tensors are on the thread's device, lx_use(env, device); at first on xla:0 of the default environment.
  * Threads    Scopes, device and error function belong to a thread.
  *
- * For C11 with GCC or Clang. C++ has lazyxla.hpp.
+ * For C11 with GCC or Clang. lazyxla.hpp has these names for C++ (docs/cpp.md).
  */
 #ifndef LAZYXLA_SHORT_H
 #define LAZYXLA_SHORT_H
@@ -218,6 +218,27 @@ static inline lxla_tensor lx_scalar(double value) {
   return LX_MAKE(lxla_tensor_full, lx_here.env, lx_here.device, LXLA_DTYPE_F32, NULL, 0, value);
 }
 
+/* Returns a tensor of one value with the shape, dtype and place of x. */
+static inline lxla_tensor lx_full_like(lxla_tensor x, double value) {
+  int64_t dims[64];
+  size_t rank = 0;
+  int32_t dtype = 0;
+  lxla_device device = {0};
+  lxla_env env = {0};
+  if (!LX_TRY(lxla_tensor_info(x, &dtype, &rank, dims, 64)) || !LX_TRY(lxla_tensor_device(x, &device)) ||
+      !LX_TRY(lxla_tensor_env(x, &env)))
+    return (lxla_tensor){0};
+  return LX_MAKE(lxla_tensor_full, env, device, dtype, dims, rank, value);
+}
+
+static inline lxla_tensor lx_zeros_like(lxla_tensor x) { return lx_full_like(x, 0); }
+static inline lxla_tensor lx_ones_like(lxla_tensor x) { return lx_full_like(x, 1); }
+
+/* Returns an f32 matrix of n rows with ones on the diagonal and zeros elsewhere. */
+static inline lxla_tensor lx_eye(int64_t n) {
+  return LX_MAKE(lxla_eye, lx_here.env, lx_here.device, LXLA_DTYPE_F32, n, n, 0);
+}
+
 /* Returns the s32 numbers from 0 to n - 1. */
 static inline lxla_tensor lx_range(int64_t n) {
   return LX_MAKE(lxla_iota, lx_here.env, lx_here.device, LXLA_DTYPE_S32, &n, 1, 0);
@@ -377,19 +398,47 @@ LX_UNARY_(lx_sin, LXLA_UNARY_SINE)
 LX_UNARY_(lx_cos, LXLA_UNARY_COSINE)
 LX_UNARY_(lx_tanh, LXLA_UNARY_TANH)
 LX_UNARY_(lx_sigmoid, LXLA_UNARY_LOGISTIC)
+LX_UNARY_(lx_sign, LXLA_UNARY_SIGN)
+LX_UNARY_(lx_expm1, LXLA_UNARY_EXPONENTIAL_MINUS_ONE)
+LX_UNARY_(lx_log1p, LXLA_UNARY_LOG_PLUS_ONE)
+LX_UNARY_(lx_floor, LXLA_UNARY_FLOOR)
+LX_UNARY_(lx_ceil, LXLA_UNARY_CEIL)
 
 static inline lxla_tensor lx_square(lxla_tensor x) { return LX_MAKE(lxla_binary, LXLA_BINARY_MULTIPLY, x, x); }
 static inline lxla_tensor lx_relu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_RELU, x); }
 static inline lxla_tensor lx_gelu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_GELU, x); }
 static inline lxla_tensor lx_silu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_SILU, x); }
+static inline lxla_tensor lx_softplus(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_SOFTPLUS, x); }
+static inline lxla_tensor lx_erf(lxla_tensor x) { return LX_MAKE(lxla_special, LXLA_SPECIAL_ERF, x); }
 static inline lxla_tensor lx_convert(lxla_tensor x, int32_t dtype) { return LX_MAKE(lxla_convert, x, dtype); }
 
 /* ---- Shapes, products, reductions ---- */
 
 static inline lxla_tensor lx_matmul(lxla_tensor a, lxla_tensor b) { return LX_MAKE(lxla_matmul, a, b); }
 
-/* lx_reshape(x, 2, 3) */
-#define lx_reshape(x, ...) LX_MAKE(lxla_reshape, (x), LX_DIMS(__VA_ARGS__))
+/* lx_reshape(x, 2, 3); one size may be -1: what the other sizes leave. */
+#define lx_reshape(x, ...) lx_reshape_to((x), LX_DIMS(__VA_ARGS__))
+
+static inline lxla_tensor lx_reshape_to(lxla_tensor x, const int64_t *dims, size_t rank) {
+  int64_t whole[64], own[64], count = 1, others = 1;
+  size_t own_rank = 0, free = rank;
+  if (rank > 64 || !LX_TRY(lxla_tensor_info(x, NULL, &own_rank, own, 64))) return LX_MAKE(lxla_reshape, x, dims, rank);
+  for (size_t i = 0; i < own_rank; i++) count *= own[i];
+  for (size_t i = 0; i < rank; i++) {
+    whole[i] = dims[i];
+    if (dims[i] == -1 && free == rank) free = i;
+    /* More than the elements of x: kept below an overflow. */
+    else others = dims[i] > 0 && others > count / dims[i] ? count + 1 : others * (dims[i] > 0 ? dims[i] : 0);
+  }
+  if (free == rank) return LX_MAKE(lxla_reshape, x, dims, rank);
+  if (others == 0 || count % others) {
+    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT,
+            "lx_reshape: one size is -1, and the product of the others does not divide the number of elements");
+    return (lxla_tensor){0};
+  }
+  whole[free] = count / others;
+  return LX_MAKE(lxla_reshape, x, whole, rank);
+}
 /* lx_transpose(x, 1, 0) */
 #define lx_transpose(x, ...) LX_MAKE(lxla_transpose, (x), LX_DIMS(__VA_ARGS__))
 
@@ -409,11 +458,19 @@ static inline lxla_tensor lx_take(lxla_tensor x, lxla_tensor indices, int64_t ax
 #define LX_SUM_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_SUM, x, __VA_ARGS__)
 #define LX_MAX_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_MAX, x, __VA_ARGS__)
 #define LX_MIN_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_MIN, x, __VA_ARGS__)
+#define LX_PRODUCT_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_PRODUCT, x, __VA_ARGS__)
+#define LX_ALL_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_ALL, x, __VA_ARGS__)
+#define LX_ANY_(...) LX_MAKE(lxla_reduce, LXLA_REDUCE_ANY, x, __VA_ARGS__)
 #define LX_MEAN_(...) LX_MAKE(lxla_mean, x, __VA_ARGS__)
+#define LX_LOGSUMEXP_(...) LX_MAKE(lxla_logsumexp, x, __VA_ARGS__)
 LX_REDUCTION_(lx_sum, LX_SUM_)
 LX_REDUCTION_(lx_max, LX_MAX_)
 LX_REDUCTION_(lx_min, LX_MIN_)
+LX_REDUCTION_(lx_product, LX_PRODUCT_)
+LX_REDUCTION_(lx_all, LX_ALL_)
+LX_REDUCTION_(lx_any, LX_ANY_)
 LX_REDUCTION_(lx_mean, LX_MEAN_)
+LX_REDUCTION_(lx_logsumexp, LX_LOGSUMEXP_)
 
 /* Returns the s32 positions of the largest elements along an axis, which is removed. */
 static inline lxla_tensor lx_argmax(lxla_tensor x, int64_t axis) {
@@ -488,6 +545,25 @@ static inline lxla_tensor lx_avg_pool(lxla_tensor x, int64_t size, int64_t strid
   return lx_keep(lx_mul(lx_pooled(x, size, stride, LXLA_BINARY_ADD, 0), 1.0 / (double)(size * size)));
 }
 
+/* Normalizes the features of a batch, its last axis: (x - mean) / sqrt(variance + epsilon) * scale + offset. Gives the
+ * mean and the variance of each feature where these pointers are not NULL: running statistics are the caller's, for
+ * lx_batch_norm_inference. */
+static inline lxla_tensor lx_batch_norm(lxla_tensor x, lxla_tensor scale, lxla_tensor offset, double epsilon,
+                                        lxla_tensor *mean, lxla_tensor *variance) {
+  lxla_tensor out[3] = {{0}, {0}, {0}};
+  if (LX_TRY(lxla_batch_norm_training(x, scale, offset, epsilon, -1, &out[0], &out[1], &out[2]))) {
+    for (int i = 0; i < 3; i++) lx_note(out[i]);
+  }
+  if (mean) *mean = out[1];
+  if (variance) *variance = out[2];
+  return out[0];
+}
+
+static inline lxla_tensor lx_batch_norm_inference(lxla_tensor x, lxla_tensor scale, lxla_tensor offset,
+                                                  lxla_tensor mean, lxla_tensor variance, double epsilon) {
+  return LX_MAKE(lxla_batch_norm_inference, x, scale, offset, mean, variance, epsilon, -1);
+}
+
 /* ---- Random numbers: as jax.random with a key of the same seed ---- */
 
 static inline lxla_tensor lx_key(uint64_t seed) {
@@ -515,7 +591,8 @@ static inline lxla_tensor lx_dropout(lxla_tensor x, double rate, lxla_tensor key
   size_t rank = 0;
   if (!LX_TRY(lxla_tensor_rank(x, &rank)) || !LX_TRY(lxla_tensor_dims(x, dims, 64))) return (lxla_tensor){0};
   lxla_tensor kept = LX_MAKE(lxla_random_bernoulli, LXLA_RNG_THREE_FRY, key, 1 - rate, dims, rank);
-  return lx_keep(lx_where(kept, lx_mul(x, 1 / (1 - rate)), 0));
+  /* An infinite factor would make the derivatives NaN. */
+  return lx_keep(lx_where(kept, lx_mul(x, rate < 1 ? 1 / (1 - rate) : 0), 0));
 }
 
 #endif

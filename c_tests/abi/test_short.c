@@ -101,6 +101,33 @@ static void operands(void) {
 }
 TEST(test_operands) { each(operands); }
 
+static void elements_and_shapes(void) {
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_array(((float[]){1, -2, 0.5f}), 3), m = lx_reshape(lx_range(6), 2, -1);
+  VALUES(lx_sign(x), 1, -1, 1);
+  VALUES(lx_expm1(x), 1.7182818f, -0.8646647f, 0.6487213f);
+  VALUES(lx_log1p(lx_abs(x)), 0.6931472f, 1.0986123f, 0.4054651f);
+  VALUES(lx_floor(x), 1, -2, 0);
+  VALUES(lx_ceil(x), 1, -2, 1);
+  VALUES(lx_softplus(x), 1.3132617f, 0.126928f, 0.974077f);
+  VALUES(lx_erf(x), 0.8427008f, -0.9953223f, 0.5204999f);
+  VALUES(lx_product(x), -1);
+  VALUES(lx_logsumexp(lx_mul(x, 0)), 1.0986123f);
+  EQUAL(lx_value(lx_any(lx_gt(x, 0.9))), 1);
+  EQUAL(lx_value(lx_all(lx_gt(x, 0.9))), 0);
+  int32_t whole[6];
+  lx_read(lx_product_along(m, 1), whole, 2);
+  CHECK(whole[0] == 0 && whole[1] == 60);
+  lx_read(lx_reshape(m, -1), whole, 6);
+  CHECK(whole[0] == 0 && whole[5] == 5);
+  lx_read(lx_sum(lx_ones_like(m)), whole, 1);
+  EQUAL(whole[0], 6);
+  EQUAL(lx_value(lx_sum(lx_zeros_like(m))), 0);
+  VALUES(lx_eye(2), 1, 0, 0, 1);
+}
+TEST(test_elements_and_shapes) { each(elements_and_shapes); }
+
 // --- Errors -------------------------------------------------------------------------------------------------------
 
 static int failures;
@@ -128,6 +155,12 @@ static void errors(void) {
     FAILS(lx_matmul(x, x), "lxla_matmul");
     FAILS(lx_add(1, 2), "want a tensor as one of the operands");
     FAILS(lx_reshape(x, 7), "lxla_reshape");
+    FAILS(lx_reshape(x, 4, -1), "one size is -1");
+    FAILS(lx_reshape(x, -1, INT64_MAX, 4), "one size is -1");
+    FAILS(lx_reshape(x, -1, -1), "one size is -1");
+    FAILS(lx_reshape(lx_matmul(x, x), -1), "lxla_matmul");
+    FAILS(lx_zeros_like(lx_matmul(x, x)), "lxla_matmul");
+    FAILS(lx_batch_norm(x, x, x, 0, NULL, NULL), "lxla_batch_norm_training");
     FAILS(lx_add(x, lx_matmul(x, x)), "rhs");
     FAILS(lx_value(x), "size_bytes");
     FAILS(lx_read(x, ((int[6]){0}), 6), "lx_read: the tensor is f32, the array s32");
@@ -165,6 +198,13 @@ static void networks(void) {
   VALUES(lx_mean_along(scores, 0), 0.5f, 1, 1.5f);
   VALUES(lx_transpose(scores, 1, 0), 1, 0, 2, 0, 3, 0);
   VALUES(lx_take(scores, labels, 1), 3, 1, 0, 0);
+  lxla_tensor batch = lx_array(((float[]){1, 0, 3, 8}), 2, 2), mean, variance;
+  lxla_tensor scale = lx_array(((float[]){1, 2}), 2), offset = lx_array(((float[]){0, 1}), 2);
+  VALUES(lx_batch_norm(batch, scale, offset, 0, &mean, &variance), -1, -1, 1, 3);
+  VALUES(mean, 2, 4);
+  VALUES(variance, 1, 16);
+  VALUES(lx_batch_norm(batch, scale, offset, 0, NULL, NULL), -1, -1, 1, 3);
+  VALUES(lx_batch_norm_inference(batch, lx_ones(2), lx_zeros(2), lx_ones(2), lx_full(4, 2), 0), 0, -0.5f, 1, 3.5f);
 }
 TEST(test_networks) { each(networks); }
 
@@ -184,6 +224,8 @@ static void numbers(void) {
   CHECK(fabs(lx_value(lx_mean(dropped)) - 1) < 0.03);
   CHECK(fabs(lx_value(lx_mean(lx_convert(zeros, LXLA_DTYPE_F32))) - 0.25) < 0.02);
   VALUES(lx_max(dropped), 4 / 3.f);
+  VALUES(lx_dropout(lx_ones(2), 0, key), 1, 1);
+  VALUES(lx_dropout(lx_ones(2), 1, key), 0, 0);
 }
 TEST(test_numbers) { each(numbers); }
 
