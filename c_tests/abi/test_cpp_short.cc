@@ -1,5 +1,5 @@
 // Conveniences of the C++ wrapper, on an XLA device and natively: the names of lazyxla_short.h with the values that
-// test_short.c expects of them, the device of a block.
+// test_short.c expects of them, the device of a block, and functions of C++ as bodies of loops.
 #include "strangers.hpp"
 
 namespace {
@@ -151,6 +151,70 @@ TEST(random_numbers) {
     CHECK(near(slope(lx::ones({2}))[1], {0, 0}));
     REFUSED(LXLA_INVALID_ARGUMENT, "p: -1 given", lx::dropout(key, 2, key));
     REFUSED(LXLA_INVALID_ARGUMENT, "-1 given", lx::key(-1));
+  });
+}
+
+// --- Functions ----------------------------------------------------------------------------------------------------
+
+TEST(functions_of_tensors_and_lists) {
+  on_both([] {
+    int calls = 0;
+    const auto f = lx::jit([&](const std::vector<Tensor> &p, const Tensor &x, const std::vector<Tensor> &q) {
+      calls++;
+      Tensor all = x * static_cast<double>(p.size());
+      for (const Tensor &each : p) all = all + each;
+      for (const Tensor &each : q) all = all - each;
+      return all;
+    });
+    const Tensor one = lx::ones({2});
+    CHECK(near(f(std::vector<Tensor>{one, one}, one * 5, std::vector<Tensor>{one})[0], {11, 11}));
+    CHECK(near(f(std::vector<Tensor>{one * 2, one}, one * 5, std::vector<Tensor>{one})[0], {12, 12}) && calls == 1);
+    // The same tensors in lists of other lengths are another trace.
+    CHECK(near(f(std::vector<Tensor>{one}, one, std::vector<Tensor>{one * 5, one})[0], {-4, -4}) && calls == 2);
+    CHECK(f.traces() == 2);
+    const auto loss = lx::value_and_grad(
+        [](const std::vector<Tensor> &w, const Tensor &x) { return lx::sum(w[0] * w[1] * x); }, lx::by_first(2));
+    const auto results = loss(std::vector<Tensor>{one * 2, one * 3}, one * 5);
+    CHECK(results.size() == 3 && near(results[0], {60}) && near(results[1], {15, 15}) && near(results[2], {10, 10}));
+    const lx::Computation traced = lx::trace([](const std::vector<Tensor> &w, const Tensor &x) { return w[0] + x; },
+                                             std::vector<Tensor>{one}, one);
+    CHECK(traced.params() == 2 && near(traced({one, one * 2})[0], {3, 3}));
+  });
+}
+
+TEST(loops_and_branches_of_functions) {
+  on_both([] {
+    const Tensor start = lx::scalar(1), zero = lx::zeros({}, LXLA_DTYPE_S32);
+    const auto powers =
+        lx::while_loop([](const Tensor &, const Tensor &k) { return lx::lt(k, 5); },
+                       [](const Tensor &x, const Tensor &k) { return std::pair(x * 2, k + 1); }, {start, zero});
+    CHECK(lx::value(powers[0]) == 32 && lx::value(powers[1]) == 5);
+    const auto bounded = lx::while_bounded([](const std::vector<Tensor> &s) { return lx::lt(s[0], 100); },
+                                           [](const std::vector<Tensor> &s) { return s[0] * 3; }, {start}, 3);
+    CHECK(lx::value(bounded.values[0]) == 27 && lx::value(bounded.ended) == 0);
+    const auto chosen = [&](double at) {
+      return lx::value(lx::cond(
+          lx::gt(lx::scalar(at), 0), [](const Tensor &x) { return x + 1; }, [](const Tensor &x) { return x - 1; },
+          {start})[0]);
+    };
+    CHECK(chosen(1) == 2 && chosen(-1) == 0);
+    const Tensor xs = lx::array({1.f, 2.f, 3.f});
+    const auto sums = [&](bool reverse) {
+      return lx::scan(
+          [](const Tensor &sum, const Tensor &x) {
+            const Tensor next = sum + x;
+            return std::pair(next, next * 10);
+          },
+          {lx::scalar(0)}, {xs}, reverse);
+    };
+    CHECK(lx::value(sums(false).first[0]) == 6 && near(sums(false).second[0], {10, 30, 60}));
+    CHECK(near(sums(true).second[0], {60, 50, 30}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::while_loop: body: parameters: 1 given; want 2",
+            lx::while_loop([](const std::vector<Tensor> &s) { return lx::lt(s[1], 5); },
+                           [](const Tensor &x) { return x; }, {start, zero}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::scan: xs", lx::scan([](const Tensor &x) { return x; }, {start}, {}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::scan: xs",
+            lx::scan([](const Tensor &x, const Tensor &) { return x; }, {start}, {start}));
   });
 }
 

@@ -3,6 +3,7 @@
 #ifndef LAZYXLA_FUNCTION_HPP
 #define LAZYXLA_FUNCTION_HPP
 
+#include "control.hpp"
 #include "transform.hpp"
 
 #include <functional>
@@ -45,6 +46,35 @@ auto called(F &f, const std::vector<Tensor> &args, std::index_sequence<at...>) {
   return f(args[at]...);
 }
 
+// Arguments of a function that takes tensors and lists of tensors: appended to a list, and taken from it again.
+inline void append(std::vector<Tensor> &all, const Tensor &one) { all.push_back(one); }
+inline void append(std::vector<Tensor> &all, const std::vector<Tensor> &list) {
+  all.insert(all.end(), list.begin(), list.end());
+}
+template <class... A> std::vector<Tensor> flat(const A &...args) {
+  std::vector<Tensor> all;
+  (append(all, args), ...);
+  return all;
+}
+using Position = std::vector<Tensor>::const_iterator;
+inline Tensor taken(Position &from, const Tensor &) { return *from++; }
+inline std::vector<Tensor> taken(Position &from, const std::vector<Tensor> &like) {
+  const Position begin = from;
+  from += static_cast<std::ptrdiff_t>(like.size());
+  return {begin, from};
+}
+// Calls a function with parameters in the place of these arguments. Braces evaluate from the left to the right.
+template <class F, class... A> auto called_like(F &f, const std::vector<Tensor> &params, const A &...args) {
+  Position from = params.begin();
+  return std::apply(f,
+                    std::tuple<std::conditional_t<is_tensor<A>, Tensor, std::vector<Tensor>>...>{taken(from, args)...});
+}
+
+// Types of arguments of a function: tensors, and lists of tensors.
+template <class A> inline constexpr bool is_argument = is_tensor<A> || std::is_base_of_v<std::vector<Tensor>, A>;
+inline int64_t length(const Tensor &) { return -1; }
+inline int64_t length(const std::vector<Tensor> &list) { return static_cast<int64_t>(list.size()); }
+
 // The key of a trace: environment, device, dtype and sizes of each argument.
 inline std::vector<int64_t> key_of(const std::vector<Tensor> &args) {
   std::vector<int64_t> key;
@@ -68,14 +98,72 @@ template <class F, class = std::enable_if_t<detail::takes_list<F>>>
 Computation trace(F &&f, const std::vector<Tensor> &examples) {
   return detail::traced(examples, [&](const std::vector<Tensor> &params) { return f(params); });
 }
-/// Traces a function that takes tensors one by one.
-template <class F, class... T, class = std::enable_if_t<std::is_invocable_v<F &, const Tensor &, const T &...>>>
-Computation trace(F &&f, const Tensor &first, const T &...rest) {
-  return detail::traced({first, rest...}, [&](const std::vector<Tensor> &params) {
-    return detail::called(f, params, std::make_index_sequence<1 + sizeof...(T)>());
-  });
+/// Traces a function that takes tensors one by one, or tensors and lists of tensors. The parameters of the computation
+/// are all of them, one after the other.
+template <
+    class F, class... T, class = std::enable_if_t<std::is_invocable_v<F &, const T &...>>,
+    class = std::enable_if_t<(detail::is_argument<T> && ...) && (sizeof...(T) > 1 || (detail::is_tensor<T> && ...))>>
+Computation trace(F &&f, const T &...examples) {
+  return detail::traced(detail::flat(examples...),
+                        [&](const std::vector<Tensor> &params) { return detail::called_like(f, params, examples...); });
 }
 
+namespace detail {
+// The fewest tensors, one by one, with which a function can be called: up to 16.
+template <class F, class... T> constexpr size_t arity() {
+  if constexpr (std::is_invocable_v<F &, const T &...> && sizeof...(T) > 0) return sizeof...(T);
+  else {
+    static_assert(sizeof...(T) < 16, "want a function of a std::vector<Tensor>, or of up to 16 tensors one by one");
+    return arity<F, T..., Tensor>();
+  }
+}
+
+// Traces a function of a list, or of tensors one by one, for parameters of the types of the examples.
+template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &examples, const char *what) {
+  if constexpr (takes_list<F>) return trace(f, examples);
+  else {
+    constexpr size_t n = arity<std::remove_reference_t<F>>();
+    if (n != examples.size())
+      throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": parameters: " + std::to_string(n) +
+                                             " given; want " + std::to_string(examples.size()));
+    return traced(examples, [&](const auto &params) { return called(f, params, std::make_index_sequence<n>()); });
+  }
+}
+}  // namespace detail
+
+/// Records a while loop of functions: `cond` returns pred[], `body` the next values, both of the values of an
+/// iteration, as a list or one by one. Each is traced in each call of while_loop.
+template <class Cond, class Body, class = std::enable_if_t<detail::is_function<Cond> && detail::is_function<Body>>>
+std::vector<Tensor> while_loop(Cond &&cond, Body &&body, const std::vector<Tensor> &init) {
+  return while_loop(detail::traced_for(cond, init, "while_loop: cond"),
+                    detail::traced_for(body, init, "while_loop: body"), init);
+}
+/// Records a while loop of functions with at most max_iterations iterations, which has derivatives in both modes.
+template <class Cond, class Body, class = std::enable_if_t<detail::is_function<Cond> && detail::is_function<Body>>>
+Bounded while_bounded(Cond &&cond, Body &&body, const std::vector<Tensor> &init, Int max_iterations) {
+  return while_bounded(detail::traced_for(cond, init, "while_bounded: cond"),
+                       detail::traced_for(body, init, "while_bounded: body"), init, max_iterations);
+}
+/// Applies a function to args if pred is true, else another one.
+template <class True, class False, class = std::enable_if_t<detail::is_function<True> && detail::is_function<False>>>
+std::vector<Tensor> cond(const Tensor &pred, True &&on_true, False &&on_false, const std::vector<Tensor> &args) {
+  return cond(pred, detail::traced_for(on_true, args, "cond: on_true"),
+              detail::traced_for(on_false, args, "cond: on_false"), args);
+}
+/// Applies a function along the leading axis of xs, in reverse order if `reverse`: it takes the carry, then a slice of
+/// each of xs, and returns the next carry, then results. Returns the final carry and the stacked results.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(F &&f, const std::vector<Tensor> &init,
+                                                         const std::vector<Tensor> &xs, Flag reverse = false) {
+  if (xs.empty() || xs[0].rank() == 0)
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::scan: xs: no tensor with an axis given; want one to scan along");
+  std::vector<Tensor> examples = init;
+  for (const Tensor &x : xs) {
+    const Dims dims = x.dims();
+    examples.push_back(Tensor::placeholder({dims.begin() + (dims.empty() ? 0 : 1), dims.end()}, x.dtype(), x.place()));
+  }
+  return scan(detail::traced_for(f, examples, "scan: f"), init, xs, xs[0].dims()[0], reverse);
+}
 /// A function that is traced at its first call with arguments of new types, and then called: what jit and
 /// value_and_grad of functions return. Tensors that it captures keep the values of the trace: pass what changes as
 /// arguments. Copies share their traces; any number of threads may call it.
@@ -90,14 +178,19 @@ template <class F> class Function {
     static_assert(detail::takes_list<F>, "this function takes tensors one by one");
     return of(args, [&] { return trace(made_->f, args); })(args);
   }
-  /// Records a call with these arguments and returns its results.
-  template <class... T> std::vector<Tensor> operator()(const Tensor &first, const T &...rest) const {
-    const std::vector<Tensor> args{first, rest...};
-    return of(args, [&] { return trace(made_->f, first, rest...); })(args);
+  /// Records a call with these arguments, tensors and lists of tensors, and returns its results.
+  template <class A, class... T,
+            class = std::enable_if_t<detail::is_argument<A> && (detail::is_argument<T> && ...) &&
+                                     (detail::is_tensor<A> || sizeof...(T) > 0)>>
+  std::vector<Tensor> operator()(const A &first, const T &...rest) const {
+    return computation(first, rest...)(detail::flat(first, rest...));
   }
   /// Returns the computation for arguments of the types of these.
-  template <class... T> Computation computation(const Tensor &first, const T &...rest) const {
-    return of({first, rest...}, [&] { return trace(made_->f, first, rest...); });
+  template <class A, class... T, class = std::enable_if_t<detail::is_argument<A> && (detail::is_argument<T> && ...)>>
+  Computation computation(const A &first, const T &...rest) const {
+    static_assert(std::is_invocable_v<F &, const A &, const T &...>, "this function takes other arguments");
+    return of(detail::flat(first, rest...), [&] { return trace(made_->f, first, rest...); },
+              {detail::length(first), detail::length(rest)...});
   }
   /// Returns how often it was traced.
   size_t traces() const {
@@ -115,8 +208,11 @@ template <class F> class Function {
     std::map<std::vector<int64_t>, Computation> computations;
   };
 
-  template <class Trace> Computation of(const std::vector<Tensor> &args, Trace &&made_by) const {
-    const std::vector<int64_t> key = detail::key_of(args);
+  // The trace for arguments, and for the lengths of the lists that they came in: -1 for a tensor.
+  template <class Trace>
+  Computation of(const std::vector<Tensor> &args, Trace &&made_by, const std::vector<int64_t> &lengths = {}) const {
+    std::vector<int64_t> key = detail::key_of(args);
+    key.insert(key.end(), lengths.begin(), lengths.end());
     {
       const std::lock_guard<std::mutex> lock(made_->mutex);
       const auto found = made_->computations.find(key);

@@ -15,6 +15,14 @@ struct VjpOptions {
   std::vector<std::string> saved_names;                    ///< Names of the values that SAVE_NAMED saves.
 };
 
+/// Options that differentiate by the first n parameters: the weights of a function of weights, then data.
+inline VjpOptions by_first(Count n) {
+  VjpOptions options;
+  options.wrt.emplace(n);
+  for (size_t i = 0; i < n; i++) (*options.wrt)[i] = i;
+  return options;
+}
+
 /// Forward and backward pass of a reverse-mode derivative.
 struct Vjp {
   Computation forward;   ///< Parameters to results, then residuals.
