@@ -30,6 +30,7 @@
 #include "lazyxla/names.hpp"
 #include "lazyxla/networks.hpp"
 #include "lazyxla/nn.hpp"
+#include "lazyxla/print.hpp"
 #include "lazyxla/random.hpp"
 #include "lazyxla/reduction.hpp"
 #include "lazyxla/save.hpp"

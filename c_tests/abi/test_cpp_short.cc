@@ -2,6 +2,8 @@
 // test_short.c expects of them, the device of a block, and functions of C++ as bodies of loops.
 #include "strangers.hpp"
 
+#include <sstream>
+
 namespace {
 
 // --- Places -------------------------------------------------------------------------------------------------------
@@ -102,10 +104,38 @@ TEST(shapes) {
     REFUSED(LXLA_INVALID_ARGUMENT, "dims[0] is -1; want no other negative size", lx::reshape(x, {-1, -1}));
     REFUSED(LXLA_INVALID_ARGUMENT, "dims[0] is -1; x has 0 elements", lx::reshape(lx::zeros({0}), {-1, 0}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reshape: ", lx::reshape(x, {7}));
+    CHECK(has<int32_t>(lx::transpose(x), {0, 3, 1, 4, 2, 5}) &&
+          lx::transpose(lx::zeros({1, 2, 3})).dims() == (Dims{3, 2, 1}));
     CHECK(has<int32_t>(x[1], {3, 4, 5}) && has<int32_t>(x[-1][0], {3}) && x[0][2].rank() == 0);
     REFUSED(LXLA_INVALID_ARGUMENT, "index: 2 given; the first axis has 2 elements", x[2]);
     REFUSED(LXLA_INVALID_ARGUMENT, "index: -3 given", x[-3]);
     REFUSED(LXLA_INVALID_ARGUMENT, "of a tensor without axes", lx::scalar(1)[0]);
+  });
+}
+
+TEST(texts) {
+  on_both([] {
+    const auto text = [](const Tensor &x) {
+      std::ostringstream out;
+      out << x;
+      return out.str();
+    };
+    const Tensor x = lx::array({1.f, 2.5f, -3.f});
+    CHECK(text(x) == "f32[3] [1, 2.5, -3]" && text(lx::scalar(0.1)) == "f32[] 0.1");
+    CHECK(text(lx::reshape(lx::range(4), {2, 2})) == "s32[2,2]\n[[0, 1],\n [2, 3]]");
+    CHECK(text(lx::zeros({1, 2, 1})) == "f32[1,2,1]\n[[[0],\n  [0]]]" && text(lx::zeros({0})) == "f32[0] []");
+    CHECK(text(lx::gt(x, 2)) == "pred[3] [false, true, false]" && text(lx::complex(x, x)).find("(2.5,2.5)") < 20);
+    CHECK(text(lx::convert(x, LXLA_DTYPE_S4)) == "s4[3] [1, 2, -3]");
+    CHECK(text(lx::convert(x, LXLA_DTYPE_BF16)) == "bf16[3] [1, 2.5, -3]");
+    CHECK(text(Tensor::full_exact({1}, UINT64_MAX, LXLA_DTYPE_U64)) == "u64[1] [18446744073709551615]");
+    CHECK(text(lx::range(1001)) == "s32[1001] [0, 1, 2, ..., 998, 999, 1000]");
+    const std::string rows = text(lx::reshape(lx::range(1400), {7, -1}));
+    CHECK(rows.find("[400, 401, 402, ..., 597, 598, 599],\n ...,\n [800, 801, 802, ..., 997") != std::string::npos);
+    CHECK(text(x.placeholder_like()) == "f32[3]" && text(Tensor()) == "no tensor");
+    lx::jit([&](const Tensor &x) {
+      CHECK(text(x * 2) == "f32[3]");
+      return x;
+    })(x);
   });
 }
 
@@ -179,6 +209,50 @@ TEST(functions_of_tensors_and_lists) {
     const lx::Computation traced = lx::trace([](const std::vector<Tensor> &w, const Tensor &x) { return w[0] + x; },
                                              std::vector<Tensor>{one}, one);
     CHECK(traced.params() == 2 && near(traced({one, one * 2})[0], {3, 3}));
+  });
+}
+
+TEST(gradients_and_batches_of_functions) {
+  on_both([] {
+    const Tensor x = lx::array({1.f, 2.f});
+    const auto slope = lx::grad([](const Tensor &x) { return lx::sum(x * x * x); });
+    CHECK(slope(x).size() == 1 && near(slope(x)[0], {3, 12}));
+    CHECK(near(lx::grad([&](const Tensor &x) { return lx::sum(slope(x)[0]); })(x)[0], {6, 12}));
+    const auto [value, by_x, by_y] =
+        lx::unpack<3>(lx::value_and_grad([](const Tensor &x, const Tensor &y) { return lx::sum(x * y); })(x, x + 1));
+    CHECK(near(value, {8}) && near(by_x, {2, 3}) && near(by_y, {1, 2}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::unpack: 1 tensors given; want 2", lx::unpack<2>(slope(x)));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::grad: f returns 2 tensors",
+            lx::grad([](const Tensor &x) { return std::pair(lx::sum(x), x); })(x));
+    // One for each element; a matrix and each of its columns; a list and a tensor without a batch.
+    CHECK(near(lx::vmap(lx::grad([](const Tensor &x) { return x * x; }))(x)[0], {2, 4}));
+    const Tensor m = lx::array({1.f, 2.f, 3.f, 4.f}, {2, 2});
+    const auto times = [](const Tensor &a, const Tensor &v) { return lx::matmul(a, v); };
+    CHECK(near(lx::vmap(times, {-1, 1})(m, m)[0], {7, 15, 10, 22}));
+    const auto all =
+        lx::vmap([](const std::vector<Tensor> &p, const Tensor &y) { return lx::sum(p[0] * p[1]) + y; }, {0, 0, -1});
+    CHECK(near(all(std::vector<Tensor>{m, m}, lx::scalar(1))[0], {6, 26}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: 1 given; want 2", lx::vmap(times, {0})(m, m));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: axis 2", lx::vmap(times, {2, 0})(m, m));
+    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_vmap", lx::vmap(times, {-1, -1})(m, m));
+  });
+}
+
+TEST(generic_functions_and_functions_that_change_a_parameter) {
+  on_both([] {
+    const Tensor x = lx::array({1.f, 2.f});
+    CHECK(near(lx::jit([](auto x) { return x * x; })(x)[0], {1, 4}));
+    CHECK(near(lx::jit([](const auto &p) { return p[0] * p[1]; })({x, x})[0], {1, 4}));
+    const auto square = lx::jit([](const Tensor &x) { return x * x; });
+    CHECK(lx::value(lx::while_loop([](Tensor x) { return lx::lt(x, 100); }, square, {lx::scalar(3)})[0]) == 6561);
+    REFUSED(LXLA_INVALID_ARGUMENT, "the function changes its parameter 1 in place",
+            lx::jit([](const Tensor &x, Tensor y) { return y += x; })(x, x));
+    CHECK(near(lx::jit([](const Tensor &x) {
+                 Tensor y = x * 2;
+                 return y += 1;
+               })(x)[0],
+               {3, 5}) &&
+          near(x, {1, 2}));
   });
 }
 

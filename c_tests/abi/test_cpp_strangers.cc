@@ -33,8 +33,8 @@ Doubles plain_logistic(const Doubles &x, const Doubles &labels, int steps) {
 void logistic_regression() {
   const Points points = drawn_points();
   Tensor w = lx::zeros({2}), b = lx::scalar(0);
-  const auto loss_and_slopes = lx::value_and_grad([&](const Tensor &w, const Tensor &b) {
-    const Tensor z = lx::matmul(points.x, w) + b;
+  const auto loss_and_slopes = lx::value_and_grad([&](const Tensor &weights, const Tensor &bias) {
+    const Tensor z = lx::matmul(points.x, weights) + bias;
     return lx::mean(lx::softplus(z) - points.labels * z);
   });
   Compiles compiles(3);
@@ -56,7 +56,7 @@ TEST(a_logistic_regression) { on_both(logistic_regression); }
 
 // --- A network with dropout, trained by Adam with weight decay and a schedule ---
 
-enum { ROWS = 16, HIDDEN = 6, MLP_STEPS = 12 };
+constexpr int ROWS = 16, HIDDEN = 6, MLP_STEPS = 12;
 const double BETA1 = 0.9, BETA2 = 0.99, DECAY = 0.1, RATE = 0.25;
 
 double rate_of(int step) { return 0.05 * (1 + std::cos(3.14159265358979 * step / MLP_STEPS)) / 2; }
@@ -85,7 +85,7 @@ std::vector<Tensor> drawn_network() {
 double plain_mlp(const Doubles &p, const Doubles &x, const Doubles &y, const Doubles &mask) {
   double loss = 0;
   for (size_t i = 0; i < ROWS; i++) {
-    double out = p[4 * HIDDEN - HIDDEN + HIDDEN];
+    double out = p[4 * HIDDEN];
     for (size_t k = 0; k < HIDDEN; k++) {
       const double hidden = std::tanh(x[2 * i] * p[k] + x[2 * i + 1] * p[HIDDEN + k] + p[2 * HIDDEN + k]);
       out += hidden * mask[i * HIDDEN + k] * p[3 * HIDDEN + k];
@@ -147,7 +147,7 @@ TEST(a_network_with_dropout_and_adam) { on_both(mlp); }
 
 // --- A convolution network with batch normalization ---
 
-enum { IMAGES = 4, SIZE = 6, FEATURES = 2, CLASSES = 3, CNN_STEPS = 6 };
+constexpr int IMAGES = 4, SIZE = 6, FEATURES = 2, CLASSES = 3, CNN_STEPS = 6;
 
 struct Cnn {
   std::vector<Tensor> p;  // kernel, scale, offset, weights

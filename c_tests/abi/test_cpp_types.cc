@@ -67,6 +67,11 @@ TEST(a_number_or_a_constant_of_another_family_is_not_a_constant) {
   REFUSED_BY_COMPILER(convert(x, 11));
   REFUSED_BY_COMPILER(T::full({2}, 1, true));
   ACCEPTED(convert(x, x.dtype()));
+  REFUSED_BY_COMPILER(x[0] = x);
+  REFUSED_BY_COMPILER(x[0] += 1);
+  REFUSED_BY_COMPILER(sum(x, true));
+  REFUSED_BY_COMPILER(zeros(x.dims(), 1));
+  REFUSED_BY_COMPILER(key(0.5 * x.size()));
   ACCEPTED(convert(x, Dtype{11}));
   static_assert(std::is_same_v<decltype(dtype_promote(LXLA_DTYPE_F32, LXLA_DTYPE_S32)), Dtype>);
   static_assert(!std::is_invocable_v<decltype(&checkpoint), const Computation &, Dtype, std::vector<std::string>>);

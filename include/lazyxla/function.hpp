@@ -6,6 +6,7 @@
 #include "control.hpp"
 #include "transform.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,9 +15,13 @@
 
 namespace lazyxla {
 
+template <class F> class Function;
+
 namespace detail {
-// Whether a function takes its tensors as one list, not one by one.
-template <class F> inline constexpr bool takes_list = std::is_invocable_v<F &, const std::vector<Tensor> &>;
+// Whether a function takes its tensors as one list, not one by one. A generic one of one parameter takes a list.
+template <class F> struct TakesList : std::is_invocable<F &, const std::vector<Tensor> &> {};
+template <class F> struct TakesList<Function<F>> : TakesList<F> {};
+template <class F> inline constexpr bool takes_list = TakesList<std::decay_t<F>>::value;
 
 // The results of a function as a list.
 inline std::vector<Tensor> as_list(Tensor result) { return {std::move(result)}; }
@@ -38,7 +43,12 @@ template <class Call> Computation traced(const std::vector<Tensor> &examples, Ca
   Tracing tracing(Place(examples[0].environment(), examples[0].device()));
   std::vector<Tensor> params;
   for (const Tensor &example : examples) params.push_back(example.placeholder_like());
-  return tracing.end(params, as_list(call(params)));
+  const std::vector<Tensor> results = as_list(call(params));
+  for (size_t i = 0; i < params.size(); i++)
+    if (params[i].state() != LXLA_STATE_PLACEHOLDER)
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: the function changes its parameter " + std::to_string(i) +
+                                             " in place; want a new tensor, such as x + 1 in place of x += 1");
+  return tracing.end(params, results);
 }
 
 template <class F, size_t... at>
@@ -89,26 +99,7 @@ inline std::vector<int64_t> key_of(const std::vector<Tensor> &args) {
 }
 
 template <class T> inline constexpr bool is_function = !std::is_base_of_v<Computation, std::decay_t<T>>;
-}  // namespace detail
 
-/// Traces a function of a list of tensors, for parameters of the types of the examples. It returns a tensor, or a
-/// vector, array, pair or tuple of tensors. All that it records belongs to the computation; tensors from outside are
-/// captured with their present values.
-template <class F, class = std::enable_if_t<detail::takes_list<F>>>
-Computation trace(F &&f, const std::vector<Tensor> &examples) {
-  return detail::traced(examples, [&](const std::vector<Tensor> &params) { return f(params); });
-}
-/// Traces a function that takes tensors one by one, or tensors and lists of tensors. The parameters of the computation
-/// are all of them, one after the other.
-template <
-    class F, class... T, class = std::enable_if_t<std::is_invocable_v<F &, const T &...>>,
-    class = std::enable_if_t<(detail::is_argument<T> && ...) && (sizeof...(T) > 1 || (detail::is_tensor<T> && ...))>>
-Computation trace(F &&f, const T &...examples) {
-  return detail::traced(detail::flat(examples...),
-                        [&](const std::vector<Tensor> &params) { return detail::called_like(f, params, examples...); });
-}
-
-namespace detail {
 // The fewest tensors, one by one, with which a function can be called: up to 16.
 template <class F, class... T> constexpr size_t arity() {
   if constexpr (std::is_invocable_v<F &, const T &...> && sizeof...(T) > 0) return sizeof...(T);
@@ -120,7 +111,7 @@ template <class F, class... T> constexpr size_t arity() {
 
 // Traces a function of a list, or of tensors one by one, for parameters of the types of the examples.
 template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &examples, const char *what) {
-  if constexpr (takes_list<F>) return trace(f, examples);
+  if constexpr (takes_list<F>) return traced(examples, f);
   else {
     constexpr size_t n = arity<std::remove_reference_t<F>>();
     if (n != examples.size())
@@ -130,6 +121,22 @@ template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &exam
   }
 }
 }  // namespace detail
+
+/// Traces a function of a list of tensors, for parameters of the types of the examples. It returns a tensor, or a
+/// vector, array, pair or tuple of tensors. All that it records belongs to the computation; tensors from outside are
+/// captured with their present values.
+template <class F> Computation trace(F &&f, const std::vector<Tensor> &examples) {
+  return detail::traced_for(f, examples, "trace");
+}
+/// Traces a function that takes tensors one by one, or tensors and lists of tensors. The parameters of the computation
+/// are all of them, one after the other.
+template <
+    class F, class... T, class = std::enable_if_t<std::is_invocable_v<F &, const T &...>>,
+    class = std::enable_if_t<(detail::is_argument<T> && ...) && (sizeof...(T) > 1 || (detail::is_tensor<T> && ...))>>
+Computation trace(F &&f, const T &...examples) {
+  return detail::traced(detail::flat(examples...),
+                        [&](const std::vector<Tensor> &params) { return detail::called_like(f, params, examples...); });
+}
 
 /// Records a while loop of functions: `cond` returns pred[], `body` the next values, both of the values of an
 /// iteration, as a list or one by one. Each is traced in each call of while_loop.
@@ -181,7 +188,8 @@ template <class F> class Function {
   /// Records a call with these arguments, tensors and lists of tensors, and returns its results.
   template <class A, class... T,
             class = std::enable_if_t<detail::is_argument<A> && (detail::is_argument<T> && ...) &&
-                                     (detail::is_tensor<A> || sizeof...(T) > 0)>>
+                                     (detail::is_tensor<A> || sizeof...(T) > 0)>,
+            class = std::enable_if_t<std::is_invocable_v<F &, const A &, const T &...>>>
   std::vector<Tensor> operator()(const A &first, const T &...rest) const {
     return computation(first, rest...)(detail::flat(first, rest...));
   }
@@ -236,6 +244,76 @@ template <class F, class = std::enable_if_t<detail::is_function<F>>>
 Function<std::decay_t<F>> value_and_grad(F &&f, const VjpOptions &options = {}) {
   const auto transform = [options](const Computation &of) { return value_and_grad(of, options); };
   return Function<std::decay_t<F>>(std::forward<F>(f), transform);
+}
+
+namespace detail {
+// The gradients that a function with value and gradients returns.
+template <class F> struct Gradients {
+  Function<F> whole;
+  template <class... A, class = std::enable_if_t<std::is_invocable_v<const Function<F> &, const A &...>>>
+  std::vector<Tensor> operator()(const A &...args) const {
+    std::vector<Tensor> all = whole(args...);
+    return {all.begin() + 1, all.end()};
+  }
+};
+template <class F> struct TakesList<Gradients<F>> : TakesList<F> {};
+
+// A function over a batch, traced for one element of it.
+template <class F> struct Batched {
+  F f;
+  Dims in_axes;
+  template <class... A, class = std::enable_if_t<(is_argument<A> && ...) && std::is_invocable_v<F &, const A &...>>>
+  std::vector<Tensor> operator()(const A &...args) {
+    const std::vector<Tensor> all = flat(args...);
+    const Dims axes = in_axes.empty() ? Dims(all.size(), 0) : in_axes;
+    if (axes.size() != all.size())
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: " + std::to_string(axes.size()) + " given; want " +
+                                             std::to_string(all.size()) + ", one for each tensor");
+    std::vector<Tensor> examples;
+    int64_t size = -1;
+    for (size_t i = 0; i < all.size(); i++) {
+      Dims dims = all[i].dims();
+      if (axes[i] >= static_cast<int64_t>(dims.size()))
+        throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: axis " + std::to_string(axes[i]) +
+                                               " given for a tensor of rank " + std::to_string(dims.size()));
+      if (axes[i] >= 0) size = dims[static_cast<size_t>(axes[i])], dims.erase(dims.begin() + axes[i]);
+      examples.push_back(Tensor::placeholder(dims, all[i].dtype(), all[i].place()));
+    }
+    const Computation one = traced(examples, [&](const auto &params) { return called_like(f, params, args...); });
+    return vmap(one, axes, Dims(one.results(), 0), size)(all);
+  }
+};
+template <class F> struct TakesList<Batched<F>> : TakesList<F> {};
+}  // namespace detail
+
+/// Returns the function that returns the gradients of f, which returns a float scalar alone.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+Function<detail::Gradients<std::decay_t<F>>> grad(F &&f, const VjpOptions &options = {}) {
+  const auto transform = [options](const Computation &of) {
+    if (of.results() != 1)
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::grad: f returns " + std::to_string(of.results()) +
+                                             " tensors; want a float scalar alone, or value_and_grad");
+    return value_and_grad(of, options);
+  };
+  using Whole = Function<std::decay_t<F>>;
+  return jit(detail::Gradients<std::decay_t<F>>{Whole(std::forward<F>(f), transform)});
+}
+
+/// Returns f over a batch: of the leading axis of all tensors, or of the axis that in_axes lists for each of them, -1
+/// for none. The results have the batch as their leading axis.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+Function<detail::Batched<std::decay_t<F>>> vmap(F &&f, const Dims &in_axes = {}) {
+  return jit(detail::Batched<std::decay_t<F>>{std::forward<F>(f), in_axes});
+}
+
+/// Returns the results of a function as an array: `const auto [loss, slope] = lx::unpack<2>(step(w));`.
+template <size_t n> std::array<Tensor, n> unpack(std::vector<Tensor> results) {
+  if (results.size() != n)
+    throw Error(LXLA_INVALID_ARGUMENT,
+                "lazyxla::unpack: " + std::to_string(results.size()) + " tensors given; want " + std::to_string(n));
+  std::array<Tensor, n> made;
+  std::move(results.begin(), results.end(), made.begin());
+  return made;
 }
 
 }  // namespace lazyxla

@@ -42,6 +42,12 @@ inline Tensor reshape(const Tensor &x, const Dims &dims) {
 inline Tensor broadcast_to(const Tensor &x, const Dims &dims) { return detail::listed<lxla_broadcast_to>(x, dims); }
 /// Permutes the axes: axis i of the result is axis perm[i] of x.
 inline Tensor transpose(const Tensor &x, const Dims &perm) { return detail::listed<lxla_transpose>(x, perm); }
+/// Reverses the order of the axes.
+inline Tensor transpose(const Tensor &x) {
+  Dims perm(x.rank());
+  for (size_t i = 0; i < perm.size(); i++) perm[i] = static_cast<int64_t>(perm.size() - 1 - i);
+  return transpose(x, perm);
+}
 /// Reverses the order of the elements along axes. An empty list, {}, returns x.
 inline Tensor reverse(const Tensor &x, const Dims &axes) { return detail::listed<lxla_reverse>(x, axes); }
 /// Reverses the order of the elements along all axes.
@@ -93,7 +99,7 @@ inline Tensor slice_axis(const Tensor &x, Int axis, Int start, Int stop, Int ste
   return Tensor::make<lxla_slice_axis>(x.handle(), axis, start, stop, step);
 }
 
-inline Tensor Tensor::operator[](Int index) const {
+inline const Tensor Tensor::operator[](Int index) const {
   const Dims sizes = dims();
   if (sizes.empty())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: [" + std::to_string(index) + "] of a tensor without axes");

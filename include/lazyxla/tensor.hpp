@@ -175,8 +175,9 @@ class Tensor {
   Environment environment() const { return Environment::borrow(detail::get<lxla_tensor_env>(tensor_)); }
   /// Returns the place of the tensor, for tensors beside it: Tensor::full({}, 1, x.dtype(), x.place()).
   Place place() const { return {environment(), device()}; }
-  /// Returns x[index] of the first axis, which is removed. A negative index counts from the end.
-  Tensor operator[](Int index) const;
+  /// Returns x[index] of the first axis, which is removed. A negative index counts from the end. The result is a new
+  /// tensor, and const, since `x[0] = y` would not change x: see index_put and slice_assign.
+  const Tensor operator[](Int index) const;
   /// Returns whether the tensor is marked as requiring gradients.
   bool requires_grad() const { return detail::get<lxla_tensor_requires_grad>(tensor_) != 0; }
   /// States that the size of an axis changes, up to `bound` (0: any size; -1: no longer).
