@@ -1,9 +1,11 @@
-// The programs of docs/cpp.md: a training loop, a decoder with a cache, a custom derivative, threads.
+// The programs of docs/cpp.md: a training loop, a decoder with a cache, a loop, a custom derivative,
+// threads.
 #include "lazyxla.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <thread>
 
 namespace lx = lazyxla;
@@ -17,45 +19,35 @@ using lx::Tensor;
     }                                                                        \
   } while (0)
 
-static uint64_t compiles(const lx::Place &at) { return lx::Environment::borrow(at.env).counter("UncachedCompile"); }
+static uint64_t compiles() { return lx::counter("UncachedCompile"); }
 
 // --- Training ---
 
 // [recipe]
-// A network of two layers, 1 - 64 - 1. `parameters` are the weights, then the biases.
-static Tensor predicted(const std::vector<Tensor> &parameters, const Tensor &x) {
-  const Tensor hidden = lx::tanh(lx::matmul(x, parameters[0]) + parameters[2]);
-  return lx::matmul(hidden, parameters[1]) + parameters[3];
+// A network of two layers, 1 - 64 - 1. `p` are the weights, then the biases.
+static Tensor predicted(const std::vector<Tensor> &p, const Tensor &x) {
+  const Tensor hidden = lx::tanh(lx::matmul(x, p[0]) + p[2]);
+  return lx::matmul(hidden, p[1]) + p[3];
 }
 
-static Tensor loss_of(const std::vector<Tensor> &arguments) {  // the parameters, then x and y
-  const Tensor difference = predicted(arguments, arguments[4]) - arguments[5];
-  return lx::mean(difference * difference);
+static Tensor loss_of(const std::vector<Tensor> &p, const Tensor &x, const Tensor &y) {
+  return lx::mean(lx::square(predicted(p, x) - y));
 }
 
-static float train(const lx::Place &at) {
-  const Tensor key = Tensor::from_host(std::vector<uint32_t>{0, 42}, {2}, at);
-  const Tensor keys = lx::random_split(LXLA_RNG_THREE_FRY, key);  // one for each layer
-  const auto normal = [&](int64_t which, const lx::Dims &dims) {
-    const Tensor own = lx::reshape(lx::slice_axis(keys, 0, which, which + 1), {2});
-    return lx::random_normal(LXLA_RNG_THREE_FRY, own, dims);
-  };
-  std::vector<Tensor> parameters = {normal(0, {1, 64}) * 2, normal(1, {64, 1}) * 0.1,
-                                    Tensor::full({64}, 0, LXLA_DTYPE_F32, at),
-                                    Tensor::full({1}, 0, LXLA_DTYPE_F32, at)};
-  const Tensor x = lx::reshape(Tensor::linspace(-1, 1, 200, true, LXLA_DTYPE_F32, at), {200, 1}), y = lx::sin(3 * x);
+static double train(lxla_device device) {
+  const lx::UseDevice here(device);  // of all tensors below
+  Tensor key = lx::key(42);
+  std::vector<Tensor> p = {lx::normal(lx::next_key(key), {1, 64}) * 2, lx::normal(lx::next_key(key), {64, 1}) * 0.1,
+                           lx::zeros({64}), lx::zeros({1})};
+  const Tensor x = lx::reshape(Tensor::linspace(-1, 1, 200), {-1, 1}), y = lx::sin(3 * x);
 
-  lx::VjpOptions by_parameters;
-  by_parameters.wrt = std::vector<size_t>{0, 1, 2, 3};
-  const auto gradients = lx::value_and_grad(loss_of, by_parameters);  // traced at its first call
-  float last = 0;
+  const auto loss_and_gradients = lx::value_and_grad(loss_of, lx::by_first(p.size()));  // traced at its first call
+  double last = 0;
   for (int step = 0; step < 500; step++) {
-    std::vector<Tensor> arguments = parameters;
-    arguments.insert(arguments.end(), {x, y});
-    const std::vector<Tensor> results = gradients(arguments);  // the loss, then a gradient for each parameter
-    for (size_t i = 0; i < parameters.size(); i++) parameters[i] -= 0.02 * results[i + 1];
-    lx::Environment::borrow(at.env).mark_step(at.device);  // compiled once; the parameters are updated in place
-    if (step % 100 == 99) std::printf("step %d: loss %.4f\n", step + 1, last = results[0].read<float>()[0]);
+    const std::vector<Tensor> results = loss_and_gradients(p, x, y);  // the loss, then a gradient for each parameter
+    for (size_t i = 0; i < p.size(); i++) p[i] -= 0.02 * results[i + 1];
+    lx::step();  // compiled once; the parameters are updated in place
+    if (step % 100 == 99) std::printf("step %d: loss %.4f\n", step + 1, last = lx::value(results[0]));
   }
   return last;
 }
@@ -63,7 +55,7 @@ static float train(const lx::Place &at) {
 
 // --- A decoder ---
 
-enum { LENGTH = 16, WIDTH = 8, SYMBOLS = 11 };
+static constexpr int LENGTH = 16, WIDTH = 8, SYMBOLS = 11;
 
 struct Model {
   Tensor embedding, query, key, value, out;
@@ -75,27 +67,44 @@ struct Model {
 static std::vector<Tensor> next(const Model &model, const std::vector<Tensor> &state) {
   const Tensor &token = state[0], &position = state[1], &keys = state[2], &values = state[3];
   const Tensor x = lx::take(model.embedding, token, 0);  // [1, WIDTH]
-  const Tensor start = Tensor::full({}, 0, LXLA_DTYPE_S32, lx::Place(x.environment(), x.device()));
+  const Tensor start = lx::zeros({}, LXLA_DTYPE_S32);
   const Tensor new_keys = lx::dynamic_update_slice(keys, lx::matmul(x, model.key), {position, start});
   const Tensor new_values = lx::dynamic_update_slice(values, lx::matmul(x, model.value), {position, start});
-  const Tensor places = Tensor::iota({1, LENGTH}, 1, LXLA_DTYPE_S32, lx::Place(x.environment(), x.device()));
-  const Tensor seen = lx::le(places, position);
+  const Tensor seen = lx::le(lx::range(LENGTH), position);
   const Tensor attended = lx::attention(lx::matmul(x, model.query), new_keys, new_values, seen);
   const Tensor scores = lx::matmul(attended, model.out);
   return {lx::argmax(scores, 1, false, LXLA_DTYPE_S32), position + 1, new_keys, new_values};
 }
 
-static std::vector<int32_t> decoded(const Model &model, const lx::Place &at) {
-  std::vector<Tensor> state = {
-      Tensor::from_host(std::vector<int32_t>{1}, {1}, at), Tensor::full({}, 0, LXLA_DTYPE_S32, at),
-      Tensor::full({LENGTH, WIDTH}, 0, LXLA_DTYPE_F32, at), Tensor::full({LENGTH, WIDTH}, 0, LXLA_DTYPE_F32, at)};
+static std::vector<int32_t> decoded(const Model &model) {
+  std::vector<Tensor> state = {lx::array({1}), lx::zeros({}, LXLA_DTYPE_S32), lx::zeros({LENGTH, WIDTH}),
+                               lx::zeros({LENGTH, WIDTH})};
   const auto step = lx::jit([&](const std::vector<Tensor> &now) { return next(model, now); });
   std::vector<int32_t> tokens;
   for (int i = 0; i < LENGTH; i++) {
     state = step(state);
+    lx::step(state);  // computes the state, and writes the caches in place
     tokens.push_back(state[0].read<int32_t>()[0]);
   }
   return tokens;
+}
+// [recipe end]
+
+// --- Loops ---
+
+// [recipe]
+// The square root of 2 by Newton's steps in a loop of one program, and its derivative by the number: 1 / (2 sqrt(2)).
+static Tensor root(const Tensor &x) {
+  const auto is_far = [&](const Tensor &y) { return lx::gt(lx::abs(y * y - x), 1e-6 * x); };
+  const auto step = [&](const Tensor &y) { return (y + x / y) / 2; };
+  return lx::while_bounded(is_far, step, {x}, 20).values[0];
+}
+
+static double newton(lxla_device device) {
+  const lx::UseDevice here(device);
+  const auto [value, slope] = lx::unpack<2>(lx::value_and_grad(root)(lx::scalar(2)));
+  std::cout << value << ", " << slope << "\n";  // f32[] 1.41421, f32[] 0.353553
+  return std::fabs(lx::value(slope) - 1 / std::sqrt(8.0));
 }
 // [recipe end]
 
@@ -117,8 +126,7 @@ static lx::Computation stable_softplus(const Tensor &example) {
 static float slope(const lx::Place &at, float x) {
   const Tensor point = Tensor::from_host(std::vector<float>{x}, {1}, at);
   const lx::Computation f = stable_softplus(point);
-  const auto gradient = lx::value_and_grad([&](const Tensor &y) { return lx::reduce(LXLA_REDUCE_SUM, f({y})[0]); });
-  return gradient(point)[1].read<float>()[0];
+  return lx::grad([&](const Tensor &y) { return lx::sum(f({y})[0]); })(point)[0].read<float>()[0];
 }
 
 // --- Threads ---
@@ -139,26 +147,25 @@ static std::vector<float> squares(const lx::Place &at) {
 }
 // [recipe end]
 
-static void check_decoder(const lx::Place &at) {
-  const auto drawn = [&](uint32_t seed, const lx::Dims &dims) {
-    const Tensor key = Tensor::from_host(std::vector<uint32_t>{0, seed}, {2}, at);
-    return lx::random_normal(LXLA_RNG_THREE_FRY, key, dims);
-  };
+static void check_decoder(lxla_device device) {
+  const lx::UseDevice here(device);
+  const auto drawn = [](uint64_t seed, const lx::Dims &dims) { return lx::normal(lx::key(seed), dims); };
   const Model model = {drawn(1, {SYMBOLS, WIDTH}), drawn(2, {WIDTH, WIDTH}), drawn(3, {WIDTH, WIDTH}),
                        drawn(4, {WIDTH, WIDTH}), drawn(5, {WIDTH, SYMBOLS})};
-  const uint64_t before = compiles(at);
-  const std::vector<int32_t> tokens = decoded(model, at);
-  CHECK(tokens.size() == LENGTH && compiles(at) - before <= 3);
+  const uint64_t before = compiles();
+  const std::vector<int32_t> tokens = decoded(model);
+  CHECK(tokens.size() == LENGTH && compiles() - before <= 3);
   for (const int32_t token : tokens) CHECK(token >= 0 && token < SYMBOLS);
 }
 
 int main() {
-  for (const lx::Place &at : {lx::Place(lx::xla()), lx::Place(lx::cpu())}) {
-    const uint64_t before = compiles(at);
-    CHECK(train(at) < 0.05f && compiles(at) - before <= 4);
-    check_decoder(at);
-    CHECK(slope(at, 100) == 1 && std::fabs(slope(at, 0) - 0.5f) < 1e-6f);
-    const std::vector<float> found = squares(at);
+  for (const lxla_device device : {lx::xla(), lx::cpu()}) {
+    const uint64_t before = compiles();
+    CHECK(train(device) < 0.05 && compiles() - before <= 4);
+    check_decoder(device);
+    CHECK(newton(device) < 1e-5);
+    CHECK(slope(device, 100) == 1 && std::fabs(slope(device, 0) - 0.5f) < 1e-6f);
+    const std::vector<float> found = squares(device);
     CHECK(found == std::vector<float>({0, 1, 4, 9}));
   }
   // Errors of functions are those of the operation; a trace that a function leaves by an exception is abandoned.

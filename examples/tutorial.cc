@@ -12,12 +12,13 @@ static const int64_t HELD_OUT = 360, PIXELS = 64;
 
 static void first_steps() {
   // [recipe]
-  const Tensor x = Tensor::from_host(std::vector<float>{1, 2, 3}, {3}, lx::xla());
-  const auto f = lx::value_and_grad([](const Tensor &x) { return lx::reduce(LXLA_REDUCE_SUM, x * x); });
-  const std::vector<Tensor> results = f(x);  // y, and its gradient by x; recorded
-  std::printf("y is %s\n", results[0].state() == LXLA_STATE_PENDING ? "pending" : "ready");
-  const std::vector<float> slope = results[1].read<float>();  // runs both, and waits
-  std::printf("y = %g, dy/dx = %g %g %g\n", results[0].read<float>()[0], slope[0], slope[1], slope[2]);
+  const lx::UseDevice here(lx::xla());  // new tensors of this block are on xla:0
+  const Tensor x = lx::array({1.f, 2.f, 3.f});
+  const auto f = lx::value_and_grad([](const Tensor &x) { return lx::sum(x * x); });
+  const auto [y, slope] = lx::unpack<2>(f(x));  // y, and its gradient by x; recorded
+  std::printf("y is %s\n", y.state() == LXLA_STATE_PENDING ? "pending" : "ready");
+  const std::vector<float> values = slope.read<float>();  // runs both, and waits
+  std::printf("y = %g, dy/dx = %g %g %g\n", lx::value(y), values[0], values[1], values[2]);
   // [recipe end]
 }
 
@@ -46,12 +47,9 @@ static Digits read_digits(const char *path) {
 // [recipe]
 static const std::vector<std::string> NAMES = {"w1", "b1", "w2", "b2"};
 
-static std::vector<Tensor> create(const lx::Place &at) {
-  const auto normal = [&](uint32_t seed, const lx::Dims &dims) {
-    return lx::random_normal(LXLA_RNG_THREE_FRY, Tensor::from_host(std::vector<uint32_t>{0, seed}, {2}, at), dims);
-  };
-  const auto zeros = [&](int64_t n) { return Tensor::full({n}, 0, LXLA_DTYPE_F32, at); };
-  return {normal(1, {64, 64}) * 0.2, zeros(64), normal(2, {64, 10}) * 0.2, zeros(10)};
+static std::vector<Tensor> create() {
+  return {lx::normal(lx::key(1), {64, 64}) * 0.2, lx::zeros({64}), lx::normal(lx::key(2), {64, 10}) * 0.2,
+          lx::zeros({10})};
 }
 
 static Tensor scores_of(const std::vector<Tensor> &p, const Tensor &x) {
@@ -59,24 +57,22 @@ static Tensor scores_of(const std::vector<Tensor> &p, const Tensor &x) {
 }
 
 static Tensor loss_of(const std::vector<Tensor> &p, const Tensor &x, const Tensor &labels) {
-  const Tensor picked = lx::one_hot(labels, 10) * lx::log_softmax(scores_of(p, x));
-  return -lx::mean(lx::reduce(LXLA_REDUCE_SUM, picked, {1}));
+  return lx::cross_entropy(scores_of(p, x), labels);
 }
 // [recipe end]
 
 // [recipe]
 static void train(std::vector<Tensor> &p, const Tensor &x, const Tensor &labels) {
-  const auto step = lx::value_and_grad([&](const std::vector<Tensor> &p) { return loss_of(p, x, labels); });
-  lx::Environment env = lx::Environment::default_environment();
-  env.mark_step();  // computes the first weights
-  const uint64_t before = env.counter("UncachedCompile");
+  const auto loss_and_gradients = lx::value_and_grad(loss_of, lx::by_first(p.size()));
+  lx::step();  // computes the first weights
+  const uint64_t before = lx::counter("UncachedCompile");
   for (int i = 1; i <= 300; i++) {
-    const std::vector<Tensor> results = step(p);  // the loss, then the gradients
+    const std::vector<Tensor> results = loss_and_gradients(p, x, labels);  // the loss, then the gradients
     for (size_t k = 0; k < p.size(); k++) p[k] -= 0.5 * results[k + 1];
-    env.mark_step();
-    if (i % 100 == 0) std::printf("step %d: loss %.3f\n", i, results[0].read<float>()[0]);
+    lx::step();
+    if (i % 100 == 0) std::printf("step %d: loss %.3f\n", i, lx::value(results[0]));
   }
-  std::printf("programs compiled by 300 steps: %d\n", int(env.counter("UncachedCompile") - before));
+  std::printf("programs compiled by 300 steps: %d\n", int(lx::counter("UncachedCompile") - before));
 }
 // [recipe end]
 
@@ -85,23 +81,22 @@ static void save(const std::vector<Tensor> &p) {
   lx::save("tutorial.safetensors", {{NAMES[0], p[0]}, {NAMES[1], p[1]}, {NAMES[2], p[2]}, {NAMES[3], p[3]}});
 }
 
-static std::vector<int64_t> predict(const lx::Place &at, const std::vector<float> &pixels) {
+static std::vector<int64_t> predict(lxla_device device, const std::vector<float> &pixels) {
+  const lx::UseDevice here(device);  // of what follows
   std::vector<Tensor> p;
-  for (const std::string &name : NAMES) p.push_back(Tensor::load("tutorial.safetensors", name, at));
-  const Tensor x = Tensor::from_host(pixels, {HELD_OUT, 64}, at);
-  return lx::argmax(scores_of(p, x), 1).read<int64_t>();
+  for (const std::string &name : NAMES) p.push_back(Tensor::load("tutorial.safetensors", name));
+  return lx::argmax(scores_of(p, lx::array(pixels, {HELD_OUT, 64})), 1).read<int64_t>();
 }
 // [recipe end]
 
 // Predicts the digits of the held-out images, and prints how many are right. Returns that number.
-static int show(const char *name, const lx::Place &at, const Digits &held_out) {
-  const lx::Environment env = lx::Environment::default_environment();
-  const uint64_t before = env.counter("UncachedCompile");
-  const std::vector<int64_t> digits = predict(at, held_out.pixels);
+static int show(const char *name, lxla_device device, const Digits &held_out) {
+  const uint64_t before = lx::counter("UncachedCompile");
+  const std::vector<int64_t> digits = predict(device, held_out.pixels);
   int right = 0;
   for (size_t i = 0; i < digits.size(); i++) right += digits[i] == held_out.labels[i];
   std::printf("%s: %d of %d right, programs compiled: %d\n", name, right, int(digits.size()),
-              int(env.counter("UncachedCompile") - before));
+              int(lx::counter("UncachedCompile") - before));
   return right;
 }
 
@@ -113,9 +108,9 @@ static int run(const char *path) {
   all.pixels.resize(static_cast<size_t>(count * PIXELS)), all.labels.resize(static_cast<size_t>(count));
 
   first_steps();
-  const lx::Place at = lx::xla();
-  std::vector<Tensor> p = create(at);
-  train(p, Tensor::from_host(all.pixels, {count, PIXELS}, at), Tensor::from_host(all.labels, {count}, at));
+  const lx::UseDevice here(lx::xla());
+  std::vector<Tensor> p = create();
+  train(p, lx::array(all.pixels, {count, PIXELS}), lx::array(all.labels));
   save(p);
   const int on_xla = show("xla:0", lx::xla(), held_out), on_cpu = show("cpu", lx::cpu(), held_out);
   return on_xla >= 310 && on_cpu >= 310 ? 0 : 1;
