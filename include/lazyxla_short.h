@@ -239,6 +239,15 @@ static inline lxla_tensor lx_eye(int64_t n) {
   return LX_MAKE(lxla_eye, lx_here.env, lx_here.device, LXLA_DTYPE_F32, n, n, 0);
 }
 
+/* Returns f32 numbers: start, start + step, ..., up to but excluding stop; or n from start to stop, including both. */
+static inline lxla_tensor lx_arange(double start, double stop, double step) {
+  return LX_MAKE(lxla_arange, lx_here.env, lx_here.device, LXLA_DTYPE_F32, start, stop, step);
+}
+
+static inline lxla_tensor lx_linspace(double start, double stop, int64_t n) {
+  return LX_MAKE(lxla_linspace, lx_here.env, lx_here.device, LXLA_DTYPE_F32, start, stop, n, 1);
+}
+
 /* Returns the s32 numbers from 0 to n - 1. */
 static inline lxla_tensor lx_range(int64_t n) {
   return LX_MAKE(lxla_iota, lx_here.env, lx_here.device, LXLA_DTYPE_S32, &n, 1, 0);
@@ -403,6 +412,13 @@ LX_UNARY_(lx_expm1, LXLA_UNARY_EXPONENTIAL_MINUS_ONE)
 LX_UNARY_(lx_log1p, LXLA_UNARY_LOG_PLUS_ONE)
 LX_UNARY_(lx_floor, LXLA_UNARY_FLOOR)
 LX_UNARY_(lx_ceil, LXLA_UNARY_CEIL)
+LX_UNARY_(lx_round, LXLA_UNARY_ROUND_NEAREST_EVEN)
+
+/* Returns x with elements below `low` replaced by it, and elements above `high` by that. */
+static inline lxla_tensor lx_clip(lxla_tensor x, double low, double high) {
+  lx_scope();
+  return lx_keep(lx_minimum(lx_maximum(x, low), high));
+}
 
 static inline lxla_tensor lx_square(lxla_tensor x) { return LX_MAKE(lxla_binary, LXLA_BINARY_MULTIPLY, x, x); }
 static inline lxla_tensor lx_relu(lxla_tensor x) { return LX_MAKE(lxla_activation, LXLA_ACTIVATION_RELU, x); }

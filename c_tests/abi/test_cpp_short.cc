@@ -54,7 +54,14 @@ TEST(creation) {
     CHECK(near(lx::eye(2), {1, 0, 0, 1}) && lx::scalar(2.5).rank() == 0 && lx::value(lx::scalar(2.5)) == 2.5);
     const Tensor like = lx::ones_like(lx::zeros({2, 1}, LXLA_DTYPE_S16));
     CHECK(like.dtype() == LXLA_DTYPE_S16 && like.dims() == (Dims{2, 1}) && lx::value(lx::sum(like)) == 2);
+    CHECK(near(lx::arange(1, 2.5, 0.5), {1, 1.5, 2}) && near(lx::linspace(0, 1, 3), {0, 0.5, 1}));
+    const Tensor rows = lx::array({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
+    CHECK(near(rows, {1, 2, 3, 4, 5, 6}) && rows.dims() == (Dims{2, 3}));
+    CHECK(near(lx::array(std::array<float, 2>{1, 2}), {1, 2}) && lx::array(Floats{1, 2}).dims() == (Dims{2}));
+    CHECK(has<int64_t>(lx::array({int64_t{1} << 40}), {int64_t{1} << 40}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "rows of 2 and 1 elements given", lx::array({{1, 2}, {3}}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lxla_tensor_from_host: ", lx::array({1, 2, 3}, {2}));
+    REFUSED(LXLA_NOT_FOUND, "lxla_load", lx::load("/no/such/file", "x"));
   });
 }
 
@@ -77,6 +84,8 @@ TEST(elements) {
     CHECK(near(lx::sigmoid(x), {0.7310586f, 0.1192029f, 0.9820138f}));
     CHECK(near(lx::where(lx::lt(x, 0), 0, x), {1, 0, 4}) && near(lx::where(lx::ge(1, x), x, -1), {1, -2, -1}));
     CHECK(near(lx::where(lx::lt(x, 0), -x, x), {1, 2, 4}));
+    CHECK(has<int64_t>(lx::where(lx::lt(x, 0), 1, 2), {2, 1, 2}) && near(lx::clip(x, -1, 2.5), {1, -1, 2.5}));
+    CHECK(near(lx::round(x * 0.5), {0, -1, 2}) && near(lx::sort(x), {-2, 1, 4}));
   });
 }
 
@@ -89,6 +98,8 @@ TEST(reductions_over_one_axis) {
     CHECK(near(lx::max(x, 1), {3, 6}) && near(lx::min_along(x, 1), {1, 0}) && near(lx::product(x, 1), {6, 0}));
     CHECK(near(lx::logsumexp(x * 0, 1), {1.0986123f, 1.0986123f}));
     CHECK(has<bool>(lx::any(lx::gt(x, 5), 1), {false, true}) && has<bool>(lx::all(lx::ge(x, 1), 1), {true, false}));
+    CHECK(near(lx::variance(x), {13.f / 3}) && near(lx::variance(x, 1), {2.f / 3, 8}));
+    CHECK(near(lx::standard_deviation(x * 3), {6.244998f}) && near(lx::standard_deviation(x, 1, 1), {1, 3.4641016f}));
     CHECK(near(lx::sum(x, {0, 1}), {12}) && near(lx::sum(x, {1}), {6, 6}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reduce: axes", lx::sum(x, 2));
   });
@@ -106,6 +117,8 @@ TEST(shapes) {
     REFUSED(LXLA_INVALID_ARGUMENT, "lxla_reshape: ", lx::reshape(x, {7}));
     CHECK(has<int32_t>(lx::transpose(x), {0, 3, 1, 4, 2, 5}) &&
           lx::transpose(lx::zeros({1, 2, 3})).dims() == (Dims{3, 2, 1}));
+    CHECK(lx::expand_dims(x, 1).dims() == (Dims{2, 1, 3}) && lx::squeeze(lx::expand_dims(x, -1), 2).rank() == 2);
+    CHECK(has<int32_t>(lx::flip(x, 1), {2, 1, 0, 5, 4, 3}) && lx::concatenate({x, x}).dims() == (Dims{4, 3}));
     CHECK(has<int32_t>(x[1], {3, 4, 5}) && has<int32_t>(x[-1][0], {3}) && x[0][2].rank() == 0);
     REFUSED(LXLA_INVALID_ARGUMENT, "index: 2 given; the first axis has 2 elements", x[2]);
     REFUSED(LXLA_INVALID_ARGUMENT, "index: -3 given", x[-3]);
@@ -172,6 +185,7 @@ TEST(random_numbers) {
     CHECK(has<uint32_t>(before, {0, 42}) && has<uint32_t>(lx::key((uint64_t{1} << 32) + 5), {1, 5}));
     CHECK(near(lx::normal(lx::key(0), {3}), {1.6226422f, 2.0252647f, -0.43359444f}));
     CHECK(near(lx::uniform(lx::key(0), 0, 1, {2}), {0.947667f, 0.9785799f}));
+    CHECK(near(lx::uniform(lx::key(0), {2}), {0.947667f, 0.9785799f}));
     const Tensor dropped = lx::dropout(lx::ones({10000}), 0.25, lx::key(7));
     CHECK(std::fabs(lx::value(lx::mean(dropped)) - 1) < 0.03 && near(lx::max(dropped), {4 / 3.f}));
     const double share = lx::value(lx::mean(lx::convert(lx::eq(dropped, 0), LXLA_DTYPE_F32)));

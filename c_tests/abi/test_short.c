@@ -125,6 +125,10 @@ static void elements_and_shapes(void) {
   EQUAL(whole[0], 6);
   EQUAL(lx_value(lx_sum(lx_zeros_like(m))), 0);
   VALUES(lx_eye(2), 1, 0, 0, 1);
+  VALUES(lx_round(lx_mul(x, 3)), 3, -6, 2);
+  VALUES(lx_clip(x, -1, 0.75), 0.75f, -1, 0.5f);
+  VALUES(lx_arange(1, 2.5, 0.5), 1, 1.5f, 2);
+  VALUES(lx_linspace(0, 1, 3), 0, 0.5f, 1);
 }
 TEST(test_elements_and_shapes) { each(elements_and_shapes); }
 

@@ -26,6 +26,22 @@ template <class T> Tensor array(const std::vector<T> &values, const Place &at = 
 template <class T> Tensor array(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
   return Tensor::from_host(values, dims, at);
 }
+/// Creates a matrix from its rows: array({{1.f, 2.f}, {3.f, 4.f}}). INVALID_ARGUMENT for rows of several lengths.
+template <class T> Tensor array(std::initializer_list<std::initializer_list<T>> rows, const Place &at = {}) {
+  const size_t width = rows.size() == 0 ? 0 : rows.begin()->size();
+  std::vector<T> values;
+  for (const auto &row : rows) {
+    if (row.size() != width)
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::array: rows of " + std::to_string(width) + " and " +
+                                             std::to_string(row.size()) + " elements given; want one length");
+    values.insert(values.end(), row);
+  }
+  return Tensor::from_host(values, {static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, at);
+}
+/// Creates a tensor of one axis from a std::array.
+template <class T, size_t n> Tensor array(const std::array<T, n> &values, const Place &at = {}) {
+  return Tensor::from_host(values.data(), n, {static_cast<int64_t>(n)}, at);
+}
 /// Creates an f32 tensor of one value.
 inline Tensor full(const Dims &dims, Real value, const Place &at = {}) {
   return Tensor::full(dims, value, LXLA_DTYPE_F32, at);
@@ -49,6 +65,18 @@ inline Tensor scalar(Real value, const Place &at = {}) {
 }  ///< Creates an f32 without axes.
 /// Creates an f32 matrix of n rows with ones on the diagonal and zeros elsewhere.
 inline Tensor eye(Int n, const Place &at = {}) { return Tensor::eye(n, n, 0, LXLA_DTYPE_F32, at); }
+/// Creates f32 numbers: start, start + step, ..., up to but excluding stop.
+inline Tensor arange(Real start, Real stop, Real step = 1, const Place &at = {}) {
+  return Tensor::arange(start, stop, step, LXLA_DTYPE_F32, at);
+}
+/// Creates `count` evenly spaced f32 numbers from start to stop, including both.
+inline Tensor linspace(Real start, Real stop, Int count, const Place &at = {}) {
+  return Tensor::linspace(start, stop, count, true, LXLA_DTYPE_F32, at);
+}
+/// Loads a tensor by name from a safetensors file.
+inline Tensor load(const std::string &path, const std::string &name, const Place &at = {}) {
+  return Tensor::load(path, name, at);
+}
 /// Creates the s32 numbers from 0 to n - 1.
 inline Tensor range(Int n, const Place &at = {}) { return Tensor::iota({n}, 0, LXLA_DTYPE_S32, at); }
 

@@ -4,6 +4,7 @@
 #define LAZYXLA_NAMES_HPP
 
 #include "members.hpp"
+#include "shape.hpp"
 
 namespace lazyxla {
 
@@ -12,8 +13,12 @@ inline Tensor square(const Tensor &x) { return x * x; }         ///< x^2.
 inline Tensor sigmoid(const Tensor &x) { return logistic(x); }  ///< 1 / (1 + e^-x).
 /// lhs raised to the power rhs.
 template <class L, class R> detail::Result<L, R> pow(const L &lhs, const R &rhs) { return power(lhs, rhs); }
-/// Returns the elements of `a` where `pred` is true, and the elements of `b` elsewhere; one of them may be a number.
-template <class A, class B> detail::Result<A, B> where(const Tensor &pred, const A &a, const B &b) {
+inline Tensor round(const Tensor &x) { return round_nearest_even(x); }  ///< Nearest integer; ties to even, as NumPy.
+/// Clamps x to [low, high], two numbers.
+inline Tensor clip(const Tensor &x, const Scalar &low, const Scalar &high) { return clamp(low, x, high); }
+/// Returns the elements of `a` where `pred` is true, and the elements of `b` elsewhere; both may be numbers.
+template <class A, class B, class = std::enable_if_t<detail::is_operand<A> && detail::is_operand<B>>>
+Tensor where(const Tensor &pred, const A &a, const B &b) {
   return select(pred, a, b);
 }
 
@@ -51,6 +56,37 @@ LAZYXLA_ALONG(any)        ///< Logical or, of pred.
 LAZYXLA_ALONG(mean)       ///< Mean.
 LAZYXLA_ALONG(logsumexp)  ///< log(sum(e^x)).
 #undef LAZYXLA_ALONG
+
+/// Computes the variance over all axes.
+inline Tensor variance(const Tensor &x) {
+  return Tensor::make<lxla_variance>(x.handle(), detail::all_axes, size_t{0}, 0.0, 0);
+}
+/// Computes the variance over one axis: the sum of (x - mean)^2, divided by count - correction.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>>
+Tensor variance(const Tensor &x, N axis, Real correction = 0, Flag keep = false) {
+  return variance(x, Dims{Int(axis)}, correction, keep);
+}
+/// Computes the standard deviation over all axes.
+inline Tensor standard_deviation(const Tensor &x) {
+  return Tensor::make<lxla_standard_deviation>(x.handle(), detail::all_axes, size_t{0}, 0.0, 0);
+}
+/// Computes the standard deviation over one axis.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>>
+Tensor standard_deviation(const Tensor &x, N axis, Real correction = 0, Flag keep = false) {
+  return standard_deviation(x, Dims{Int(axis)}, correction, keep);
+}
+/// Inserts an axis of size 1 at a position of the result.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>> Tensor expand_dims(const Tensor &x, N axis) {
+  return expand_dims(x, Dims{Int(axis)});
+}
+/// Removes an axis, which must have size 1.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>> Tensor squeeze(const Tensor &x, N axis) {
+  return squeeze(x, Dims{Int(axis)});
+}
+/// Reverses the order of the elements along an axis.
+template <class N, class = std::enable_if_t<detail::is_integer<N>>> Tensor flip(const Tensor &x, N axis) {
+  return flip(x, Dims{Int(axis)});
+}
 
 }  // namespace lazyxla
 

@@ -105,6 +105,8 @@ inline Tensor next_key(Tensor &key) {
 }
 /// Returns f32 numbers of the standard normal distribution.
 inline Tensor normal(const Tensor &key, const Dims &dims) { return random_normal(LXLA_RNG_THREE_FRY, key, dims); }
+/// Returns f32 numbers in [0, 1).
+inline Tensor uniform(const Tensor &key, const Dims &dims) { return random_uniform(LXLA_RNG_THREE_FRY, key, dims); }
 /// Returns f32 numbers in [low, high).
 inline Tensor uniform(const Tensor &key, Real low, Real high, const Dims &dims) {
   return random_uniform(LXLA_RNG_THREE_FRY, key, dims, low, high);

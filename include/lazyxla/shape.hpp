@@ -68,7 +68,7 @@ inline Tensor squeeze(const Tensor &x, const Dims &axes) { return detail::listed
 inline Tensor expand_dims(const Tensor &x, const Dims &axes) { return detail::listed<lxla_expand_dims>(x, axes); }
 
 /// Concatenates tensors along an axis.
-inline Tensor concatenate(const std::vector<Tensor> &tensors, Int axis) {
+inline Tensor concatenate(const std::vector<Tensor> &tensors, Int axis = 0) {
   const auto list = detail::handles(tensors);
   return Tensor::make<lxla_concatenate>(list.data(), list.size(), axis);
 }

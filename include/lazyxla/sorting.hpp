@@ -17,6 +17,8 @@ inline std::vector<Tensor> sort(const Computation &comparator, const std::vector
 inline Tensor sort_along(const Tensor &x, Int axis = -1, Flag descending = false, Flag stable = true) {
   return Tensor::make<lxla_sort_along>(x.handle(), axis, descending ? 1 : 0, stable ? 1 : 0);
 }
+/// Sorts along an axis, in ascending order.
+inline Tensor sort(const Tensor &x, Int axis = -1) { return sort_along(x, axis); }
 /// Returns the indices that sort x along an axis.
 inline Tensor argsort(const Tensor &x, Int axis = -1, Flag descending = false, Flag stable = true,
                       Dtype index_dtype = LXLA_DTYPE_S64) {
