@@ -56,10 +56,12 @@ inline Tensor zeros(const Dims &dims, Dtype dtype, const Place &at = {}) { retur
 inline Tensor ones(const Dims &dims, const Place &at = {}) { return full(dims, 1, at); }  ///< Creates f32 ones.
 /// Creates ones of a dtype.
 inline Tensor ones(const Dims &dims, Dtype dtype, const Place &at = {}) { return full(dims, 1, dtype, at); }
+/// Creates a tensor of one value with the shape, dtype and place of a tensor.
+inline Tensor full_like(const Tensor &x, Real value) { return full(x.dims(), value, x.dtype(), x.place()); }
 /// Creates zeros of the shape, dtype and place of a tensor.
-inline Tensor zeros_like(const Tensor &x) { return full(x.dims(), 0, x.dtype(), x.place()); }
+inline Tensor zeros_like(const Tensor &x) { return full_like(x, 0); }
 /// Creates ones of the shape, dtype and place of a tensor.
-inline Tensor ones_like(const Tensor &x) { return full(x.dims(), 1, x.dtype(), x.place()); }
+inline Tensor ones_like(const Tensor &x) { return full_like(x, 1); }
 inline Tensor scalar(Real value, const Place &at = {}) {
   return full({}, value, at);
 }  ///< Creates an f32 without axes.
