@@ -135,6 +135,7 @@ void mlp() {
     lx::step();
 
     const Doubles mask = wide(lx::dropout(lx::ones({ROWS, HIDDEN}), RATE, own));
+    for (const double factor : mask) CHECK(factor == 0 || std::fabs(factor - 1 / (1 - RATE)) < 1e-6);
     const auto loss = [&](const Doubles &of) { return plain_mlp(of, plain_x, plain_y, mask); };
     CHECK(std::fabs(lx::value(results[0]) - loss(plain)) < 1e-4 * (1 + loss(plain)));
     plain_adam(plain, m, v, slopes(loss, plain), step);
