@@ -22,9 +22,12 @@ TEST(a_block_chooses_the_device_of_new_tensors) {
       const lx::UseDevice inner(lx::cpu());
       CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
       CHECK(lx::zeros_like(x).device().kind == LXLA_DEVICE_XLA);
-      // A trace has the device of its parameters, not that of the block.
-      const lx::Computation twice = lx::trace([](const Tensor &x) { return x * 2; }, x);
-      CHECK(near(twice({x})[0], {2, 2}));
+      // A trace has the device of its parameters, not that of the block, and so have tensors that it creates.
+      const lx::Computation more = lx::trace([](const Tensor &x) { return x * 2 + lx::ones({2}); }, x);
+      CHECK(near(more({x})[0], {3, 3}) && lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
+      REFUSED(LXLA_INVALID_ARGUMENT, "lxla_matmul",
+              lx::jit([](const Tensor &x) { return lx::matmul(x, lx::ones({3})); })(x));
+      CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
     }
     CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_XLA);
   }
@@ -36,7 +39,7 @@ TEST(an_error_of_two_devices_says_why_one_is_cpu) {
   const Scope scope(env);
   const Tensor x = lx::ones({2}, xla()), y = lx::ones({2});
   REFUSED(LXLA_INVALID_ARGUMENT, "tensors that are created without a place are on cpu", x + y);
-  REFUSED(LXLA_INVALID_ARGUMENT, "UseDevice", lx::jit([](const Tensor &x) { return x + lx::ones({2}); })(x));
+  REFUSED(LXLA_INVALID_ARGUMENT, "UseDevice", lx::jit([&](const Tensor &x) { return x + y; })(x));
   CHECK(near(x + y.to_device(x.device()), {2, 2}));
 }
 

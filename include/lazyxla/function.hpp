@@ -36,10 +36,11 @@ template <class... T> std::vector<Tensor> as_list(const std::tuple<T...> &result
   return std::apply([](const auto &...each) { return std::vector<Tensor>{each...}; }, results);
 }
 
-// Traces a call with placeholders like the examples.
+// Traces a call with placeholders like the examples. Tensors that it creates without a place are on their device.
 template <class Call> Computation traced(const std::vector<Tensor> &examples, Call &&call) {
   if (examples.empty())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: no examples given; want one for each parameter");
+  const UseDevice here(examples[0].device());
   Tracing tracing(Place(examples[0].environment(), examples[0].device()));
   std::vector<Tensor> params;
   for (const Tensor &example : examples) params.push_back(example.placeholder_like());
@@ -82,6 +83,10 @@ template <class F, class... A> auto called_like(F &f, const std::vector<Tensor> 
 
 // Types of arguments of a function: tensors, and lists of tensors.
 template <class A> inline constexpr bool is_argument = is_tensor<A> || std::is_base_of_v<std::vector<Tensor>, A>;
+template <class... A> using AreArguments = std::enable_if_t<(is_argument<A> && ...)>;
+template <class... A>
+using IsNotOneList = std::enable_if_t<(is_argument<A> && ...) && (sizeof...(A) > 1 || (is_tensor<A> && ...))>;
+template <class F, class... A> using IsCallable = std::enable_if_t<std::is_invocable_v<F &, const A &...>>;
 inline int64_t length(const Tensor &) { return -1; }
 inline int64_t length(const std::vector<Tensor> &list) { return static_cast<int64_t>(list.size()); }
 
@@ -124,15 +129,13 @@ template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &exam
 
 /// Traces a function of a list of tensors, for parameters of the types of the examples. It returns a tensor, or a
 /// vector, array, pair or tuple of tensors. All that it records belongs to the computation; tensors from outside are
-/// captured with their present values.
+/// captured with their present values. New tensors of the function are on the device of the examples, as by UseDevice.
 template <class F> Computation trace(F &&f, const std::vector<Tensor> &examples) {
   return detail::traced_for(f, examples, "trace");
 }
 /// Traces a function that takes tensors one by one, or tensors and lists of tensors. The parameters of the computation
 /// are all of them, one after the other.
-template <
-    class F, class... T, class = std::enable_if_t<std::is_invocable_v<F &, const T &...>>,
-    class = std::enable_if_t<(detail::is_argument<T> && ...) && (sizeof...(T) > 1 || (detail::is_tensor<T> && ...))>>
+template <class F, class... T, class = detail::IsCallable<F, T...>, class = detail::IsNotOneList<T...>>
 Computation trace(F &&f, const T &...examples) {
   return detail::traced(detail::flat(examples...),
                         [&](const std::vector<Tensor> &params) { return detail::called_like(f, params, examples...); });
@@ -186,15 +189,12 @@ template <class F> class Function {
     return of(args, [&] { return trace(made_->f, args); })(args);
   }
   /// Records a call with these arguments, tensors and lists of tensors, and returns its results.
-  template <class A, class... T,
-            class = std::enable_if_t<detail::is_argument<A> && (detail::is_argument<T> && ...) &&
-                                     (detail::is_tensor<A> || sizeof...(T) > 0)>,
-            class = std::enable_if_t<std::is_invocable_v<F &, const A &, const T &...>>>
+  template <class A, class... T, class = detail::IsNotOneList<A, T...>, class = detail::IsCallable<F, A, T...>>
   std::vector<Tensor> operator()(const A &first, const T &...rest) const {
     return computation(first, rest...)(detail::flat(first, rest...));
   }
   /// Returns the computation for arguments of the types of these.
-  template <class A, class... T, class = std::enable_if_t<detail::is_argument<A> && (detail::is_argument<T> && ...)>>
+  template <class A, class... T, class = detail::AreArguments<A, T...>>
   Computation computation(const A &first, const T &...rest) const {
     static_assert(std::is_invocable_v<F &, const A &, const T &...>, "this function takes other arguments");
     return of(detail::flat(first, rest...), [&] { return trace(made_->f, first, rest...); },
@@ -250,7 +250,7 @@ namespace detail {
 // The gradients that a function with value and gradients returns.
 template <class F> struct Gradients {
   Function<F> whole;
-  template <class... A, class = std::enable_if_t<std::is_invocable_v<const Function<F> &, const A &...>>>
+  template <class... A, class = IsCallable<const Function<F>, A...>>
   std::vector<Tensor> operator()(const A &...args) const {
     std::vector<Tensor> all = whole(args...);
     return {all.begin() + 1, all.end()};
@@ -262,7 +262,7 @@ template <class F> struct TakesList<Gradients<F>> : TakesList<F> {};
 template <class F> struct Batched {
   F f;
   Dims in_axes;
-  template <class... A, class = std::enable_if_t<(is_argument<A> && ...) && std::is_invocable_v<F &, const A &...>>>
+  template <class... A, class = AreArguments<A...>, class = IsCallable<F, A...>>
   std::vector<Tensor> operator()(const A &...args) {
     const std::vector<Tensor> all = flat(args...);
     const Dims axes = in_axes.empty() ? Dims(all.size(), 0) : in_axes;
