@@ -22,8 +22,8 @@ ARRAY_API_STAMP := $(TOOLS)/array_api-1
 C_FILES := $(filter-out c_tests/abi/frozen.h include/lazyxla/members.hpp include/lazyxla/constants.hpp, \
   $(wildcard c_tests/*/*.c c_tests/*/*.cc \
   c_tests/*/*.h c_tests/*/*.hpp c_tests/abi/consumer/*.c examples/*.c examples/*.cc examples/*.h benches/*.c \
-  benches/*.h probe/*.c mpi/*.c mpi/*.h tools/*.c include/lazyxla_mpi.h include/lazyxla_short.h include/lazyxla.hpp \
-  include/lazyxla/*.hpp bindings/go/shim.c bindings/go/shim.h))
+  benches/*.h probe/*.c mpi/*.c mpi/*.h tools/*.c include/lazyxla_mpi.h include/lazyxla_short.h \
+  include/lazyxla_short/*.h include/lazyxla.hpp include/lazyxla/*.hpp bindings/go/shim.c bindings/go/shim.h))
 PYTHON_FOLDERS := benches c_tests examples python tools
 # The peer of tests and benchmarks, in a folder of its own.
 JAX := $(BUILD)/jax

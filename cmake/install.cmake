@@ -23,7 +23,7 @@ install(CODE "
 install(FILES "${LAZYXLA_DEBUG}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/.debug COMPONENT debug)
 install(FILES include/lazyxla.h include/lazyxla_short.h include/lazyxla.hpp include/lazyxla.json include/lazyxla.schema.json
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(DIRECTORY include/lazyxla DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY include/lazyxla include/lazyxla_short DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 # The Fortran module as source, for any compiler. Without Python, it is not written, and not installed.
 find_package(Python3 QUIET COMPONENTS Interpreter)
 if(Python3_Interpreter_FOUND)

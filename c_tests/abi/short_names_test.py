@@ -43,7 +43,8 @@ def names_of_cpp(text):
 
 def main():
     folder = Path(sys.argv[1]) / "include"
-    in_c = names_of_c((folder / "lazyxla_short.h").read_text(encoding="utf-8"))
+    headers = [folder / "lazyxla_short.h", *(folder / "lazyxla_short").glob("*.h")]
+    in_c = names_of_c("\n".join(path.read_text(encoding="utf-8") for path in headers))
     texts = {path.name: path.read_text(encoding="utf-8") for path in (folder / "lazyxla").glob("*.hpp")}
     in_cpp = {name: names_of_cpp(re.sub(r"namespace detail \{.*?\}  // namespace detail", "", text, flags=re.DOTALL))
               for name, text in texts.items()}  # fmt: skip
