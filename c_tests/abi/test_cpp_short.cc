@@ -309,4 +309,31 @@ TEST(loops_and_branches_of_functions) {
   });
 }
 
+// Loops and batches that are traced anew in each iteration are the same program.
+TEST(functions_that_each_iteration_traces_compile_once) {
+  on_both([] {
+    const Tensor start = lx::array({3.f, 5.f});
+    Tensor x = start;
+    Doubles plain = {3, 5};
+    Compiles compiles(3);
+    for (int i = 0; i < 8; i++) {
+      x = x - 0.1 * lx::grad([](const Tensor &y) { return lx::sum(lx::square(y)); })(x)[0];
+      x = lx::while_loop([](const Tensor &y) { return lx::gt(lx::sum(y), 2); },
+                         [](const Tensor &y) { return y * 0.75; }, {x})[0];
+      x = lx::scan([](const Tensor &sum, const Tensor &y) { return std::pair(sum + y, sum + y); }, {lx::scalar(0)}, {x})
+              .second[0];
+      x = lx::vmap([](const Tensor &y) { return y * (y + 1); })(x)[0];
+      lx::step();
+      for (double &each : plain) each *= 0.8;
+      while (plain[0] + plain[1] > 2)
+        for (double &each : plain) each *= 0.75;
+      plain[1] += plain[0];
+      for (double &each : plain) each *= each + 1;
+      compiles.next();
+    }
+    CHECK(compiles.count() <= 2);
+    agree(x, plain, 1e-4);
+  });
+}
+
 }  // namespace
