@@ -494,5 +494,6 @@ static inline lxla_tensor lx_argmax(lxla_tensor x, int64_t axis) {
 }
 
 #include "lazyxla_short/networks.h"
+#include "lazyxla_short/print.h"
 
 #endif

@@ -15,7 +15,16 @@ C_ONLY = {
     "Place, UseDevice and Tensor::assign": {"use", "use_device", "set"},
     "parts of other functions": {
         *("array_of", "binary_of", "compare_of", "where_of", "of_number", "of_tensor", "number_like", "holds"),
-        *("read_to", "reshape_to", "is_tensor_there", "pooled"),
+        *(
+            "read_to",
+            "reshape_to",
+            "is_tensor_there",
+            "pooled",
+            "print_to",
+            "print_axis",
+            "print_element",
+            "printed_dtype",
+        ),
     },
 }
 # Names of C++ that C has no overloads, templates or axes for.

@@ -147,6 +147,7 @@ TEST(texts) {
     CHECK(text(lx::range(1001)) == "s32[1001] [0, 1, 2, ..., 998, 999, 1000]");
     const std::string rows = text(lx::reshape(lx::range(1400), {7, -1}));
     CHECK(rows.find("[400, 401, 402, ..., 597, 598, 599],\n ...,\n [800, 801, 802, ..., 997") != std::string::npos);
+    CHECK(text(lx::complex(x, x)) == "c64[3] [(1,1), (2.5,2.5), (-3,-3)]");
     CHECK(text(x.placeholder_like()) == "f32[3]" && text(Tensor()) == "no tensor");
     lx::jit([&](const Tensor &x) {
       CHECK(text(x * 2) == "f32[3]");

@@ -173,6 +173,7 @@ static void errors(void) {
     FAILS(lx_conv2d(x, x, 1, true), "lxla_convolution");
     FAILS(lx_cross_entropy(x, lx_range(3)), "lxla_take_along_axis");
     FAILS(lx_counter("NoSuch"), "there is no counter");
+    FAILS(lx_print(lx_matmul(x, x)), "lxla_matmul");
     FAILS(lx_load("/no/such/file", "x"), "lxla_load");
     FAILS(lx_save("/no/such/folder/x", (const char *[]){"x"}, &x, 1), "lxla_save");
     FAILS(lx_dropout(x, 2, lx_key(0)), "p: -1 given");
@@ -182,6 +183,46 @@ static void errors(void) {
   lx_on_error(NULL);
 }
 TEST(test_errors) { each(errors); }
+
+// --- Texts ------------------------------------------------------------------------------------------------------
+
+static void has_text(lxla_tensor x, const char *wanted) {
+  char *got = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&got, &size);
+  CHECK(out);
+  lx_print_to(out, x);
+  CHECK(fclose(out) == 0);
+  if (strcmp(got, wanted)) FAIL("\"%s\", want \"%s\"", got, wanted);
+  free(got);
+}
+
+// As test_cpp_short.cc.
+static void texts(void) {
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_array(((float[]){1, 2.5f, -3}), 3), z = LX_MAKE(lxla_complex, x, x);
+  has_text(x, "f32[3] [1, 2.5, -3]\n");
+  has_text(lx_scalar(0.1), "f32[] 0.1\n");
+  has_text(lx_reshape(lx_range(4), 2, 2), "s32[2,2]\n[[0, 1],\n [2, 3]]\n");
+  has_text(lx_zeros(1, 2, 1), "f32[1,2,1]\n[[[0],\n  [0]]]\n");
+  has_text(lx_zeros(0), "f32[0] []\n");
+  has_text(lx_gt(x, 2), "pred[3] [false, true, false]\n");
+  has_text(z, "c64[3] [(1,1), (2.5,2.5), (-3,-3)]\n");
+  has_text(lx_convert(x, LXLA_DTYPE_S4), "s4[3] [1, 2, -3]\n");
+  has_text(lx_convert(x, LXLA_DTYPE_BF16), "bf16[3] [1, 2.5, -3]\n");
+  has_text(lx_array(((uint64_t[]){UINT64_MAX}), 1), "u64[1] [18446744073709551615]\n");
+  has_text(lx_range(1001), "s32[1001] [0, 1, 2, ..., 998, 999, 1000]\n");
+  has_text(LX_MAKE(lxla_tensor_placeholder_like, x), "f32[3]\n");
+  has_text(lx_reshape(lx_range(1400), 7, -1),
+           "s32[7,200]\n[[0, 1, 2, ..., 197, 198, 199],\n"
+           " [200, 201, 202, ..., 397, 398, 399],\n"
+           " [400, 401, 402, ..., 597, 598, 599],\n ...,\n"
+           " [800, 801, 802, ..., 997, 998, 999],\n"
+           " [1000, 1001, 1002, ..., 1197, 1198, 1199],\n"
+           " [1200, 1201, 1202, ..., 1397, 1398, 1399]]\n");
+}
+TEST(test_texts) { each(texts); }
 
 // --- Networks -----------------------------------------------------------------------------------------------------
 

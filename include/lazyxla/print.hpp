@@ -5,6 +5,7 @@
 
 #include "elementwise.hpp"
 
+#include <cstdio>
 #include <ostream>
 #include <sstream>
 
@@ -92,6 +93,8 @@ inline std::string to_string(const Tensor &x) {
 
 /// Writes a tensor as text.
 inline std::ostream &operator<<(std::ostream &out, const Tensor &x) { return out << to_string(x); }
+/// Prints a tensor as text, and a new line.
+inline void print(const Tensor &x) { std::printf("%s\n", to_string(x).c_str()); }
 
 }  // namespace lazyxla
 
