@@ -66,7 +66,8 @@ pub fn vjp_of_while(_: &mut Site, _: &[Option<NodeId>], _: &[bool]) -> Result<Ve
     Err(error!(
         Unimplemented,
         "while has no reverse-mode derivative, because the number of its iterations is not known before it runs; \
-         lxla_scan has one, and so has a computation with a custom rule (lxla_computation_with_vjp)"
+         lxla_while_bounded, with a bound on that number, has one, and so have lxla_scan and a computation with a custom \
+         rule (lxla_computation_with_vjp)"
     ))
 }
 
