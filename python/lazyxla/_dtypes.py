@@ -34,29 +34,41 @@ def astype(x: Array, dtype: DTypeLike, /, *, copy: bool = True, device: Any = No
 
 
 def can_cast(from_: DTypeLike | Array, to: DTypeLike, /) -> bool:
-    """Returns whether the promotion of the two dtypes is ``to``, or an 8-bit float becomes a float or complex dtype of
-    at least 32 bits, as ``numpy.can_cast`` has it for the dtypes of ml_dtypes.
+    """Returns whether the promotion of the two dtypes is ``to``. Integers of 2 and 4 bits become integers that have all
+    their values, and floats of 4 and 8 bits floats and complex dtypes of at least 32 bits, as ``numpy.can_cast`` has it
+    for the dtypes of ml_dtypes; the operators do not convert these.
 
     >>> import lazyxla as lx
-    >>> lx.can_cast(lx.int8, lx.int16)
-    True
+    >>> lx.can_cast(lx.int8, lx.int16), lx.can_cast(lx.int4, lx.int8), lx.can_cast(lx.int4, lx.uint8)
+    (True, True, False)
     """
     given, wanted = _dtype(from_), _dtype(to)
-    if "float8" in given.name and given != wanted:
+    if given == wanted:
+        return True
+    if given.name.startswith(("float4", "float8")):
         return wanted in (_core.float32, _core.float64, _core.complex64, _core.complex128)
+    if isdtype(given, "integral") and isdtype(wanted, "integral") and min(_bits(given), _bits(wanted)) < 8:
+        # uint2 has a place in int4, but NumPy leads to int8, as everywhere from unsigned integers to signed ones.
+        grows = given.kind == wanted.kind or (given.kind == "unsigned integer" and _bits(wanted) >= 8)
+        return grows and _bits(given) < _bits(wanted)
     try:
         return standard_dtype(given, wanted) == wanted
     except TypeError:
         return False
 
 
+def _bits(dtype: DType) -> int:
+    return int(dtype.limits["bits"])
+
+
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Returns the promoted dtype of arrays, dtypes and Python scalars: the standard's, and JAX's for dtypes of different
-    kinds (integers with floats are that float dtype).
+    kinds (integers with floats are that float dtype). Dtypes of 2 and 4 bits promote with bools and scalars alone, as in
+    JAX: a TypeError tells to convert them.
 
     >>> import lazyxla as lx
-    >>> lx.result_type(lx.int8, lx.int16).name
-    'int16'
+    >>> lx.result_type(lx.int8, lx.int16).name, lx.result_type(lx.int4, 1).name
+    ('int16', 'int4')
     """
     dtypes = [_dtype(each) for each in arrays_and_dtypes if not isinstance(each, _SCALARS)]
     if not dtypes:

@@ -74,3 +74,32 @@ def test_floats_of_4_bits_have_no_derivatives_as_integers():
             raises(TypeError, lambda q=q, loss=loss: lx.grad(loss)(q), "convert it")
             raises(TypeError, lambda q=q, loss=loss: lx.vjp(loss, q), "convert it")
             raises(TypeError, lambda w=w, narrow=narrow: lx.jacrev(lambda w: narrow(w)[0])(w), dtype.name)
+
+
+def test_casts_are_those_of_numpy_and_promotions_those_of_jax():
+    """`numpy.can_cast` of the dtypes of ml_dtypes: integers of any width, and floats of 4 and 8 bits, become these."""
+    integers = [*INTEGERS, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+    signed = {"int2", "int4", "int8", "int16", "int32", "int64"}
+    bits = lambda name: int(name.lstrip("uint"))
+    for a in integers:
+        for b in integers:
+            wanted = a == b or bits(a) < bits(b) and ((a in signed) == (b in signed) or a not in signed)
+            # NumPy leads from unsigned integers of few bits to signed ones of 8 bits and more.
+            wanted = wanted and not (a == "uint2" and b == "int4")
+            assert lx.can_cast(a, b) == wanted, (a, b)
+            try:
+                import ml_dtypes
+            except ImportError:
+                continue
+            dtypes = [np.dtype(getattr(ml_dtypes, each, each)) for each in (a, b)]
+            assert lx.can_cast(a, b) == np.can_cast(*dtypes), (a, b)
+    wide = ("float32", "float64", "complex64", "complex128")
+    for b in (*wide, "float16", "bfloat16", "float8_e4m3fn", "int8", "bool"):
+        assert lx.can_cast("float4_e2m1fn", b) == (b in wide), b
+    for a in INTEGERS:
+        assert lx.result_type(a, a).name == lx.result_type(a, 1).name == lx.result_type("bool", a).name == a
+        assert lx.result_type(a, 1.5) == lx.float32
+        assert not lx.can_cast(a, "float32") and not lx.can_cast("bool", a)
+        for b in ("int8", "uint8", "float32", "uint2" if a == "int2" else "int2"):
+            raises(TypeError, lambda a=a, b=b: lx.result_type(a, b), a, b, "convert")
+            raises(TypeError, lambda a=a, b=b: lx.ones(2, dtype=a) + lx.ones(2, dtype=b), a, b, "convert")
