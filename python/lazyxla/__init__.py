@@ -229,6 +229,7 @@ from ._numerical import (
 )
 from ._elements import (
     angle,
+    bitcast,
     bitwise_count,
     cbrt,
     deg2rad,
@@ -531,6 +532,7 @@ __all__ = [
     "bartlett",
     "bfloat16",
     "bincount",
+    "bitcast",
     "bitwise_and",
     "bitwise_count",
     "bitwise_invert",

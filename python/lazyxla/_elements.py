@@ -29,6 +29,7 @@ from ._elementwise import (
     where,
 )
 from ._operands import INTEGERS, in_floats, operands, real_floats
+from ._sizes import DTypeLike
 
 # Angles.
 
@@ -402,3 +403,54 @@ def isreal(x: Array, /) -> Array:
     [False, True]
     """
     return ~iscomplex(x)
+
+
+# Bits.
+
+
+def bitcast(x: Array, /, dtype: DTypeLike) -> Array:
+    """Returns the bits of x as another dtype: a narrower one adds a last axis with the parts of each element, low bits
+    first, and a wider one takes away the last axis, as JAX's ``bitcast_convert_type``. ``x.view(dtype)`` has NumPy's
+    shapes.
+
+    >>> import lazyxla as lx
+    >>> hex(lx.bitcast(lx.asarray(1.0), lx.uint32).item()), lx.bitcast(lx.asarray([1.0]), lx.uint16).tolist()
+    ('0x3f800000', [[0, 16256]])
+    """
+    target = _core.as_dtype(dtype)
+    # The library has bits of numbers alone; a bool is a byte that is 0 or 1.
+    if x.dtype.kind == "bool" and target.kind != "bool":
+        x = x.astype(_core.uint8)
+    if target.kind == "bool" and x.dtype.kind != "bool":
+        raise TypeError(f"bitcast(): {x.dtype.name} has no bits of bools; want x != 0, or x.astype(lx.bool)")
+    return _core.bitcast(x, target)
+
+
+def view(x: Array, dtype: DTypeLike) -> Array:
+    """Returns the bits of x as another dtype, along the last axis, as the methods of NumPy and PyTorch of that name. The
+    result is an array of its own.
+
+    >>> import lazyxla as lx
+    >>> lx.asarray([1.0, 2.0]).view(lx.uint16).tolist()
+    [0, 16256, 0, 16384]
+    """
+    target = _core.as_dtype(dtype)
+    given, wanted = _bits_of(x.dtype), _bits_of(target)
+    if given == wanted:
+        return bitcast(x, target)
+    if x.ndim == 0:
+        raise ValueError(f"view(): a scalar of {x.dtype.name} has no axis for the parts of {target.name}")
+    if given > wanted:
+        parts = bitcast(x, target)
+        return _core.reshape(parts, (*x.shape[:-1], x.shape[-1] * parts.shape[-1]))
+    each = wanted // given
+    if x.shape[-1] % each:
+        raise ValueError(
+            f"view(): the last axis has {x.shape[-1]} elements of {x.dtype.name}; want a multiple of {each} for {target.name}"
+        )
+    return bitcast(_core.reshape(x, (*x.shape[:-1], x.shape[-1] // each, each)), target)
+
+
+def _bits_of(dtype: _core.DType) -> int:
+    # Elements of 2 and 4 bits are bytes in host memory.
+    return 8 * dtype.itemsize if dtype.itemsize > 1 or dtype.kind == "bool" else int(dtype.limits["bits"])

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _arranging, _core, _elementwise, _numerical, _reductions, _shapes, _statistics
+from . import _arranging, _core, _elements, _elementwise, _numerical, _reductions, _shapes, _statistics
 from ._core import Array, DType
 from ._creation import asarray
 from ._operands import in_floats
 from ._shapes import Axis
-from ._sizes import DTypeLike, normalized
+from ._sizes import DTypeLike, is_integer, normalized
 
 
 def _no_out(out: Any) -> None:
@@ -167,6 +167,17 @@ def _scalar(self: DType, value: Any = 0, /, *, device: Any = None) -> Array:
     return asarray(value, dtype=self, device=device)
 
 
+def _view(self: Array, *args: Any, dtype: DTypeLike | None = None) -> Array:
+    shape = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
+    if args and dtype is None and all(map(is_integer, shape)):
+        # PyTorch's view(*shape): arrays have no strides, so that each shape of the same size will do.
+        return _shapes.reshape(self, shape)
+    of = args[0] if len(args) == 1 and dtype is None else dtype
+    if of is None or len(args) > 1 or (args and dtype is not None):
+        raise TypeError("view(): want one dtype, or sizes")
+    return _elements.view(self, of)
+
+
 def _fill(self: Array, value: Any) -> None:
     self[...] = value
 
@@ -280,6 +291,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "take": (_take, _shapes.take),
     "trace": (_arranging.trace, None),
     "transpose": (_transpose, _arranging.transpose),
+    "view": (_view, _elements.view),
     "var": (_spread(_reductions.var), _reductions.var),
 }
 PROPERTIES: dict[str, Callable[[Array], Any]] = {

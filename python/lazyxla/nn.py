@@ -8,13 +8,52 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._sizes import DTypeLike, integers
+from ._elementwise import abs, clip
+from ._entropies import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    nll_loss,
+    sigmoid_binary_cross_entropy,
+    sigmoid_focal_loss,
+    smooth_labels,
+    softmax_cross_entropy,
+    softmax_cross_entropy_with_integer_labels,
+)
+from ._losses import (
+    cosine_distance,
+    cosine_similarity,
+    gaussian_nll_loss,
+    hinge_loss,
+    huber_loss,
+    kl_div,
+    kl_divergence,
+    l1_loss,
+    l2_loss,
+    log_cosh,
+    mae,
+    margin_ranking_loss,
+    mse,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    squared_error,
+    triplet_margin_loss,
+)
+from ._operands import in_floats, select
+from ._sizes import DTypeLike, integers, normalized
 from ._windows import avg_pool, batch_norm, batch_norm_inference, conv, dropout, max_pool
 
 __all__ = [
-    "attention", "avg_pool", "batch_norm", "batch_norm_inference", "conv", "dropout", "elu", "gelu", "hard_sigmoid", "hard_swish",
-    "layer_norm", "log_sigmoid", "log_softmax", "logsumexp", "max_pool", "mish", "one_hot", "relu", "relu6", "selu",
-    "rms_norm", "rotary_embedding", "sigmoid", "silu", "softmax", "softplus",
+    "attention", "avg_pool", "batch_norm", "batch_norm_inference", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "celu", "conv", "cosine_distance", "cosine_similarity", "cross_entropy",
+    "dropout", "elu", "gaussian_nll_loss", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
+    "hinge_loss", "huber_loss", "kl_div", "kl_divergence", "l1_loss", "l2_loss", "layer_norm", "leaky_relu",
+    "log_cosh", "log_sigmoid", "log_softmax", "logsumexp", "mae", "margin_ranking_loss", "max_pool", "mish", "mse",
+    "mse_loss", "nll_loss", "one_hot", "poisson_nll_loss", "relu", "relu6", "rms_norm", "rotary_embedding", "selu",
+    "sigmoid", "sigmoid_binary_cross_entropy", "sigmoid_focal_loss", "silu", "smooth_l1_loss", "smooth_labels",
+    "soft_sign", "softmax", "softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels", "softplus",
+    "squared_error", "swish", "triplet_margin_loss",
 ]  # fmt: skip
 
 
@@ -38,6 +77,9 @@ log_sigmoid = _activation("log_sigmoid", c.ACTIVATION_LOG_SIGMOID, "-log(1 + e^-
 hard_sigmoid = _activation("hard_sigmoid", c.ACTIVATION_HARD_SIGMOID, "min(max(x + 3, 0), 6) / 6")
 hard_swish = _activation("hard_swish", c.ACTIVATION_HARD_SWISH, "x * min(max(x + 3, 0), 6) / 6")
 
+# Other names of JAX.
+swish, hard_silu = silu, hard_swish
+
 
 def gelu(x: Array, /, *, approximate: bool = False) -> Array:
     """Returns x times the cumulative normal distribution at x, or with ``approximate`` its formula by tanh.
@@ -57,6 +99,63 @@ def sigmoid(x: Array, /) -> Array:
     [0.5]
     """
     return _core.unary(c.UNARY_LOGISTIC, x)
+
+
+def leaky_relu(x: Array, /, negative_slope: float = 0.01) -> Array:
+    """Returns x where it is at least 0, and elsewhere x times a slope.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.leaky_relu(lx.asarray([-2.0, 3.0]), 0.5).tolist()
+    [-1.0, 3.0]
+    """
+    x = in_floats(x)
+    return select(x >= 0, x, x * negative_slope)
+
+
+def celu(x: Array, /, alpha: float = 1.0) -> Array:
+    """Returns x if x > 0, else alpha * (e^(x / alpha) - 1).
+
+    >>> import lazyxla as lx
+    >>> lx.nn.celu(lx.asarray([0.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+    x = in_floats(x)
+    return alpha * _core.activation(c.ACTIVATION_ELU, x / alpha)
+
+
+def hard_tanh(x: Array, /) -> Array:
+    """Returns min(max(x, -1), 1).
+
+    >>> import lazyxla as lx
+    >>> lx.nn.hard_tanh(lx.asarray([-3.0, 0.5])).tolist()
+    [-1.0, 0.5]
+    """
+    return clip(x, -1, 1)
+
+
+def soft_sign(x: Array, /) -> Array:
+    """Returns x / (\\|x\\| + 1).
+
+    >>> import lazyxla as lx
+    >>> lx.nn.soft_sign(lx.asarray([-1.0, 0.0])).tolist()
+    [-0.5, 0.0]
+    """
+    size: Array = abs(in_floats(x))
+    return x / (size + 1)
+
+
+def glu(x: Array, /, axis: int = -1) -> Array:
+    """Returns the first half of x along an axis, times the sigmoid of the second half.
+
+    >>> import lazyxla as lx
+    >>> lx.nn.glu(lx.asarray([3.0, 0.0])).tolist()
+    [1.5]
+    """
+    at = normalized([axis], x.ndim)[0]
+    if x.shape[at] % 2:
+        raise ValueError(f"glu(): axis {axis} has {x.shape[at]} elements; want an even number")
+    a, b = _core.split(in_floats(x), [x.shape[at] // 2] * 2, at)
+    return a * _core.unary(c.UNARY_LOGISTIC, b)
 
 
 def softmax(x: Array, /, axis: int = -1) -> Array:
