@@ -34,7 +34,7 @@ it is, and ``x[1:][0] = 1``, whose change nothing could see, is a RuntimeError. 
 from . import _interpreter  # noqa: F401 - first: it may refuse
 
 # isort: on
-from . import _core, _methods, _parts, collectives, fft, linalg, nn, optim, random, special, tree  # noqa: F401 - both act
+from . import _core, _methods, _parts, _ufuncs, collectives, fft, linalg, nn, optim, random, special, tree  # noqa: F401 - both act
 from ._arranging import (
     append,
     array_split,
@@ -201,6 +201,18 @@ from ._executables import compile, load_executable
 from ._files import load, load_metadata, save, save_async
 from ._jit import jit
 from ._jacobians import hessian, jacfwd, jacobian, jacrev
+from ._lax import (
+    associative_scan,
+    cummax,
+    cummin,
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_slice,
+    fori_loop,
+    map,
+    rsqrt,
+)
 from ._loops import cond, scan, switch, while_loop
 from ._mesh import initialize, shard, shard_map, sharding
 from ._numerical import (
@@ -346,6 +358,7 @@ from ._signals import (
     gradient,
     hamming,
     hanning,
+    kaiser,
 )
 from ._programs import export_program, from_torch, import_program
 from ._reductions import (
@@ -459,6 +472,9 @@ power = pow
 right_shift = bitwise_right_shift
 true_divide = divide
 row_stack = vstack
+top_k = topk
+asanyarray = ascontiguousarray = asarray
+ndarray = Array
 
 find_plugin()
 
@@ -518,9 +534,12 @@ __all__ = [
     "array",
     "array_equal",
     "array_split",
+    "asanyarray",
     "asarray",
+    "ascontiguousarray",
     "asin",
     "asinh",
+    "associative_scan",
     "astype",
     "atan",
     "atan2",
@@ -579,6 +598,8 @@ __all__ = [
     "counter",
     "cov",
     "cross",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -605,6 +626,10 @@ __all__ = [
     "dot",
     "dsplit",
     "dstack",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_slice",
     "e",
     "ediff1d",
     "einsum",
@@ -631,8 +656,8 @@ __all__ = [
     "flipud",
     "float16",
     "float32",
-    "float64",
     "float4_e2m1fn",
+    "float64",
     "float8_e3m4",
     "float8_e4m3",
     "float8_e4m3b11fnuz",
@@ -647,6 +672,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "fori_loop",
     "from_dlpack",
     "from_torch",
     "fromfunction",
@@ -679,10 +705,10 @@ __all__ = [
     "inner",
     "insert",
     "int16",
-    "int32",
-    "int64",
     "int2",
+    "int32",
     "int4",
+    "int64",
     "int8",
     "interp",
     "intersect1d",
@@ -706,6 +732,7 @@ __all__ = [
     "jacrev",
     "jit",
     "jvp",
+    "kaiser",
     "kron",
     "lcm",
     "left_shift",
@@ -729,6 +756,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logspace",
+    "map",
     "matmul",
     "matrix_transpose",
     "matvec",
@@ -760,6 +788,7 @@ __all__ = [
     "nanstd",
     "nansum",
     "nanvar",
+    "ndarray",
     "ndim",
     "negative",
     "newaxis",
@@ -817,6 +846,7 @@ __all__ = [
     "rot90",
     "round",
     "row_stack",
+    "rsqrt",
     "s_",
     "save",
     "save_async",
@@ -857,6 +887,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "top_k",
     "topk",
     "trace",
     "transpose",
@@ -878,10 +909,10 @@ __all__ = [
     "true_divide",
     "trunc",
     "uint16",
-    "uint32",
-    "uint64",
     "uint2",
+    "uint32",
     "uint4",
+    "uint64",
     "uint8",
     "union1d",
     "unique",
@@ -914,6 +945,7 @@ __all__ = [
 check_all(__all__, globals())
 for _module in (collectives, fft, linalg, nn, optim, random, special, tree):
     check_all(_module.__all__, vars(_module))
+_ufuncs.install(globals())
 
 
 def __getattr__(name: str) -> object:

@@ -7,9 +7,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from . import _constants as c
 from . import _core
 from ._core import Array
-from ._creation import asarray
+from ._creation import arange, asarray
+from ._elementwise import conj
 from ._operands import common_dtype, in_floats
 from ._shapes import matmul
 
@@ -104,3 +106,52 @@ def block_diag(*arrays: Any) -> Array:
         rows.append(_core.pad(x, zero, [0, at], [0, width - at - x.shape[1]]))
         at += x.shape[1]
     return _core.join(rows, 0, False)
+
+
+def cho_factor(a: Array, /, lower: bool = False) -> tuple[Array, bool]:
+    """Returns a Cholesky factor and whether it is the lower one, for ``cho_solve``, as in SciPy. The other triangle is
+    zeros.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.cho_factor(lx.asarray([[4.0]]))[0].tolist()
+    [[2.0]]
+    """
+    return _core.cholesky(in_floats(a), lower), lower
+
+
+def cho_solve(c_and_lower: tuple[Array, bool], b: Array, /) -> Array:
+    """Returns the solution x of a x = b, given the Cholesky factor of a and whether it is the lower one.
+
+    >>> import lazyxla as lx
+    >>> a = lx.asarray([[4.0, 0.0], [0.0, 9.0]])
+    >>> [round(x, 4) for x in lx.linalg.cho_solve(lx.linalg.cho_factor(a), lx.asarray([8.0, 9.0])).tolist()]
+    [2.0, 1.0]
+    """
+    factor, lower = c_and_lower
+    dtype = common_dtype([factor.dtype, in_floats(b).dtype])
+    factor, b = factor.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    right = b[..., None] if b.ndim == 1 else b
+    other = c.TRANSPOSE_ADJOINT
+    orders = (c.TRANSPOSE_NO_TRANSPOSE, other) if lower else (other, c.TRANSPOSE_NO_TRANSPOSE)
+    for order in orders:
+        right = _core.triangular_solve(factor, right, lower, False, order)
+    return right[..., 0] if b.ndim == 1 else right
+
+
+def toeplitz(column: Array, row: Array | None = None, /) -> Array:
+    """Returns the matrix with this first column and first row, whose diagonals are constant; without a row, the
+    conjugate of the column.
+
+    >>> import lazyxla as lx
+    >>> lx.linalg.toeplitz(lx.asarray([1, 2]), lx.asarray([1, 5, 6])).tolist()
+    [[1, 5, 6], [2, 1, 5]]
+    """
+    row = conj(column) if row is None else row
+    if column.ndim != 1 or row.ndim != 1:
+        raise ValueError(f"toeplitz() takes vectors, not arrays of rank {column.ndim} and {row.ndim}")
+    dtype = common_dtype([column.dtype, row.dtype])
+    parts = [_core.flip(column.astype(dtype, copy=False), [0]), row[1:].astype(dtype, copy=False)]
+    values = _core.join(parts, 0, False)
+    rows, columns = column.shape[0], row.shape[0]
+    last = arange(rows - 1, -1, -1, device=column.device) if rows else arange(0, device=column.device)
+    return values[last[:, None] + arange(columns, device=column.device)]

@@ -8,10 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import _arranging, _core, _elements, _elementwise, _numerical, _reductions, _shapes, _statistics
+from . import (
+    _arranging,
+    _core,
+    _elements,
+    _elementwise,
+    _mapping,
+    _numerical,
+    _places,
+    _reductions,
+    _shapes,
+    _statistics,
+)
+from ._at import At
 from ._core import Array, DType
 from ._creation import asarray
-from ._operands import in_floats
 from ._shapes import Axis
 from ._sizes import DTypeLike, is_integer, normalized
 
@@ -167,6 +178,21 @@ def _scalar(self: DType, value: Any = 0, /, *, device: Any = None) -> Array:
     return asarray(value, dtype=self, device=device)
 
 
+def _argpartition(self: Array, kth: Any, axis: int | None = -1, kind: str | None = None, order: None = None) -> Array:
+    _no_fields(order)
+    return _places.argpartition(self, kth, axis)
+
+
+def _choose(self: Array, choices: Any, out: None = None, mode: str = "clip") -> Array:
+    _no_out(out)
+    return _mapping.choose(self, choices, "clip" if mode == "raise" else mode)
+
+
+def _compress(self: Array, condition: Any, axis: int | None = None, out: None = None) -> Array:
+    _no_out(out)
+    return _places.compress(condition, self, axis)
+
+
 def _view(self: Array, *args: Any, dtype: DTypeLike | None = None) -> Array:
     shape = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     if args and dtype is None and all(map(is_integer, shape)):
@@ -191,64 +217,6 @@ def _block_until_ready(self: Array) -> Array:
     return self
 
 
-class At:
-    """``x.at[key]``: a copy of x with other elements at a key, as in JAX; x stays as it is."""
-
-    __slots__ = ("_key", "_x")
-
-    def __init__(self, x: Array, key: Any = None) -> None:
-        self._x, self._key = x, key
-
-    def __getitem__(self, key: Any) -> At:
-        return At(self._x, key)
-
-    def get(self) -> Array:
-        """Returns ``x[key]``."""
-        return self._x[self._key]
-
-    def set(self, values: Any) -> Array:
-        """Returns a copy of x with these values at the key."""
-        found = self._x.copy()
-        found[self._key] = values
-        return found
-
-    def add(self, values: Any) -> Array:
-        """Returns a copy of x with values added; where indices are equal, all of them are."""
-        return _shapes.scatter(self._x, self._key, values, how="add")
-
-    def subtract(self, values: Any) -> Array:
-        """Returns a copy of x with values subtracted; where indices are equal, all of them are."""
-        zeros = _core.full(self._x.shape, 0, self._x.dtype, self._x.device)
-        return self._x - _shapes.scatter(zeros, self._key, values, how="add")
-
-    def multiply(self, values: Any) -> Array:
-        """Returns a copy of x with elements times values; where indices are equal, times all of them."""
-        return _shapes.scatter(self._x, self._key, values, how="multiply")
-
-    def divide(self, values: Any) -> Array:
-        """Returns a copy of x with elements divided by values; where indices are equal, by all of them."""
-        x = in_floats(self._x)
-        ones = _core.full(x.shape, 1, x.dtype, x.device)
-        # Not times 1 / values, which rounds twice.
-        return x / _shapes.scatter(ones, self._key, values, how="multiply")
-
-    def max(self, values: Any) -> Array:
-        """Returns a copy of x with the larger ones of elements and values."""
-        return _shapes.scatter(self._x, self._key, values, how="maximum")
-
-    def min(self, values: Any) -> Array:
-        """Returns a copy of x with the smaller ones of elements and values."""
-        return _shapes.scatter(self._x, self._key, values, how="minimum")
-
-    def power(self, values: Any) -> Array:
-        """Returns a copy of x with elements to the power of values."""
-        return self.set(self._x[self._key] ** values)
-
-    def apply(self, function: Callable[[Array], Any]) -> Array:
-        """Returns a copy of x with a function of the elements in their places."""
-        return self.set(function(self._x[self._key]))
-
-
 def _property(function: Callable[[Array], Any]) -> property:
     return property(function, doc=function.__doc__)
 
@@ -260,8 +228,11 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "argmax": (_over_axes(_reductions.argmax), _reductions.argmax),
     "argmin": (_over_axes(_reductions.argmin), _reductions.argmin),
     "argsort": (_argsort, _reductions.argsort),
+    "argpartition": (_argpartition, _places.argpartition),
     "block_until_ready": (_block_until_ready, None),
+    "choose": (_choose, _mapping.choose),
     "clip": (_clip, _elementwise.clip),
+    "compress": (_compress, _places.compress),
     "conj": (_elementwise.conj, None),
     "conjugate": (_elementwise.conj, None),
     "cumprod": (_cumulative(_numerical.cumprod), _numerical.cumprod),

@@ -21,7 +21,10 @@ def _real_only(name: str, x: Array) -> None:
         raise TypeError(f"{name}() takes real dtypes, not {x.dtype.name}")
 
 
-def _extreme(x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array:
+def _extreme(name: str, x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array:
+    # The first true element: ``argmax(x > limit)``.
+    x = x.astype(_core.uint8) if x.dtype.kind == "bool" else x
+    _real_only(name, x)
     if axis is not None:
         return _core.arg_extreme(x, axis, keepdims, largest)
     found = _core.arg_extreme(reshape(x, (-1,)), 0, False, largest)
@@ -29,14 +32,14 @@ def _extreme(x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array
 
 
 def argmax(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
-    """Returns the index of the largest element, the first of equal ones, or of the first NaN.
+    """Returns the index of the largest element, the first of equal ones, or of the first NaN; of bools, of the first
+    true one.
 
     >>> import lazyxla as lx
     >>> lx.argmax(lx.asarray([3, 9, 1])).item()
     1
     """
-    _real_only("argmax", x)
-    return _extreme(x, axis, keepdims, True)
+    return _extreme("argmax", x, axis, keepdims, True)
 
 
 def argmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
@@ -46,8 +49,7 @@ def argmin(x: Array, /, axis: int | None = None, *, keepdims: bool = False) -> A
     >>> lx.argmin(lx.asarray([3, 9, 1])).item()
     2
     """
-    _real_only("argmin", x)
-    return _extreme(x, axis, keepdims, False)
+    return _extreme("argmin", x, axis, keepdims, False)
 
 
 def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:

@@ -84,6 +84,22 @@ def _window(n: int, device: Any, function: Callable[[float], float]) -> Array:
     return asarray(values, dtype=_core.float32, device=device)
 
 
+def kaiser(n: int, beta: float, /, *, device: Any = None) -> Array:
+    """Returns the Kaiser window of n elements: ratios of the Bessel function I0.
+
+    >>> import lazyxla as lx
+    >>> [round(x, 4) for x in lx.kaiser(3, 2.0).tolist()]
+    [0.4387, 1.0, 0.4387]
+    """
+    from .special import i0
+
+    # Of a float64 on the host, whose window is as exact as the others.
+    places = [max(0.0, 1 - (2 * i / (n - 1) - 1) ** 2) ** 0.5 if n > 1 else 1.0 for i in range(n)]
+    x = asarray([*places, 1.0], dtype=_core.float64, device="cpu") * float(beta)
+    values = i0(x)
+    return asarray((values[:-1] / values[-1]).tolist(), dtype=_core.float32, device=device)
+
+
 def hanning(n: int, /, *, device: Any = None) -> Array:
     """Returns the Hann window of n elements: 0.5 - 0.5 cos(2 pi t).
 

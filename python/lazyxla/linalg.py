@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._matrices import block_diag, eig, eigvals, multi_dot
+from ._matrices import block_diag, cho_factor, cho_solve, eig, eigvals, multi_dot, toeplitz
 from ._operands import in_floats
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
 from ._reductions import sum as _sum
 from ._sizes import DTypeLike, integers, normalized
 
 __all__ = [
-    "block_diag", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
+    "block_diag", "cho_factor", "cho_solve", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq", "matmul", "matrix_norm",
     "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "schur", "slogdet", "solve",
     "solve_triangular",
     "solve_tridiagonal",
-    "svd", "svdvals", "tensordot", "trace", "vecdot", "vector_norm",
+    "svd", "svdvals", "tensordot", "toeplitz", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -307,9 +307,17 @@ def solve(x1: Array, x2: Array, /) -> Array:
 
 
 def solve_triangular(
-    a: Array, b: Array, /, *, lower: bool = False, transposed: bool = False, unit_diagonal: bool = False
+    a: Array,
+    b: Array,
+    /,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    *,
+    transposed: bool = False,
 ) -> Array:
-    """Returns the solution x of a x = b for triangular matrices a; of a^T x = b if ``transposed``.
+    """Returns the solution x of a x = b for triangular matrices a; of a^T x = b if ``transposed`` or, as in SciPy,
+    ``trans`` is 1 or "T"; of the conjugate of a^T if it is 2 or "C".
 
     Only the triangle that ``lower`` names is read, and with ``unit_diagonal`` not the diagonal, which counts as 1. b is
     a vector if its rank is 1, and has matrices otherwise, with the batch axes of a. NaN where a diagonal has a 0.
@@ -319,7 +327,11 @@ def solve_triangular(
     >>> lx.linalg.solve_triangular(a, lx.asarray([2.0, 9.0]), lower=True).tolist()
     [1.0, 2.0]
     """
-    how = c.TRANSPOSE_TRANSPOSE if transposed else c.TRANSPOSE_NO_TRANSPOSE
+    orders: dict[int | str, int] = {0: c.TRANSPOSE_NO_TRANSPOSE, 1: c.TRANSPOSE_TRANSPOSE, 2: c.TRANSPOSE_ADJOINT}
+    orders |= {"N": orders[0], "T": orders[1], "C": orders[2]}
+    if trans not in orders:
+        raise ValueError(f"solve_triangular(): trans is {trans!r}; want 0, 1, 2, 'N', 'T' or 'C'")
+    how = orders[1] if transposed else orders[trans]
     right = b[:, None] if b.ndim == 1 else b
     x = _core.triangular_solve(a, right, lower, unit_diagonal, how)
     return x[:, 0] if b.ndim == 1 else x

@@ -8,7 +8,7 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._elementwise import abs, clip
+from ._elementwise import abs, clip, tanh
 from ._entropies import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -53,7 +53,7 @@ __all__ = [
     "mse_loss", "nll_loss", "one_hot", "poisson_nll_loss", "relu", "relu6", "rms_norm", "rotary_embedding", "selu",
     "sigmoid", "sigmoid_binary_cross_entropy", "sigmoid_focal_loss", "silu", "smooth_l1_loss", "smooth_labels",
     "soft_sign", "softmax", "softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels", "softplus",
-    "squared_error", "swish", "triplet_margin_loss",
+    "squared_error", "swish", "tanh", "triplet_margin_loss",
 ]  # fmt: skip
 
 

@@ -95,13 +95,13 @@ MODULES += (
     "._rules",
     "._shapes",
 )
-MODULES += ("._transform", "._jacobians", "._windows", "._losses", "._entropies")
+MODULES += ("._transform", "._jacobians", "._windows", "._losses", "._entropies", "._lax")
 
 
 NATIVE = (".linalg", ".nn", ".optim", ".random", "._creation", "._elementwise", "._reductions", "._rules")
 NATIVE += ("._arranging", "._distributions", "._elements", "._forms", "._mapping", "._matrices", "._nan", "._numerical")
 NATIVE += ("._padding", "._places", "._polynomials", "._sets", "._signals", "._statistics", "._unique", ".special")
-NATIVE += ("._loops", "._shapes", "._transform", "._jacobians", "._windows", "._losses", "._entropies")
+NATIVE += ("._loops", "._shapes", "._transform", "._jacobians", "._windows", "._losses", "._entropies", "._lax")
 
 
 # Of these, a few that run on the default device, too.

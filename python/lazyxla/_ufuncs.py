@@ -1,0 +1,119 @@
+"""The methods of NumPy's ufuncs, as attributes of functions: ``lx.add.at``, ``lx.maximum.accumulate``,
+``lx.subtract.outer``, ``lx.logical_or.reduce``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _constants as c
+from . import _core, _reductions
+from ._core import Array
+from ._at import At
+from ._operands import array_of
+from ._sizes import DTypeLike, normalized
+
+# Functions of two operands, all of which have ``outer``.
+BINARY = (
+    "add", "arctan2", "atan2", "bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "divide", "equal", "float_power",
+    "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater", "greater_equal", "heaviside", "hypot", "lcm", "less",
+    "less_equal", "logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "mod",
+    "multiply", "not_equal", "pow", "power", "remainder", "subtract", "true_divide",
+)  # fmt: skip
+# What reduces by the operation.
+REDUCTIONS: dict[str, Callable[..., Array]] = {
+    "add": _reductions.sum,
+    "multiply": _reductions.prod,
+    "maximum": _reductions.max,
+    "minimum": _reductions.min,
+    "logical_and": _reductions.all,
+    "logical_or": _reductions.any,
+}
+_CUMULATIVE = {"maximum": c.REDUCE_MAX, "minimum": c.REDUCE_MIN}
+# The methods of ``x.at`` that combine elements.
+UPDATES = {
+    "add": "add",
+    "subtract": "subtract",
+    "multiply": "multiply",
+    "divide": "divide",
+    "true_divide": "divide",
+    "maximum": "max",
+    "minimum": "min",
+}
+
+
+def _array(of: str, value: Any, device: Any = None) -> Array:
+    found = array_of(value, device)
+    if found is None:
+        raise TypeError(f"{of}(): want an array (lx.asarray makes one), not a {type(value).__name__}")
+    return found
+
+
+def cumulative_extreme(op: int, x: Array, axis: int) -> Array:
+    """Returns the largest or smallest of the elements up to each one along an axis."""
+    (at,) = normalized([axis], x.ndim)
+    return _core.cumulative(op, x, at)
+
+
+def _outer(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    def outer(a: Any, b: Any, /) -> Array:
+        device = next((x.device for x in (a, b) if isinstance(x, Array)), None)
+        first, second = (_array(f"{name}.outer", x, device) for x in (a, b))
+        return function(_core.reshape(first, [*first.shape, *[1] * second.ndim]), second)
+
+    outer.__doc__ = f"Returns lx.{name} of each element of the first array with each one of the second."
+    return outer
+
+
+def _reduce(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    def reduce(array: Any, /, axis: Any = 0, dtype: DTypeLike | None = None, **given: Any) -> Array:
+        options = given if dtype is None else {"dtype": dtype, **given}
+        return function(_array(f"{name}.reduce", array), axis=axis, **options)
+
+    reduce.__doc__ = f"Reduces an array by lx.{name} along an axis, by default the first one; None is all axes."
+    return reduce
+
+
+def _accumulate(name: str) -> Callable[..., Array]:
+    def accumulate(array: Any, /, axis: int = 0, dtype: DTypeLike | None = None) -> Array:
+        x = _array(f"{name}.accumulate", array)
+        if x.ndim == 0:
+            raise TypeError(f"{name}.accumulate(): a scalar has no axis")
+        if name == "add":
+            return _reductions.cumulative_sum(x, axis, dtype)
+        if name == "multiply":
+            return _reductions.cumulative_prod(x, axis, dtype)
+        return cumulative_extreme(_CUMULATIVE[name], x if dtype is None else x.astype(dtype, copy=False), axis)
+
+    accumulate.__doc__ = f"Returns lx.{name} of the elements up to each one along an axis, by default the first one."
+    return accumulate
+
+
+def _at(name: str) -> Callable[..., Any]:
+    def at(a: Array, indices: Any, b: Any, /, *, inplace: bool = True) -> Array | None:
+        if not isinstance(a, Array):
+            raise TypeError(f"{name}.at(): want an array of lazyxla, not a {type(a).__name__}")
+        found: Array = getattr(At(a)[indices], UPDATES[name])(b)
+        if not inplace:
+            return found
+        if found.dtype != a.dtype:
+            raise TypeError(f"{name}.at(): the array is {a.dtype.name}, and the result {found.dtype.name}")
+        a[...] = found
+        return None
+
+    at.__doc__ = f"""Changes an array by lx.{name} at indices; where these are equal, by all of their values, in contrast to
+    an operator in place. Returns a changed copy instead with ``inplace=False``, as in JAX."""
+    return at
+
+
+def install(namespace: dict[str, Any]) -> None:
+    """Gives the functions of a namespace the methods of ufuncs."""
+    for name in BINARY:
+        function = namespace[name]
+        function.outer = _outer(name, function)
+        if name in UPDATES:
+            function.at = _at(name)
+        if name in REDUCTIONS:
+            function.reduce = _reduce(name, REDUCTIONS[name])
+        if name in ("add", "multiply", *_CUMULATIVE):
+            function.accumulate = _accumulate(name)
