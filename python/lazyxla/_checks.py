@@ -94,20 +94,57 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         except (AttributeError, TypeError, IndexError):
             text = _mistake(function, args, kwargs)
-            if text is None:
+            floats = _in_floats(function, args, kwargs) if text is None else None
+            if text is None and floats is None:
                 raise
+        if floats is not None:
+            return function(*floats.args, **floats.kwargs)
         again = _with_arrays(function, args, kwargs)
         if again is None or _mistake(function, again.args, again.kwargs) is not None:
             raise TypeError(text)
         try:
             return function(*again.args, **again.kwargs)
         except (TypeError, ValueError, IndexError) as error:
+            floats = _in_floats(function, again.args, again.kwargs) if isinstance(error, TypeError) else None
+            if floats is not None:
+                return function(*floats.args, **floats.kwargs)
             if any(hasattr(value, "__array_interface__") for value in (*args, *kwargs.values())):
                 raise
             # A number where an array has to be.
             raise TypeError(text) from error
 
     return call
+
+
+# Functions of other modules than this package itself that are of floats, and take integers and bools as such.
+_OF_FLOATS = {
+    "linalg": "cholesky cond det eigh eigvalsh expm inv lstsq matrix_norm matrix_rank norm pinv qr schur slogdet solve "
+    "solve_triangular solve_tridiagonal svd svdvals vector_norm",
+    "fft": "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
+    "nn": "elu gelu hard_sigmoid hard_swish log_sigmoid log_softmax logsumexp mish relu6 selu sigmoid silu softmax softplus",
+}
+_INTEGERS = ("bool", "signed integer", "unsigned integer")
+
+
+def _in_floats(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Returns arguments with float32 in place of integers and bools, or with the dtype of the floats beside them; None
+    if the function is not one of floats, or has no integers. A call that succeeds is not looked at."""
+    if function.__name__ not in _OF_FLOATS.get(function.__module__.rpartition(".")[2], "").split():
+        return None
+    import inspect
+
+    from . import _core
+    from ._operands import common_dtype
+
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    arrays = {name: x for name, x in bound.arguments.items() if isinstance(x, Array)}
+    whole = [name for name, x in arrays.items() if x.dtype.kind in _INTEGERS]
+    if not whole:
+        return None
+    floats = [x.dtype for name, x in arrays.items() if name not in whole]
+    for name in whole:
+        bound.arguments[name] = arrays[name].astype(common_dtype(floats) if floats else _core.float32)
+    return bound
 
 
 # Functions that need an array of the caller: they change it, or look at what is pending.

@@ -48,11 +48,28 @@ def _unary(name: str, op: int, doc: str, *, kinds: tuple[str, ...] | None = None
     return function
 
 
-def _binary(name: str, op: int, doc: str, *, compare: bool = False, kinds: tuple[str, ...] | None = None) -> Any:
+def _are_bools(*operands: Any) -> builtins.bool:
+    kinds = [x.dtype.kind if isinstance(x, Array) else type(x) for x in operands]
+    return all(kind in ("bool", builtins.bool) for kind in kinds)
+
+
+def _binary(
+    name: str,
+    op: int,
+    doc: str,
+    *,
+    compare: bool = False,
+    kinds: tuple[str, ...] | None = None,
+    bools: int | None = None,
+) -> Any:
+    """Makes a function of two operands; ``bools`` is its operation on arrays of bools, where it is another one."""
+
     def function(x1: Any, x2: Any, /) -> Array:
         if kinds is not None:
             for x in (x1, x2):
                 if isinstance(x, Array) and x.dtype.kind not in kinds:
+                    if bools is not None and _are_bools(x1, x2):
+                        return _core.binary(bools, x1, x2, False, False)
                     x1, x2 = _fit(name, kinds, x1, x2)
                     break
         try:
@@ -74,6 +91,7 @@ _INTEGERS = ("signed integer", "unsigned integer")
 _NUMBERS = _INTEGERS + _FLOATS
 _REALS = _INTEGERS + _REAL
 _BITS = ("bool",) + _INTEGERS
+_ORDERED = ("bool",) + _REALS
 
 abs = _unary("abs", c.UNARY_ABS, "Returns absolute values; of complex numbers their magnitude.", kinds=_NUMBERS)
 acos = _unary("acos", c.UNARY_ACOS, "Returns inverse cosines, in radians.", kinds=_FLOATS)
@@ -107,7 +125,7 @@ tanh = _unary("tanh", c.UNARY_TANH, "Returns hyperbolic tangents.", kinds=_FLOAT
 trunc = _unary("trunc", c.UNARY_TRUNC, "Returns x rounded toward 0.", kinds=_REALS)
 sign = _unary("sign", c.UNARY_SIGN, "Returns -1, 0 or 1; of complex numbers x / abs(x).", kinds=_NUMBERS)
 
-add = _binary("add", c.BINARY_ADD, "Returns x1 + x2.", kinds=_NUMBERS)
+add = _binary("add", c.BINARY_ADD, "Returns x1 + x2; of bools x1 | x2.", kinds=_NUMBERS, bools=c.BINARY_OR)
 atan2 = _binary("atan2", c.BINARY_ATAN2, "Returns the angle of the point (x2, x1), in radians.", kinds=_REAL)
 bitwise_and = _binary("bitwise_and", c.BINARY_AND, "Returns x1 & x2.", kinds=_BITS)
 bitwise_left_shift = _binary("bitwise_left_shift", c.BINARY_SHIFT_LEFT, "Returns x1 << x2.", kinds=_INTEGERS)
@@ -118,9 +136,11 @@ divide = _binary("divide", c.BINARY_DIVIDE, "Returns x1 / x2; of integers as flo
 floor_divide = _binary("floor_divide", c.BINARY_FLOOR_DIVIDE, "Returns floor(x1 / x2).", kinds=_REALS)
 hypot = _binary("hypot", c.BINARY_HYPOT, "Returns sqrt(x1^2 + x2^2) without overflow in between.", kinds=_REAL)
 logaddexp = _binary("logaddexp", c.BINARY_LOGADDEXP, "Returns log(e^x1 + e^x2).", kinds=_REAL)
-maximum = _binary("maximum", c.BINARY_MAXIMUM, "Returns the larger elements; NaN if either is.", kinds=_REALS)
-minimum = _binary("minimum", c.BINARY_MINIMUM, "Returns the smaller elements; NaN if either is.", kinds=_REALS)
-multiply = _binary("multiply", c.BINARY_MULTIPLY, "Returns x1 * x2.", kinds=_NUMBERS)
+maximum = _binary("maximum", c.BINARY_MAXIMUM, "Returns the larger elements; NaN if either is.", kinds=_ORDERED)
+minimum = _binary("minimum", c.BINARY_MINIMUM, "Returns the smaller elements; NaN if either is.", kinds=_ORDERED)
+multiply = _binary(
+    "multiply", c.BINARY_MULTIPLY, "Returns x1 * x2; of bools x1 & x2.", kinds=_NUMBERS, bools=c.BINARY_AND
+)
 nextafter = _binary("nextafter", c.BINARY_NEXT_AFTER, "Returns the next float after x1 toward x2.", kinds=_REAL)
 pow = _binary("pow", c.BINARY_POWER, "Returns x1 raised to x2.", kinds=_NUMBERS)
 remainder = _binary("remainder", c.BINARY_MODULO, "Returns x1 % x2, with the sign of x2.", kinds=_REALS)
@@ -130,10 +150,10 @@ logical_or = _binary("logical_or", c.BINARY_OR, "Returns where either is true.",
 logical_xor = _binary("logical_xor", c.BINARY_XOR, "Returns where one of the two is true.", kinds=("bool",))
 
 equal = _binary("equal", c.COMPARE_EQ, "Returns where x1 == x2.", compare=True)
-greater = _binary("greater", c.COMPARE_GT, "Returns where x1 > x2.", compare=True, kinds=_REALS)
-greater_equal = _binary("greater_equal", c.COMPARE_GE, "Returns where x1 >= x2.", compare=True, kinds=_REALS)
-less = _binary("less", c.COMPARE_LT, "Returns where x1 < x2.", compare=True, kinds=_REALS)
-less_equal = _binary("less_equal", c.COMPARE_LE, "Returns where x1 <= x2.", compare=True, kinds=_REALS)
+greater = _binary("greater", c.COMPARE_GT, "Returns where x1 > x2.", compare=True, kinds=_ORDERED)
+greater_equal = _binary("greater_equal", c.COMPARE_GE, "Returns where x1 >= x2.", compare=True, kinds=_ORDERED)
+less = _binary("less", c.COMPARE_LT, "Returns where x1 < x2.", compare=True, kinds=_ORDERED)
+less_equal = _binary("less_equal", c.COMPARE_LE, "Returns where x1 <= x2.", compare=True, kinds=_ORDERED)
 not_equal = _binary("not_equal", c.COMPARE_NE, "Returns where x1 != x2.", compare=True)
 
 

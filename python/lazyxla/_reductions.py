@@ -16,15 +16,15 @@ from ._shapes import Axis, axes_of, reshape, take
 from ._sizes import DTypeLike, normalized
 
 
-def _real_only(name: str, x: Array) -> None:
-    if x.dtype.kind not in ("signed integer", "unsigned integer", "real floating"):
+def _ordered(name: str, x: Array) -> None:
+    if x.dtype.kind not in ("bool", "signed integer", "unsigned integer", "real floating"):
         raise TypeError(f"{name}() takes real dtypes, not {x.dtype.name}")
 
 
 def _extreme(name: str, x: Array, axis: int | None, keepdims: bool, largest: bool) -> Array:
     # The first true element: ``argmax(x > limit)``.
+    _ordered(name, x)
     x = x.astype(_core.uint8) if x.dtype.kind == "bool" else x
-    _real_only(name, x)
     if axis is not None:
         return _core.arg_extreme(x, axis, keepdims, largest)
     found = _core.arg_extreme(reshape(x, (-1,)), 0, False, largest)
@@ -104,7 +104,7 @@ def argsort(
     >>> lx.argsort(lx.asarray([3, 9, 1])).tolist()
     [2, 0, 1]
     """
-    _real_only("argsort", x)
+    _ordered("argsort", x)
     _sort_kind("argsort", kind)
     x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.argsort(x, axis, descending, stable)
@@ -125,7 +125,7 @@ def sort(
     >>> lx.sort(lx.asarray([3, 9, 1]), descending=True).tolist()
     [9, 3, 1]
     """
-    _real_only("sort", x)
+    _ordered("sort", x)
     _sort_kind("sort", kind)
     x, axis = (reshape(x, (-1,)), 0) if axis is None else (x, axis)
     return _core.sort(x, axis, descending, stable)
@@ -208,7 +208,11 @@ def min(x: Array, /, axis: Axis = None, *, keepdims: bool = False, initial: Any 
 
 
 def _largest(name: str, ops: tuple[int, int], x: Array, axis: Axis, keepdims: bool, initial: Any, where: Any) -> Array:
-    _real_only(name, x)
+    _ordered(name, x)
+    if x.dtype.kind == "bool":
+        # The library has no largest bool.
+        bits = x.astype(_core.uint8)
+        return _largest(name, ops, bits, axis, keepdims, initial, where).astype(_core.bool)
     axes = axes_of(axis)
     x = masked(x, where, initial)
     if initial is None and builtins.any(

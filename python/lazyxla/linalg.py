@@ -214,13 +214,23 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
 
 
 def matrix_power(x: Array, n: int, /) -> Array:
-    """Returns powers of square matrices; of the inverses for a negative ``n``.
+    """Returns powers of square matrices; of the inverses for a negative ``n``, which integers have as float32.
 
     >>> import lazyxla as lx
     >>> lx.linalg.matrix_power(lx.asarray([[2.0, 0.0], [0.0, 3.0]]), 2).tolist()
     [[4.0, 0.0], [0.0, 9.0]]
     """
-    return _core.matrix_power(x, n)
+    if x.dtype.kind in ("real floating", "complex floating"):
+        return _core.matrix_power(x, n)
+    if n < 0:
+        return _core.matrix_power(in_floats(x), n)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"linalg.matrix_power(): x is {x.dtype.name}{list(x.shape)}; want square matrices")
+    x = x.astype(_core.int64) if x.dtype.kind == "bool" else x
+    found = _core.broadcast_to(_core.eye(x.shape[-1], x.shape[-1], 0, x.dtype, x.device), x.shape)
+    while n:
+        found, x, n = matmul(found, x) if n & 1 else found, matmul(x, x) if n > 1 else x, n >> 1
+    return found
 
 
 def _above(values: Array, rtol: Array) -> Array:
