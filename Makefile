@@ -267,6 +267,7 @@ check-code: $(FORMAT_STAMP)
 	cargo clippy --all-targets -- -D warnings
 	PYO3_NO_PYTHON=1 cargo clippy --package lazyxla-python -- -D warnings
 	$(TOOLS)/bin/python tools/python_binding.py --check
+	$(TOOLS)/bin/python tools/python_names.py --check
 	$(TOOLS)/bin/python tools/bindings/go.py bindings/go --check
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items
 	cargo test --test header --test operations

@@ -34,7 +34,7 @@ it is, and ``x[1:][0] = 1``, whose change nothing could see, is a RuntimeError. 
 from . import _interpreter  # noqa: F401 - first: it may refuse
 
 # isort: on
-from . import _core, _methods, _parts, _ufuncs, collectives, fft, linalg, nn, optim, random, special, tree  # noqa: F401 - both act
+from . import _core, _methods, _missing, _parts, _ufuncs, collectives, fft, linalg, nn, optim, random, special, tree  # noqa: F401 - both act
 from ._arranging import (
     append,
     array_split,
@@ -946,13 +946,10 @@ check_all(__all__, globals())
 for _module in (collectives, fft, linalg, nn, optim, random, special, tree):
     check_all(_module.__all__, vars(_module))
 _ufuncs.install(globals())
+_missing.install((collectives, fft, linalg, nn, optim, random, special, tree))
 
 
 def __getattr__(name: str) -> object:
-    import difflib
+    from ._missing import of_package
 
-    modules = (nn, linalg, random, special, fft, optim, tree)
-    near = [f"{each.__name__.rpartition('.')[2]}.{name}" for each in modules if name in each.__all__]
-    near = near or difflib.get_close_matches(name, __all__, 3, 0.7)
-    what = f"; there is {', '.join(f'lx.{each}' for each in near)}" if near else ""
-    raise AttributeError(f"lazyxla has no {name!r}{what}")
+    raise AttributeError(of_package(name, __all__))

@@ -49,6 +49,10 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
+# Arguments of PyTorch by the names that they have here.
+_PYTORCH = {"dim": "axis", "keepdim": "keepdims", "dims": "axis", "size": "shape"}
+
+
 def _tests(annotation: Any) -> tuple[list[tuple[Callable[[Any], bool], str]], bool]:
     """Returns the tests and words for the parts of an annotation, and whether None is allowed. An annotation with a
     part that is not in the table has no tests."""
@@ -66,7 +70,10 @@ def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     try:
         given = signature.bind(*args, **kwargs).arguments
     except TypeError:
-        return None
+        others = [
+            name for name in kwargs if _PYTORCH.get(name) in signature.parameters and name not in signature.parameters
+        ]
+        return f"{function.__name__}(): {others[0]} is {_PYTORCH[others[0]]} here" if others else None
     for name, value in given.items():
         parameter = signature.parameters[name]
         tests, may_be_none = _tests(parameter.annotation)
@@ -136,7 +143,10 @@ def _in_floats(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     from . import _core
     from ._operands import common_dtype
 
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return None
     arrays = {name: x for name, x in bound.arguments.items() if isinstance(x, Array)}
     whole = [name for name, x in arrays.items() if x.dtype.kind in _INTEGERS]
     if not whole:
@@ -161,7 +171,10 @@ def _with_arrays(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     if function.__name__ in _NOT_OF_NUMBERS:
         return None
     signature = inspect.signature(function)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return None
     given = [x for value in bound.arguments.values() for x in (value if isinstance(value, (tuple, list)) else [value])]
     like = next((x for x in given if isinstance(x, Array)), None)
 

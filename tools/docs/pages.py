@@ -34,6 +34,7 @@ GROUPS = {
         Page("concepts", "docs/concepts.md"),
         Page("python", "python/README.md"),
         Page("python-quickstart", "python/QUICKSTART.md"),
+        Page("python-names", "docs/python_names.md"),
     ],
     "Guide": [
         Page("guide/cpp", "docs/cpp.md"),
