@@ -22,6 +22,7 @@ from . import (
 )
 from ._at import At
 from ._core import Array, DType
+from ._parts import assign, changing
 from ._creation import asarray
 from ._shapes import Axis
 from ._sizes import DTypeLike, is_integer, normalized
@@ -205,7 +206,11 @@ def _view(self: Array, *args: Any, dtype: DTypeLike | None = None) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
-    self[...] = value
+    """Assigns a value to all elements, in place."""
+    assign(self, ..., value)
+
+
+_fill.__qualname__ = "fill"
 
 
 def _numpy(self: Array) -> Any:
@@ -239,7 +244,7 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "cumsum": (_cumulative(_numerical.cumsum), _numerical.cumsum),
     "diagonal": (_arranging.diagonal, None),
     "dot": (_numerical.dot, None),
-    "fill": (_fill, None),
+    "fill": (changing(_fill), None),
     "flatten": (_arranging.ravel, None),
     "item": (_item, None),
     "max": (_over_axes(_reductions.max), _reductions.max),

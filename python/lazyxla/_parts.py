@@ -96,6 +96,50 @@ _OPERATORS = (
     "__ilshift__", "__irshift__", "__imatmul__",
 )  # fmt: skip
 
+# The assignment itself, for functions that change an argument: these are judged as a whole.
+assign: Callable[[Array, Any, Any], None] = Array.__setitem__
+
+
+def _references(x: Any, /, *args: Any, **kwargs: Any) -> int:
+    return sys.getrefcount(x)
+
+
+class _Argument:
+    def references(self, *args: Any, **kwargs: Any) -> int:
+        return sys.getrefcount(self)
+
+
+# The references to a temporary array in a function that has it as its first argument, and in a method.
+_ONLY_ARGUMENT = max(_references(_Argument()), _Argument().references())
+
+
+def _is_told() -> bool:
+    """Returns whether an argument that a local variable holds has more references than a temporary one: versions of
+    Python that lend it to the function do not tell them apart."""
+    held = _Argument()
+    return min(_references(held), held.references()) > _ONLY_ARGUMENT
+
+
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function that changes its first argument and returns None refuse a temporary array, ``x[0]`` or ``x.T``: the
+    change would be lost."""
+    if not _is_told():
+        return function
+
+    @functools.wraps(function)
+    def changed(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        found = function(x, *args, **kwargs)
+        if found is None and isinstance(x, Array) and sys.getrefcount(x) <= _ONLY_ARGUMENT:
+            raise RuntimeError(
+                f"{function.__qualname__.partition('.<')[0]}() changes a temporary array, which is thrown away: x[0] is an "
+                "array of its own here, as are x.T and x.reshape(shape), not a view as in NumPy. Give it a name, and "
+                "assign it to x after the change: part = x[0]; ...; x[0] = part"
+            )
+        return found
+
+    return changed
+
+
 if hasattr(sys, "_getframe") and sys.implementation.name == "cpython":
     Array.__setitem__ = _judged_assignment(Array.__setitem__)  # type: ignore[method-assign]
     for _name in _OPERATORS:

@@ -14,6 +14,7 @@ from ._creation import arange, asarray
 from ._device import on
 from ._elementwise import clip, where
 from ._operands import INTEGERS
+from ._parts import assign
 from ._reductions import any, argsort, nonzero, sort
 from ._shapes import broadcast_arrays, reshape, take
 from ._sizes import DTypeLike, Sizes, integers, normalized
@@ -258,7 +259,7 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
         val = take(values, arange(count, device=x.device) % builtins.max(values.shape[0], 1), axis=0)
     if count:
         flat[:end:step] = val
-        x[...] = reshape(flat, x.shape)
+        assign(x, ..., reshape(flat, x.shape))
 
 
 def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None) -> None:
@@ -274,7 +275,7 @@ def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None) -> N
     if axis is None:
         flat = reshape(x, (-1,)).copy()
         flat[indices] = values
-        x[...] = reshape(flat, x.shape)
+        assign(x, ..., reshape(flat, x.shape))
         return
     (at,) = normalized([axis], x.ndim)
     if indices.ndim != x.ndim:
@@ -282,7 +283,7 @@ def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None) -> N
     rest = [size if i != at else indices.shape[at] for i, size in enumerate(x.shape)]
     key = list(indices_of(rest, x.device))
     key[at] = indices
-    x[tuple(broadcast_arrays(*key))] = values
+    assign(x, tuple(broadcast_arrays(*key)), values)
 
 
 def indices_of(sizes: Sequence[int], device: Any) -> tuple[Array, ...]:

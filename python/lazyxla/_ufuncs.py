@@ -11,6 +11,7 @@ from . import _core, _reductions
 from ._core import Array
 from ._at import At
 from ._operands import array_of
+from ._parts import assign, changing
 from ._sizes import DTypeLike, normalized
 
 # Functions of two operands, all of which have ``outer``.
@@ -98,8 +99,10 @@ def _at(name: str) -> Callable[..., Any]:
             return found
         if found.dtype != a.dtype:
             raise TypeError(f"{name}.at(): the array is {a.dtype.name}, and the result {found.dtype.name}")
-        a[...] = found
+        assign(a, ..., found)
         return None
+
+    at.__qualname__ = f"{name}.at"
 
     at.__doc__ = f"""Changes an array by lx.{name} at indices; where these are equal, by all of their values, in contrast to
     an operator in place. Returns a changed copy instead with ``inplace=False``, as in JAX."""
@@ -107,12 +110,14 @@ def _at(name: str) -> Callable[..., Any]:
 
 
 def install(namespace: dict[str, Any]) -> None:
-    """Gives the functions of a namespace the methods of ufuncs."""
+    """Gives the functions of a namespace the methods of ufuncs, and a judgement to those that change an argument."""
+    for name in ("fill_diagonal", "put_along_axis"):
+        namespace[name] = changing(namespace[name])
     for name in BINARY:
         function = namespace[name]
         function.outer = _outer(name, function)
         if name in UPDATES:
-            function.at = _at(name)
+            function.at = changing(_at(name))
         if name in REDUCTIONS:
             function.reduce = _reduce(name, REDUCTIONS[name])
         if name in ("add", "multiply", *_CUMULATIVE):

@@ -9,6 +9,7 @@ import numpy as np
 from common import DEVICES, on, raises, random, same
 
 import lazyxla as lx
+from lazyxla import _parts
 
 LOST = (
     "x[0][1] = 2.0",
@@ -235,3 +236,36 @@ def test_changes_that_something_may_read_are_silent():
 
         assert not warned(loop, state)
         same(state, np.float32([5, 3, 3]))
+
+
+def test_functions_that_change_a_temporary_argument_are_errors():
+    if not _parts._is_told():
+        return
+
+    class Holder:
+        pass
+
+    holder = Holder()
+    for device in ("cpu", "xla:0"):
+        x, first = lx.zeros((3, 3), device=device), lx.asarray([1], device=device)
+        holder.x = lx.zeros((2, 2), device=device)
+        lost = [
+            ("fill_diagonal", lambda x=x: lx.fill_diagonal(lx.fliplr(x), 1.0)),
+            ("put_along_axis", lambda x=x, first=first: lx.put_along_axis(x[0], first, 5.0, 0)),
+            ("add.at", lambda x=x: lx.add.at(x[0], 0, 1.0)),
+            ("fill", lambda x=x: x.T.fill(3.0)),
+        ]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for name, call in lost:
+                raises(RuntimeError, call, f"{name}() changes a temporary array", "x[0] = part")
+            lx.fill_diagonal(x, 1.0)
+            lx.add.at(x, (0, 0), 1.0)
+            part = x[1]
+            part.fill(4.0)
+            x[1] = part
+            assert x.tolist() == [[2, 0, 0], [4, 4, 4], [0, 0, 1]]
+            assert lx.add.at(x[0], 0, 1.0, inplace=False).tolist() == [3, 0, 0]
+            holder.x.fill(2.0)
+            lx.fill_diagonal([holder.x][0], 3.0)
+            assert holder.x.tolist() == [[3, 2], [2, 3]]
