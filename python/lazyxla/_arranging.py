@@ -11,7 +11,7 @@ from . import _core
 from ._core import Array
 from ._creation import asarray, holds_lazy
 from ._operands import operands, promoted
-from ._shapes import concat, flip, reshape, split
+from ._shapes import moveaxis, concat, flip, reshape, split
 from ._sizes import integers, is_integer, normalized
 
 
@@ -263,10 +263,9 @@ def insert(x: Array, obj: Any, values: Any, /, axis: int | None = None) -> Array
     values = _values_like("insert", x, values)[1].astype(dtype, copy=False)
     places = _places("insert", obj, size, size)
     if is_integer(obj):
-        # Several values before one place: the axis of values is x's, or is absent.
-        values = values if values.ndim == x.ndim else reshape(values, (1,) * (x.ndim - values.ndim) + values.shape)
-        count = values.shape[at] if axis is None or values.ndim == x.ndim else 1
-        places = places * count
+        # Several values before one place, as in NumPy: the first axis of values, which may be absent, is x's.
+        values = moveaxis(reshape(values, (1,) * (x.ndim - values.ndim) + values.shape), 0, at)
+        places = places * values.shape[at]
     shape = (*x.shape[:at], len(places), *x.shape[at + 1 :])
     joined = _core.join([x, _core.broadcast_to(values, shape)], at, False)
     # A place for each element of the result: sorted is stable, so that values keep their order.

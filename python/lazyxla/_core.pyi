@@ -140,8 +140,12 @@ class Array:
     def itemsize(self) -> int: ...
     @property
     def real(self) -> Array: ...
+    @real.setter
+    def real(self, value: Any) -> None: ...
     @property
     def imag(self) -> Array: ...
+    @imag.setter
+    def imag(self, value: Any) -> None: ...
     def all(
         self,
         axis: Axis = None,
@@ -244,6 +248,8 @@ class Array:
         out: None = None,
         ddof: float = 0,
         keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
     ) -> Array: ...
     def sum(
         self,
@@ -266,6 +272,8 @@ class Array:
         out: None = None,
         ddof: float = 0,
         keepdims: builtins.bool = False,
+        *,
+        where: Any = None,
     ) -> Array: ...
     def view(self, *args: Any, dtype: DTypeLike | None = None) -> Array: ...
 

@@ -363,13 +363,16 @@ def _is_infinity(x: Array, of: str) -> Any:
 
 
 def iscomplexobj(x: Any, /) -> bool:
-    """Returns whether an array is of a complex dtype, or a scalar of Python is complex.
+    """Returns whether an array is of a complex dtype, or a scalar of Python, or one in a list, is complex.
 
     >>> import lazyxla as lx
     >>> lx.iscomplexobj(lx.zeros(2)), lx.iscomplexobj(1j)
     (False, True)
     """
-    return x.dtype.kind == "complex floating" if isinstance(x, Array) else isinstance(x, complex)
+    if isinstance(x, (list, tuple)):
+        return builtins.any(map(iscomplexobj, x))
+    dtype = getattr(x, "dtype", None)
+    return dtype.kind in ("complex floating", "c") if dtype is not None else isinstance(x, complex)
 
 
 def isrealobj(x: Any, /) -> bool:

@@ -164,6 +164,8 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Array:
     >>> lx.bitwise_right_shift(lx.asarray([8, -8]), 2).tolist()
     [2, -2]
     """
+    if not isinstance(x1, Array) and not isinstance(x2, Array):
+        x1, x2 = operands("bitwise_right_shift", x1, x2)
     for x in (x1, x2):
         if isinstance(x, Array) and x.dtype.kind not in _INTEGERS:
             raise TypeError(f"bitwise_right_shift() takes integer dtypes, not {x.dtype.name}")

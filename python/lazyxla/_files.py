@@ -183,6 +183,10 @@ def load(path: str | os.PathLike[str], *, like: Any = None, device: Any = None) 
     7
     """
     text = os.fspath(path)
+    if text.endswith((".npy", ".npz")):
+        raise ValueError(
+            f"load(): {text} is a file of NumPy; write lx.asarray(numpy.load(path)), or of one of its arrays"
+        )
     import json
 
     names = json.loads(_core.file_names_json(text))

@@ -59,9 +59,10 @@ def _spread(function: Callable[..., Array]) -> Callable[..., Array]:
         out: None = None,
         ddof: float = 0,
         keepdims: bool = False,
+        **given: Any,
     ) -> Array:
         _no_out(out)
-        return function(self, axis=axis, dtype=dtype, correction=ddof, keepdims=keepdims)
+        return function(self, axis=axis, dtype=dtype, correction=ddof, keepdims=keepdims, **given)
 
     return method
 
@@ -210,7 +211,7 @@ def _fill(self: Array, value: Any) -> None:
     assign(self, ..., value)
 
 
-_fill.__qualname__ = "fill"
+_fill.__qualname__ = "fill()"
 
 
 def _numpy(self: Array) -> Any:
@@ -222,8 +223,36 @@ def _block_until_ready(self: Array) -> Array:
     return self
 
 
+_matrix_of: Callable[[Array], Array] = Array.T.__get__
+
+
+def _transposed(self: Array) -> Array:
+    """The transposed matrix; a vector stays as it is, in contrast to the standard. Other arrays have ``mT``."""
+    try:
+        return _matrix_of(self)
+    except ValueError:
+        if self.ndim > 1:
+            raise
+        return self.copy()
+
+
+def _set_real(self: Array, value: Any) -> None:
+    """Assigns to the real parts."""
+    assign(self, ..., value + 1j * _elementwise.imag(self) if self.dtype.kind == "complex floating" else value)
+
+
+def _set_imag(self: Array, value: Any) -> None:
+    """Assigns to the imaginary parts."""
+    if self.dtype.kind != "complex floating":
+        raise TypeError(f"an array of {self.dtype.name} has no imaginary parts to assign to")
+    assign(self, ..., _elementwise.real(self) + 1j * value)
+
+
+_set_imag.__qualname__, _set_real.__qualname__ = "x.imag", "x.real"
+
+
 def _property(function: Callable[[Array], Any]) -> property:
-    return property(function, doc=function.__doc__)
+    return property(function, SETTERS.get(function.__name__), doc=function.__doc__)
 
 
 # The methods by their names. Those of one function have its documentation.
@@ -270,7 +299,12 @@ METHODS: dict[str, tuple[Any, Any]] = {
     "view": (_view, _elements.view),
     "var": (_spread(_reductions.var), _reductions.var),
 }
+SETTERS: dict[str, Callable[[Array, Any], None]] = {
+    "imag": changing(_set_imag, is_setter=True),
+    "real": changing(_set_real, is_setter=True),
+}
 PROPERTIES: dict[str, Callable[[Array], Any]] = {
+    "T": _transposed,
     "at": At,
     "imag": _elementwise.imag,
     "itemsize": _itemsize,

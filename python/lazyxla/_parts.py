@@ -105,33 +105,45 @@ def _references(x: Any, /, *args: Any, **kwargs: Any) -> int:
 
 
 class _Argument:
+    found = 0
+
     def references(self, *args: Any, **kwargs: Any) -> int:
         return sys.getrefcount(self)
+
+    def _assign(self, *args: Any) -> None:
+        _Argument.found = sys.getrefcount(self)
+
+    value = property(None, _assign)
 
 
 # The references to a temporary array in a function that has it as its first argument, and in a method.
 _ONLY_ARGUMENT = max(_references(_Argument()), _Argument().references())
+_Argument().value = 0
+# As much where it is assigned to an attribute, ``x[0].real = 1``.
+_ONLY_OWNER = _Argument.found
 
 
 def _is_told() -> bool:
     """Returns whether an argument that a local variable holds has more references than a temporary one: versions of
     Python that lend it to the function do not tell them apart."""
     held = _Argument()
-    return min(_references(held), held.references()) > _ONLY_ARGUMENT
+    held.value = 0
+    return min(_references(held), held.references()) > _ONLY_ARGUMENT and _Argument.found > _ONLY_OWNER
 
 
-def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+def changing(function: Callable[..., Any], *, is_setter: bool = False) -> Callable[..., Any]:
     """Makes a function that changes its first argument and returns None refuse a temporary array, ``x[0]`` or ``x.T``: the
     change would be lost."""
     if not _is_told():
         return function
+    only = _ONLY_OWNER if is_setter else _ONLY_ARGUMENT
 
     @functools.wraps(function)
     def changed(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         found = function(x, *args, **kwargs)
-        if found is None and isinstance(x, Array) and sys.getrefcount(x) <= _ONLY_ARGUMENT:
+        if found is None and isinstance(x, Array) and sys.getrefcount(x) <= only:
             raise RuntimeError(
-                f"{function.__qualname__.partition('.<')[0]}() changes a temporary array, which is thrown away: x[0] is an "
+                f"{function.__qualname__.partition('.<')[0]} changes a temporary array, which is thrown away: x[0] is an "
                 "array of its own here, as are x.T and x.reshape(shape), not a view as in NumPy. Give it a name, and "
                 "assign it to x after the change: part = x[0]; ...; x[0] = part"
             )

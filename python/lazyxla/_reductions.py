@@ -291,10 +291,11 @@ def var(
     correction: float = 0.0,
     ddof: float | None = None,
     keepdims: bool = False,
+    where: Any = None,
 ) -> Array:
     """Returns the variance over axes: squares divided by their number less ``correction``, which NumPy calls ``ddof``.
     The variance of complex numbers is real: squares of absolute values. Without a dtype, the variance of integers is
-    float32, computed in float64.
+    float32, computed in float64. ``where`` is a mask of the elements that count.
 
     >>> import lazyxla as lx
     >>> lx.var(lx.asarray([1.0, 3.0]), correction=1).item()
@@ -302,11 +303,25 @@ def var(
     """
     correction = _corrected("var", correction, ddof)
     if dtype is None and x.dtype.kind not in _FLOATS:
-        return var(x, axis, _core.float64, correction=correction, keepdims=keepdims).astype(_core.float32)
+        return var(x, axis, _core.float64, correction=correction, keepdims=keepdims, where=where).astype(_core.float32)
     x = _in_dtype("var", x, dtype)
+    if where is not None:
+        return _masked_variance(x, axis, correction, keepdims, where)
     if x.dtype.kind == "complex floating":
         return _complex_variance(x, axis, correction, keepdims)
     return _core.variance(x, axes_of(axis), correction, keepdims, False)
+
+
+def _masked_variance(x: Array, axis: Axis, correction: float, keepdims: bool, where: Any) -> Array:
+    """Returns the variance of the elements where a mask is true; NaN where none is, or not more than ``correction``."""
+    apart = x - mean(x, axis, keepdims=True, where=where)
+    squares = (
+        _core.part(apart * _core.unary(c.UNARY_CONJ, apart), False) if x.dtype.kind in _FLOATS[1:] else apart * apart
+    )
+    ones = masked(_core.full(x.shape, 1, squares.dtype, x.device), where, 0)
+    count = sum(ones, axis, keepdims=keepdims) - correction
+    count = _core.binary(c.BINARY_MAXIMUM, count, 0, False, False)
+    return sum(squares, axis, keepdims=keepdims, where=where) / count
 
 
 def _complex_variance(x: Array, axis: Axis, correction: float, keepdims: bool) -> Array:
@@ -328,8 +343,9 @@ def std(
     correction: float = 0.0,
     ddof: float | None = None,
     keepdims: bool = False,
+    where: Any = None,
 ) -> Array:
-    """Returns the standard deviation over axes: the root of ``var``.
+    """Returns the standard deviation over axes: the root of ``var``, with its arguments.
 
     >>> import lazyxla as lx
     >>> lx.std(lx.asarray([1.0, 3.0])).item()
@@ -337,8 +353,10 @@ def std(
     """
     correction = _corrected("std", correction, ddof)
     if dtype is None and x.dtype.kind not in _FLOATS:
-        return std(x, axis, _core.float64, correction=correction, keepdims=keepdims).astype(_core.float32)
+        return std(x, axis, _core.float64, correction=correction, keepdims=keepdims, where=where).astype(_core.float32)
     x = _in_dtype("std", x, dtype)
+    if where is not None:
+        return _masked_variance(x, axis, correction, keepdims, where) ** 0.5
     if x.dtype.kind == "complex floating":
         return _complex_variance(x, axis, correction, keepdims) ** 0.5
     return _core.variance(x, axes_of(axis), correction, keepdims, True)

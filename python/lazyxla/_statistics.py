@@ -392,13 +392,19 @@ def digitize(x: Array, /, bins: Any, right: bool = False) -> Array:
 
 
 def histogram_bin_edges(x: Array, /, bins: Any = 10, range: tuple[float, float] | None = None) -> Array:
-    """Returns the ends of ``bins`` intervals of one length from the smallest to the largest element, or over ``range``.
+    """Returns the ends of ``bins`` intervals of one length from the smallest to the largest element, or over ``range``. The name of
+    a rule of NumPy, such as "auto", reads the values.
 
     >>> import lazyxla as lx
     >>> lx.histogram_bin_edges(lx.asarray([0.0, 4.0]), 2).tolist()
     [0.0, 2.0, 4.0]
     """
     x = in_floats(x)
+    if isinstance(bins, str):
+        # NumPy's rules by name need values: they are read.
+        import numpy
+
+        bins = len(numpy.histogram_bin_edges(x.__array__(), bins, range)) - 1
     if not isinstance(bins, int):
         return bins if isinstance(bins, Array) else asarray(bins, dtype=x.dtype, device=x.device)
     if bins < 1:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from . import _constants as c
 from . import _core, _reductions
 from ._core import Array
 from ._at import At
-from ._operands import array_of
+from ._operands import array_of, in_floats
 from ._parts import assign, changing
 from ._sizes import DTypeLike, normalized
 
@@ -29,6 +30,20 @@ REDUCTIONS: dict[str, Callable[..., Array]] = {
     "minimum": _reductions.min,
     "logical_and": _reductions.all,
     "logical_or": _reductions.any,
+}
+# Other operations whose order does not matter, and what changes nothing in them, if there is such a value.
+FOLDS: dict[str, Any] = {
+    "bitwise_and": "all bits",
+    "bitwise_or": 0,
+    "bitwise_xor": 0,
+    "fmax": None,
+    "fmin": None,
+    "gcd": 0,
+    "hypot": 0,
+    "lcm": None,
+    "logaddexp": -math.inf,
+    "logaddexp2": -math.inf,
+    "logical_xor": False,
 }
 _CUMULATIVE = {"maximum": c.REDUCE_MAX, "minimum": c.REDUCE_MIN}
 # The methods of ``x.at`` that combine elements.
@@ -75,6 +90,59 @@ def _reduce(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     return reduce
 
 
+def _in_its_dtype(name: str, x: Array) -> Array:
+    """Returns an array in the dtype of results, which one element has, too."""
+    if name == "logical_xor":
+        return x.astype(_core.bool, copy=False)
+    return in_floats(x) if name in ("hypot", "logaddexp", "logaddexp2") else x
+
+
+def _identity(name: str, x: Array, shape: list[int]) -> Array:
+    """Returns what a reduction of no elements of x's dtype gives."""
+    if FOLDS[name] is None:
+        raise ValueError(f"{name}.reduce() of no elements has no value")
+    if name == "bitwise_and":
+        return _core.unary(c.UNARY_NOT, _core.full(shape, 0, x.dtype, x.device))
+    return _core.full(shape, FOLDS[name], x.dtype, x.device)
+
+
+def _fold(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    def reduce(array: Any, /, axis: int | None = 0, *, keepdims: bool = False) -> Array:
+        given = _array(f"{name}.reduce", array)
+        x = _core.reshape(given, [given.size]) if axis is None else given
+        (at,) = normalized([0 if axis is None else axis], x.ndim)
+        whole = (slice(None),) * at
+        x = _in_its_dtype(name, x)
+        if x.shape[at] == 0:
+            x = _identity(name, x, [1 if i == at else size for i, size in enumerate(x.shape)])
+        elif x.shape[at] == 1 and name in ("gcd", "hypot"):
+            x = function(x, _core.full(x.shape, 0, x.dtype, x.device))  # its size
+        # Halves, as long as there is more than one element.
+        while (count := x.shape[at]) > 1:
+            half = count // 2
+            joined = function(x[(*whole, slice(0, half))], x[(*whole, slice(half, 2 * half))])
+            rest = x[(*whole, slice(2 * half, None))].astype(joined.dtype, copy=False)
+            x = _core.join([joined, rest], at, False) if count % 2 else joined
+        if axis is None:
+            return _core.reshape(x, [1] * given.ndim if keepdims else [])
+        return x if keepdims else _core.squeeze(x, [at])
+
+    reduce.__doc__ = f"Reduces an array by lx.{name} along an axis, by default the first one; None is all axes."
+    return reduce
+
+
+def _scan(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    def accumulate(array: Any, /, axis: int = 0) -> Array:
+        from ._lax import associative_scan
+
+        x = _in_its_dtype(name, _array(f"{name}.accumulate", array))
+        found: Array = associative_scan(function, x, axis=axis)
+        return found
+
+    accumulate.__doc__ = f"Returns lx.{name} of the elements up to each one along an axis, by default the first one."
+    return accumulate
+
+
 def _accumulate(name: str) -> Callable[..., Array]:
     def accumulate(array: Any, /, axis: int = 0, dtype: DTypeLike | None = None) -> Array:
         x = _array(f"{name}.accumulate", array)
@@ -102,7 +170,7 @@ def _at(name: str) -> Callable[..., Any]:
         assign(a, ..., found)
         return None
 
-    at.__qualname__ = f"{name}.at"
+    at.__qualname__ = f"{name}.at()"
 
     at.__doc__ = f"""Changes an array by lx.{name} at indices; where these are equal, by all of their values, in contrast to
     an operator in place. Returns a changed copy instead with ``inplace=False``, as in JAX."""
@@ -120,5 +188,7 @@ def install(namespace: dict[str, Any]) -> None:
             function.at = changing(_at(name))
         if name in REDUCTIONS:
             function.reduce = _reduce(name, REDUCTIONS[name])
+        if name in FOLDS:
+            function.reduce, function.accumulate = _fold(name, function), _scan(name, function)
         if name in ("add", "multiply", *_CUMULATIVE):
             function.accumulate = _accumulate(name)

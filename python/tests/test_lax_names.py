@@ -45,6 +45,36 @@ def test_ufuncs_reduce_and_accumulate_as_in_numpy():
     same(lx.add.reduce(lx.asarray([1, 2], device="cpu"), dtype="float64"), np.float64(3))
 
 
+@np.errstate(invalid="ignore")
+@in_one_step
+def test_ufuncs_of_numbers_and_bits_reduce_as_in_numpy():
+    for size in (0, 1, 7, 1000):
+        whole, floats = random(size, (2, size), "int32"), random(size, (2, size))
+        floats[:, 1:2] = np.nan
+        # Halves compile for as long as there are halvings.
+        for device in DEVICES if size < 1000 else DEVICES[:1]:
+            for name in _ufuncs.FOLDS:
+                of, numpys = getattr(lx, name), getattr(np, name)
+                kinds = [floats] if name in ("fmax", "fmin", "hypot", "logaddexp", "logaddexp2") else [whole]
+                kinds += [whole > 0, whole.astype("uint8")] if name.startswith("bitwise") else []
+                for a in kinds:
+                    x = on(a, device)
+                    if size == 0 and _ufuncs.FOLDS[name] is None:
+                        raises(ValueError, lambda of=of, x=x: of.reduce(x, 1), name, "no elements")
+                        continue
+                    for axis in (0, 1, None):
+                        found = of.reduce(x, axis)
+                        near = 2e-5 if a is floats else 0
+                        wanted = numpys.reduce(a.ravel() if axis is None else a, axis or 0)
+                        same(found, wanted.astype(found.dtype.name), near)
+                    same(
+                        of.reduce(x, 1, keepdims=True).astype(float),
+                        numpys.reduce(a, 1, keepdims=True).astype("f4"),
+                        2e-5,
+                    )
+                    same(of.accumulate(x, 1).astype(float), numpys.accumulate(a, 1).astype("f4"), 2e-5)
+
+
 @in_one_step
 def test_ufuncs_of_all_pairs_are_those_of_numpy():
     a, b = np.array([[3, 5, 9], [1, 2, 4]]), np.array([2, 7])

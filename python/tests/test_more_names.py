@@ -7,6 +7,7 @@ import numpy as np
 from common import DEVICES, on, raises, random, same
 
 import lazyxla as lx
+from lazyxla import _parts
 
 
 def test_trees_have_the_names_of_jax():
@@ -268,3 +269,52 @@ def test_new_functions_are_traced_and_differentiated():
         same(lx.grad(lambda x: lx.max(x, initial=0.0, where=x < 1))(x), (a == np.max(a[a < 1])) * 1.0, 1e-12)
         same(lx.grad(lambda x: lx.mean(x, where=x > 0))(x), (a > 0) / np.sum(a > 0), 1e-12)
         raises(RuntimeError, lambda: lx.jit(lambda x: lx.unique(x))(x))
+
+
+def test_numpys_documentation_has_these_values():
+    """What its examples have, beside the values of the other tests."""
+    near = lambda found, wanted: np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-6)
+    a = np.array([[0, 1], [2, 3], [4, 5]])
+    z = np.array([1 + 2j, 3 + 4j])
+    mask = np.array([[True], [False], [True]])
+    for device in DEVICES:
+        x = on(a, device)
+        for obj, values, axis in (
+            (1, [[7], [8], [9]], 1),
+            (1, [7, 8, 9], 1),
+            ([1], [[7], [8], [9]], 1),
+            (1, [7, 8], 0),
+            (1, [[7, 8], [5, 6]], 0),
+            (2, [7, 8], None),
+            (1, 9, 1),
+        ):
+            same(lx.insert(x, obj, values, axis), np.insert(a, obj, values, axis))
+        for axis in (None, 0, 1):
+            for name in ("var", "std"):
+                wanted = getattr(np, name)(a, axis, where=mask, ddof=1) if axis != 1 else getattr(np, name)(a, axis)
+                found = getattr(lx, name)(x, axis, where=mask, ddof=1) if axis != 1 else getattr(lx, name)(x, axis)
+                near(found, wanted)
+        near(on(a * 1.5, device).std(0, where=mask), (a * 1.5).std(0, where=mask))
+        near(lx.var(on(a * 1j + 1, device), where=mask), np.var(a * 1j + 1, where=mask))
+        assert np.isnan(np.asarray(lx.var(on(a * 1.0, device), where=np.zeros((3, 1), bool)))).all()
+        c, w = on(z, device), z.copy()
+        c.real, w.real = 9, 9
+        same(c, w)
+        c.imag, w.imag = on(np.array([8.0, 7.0]), device), np.array([8, 7])
+        same(c, w)
+        same(x[0].T, a[0])
+        same(x[0, 0].T, a[0, 0].T)
+        raises(ValueError, lambda x=x: x[None].T, ".mT", "permute_dims")
+        counts, edges = lx.histogram(on(a.ravel(), device), bins="auto")
+        same(counts, np.histogram(a, bins="auto")[0])
+        near(edges, np.histogram(a, bins="auto")[1])
+    assert lx.iscomplexobj([3, 1 + 0j]) and not lx.iscomplexobj([3, 1.0]) and lx.iscomplexobj(z)
+    assert lx.right_shift(10, 1).item() == 5
+    raises(ValueError, lambda: lx.load("weights.npy"), "numpy.load")
+    raises(TypeError, lambda: setattr(x, "imag", 1), "int64", "imaginary")
+    try:
+        c[:1].real = 1
+    except RuntimeError as error:
+        assert "real changes a temporary array" in str(error), error
+    else:
+        assert not _parts._is_told()
