@@ -12,7 +12,7 @@ from ._core import Array, DType
 from ._checks import kind_of
 from ._device import on
 from ._dtypes import result_type
-from ._sizes import DTypeLike, integers
+from ._sizes import DTypeLike, Sizes, integers
 
 Shape = int | Sequence[int]
 
@@ -209,44 +209,46 @@ def _of(value: int, shape: Shape, dtype: DTypeLike, device: Any) -> Array:
     return _core.full(_shape(shape), value, dtype, on(device))
 
 
-def full_like(x: Array, /, fill_value: Any, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Returns an array of ``fill_value`` with the shape of ``x``, and its dtype and device unless they are given.
+def full_like(
+    x: Array, /, fill_value: Any, dtype: DTypeLike | None = None, *, shape: Sizes | None = None, device: Any = None
+) -> Array:
+    """Returns an array of ``fill_value`` with the shape, dtype and device of ``x``, unless they are given.
 
     >>> import lazyxla as lx
     >>> lx.full_like(lx.zeros(2), 7).tolist()
     [7.0, 7.0]
     """
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
+    return full(x.shape if shape is None else shape, fill_value, dtype=dtype or x.dtype, device=device or x.device)
 
 
-def zeros_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
+def zeros_like(x: Array, /, dtype: DTypeLike | None = None, *, shape: Sizes | None = None, device: Any = None) -> Array:
+    """Returns zeros with the shape, dtype and device of ``x``, unless they are given.
 
     >>> import lazyxla as lx
     >>> lx.zeros_like(lx.asarray([5, 6])).tolist()
     [0, 0]
     """
-    return _of(0, x.shape, dtype or x.dtype, device or x.device)
+    return _of(0, x.shape if shape is None else shape, dtype or x.dtype, device or x.device)
 
 
-def ones_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Returns ones with the shape of ``x``, and its dtype and device unless they are given.
+def ones_like(x: Array, /, dtype: DTypeLike | None = None, *, shape: Sizes | None = None, device: Any = None) -> Array:
+    """Returns ones with the shape, dtype and device of ``x``, unless they are given.
 
     >>> import lazyxla as lx
     >>> lx.ones_like(lx.asarray([5, 6])).tolist()
     [1, 1]
     """
-    return _of(1, x.shape, dtype or x.dtype, device or x.device)
+    return _of(1, x.shape if shape is None else shape, dtype or x.dtype, device or x.device)
 
 
-def empty_like(x: Array, /, dtype: DTypeLike | None = None, *, device: Any = None) -> Array:
-    """Returns zeros with the shape of ``x``, and its dtype and device unless they are given.
+def empty_like(x: Array, /, dtype: DTypeLike | None = None, *, shape: Sizes | None = None, device: Any = None) -> Array:
+    """Returns zeros with the shape, dtype and device of ``x``, unless they are given.
 
     >>> import lazyxla as lx
     >>> lx.empty_like(lx.asarray([1, 2])).tolist()
     [0, 0]
     """
-    return zeros_like(x, dtype=dtype, device=device)
+    return zeros_like(x, dtype=dtype, shape=shape, device=device)
 
 
 def arange(

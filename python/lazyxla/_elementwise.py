@@ -257,7 +257,7 @@ def reciprocal(x: Array, /) -> Array:
     >>> lx.reciprocal(lx.asarray([2.0, 4.0])).tolist()
     [0.5, 0.25]
     """
-    return 1 / x
+    return 1 / (x if isinstance(x, Array) else operands("reciprocal", x)[0])
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_max: Any = None) -> Array:
@@ -283,23 +283,27 @@ def clip(x: Array, /, min: Any = None, max: Any = None, *, a_min: Any = None, a_
 
 
 @overload
-def where(condition: Array, /) -> tuple[Array, ...]: ...
+def where(condition: Array, /, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]: ...
 
 
 @overload
 def where(condition: Array, x1: Any, x2: Any, /) -> Array: ...
 
 
-def where(condition: Array, x1: Any = None, x2: Any = None, /) -> Any:
+def where(
+    condition: Array, x1: Any = None, x2: Any = None, /, *, size: int | None = None, fill_value: Any = None
+) -> Any:
     """Returns x1 where the condition is true and x2 elsewhere; all three broadcast. x1 and x2 may be scalars, or arrays
-    of NumPy. Of a condition alone, returns the places where it is true, as ``nonzero``: their number is read.
+    of NumPy. Of a condition alone, returns the places where it is true, as ``nonzero``, with its arguments.
 
     >>> import lazyxla as lx
     >>> lx.where(lx.asarray([True, False]), lx.asarray([1, 2]), 0).tolist()
     [1, 0]
     """
     if x1 is None and x2 is None:
-        return tuple(_core.nonzero(condition))
+        from ._reductions import nonzero
+
+        return nonzero(condition, size=size, fill_value=fill_value)
     if x1 is None or x2 is None:
         raise ValueError("where() takes both x1 and x2, or neither")
     if not isinstance(x1, Array) and not isinstance(x2, Array):

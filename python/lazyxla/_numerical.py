@@ -13,8 +13,9 @@ from ._core import Array
 from ._creation import eye, asarray, linspace
 from ._elementwise import abs, clip, conj, isnan, sqrt, where
 from ._operands import in_floats, operands, real_floats
-from ._reductions import argsort, cumulative_prod, cumulative_sum, max, searchsorted, sort, sum
+from ._reductions import argsort, cumulative_prod, cumulative_sum, max, places_of, searchsorted, sort, sum
 from ._shapes import (
+    take_along_axis,
     matmul,
     moveaxis,
     reshape,
@@ -168,24 +169,27 @@ def cumprod(x: Array, /, axis: int | None = None, dtype: DTypeLike | None = None
 # Places.
 
 
-def argwhere(x: Array, /) -> Array:
-    """Returns the places of elements that are not 0, one in each row. Reads their number, since the shape depends on it.
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Returns the places of elements that are not 0, one in each row. Reads their number, since the shape depends on it;
+    ``size`` and ``fill_value`` are those of ``nonzero``.
 
     >>> import lazyxla as lx
     >>> lx.argwhere(lx.asarray([[0, 1], [2, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
-    return _core.join(list(_core.nonzero(x)), 1, True)
+    return _core.join(list(_core.nonzero(x) if size is None else places_of(x, size, fill_value)), 1, True)
 
 
-def flatnonzero(x: Array, /) -> Array:
-    """Returns the places of elements that are not 0 in row-major order. Reads their number.
+def flatnonzero(x: Array, /, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """Returns the places of elements that are not 0 in row-major order. Reads their number; ``size`` and ``fill_value``
+    are those of ``nonzero``.
 
     >>> import lazyxla as lx
     >>> lx.flatnonzero(lx.asarray([0, 1, 2])).tolist()
     [1, 2]
     """
-    return _core.nonzero(reshape(x, (-1,)))[0]
+    flat = reshape(x, (-1,))
+    return _core.nonzero(flat)[0] if size is None else places_of(flat, size, fill_value)[0]
 
 
 def isin(x: Array, of: Any, /, *, invert: bool = False) -> Array:
@@ -222,8 +226,8 @@ def topk(x: Array, k: int, /, axis: int = -1) -> tuple[Array, Array]:
     return values, indices
 
 
-def lexsort(keys: Sequence[Array], /) -> Array:
-    """Returns the indices that sort by several keys of one length, the last of which counts most.
+def lexsort(keys: Sequence[Array], /, axis: int = -1) -> Array:
+    """Returns the indices that sort along an axis by several keys of one shape, the last of which counts most.
 
     >>> import lazyxla as lx
     >>> lx.lexsort([lx.asarray([2, 1, 0]), lx.asarray([0, 0, 1])]).tolist()
@@ -231,7 +235,10 @@ def lexsort(keys: Sequence[Array], /) -> Array:
     """
     order = None
     for key in keys:
-        order = argsort(key) if order is None else take(order, argsort(take(key, order, axis=0)), axis=0)
+        if order is None:
+            order = argsort(key, axis)
+        else:
+            order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     if order is None:
         raise ValueError("lexsort() takes at least one key")
     return order

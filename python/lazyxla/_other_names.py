@@ -40,6 +40,7 @@ NUMPY = {
     "asmatrix": "lx.asarray(a)",
     "array2string": "str(x)",
     "copyto": "x[...] = values",
+    "dtype": "lx.float32",
     "double": "lx.float64",
     "single": "lx.float32",
     "half": "lx.float16",

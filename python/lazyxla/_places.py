@@ -230,9 +230,10 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sizes, mode: Any = "rais
 # Assignments in place.
 
 
-def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(x: Array, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
     """Assigns to the diagonal of x, in place: a scalar, or values that are repeated as often as needed. With ``wrap``, the
-    diagonal of a matrix with more rows than columns begins again below its end.
+    diagonal of a matrix with more rows than columns begins again below its end. Returns a changed copy instead with
+    ``inplace=False``, as in JAX.
 
     >>> import lazyxla as lx
     >>> x = lx.zeros((2, 2))
@@ -240,6 +241,10 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
     >>> x.tolist()
     [[3.0, 0.0], [0.0, 3.0]]
     """
+    if not inplace:
+        found = x.copy()
+        fill_diagonal(found, val, wrap)
+        return found
     if x.ndim < 2:
         raise ValueError(f"fill_diagonal() takes arrays of rank 2 and more, not {x.ndim}")
     if x.ndim > 2 and len({*x.shape}) != 1:
@@ -262,9 +267,9 @@ def fill_diagonal(x: Array, val: Any, wrap: bool = False) -> None:
         assign(x, ..., reshape(flat, x.shape))
 
 
-def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None) -> None:
+def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None, *, inplace: bool = True) -> Any:
     """Assigns values to x in place, at the indices along an axis that ``take_along_axis`` takes; without one (None), at
-    places in row-major order.
+    places in row-major order. Returns a changed copy instead with ``inplace=False``, as in JAX.
 
     >>> import lazyxla as lx
     >>> x = lx.asarray([[10, 30, 20], [60, 40, 50]])
@@ -272,6 +277,10 @@ def put_along_axis(x: Array, indices: Array, values: Any, axis: int | None) -> N
     >>> x.tolist()
     [[10, 99, 20], [99, 40, 50]]
     """
+    if not inplace:
+        found = x.copy()
+        put_along_axis(found, indices, values, axis)
+        return found
     if axis is None:
         flat = reshape(x, (-1,)).copy()
         flat[indices] = values

@@ -133,7 +133,7 @@ def polymul(a: Any, b: Any, /) -> Array:
     return convolve(a, b)
 
 
-def polyder(p: Any, m: int = 1, /) -> Array:
+def polyder(p: Any, /, m: int = 1) -> Array:
     """Returns the m-th derivative of a polynomial.
 
     >>> import lazyxla as lx
@@ -148,7 +148,7 @@ def polyder(p: Any, m: int = 1, /) -> Array:
     return found
 
 
-def polyint(p: Any, m: int = 1, /, k: Any = 0) -> Array:
+def polyint(p: Any, /, m: int = 1, k: Any = 0) -> Array:
     """Returns the m-th antiderivative of a polynomial; ``k`` are the constants of the m steps, or a single one for all.
     Integers are taken as float32.
 

@@ -13,7 +13,7 @@ from ._creation import asarray
 from ._masked import masked, with_initial
 from ._operands import operands
 from ._shapes import Axis, axes_of, reshape, take
-from ._sizes import DTypeLike, normalized
+from ._sizes import DTypeLike, is_integer, normalized
 
 
 def _ordered(name: str, x: Array) -> None:
@@ -62,8 +62,34 @@ def count_nonzero(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> 
     return _core.reduce(c.REDUCE_SUM, x.astype(_core.bool), axes_of(axis), keepdims)
 
 
-def nonzero(x: Array, /) -> tuple[Array, ...]:
-    """Returns the indices of the elements that are not 0, an array for each axis. Their number is read.
+def places_of(x: Array, size: int, fill_value: Any) -> tuple[Array, ...]:
+    """Returns the indices of the first ``size`` elements that are not 0, filled up with a number, or one for each axis:
+    nothing is read."""
+    if not is_integer(size) or size < 0:
+        raise ValueError(f"size is a number of elements, not {size!r}")
+    fills = list(fill_value) if isinstance(fill_value, (tuple, list)) else [fill_value] * x.ndim
+    if len(fills) != x.ndim:
+        raise ValueError(f"fill_value has {len(fills)} numbers for an array of rank {x.ndim}")
+    is_there = _core.reshape(x.astype(_core.bool, copy=False), [x.size])
+    # Those that are there come first, in their order.
+    first = _core.argsort(is_there, 0, True, True)[:size]
+    lacking = size - first.shape[0]
+    if lacking:
+        first = _core.join([first, _core.full([lacking], 0, _core.int64, x.device)], 0, False)
+    is_one = _core.arange(0, size, 1, _core.int64, x.device) < count_nonzero(is_there)
+    found, step = [], x.size
+    for extent, fill in zip(x.shape, fills):
+        step = step // builtins.max(extent, 1)
+        place = first // builtins.max(step, 1) % builtins.max(extent, 1)
+        found.append(
+            _core.select(is_one, place, _core.full([size], 0 if fill is None else fill, _core.int64, x.device))
+        )
+    return tuple(found)
+
+
+def nonzero(x: Array, /, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+    """Returns the indices of the elements that are not 0, an array for each axis. Their number is read, unless ``size``
+    says how many to return, as in JAX: those that lack are ``fill_value``, by default 0.
 
     >>> import lazyxla as lx
     >>> [x.tolist() for x in lx.nonzero(lx.asarray([0, 3, 5]))]
@@ -71,6 +97,8 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """
     if x.ndim == 0:
         raise ValueError("nonzero() takes arrays of rank 1 and more")
+    if size is not None:
+        return places_of(x, size, fill_value)
     return tuple(_core.nonzero(x))
 
 
@@ -88,8 +116,8 @@ def searchsorted(x1: Array, x2: Any, /, side: str = "left", sorter: Array | None
         if isinstance(sorter, Array) and sorter.dtype.kind not in ("signed integer", "unsigned integer"):
             raise TypeError(f"searchsorted(): sorter has integers, not {sorter.dtype.name}")
         x1 = take(x1, sorter)
-    if not isinstance(x2, Array):
-        x2 = asarray(x2, device=x1.device)
+    x2 = x2 if isinstance(x2, Array) else asarray(x2, device=x1.device)
+    if x1.dtype != x2.dtype:
         x1, x2 = operands("searchsorted", x1, x2)
     return _core.searchsorted(x1, x2, side == "right")
 

@@ -12,7 +12,7 @@ from . import _constants as c
 from . import _core
 from ._checks import kind_of
 from ._core import Array
-from ._operands import promoted
+from ._operands import array_like, promoted
 from ._sizes import AxisError, integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
@@ -300,11 +300,11 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
 # Indexing and searching.
 
 
-def take(x: Array, /, indices: Any, axis: int | None = None) -> Array:
+def take(x: Array, /, indices: Any, axis: int | None = None, mode: str | None = None) -> Array:
     """Returns the elements of x at ``indices`` along an axis; without an axis, of all elements in row-major order.
 
     An array of this package that is out of range is clamped; integers, lists and NumPy's arrays are an IndexError then,
-    as in ``x[indices]``.
+    as in ``x[indices]``. ``mode`` is "clip", also for these, or "wrap", which counts on from the first element again.
 
     >>> import lazyxla as lx
     >>> lx.take(lx.asarray([10, 20, 30]), lx.asarray([2, 0])).tolist()
@@ -312,6 +312,17 @@ def take(x: Array, /, indices: Any, axis: int | None = None) -> Array:
     """
     if axis is None:
         x, axis = reshape(x, (-1,)) if x.ndim != 1 else x, 0
+    if mode not in (None, "raise", "clip", "wrap"):
+        raise ValueError(f"take(): mode is {mode!r}; want 'clip' or 'wrap'")
+    if mode in ("clip", "wrap") and not isinstance(indices, Array):
+        from ._creation import asarray
+
+        indices = asarray(indices, device=x.device)
+    if mode == "wrap":
+        indices = indices % x.shape[normalized([axis], x.ndim)[0]]
+    elif mode == "clip":
+        # As in NumPy, indices below 0 are clipped, too.
+        indices = binary_extreme(c.BINARY_MAXIMUM, indices, 0)
     if isinstance(indices, Array):
         return _core.take(x, indices, axis)
     (at,) = normalized([axis], x.ndim)
@@ -368,10 +379,16 @@ def scatter(x: Array, key: Any, values: Any, /, *, how: str = "add") -> Array:
     return found
 
 
-def diff(
-    x: Array, /, n: int = 1, axis: int = -1, *, prepend: Array | None = None, append: Array | None = None
-) -> Array:
-    """Returns differences of neighbours along an axis, ``n`` times. Positional arguments are in NumPy's order.
+def _part_of(part: Any, x: Array, at: int) -> Array:
+    """Returns an array to join with x along an axis; a number as one element there."""
+    part = part if isinstance(part, Array) else array_like(part, x)
+    return (
+        _core.broadcast_to(part, [1 if i == at else size for i, size in enumerate(x.shape)]) if part.ndim == 0 else part
+    )
+
+
+def diff(x: Array, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: Any = None) -> Array:
+    """Returns differences of neighbours along an axis, ``n`` times, of ``prepend``, x and ``append``: arrays or numbers.
 
     >>> import lazyxla as lx
     >>> lx.diff(lx.asarray([1, 4, 9])).tolist()
@@ -380,7 +397,7 @@ def diff(
     (at,) = normalized([axis], x.ndim)
     if n < 0:
         raise ValueError(f"n is the number of differences, not {n}")
-    parts = [part for part in (prepend, x, append) if part is not None]
+    parts = [_part_of(part, x, at) for part in (prepend, x, append) if part is not None]
     x = _core.join(promoted(parts), at, False) if len(parts) > 1 else x
     whole = (slice(None),) * at
     for _ in range(n):

@@ -379,8 +379,7 @@ def bincount(x: Array, /, weights: Array | None = None, *, minlength: int = 0, l
 
 def digitize(x: Array, /, bins: Any, right: bool = False) -> Array:
     """Returns the number of the interval between ascending ``bins`` that each element is in: i if
-    ``bins[i - 1] <= x < bins[i]``; with ``right``, the right end belongs to it instead. Bins may descend, too, if
-    they are an array of NumPy or a list.
+    ``bins[i - 1] <= x < bins[i]``; with ``right``, the right end belongs to it instead. Bins may descend, too.
 
     >>> import lazyxla as lx
     >>> lx.digitize(lx.asarray([0.5, 1.0, 3.0]), lx.asarray([0.0, 1.0, 2.0])).tolist()
@@ -388,7 +387,12 @@ def digitize(x: Array, /, bins: Any, right: bool = False) -> Array:
     """
     bins = bins if isinstance(bins, Array) else asarray(bins, device=x.device)
     x, bins = operands("digitize", x, bins)
-    return searchsorted(bins, x, side="left" if right else "right")
+    if bins.ndim != 1 or bins.shape[0] == 0:
+        return searchsorted(bins, x, side="left" if right else "right")
+    # As in NumPy: of bins that descend, the places from their end. Whether they do is not read.
+    descends = bins[0] > bins[-1]
+    found = searchsorted(where(descends, _core.flip(bins, [0]), bins), x, side="left" if right else "right")
+    return where(descends, bins.shape[0] - found, found)
 
 
 def histogram_bin_edges(x: Array, /, bins: Any = 10, range: tuple[float, float] | None = None) -> Array:
