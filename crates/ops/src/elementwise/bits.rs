@@ -1,6 +1,7 @@
 //! Bit-level operations on elements: bitcasts and reduced precision.
 
 use crate::definition::EvalContext;
+use crate::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::elementwise::{subbyte, wide};
 use crate::emit::{Emitter, emit, mlir};
 use crate::infer::{refuse, typed};
@@ -81,10 +82,22 @@ pub fn reduce_precision(trace: &mut Trace, x: NodeId, exponent_bits: i64, mantis
 }
 
 pub(super) fn lower_bitcast(e: &mut Emitter, at: usize) {
-    match e.instruction(at).ty.dtype.is_subbyte() {
-        true => subbyte::lower_bitcast(e, at),
-        false => e.one_operand(at, "bitcast_convert", ""),
+    let (value, x) = (e.instruction(at), e.instruction(at).operands[0]);
+    if value.ty.dtype.is_subbyte() {
+        return subbyte::lower_bitcast(e, at);
     }
+    let from = e.values[x].ty.clone();
+    // XLA merges two bitcasts with the wrong shape, also those between which its simplifier leaves nothing. A parameter
+    // of the program is no bitcast; what is passed to a function may be one.
+    let is_given = e.values[x].op == Op::Leaf && !e.is_called;
+    if !is_given && from.dims != value.ty.dims && !e.platform.is_empty() {
+        let name = e.name(x);
+        let zero = zero_of_all(e, &[(name.clone(), &from)], 0);
+        let kept = with_zero(e, &name, &from, &zero);
+        emit!(e, "    {} = stablehlo.bitcast_convert {kept} : ({}) -> {}", e.name_of(at), mlir(&from), mlir(&value.ty));
+        return;
+    }
+    e.one_operand(at, "bitcast_convert", "");
 }
 
 pub(super) fn native_bitcast(cx: &EvalContext) -> Result<Array> {
