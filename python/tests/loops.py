@@ -39,17 +39,17 @@ class Seen(NamedTuple):
 
 
 class Dialect(SimpleNamespace):
-    """Functions that a loop calls as `m`. `most` limits the iterations of a loop; `seen` has what `measure` returned at
-    the start of each iteration, and after the last."""
+    """Functions that a loop calls as `m`. `most` limits the iterations of a loop, which has `times` as many; `seen` has
+    what `measure` returned at the start of each iteration, and after the last."""
 
     def __init__(self, measure, **names):
-        super().__init__(measure=measure, most=None, seen=[], **names)
+        super().__init__(measure=measure, most=None, times=1, seen=[], **names)
 
     def steps(self, count):
         """Returns the numbers of the iterations."""
         self.seen.clear()
         try:
-            for i in range(count if self.most is None else min(count, self.most)):
+            for i in range(self.times * (count if self.most is None else min(count, self.most))):
                 self.seen.append(self.measure())
                 yield i
         finally:
