@@ -12,8 +12,9 @@ use gemm::Parallelism;
 use num_complex::Complex;
 use std::ops::Neg;
 
-/// Minimum number of multiplications for which one product uses several threads.
-const PARALLEL: usize = 1 << 25;
+/// Minimum number of multiplications, times the bytes of an element, for which one product uses several threads: 4
+/// million in f32, which take 100 us.
+const PARALLEL: usize = 1 << 24;
 /// A matrix of at least this many bytes is multiplied by a vector on several threads.
 const LARGE_MATRIX: usize = 1 << 22;
 /// Number of bytes of such a matrix that a thread processes at a time.
@@ -154,10 +155,15 @@ fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], of: [T; 2]) {
     whole(shape, a, b, out, of);
 }
 
+/// Whether one product of elements of a type uses several threads.
+fn is_large<T>(Shape { rows, depth, columns }: Shape) -> bool {
+    rows.saturating_mul(depth).saturating_mul(columns).saturating_mul(size_of::<T>()) >= PARALLEL
+}
+
 fn whole<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], [zero, one]: [T; 2]) {
     let Shape { rows, depth, columns } = shape;
     assert!(a.len() == rows * depth && b.len() == depth * columns && out.len() == rows * columns);
-    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let large = is_large::<T>(shape);
     let parallelism = if large { Parallelism::Rayon(of_product()) } else { Parallelism::None };
     // SAFETY: the slices hold row-major matrices of these sizes, as just checked, and the strides match; access to
     // `out` is exclusive.
@@ -201,7 +207,7 @@ pub fn subtract_product<T: Element + Neg<Output = T>>(
     }
     assert!(step >= depth && a.len() >= (rows - 1) * step + depth);
     assert!(b.len() == depth * columns && out.len() == rows * columns);
-    let large = rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL;
+    let large = is_large::<T>(shape);
     let parallelism = if large { Parallelism::Rayon(of_product()) } else { Parallelism::None };
     let [step, width] = [step, columns].map(|step| step as isize);
     let (out, a, b) = (out.as_mut_ptr(), a.as_ptr(), b.as_ptr());
@@ -218,7 +224,7 @@ pub fn subtract_product<T: Element + Neg<Output = T>>(
 /// Multiplies integer matrices: adds multiples of four rows of `b` at a time to a row of `out`, which suits caches and
 /// vector instructions.
 fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T + Sync) {
-    let Shape { rows, depth, columns } = shape;
+    let Shape { depth, columns, .. } = shape;
     if depth == 0 || columns == 0 {
         return;
     }
@@ -242,7 +248,7 @@ fn integers<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], add_produ
             out.iter_mut().zip(b).for_each(|(out, &b)| *out = add_product(*out, a, b));
         }
     };
-    if rows.saturating_mul(depth).saturating_mul(columns) >= PARALLEL {
+    if is_large::<T>(shape) {
         each_piece(out, columns, &row);
     } else {
         out.chunks_exact_mut(columns).enumerate().for_each(|(i, out)| row(i * columns, out));

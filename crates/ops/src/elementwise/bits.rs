@@ -87,8 +87,8 @@ pub(super) fn lower_bitcast(e: &mut Emitter, at: usize) {
         return subbyte::lower_bitcast(e, at);
     }
     let from = e.values[x].ty.clone();
-    // XLA merges two bitcasts with the wrong shape, also those between which its simplifier leaves nothing. Not of
-    // a parameter of the program; what is passed to a function may be a bitcast.
+    // XLA merges two bitcasts with the wrong shape, also those between which its simplifier leaves nothing. A parameter
+    // of the program is safe; an argument of a function may be a bitcast.
     let is_given = e.values[x].op == Op::Leaf && !e.is_called;
     if !is_given && from.dims != value.ty.dims && !e.platform.is_empty() {
         let name = e.name(x);
