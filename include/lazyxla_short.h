@@ -328,7 +328,8 @@ static inline lxla_tensor lx_load(const char *path, const char *name) {
 /* Gives `x` the value of `y`, as x = y does in Python for an updated weight. */
 static inline void lx_set(lxla_tensor x, lxla_tensor y) { LX_TRY(lxla_tensor_assign(x, y)); }
 
-/* ---- Arithmetic: each operand is a tensor or a number, and one of them is a tensor ---- */
+/* ---- Arithmetic: each operand is a tensor or a number, and one of them is a tensor. Numbers are doubles: integers
+ * beyond 2^53 are rounded; lxla_binary_with_scalar and lxla_compare_with_scalar take them exactly ---- */
 
 typedef struct {
   lxla_tensor tensor;
@@ -340,12 +341,15 @@ static inline lx_operand lx_of_tensor(lxla_tensor x) { return (lx_operand){.tens
 static inline lx_operand lx_of_number(double x) { return (lx_operand){.number = x, .is_number = true}; }
 #define LX_OPERAND(x) _Generic((x), lxla_tensor: lx_of_tensor, default: lx_of_number)(x)
 
-/* Notes a tensor without axes of the value of a number, of another tensor's dtype. */
+/* Notes a tensor without axes of the value of a number, of another tensor's dtype and place. */
 static inline lxla_tensor lx_number_like(double number, lxla_tensor x) {
   int32_t dtype = 0;
   lxla_device device = {0};
-  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device))) return (lxla_tensor){0};
-  return LX_MAKE(lxla_tensor_full, lx_here.env, device, dtype, NULL, 0, number);
+  lxla_env env = {0};
+  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device)) ||
+      !LX_TRY(lxla_tensor_env(x, &env)))
+    return (lxla_tensor){0};
+  return LX_MAKE(lxla_tensor_full, env, device, dtype, NULL, 0, number);
 }
 
 static inline bool lx_is_tensor_there(lx_operand a, lx_operand b) {

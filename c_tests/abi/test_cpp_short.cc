@@ -252,7 +252,7 @@ TEST(gradients_and_batches_of_functions) {
     CHECK(near(all(std::vector<Tensor>{m, m}, lx::scalar(1))[0], {6, 26}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: 1 given; want 2", lx::vmap(times, {0})(m, m));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: axis 2", lx::vmap(times, {2, 0})(m, m));
-    REFUSED(LXLA_INVALID_ARGUMENT, "lxla_computation_vmap", lx::vmap(times, {-1, -1})(m, m));
+    REFUSED(LXLA_INVALID_ARGUMENT, "no tensor has a batch axis", lx::vmap(times, {-1, -1})(m, m));
   });
 }
 
@@ -307,6 +307,70 @@ TEST(loops_and_branches_of_functions) {
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::scan: xs", lx::scan([](const Tensor &x) { return x; }, {start}, {}));
     REFUSED(LXLA_INVALID_ARGUMENT, "lazyxla::scan: xs",
             lx::scan([](const Tensor &x, const Tensor &) { return x; }, {start}, {start}));
+  });
+}
+
+// Sums of many bf16 and f16 have too few digits, and some floats of 8 bits have no infinity.
+TEST(pools_of_narrow_floats) {
+  on_both([] {
+    const Tensor x = lx::full({1, 32, 32, 1}, 300);
+    for (const lx::Dtype dtype : {LXLA_DTYPE_BF16, LXLA_DTYPE_F16}) {
+      const Tensor mean = lx::avg_pool(lx::convert(x, dtype), 32);
+      CHECK(mean.dtype() == dtype && lx::value(mean) == 300);
+    }
+    for (const lx::Dtype dtype : {LXLA_DTYPE_F8E4M3FN, LXLA_DTYPE_F8E5M2, LXLA_DTYPE_F8E4M3FNUZ}) {
+      const Tensor largest = lx::max_pool(lx::convert(lx::array({-2.f, -1.f, -3.f, -4.f}, {1, 2, 2, 1}), dtype), 2);
+      CHECK(largest.dtype() == dtype && lx::value(largest) == -1);
+    }
+  });
+}
+
+TEST(labels_out_of_range_give_nan) {
+  on_both([] {
+    const Tensor scores = lx::array({{1.f, 2.f, 3.f}, {1.f, 0.f, -1.f}});
+    CHECK(near(lx::cross_entropy(scores, lx::array({2, 0})), {0.40760596f}));
+    for (const int label : {3, -1, -100, 1 << 30})
+      CHECK(std::isnan(lx::value(lx::cross_entropy(scores, lx::array({label, 0})))));
+  });
+}
+
+TEST(elements_by_an_index_that_changes_compile_once) {
+  on_both([] {
+    const Tensor x = lx::arange(0, 20, 1);
+    Compiles compiles(3);
+    double sum = 0;
+    for (int i = -20; i < 20; i++) {
+      sum += lx::value(x[i]);
+      compiles.next();
+    }
+    CHECK(sum == 380 && compiles.count() <= 4);
+    CHECK(near(lx::reshape(x, {4, 5})[-1][2], {17}));
+    REFUSED(LXLA_INVALID_ARGUMENT, "index: 20 given; the first axis has 20 elements", x[20]);
+  });
+}
+
+TEST(a_choice_between_two_numbers_has_their_kind) {
+  on_both([] {
+    const Tensor pred = lx::gt(lx::array({1.f, 3.f}), 2);
+    const Tensor chosen = lx::where(pred, 1, 0.5), whole = lx::where(pred, 1, 0);
+    CHECK(chosen.dtype() == LXLA_DTYPE_F32 && near(chosen, {0.5, 1}));
+    CHECK(whole.dtype() == LXLA_DTYPE_S64 && has<int64_t>(whole, {0, 1}));
+  });
+}
+
+TEST(functions_create_tensors_in_the_environment_of_their_arguments) {
+  Environment env, other;
+  const Scope scope(env);
+  const Tensor x = lx::array({1.f, 2.f, 3.f}, Place(other, lx::cpu()));
+  CHECK(near(lx::jit([](const Tensor &a) { return a + lx::full({3}, 2); })(x)[0], {3, 4, 5}));
+  CHECK(near(lx::grad([](const Tensor &a) { return lx::sum(a * lx::full({3}, 2)); })(x)[0], {2, 2, 2}));
+  CHECK(lx::zeros({1}).environment().handle().id == env.handle().id);
+}
+
+TEST(batches_of_several_sizes_are_refused) {
+  on_both([] {
+    auto sum = [](const Tensor &a, const Tensor &b) { return a + b; };
+    REFUSED(LXLA_INVALID_ARGUMENT, "batches of 3 and 2 elements given", lx::vmap(sum)(lx::zeros({3}), lx::zeros({2})));
   });
 }
 

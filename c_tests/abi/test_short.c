@@ -274,6 +274,45 @@ static void numbers(void) {
 }
 TEST(test_numbers) { each(numbers); }
 
+// Sums of many bf16 and f16 have too few digits, and some floats of 8 bits have no infinity.
+static void narrow_pools(void) {
+  begin();
+  lx_scope();
+  lxla_tensor x = lx_full(300, 1, 32, 32, 1), small = lx_array(((float[]){-2, -1, -3, -4}), 1, 2, 2, 1);
+  VALUES(lx_convert(lx_avg_pool(lx_convert(x, LXLA_DTYPE_BF16), 32, 32), LXLA_DTYPE_F32), 300);
+  VALUES(lx_convert(lx_avg_pool(lx_convert(x, LXLA_DTYPE_F16), 32, 32), LXLA_DTYPE_F32), 300);
+  VALUES(lx_convert(lx_max_pool(lx_convert(small, LXLA_DTYPE_F8E4M3FN), 2, 2), LXLA_DTYPE_F32), -1);
+}
+TEST(test_narrow_pools) { each(narrow_pools); }
+
+static void labels_out_of_range(void) {
+  begin();
+  lx_scope();
+  lxla_tensor scores = lx_array(((float[]){1, 2, 3, 1, 0, -1}), 2, 3);
+  VALUES(lx_cross_entropy(scores, lx_array(((int[]){2, 0}), 2)), 0.40760596f);
+  for (int i = 0; i < 3; i++) {
+    CHECK(isnan(lx_value(lx_cross_entropy(scores, lx_array(((int[]){(int[]){3, -1, -100}[i], 0}), 2)))));
+  }
+}
+TEST(test_labels_out_of_range) { each(labels_out_of_range); }
+
+// Numbers beside tensors of another environment are in that one.
+static void another_environment(void) {
+  begin();
+  lx_scope();
+  lxla_env other;
+  OK(lxla_env_create(NULL, &other));
+  lxla_tensor x;
+  OK(lxla_tensor_from_host(other, device, LXLA_DTYPE_F32, DIMS(1, 2, 2, 1), (float[]){1, 2, 3, 4}, 16, &x));
+  VALUES(lx_sub(1, x), 0, -1, -2, -3);
+  VALUES(lx_where(lx_gt(x, 2), x, 0), 0, 0, 3, 4);
+  VALUES(lx_max_pool(x, 2, 2), 4);
+  RELEASE(x);
+  lx_release_all();
+  OK(lxla_env_release(other));
+}
+TEST(test_another_environment) { each(another_environment); }
+
 // A network that is trained by lines as in JAX: two programs (the first step has other leaves), and no tensor is left.
 static void training(void) {
   if (is_native()) return;  // gradients are of pending tensors

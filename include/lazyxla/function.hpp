@@ -36,10 +36,12 @@ template <class... T> std::vector<Tensor> as_list(const std::tuple<T...> &result
   return std::apply([](const auto &...each) { return std::vector<Tensor>{each...}; }, results);
 }
 
-// Traces a call with placeholders like the examples. Tensors that it creates without a place are on their device.
+// Traces a call with placeholders like the examples. Tensors that it creates without a place are on their device, in
+// their environment.
 template <class Call> Computation traced(const std::vector<Tensor> &examples, Call &&call) {
   if (examples.empty())
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: no examples given; want one for each parameter");
+  const Scope within(examples[0].environment());
   const UseDevice here(examples[0].device());
   Tracing tracing(Place(examples[0].environment(), examples[0].device()));
   std::vector<Tensor> params;
@@ -276,9 +278,16 @@ template <class F> struct Batched {
       if (axes[i] >= static_cast<int64_t>(dims.size()))
         throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: in_axes: axis " + std::to_string(axes[i]) +
                                                " given for a tensor of rank " + std::to_string(dims.size()));
-      if (axes[i] >= 0) size = dims[static_cast<size_t>(axes[i])], dims.erase(dims.begin() + axes[i]);
+      if (axes[i] >= 0) {
+        const int64_t own = dims[static_cast<size_t>(axes[i])];
+        if (size >= 0 && own != size)
+          throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: batches of " + std::to_string(size) + " and " +
+                                                 std::to_string(own) + " elements given; want one size");
+        size = own, dims.erase(dims.begin() + axes[i]);
+      }
       examples.push_back(Tensor::placeholder(dims, all[i].dtype(), all[i].place()));
     }
+    if (size < 0) throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::vmap: no tensor has a batch axis; want at least one");
     const Computation one = traced(examples, [&](const auto &params) { return called_like(f, params, args...); });
     return vmap(one, axes, Dims(one.results(), 0), size)(all);
   }

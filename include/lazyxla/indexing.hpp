@@ -11,6 +11,19 @@ namespace lazyxla {
 inline Tensor take(const Tensor &x, const Tensor &indices, Int axis) {
   return Tensor::make<lxla_take>(x.handle(), indices.handle(), axis);
 }
+inline const Tensor Tensor::operator[](Int index) const {
+  const Dims sizes = dims();
+  if (sizes.empty())
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: [" + std::to_string(index) + "] of a tensor without axes");
+  const int64_t size = sizes[0], at = index < 0 ? size + index : int64_t{index};
+  if (at < 0 || at >= size)
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: index: " + std::to_string(index) +
+                                           " given; the first axis has " + std::to_string(size) + " elements");
+  // The index is data, so that another one is no other program.
+  const Place here = place();
+  return take(*this, make<lxla_tensor_full>(here.env, here.device, LXLA_DTYPE_S64, nullptr, size_t{0}, double(at)), 0);
+}
+
 /// Takes the slice with these sizes that begins at starts, one integer scalar for each axis.
 inline Tensor dynamic_slice(const Tensor &x, const std::vector<Tensor> &starts, const Dims &sizes) {
   if (starts.size() != sizes.size())

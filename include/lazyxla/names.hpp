@@ -3,6 +3,7 @@
 #ifndef LAZYXLA_NAMES_HPP
 #define LAZYXLA_NAMES_HPP
 
+#include "creation.hpp"
 #include "members.hpp"
 #include "shape.hpp"
 
@@ -16,10 +17,14 @@ template <class L, class R> detail::Result<L, R> pow(const L &lhs, const R &rhs)
 inline Tensor round(const Tensor &x) { return round_nearest_even(x); }  ///< Nearest integer; ties to even, as NumPy.
 /// Clamps x to [low, high], two numbers.
 inline Tensor clip(const Tensor &x, const Scalar &low, const Scalar &high) { return clamp(low, x, high); }
-/// Returns the elements of `a` where `pred` is true, and the elements of `b` elsewhere; both may be numbers.
+/// Returns the elements of `a` where `pred` is true, and the elements of `b` elsewhere; either may be a number. Two
+/// integers of C++ give s64, and two other numbers f32.
 template <class A, class B, class = std::enable_if_t<detail::is_operand<A> && detail::is_operand<B>>>
 Tensor where(const Tensor &pred, const A &a, const B &b) {
-  return select(pred, a, b);
+  constexpr bool are_numbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B>;
+  if constexpr (are_numbers && !(std::is_integral_v<A> && std::is_integral_v<B>))
+    return select(pred, full({}, a, LXLA_DTYPE_F32, pred.place()), b);
+  else return select(pred, a, b);
 }
 
 /// Returns the value of a tensor of one element, of any real dtype; computes it first.

@@ -12,9 +12,13 @@
 
 namespace lazyxla {
 
-/// Returns the mean of -log softmax(scores)[label]: scores [..., classes], labels [...], integers.
+/// Returns the mean of -log softmax(scores)[label]: scores [..., classes], labels [...], integers from 0 to classes
+/// - 1. NaN if a label is out of range.
 inline Tensor cross_entropy(const Tensor &scores, const Tensor &labels) {
-  return -mean(take_along_axis(log_softmax(scores), expand_dims(labels, {-1}), -1));
+  const Tensor at = expand_dims(labels, {-1}), picked = take_along_axis(log_softmax(scores), at, -1);
+  const Dims dims = scores.dims();
+  const int64_t classes = dims.empty() ? 0 : dims.back();
+  return -mean(where(ge(at, 0) & lt(at, classes), picked, std::numeric_limits<double>::quiet_NaN()));
 }
 
 /// Returns `x` with elements set to 0 with probability `rate`, and the others divided by 1 - rate.
@@ -45,24 +49,31 @@ inline Tensor conv2d(const Tensor &x, const Tensor &kernel, Int stride = 1, Flag
 }
 
 namespace detail {
-// Reduces windows of images by one operation.
-inline Tensor pooled(const Tensor &x, Int size, Int stride, BinaryOp op, double init) {
-  const Tensor a = Tensor::placeholder({}, x.dtype(), x.place()), b = a.placeholder_like();
+// Reduces windows of images by one operation, and multiplies by a factor. Floats of less than 32 bits are computed in
+// f32: sums of many have too few digits, and some of these dtypes have no infinity to begin with.
+inline Tensor pooled(const Tensor &x, Int size, Int stride, BinaryOp op, double init, double factor) {
+  const Dtype dtype = x.dtype();
+  const char kind = lxla_dtype_name(dtype)[0];
+  const bool is_narrow = (kind == 'f' && dtype != LXLA_DTYPE_F32 && dtype != LXLA_DTYPE_F64) || kind == 'b';
+  const Tensor wide = is_narrow ? convert(x, LXLA_DTYPE_F32) : x;
+  const Tensor a = Tensor::placeholder({}, wide.dtype(), x.place()), b = a.placeholder_like();
   const Computation body({a, b}, {binary(op, a, b)});
   Windows windows;
   windows.window_dimensions = {1, size, size, 1}, windows.strides = {1, stride, stride, 1};
-  return reduce_window(body, {x}, {full({}, init, x.dtype(), x.place())}, windows)[0];
+  Tensor made = reduce_window(body, {wide}, {full({}, init, wide.dtype(), x.place())}, windows)[0];
+  if (factor != 1) made = made * factor;
+  return is_narrow ? convert(made, dtype) : made;
 }
 }  // namespace detail
 
 /// Returns the largest elements of windows of images [n, height, width, channels] of floats.
 inline Tensor max_pool(const Tensor &x, Int size, Int stride) {
-  return detail::pooled(x, size, stride, LXLA_BINARY_MAXIMUM, -std::numeric_limits<double>::infinity());
+  return detail::pooled(x, size, stride, LXLA_BINARY_MAXIMUM, -std::numeric_limits<double>::infinity(), 1);
 }
 /// Returns the means of windows of images [n, height, width, channels] of floats.
 inline Tensor avg_pool(const Tensor &x, Int size, Int stride) {
   const auto width = static_cast<double>(int64_t{size});
-  return detail::pooled(x, size, stride, LXLA_BINARY_ADD, 0) * (1 / (width * width));
+  return detail::pooled(x, size, stride, LXLA_BINARY_ADD, 0, 1 / (width * width));
 }
 /// Returns the largest elements of windows side by side.
 inline Tensor max_pool(const Tensor &x, Int size) { return max_pool(x, size, size); }

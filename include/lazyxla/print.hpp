@@ -6,25 +6,25 @@
 #include "elementwise.hpp"
 
 #include <cstdio>
+#include <functional>
 #include <ostream>
 #include <sstream>
 
 namespace lazyxla {
 
 namespace detail {
-// Elements as text: floats with 6 digits, integers exactly.
-template <class T> std::vector<std::string> texts_of(const std::vector<T> &values) {
-  std::vector<std::string> made;
-  for (const auto &value : values) {
-    std::ostringstream text;
-    text << std::boolalpha << value;
-    made.push_back(text.str());
-  }
-  return made;
+// Elements, each of which is written when it is asked for: floats with 6 digits, integers exactly.
+struct Texts {
+  size_t count = 0;
+  std::function<void(std::ostream &, size_t)> write;
+};
+template <class T> Texts texts_of(std::vector<T> values) {
+  const size_t count = values.size();
+  return {count, [values = std::move(values)](std::ostream &out, size_t at) { out << std::boolalpha << values[at]; }};
 }
 
 // Reads dtypes of C++ as they are: a conversion would be one more program for each shape.
-inline std::vector<std::string> elements_of(const Tensor &x) {
+inline Texts elements_of(const Tensor &x) {
   const Dtype dtype = x.dtype();
   switch (dtype) {
     case LXLA_DTYPE_F32: return texts_of(x.read<float>());
@@ -45,10 +45,10 @@ inline std::vector<std::string> elements_of(const Tensor &x) {
 
 // Writes the elements from `at` on of the axes from `axis` on in brackets, a row in a line. Leaves out the middle of
 // long axes if `is_short`.
-inline void write_axis(std::ostream &out, const std::vector<std::string> &elements, const Dims &dims, size_t axis,
-                       size_t &at, bool is_short) {
+inline void write_axis(std::ostream &out, const Texts &elements, const Dims &dims, size_t axis, size_t &at,
+                       bool is_short) {
   if (axis == dims.size()) {
-    out << elements[at++];
+    elements.write(out, at++);
     return;
   }
   const auto size = static_cast<size_t>(dims[axis]);
@@ -78,7 +78,7 @@ inline std::string to_string(const Tensor &x) {
   out << lxla_dtype_name(x.dtype()) << '[';
   for (size_t i = 0; i < dims.size(); i++) out << (i > 0 ? "," : "") << dims[i];
   out << ']';
-  std::vector<std::string> elements;
+  detail::Texts elements;
   try {
     elements = detail::elements_of(x);
   } catch (const Error &error) {
@@ -87,7 +87,7 @@ inline std::string to_string(const Tensor &x) {
   }
   size_t at = 0;
   out << (dims.size() > 1 ? '\n' : ' ');
-  detail::write_axis(out, elements, dims, 0, at, elements.size() > 1000);
+  detail::write_axis(out, elements, dims, 0, at, elements.count > 1000);
   return out.str();
 }
 

@@ -99,17 +99,6 @@ inline Tensor slice_axis(const Tensor &x, Int axis, Int start, Int stop, Int ste
   return Tensor::make<lxla_slice_axis>(x.handle(), axis, start, stop, step);
 }
 
-inline const Tensor Tensor::operator[](Int index) const {
-  const Dims sizes = dims();
-  if (sizes.empty())
-    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: [" + std::to_string(index) + "] of a tensor without axes");
-  const int64_t size = sizes[0], at = index < 0 ? size + index : int64_t{index};
-  if (at < 0 || at >= size)
-    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: index: " + std::to_string(index) +
-                                           " given; the first axis has " + std::to_string(size) + " elements");
-  return squeeze(slice_axis(*this, 0, at, at + 1), {0});
-}
-
 /// Pads x with a value before, after and between its elements.
 inline Tensor pad(const Tensor &x, const Tensor &value, const Dims &low, const Dims &high, const Dims &interior = {}) {
   const int64_t *between = interior.empty() ? nullptr : interior.data();

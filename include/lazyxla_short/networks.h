@@ -9,12 +9,19 @@
 static inline lxla_tensor lx_softmax(lxla_tensor x, int64_t axis) { return LX_MAKE(lxla_softmax, x, axis); }
 static inline lxla_tensor lx_log_softmax(lxla_tensor x, int64_t axis) { return LX_MAKE(lxla_log_softmax, x, axis); }
 
-/* Returns the mean of -log softmax(scores)[label]: scores [..., classes], labels [...], integers. */
+/* Returns the mean of -log softmax(scores)[label]: scores [..., classes], labels [...], integers from 0 to classes - 1.
+ * NaN if a label is out of range. */
 static inline lxla_tensor lx_cross_entropy(lxla_tensor scores, lxla_tensor labels) {
   lx_scope();
   lxla_tensor at = LX_MAKE(lxla_expand_dims, labels, (const int64_t[]){-1}, 1);
   lxla_tensor picked = LX_MAKE(lxla_take_along_axis, lx_log_softmax(scores, -1), at, -1);
-  return lx_keep(lx_neg(lx_mean(picked)));
+  int64_t dims[64] = {0};
+  size_t rank = 0;
+  if (!LX_TRY(lxla_tensor_rank(scores, &rank)) || !LX_TRY(lxla_tensor_dims(scores, dims, 64))) {
+    return lx_keep((lxla_tensor){0});
+  }
+  lxla_tensor is_class = LX_MAKE(lxla_binary, LXLA_BINARY_AND, lx_ge(at, 0), lx_lt(at, rank > 0 ? dims[rank - 1] : 0));
+  return lx_keep(lx_neg(lx_mean(lx_where(is_class, picked, NAN))));
 }
 
 /* Records one gradient for each of `n` tensors of a scalar that is not computed yet; see lxla_gradients. */
@@ -42,14 +49,23 @@ static inline lxla_tensor lx_conv2d(lxla_tensor x, lxla_tensor kernel, int64_t s
   return LX_MAKE(lxla_convolution, x, kernel, &options);
 }
 
-/* Reduces windows of images by one operation. */
-static inline lxla_tensor lx_pooled(lxla_tensor x, int64_t size, int64_t stride, int32_t op, double init) {
+/* Reduces windows of images by one operation, and multiplies by a factor. Floats of less than 32 bits are computed in
+ * f32: sums of many have too few digits, and some of these dtypes have no infinity to begin with. */
+static inline lxla_tensor lx_pooled(lxla_tensor x, int64_t size, int64_t stride, int32_t op, double init,
+                                    double factor) {
   lx_scope();
   int32_t dtype = 0;
   lxla_device device = {0};
-  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device))) return (lxla_tensor){0};
-  lxla_tensor a = LX_MAKE(lxla_tensor_placeholder, lx_here.env, device, dtype, NULL, 0);
-  lxla_tensor b = LX_MAKE(lxla_tensor_placeholder, lx_here.env, device, dtype, NULL, 0);
+  lxla_env env = {0};
+  if (!LX_TRY(lxla_tensor_dtype(x, &dtype)) || !LX_TRY(lxla_tensor_device(x, &device)) ||
+      !LX_TRY(lxla_tensor_env(x, &env)))
+    return (lxla_tensor){0};
+  const char kind = lxla_dtype_name(dtype)[0];
+  bool is_narrow = (kind == 'f' && dtype != LXLA_DTYPE_F32 && dtype != LXLA_DTYPE_F64) || kind == 'b';
+  int32_t wide = is_narrow ? LXLA_DTYPE_F32 : dtype;
+  if (is_narrow) x = lx_convert(x, wide);
+  lxla_tensor a = LX_MAKE(lxla_tensor_placeholder, env, device, wide, NULL, 0);
+  lxla_tensor b = LX_MAKE(lxla_tensor_placeholder, env, device, wide, NULL, 0);
   lxla_tensor made = LX_MAKE(lxla_binary, op, a, b), start = lx_number_like(init, x), out = {0};
   lxla_computation body;
   if (!LX_TRY(lxla_computation_trace((lxla_tensor[]){a, b}, 2, &made, 1, &body))) return out;
@@ -59,17 +75,17 @@ static inline lxla_tensor lx_pooled(lxla_tensor x, int64_t size, int64_t stride,
   options.rank = 4, options.window_dimensions = window, options.strides = strides;
   if (LX_TRY(lxla_reduce_window(body, &x, &start, 1, &options, &out))) lx_note(out);
   LX_TRY(lxla_computation_release(body));
-  return lx_keep(out);
+  if (factor != 1) out = lx_mul(out, factor);
+  return lx_keep(is_narrow ? lx_convert(out, dtype) : out);
 }
 
 /* Returns the largest elements, or the means, of windows of images [n, height, width, channels] of floats. */
 static inline lxla_tensor lx_max_pool(lxla_tensor x, int64_t size, int64_t stride) {
-  return lx_pooled(x, size, stride, LXLA_BINARY_MAXIMUM, -INFINITY);
+  return lx_pooled(x, size, stride, LXLA_BINARY_MAXIMUM, -INFINITY, 1);
 }
 
 static inline lxla_tensor lx_avg_pool(lxla_tensor x, int64_t size, int64_t stride) {
-  lx_scope();
-  return lx_keep(lx_mul(lx_pooled(x, size, stride, LXLA_BINARY_ADD, 0), 1.0 / (double)(size * size)));
+  return lx_pooled(x, size, stride, LXLA_BINARY_ADD, 0, 1.0 / (double)(size * size));
 }
 
 /* Normalizes the features of a batch, its last axis: (x - mean) / sqrt(variance + epsilon) * scale + offset. Gives the
