@@ -133,7 +133,9 @@ class Jit:
         if kept is not None and kept.outside.changed() is None:
             self._clock = kept.used = self._clock + 1
             return kept.traced.call(found[1])
-        return self.find(args, kwargs, found[0])[0].call(found[1])
+        # With the arrays of `find`: its walk may have another order.
+        traced, arrays = self.find(args, kwargs, found[0])
+        return traced.call(arrays)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
@@ -169,7 +171,7 @@ class Jit:
             name = kept.outside.changed()
             if name is None:
                 self._clock = kept.used = self._clock + 1
-                self._note_plain(key, plain, leaves, (args, kwargs))
+                self._note_plain(key, plain, leaves, spec, (args, kwargs))
                 return kept.traced, arrays
             self._drop_changed()
             self._changes += 1
@@ -186,14 +188,14 @@ class Jit:
         traced = Traced(function, leaves, spec, keep=device)
         if traced.holds and self._is_known(outside):
             self._keep(key, others, traced, outside)
-            self._note_plain(key, plain, walked, (args, kwargs))
+            self._note_plain(key, plain, walked, spec, (args, kwargs))
         else:
             self._forget(key)
         return traced, arrays
 
-    def _note_plain(self, key: Any, plain: bytes | None, leaves: list[Any], tree: Any) -> None:
+    def _note_plain(self, key: Any, plain: bytes | None, leaves: list[Any], spec: Any, tree: Any) -> None:
         """Notes the key of ``_core.plain_signature`` of a computation, if that finds the arrays in the order of optree."""
-        if plain is None or not is_plain(tree, leaves):
+        if plain is None or not is_plain(tree, leaves, spec):
             return
         with _LOCK:
             kept = self._kept.get(key)

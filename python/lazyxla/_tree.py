@@ -60,10 +60,19 @@ def array_of(leaf: Any, device: _core.Device) -> Array:
     raise TypeError(f"a traced function returns arrays in trees, not a {type(leaf).__name__}")
 
 
-def is_plain(tree: Any, leaves: list[Any]) -> bool:
-    """Returns whether the extension module walks a tree, and finds the leaves that optree finds, in their order."""
+def is_plain(tree: Any, leaves: list[Any], spec: Any) -> bool:
+    """Returns whether the extension module walks a tree as optree does: it finds the same leaves in the same order, and
+    there is no class that is registered with optree, whose trees may have other parts beside their leaves."""
     found = _core.plain_leaves(tree)
-    return found is not None and len(found) == len(leaves) and all(map(is_, found, leaves))
+    if found is None or len(found) != len(leaves) or not all(map(is_, found, leaves)):
+        return False
+    nodes, custom = [spec], optree().PyTreeKind.CUSTOM
+    while nodes:
+        node = nodes.pop()
+        if node.kind == custom:
+            return False
+        nodes += node.children()
+    return True
 
 
 class Leaves:
@@ -74,7 +83,7 @@ class Leaves:
         self.statics = {i: leaf for i, leaf in enumerate(leaves) if is_static(leaf)}
         self.count = len(leaves)
         self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
-        self._template = _core.Template.of(tree) if is_plain(tree, leaves) else None
+        self._template = _core.Template.of(tree) if is_plain(tree, leaves, self.spec) else None
 
     def rebuild(self, arrays: Sequence[Any]) -> Any:
         """Returns the tree with other values in place of the arrays."""

@@ -110,6 +110,7 @@ const HINTS: &[(&str, &str)] = &[
     ("lxla_stop_gradient", "lx.stop_gradient"),
     ("lxla_shard_map", "lx.shard_map"),
     ("lxla_scan", "lx.scan"),
+    ("lxla_while_bounded", "lx.while_loop(max_iterations=)"),
     (
         "f: a computation with a custom derivative has none by its captured values; make them parameters \
          (lxla_computation_lift)",

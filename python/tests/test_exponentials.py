@@ -56,7 +56,7 @@ def test_exponentials_of_a_batch_take_each_matrix_by_its_own_norm():
         for shape in ((0, 2, 2), (3, 0, 0), (1, 1), (0, 0)):
             empty = np.zeros(shape)
             wanted = np.broadcast_to(np.eye(shape[-1]), shape)
-            same(lx.linalg.expm(on(empty, device)), wanted, 1e-15)
+            same(lx.linalg.expm(on(empty, device)), wanted)
 
 
 def test_derivatives_of_exponentials_of_any_norm():

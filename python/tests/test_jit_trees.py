@@ -216,3 +216,52 @@ def test_threads_call_with_trees_while_computations_are_dropped():
         for each in threads:
             each.join()
     assert not wrong and jitted.kinds <= 80 and len(jitted._plain) <= jitted.kinds
+
+
+class Scaled(collections.namedtuple("Scaled", "w b")):
+    """A named tuple with a number beside its leaves, which it registers in another order."""
+
+    scale = 1
+
+    @classmethod
+    def of(cls, w, b, scale):
+        made = cls(w, b)
+        made.scale = scale
+        return made
+
+
+optree.register_pytree_node(
+    Scaled, lambda p: ((p.b, p.w), p.scale), lambda scale, bw: Scaled.of(bw[1], bw[0], scale), namespace=EVERYWHERE
+)
+
+
+def test_named_tuples_that_are_registered_keep_their_order_and_their_parts():
+    for device in DEVICES:
+        w, b, x = (on(np.float32(v), device) for v in (5, 1, 2))
+        jitted = lx.jit(lambda p, x: (p.w * x - p.b) * p.scale)
+        for _ in range(3):
+            for scale in (1, 2, 3):
+                same(jitted(Scaled.of(w, b, scale), x), np.float32(9 * scale))
+                same(jitted({"p": Scaled.of(w, b, scale)}["p"], x), np.float32(9 * scale))
+        assert jitted.traces == 3
+        more = lx.jit(lambda p: lx.tree_map(lambda v: v + 1, p))
+        for function in (more, lambda p: lx.vmap(lambda p: p)(lx.tree_map(lambda v: lx.expand_dims(v, 0), p))):
+            out = function(Scaled.of(w, b, 3))
+            assert type(out) is Scaled and out.scale == 3
+        carry, _ = lx.scan(lambda p, _: (Scaled.of(p.w + 1, p.b, 3), None), Scaled.of(w, b, 3), length=2)
+        same(carry.w, np.float32(7))
+        assert carry.scale == 3
+
+
+def test_dictionaries_in_the_order_of_their_keys_and_of_their_insertion():
+    for device in DEVICES:
+        a, b = on(np.float32(10), device), on(np.float32(1), device)
+        jitted = lx.jit(lambda d: {"y": d["b"] - d["a"], "x": d["a"]})
+        for first in (True, False):
+            jitted.clear()
+            for insertion in (first, not first, first):
+                with optree.dict_insertion_ordered(insertion, namespace=EVERYWHERE):
+                    for _ in range(2):
+                        out = jitted({"b": a, "a": b})
+                        same(out["y"], np.float32(9))
+                        same(out["x"], np.float32(1))

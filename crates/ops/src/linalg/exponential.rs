@@ -91,18 +91,18 @@ fn any(x: Expr) -> Expr {
     x.reduce(ReduceOp::Any, &axes, false)
 }
 
-/// Even and odd part of the numerator of order 7.
+/// Even and odd part of the numerator of order 7, divided so that both parts of a zero matrix are exact.
 fn pade_7(a: Expr) -> [Expr; 2] {
-    let (b, one, square) = (PADE_7, a.identity(), a.at(a));
+    let (b, one, square) = (PADE_7.map(|b| b / PADE_7[0]), a.identity(), a.at(a));
     let fourth = square.at(square);
     let sixth = fourth.at(square);
     let odd = a.at(sixth * b[7] + fourth * b[5] + square * b[3] + one * b[1]);
     [sixth * b[6] + fourth * b[4] + square * b[2] + one * b[0], odd]
 }
 
-/// Even and odd part of the numerator of order 13.
+/// Even and odd part of the numerator of order 13, divided as [`pade_7`].
 fn pade_13(a: Expr) -> [Expr; 2] {
-    let (b, one, square) = (PADE_13, a.identity(), a.at(a));
+    let (b, one, square) = (PADE_13.map(|b| b / PADE_13[0]), a.identity(), a.at(a));
     let fourth = square.at(square);
     let sixth = fourth.at(square);
     let high = |i: usize| sixth.at(sixth * b[12 + i] + fourth * b[10 + i] + square * b[8 + i]);
