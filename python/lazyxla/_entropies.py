@@ -9,14 +9,27 @@ from . import _constants as c
 from . import _core, _reductions
 from ._core import Array
 from ._elementwise import log, maximum
-from ._losses import alike, reduced, shown
-from ._operands import in_floats, operands, select
+from ._losses import alike, reduced, shown, wide
+from ._operands import array_of, in_floats, operands, select
+from ._shapes import broadcast_shapes
 from ._sizes import normalized
 
 
+# The least p (1 - p) that the derivative of a binary cross entropy is divided by, as in PyTorch.
+_LEAST = 1e-12
+
+
 def _weighted(of: str, loss: Array, weight: Any, reduction: str) -> Array:
-    """Returns a reduced loss whose elements are multiplied by weights that broadcast."""
-    return reduced(of, loss if weight is None else loss * weight, reduction)
+    """Returns a reduced loss whose elements are multiplied by weights, which broadcast to its shape."""
+    return reduced(of, loss if weight is None else loss * _fitting(of, "weight", weight, loss), reduction)
+
+
+def _fitting(of: str, name: str, weights: Any, loss: Array) -> Any:
+    """Returns weights that broadcast to the shape of a loss; those that would make it larger are a ValueError."""
+    found = array_of(weights, loss.device)
+    if found is not None and loss.shape != () and broadcast_shapes(found.shape, loss.shape) != loss.shape:
+        raise ValueError(f"{of}(): {name} is {shown(found)}; want one that broadcasts to {list(loss.shape)}")
+    return weights
 
 
 def _log_softmax(logits: Any, axis: int) -> Array:
@@ -170,7 +183,7 @@ def _bce(of: str, logits: Any, labels: Any, pos_weight: Any = None) -> Array:
     x, y = alike(of, ("logits", "labels"), logits, labels)
     positive = _core.activation(c.ACTIVATION_LOG_SIGMOID, x)
     negative = _core.activation(c.ACTIVATION_LOG_SIGMOID, -x)
-    return -(y if pos_weight is None else y * pos_weight) * positive - (1 - y) * negative
+    return -(y if pos_weight is None else y * _fitting(of, "pos_weight", pos_weight, y)) * positive - (1 - y) * negative
 
 
 def binary_cross_entropy_with_logits(
@@ -213,6 +226,7 @@ def sigmoid_focal_loss(logits: Array, labels: Array, alpha: float | None = None,
 
 def binary_cross_entropy(chances: Array, labels: Array, weight: Any = None, *, reduction: str = "mean") -> Array:
     """Returns the mean of -labels * log(chances) - (1 - labels) * log(1 - chances), with logarithms of at least -100.
+    The derivative for a chance is (chance - label) / max(chance * (1 - chance), 1e-12), as in PyTorch.
 
     >>> import lazyxla as lx
     >>> lx.nn.binary_cross_entropy(lx.asarray([0.0, 1.0]), lx.asarray([0, 0])).item()
@@ -220,8 +234,18 @@ def binary_cross_entropy(chances: Array, labels: Array, weight: Any = None, *, r
     """
     of = "binary_cross_entropy"
     p, y = alike(of, ("chances", "labels"), chances, labels)
-    loss = -y * maximum(log(p), -100) - (1 - y) * maximum(log(1 - p), -100)
-    return _weighted(of, loss, weight, reduction)
+    return _weighted(of, _entropy(wide(p), wide(y)).astype(p.dtype, copy=False), weight, reduction)
+
+
+def _entropy(p: Array, y: Array) -> Array:
+    """Returns -y log(p) - (1 - y) log(1 - p), whose derivatives are finite also where p is 0 or 1."""
+    is_inside = p * (1 - p) >= _LEAST
+    inside = select(is_inside, p, 0.5)
+    found = -y * log(inside) - (1 - y) * log(1 - inside)
+    # Elsewhere logarithms without slopes, and the slope of PyTorch.
+    positive, negative = (_core.stop_gradient(maximum(log(x), -100)) for x in (p, 1 - p))
+    slope = _core.stop_gradient((p - y) / _LEAST)
+    return select(is_inside, found, -y * positive - (1 - y) * negative + slope * (p - _core.stop_gradient(p)))
 
 
 def smooth_labels(labels: Array, alpha: float) -> Array:

@@ -12,6 +12,7 @@ from ._core import Array
 from ._elementwise import abs as _abs
 from ._elementwise import exp, log, maximum, square
 from ._operands import in_floats, operands, select
+from ._shapes import broadcast_arrays
 
 _REDUCTIONS = ("mean", "sum", "none")
 
@@ -20,17 +21,20 @@ def shown(x: Array) -> str:
     return f"{x.dtype.name}{list(x.shape)}"
 
 
-def alike(of: str, names: tuple[str, str], *values: Any) -> list[Array]:
+def alike(of: str, names: tuple[str, ...], *values: Any) -> list[Array]:
     """Returns operands as floats of one dtype and, but for scalars, one shape: a loss that broadcasts [n] and [n, 1] to
     [n, n] is a mistake that no error would show."""
     found = [in_floats(x) for x in operands(of, *values)]
-    a, b = found[:2]
-    if a.shape != b.shape and () not in (a.shape, b.shape):
-        raise ValueError(f"{of}(): {names[0]} are {shown(a)} and {names[1]} {shown(b)}; want one shape")
+    if len({x.shape for x in found} - {()}) > 1:
+        first, *others = (
+            f"{name} are {shown(x)}" if i == 0 else f"{name} {shown(x)}"
+            for i, (name, x) in enumerate(zip(names, found))
+        )
+        raise ValueError(f"{of}(): {', '.join([first, *others[:-1]])} and {others[-1]}; want one shape")
     return found
 
 
-def _wide(x: Array) -> Array:
+def wide(x: Array) -> Array:
     """Returns floats of 8 and 16 bits as float32: a sum of them overflows, or loses what is added. Bools stay."""
     return x.astype(_core.float32) if x.dtype.kind == "real floating" and x.dtype.itemsize < 4 else x
 
@@ -43,9 +47,9 @@ def reduced(of: str, loss: Array, reduction: str, weights: Array | None = None) 
         return loss
     if reduction == "mean" and weights is None:
         return _reductions.mean(loss)
-    total = _reductions.sum(_wide(loss))
+    total = _reductions.sum(wide(loss))
     if reduction == "mean" and weights is not None:
-        total = total / _reductions.sum(_wide(weights)).astype(total.dtype, copy=False)
+        total = total / _reductions.sum(wide(weights)).astype(total.dtype, copy=False)
     return total.astype(loss.dtype, copy=False)
 
 
@@ -192,14 +196,15 @@ def kl_divergence(log_predictions: Array, targets: Array, axis: int = -1) -> Arr
 
 
 def cosine_similarity(x1: Array, x2: Array, axis: int = -1, *, epsilon: float = 1e-8) -> Array:
-    """Returns the cosine of the angles between vectors along an axis, whose lengths count as at least ``epsilon``.
+    """Returns the cosine of the angles between vectors along an axis, whose lengths count as at least ``epsilon``. The
+    axis is one of the shape that both broadcast to.
 
     >>> import lazyxla as lx
     >>> lx.nn.cosine_similarity(lx.asarray([[3.0, 4.0]]), lx.asarray([[6.0, 8.0]])).tolist()
     [1.0]
     """
     found = [in_floats(x) for x in operands("cosine_similarity", x1, x2)]
-    a, b = map(_wide, found)
+    a, b = broadcast_arrays(*map(wide, found))
 
     def unit(x: Array) -> Array:
         # Not of the squares' sum alone: its root has no slope at 0.
@@ -222,16 +227,22 @@ def cosine_distance(x1: Array, x2: Array, axis: int = -1, *, epsilon: float = 1e
 def gaussian_nll_loss(
     means: Array, targets: Array, variances: Any, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Array:
-    """Returns the mean of (log(variances) + (means - targets)^2 / variances) / 2, with variances of at least ``eps``;
-    ``full`` adds log(2 pi) / 2. As in PyTorch, the bound has no derivative: variances below it keep their slope.
+    """Returns the mean of (log(variances) + (means - targets)^2 / variances) / 2, with variances of at least ``eps``:
+    one for each mean, or for each row of them in a last axis of size 1. ``full`` adds log(2 pi) / 2. As in PyTorch, the
+    bound has no derivative: variances below it keep their slope.
 
     >>> import lazyxla as lx
     >>> lx.nn.gaussian_nll_loss(lx.asarray([1.0]), lx.asarray([3.0]), lx.asarray([1.0])).item()
     2.0
     """
     of = "gaussian_nll_loss"
-    x, y, v = alike(of, ("means", "targets"), means, targets, variances)
-    v = v + _core.stop_gradient(maximum(v, eps) - v)
+    names = ("means", "targets", "variances")
+    x, y, v = operands(of, means, targets, variances)
+    if v.ndim and v.shape == (*x.shape[:-1], 1):
+        v = _core.broadcast_to(v, x.shape)
+    x, y, v = alike(of, names, x, y, v)
+    # Not v + (eps - v): that is rounded, and 0 for a large v.
+    v = select(v > eps, v, eps + (v - _core.stop_gradient(v)))
     return reduced(of, 0.5 * (log(v) + (x - y) ** 2 / v) + (0.5 * math.log(2 * math.pi) if full else 0), reduction)
 
 
@@ -257,7 +268,7 @@ def margin_ranking_loss(x1: Array, x2: Array, targets: Array, *, margin: float =
     2.0
     """
     of = "margin_ranking_loss"
-    a, b, y = alike(of, ("x1", "x2"), x1, x2, targets)
+    a, b, y = alike(of, ("x1", "x2", "targets"), x1, x2, targets)
     return reduced(of, _core.activation(c.ACTIVATION_RELU, margin - y * (a - b)), reduction)
 
 
@@ -272,7 +283,7 @@ def triplet_margin_loss(
     2.414
     """
     of = "triplet_margin_loss"
-    a, p, n = alike(of, ("anchor", "positive"), anchor, positive, negative)
+    a, p, n = alike(of, ("anchor", "positive", "negative"), anchor, positive, negative)
 
     def length(x: Array) -> Array:
         return _core.norm(x + eps, 2.0, [x.ndim - 1], False)

@@ -163,6 +163,37 @@ def test_losses_have_the_derivatives_of_their_formulas():
         same(v, np.full((2, 3), (1e6 - 1e12) / 12, "float32"), 1e-5)
 
 
+def test_binary_cross_entropies_have_slopes_at_chances_of_0_and_1():
+    p, y = np.float32([0, 1, 0, 1, 0.25]), np.float32([0, 0, 1, 1, 1])
+    for device in DEVICES:
+        a, b = on(p, device), on(y, device)
+        same(lx.nn.binary_cross_entropy(a, b, reduction="none"), np.float32([0, 100, 100, 0, np.log(4)]), 1e-6)
+        slopes = lx.grad(lambda a: lx.nn.binary_cross_entropy(a, b, on(2 * y + 1, device), reduction="sum"))(a)
+        same(slopes, (2 * y + 1) * (p - y) / np.maximum(p * (1 - p), np.float32(1e-12)), 1e-6)
+
+
+def test_third_operands_of_losses_have_the_shape_of_the_others():
+    for device in DEVICES:
+        x, v = lx.ones((2, 3), device=device), on(np.float32([-1, 0, -1e20, 2, 1e-7]), device)
+        for call in (
+            lambda: lx.nn.gaussian_nll_loss(x, x, x[:, 0]),
+            lambda: lx.nn.margin_ranking_loss(x[:, 0], x[:, 0], x[:, :1]),
+            lambda: lx.nn.triplet_margin_loss(x, x, x[:1]),
+            lambda: lx.nn.binary_cross_entropy(x[:, :1], x[:, :1], x),
+            lambda: lx.nn.binary_cross_entropy_with_logits(x[:, 0], x[:, 0], pos_weight=x[:, :1]),
+        ):
+            raises(ValueError, call, "float32[")
+        same(lx.nn.gaussian_nll_loss(x, 0, x[:, :1]), np.float32(0.5))
+        # Variances of at most eps are eps.
+        zero = lx.zeros(5, device=device)
+        wanted = np.log(np.float32([1e-6, 1e-6, 1e-6, 2, 1e-6])) / 2
+        same(lx.nn.gaussian_nll_loss(zero, zero, v, reduction="none"), wanted, 1e-6)
+        same(lx.nn.cosine_similarity(x[:, :1], x), np.ones(2, "float32"), 1e-6)
+        vector, rows = np.float32([1, 2]), np.float32([[1, 2], [3, 4]])
+        cosines = (vector * rows).sum(0) / np.linalg.norm([vector, vector], axis=0) / np.linalg.norm(rows, axis=0)
+        same(lx.nn.cosine_similarity(on(vector, device), on(rows, device), 0), cosines.astype("float32"), 1e-6)
+
+
 def test_sums_of_narrow_floats_do_not_overflow():
     for device in DEVICES:
         for dtype in (lx.float16, lx.bfloat16):
