@@ -9,10 +9,10 @@ from . import _constants as c
 from . import _core
 from ._checks import a_function, kind_of
 from ._core import Array
-from ._creation import arange
+from ._creation import arange, asarray
 from ._elementwise import clip
 from ._loops import scan, while_loop
-from ._operands import array_of
+from ._operands import INTEGERS, array_of, common_dtype
 from ._sizes import is_integer, normalized
 from ._trace import device_of, with_arrays
 from ._tree import flatten, unflatten
@@ -29,18 +29,37 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     """
     a_function(body_fun, "fori_loop", "body_fun")
     for name, bound in (("lower", lower), ("upper", upper)):
-        if not (is_integer(bound) or isinstance(bound, Array) or hasattr(bound, "__array_interface__")):
+        # The value of an array is not read: it may be a placeholder.
+        is_one = bound.shape == () and bound.dtype.kind in INTEGERS if isinstance(bound, Array) else is_integer(bound)
+        if not is_one:
             raise TypeError(f"fori_loop(): {name} is an integer or an array of one, not {kind_of(bound)}")
     if not isinstance(lower, Array) and not isinstance(upper, Array):
         places = arange(int(lower), max(int(lower), int(upper)), device=device_of(init_val))
         return scan(lambda value, i: (body_fun(i, value), None), init_val, places)[0]
-    # Both in the dtype and on the device of the one that is an array.
-    like = lower if isinstance(lower, Array) else upper
-    first, last = (
-        _core.scalar_like(bound, like) if not isinstance(bound, Array) else bound for bound in (lower, upper)
-    )
-    state = (first, last.astype(first.dtype, copy=False), init_val)
+    first, last = _bounds(lower, upper)
+    state = (first, last, init_val)
     return while_loop(lambda s: s[0] < s[1], lambda s: (s[0] + 1, s[1], body_fun(s[0], s[2])), state)[2]
+
+
+def _bounds(lower: Any, upper: Any) -> list[Array]:
+    """Returns bounds of which one is an array in one dtype: an int in that of the array, if it has a place there."""
+    like = lower if isinstance(lower, Array) else upper
+
+    def made(bound: Any) -> Array:
+        if isinstance(bound, Array):
+            return bound
+        try:
+            return _core.scalar_like(int(bound), like)
+        except OverflowError:
+            return asarray(int(bound), dtype=_core.int64, device=like.device)
+
+    bounds = [made(lower), made(upper)]
+    try:
+        dtype = common_dtype(x.dtype for x in bounds)
+    except TypeError:
+        names = " and upper ".join(x.dtype.name for x in bounds)
+        raise TypeError(f"fori_loop(): lower is {names}; want integers that have a common dtype") from None
+    return [x.astype(dtype, copy=False) for x in bounds]
 
 
 def map(f: Callable[[Any], Any], xs: Any) -> Any:

@@ -126,6 +126,15 @@ def test_loops_by_a_number_run_as_loops():
         same(lx.map(lambda row: lx.sort(row) * 2, on(random(1, (4, 3)), device)), np.sort(random(1, (4, 3)), 1) * 2)
         pairs = lx.map(lambda t: {"sum": t[0] + t[1]}, (x, x))
         assert pairs["sum"].tolist() == (2 * np.arange(6.0)).tolist()
+        count = lambda first, last: lx.fori_loop(first, last, lambda i, n: n + 1, on(0, device))
+        assert lx.jit(count)(on(0, device), on(5, device)).item() == 5
+        assert lx.vmap(lambda last: count(0, last))(on([3, 4], device)).tolist() == [3, 4]
+        assert (
+            count(on(np.uint8(2), device), 300).item() == count(on(np.uint8(2), device), on(300, device)).item() == 298
+        )
+        raises(TypeError, lambda: count(on(np.uint64(1), device), on(2, device)), "uint64", "int64")
+        for bound in (np.float64(3), on(2.0, device), on([3], device), np.array([3])):
+            raises(TypeError, lambda bound=bound: count(0, bound), "upper")
     raises(TypeError, lambda: lx.fori_loop(0, 2.5, body, start), "upper", "float")
     raises(TypeError, lambda: lx.fori_loop(0, 2, None, start), "body_fun", "NoneType")
 
