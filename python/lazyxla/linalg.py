@@ -273,6 +273,7 @@ def pinv(x: Array, /, rtol: float | Array | None = None) -> Array:
     [[0.5, 0.0], [0.0, 0.25]]
     """
     if isinstance(rtol, Array):
+        x = in_floats(x)
         u, s, vh = svd(x, full_matrices=False)
         used = _above(s, rtol)
         one, zero = (_core.full((), value, s.dtype, s.device) for value in (1, 0))
