@@ -294,6 +294,9 @@ def mean(
     if dtype is None and x.dtype.kind not in _FLOATS:
         return mean(x, axis, _core.float64, keepdims=keepdims, where=where).astype(_core.float32)
     x = _in_dtype("mean", x, dtype)
+    if where is not None and x.dtype.kind == "real floating" and x.dtype.itemsize < 4:
+        # Sums and counts of floats of 16 bits and less overflow, or lose what is added.
+        return mean(x.astype(_core.float32), axis, keepdims=keepdims, where=where).astype(x.dtype)
     if where is not None:
         ones = masked(_core.full(x.shape, 1, x.dtype, x.device), where, 0)
         return sum(x, axis, keepdims=keepdims, where=where) / sum(ones, axis, keepdims=keepdims)
@@ -342,6 +345,8 @@ def var(
 
 def _masked_variance(x: Array, axis: Axis, correction: float, keepdims: bool, where: Any) -> Array:
     """Returns the variance of the elements where a mask is true; NaN where none is, or not more than ``correction``."""
+    if x.dtype.kind == "real floating" and x.dtype.itemsize < 4:
+        return _masked_variance(x.astype(_core.float32), axis, correction, keepdims, where).astype(x.dtype)
     apart = x - mean(x, axis, keepdims=True, where=where)
     squares = (
         _core.part(apart * _core.unary(c.UNARY_CONJ, apart), False) if x.dtype.kind in _FLOATS[1:] else apart * apart

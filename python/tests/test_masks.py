@@ -138,3 +138,14 @@ def test_distinct_elements_compile_once():
             values, counts = np.unique(np.minimum(a, k), return_counts=True)
             close(found, 2 * (values if function is lx.unique_values else counts))
             assert i == 0 or count == 0, (k, count)
+
+
+def test_moments_of_halves_under_a_mask_are_summed_in_float32():
+    a = (np.arange(5000) % 3 + 100).astype("float16")
+    mask = np.arange(5000) % 5 > 0
+    wide = a.astype(float)
+    for device in ("cpu", "xla:0"):
+        x, m = on(a, device), on(mask, device)
+        same(lx.mean(x, where=m), np.float16(wide.mean(where=mask)), 1e-3)
+        same(lx.var(x, where=m, correction=1), np.float16(wide.var(where=mask, ddof=1)), 1e-3)
+        same(lx.std(x, where=m), np.float16(wide.std(where=mask)), 1e-3)
