@@ -21,11 +21,12 @@ from . import (
     _statistics,
 )
 from ._at import At
+from ._checks import kind_of
 from ._core import Array, DType
 from ._parts import assign, changing
 from ._creation import asarray
 from ._shapes import Axis
-from ._sizes import DTypeLike, is_integer, normalized
+from ._sizes import DTypeLike, is_integer
 
 
 def _no_out(out: Any) -> None:
@@ -99,14 +100,7 @@ def _squeeze(self: Array, axis: Any = None) -> Array:
 
 def _take(self: Array, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None) -> Array:
     _no_out(out)
-    if mode not in (None, "raise", "clip"):
-        raise ValueError(f"take(): mode is 'clip', not {mode!r}")
-    x = _shapes.reshape(self, (-1,)) if axis is None else self
-    at = 0 if axis is None else normalized([axis], x.ndim)[0]
-    if not isinstance(indices, Array):
-        return x[(slice(None),) * at + (indices,)]
-    found = _core.take(x, _shapes.reshape(indices, (-1,)), at)
-    return _shapes.reshape(found, (*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
+    return _shapes.take(self, indices, axis, mode)
 
 
 def _repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
@@ -236,16 +230,41 @@ def _transposed(self: Array) -> Array:
         return self.copy()
 
 
+def _given(value: Any) -> str:
+    return f"{kind_of(value)}{' of complex numbers' * (not isinstance(value, (Array, complex)))}"
+
+
+def _real_value(name: str, value: Any, part: Array) -> Any:
+    """Returns what is assigned to a part of numbers: a number or an array, also of a list."""
+    if isinstance(value, (list, tuple)):
+        found = asarray(value, device=part.device)
+        # Numbers of a list are rounded once, to the dtype of the part.
+        dtype = part.dtype if part.dtype.kind == "real floating" else _core.float64
+        value = asarray(value, dtype=dtype, device=part.device) if found.dtype.kind == "real floating" else found
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if isinstance(value, complex) or kind in ("c", "complex floating"):
+        raise TypeError(f"x.{name}: {_given(value)} is given; want real numbers")
+    return value
+
+
 def _set_real(self: Array, value: Any) -> None:
     """Assigns to the real parts."""
-    assign(self, ..., value + 1j * _elementwise.imag(self) if self.dtype.kind == "complex floating" else value)
+    if self.dtype.kind == "complex floating":
+        re = _core.part(self, False)
+        assign(re, ..., _real_value("real", value, re))
+        # Not a sum with 1j * im: a product with 0 changes -0.0 and infinities.
+        assign(self, ..., _core.complex_of(re, _core.part(self, True)))
+    else:
+        assign(self, ..., _real_value("real", value, self))
 
 
 def _set_imag(self: Array, value: Any) -> None:
     """Assigns to the imaginary parts."""
     if self.dtype.kind != "complex floating":
         raise TypeError(f"an array of {self.dtype.name} has no imaginary parts to assign to")
-    assign(self, ..., _elementwise.real(self) + 1j * value)
+    im = _core.part(self, True)
+    assign(im, ..., _real_value("imag", value, im))
+    assign(self, ..., _core.complex_of(_core.part(self, False), im))
 
 
 _set_imag.__qualname__, _set_real.__qualname__ = "x.imag", "x.real"

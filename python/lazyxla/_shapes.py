@@ -300,6 +300,9 @@ def unstack(x: Array, /, axis: int = 0) -> tuple[Array, ...]:
 # Indexing and searching.
 
 
+_WHOLE = ("bool", "signed integer", "unsigned integer")
+
+
 def take(x: Array, /, indices: Any, axis: int | None = None, mode: str | None = None) -> Array:
     """Returns the elements of x at ``indices`` along an axis; without an axis, of all elements in row-major order.
 
@@ -314,18 +317,26 @@ def take(x: Array, /, indices: Any, axis: int | None = None, mode: str | None = 
         x, axis = reshape(x, (-1,)) if x.ndim != 1 else x, 0
     if mode not in (None, "raise", "clip", "wrap"):
         raise ValueError(f"take(): mode is {mode!r}; want 'clip' or 'wrap'")
-    if mode in ("clip", "wrap") and not isinstance(indices, Array):
+    (at,) = normalized([axis], x.ndim)
+    if not isinstance(indices, Array):
         from ._creation import asarray
 
-        indices = asarray(indices, device=x.device)
+        given = asarray(indices, device=x.device)
+        if given.size == 0 and isinstance(indices, (list, tuple, range)):
+            indices = given.astype(_core.int64)
+        elif mode in ("clip", "wrap"):
+            indices = given
+    if mode in ("clip", "wrap") and indices.dtype.kind in _WHOLE and indices.dtype != _core.uint64:
+        # The size of the axis may have no place in the dtype of the indices.
+        indices = indices.astype(_core.int64, copy=False)
     if mode == "wrap":
-        indices = indices % x.shape[normalized([axis], x.ndim)[0]]
+        indices = indices % x.shape[at]
     elif mode == "clip":
         # As in NumPy, indices below 0 are clipped, too.
         indices = binary_extreme(c.BINARY_MAXIMUM, indices, 0)
     if isinstance(indices, Array):
-        return _core.take(x, indices, axis)
-    (at,) = normalized([axis], x.ndim)
+        found = _core.take(x, indices if indices.ndim == 1 else reshape(indices, (-1,)), at)
+        return found if indices.ndim == 1 else reshape(found, (*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
     return x[(slice(None),) * at + (list(indices) if isinstance(indices, (tuple, range)) else indices,)]
 
 

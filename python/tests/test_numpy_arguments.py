@@ -58,3 +58,19 @@ def test_scalars_in_lists_take_the_dtype_of_the_arrays():
         same(lx.asarray([narrow, 1.5], device=device), np.float32([1, 1.5]))
         raises(OverflowError, lambda: lx.asarray([narrow, 300], device=device), "300", "uint8")
         same(lx.asarray([narrow, single[0]], device=device), np.float32([1, 1]))
+
+
+def test_places_of_any_dtype_and_shape_are_taken_as_in_numpy():
+    a = np.arange(600).reshape(300, 2)
+    for device in DEVICES:
+        x = on(a, device)
+        for places in (np.uint8([[3, 250]]), np.int8([-128, 127, -1]), np.int64([-1000, 1000]), []):
+            whole = np.asarray(places, dtype=int)
+            for mode in ("clip", "wrap"):
+                wanted = np.take(a, whole, 0, mode=mode)
+                for found in (x.take(places, 0, mode=mode), lx.take(x, places, 0, mode=mode)):
+                    same(found, wanted)
+                same(
+                    x.take(on(whole.astype(np.asarray(places).dtype if whole.size else int), device), 0, mode=mode),
+                    wanted,
+                )

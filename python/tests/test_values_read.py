@@ -85,6 +85,19 @@ def test_operations_that_nobody_reads_are_stepped_when_there_are_many():
     same(y, np.float32([9001, 9002]))
 
 
+def test_parts_of_complex_numbers_are_assigned_as_they_are():
+    for device in DEVICES:
+        z = lx.asarray([1 + 2j, complex(np.inf, -0.0)], dtype="complex128", device=device)
+        wanted = np.array([1 + 2j, complex(np.inf, -0.0)])
+        for name, value in (("real", [0.1, -0.0]), ("imag", np.array([np.inf, 2])), ("real", 3), ("imag", -0.0)):
+            setattr(z, name, value)
+            setattr(wanted, name, value)
+            assert np.asarray(z).tobytes() == wanted.tobytes()
+        for value in (1j, [1j, 2], np.array([1j, 2]), z):
+            for name in ("real", "imag"):
+                raises(TypeError, lambda name=name, value=value: setattr(z, name, value), name, "real numbers")
+
+
 def test_imaginary_parts_of_real_numbers_are_zeros():
     for device in DEVICES:
         for dtype in ("float32", "float64", "int8", "uint64"):
