@@ -61,6 +61,10 @@ def _bits(dtype: DType) -> int:
     return int(dtype.limits["bits"])
 
 
+def _kind(scalar: Any) -> type:
+    return next(kind for kind in (bool, int, float, complex) if isinstance(scalar, kind))
+
+
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """Returns the promoted dtype of arrays, dtypes and Python scalars: the standard's, and JAX's for dtypes of different
     kinds (integers with floats are that float dtype). Dtypes of 2 and 4 bits promote with bools and scalars alone, as in
@@ -74,8 +78,12 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not dtypes:
         raise ValueError("result_type() takes at least one array or dtype")
     result = common_dtype(dtypes)
-    for scalar in arrays_and_dtypes:
-        if isinstance(scalar, _SCALARS):
+    # In the order of their kinds, so that the order of the arguments does not count.
+    scalars = [each for each in arrays_and_dtypes if isinstance(each, _SCALARS)]
+    for scalar in sorted(scalars, key=lambda each: (bool, int, float, complex).index(_kind(each))):
+        if result.kind == "bool" and isinstance(scalar, (float, complex)):
+            result = _core.complex64 if isinstance(scalar, complex) else _core.float32
+        else:
             like = _core.full((), 0, result, "cpu")
             result = _core.binary(
                 _c.BINARY_OR if result.kind == "bool" else _c.BINARY_ADD, like, scalar, False, False

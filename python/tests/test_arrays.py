@@ -396,3 +396,11 @@ def test_values_are_scattered_to_equal_indices():
         raises(ValueError, lambda: lx.scatter(x, 0, 1.0, how="sum"), "add, multiply")
         raises(ValueError, lambda: lx.scatter(x, rows, np.ones(3)))
         raises(IndexError, lambda: lx.scatter(x, [3], 1.0))
+
+
+def test_result_types_of_scalars_do_not_depend_on_their_order():
+    for first, wanted in ((lx.bool, "float32"), (lx.int8, "float32"), (lx.float64, "float64"), (lx.float16, "float16")):
+        for scalars in ((1.5,), (True, 1, 1.5), (1.5, 1, True)):
+            assert lx.result_type(first, *scalars).name == lx.result_type(*scalars, first).name == wanted
+    assert lx.result_type(lx.bool, 1).name == "int64" and lx.result_type(lx.bool, 1.5, 1j).name == "complex64"
+    assert (lx.asarray(True, device="cpu") + 1.5).dtype == lx.result_type(lx.bool, 1.5)
