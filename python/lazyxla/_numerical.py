@@ -237,6 +237,10 @@ def lexsort(keys: Sequence[Array], /, axis: int = -1) -> Array:
     for key in keys:
         if order is None:
             order = argsort(key, axis)
+        elif key.shape != order.shape:
+            raise ValueError(
+                f"lexsort(): keys have the shapes {list(order.shape)} and {list(key.shape)}; want one shape"
+            )
         else:
             order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
     if order is None:

@@ -318,3 +318,8 @@ def test_numpys_documentation_has_these_values():
         assert "real changes a temporary array" in str(error), error
     else:
         assert not _parts._is_told()
+
+
+def test_keys_of_different_lengths_do_not_sort():
+    x = lx.arange(3, device="cpu")
+    raises(ValueError, lambda: lx.lexsort([x, x[:2]]), "[3]", "[2]")
