@@ -19,7 +19,7 @@ inline const Tensor Tensor::operator[](Int index) const {
   if (at < 0 || at >= size)
     throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::Tensor: index: " + std::to_string(index) +
                                            " given; the first axis has " + std::to_string(size) + " elements");
-  // The index is data, so that another one is no other program.
+  // The index is data: another index runs the same program.
   const Place here = place();
   return take(*this, make<lxla_tensor_full>(here.env, here.device, LXLA_DTYPE_S64, nullptr, size_t{0}, double(at)), 0);
 }
