@@ -122,7 +122,8 @@ def functions_as_python_makes_them(module):
     ran = {"__name__": f"standing_in.{module}", "__package__": "standing_in"}
     exec(compile(text, module, "exec"), ran)
     functions = {name: each for name, each in ran.items() if isinstance(each, types.FunctionType)}
-    made = {name for name, each in functions.items() if each.__code__.co_name != name}
+    # Another name of a function is not listed again.
+    made = {name for name, each in functions.items() if each.__code__.co_name != name == each.__name__}
     assert made == set(read) and len(made) >= 10, made ^ set(read)
     for name, each in read.items():
         assert each.signature == name + str(inspect.signature(ran[name])).replace("'", ""), each.signature
