@@ -181,7 +181,7 @@ ULPS = {
     "lstsq": 32,
     "pinv": 32,
     "matrix_power": 32,
-    "matrix_exponential": 32,
+    "matrix_exponential": 64,
     "triangular_solve": 2,
     "fft": 5,
     "norm": 5,
