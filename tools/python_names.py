@@ -30,17 +30,19 @@ these functions, as in NumPy:
 JAX = """
 ## JAX
 
-The names of `jax.numpy` are those of NumPy above. These are the same in `lx`, those of `jax`, `jax.numpy` and `jax.lax`
-without the name of their module, those of `jax.tree`, `jax.nn`, `jax.random`, `jax.scipy.special` and
-`jax.scipy.linalg` in the module of that name here; `x.at[...]` is, too:
+`jax.numpy` has the names of NumPy, which are listed above. `nn.gelu` is the exact function here, where JAX approximates
+it (`lx.nn.gelu(x, approximate=True)`). The names below, and `x.at[...]`, are the same in `lx`. A name of `jax`,
+`jax.numpy` or `jax.lax` is in `lx` itself; a name of `jax.tree`, `jax.nn`, `jax.random`, `jax.scipy.special` or
+`jax.scipy.linalg` is in the module of `lx` of that name:
 """
 TORCH = """
 ## PyTorch
 
 These are there under the same name, with `axis` for `dim` and `keepdims` for `keepdim`, and NumPy's arguments and
 results: `std` and `var` divide by the number of elements, `median` is the mean of the two in the middle, `split` takes
-places, `max` along an axis returns values alone. Those of `torch.nn.functional` are in `lx.nn`, and classes are along
-the last axis of `lx.nn.cross_entropy`, unless `axis=1` is given:
+places, `max` along an axis returns values alone. Functions of `torch.nn.functional` are in `lx.nn`. Three
+have other defaults: classes are along the last axis of `cross_entropy`, unless `axis=1` is given; vectors are along the
+last axis of `cosine_similarity`; `huber_loss` returns the loss of each element, unless `reduction="mean"` is given:
 """
 METHODS = """
 ## Methods

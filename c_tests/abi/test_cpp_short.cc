@@ -22,7 +22,7 @@ TEST(a_block_chooses_the_device_of_new_tensors) {
       const lx::UseDevice inner(lx::cpu());
       CHECK(lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
       CHECK(lx::zeros_like(x).device().kind == LXLA_DEVICE_XLA);
-      // A trace has the device of its parameters, not that of the block, and so have tensors that it creates.
+      // A trace, and the tensors that it creates, have the device of its parameters, not the device of the block.
       const lx::Computation more = lx::trace([](const Tensor &x) { return x * 2 + lx::ones({2}); }, x);
       CHECK(near(more({x})[0], {3, 3}) && lx::ones({2}).device().kind == LXLA_DEVICE_CPU);
       REFUSED(LXLA_INVALID_ARGUMENT, "lxla_matmul",

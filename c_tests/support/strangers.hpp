@@ -41,7 +41,7 @@ class Compiles {
   uint64_t start_, before_ = 0;
 };
 
-// Checks values against those of a plain loop in double precision.
+// Checks values against the values of a plain loop in double precision.
 [[maybe_unused]] void agree(const Tensor &got, const Doubles &wanted, double tolerance) {
   const Floats values = got.read<float>();
   CHECK(values.size() == wanted.size());

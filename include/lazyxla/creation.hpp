@@ -9,8 +9,8 @@
 
 namespace lazyxla {
 
-/// Creates a tensor of one axis from a list: array({1.f, 2.f}). The dtype is that of the elements: int gives s32,
-/// double f64.
+/// Creates a tensor of one axis from a list: array({1.f, 2.f}). The dtype follows the C++ type of the elements: int
+/// gives s32, double f64.
 template <class T> Tensor array(std::initializer_list<T> values, const Place &at = {}) {
   return Tensor::from_host(std::vector<T>(values), {static_cast<int64_t>(values.size())}, at);
 }

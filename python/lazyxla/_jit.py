@@ -20,8 +20,8 @@ from ._static import Constant, Static, with_values
 from ._trace import Traced
 from ._tree import flatten, is_plain
 
-# Kinds of arguments that one function keeps computations of: lengths of texts, for one. Before that, and how often
-# something happens before a warning.
+# The number of kinds of arguments (texts of 1,000 lengths are as many) for which one function keeps computations; the
+# number of kinds that leads to a warning; the number of changes from outside that does.
 _MOST_KINDS = 1024
 _MANY_KINDS = 64
 _MOST_CHANGES = 8
@@ -133,7 +133,7 @@ class Jit:
         if kept is not None and kept.outside.changed() is None:
             self._clock = kept.used = self._clock + 1
             return kept.traced.call(found[1])
-        # With the arrays of `find`: its walk may have another order.
+        # `find` returns the arrays in the order of optree, which may be another one.
         traced, arrays = self.find(args, kwargs, found[0])
         return traced.call(arrays)
 

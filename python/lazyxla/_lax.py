@@ -106,7 +106,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         if count < 2:
             return arrays
         even, odd = part(arrays, slice(0, None, 2)), part(arrays, slice(1, None, 2))
-        # Those up to each odd place, and from these those up to the even places after the first one.
+        # First the results at odd places, by a scan of pairs; then each result at an even place from the one before it.
         odd = scanned(combined(part(even, slice(0, count // 2)), odd))
         first = part(even, slice(0, 1))
         if count > 2:

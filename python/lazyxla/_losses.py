@@ -1,5 +1,6 @@
-"""Losses under the names of PyTorch and optax. Those of PyTorch return the mean, a scalar to be differentiated; those of
-optax, and with ``reduction="none"`` also the others, return the loss of each element or example."""
+"""Losses under the names of PyTorch and optax. A loss with a name of PyTorch returns the mean, a scalar to be
+differentiated, or with ``reduction="none"`` the loss of each element; a loss with a name of optax returns the loss of each
+element or example."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ def wide(x: Array) -> Array:
 
 
 def reduced(of: str, loss: Array, reduction: str, weights: Array | None = None) -> Array:
-    """Returns the loss of each element, or its sum or mean. The mean of weighted elements is that of the weights."""
+    """Returns the loss of each element, or its sum or mean. A mean of weighted elements is divided by the
+    sum of the weights."""
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{of}(): reduction is {reduction!r}; want {', '.join(map(repr, _REDUCTIONS))}")
     if reduction == "none":

@@ -36,7 +36,7 @@ NUMPY_SAME = """
 
 # Other names: what stands for each here. Values in quotes are code; others begin with a capital letter.
 NUMPY = {
-    "array_equiv": "lx.allclose(a, b)",
+    "array_equiv": "lx.array_equal(*lx.broadcast_arrays(a, b))",
     "asmatrix": "lx.asarray(a)",
     "array2string": "str(x)",
     "copyto": "x[...] = values",

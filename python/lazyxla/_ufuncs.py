@@ -22,7 +22,7 @@ BINARY = (
     "less_equal", "logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "mod",
     "multiply", "not_equal", "pow", "power", "remainder", "subtract", "true_divide",
 )  # fmt: skip
-# What reduces by the operation.
+# The reduction of each operation.
 REDUCTIONS: dict[str, Callable[..., Array]] = {
     "add": _reductions.sum,
     "multiply": _reductions.prod,

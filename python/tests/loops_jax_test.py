@@ -113,7 +113,7 @@ def differences(found, wanted, tolerance):
 
 
 def timed(loop, most):
-    """Returns the seconds of an iteration, and those of JAX."""
+    """Returns the seconds of an iteration here and in JAX."""
     for OURS.times in (10, 1):
         THEIRS.times = OURS.times
         try:
