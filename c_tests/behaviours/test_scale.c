@@ -61,6 +61,48 @@ TEST(h2_dead_operations_do_not_pile_up_between_steps) {
   OK(lxla_env_release(env));
 }
 
+// Records iterations of seven operations, and returns the number of compiles.
+static uint64_t compiles_of_a_loop(const char *policy, int iterations) {
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "max_pending_ops", "1000"));
+  OK(lxla_env_set_option(env, "pending_limit_policy", policy));
+  lxla_tensor x = one(env, 0), y = one(env, 1), first = snapshot(y);
+  for (int i = 0; i < iterations; i++) {
+    lxla_tensor half = scalar(MUL, x, 0.5), more = scalar(ADD, half, 1);
+    OK(lxla_binary_inplace(ADD, y, more));
+    OK(lxla_binary_scalar_inplace(MUL, y, 0.5));
+    OK(lxla_binary_scalar_inplace(ADD, x, i));
+    OK(lxla_binary_scalar_inplace(SUB, x, i));
+    OK(lxla_binary_inplace(LXLA_BINARY_MAXIMUM, x, more));
+    RELEASE(half, more);
+  }
+  const uint64_t steps = counter(env, "MarkStep");
+  CHECK(steps >= (uint64_t)iterations * 7 / 1000);
+  // The fixed points of x = max(x, x / 2 + 1) and y = (y + x / 2 + 1) / 2.
+  CHECK(fabs(value(x) - 2) < 1e-5);
+  CHECK(fabs(value(y) - 2) < 1e-5);
+  EQUAL(value(first), 1);
+  const uint64_t compiles = counter(env, "UncachedCompile");
+  RELEASE(x, y, first);
+  EQUAL(counter(env, "LiveBytes"), 0);
+  OK(lxla_env_release(env));
+  return compiles;
+}
+
+TEST(loops_without_steps_compile_few_programs) {
+  char *text = NULL;
+  lxla_env env = new_env();
+  OK(lxla_env_set_option(env, "pending_limit_policy", "loop"));
+  OK(lxla_env_get_option(env, "pending_limit_policy", &text));
+  CHECK(!strcmp(text, "loop"));
+  lxla_string_free(text);
+  REFUSED(lxla_env_set_option(env, "pending_limit_policy", "loops"), LXLA_INVALID_ARGUMENT, "error, step or loop");
+  OK(lxla_env_release(env));
+  const uint64_t few = compiles_of_a_loop("loop", 1000), more = compiles_of_a_loop("loop", 5000);
+  CHECK(few <= 4);
+  CHECK(more <= 4);
+}
+
 TEST(h2_a_million_live_tensors) {
   lxla_env env = new_env();
   lxla_tensor *list = malloc(MILLION * sizeof *list);

@@ -21,7 +21,7 @@ pub static HAS_MESH: AtomicBool = AtomicBool::new(false);
 const OPTIONS: &[(&CStr, &CStr, &str)] = &[
     (c"step_before_call", c"true", "LXLA_STEP_BEFORE_CALL"),
     (c"max_pending_ops", c"4096", "LXLA_MAX_PENDING_OPS"),
-    (c"pending_limit_policy", c"step", "LXLA_PENDING_LIMIT_POLICY"),
+    (c"pending_limit_policy", c"loop", "LXLA_PENDING_LIMIT_POLICY"),
 ];
 
 /// Whether the environment has these options.

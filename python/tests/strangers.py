@@ -195,5 +195,5 @@ MOST = {
     "missing_values": 1,
     "page_rank": 1,
     "softmax_regression": 2,
-    "newton_basins": 1,
+    "newton_basins": 2,
 }

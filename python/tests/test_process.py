@@ -147,7 +147,8 @@ for wait in waits:
         print("interrupted", lx.counter("ExecuteComputation"), flush=True)
 os._exit(0)
 """
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "LXLA_MAX_PENDING_OPS": "1000000"}
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "LXLA_PENDING_LIMIT_POLICY": "step"}
+    environment["LXLA_MAX_PENDING_OPS"] = "1000000"
     for kind, count in (("jitted", 3), ("recorded", 4)):
         command = [sys.executable, "-c", text, kind]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:

@@ -63,6 +63,8 @@ impl DeviceState {
         let data = self.trace.clear();
         self.has_calls = false;
         self.granted = 0;
+        self.decided = 0;
+        self.last_cut = None;
         self.forget_shapes();
         data
     }
@@ -86,6 +88,7 @@ impl DeviceState {
             }
         });
         self.compact_at = (2 * self.trace.len()).max(COMPACT_FROM);
+        self.decided = 0;
         self.forget_shapes();
         data.into()
     }

@@ -1,6 +1,7 @@
 //! Options of an environment that can be changed during its lifetime.
 
 use super::dynamic_sizes::DynamicSizes;
+use super::repeats::FEWEST;
 use base::error;
 use base::error::Result;
 use base::threads::EnvironmentLimit;
@@ -30,6 +31,8 @@ pub enum PendingLimitPolicy {
     Error = 1,
     /// Steps the device first.
     Step = 2,
+    /// Steps the device first, and earlier where the recording is a loop: see [`super::repeats`].
+    Loop = 3,
 }
 
 /// Values that a read, a save and a sync of a list compute besides the listed ones and the live values on which these
@@ -58,6 +61,7 @@ pub struct Options {
     max_program_ops: AtomicUsize,
     max_pending_ops: AtomicUsize,
     pending_limit_policy: AtomicU8,
+    free_ops: AtomicUsize,
     timeline: Arc<Timeline>,
     check_nonfinite: AtomicBool,
     read_scope: AtomicU8,
@@ -80,6 +84,7 @@ impl Default for Options {
             max_program_ops: AtomicUsize::new(16_384),
             max_pending_ops: AtomicUsize::new(100_000_000),
             pending_limit_policy: AtomicU8::new(PendingLimitPolicy::Error as u8),
+            free_ops: AtomicUsize::new(100_000_000),
             timeline: Arc::default(),
             check_nonfinite: AtomicBool::new(false),
             read_scope: AtomicU8::new(ReadScope::Connected as u8),
@@ -129,8 +134,16 @@ impl Options {
     pub fn pending_limit_policy(&self) -> PendingLimitPolicy {
         match self.pending_limit_policy.load(Ordering::Relaxed) {
             2 => PendingLimitPolicy::Step,
+            3 => PendingLimitPolicy::Loop,
             _ => PendingLimitPolicy::Error,
         }
+    }
+
+    /// Number of pending operations up to which nothing is to be decided: [`FEWEST`] under the policy
+    /// [`PendingLimitPolicy::Loop`], and at most [`Options::max_pending_ops`].
+    #[inline]
+    pub fn free_ops(&self) -> usize {
+        self.free_ops.load(Ordering::Relaxed)
     }
 
     /// Whether syncs check their results for NaNs and infinities.
@@ -196,6 +209,16 @@ impl Options {
         &self.timeline
     }
 
+    /// Sets [`Options::free_ops`] after a change of what it depends on.
+    fn set_free_ops(&self) {
+        // Of two changes at once, the later one to come here sees both.
+        static CHANGE: Mutex<()> = Mutex::new(());
+        let _change = CHANGE.lock();
+        let most = self.max_pending_ops();
+        let free = if self.pending_limit_policy() == PendingLimitPolicy::Loop { most.min(FEWEST) } else { most };
+        self.free_ops.store(free, Ordering::Relaxed);
+    }
+
     /// Sets an option by name.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         let wrong = |wanted: &str| error!(InvalidArgument, "value: {value:?} is not a value of {name}; want {wanted}");
@@ -252,14 +275,17 @@ impl Options {
                 let policy = match value {
                     "error" => PendingLimitPolicy::Error,
                     "step" => PendingLimitPolicy::Step,
-                    _ => return Err(wrong("error or step")),
+                    "loop" => PendingLimitPolicy::Loop,
+                    _ => return Err(wrong("error, step or loop")),
                 };
                 self.pending_limit_policy.store(policy as u8, Ordering::Relaxed);
+                self.set_free_ops();
             }
             "max_program_ops" | "max_pending_ops" => {
                 let most = value.parse().ok().filter(|n| *n > 0).ok_or_else(|| wrong("a number of at least 1"))?;
                 let option = if name == "max_program_ops" { &self.max_program_ops } else { &self.max_pending_ops };
                 option.store(most, Ordering::Relaxed);
+                self.set_free_ops();
             }
             _ => return Err(unknown(name)),
         }
@@ -296,6 +322,7 @@ impl Options {
             "pending_limit_policy" => Ok(match self.pending_limit_policy() {
                 PendingLimitPolicy::Error => "error",
                 PendingLimitPolicy::Step => "step",
+                PendingLimitPolicy::Loop => "loop",
             }
             .to_string()),
             _ => Err(unknown(name)),

@@ -5,10 +5,11 @@ use super::known::KnownCalls;
 use super::owner::Owner;
 use super::pending_calls::Effect;
 use super::registry;
+use super::repeats::{self, Cut, FIRST_LOOK};
 use super::scopes;
 use super::shared::Shared;
 use super::table::{Table, Value};
-use super::{Device, Place, TensorHandle};
+use super::{Device, PendingLimitPolicy, Place, TensorHandle};
 use crate::device_data::{self, DeviceData, Spares};
 use base::error;
 use base::error::{Error, Result};
@@ -71,6 +72,10 @@ pub struct DeviceState {
     steps: u64,
     /// Number of operations up to which more than `max_pending_ops` may be pending: a step has computed the others.
     pub granted: usize,
+    /// Number of operations up to which nothing is to be decided before recording one more.
+    pub(super) decided: usize,
+    /// The place at which a loop was last cut, if no other step or read followed.
+    pub(super) last_cut: Option<Cut>,
     /// Number of operations that the last read left pending, although they could be computed.
     pub left_by_read: usize,
     /// Whether a computation was called since the last step, and something is pending since then.
@@ -96,6 +101,8 @@ impl DeviceState {
             syncing: false,
             steps: 0,
             granted: 0,
+            decided: 0,
+            last_cut: None,
             left_by_read: 0,
             has_calls: false,
             compact_at: COMPACT_FROM,
@@ -113,16 +120,58 @@ impl DeviceState {
         if self.closed || self.owner.is_none() { Err(released()) } else { Ok(()) }
     }
 
-    /// Whether one more operation may be recorded, and there is memory for it.
+    /// Whether one more operation may be recorded without a decision, and there is memory for it. If not, see
+    /// [`DeviceState::is_full`] and [`DeviceState::is_cut_here`].
     #[inline]
     pub fn has_room(&self) -> bool {
         match &self.owner {
             Some(owner) => {
-                let most = owner.shared.options.max_pending_ops().max(self.granted);
+                let most = owner.shared.options.free_ops().max(self.decided);
                 !self.closed && self.trace.len() < most && self.trace.has_room()
             }
             None => false,
         }
+    }
+
+    /// Whether `max_pending_ops` operations are pending.
+    pub fn is_full(&self) -> bool {
+        self.trace.len() >= self.most_pending()
+    }
+
+    /// Whether the recording is a loop that is to be cut here. A computation that was called may repeat itself, and the
+    /// next call steps it.
+    pub fn is_cut_here(&self) -> bool {
+        if !self
+            .owner
+            .as_ref()
+            .is_some_and(|owner| owner.shared.options.pending_limit_policy() == PendingLimitPolicy::Loop)
+        {
+            return false;
+        }
+        match &self.last_cut {
+            Some(cut) => cut.is_like_end_of(&self.trace),
+            None => self.trace.len() >= FIRST_LOOK && !self.has_calls && repeats::is_loop(&self.trace),
+        }
+    }
+
+    /// Decides that the operations up to the next possible cut may be recorded. The device is not full.
+    pub fn decide(&mut self) {
+        let len = self.trace.len();
+        let next = self.last_cut.as_ref().map_or((2 * len).max(FIRST_LOOK), |cut| cut.next_look(len));
+        self.decided = next.min(self.most_pending());
+    }
+
+    /// Remembers where the step that was just made cut a loop.
+    pub fn set_cut(&mut self, mut cut: Option<Cut>) {
+        if let Some(cut) = &mut cut {
+            cut.set_start(self.trace.len());
+        }
+        self.last_cut = cut;
+        self.decided = 0;
+    }
+
+    fn most_pending(&self) -> usize {
+        self.owner.as_ref().map_or(0, |owner| owner.shared.options.max_pending_ops().max(self.granted))
     }
 
     /// Number of the environment, and location within it.

@@ -1,7 +1,7 @@
 //! Tensors of the results of a recorded operation, and the begin of recording one: its device is locked, and has room.
 //! An operation without operands is recorded here.
 
-use crate::device::{Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values, scopes};
+use crate::device::{Cut, Device, DeviceState, Handles, PendingLimitPolicy, TensorHandle, Value, Values, scopes};
 use crate::sync;
 use base::allocation::{probe, with_room};
 use base::error;
@@ -188,29 +188,34 @@ fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Loc
     state.check_open()?;
     state.trace.check_room()?;
     // A trace has no limit: it ends with the function, and a step would not compute it.
-    if state.has_room() || scopes::number() != 0 {
+    let is_cut = scopes::number() == 0 && state.is_cut_here();
+    if scopes::number() != 0 || !is_cut && !state.is_full() {
+        state.decide();
         return Ok(state);
     }
+    let cut = Cut::after(&state.trace);
     state.forget_dead();
     // A compacted trace has no room beside its operations.
     state.trace.check_room()?;
     let shared = state.owner()?.shared.clone();
     let mut failure = None;
-    if !state.has_room() && shared.options.pending_limit_policy() == PendingLimitPolicy::Step {
+    if is_cut || state.is_full() && shared.options.pending_limit_policy() != PendingLimitPolicy::Error {
         drop(state);
         // A step that cannot compile some values computes the others, which may make room.
         failure = sync::mark_step(device).err();
         state = device.state();
         state.check_open()?;
-        if failure.is_none() && !state.has_room() {
+        if failure.is_none() && state.is_full() {
             // The other operations wait for placeholders: a function that is traced has no limit.
             state.granted = 2 * state.trace.len();
         }
+        state.set_cut(cut);
     }
     state.trace.check_room()?;
-    if state.has_room() {
+    if !state.is_full() {
         if let Some(e) = failure {
-            log(Level::Warning, || format!("max_pending_ops was reached, and the step that it set off failed: {e}"));
+            let cause = if is_cut { "a loop was recorded" } else { "max_pending_ops was reached" };
+            log(Level::Warning, || format!("{cause}, and the step that it set off failed: {e}"));
         }
         return Ok(state);
     }
