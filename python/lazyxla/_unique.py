@@ -12,6 +12,10 @@ from ._reductions import nonzero
 from ._shapes import concat, reshape, take
 
 
+# Number of elements from which a table of few distinct ones is faster than a sort.
+_MANY = 4096
+
+
 class UniqueAll(NamedTuple):
     values: Array
     indices: Array
@@ -72,7 +76,8 @@ def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
 
 def _distinct_of(x: Array) -> Array:
     """The values alone, by a sort of the elements: the other results take a sort of their places and searches."""
-    ordered = _core.sort(reshape(x, (-1,)), 0, False, True)
+    few = _core.few_distinct(x) if x.size >= _MANY else None
+    ordered = _core.sort(reshape(x if few is None else few, (-1,)), 0, False, True)
     is_first = concat([_core.full((1,), True, _core.bool, x.device), ordered[1:] != ordered[:-1]])
     return ordered[is_first]
 

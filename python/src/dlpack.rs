@@ -75,6 +75,24 @@ unsafe fn copied(handle: lxla_tensor, out: *mut *mut c_void) -> lxla_status {
     status
 }
 
+/// Calls a function with the values of an array in host memory, row-major, without a copy.
+pub fn with_bytes<R>(array: &Array, size: usize, use_bytes: impl FnOnce(&[u8]) -> R) -> PyResult<R> {
+    let mut managed = null_mut();
+    // SAFETY: a writable output.
+    crate::error::check(unsafe { lxla_tensor_to_dlpack_unversioned(array.handle, 0, &mut managed) })?;
+    let old = managed.cast::<Old>();
+    // SAFETY: the library returned a DLManagedTensor, whose `size` bytes from `data + byte_offset` on stay unchanged
+    // until its deleter is called.
+    let made = unsafe {
+        let [data, .., offset] = (*old).tensor;
+        let start = std::ptr::with_exposed_provenance::<u8>((data + offset) as usize);
+        use_bytes(std::slice::from_raw_parts(start, size))
+    };
+    // SAFETY: the deleter is called once.
+    unsafe { (*old).deleter.into_iter().for_each(|deleter| deleter(old)) };
+    Ok(made)
+}
+
 /// Frees an export that no consumer took.
 unsafe extern "C" fn drop_versioned(capsule: *mut ffi::PyObject) {
     // SAFETY: Python calls this with the capsule; the name says that the struct is still ours.

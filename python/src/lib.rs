@@ -4,6 +4,7 @@
 mod array;
 mod computation;
 mod device;
+mod distinct;
 mod dlpack;
 mod dtype;
 mod error;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add(name, value)?;
     }
     device::register(module)?;
+    distinct::register(module)?;
     dtype::register(module)?;
     host::register(module)?;
     dlpack::register(module)?;

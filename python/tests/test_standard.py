@@ -4,6 +4,7 @@ import ast
 import inspect
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 from common import COMPLEX, DEVICES, FLOATS, INTEGERS, in_one_step, on, raises, random, same
 
@@ -438,3 +439,30 @@ def test_small_floats_are_compared_with_numbers_beyond_their_range():
     assert lx.arange(300, 300, dtype=lx.uint8).shape == (0,) == lx.arange(-1, -1, dtype=lx.uint8).shape
     assert lx.arange(255, 257, 2, dtype=lx.uint8).tolist() == [255]
     raises(OverflowError, lambda: lx.arange(255, 257, dtype=lx.uint8), "256")
+
+
+def test_distinct_elements_of_arrays_with_few_and_many():
+    rng = np.random.default_rng(5)
+    dtypes = [np.bool_, np.uint8, np.int16, np.int32, np.uint64, np.int64, np.float32, np.float64]
+    dtypes += [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4, ml_dtypes.uint2, ml_dtypes.float4_e2m1fn]
+    for dtype in map(np.dtype, dtypes):
+        for size, most in ((1, 3), (4095, 5), (4096, 5), (40001, 3), (40001, 4999), (40001, 5001), (40001, 10**6)):
+            values = rng.integers(0, min(most, 9) if dtype.kind == "V" else most, size)
+            values = (values if dtype.kind in "iu" else values - 2.0).astype(dtype)
+            if dtype.itemsize == 8:
+                values *= np.array(2**31 + 1, dtype)
+            for x in (values, values[::-2]):
+                with lx.use_device("cpu"):
+                    found = np.asarray(lx.unique_values(lx.asarray(x)))
+                wanted = np.unique(x) if dtype.kind in "biuf" else np.unique(x.astype(np.float32)).astype(dtype)
+                assert found.dtype == dtype
+                assert np.array_equal(found, wanted), (dtype, size, most)
+    # Zeros are equal, and the first one is kept, as in NumPy; each NaN is an element of its own.
+    with lx.use_device("cpu"):
+        zeros = np.where(np.arange(5000) % 2, np.float32(0), np.float32(-0.0))
+        for x in (zeros, zeros[::-1]):
+            (found,) = np.asarray(lx.unique_values(lx.asarray(x)))
+            assert np.signbit(found) == np.signbit(x[0])
+        nans = np.where(np.arange(5000) % 5 == 0, np.float32(np.nan), zeros)
+        assert lx.unique_values(lx.asarray(nans)).shape == (1001,)
+        assert lx.unique(lx.asarray(nans)).shape == (2,)
