@@ -103,6 +103,26 @@ TEST(loops_without_steps_compile_few_programs) {
   CHECK(more <= 4);
 }
 
+TEST(a_lower_limit_holds_from_the_next_call_on) {
+  for (int policy = 0; policy < 2; policy++) {
+    lxla_env env = new_env();
+    OK(lxla_env_set_option(env, "pending_limit_policy", policy ? "step" : "error"));
+    lxla_tensor x = one(env, 1), tensors[600];
+    for (int i = 0; i < 600; i++) tensors[i] = scalar(i % 7 % 2 ? ADD : MUL, x, i);
+    OK(lxla_env_set_option(env, "max_pending_ops", "610"));
+    lxla_tensor more[20];
+    int made = 0;
+    while (made < 20 && lxla_binary_scalar(ADD, x, 1, &more[made]) == LXLA_OK) made++;
+    EQUAL(made, policy ? 20 : 9);
+    EQUAL(counter(env, "MarkStep"), policy);
+    EQUAL(value(tensors[599]), 599 % 7 % 2 ? 600 : 599);
+    OK(lxla_tensor_release_many(tensors, 600));
+    OK(lxla_tensor_release_many(more, (size_t)made));
+    RELEASE(x);
+    OK(lxla_env_release(env));
+  }
+}
+
 TEST(h2_a_million_live_tensors) {
   lxla_env env = new_env();
   lxla_tensor *list = malloc(MILLION * sizeof *list);

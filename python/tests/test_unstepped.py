@@ -1,6 +1,10 @@
 """Loops that neither step nor read, outside of jitted functions: few programs for any number of iterations, and NumPy's
 values."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 
 import lazyxla as lx
@@ -118,3 +122,36 @@ def test_what_does_not_repeat_is_not_cut():
                 x, y = lx.exp(-x), np.exp(-y)
     assert lx.counter("MarkStep") == before
     np.testing.assert_allclose(np.asarray(x), y, rtol=1e-3)
+
+
+def test_iterations_that_keep_other_values_compile_less_and_less():
+    order = np.random.default_rng(4).integers(0, 64, 3000)
+
+    def loop(xp):
+        s, kept = xp.ones(8, dtype=xp.float32), [None] * 64
+        for k in order:
+            s = xp.tanh(s * 0.9 + 0.1 * xp.cos(s))
+            kept[k] = s
+        return s, *kept
+
+    before = lx.counter("UncachedCompile")
+    for ours, theirs in zip(loop(lx), loop(np), strict=True):
+        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4)
+    # Four times as many operations are pending after some cuts that compile, and so on.
+    assert lx.counter("UncachedCompile") - before <= 30
+
+
+def test_what_is_not_finite_is_told_by_the_step_that_computes_it():
+    text = """
+import lazyxla as lx
+x = lx.ones(4)
+for i in range(3000):
+    x = x * 0.99 + 0.01 * lx.sin(x)
+    if i == 1500:
+        x = lx.log(x - 5.0)
+print("not told")
+"""
+    environment = {**os.environ, "LXLA_CHECK_NONFINITE": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    done = subprocess.run([sys.executable, "-c", text], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1 and "FloatingPointError" in done.stderr and "log makes NaN" in done.stderr, done
+    assert not done.stdout

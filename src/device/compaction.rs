@@ -64,7 +64,7 @@ impl DeviceState {
         self.has_calls = false;
         self.granted = 0;
         self.decided = 0;
-        self.last_cut = None;
+        self.cuts.last = None;
         self.forget_shapes();
         data
     }

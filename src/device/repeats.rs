@@ -2,20 +2,24 @@
 //! [`PendingLimitPolicy::Loop`](super::PendingLimitPolicy::Loop).
 //!
 //! A limit alone falls anywhere in an iteration, and the next one somewhere else, so that each program is compiled anew.
-//! So a recording that repeats its last operations is stepped, and stepped again where the operations before it are
-//! those before the last cut: at the same place of a later iteration.
+//! So a recording that repeats its last operations is stepped, and stepped again where its last operations equal
+//! the ones before the previous cut: at the same place of a later iteration.
 
 use ir::{Node, NodeId, Op, Trace};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Number of pending operations from which a recording may be a loop. It is looked at again at each doubling.
-pub const FIRST_LOOK: usize = 1024;
+/// Fewest pending operations of a cut. Beside a program of so many, the cost of a step is small, and XLA takes much
+/// longer for one of twice as many.
+pub const FEWEST: usize = 256;
+
+/// Number of last operations among which a loop must repeat itself.
+const MOST_LOOKED_AT: usize = 8192;
+
+/// Number of cuts in a row that may compile. If iterations keep different values alive, every cut compiles.
+const MOST_COMPILES: u32 = 4;
 
 /// Number of last operations that are compared: more than an iteration repeats within itself by chance.
 const COMPARED: usize = 32;
-
-/// Fewest operations between two cuts. Beside a program of so many, the cost of a step is small.
-pub const FEWEST: usize = 256;
 
 /// The place at which a loop was last cut.
 pub struct Cut {
@@ -29,29 +33,65 @@ impl Cut {
     /// Returns the place after the last operation; None if the trace has too few operations to tell it from others.
     pub fn after(trace: &Trace) -> Option<Cut> {
         let before: Vec<u64> = latest(trace).take(COMPARED).collect();
-        (before.len() == COMPARED).then_some(Cut { before, from: FEWEST })
-    }
-
-    /// Sets the length of the trace after the step at the cut.
-    pub(super) fn set_start(&mut self, len: usize) {
-        self.from = len + FEWEST;
-    }
-
-    /// Length of the trace, of `len` nodes now, at which the next cut may be.
-    pub(super) fn next_look(&self, len: usize) -> usize {
-        self.from.max(len + 1)
+        (before.len() == COMPARED).then_some(Cut { before, from: 0 })
     }
 
     /// Whether the last operations are those before the cut, and enough are pending.
-    pub(super) fn is_like_end_of(&self, trace: &Trace) -> bool {
+    fn is_like_end_of(&self, trace: &Trace) -> bool {
         let mut latest = latest(trace);
         trace.len() >= self.from && self.before.iter().all(|&hash| latest.next() == Some(hash))
     }
 }
 
+/// The cuts of the loops of a device.
+pub struct Cuts {
+    /// The last one, if no other step or read followed.
+    pub(super) last: Option<Cut>,
+    /// Fewest operations between two cuts. They become more as long as each cut compiles.
+    fewest: usize,
+    /// Number of last cuts each of which compiled.
+    compiled: u32,
+}
+
+impl Default for Cuts {
+    fn default() -> Cuts {
+        Cuts { last: None, fewest: FEWEST, compiled: 0 }
+    }
+}
+
+impl Cuts {
+    /// Adds a cut, after whose step `len` nodes are left. `has_compiled` says whether the step compiled a program, or
+    /// failed.
+    pub(super) fn add(&mut self, cut: Option<Cut>, len: usize, has_compiled: bool) {
+        self.compiled = if has_compiled { self.compiled + 1 } else { 0 };
+        if self.compiled > MOST_COMPILES {
+            (self.compiled, self.fewest) = (0, self.fewest.saturating_mul(2));
+        }
+        self.last = cut.map(|cut| Cut { from: len.saturating_add(self.fewest), ..cut });
+    }
+
+    /// Forgets the last cut.
+    pub(super) fn forget_last(&mut self) {
+        self.last = None;
+    }
+
+    /// Whether the trace is to be cut at its end.
+    pub(super) fn is_at_end_of(&self, trace: &Trace, has_calls: bool) -> bool {
+        match &self.last {
+            Some(cut) => cut.is_like_end_of(trace),
+            None => trace.len() >= self.fewest && !has_calls && is_loop(trace),
+        }
+    }
+
+    /// Length of the trace, of `len` nodes now, at which the next cut may be.
+    pub(super) fn next_look(&self, len: usize) -> usize {
+        self.last.as_ref().map_or(len + FEWEST, |cut| cut.from.max(len + 1))
+    }
+}
+
 /// Whether the last operations repeat those before them: a whole period, and at least [`COMPARED`] operations.
-pub(super) fn is_loop(trace: &Trace) -> bool {
-    let latest: Vec<u64> = latest(trace).collect();
+fn is_loop(trace: &Trace) -> bool {
+    let latest: Vec<u64> = latest(trace).take(MOST_LOOKED_AT).collect();
     let most = latest.len().saturating_sub(COMPARED).min(latest.len() / 2);
     (1..=most).any(|period| {
         let compared = period.max(COMPARED);

@@ -5,7 +5,7 @@ use super::known::KnownCalls;
 use super::owner::Owner;
 use super::pending_calls::Effect;
 use super::registry;
-use super::repeats::{self, Cut, FIRST_LOOK};
+use super::repeats::{Cut, Cuts, FEWEST};
 use super::scopes;
 use super::shared::Shared;
 use super::table::{Table, Value};
@@ -74,8 +74,8 @@ pub struct DeviceState {
     pub granted: usize,
     /// Number of operations up to which nothing is to be decided before recording one more.
     pub(super) decided: usize,
-    /// The place at which a loop was last cut, if no other step or read followed.
-    pub(super) last_cut: Option<Cut>,
+    /// Where loops were cut that do not step.
+    pub(super) cuts: Cuts,
     /// Number of operations that the last read left pending, although they could be computed.
     pub left_by_read: usize,
     /// Whether a computation was called since the last step, and something is pending since then.
@@ -102,7 +102,7 @@ impl DeviceState {
             steps: 0,
             granted: 0,
             decided: 0,
-            last_cut: None,
+            cuts: Cuts::default(),
             left_by_read: 0,
             has_calls: false,
             compact_at: COMPACT_FROM,
@@ -141,32 +141,32 @@ impl DeviceState {
     /// Whether the recording is a loop that is to be cut here. A computation that was called may repeat itself, and the
     /// next call steps it.
     pub fn is_cut_here(&self) -> bool {
-        if !self
-            .owner
-            .as_ref()
-            .is_some_and(|owner| owner.shared.options.pending_limit_policy() == PendingLimitPolicy::Loop)
-        {
-            return false;
-        }
-        match &self.last_cut {
-            Some(cut) => cut.is_like_end_of(&self.trace),
-            None => self.trace.len() >= FIRST_LOOK && !self.has_calls && repeats::is_loop(&self.trace),
-        }
+        self.cuts_loops() && self.cuts.is_at_end_of(&self.trace, self.has_calls)
     }
 
-    /// Decides that the operations up to the next possible cut may be recorded. The device is not full.
+    /// Decides that the operations up to the next possible cut may be recorded, but not many more: the options may
+    /// change. The device is not full, or this thread traces.
     pub fn decide(&mut self) {
-        let len = self.trace.len();
-        let next = self.last_cut.as_ref().map_or((2 * len).max(FIRST_LOOK), |cut| cut.next_look(len));
-        self.decided = next.min(self.most_pending());
+        if self.cuts_loops() {
+            let len = self.trace.len();
+            self.decided = self.cuts.next_look(len).min(len + FEWEST).min(self.most_pending());
+        }
     }
 
-    /// Remembers where the step that was just made cut a loop.
-    pub fn set_cut(&mut self, mut cut: Option<Cut>) {
-        if let Some(cut) = &mut cut {
-            cut.set_start(self.trace.len());
-        }
-        self.last_cut = cut;
+    /// Whether the policy is [`PendingLimitPolicy::Loop`].
+    fn cuts_loops(&self) -> bool {
+        self.owner.as_ref().is_some_and(|owner| owner.shared.options.pending_limit_policy() == PendingLimitPolicy::Loop)
+    }
+
+    /// Forgets where a loop was cut: the caller steps or reads.
+    pub fn forget_cut(&mut self) {
+        self.cuts.forget_last();
+        self.decided = 0;
+    }
+
+    /// Remembers where the step that was just made cut a loop, and whether it compiled a program, or failed.
+    pub fn set_cut(&mut self, cut: Option<Cut>, has_compiled: bool) {
+        self.cuts.add(cut, self.trace.len(), has_compiled);
         self.decided = 0;
     }
 
@@ -456,6 +456,8 @@ impl DeviceState {
         self.steps = 0;
         self.left_by_read = 0;
         self.has_calls = false;
+        self.cuts = Cuts::default();
+        self.decided = 0;
         self.reset_tensor_counts();
     }
 

@@ -102,6 +102,7 @@ impl Transaction {
         let step = state.next_step();
         let name: Name = Arc::new(SyncName { kind, step, place: owner.place });
         state.syncing = true;
+        state.forget_cut();
         let Scheme { roots, outputs, recomputed, left, .. } = &*plan.scheme;
         state.left_by_read = *left;
         let serials = Serials::take(roots.len());

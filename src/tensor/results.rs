@@ -5,9 +5,10 @@ use crate::device::{Cut, Device, DeviceState, Handles, PendingLimitPolicy, Tenso
 use crate::sync;
 use base::allocation::{probe, with_room};
 use base::error;
-use base::error::Result;
+use base::error::{Code, Result};
 use base::label;
 use base::log::{Level, log};
+use base::metrics::Counter;
 use base::types::check_rank;
 use ir::{NodeId, ShapeId, Trace};
 use parking_lot::MutexGuard;
@@ -201,15 +202,21 @@ fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Loc
     let mut failure = None;
     if is_cut || state.is_full() && shared.options.pending_limit_policy() != PendingLimitPolicy::Error {
         drop(state);
-        // A step that cannot compile some values computes the others, which may make room.
+        let compiles = shared.metrics.get(Counter::UncachedCompile);
+        // A step that cannot compile some values computes the others, which may make room. That a value is not finite
+        // says the step which computed it, and no later one.
         failure = sync::mark_step(device).err();
+        let is_checked = shared.options.check_nonfinite();
+        if failure.as_ref().is_some_and(|e| is_checked && e.code == Code::OutOfRange) {
+            return Err(failure.expect("a failure").context("operations were pending, and their step failed"));
+        }
         state = device.state();
         state.check_open()?;
         if failure.is_none() && state.is_full() {
             // The other operations wait for placeholders: a function that is traced has no limit.
             state.granted = 2 * state.trace.len();
         }
-        state.set_cut(cut);
+        state.set_cut(cut, failure.is_some() || shared.metrics.get(Counter::UncachedCompile) != compiles);
     }
     state.trace.check_room()?;
     if !state.is_full() {
