@@ -435,7 +435,7 @@ static int each_call(int function, lxla_env *env) {
     if (!there) return n;
     n++;
     fired[function]++;
-    if (now.nth > 100) return wrong("there is no end of calls");
+    if (now.nth > 200) return wrong("there is no end of calls");
   }
 }
 
