@@ -9,11 +9,21 @@ pub trait Ordered: Element {
     /// Rank and index of an element, see [`Pair`].
     type Pair: Pair;
 
+    /// An integer of the element's size.
+    type Key: Element + Ord;
+
     /// Whether elements that differ may be equal in order: zeros, and NaN.
     const HAS_TIES: bool;
 
     /// An integer with the order of the element among those of its type. It is below 2^32 if the pair is an u64.
     fn rank(self) -> u64;
+
+    /// An integer with the order of the element, in which -0 is below 0, and NaN above every number. It is sorted faster
+    /// than the element.
+    fn key(self) -> Self::Key;
+
+    /// Returns the element with this key; a NaN without its sign.
+    fn of_key(key: Self::Key) -> Self;
 
     /// Compares two elements.
     fn order(self, other: Self) -> Ordering;
@@ -28,11 +38,20 @@ macro_rules! ordered_integers {
     ($($T:ty: $Pair:ty),*) => {$(
         impl Ordered for $T {
             type Pair = $Pair;
+            type Key = $T;
             const HAS_TIES: bool = false;
 
             fn rank(self) -> u64 {
                 // Moves the least number of the type to 0.
                 (i128::from(self) - i128::from(<$T>::MIN)) as u64
+            }
+
+            fn key(self) -> $T {
+                self
+            }
+
+            fn of_key(key: $T) -> $T {
+                key
             }
 
             fn order(self, other: $T) -> Ordering {
@@ -45,13 +64,24 @@ macro_rules! ordered_integers {
 ordered_integers! { i8: u64, i16: u64, i32: u64, i64: Wide, u8: u64, u16: u64, u32: u64, u64: Wide }
 
 macro_rules! ordered_floats {
-    ($($T:ty: $Pair:ty, $rank:ident, $Number:ty;)*) => {$(
+    ($($T:ty: $Pair:ty, $Key:ty, $rank:ident, $Number:ty;)*) => {$(
         impl Ordered for $T {
             type Pair = $Pair;
+            type Key = $Key;
             const HAS_TIES: bool = true;
 
             fn rank(self) -> u64 {
                 $rank(<$Number>::from(self))
+            }
+
+            fn key(self) -> $Key {
+                // Of two negative numbers, the one with the greater magnitude is less.
+                let bits = self.to_bits() as $Key;
+                if <$T>::is_nan(self) { bits & <$Key>::MAX } else { bits ^ ((bits >> (<$Key>::BITS - 1)) & <$Key>::MAX) }
+            }
+
+            fn of_key(key: $Key) -> $T {
+                <$T>::from_bits((key ^ ((key >> (<$Key>::BITS - 1)) & <$Key>::MAX)) as _)
             }
 
             fn order(self, other: $T) -> Ordering {
@@ -65,7 +95,12 @@ macro_rules! ordered_floats {
     )*};
 }
 
-ordered_floats! { f16: u64, rank_f32, f32; bf16: u64, rank_f32, f32; f32: u64, rank_f32, f32; f64: Wide, rank_f64, f64; }
+ordered_floats! {
+    f16: u64, i16, rank_f32, f32;
+    bf16: u64, i16, rank_f32, f32;
+    f32: u64, i32, rank_f32, f32;
+    f64: Wide, i64, rank_f64, f64;
+}
 
 fn rank_f32(x: f32) -> u64 {
     // The sum turns -0 into 0.
@@ -155,6 +190,24 @@ pub(super) use by_order;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_have_the_order_of_elements() {
+        fn check<T: Ordered + std::fmt::Debug>(ascending: &[T]) {
+            for pair in ascending.windows(2) {
+                assert!(pair[0].key() < pair[1].key(), "{pair:?}");
+            }
+            for x in ascending {
+                assert!(T::of_key(x.key()) == *x || x.is_nan() && T::of_key(x.key()).is_nan());
+            }
+        }
+        check(&[f32::NEG_INFINITY, f32::MIN, -1e-45, -0.0, 0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NAN]);
+        check(&[f64::NEG_INFINITY, -5e-324, -0.0, 0.0, 5e-324, f64::MAX, f64::INFINITY, f64::NAN]);
+        check(&[f16::NEG_INFINITY, f16::MIN, f16::NEG_ZERO, f16::ZERO, f16::MAX, f16::INFINITY, f16::NAN]);
+        check(&[bf16::NEG_INFINITY, bf16::NEG_ONE, bf16::NEG_ZERO, bf16::ZERO, bf16::ONE, bf16::NAN]);
+        assert!((-f64::NAN).key() > f64::INFINITY.key() && (-f32::NAN).key() > f32::INFINITY.key());
+        check(&[i64::MIN, 0, i64::MAX]);
+    }
 
     #[test]
     fn ranks_have_the_order_of_elements() {

@@ -84,10 +84,9 @@ fn sorted_values<T: Ordered>(x: &Array, rows: &Rows, descending: bool) -> Result
     }
     each_piece(&mut values, rows.piece(), &|first, values| {
         for (number, row) in values.chunks_mut(length).enumerate() {
+            sort_by_keys(row);
             if descending {
-                row.sort_unstable_by(|a, b| b.order(*a));
-            } else {
-                row.sort_unstable_by(|a, b| a.order(*b));
+                row.reverse();
             }
             if T::HAS_TIES {
                 let start = rows.start(first / length + number);
@@ -103,6 +102,14 @@ fn sorted_values<T: Ordered>(x: &Array, rows: &Rows, descending: bool) -> Result
         return Array::write::<T>(x.ty(), |out| out.copy(&values));
     }
     rows.write(x.ty(), |row, _, index| values[row * length + index])
+}
+
+/// Sorts elements in ascending order, but for equal ones, see [`Ordered::key`].
+fn sort_by_keys<T: Ordered>(row: &mut [T]) {
+    row.iter_mut().for_each(|x| *x = bytemuck::cast(x.key()));
+    let keys: &mut [T::Key] = bytemuck::cast_slice_mut(row);
+    keys.sort_unstable();
+    keys.iter_mut().for_each(|key| *key = bytemuck::cast(T::of_key(*key)));
 }
 
 /// Replaces the elements of a sorted row that are equal in order to `like` by these, which are the same in another
