@@ -81,7 +81,7 @@ pub use fused::{Builder, Fused, FusedAll, Lane, Value};
 pub use indexing::{dynamic_slice, dynamic_update_slice, integer, take};
 pub use linalg::{Triangle, cholesky, triangular_solve};
 pub use matmul::matmul;
-pub use offsets::combine_at;
+pub use offsets::{Known, combine_at, combine_known};
 pub use precision::reduce_precision;
 pub use random::{philox, random_bits, threefry};
 pub use reduction::reduce;

@@ -1,10 +1,10 @@
 //! Reads and updates elements at a list of offsets.
 
 use super::array::Array;
-use super::element::by_width;
+use super::element::{Element, by_width};
 use base::allocation::{copied, filled, with_room};
 use base::error::Result;
-use base::types::TensorType;
+use base::types::{DType, TensorType};
 use rustc_hash::FxHashMap;
 
 /// Applies a computation of scalars elementwise to vectors of one length.
@@ -63,6 +63,42 @@ pub fn combine_at(arrays: &[Array], updates: &[Array], pairs: &[(usize, usize)],
         slots.iter_mut().zip(&made).for_each(|(slots, made)| slots.write(&round, made));
     }
     slots.into_iter().map(Slots::finish).collect()
+}
+
+/// Combiners that have a kernel of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// The update.
+    Replace,
+    /// The sum of both.
+    Add,
+}
+
+/// Does what [`combine_at`] does with one array, in the order of the pairs; None if there is no kernel for the dtype.
+pub fn combine_known(x: &Array, updates: &Array, pairs: &[(usize, usize)], known: Known) -> Option<Result<Array>> {
+    fn each<T: Element>(
+        x: &Array,
+        updates: &Array,
+        pairs: &[(usize, usize)],
+        of: impl Fn(T, T) -> T,
+    ) -> Option<Result<Array>> {
+        let (old, updates) = (x.elements::<T>(), updates.elements::<T>());
+        Some(Array::write::<T>(x.ty(), |out| {
+            let all = out.repeat_mut(T::zeroed(), old.len());
+            all.copy_from_slice(old);
+            pairs.iter().for_each(|&(to, from)| all[to] = of(all[to], updates[from]));
+        }))
+    }
+    if known == Known::Replace {
+        return by_width!(x.ty().dtype, T => each::<T>(x, updates, pairs, |_, update| update));
+    }
+    match x.ty().dtype {
+        DType::F32 => each::<f32>(x, updates, pairs, |a, b| a + b),
+        DType::F64 => each::<f64>(x, updates, pairs, |a, b| a + b),
+        DType::S32 | DType::U32 => each::<u32>(x, updates, pairs, u32::wrapping_add),
+        DType::S64 | DType::U64 => each::<u64>(x, updates, pairs, u64::wrapping_add),
+        _ => None,
+    }
 }
 
 /// Divides the pairs into rounds, in order; within a round, all offsets in the arrays differ. `places` is the number of

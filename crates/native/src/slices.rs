@@ -1,15 +1,16 @@
 //! Slices whose starts are given by an array of indices: gather, and the positions that scatter updates.
 
 use super::array::Array;
-use super::element::by_width;
-use super::indexing::integers;
+use super::element::{Element, by_width};
 use super::shape::scatter;
 use super::walk::{Walk, strides};
+use base::allocation::with_room;
 use base::error::Result;
-use base::types::TensorType;
+use base::types::{DType, TensorType};
 use bytemuck::Zeroable;
 use ir::DimensionNumbers;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 /// Slices of an array, and their layout in the batched array: the output of gather or the updates of scatter.
 struct Slices<'a> {
@@ -20,6 +21,8 @@ struct Slices<'a> {
     sizes: SmallVec<[i64; 4]>,
     numbers: &'a DimensionNumbers,
     indices: &'a Array,
+    /// The elements of `indices`. Values of u64 above `i64::MAX` become `i64::MAX`, which is out of range for every axis.
+    starts: Cow<'a, [i64]>,
     /// Visits all slices: offsets in `indices` and in the batched array.
     batches: Walk<2>,
     /// Visits the elements of one slice: offsets in the array and in the batched array, relative to the start of the
@@ -36,7 +39,7 @@ fn index_steps(indices: &Array) -> SmallVec<[usize; 4]> {
 
 impl<'a> Slices<'a> {
     /// Slices of an array of shape `dims`; `side` is the shape of the batched array.
-    fn new(dims: &'a [i64], side: &[i64], numbers: &'a DimensionNumbers, indices: &'a Array) -> Slices<'a> {
+    fn new(dims: &'a [i64], side: &[i64], numbers: &'a DimensionNumbers, indices: &'a Array) -> Result<Slices<'a>> {
         let (steps, side_steps) = (strides(dims), strides(side));
         let index_steps = index_steps(indices);
         let window_axes = numbers.array_axes(dims.len());
@@ -50,64 +53,86 @@ impl<'a> Slices<'a> {
         let from = numbers.indices_axes(indices.ty().dims.len()).into_iter().zip(numbers.batch_axes(side.len()));
         let batches = from.map(|(axis, at)| (side[at] as usize, [index_steps[axis], side_steps[at]])).collect();
         let walk = |axes: Vec<(usize, [usize; 2])>| Walk::new(axes.into_iter());
-        Slices { dims, steps, sizes, numbers, indices, batches: walk(batches), window: walk(window) }
+        let starts = starts(indices)?;
+        Ok(Slices { dims, steps, sizes, numbers, indices, starts, batches: walk(batches), window: walk(window) })
     }
 
     /// Calls `visit` with the start of each slice along each axis of the array, and its offset in the batched array.
-    fn each(&self, mut visit: impl FnMut(&[i128], usize)) {
-        let index = integers(self.indices);
+    fn each(&self, mut visit: impl FnMut(&[i64], usize)) {
         let (index_dims, index_steps) = (&self.indices.ty().dims, index_steps(self.indices));
         let step = index_steps.get(self.numbers.index_vector_dim as usize).copied().unwrap_or(0);
-        let mut start: SmallVec<[i128; 4]> = SmallVec::from_elem(0, self.dims.len());
+        let mut start: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.dims.len());
         self.batches.each(|[from, to]| {
             for (number, &axis) in self.numbers.index_map.iter().enumerate() {
-                start[axis as usize] = index(from + number * step);
+                start[axis as usize] = self.starts[from + number * step];
             }
             for (&axis, &at) in self.numbers.batching_dims.iter().zip(&self.numbers.indices_batching_dims) {
-                start[axis as usize] = (from / index_steps[at as usize] % index_dims[at as usize] as usize) as i128;
+                start[axis as usize] = (from / index_steps[at as usize] % index_dims[at as usize] as usize) as i64;
             }
             visit(&start, to);
         });
     }
 
     /// Largest start along an axis with which a slice fits; negative if the slice is larger than the array.
-    fn last(&self, axis: usize) -> i128 {
-        (self.dims[axis] - self.sizes[axis]).into()
+    fn last(&self, axis: usize) -> i64 {
+        self.dims[axis] - self.sizes[axis]
     }
 
     /// Offset of the slice at `start`, clamped so that the slice lies within the array.
-    fn clamped(&self, start: &[i128]) -> usize {
+    fn clamped(&self, start: &[i64]) -> usize {
         (0..start.len()).map(|axis| start[axis].clamp(0, self.last(axis)) as usize * self.steps[axis]).sum()
     }
 
     /// Offset of the slice at `start`; None if the slice does not lie within the array.
-    fn within(&self, start: &[i128]) -> Option<usize> {
+    fn within(&self, start: &[i64]) -> Option<usize> {
         let fits = (0..start.len()).all(|axis| (0..=self.last(axis)).contains(&start[axis]));
         fits.then(|| self.clamped(start))
     }
 }
 
+/// The elements of an integer or pred array.
+fn starts(indices: &Array) -> Result<Cow<'_, [i64]>> {
+    fn of<T: Element>(x: &Array, wide: impl Fn(T) -> i64) -> Result<Cow<'_, [i64]>> {
+        let mut starts = with_room(x.ty().elements(), "the starts of slices")?;
+        starts.extend(x.elements::<T>().iter().map(|&index| wide(index)));
+        Ok(Cow::Owned(starts))
+    }
+    match indices.ty().dtype {
+        DType::S64 => Ok(Cow::Borrowed(indices.elements())),
+        DType::S32 => of(indices, |x: i32| x.into()),
+        DType::S16 => of(indices, |x: i16| x.into()),
+        DType::S8 => of(indices, |x: i8| x.into()),
+        DType::U64 => of(indices, |x: u64| x.try_into().unwrap_or(i64::MAX)),
+        DType::U32 => of(indices, |x: u32| x.into()),
+        DType::U16 => of(indices, |x: u16| x.into()),
+        _ => of(indices, |x: u8| x.into()),
+    }
+}
+
 /// Gathers slices of `x` into an array of type `ty`. Start indices are clamped so that the slices lie within `x`.
 pub fn gather(ty: &TensorType, numbers: &DimensionNumbers, x: &Array, indices: &Array) -> Result<Array> {
-    let slices = Slices::new(&x.ty().dims, &ty.dims, numbers, indices);
+    let slices = Slices::new(&x.ty().dims, &ty.dims, numbers, indices)?;
     by_width!(ty.dtype, T => Array::write::<T>(ty, |out| {
         let all = out.repeat_mut(T::zeroed(), ty.elements());
         let x = x.elements::<T>();
+        if slices.window.is_one() {
+            return slices.each(|start, to| all[to] = x[slices.clamped(start)]);
+        }
         slices.each(|start, to| scatter(x, slices.clamped(start), all, to, &slices.window));
     }))
 }
 
 /// Returns, for each element of the scatter updates of shape `side`, slice by slice, its offset in an array of shape
 /// `dims` and its offset in the updates. Omits all elements of slices that do not lie within the array.
-pub fn targets(dims: &[i64], side: &[i64], numbers: &DimensionNumbers, indices: &Array) -> Vec<(usize, usize)> {
-    let slices = Slices::new(dims, side, numbers, indices);
+pub fn targets(dims: &[i64], side: &[i64], numbers: &DimensionNumbers, indices: &Array) -> Result<Vec<(usize, usize)>> {
+    let slices = Slices::new(dims, side, numbers, indices)?;
     let mut targets = Vec::new();
     slices.each(|start, from| {
         if let Some(first) = slices.within(start) {
             slices.window.each(|[to, at]| targets.push((first + to, from + at)));
         }
     });
-    targets
+    Ok(targets)
 }
 
 #[cfg(test)]
@@ -173,7 +198,7 @@ mod tests {
         let numbers =
             DimensionNumbers { window_dims: vec![1], index_map: vec![0], index_vector_dim: 1, ..Default::default() };
         let indices = row(&[0, 3, -1, 2]);
-        assert_eq!(targets(&[4], &[4, 2], &numbers, &indices), [(0, 0), (1, 1), (2, 6), (3, 7)]);
-        assert!(targets(&[1], &[4, 2], &numbers, &indices).is_empty());
+        assert_eq!(targets(&[4], &[4, 2], &numbers, &indices).unwrap(), [(0, 0), (1, 1), (2, 6), (3, 7)]);
+        assert!(targets(&[1], &[4, 2], &numbers, &indices).unwrap().is_empty());
     }
 }

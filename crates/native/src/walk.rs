@@ -38,6 +38,11 @@ impl<const N: usize> Walk<N> {
         Walk::new((0..dims.len()).map(|axis| (dims[axis] as usize, std::array::from_fn(|i| step(i, axis)))))
     }
 
+    /// Whether there is one element, at the start of each array.
+    pub fn is_one(&self) -> bool {
+        self.axes.is_empty() && self.row == 1
+    }
+
     /// Number of elements of a row.
     pub fn row(&self) -> usize {
         self.row

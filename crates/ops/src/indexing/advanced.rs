@@ -6,7 +6,7 @@ use crate::elementwise::binary::binary_scalar;
 use crate::elementwise::compare_select::select;
 use crate::elementwise::convert::convert;
 use crate::indexing::along::{combined, from_start, index_combine};
-use crate::indexing::dynamic::dynamic_update_slice;
+use crate::indexing::dynamic::{dynamic_update_slice, take};
 use crate::indexing::gather::gather;
 use crate::infer::refuse;
 use crate::shape::axes::{broadcast_to, reshape};
@@ -131,6 +131,10 @@ pub fn index(trace: &mut Trace, x: NodeId, indices: &[Option<NodeId>]) -> Result
     }
     if let Some(axis) = lay.axes.iter().find(|&&axis| ty.dims[axis] == 0) {
         return Err(error!(InvalidArgument, "x: it is {ty}; want at least 1 element on axis {axis}"));
+    }
+    if let [axis] = lay.axes[..] {
+        // One index array: its shape replaces the axis, as in a take, which needs no index vectors.
+        return take(trace, x, indices[axis].expect("an axis with indices"), axis as i64);
     }
     let vectors = lay.vectors(trace, &ty, indices)?;
     let sizes: Vec<i64> =

@@ -1,6 +1,7 @@
 //! Scatter with all of StableHLO's dimension numbers.
 
 use crate::control::apply::Applied;
+use crate::control::bodies;
 use crate::control::regions::{
     begin, check_alike, check_scalars, combining, each, end, pass, passed, restore_results, spread,
 };
@@ -11,8 +12,8 @@ use crate::emit::{Emitter, emit, mlir};
 use crate::indexing::dimension_numbers::{self, SCATTER as NAMES};
 use base::error;
 use base::error::Result;
-use ir::{BinaryOp, DimensionNumbers, NodeId, Op, Trace, attributes};
-use native::{self, Array};
+use ir::{BinaryOp, Body, DimensionNumbers, NodeId, Op, Trace, attributes};
+use native::{self, Array, Known};
 
 use crate::shape::axes::reshape;
 use base::types::{DType, Scalar, ScalarValue, TensorType};
@@ -154,10 +155,24 @@ pub(super) fn native_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
     let ScatterAttributes { numbers, .. } = cx.attributes();
     let count = cx.bodies[0].results().len();
     let (indices, updates) = (cx.operands[count], cx.operands[count + 1]);
-    let pairs = native::targets(&cx.operands[0].ty().dims, &updates.ty().dims, &numbers, indices);
+    let pairs = native::targets(&cx.operands[0].ty().dims, &updates.ty().dims, &numbers, indices)?;
     let captures = cx.arrays(2 * count + 1..cx.operands.len());
     let (arrays, updates) = (cx.arrays(0..count), cx.arrays(count + 1..2 * count + 1));
+    let known = known(&cx.bodies[0]).and_then(|known| native::combine_known(&arrays[0], &updates[0], &pairs, known));
+    if let Some(made) = known {
+        return Ok(vec![made?]);
+    }
     native::combine_at(&arrays, &updates, &pairs, &each(cx, 0, &captures))
+}
+
+/// What the combiner of one array does, if a kernel does the same for each update in turn.
+fn known(body: &Body) -> Option<Known> {
+    if bodies::combiner(body) == Some(BinaryOp::Add) {
+        return Some(Known::Add);
+    }
+    let [ty] = body.results() else { return None };
+    let is_replaced = body.captures().is_empty() && bodies::replace(ty.dtype).is_ok_and(|made| *made == *body);
+    is_replaced.then_some(Known::Replace)
 }
 
 /// Whether XLA's partitioner computes wrong numbers: if it can split the axis of the index vectors, if there is only
