@@ -61,9 +61,14 @@ def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
         if nans and not equal_nan:
             return _unique_with_nan(x, nans)
-    if not nans and names == ("values",) and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
-        distinct = _distinct_of(x)
-        return UniqueAll(distinct, distinct, distinct, distinct)
+    if not nans and x.device == _core.Device("cpu") and x.dtype.kind != "complex floating":
+        if names == ("values",):
+            distinct = _distinct_of(x)
+            return UniqueAll(distinct, distinct, distinct, distinct)
+        # Zeros of both signs are equal, and differ in their bits.
+        few = _core.few_counted(x) if x.size >= _MANY and x.dtype.kind != "real floating" else None
+        if few is not None:
+            return _unique_of_few(x, *few)
     found = _core.unique(x, x.size)
     wanted = [UniqueAll._fields.index(name) for name in names]
     # In one step: otherwise each number of elements would be another program with the search in it.
@@ -72,6 +77,14 @@ def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
     # The inverse has the shape of x.
     values, indices, counts = (_core.first_elements(found[i], n) if i in wanted else found[i] for i in (0, 1, 3))
     return UniqueAll(values, indices, inverse, counts)
+
+
+def _unique_of_few(x: Array, values: Array, indices: Array, counts: Array, places: Array) -> UniqueAll:
+    """Returns the results in ascending order of the values, which are given in the order of their first occurrences."""
+    order = _core.argsort(values, 0, False, True)
+    values, indices, counts = (take(each, order) for each in (values, indices, counts))
+    inverse = take(_core.argsort(order, 0, False, True), places)
+    return UniqueAll(values, indices, _core.reshape(inverse, x.shape), counts)
 
 
 def _distinct_of(x: Array) -> Array:

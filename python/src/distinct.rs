@@ -6,7 +6,7 @@ use crate::dtype::object;
 use crate::sys::*;
 use crate::{dlpack, host};
 use pyo3::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
 /// A table of more distinct elements than one for this many is slower than a sort.
@@ -17,6 +17,44 @@ const PER_DISTINCT: usize = 8;
 #[pyfunction]
 fn few_distinct(py: Python<'_>, x: &Array) -> PyResult<Option<Array>> {
     let (dtype, device) = (x.dtype()?, x.device()?);
+    let found = with_table(py, x, |bytes, width| match width {
+        1 => distinct(bytes, u8::from_ne_bytes),
+        2 => distinct(bytes, u16::from_ne_bytes),
+        4 => distinct(bytes, u32::from_ne_bytes),
+        8 => distinct(bytes, spread),
+        _ => None,
+    })?;
+    found.map(|found| listed(py, device, dtype, &found)).transpose()
+}
+
+/// Returns the distinct elements as [`few_distinct`], the places of their first occurrences, how often each occurs, and
+/// for each element of `x`, the place of its value among them; None if there are many.
+#[pyfunction]
+fn few_counted(py: Python<'_>, x: &Array) -> PyResult<Option<[Array; 4]>> {
+    let (dtype, device) = (x.dtype()?, x.device()?);
+    let found = with_table(py, x, |bytes, width| match width {
+        1 => counted(bytes, u8::from_ne_bytes),
+        2 => counted(bytes, u16::from_ne_bytes),
+        4 => counted(bytes, u32::from_ne_bytes),
+        8 => counted(bytes, spread),
+        _ => None,
+    })?;
+    let Some(Counted { values, first, counts, places }) = found else { return Ok(None) };
+    let numbers = |numbers: &[i64]| {
+        // SAFETY: the bytes of a slice of integers.
+        let bytes = unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), size_of_val(numbers)) };
+        listed(py, device, LXLA_DTYPE_S64, bytes)
+    };
+    Ok(Some([listed(py, device, dtype, &values)?, numbers(&first)?, numbers(&counts)?, numbers(&places)?]))
+}
+
+/// Calls a function with the values of an array and their size, without the interpreter.
+fn with_table<R: Send>(
+    py: Python<'_>,
+    x: &Array,
+    found: impl FnOnce(&[u8], usize) -> Option<R> + Send,
+) -> PyResult<Option<R>> {
+    let dtype = x.dtype()?;
     // DLPack has no types of few bits, which are sorted fast.
     if matches!(dtype, LXLA_DTYPE_S2 | LXLA_DTYPE_U2 | LXLA_DTYPE_S4 | LXLA_DTYPE_U4 | LXLA_DTYPE_F4E2M1FN) {
         return Ok(None);
@@ -24,16 +62,13 @@ fn few_distinct(py: Python<'_>, x: &Array) -> PyResult<Option<Array>> {
     let width = object(py, dtype)?.get().itemsize()?;
     let size = x.dims()?.iter().product::<i64>() as usize * width;
     wait_for_value(py, x)?;
-    let found = dlpack::with_bytes(x, size, |bytes| {
-        py.detach(|| match width {
-            1 => distinct(bytes, u8::from_ne_bytes),
-            2 => distinct(bytes, u16::from_ne_bytes),
-            4 => distinct(bytes, u32::from_ne_bytes),
-            8 => distinct(bytes, spread),
-            _ => None,
-        })
-    })?;
-    found.map(|found| host::from_slice(device, dtype, &[(found.len() / width) as i64], &found)).transpose()
+    dlpack::with_bytes(x, size, |bytes| py.detach(|| found(bytes, width)))
+}
+
+/// Returns an array of rank 1 with these elements.
+fn listed(py: Python<'_>, device: lxla_device, dtype: i32, bytes: &[u8]) -> PyResult<Array> {
+    let count = bytes.len() / object(py, dtype)?.get().itemsize()?;
+    host::from_slice(device, dtype, &[count as i64], bytes)
 }
 
 /// Returns the bytes of the distinct elements; None if they are many.
@@ -42,8 +77,7 @@ fn distinct<T: Copy + Eq + Hash, const N: usize>(bytes: &[u8], element: impl Fn(
     let most = elements.len() / PER_DISTINCT;
     let (mut seen, mut found) = (FxHashSet::default(), Vec::new());
     for &bytes in elements {
-        let x = element(bytes);
-        if seen.insert(x) {
+        if seen.insert(element(bytes)) {
             if seen.len() > most {
                 return None;
             }
@@ -53,13 +87,49 @@ fn distinct<T: Copy + Eq + Hash, const N: usize>(bytes: &[u8], element: impl Fn(
     Some(found)
 }
 
-/// Returns another number for each 8 bytes, whose low half depends on all of them: the hash of numbers that differ in
-/// their high bits alone, as small integers in f64, has few different low ones.
+/// The distinct elements of an array, in the order of their first occurrences.
+#[derive(Default)]
+struct Counted {
+    /// Their bytes.
+    values: Vec<u8>,
+    /// The place of each one's first occurrence.
+    first: Vec<i64>,
+    /// How often each one occurs.
+    counts: Vec<i64>,
+    /// For each element of the array, the place of its value in `values`.
+    places: Vec<i64>,
+}
+
+/// Returns the distinct elements with their places and counts; None if they are many.
+fn counted<T: Copy + Eq + Hash, const N: usize>(bytes: &[u8], element: impl Fn([u8; N]) -> T) -> Option<Counted> {
+    let (elements, _) = bytes.as_chunks::<N>();
+    let most = elements.len() / PER_DISTINCT;
+    let (mut seen, mut found) = (FxHashMap::default(), Counted::default());
+    found.places.try_reserve_exact(elements.len()).ok()?;
+    for (at, &bytes) in elements.iter().enumerate() {
+        let place = *seen.entry(element(bytes)).or_insert(found.first.len());
+        if place == found.first.len() {
+            if place == most {
+                return None;
+            }
+            found.values.extend(bytes);
+            found.first.push(at as i64);
+            found.counts.push(0);
+        }
+        found.counts[place] += 1;
+        found.places.push(place as i64);
+    }
+    Some(found)
+}
+
+/// Returns another number for each 8 bytes, whose low half depends on all of them: hashes of numbers that differ only in
+/// their high bits, as small integers in f64, would have equal low bits.
 fn spread(bytes: [u8; 8]) -> u64 {
     let x = u64::from_ne_bytes(bytes);
     x ^ x >> 32
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(few_distinct, module)?)
+    module.add_function(wrap_pyfunction!(few_distinct, module)?)?;
+    module.add_function(wrap_pyfunction!(few_counted, module)?)
 }

@@ -81,16 +81,27 @@ pub fn with_bytes<R>(array: &Array, size: usize, use_bytes: impl FnOnce(&[u8]) -
     // SAFETY: a writable output.
     crate::error::check(unsafe { lxla_tensor_to_dlpack_unversioned(array.handle, 0, &mut managed) })?;
     let old = managed.cast::<Old>();
+    let _exported = ExportedHere(old);
+    if size == 0 {
+        return Ok(use_bytes(&[]));
+    }
     // SAFETY: the library returned a DLManagedTensor, whose `size` bytes from `data + byte_offset` on stay unchanged
     // until its deleter is called.
-    let made = unsafe {
+    Ok(unsafe {
         let [data, .., offset] = (*old).tensor;
         let start = std::ptr::with_exposed_provenance::<u8>((data + offset) as usize);
         use_bytes(std::slice::from_raw_parts(start, size))
-    };
-    // SAFETY: the deleter is called once.
-    unsafe { (*old).deleter.into_iter().for_each(|deleter| deleter(old)) };
-    Ok(made)
+    })
+}
+
+/// An export that this module reads itself.
+struct ExportedHere(*mut Old);
+
+impl Drop for ExportedHere {
+    fn drop(&mut self) {
+        // SAFETY: the struct is the library's, and its deleter is called once.
+        unsafe { (*self.0).deleter.into_iter().for_each(|deleter| deleter(self.0)) };
+    }
 }
 
 /// Frees an export that no consumer took.

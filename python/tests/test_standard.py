@@ -466,3 +466,19 @@ def test_distinct_elements_of_arrays_with_few_and_many():
         nans = np.where(np.arange(5000) % 5 == 0, np.float32(np.nan), zeros)
         assert lx.unique_values(lx.asarray(nans)).shape == (1001,)
         assert lx.unique(lx.asarray(nans)).shape == (2,)
+
+
+def test_unique_elements_of_many_integers_with_all_that_is_known_of_them():
+    rng = np.random.default_rng(6)
+    for dtype in map(np.dtype, (np.bool_, np.int8, np.uint16, np.int32, np.uint64, np.int64)):
+        for shape, most in (((4096,), 2), ((50, 100), 100), ((40001,), 4999), ((40001,), 5001), ((40001,), 10**6)):
+            values = (rng.integers(0, most, shape) - (most // 2 if dtype.kind == "i" else 0)).astype(dtype)
+            with lx.use_device("cpu"):
+                x = lx.asarray(values)
+                found = [np.asarray(each) for each in lx.unique_all(x)]
+                assert all(map(np.array_equal, map(np.asarray, lx.unique_counts(x)), (found[0], found[3])))
+                assert all(map(np.array_equal, map(np.asarray, lx.unique_inverse(x)), (found[0], found[2])))
+            flat = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+            for ours, theirs in zip(found, flat, strict=True):
+                assert np.array_equal(ours, theirs), (dtype, shape, most)
+            assert found[0].dtype == dtype and found[2].shape == shape
