@@ -51,6 +51,26 @@ static void negated(lxla_env env, int32_t dtype, int64_t n) {
   RELEASE(x, y);
 }
 
+// Computes labelled sines of n ones, which have no label.
+static void sines_of_ones(lxla_env env, int64_t n) {
+  lxla_tensor x, y, z;
+  OK(lxla_tensor_full(env, XLA(0), LXLA_DTYPE_F32, &n, 1, 1, &x));
+  OK(lxla_label_push("layer1"));
+  OK(lxla_unary(LXLA_UNARY_SINE, x, &y));
+  OK(lxla_label_pop());
+  OK(lxla_unary(LXLA_UNARY_TANH, y, &z));
+  OK(lxla_sync(&z, 1));
+  RELEASE(x, y, z);
+}
+
+TEST(a_constant_without_a_label_has_the_first_one_that_depends_on_it) {
+  lxla_env env = new_env();
+  sines_of_ones(env, 3);
+  sines_of_ones(env, 4);
+  COMPILED(env, 2, "\"operation\":\"full\"", "\"label\":\"layer1\"", "f32[3]", "f32[4]");
+  OK(lxla_env_release(env));
+}
+
 TEST(each_cause_is_named_and_nothing_else) {
   lxla_env env = new_env();
   CHECK(strstr(last(env, 0), "\"compiles\":[]"));

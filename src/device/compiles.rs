@@ -441,10 +441,10 @@ fn type_of(values: &[Instruction], at: usize) -> String {
     if let [only] = &*types { only.clone() } else { format!("({})", types.join(", ")) }
 }
 
-/// Label of an instruction. A parameter has none of its own: the label is that of the first labelled operation that
-/// depends on the parameter, so that a reader finds the place where the data comes in.
+/// Label of an instruction. A parameter has no label of its own, and a constant may have none: then it is the label of
+/// the first labelled operation that depends on it, so that a reader finds the place where the data comes in.
 fn label_of(values: &[Instruction], at: usize) -> Label {
-    if values[at].op != Op::Leaf {
+    if !values[at].label.is_none() || !values[at].operands.is_empty() {
         return values[at].label;
     }
     let mut depends = vec![false; values.len()];
