@@ -7,6 +7,8 @@ use crate::functions::handles;
 use crate::sys::*;
 use pyo3::prelude::*;
 use std::ffi::CString;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A computation that was compiled for a device.
 #[pyclass(frozen, module = "lazyxla._core")]
@@ -51,18 +53,46 @@ fn compile(
     device: On,
     donated: Vec<usize>,
 ) -> PyResult<Executable> {
-    let (of, mut out) = (computation.handle(), lxla_executable { id: 0 });
-    let place = &mut out;
-    check_outside(py, || {
-        let options = lxla_executable_options {
-            struct_size: size_of::<lxla_executable_options>(),
-            donated: donated.as_ptr(),
-            n_donated: donated.len(),
-        };
-        // SAFETY: options whose list lives as long as `donated`, and a writable output.
-        unsafe { lxla_executable_compile(of, device.0, &options, place) }
+    if crate::trace::is_in_scope() {
+        let (of, mut out) = (computation.handle(), lxla_executable { id: 0 });
+        let place = &mut out;
+        check_outside(py, || compiled(of, device, &donated, place))?;
+        return Ok(Executable { handle: out });
+    }
+    // Another thread may compile, and nobody waits for it after an interrupt.
+    let (of, made) = (computation.handle(), Arc::new(Made::default()));
+    let place = made.clone();
+    crate::interrupt::check_long(py, move || {
+        let mut out = lxla_executable { id: 0 };
+        let status = compiled(of, device, &donated, &mut out);
+        place.0.store(out.id, Ordering::Release);
+        status
     })?;
-    Ok(Executable { handle: out })
+    Ok(Executable { handle: lxla_executable { id: made.0.swap(0, Ordering::AcqRel) } })
+}
+
+/// An executable that nobody has taken yet.
+#[derive(Default)]
+struct Made(AtomicU64);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        let id = *self.0.get_mut();
+        if id != 0 {
+            // SAFETY: the reference that nobody has taken.
+            unsafe { lxla_executable_release(lxla_executable { id }) };
+        }
+    }
+}
+
+fn compiled(of: lxla_computation, device: On, donated: &[usize], out: &mut lxla_executable) -> lxla_status {
+    let options = lxla_executable_options {
+        struct_size: size_of::<lxla_executable_options>(),
+        donated: donated.as_ptr(),
+        n_donated: donated.len(),
+    };
+    // SAFETY: options whose list lives as long as `donated`, and a writable output.
+    unsafe { lxla_executable_compile(of, device.0, &options, out) }
 }
 
 #[pyfunction]

@@ -80,7 +80,16 @@ pub struct Failure {
 /// another thread makes the call, and Python's signal handlers are called meanwhile. If one raises, the call goes on, and
 /// its result is in the cache later.
 pub fn call(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send + 'static) -> PyResult<Result<(), Failure>> {
-    if crate::trace::is_tracing() || !may_be_long() {
+    let is_long = !crate::trace::is_tracing() && may_be_long();
+    called(py, is_long, call)
+}
+
+fn called(
+    py: Python<'_>,
+    is_long: bool,
+    call: impl FnOnce() -> lxla_status + Send + 'static,
+) -> PyResult<Result<(), Failure>> {
+    if crate::trace::is_tracing() || !is_long {
         return Ok(match py.detach(call) {
             LXLA_OK => Ok(()),
             status => Err(Failure { status, exception: error(status) }),
@@ -109,6 +118,11 @@ pub fn call(py: Python<'_>, call: impl FnOnce() -> lxla_status + Send + 'static)
         receiver = Some(waiting);
         py.check_signals()?;
     }
+}
+
+/// Like [`check`], for a call that compiles: another thread makes it in any case.
+pub fn check_long(py: Python<'_>, library: impl FnOnce() -> lxla_status + Send + 'static) -> PyResult<()> {
+    called(py, true, library)?.map_err(|failure| failure.exception)
 }
 
 /// Like [`call`], with an exception for every status other than OK.

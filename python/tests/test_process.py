@@ -132,7 +132,9 @@ def products(x, count=12_000):
         y = (y @ x) * (1 / (i + 2))
     return y
 x = lx.ones((4, 4))
-if sys.argv[1] == "jitted":
+if sys.argv[1] == "compiled":
+    waits = (lambda: lx.compile(products, x), lambda: lx.compile(lambda x: products(x) + 1, x))
+elif sys.argv[1] == "jitted":
     jitted = lx.jit(products)
     y = jitted(x)
     waits = (lambda: jitted(x), lambda: float(y[0, 0]), lx.step)
@@ -149,7 +151,7 @@ os._exit(0)
 """
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "LXLA_PENDING_LIMIT_POLICY": "step"}
     environment["LXLA_MAX_PENDING_OPS"] = "1000000"
-    for kind, count in (("jitted", 3), ("recorded", 4)):
+    for kind, count in (("jitted", 3), ("recorded", 4), ("compiled", 2)):
         command = [sys.executable, "-c", text, kind]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as child:
             lines = []
