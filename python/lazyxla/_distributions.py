@@ -10,9 +10,11 @@ from typing import Any
 
 from . import _core
 from ._core import Array
+from ._creation import arange
 from ._dtypes import finfo
 from ._elementwise import exp, floor, log, log1p, maximum, sqrt, tan, where
 from ._operands import in_floats
+from ._reductions import argmax, max
 from ._shapes import broadcast_shapes, broadcast_to, matmul
 from ._sizes import DTypeLike, integers
 
@@ -209,12 +211,22 @@ def dirichlet(key: Array, alpha: Array, shape: Shape | None = None) -> Array:
     if broadcast_shapes(alpha.shape[:-1], before) != before:
         raise ValueError(f"random.dirichlet(): alpha of shape {alpha.shape} does not broadcast to shape {before}")
     sizes = (*before, alpha.shape[-1])
+    if 0 in sizes:
+        return _core.full(sizes, 0, alpha.dtype, alpha.device)
     wide = broadcast_to(alpha, sizes)
     is_small = wide < 1
     # Numbers of small alpha underflow, so that all of a row may be 0: gamma(a) is gamma(a + 1) times u^(1 / a).
     found = log(_core.random_gamma(key, where(is_small, wide + 1, wide), sizes))
-    boost = log1p(-_uniform(fold_in(key, 1), sizes, alpha.dtype)) / wide
-    return _core.softmax(where(is_small, found + boost, found), -1, False)
+    drawn = log1p(-_uniform(fold_in(key, 1), sizes, alpha.dtype))
+    found = where(is_small, found + where(wide == 0, -math.inf, drawn / wide), found)
+    # Where all logarithms of a row are -inf, the largest share is 1.
+    is_beyond = max(found, axis=-1, keepdims=True) == -math.inf
+    largest = max(wide, axis=-1, keepdims=True)
+    ratio = where(largest > 0, wide / largest, 1)
+    places = arange(sizes[-1], device=alpha.device)
+    winner = argmax(where(ratio == 0, -math.inf, drawn / ratio), axis=-1, keepdims=True)
+    share = (places == winner).astype(found.dtype)
+    return where(is_beyond, share, _core.softmax(where(is_beyond, 0, found), -1, False))
 
 
 def multivariate_normal(

@@ -8,7 +8,7 @@ from typing import Any
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._elementwise import abs, clip, tanh
+from ._elementwise import abs, clip, sign, tanh, where
 from ._entropies import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -140,8 +140,10 @@ def soft_sign(x: Array, /) -> Array:
     >>> lx.nn.soft_sign(lx.asarray([-1.0, 0.0])).tolist()
     [-0.5, 0.0]
     """
-    size: Array = abs(in_floats(x))
-    return x / (size + 1)
+    x = in_floats(x)
+    size = abs(x)
+    # The slope of x / (size + 1) is a difference, in which all digits of large numbers cancel.
+    return where(size < 1, where(size < 1, x, 0) / (size + 1), sign(x) * (1 - 1 / (size + 1)))
 
 
 def glu(x: Array, /, axis: int = -1) -> Array:

@@ -323,3 +323,27 @@ def test_numpys_documentation_has_these_values():
 def test_keys_of_different_lengths_do_not_sort():
     x = lx.arange(3, device="cpu")
     raises(ValueError, lambda: lx.lexsort([x, x[:2]]), "[3]", "[2]")
+
+
+def test_shares_of_tiny_parameters_are_0_or_1():
+    for dtype, sizes in (
+        (lx.float16, (1e-10, 1e-7, 1e-3)),
+        (lx.float32, (0.0, 1e-45, 1e-38, 1e-7)),
+        (lx.float64, (1e-300,)),
+    ):
+        for device in DEVICES:
+            for size in sizes:
+                with lx.use_device(device):
+                    alpha = lx.full((3,), size, dtype=dtype)
+                    shares = np.asarray(lx.random.dirichlet(lx.random.key(1), alpha, (300,))).astype(np.float64)
+                assert np.allclose(shares.sum(1), 1, atol=2e-3), (dtype, size, device)
+                assert (shares.max(1) > 0.9).mean() > 0.95
+                # Each of the three has its part of the rows.
+                assert all(60 < count < 140 for count in (shares > 0.9).sum(0)), (dtype, size, device)
+    with lx.use_device("cpu"):
+        shares = np.asarray(lx.random.dirichlet(lx.random.key(1), lx.asarray([1e-45, 3e-39, 0.0]), (300,)))
+        assert (shares[:, 1] == 1).all()
+        shares = np.asarray(lx.random.dirichlet(lx.random.key(1), lx.asarray([2.0, 0.5, 3.0]), (2000,)))
+        assert np.allclose(shares.mean(0), np.array([2.0, 0.5, 3.0]) / 5.5, atol=0.02)
+    for shape, wanted in (((0,), (2, 0)), ((3,), (0, 3))):
+        assert lx.random.dirichlet(lx.random.key(0), lx.ones(shape), wanted[:1]).shape == wanted

@@ -118,3 +118,23 @@ def test_gradients_of_means_of_many_halves_do_not_overflow():
                 assert np.abs(got).max() <= 1e-2, (device, dtype, size, got[:3])
                 got = np.asarray(lx.astype(lx.grad(lambda x: lx.sum(x * lx.mean(x)))(x), lx.float32))
                 assert np.isfinite(got).all(), (device, dtype, size, got[:3])
+
+
+def test_soft_sign_has_its_slope_at_any_size():
+    for dtype, tolerance in ((lx.float16, 2e-3), (lx.bfloat16, 2e-2), (lx.float32, 1e-6), (lx.float64, 1e-14)):
+        values = [-300.0, -20.0, -1.0, -0.5, 0.0, 0.25, 1.0, 1.5, 50.0, 200.0]
+        values += [] if dtype == lx.float16 else [1e4, -1e6, 1e9]
+        for device in DEVICES:
+            with lx.use_device(device):
+                x = lx.asarray(values, dtype=dtype)
+                rounded = [float(value) for value in x.astype(lx.float64).tolist()]
+                wanted = [1 / (1 + abs(value)) ** 2 for value in rounded]
+                slope = lx.grad(lambda x: lx.sum(lx.nn.soft_sign(x)))(x).astype(lx.float64).tolist()
+                value = lx.nn.soft_sign(x).astype(lx.float64).tolist()
+            np.testing.assert_allclose(slope, wanted, rtol=tolerance, atol=1e-7 if dtype == lx.float16 else 0)
+            np.testing.assert_allclose(value, [x / (1 + abs(x)) for x in rounded], rtol=tolerance)
+    for device in DEVICES:
+        with lx.use_device(device):
+            x = lx.asarray([-np.inf, np.inf])
+            assert lx.nn.soft_sign(x).tolist() == [-1, 1]
+            assert lx.grad(lambda x: lx.sum(lx.nn.soft_sign(x)))(x).tolist() == [0, 0]
