@@ -21,6 +21,7 @@ echo
 build/jax/bin/python benches/jax_random_compile.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/jax_import_compile.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_functions.py "$programs/../lib/liblazyxla.so"
+PYTHONPATH=$programs/../python build/tools/bin/python benches/numpy_indexing.py
 build/jax/bin/python benches/jax_sort.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_linalg.py "$programs/../lib/liblazyxla.so"
 build/jax/bin/python benches/numpy_linalg.py "$programs/../lib/liblazyxla.so" --lazy
