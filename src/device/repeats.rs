@@ -36,7 +36,7 @@ impl Cut {
         (before.len() == COMPARED).then_some(Cut { before, from: 0 })
     }
 
-    /// Whether the last operations are those before the cut, and enough are pending.
+    /// Whether the last operations equal the last ones before the cut, and enough are pending.
     fn is_like_end_of(&self, trace: &Trace) -> bool {
         let mut latest = latest(trace);
         trace.len() >= self.from && self.before.iter().all(|&hash| latest.next() == Some(hash))
@@ -89,7 +89,7 @@ impl Cuts {
     }
 }
 
-/// Whether the last operations repeat those before them: a whole period, and at least [`COMPARED`] operations.
+/// Whether the last operations repeat the operations before them: a whole period, and at least [`COMPARED`] operations.
 fn is_loop(trace: &Trace) -> bool {
     let latest: Vec<u64> = latest(trace).take(MOST_LOOKED_AT).collect();
     let most = latest.len().saturating_sub(COMPARED).min(latest.len() / 2);
