@@ -17,7 +17,7 @@ data = {
 }
 data["m"] = data["v"].reshape(1000, 1000)
 data["j"] = np.argsort(data["m"], axis=1)
-# What is called in both packages, as they name it.
+# Expressions, evaluated once with the names of NumPy and once with the names of the package.
 CALLS = """
 v[i]
 take(v, i)

@@ -650,11 +650,11 @@ lxla_status lxla_env_current(lxla_env *out_env);
  * - `max_pending_ops`: maximum number of pending operations on a device, at least 1. Default 100000000.
  * - `pending_limit_policy`: what recording beyond `max_pending_ops` does: error (RESOURCE_EXHAUSTED, the default),
  *   step (steps the device first, as `lxla_mark_step`, and fails if the step does; what depends on a placeholder
- *   stays pending, and does not count), or loop (as step; also steps where 256 or more operations are pending and the
- *   last ones repeat the ones before, and from then on always at the same place of an iteration, or of several short
- *   ones, so that a loop that neither steps nor reads compiles a few programs; less often while each step compiles. A
- *   step before the limit that fails is logged, and what it could not compute stays pending. Not for frontends that
- *   call `lxla_gradients`, since a step ends what it differentiates).
+ *   stays pending, and does not count), or loop (as step; also steps where 256 or more operations, constants and
+ *   inputs are pending and the last operations repeat the ones before, and from then on always at the same place of an
+ *   iteration, or of several short ones, so that a loop that neither steps nor reads compiles a few programs; less
+ *   often while each step compiles. A step before the limit that fails is logged, and what it could not compute stays
+ *   pending. Not for frontends that call `lxla_gradients`, since a step ends what it differentiates).
  * - `check_nonfinite`: true or false (default). With true, every step, sync and read that computes values on an XLA
  *   device or a mesh waits for them and looks for NaNs and infinities. If an operation made one of finite operands, the
  *   call fails with OUT_OF_RANGE, and the message names the first one as `lxla_find_nonfinite`, also in scans and

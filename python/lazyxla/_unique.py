@@ -88,7 +88,7 @@ def _unique_of_few(x: Array, values: Array, indices: Array, counts: Array, place
 
 
 def _distinct_of(x: Array) -> Array:
-    """The values alone, by a sort of the elements: the other results take a sort of their places and searches."""
+    """Returns the distinct values, by a sort of the elements, or of the distinct ones if they are few."""
     few = _core.few_distinct(x) if x.size >= _MANY else None
     ordered = _core.sort(reshape(x if few is None else few, (-1,)), 0, False, True)
     is_first = concat([_core.full((1,), True, _core.bool, x.device), ordered[1:] != ordered[:-1]])

@@ -9,21 +9,29 @@ use pyo3::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// A table of more distinct elements than one for this many is slower than a sort.
+/// Number of elements for each distinct one from which a table is faster than a sort.
 const PER_DISTINCT: usize = 8;
+
+/// Makes a closure of the bytes of an array and the size of an element, which calls `$found` with the bytes and a function
+/// from the bytes of one element to an integer.
+macro_rules! by_width {
+    ($found:ident) => {
+        |bytes, width| match width {
+            1 => $found(bytes, u8::from_ne_bytes),
+            2 => $found(bytes, u16::from_ne_bytes),
+            4 => $found(bytes, u32::from_ne_bytes),
+            8 => $found(bytes, spread),
+            _ => None,
+        }
+    };
+}
 
 /// Returns an array of rank 1 on `cpu` with all elements of an array there, each pattern of bits once, in the order of
 /// their first occurrences; None if it has many.
 #[pyfunction]
 fn few_distinct(py: Python<'_>, x: &Array) -> PyResult<Option<Array>> {
     let (dtype, device) = (x.dtype()?, x.device()?);
-    let found = with_table(py, x, |bytes, width| match width {
-        1 => distinct(bytes, u8::from_ne_bytes),
-        2 => distinct(bytes, u16::from_ne_bytes),
-        4 => distinct(bytes, u32::from_ne_bytes),
-        8 => distinct(bytes, spread),
-        _ => None,
-    })?;
+    let found = with_table(py, x, by_width!(distinct))?;
     found.map(|found| listed(py, device, dtype, &found)).transpose()
 }
 
@@ -32,13 +40,7 @@ fn few_distinct(py: Python<'_>, x: &Array) -> PyResult<Option<Array>> {
 #[pyfunction]
 fn few_counted(py: Python<'_>, x: &Array) -> PyResult<Option<[Array; 4]>> {
     let (dtype, device) = (x.dtype()?, x.device()?);
-    let found = with_table(py, x, |bytes, width| match width {
-        1 => counted(bytes, u8::from_ne_bytes),
-        2 => counted(bytes, u16::from_ne_bytes),
-        4 => counted(bytes, u32::from_ne_bytes),
-        8 => counted(bytes, spread),
-        _ => None,
-    })?;
+    let found = with_table(py, x, by_width!(counted))?;
     let Some(Counted { values, first, counts, places }) = found else { return Ok(None) };
     let numbers = |numbers: &[i64]| {
         // SAFETY: the bytes of a slice of integers.
@@ -48,7 +50,7 @@ fn few_counted(py: Python<'_>, x: &Array) -> PyResult<Option<[Array; 4]>> {
     Ok(Some([listed(py, device, dtype, &values)?, numbers(&first)?, numbers(&counts)?, numbers(&places)?]))
 }
 
-/// Calls a function with the values of an array and their size, without the interpreter.
+/// Calls a function with the bytes of an array and the size of an element, without the interpreter's lock.
 fn with_table<R: Send>(
     py: Python<'_>,
     x: &Array,

@@ -137,7 +137,7 @@ def test_iterations_that_keep_other_values_compile_less_and_less():
     before = lx.counter("UncachedCompile")
     for ours, theirs in zip(loop(lx), loop(np), strict=True):
         np.testing.assert_allclose(np.asarray(ours), theirs, rtol=1e-4)
-    # Four times as many operations are pending after some cuts that compile, and so on.
+    # After five cuts in a row that compile, twice as many operations are pending before the next one.
     assert lx.counter("UncachedCompile") - before <= 30
 
 

@@ -139,8 +139,8 @@ impl Options {
         }
     }
 
-    /// Number of pending operations up to which nothing is to be decided: [`FEWEST`] under the policy
-    /// [`PendingLimitPolicy::Loop`], and at most [`Options::max_pending_ops`].
+    /// Number of pending operations up to which recording needs no decision about a step: [`Options::max_pending_ops`],
+    /// and at most [`FEWEST`] under the policy [`PendingLimitPolicy::Loop`].
     #[inline]
     pub fn free_ops(&self) -> usize {
         self.free_ops.load(Ordering::Relaxed)
@@ -211,7 +211,7 @@ impl Options {
 
     /// Sets [`Options::free_ops`] after a change of what it depends on.
     fn set_free_ops(&self) {
-        // Of two changes at once, the later one to come here sees both.
+        // Of two threads that change both options at once, the second one here sees both changes.
         static CHANGE: Mutex<()> = Mutex::new(());
         let _change = CHANGE.lock();
         let most = self.max_pending_ops();

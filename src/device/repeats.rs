@@ -1,4 +1,4 @@
-//! Where the recording of a loop that never steps is cut into programs, under the policy
+//! Finds the places where a loop that never steps is cut into programs. Used under the policy
 //! [`PendingLimitPolicy::Loop`](super::PendingLimitPolicy::Loop).
 //!
 //! A limit alone falls anywhere in an iteration, and the next one somewhere else, so that each program is compiled anew.

@@ -72,9 +72,9 @@ pub struct DeviceState {
     steps: u64,
     /// Number of operations up to which more than `max_pending_ops` may be pending: a step has computed the others.
     pub granted: usize,
-    /// Number of operations up to which nothing is to be decided before recording one more.
+    /// Number of nodes up to which recording needs no decision about a step, if it is above `free_ops` of the options.
     pub(super) decided: usize,
-    /// Where loops were cut that do not step.
+    /// The places where loops that never step were cut.
     pub(super) cuts: Cuts,
     /// Number of operations that the last read left pending, although they could be computed.
     pub left_by_read: usize,
@@ -138,8 +138,8 @@ impl DeviceState {
         self.trace.len() >= self.most_pending()
     }
 
-    /// Whether the recording is a loop that is to be cut here. A computation that was called may repeat itself, and the
-    /// next call steps it.
+    /// Whether the recording is a loop that is to be cut here. False while calls of computations are pending: they may
+    /// repeat operations inside, and the next call steps them.
     pub fn is_cut_here(&self) -> bool {
         self.cuts_loops() && self.cuts.is_at_end_of(&self.trace, self.has_calls)
     }
@@ -150,6 +150,8 @@ impl DeviceState {
         if self.cuts_loops() {
             let len = self.trace.len();
             self.decided = self.cuts.next_look(len).min(len + FEWEST).min(self.most_pending());
+        } else {
+            self.decided = self.granted;
         }
     }
 

@@ -203,8 +203,8 @@ fn to_record_when_full(device: &'static Device, mut state: Locked) -> Result<Loc
     if is_cut || state.is_full() && shared.options.pending_limit_policy() != PendingLimitPolicy::Error {
         drop(state);
         let compiles = shared.metrics.get(Counter::UncachedCompile);
-        // A step that cannot compile some values computes the others, which may make room. That a value is not finite
-        // says the step which computed it, and no later one.
+        // A step that cannot compile some values computes the others, which may make room. But only the step that computes
+        // a value reports that it is not finite.
         failure = sync::mark_step(device).err();
         let is_checked = shared.options.check_nonfinite();
         if failure.as_ref().is_some_and(|e| is_checked && e.code == Code::OutOfRange) {

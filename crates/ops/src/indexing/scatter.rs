@@ -165,7 +165,8 @@ pub(super) fn native_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
     native::combine_at(&arrays, &updates, &pairs, &each(cx, 0, &captures))
 }
 
-/// What the combiner of one array does, if a kernel does the same for each update in turn.
+/// Returns the kernel that does what a combiner of one array does: replaces elements, or adds to them. None for any other
+/// combiner.
 fn known(body: &Body) -> Option<Known> {
     if bodies::combiner(body) == Some(BinaryOp::Add) {
         return Some(Known::Add);
