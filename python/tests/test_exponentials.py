@@ -91,3 +91,57 @@ def test_exponentials_compile_once_for_any_norm():
     for angle in (1e-6, 3.0, 1e3, 1e8):
         same(jitted(on(rotation(angle), "xla")), rotated(angle), bound(angle, "float64"))
     assert lx.counter("UncachedCompile") == before
+
+
+def badly_scaled():
+    """Yields f64 matrices whose norms are far above the size of their eigenvalues, their exponentials, and for each
+    element what its error is measured by."""
+    for above in (1e10, -1e150, 1e300):
+        slope = above * (np.exp(-1) - np.exp(-2))
+        wanted = np.asarray([[np.exp(-1), slope], [0, np.exp(-2)]])
+        size = np.asarray([[1, abs(above)], [1, 1]])
+        yield np.asarray([[-1, above], [0, -2]]), wanted, size
+        yield np.asarray([[-1, above], [0, -2]]).T, wanted.T, size.T
+    wanted = rotated(1.0) * [[1, 1e100], [1e-100, 1]]
+    yield np.asarray([[0, -1e100], [1e-100, 0]]), wanted, np.abs(wanted)
+    chain = np.diag([1e60, 1e70, 1e80], 1)
+    wanted = np.eye(4) + chain + chain @ chain / 2 + chain @ chain @ chain / 6
+    yield chain, wanted, np.maximum(wanted, 1)
+    for n in (3, 40):
+        symmetric = random(n, (n, n), "float64") / np.sqrt(n)
+        symmetric = symmetric + symmetric.T
+        values, vectors = np.linalg.eigh(symmetric)
+        power = (vectors * np.exp(values)) @ vectors.T
+        scale = 2.0 ** np.round(np.linspace(-150, 150, n))[np.argsort(np.sin(np.arange(n)))]
+        of = scale[:, None] / scale
+        yield symmetric * of, power * of, np.abs(power).max() * of
+
+
+def test_exponentials_of_badly_scaled_matrices():
+    def check(out, wanted, size):
+        assert (np.abs(np.asarray(out) - wanted) <= 1e-13 * size).all(), (out, wanted)
+
+    for device in DEVICES:
+        for given, wanted, size in badly_scaled():
+            for function in (lx.linalg.expm, lx.jit(lx.linalg.expm), lx.vmap(lambda a: lx.linalg.expm(a))):
+                # Beside a matrix that is not scaled.
+                identity = np.eye(len(given))
+                out = function(on(np.stack([given, identity]), device))
+                check(out[0], wanted, size)
+                check(out[1], np.e * identity, np.ones_like(identity))
+            check(lx.linalg.expm(on(given, device)), wanted, size)
+
+
+def test_derivatives_of_exponentials_of_badly_scaled_matrices():
+    for device in DEVICES:
+        def corner(a, above):
+            zero, low = on(np.asarray(0.0), device), on(np.asarray(-2.0), device)
+            rows = [lx.stack([a, above]), lx.stack([zero, low])]
+            return lx.linalg.expm(lx.stack(rows))[0, 1]
+
+        given = (on(np.asarray(-1.0), device), on(np.asarray(1e150), device))
+        # above (e^a - e^-2) / (a + 2)
+        wanted = 1e150 * np.exp(-2.0), np.exp(-1.0) - np.exp(-2.0)
+        for mode in (lx.grad, lx.jacfwd):
+            for slope, right in zip(mode(corner, argnums=(0, 1))(*given), wanted, strict=True):
+                same(slope, np.asarray(right), 1e-13)

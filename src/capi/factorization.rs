@@ -309,8 +309,9 @@ pub extern "C" fn lxla_matrix_power(a: lxla_tensor, n: i64, out_tensor: Out<lxla
 
 /// Records the exponentials of the square matrices in the last two axes of `a`, by a Padé approximant (of order 7 in
 /// f32, 13 in f64) with scaling and squaring (Higham, 2005), as SciPy and JAX. Takes floats and complex numbers; 8-bit
-/// and 16-bit floats are computed in f32. Each squaring may double the relative error: a matrix whose 1-norm is 2^k
-/// times the approximant's limit (3.9 in f32, 5.4 in f64) has k squarings, and a NaN result if k exceeds 40.
+/// and 16-bit floats are computed in f32. A matrix whose rows and columns differ in size is balanced by powers of 2
+/// first (Osborne, 1960). Each squaring may double the relative error: a balanced matrix whose 1-norm is 2^k times the
+/// approximant's limit (3.9 in f32, 5.4 in f64) has k squarings, and a NaN result if k exceeds 40.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_matrix_exponential(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_matrix_exponential", out_tensor.named("out_tensor"), || {

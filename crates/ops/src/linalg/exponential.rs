@@ -1,15 +1,16 @@
-//! Exponentials of square matrices, by scaling and squaring (Higham, 2005).
+//! Exponentials of square matrices, by balancing, scaling and squaring (Higham, 2005).
 
+use super::balancing::{any, balancing, norm_1, scaled};
 use super::decomposition::Matrices;
 use super::systems::solve;
 use crate::control::Applied;
-use crate::control::custom::stop_gradient;
 use crate::control::loops::{body, repeat_while};
 use crate::control::while_bounded;
 use crate::elementwise::convert::convert;
 use crate::elementwise::formula::{Expr, Formula, record, widened};
 use base::error::Result;
-use ir::{NodeId, ReduceOp, Trace};
+use base::types::DType;
+use ir::{NodeId, Trace};
 
 /// Largest number of squarings. Matrices that need more have NaN as their result.
 const SQUARINGS: i64 = 40;
@@ -31,26 +32,28 @@ pub fn matrix_exponential(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
         return Ok(a);
     }
     let wide = convert(trace, a, widened(of.dtype));
-    let [scale, halvings, is_over] = halved(trace, wide)?;
+    let limit = if widened(of.dtype).real() == DType::F64 { NORM_13 } else { NORM_7 };
+    let factors = balancing(trace, wide, limit)?;
+    let balanced = record(trace, [wide, factors[0], factors[1]], |[a, first, second]| scaled(a, [first, second]))?;
+    let [scale, halvings, is_over] = halved(trace, balanced, limit)?;
     let f = Formula::new(trace);
-    let [a, scale] = [wide, scale].map(|id| f.operand(id));
+    let [a, scale] = [balanced, scale].map(|id| f.operand(id));
     let small = a * scale.convert(a.dtype());
     let [even, odd] = if a.is_double() { pade_13(small) } else { pade_7(small) };
     let [numerator, denominator] = f.finish_all([even + odd, even - odd])?;
     let quotient = solve(trace, denominator, numerator)?;
     let power = squared(trace, quotient, halvings)?;
-    record(trace, [power, is_over], |[power, is_over]| is_over.select(f64::NAN, power).convert(of.dtype))
+    record(trace, [power, is_over, factors[0], factors[1]], |[power, is_over, first, second]| {
+        let back = [first, second].map(|factor| factor.number(1.0) / factor);
+        is_over.select(f64::NAN, scaled(power, back)).convert(of.dtype)
+    })
 }
 
 /// Records for each matrix the power of 1/2 that brings its 1-norm below the limit of the approximant, the exponent, and
 /// whether that would be above the limit.
-fn halved(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 3]> {
+fn halved(trace: &mut Trace, a: NodeId, limit: f64) -> Result<[NodeId; 3]> {
     let f = Formula::new(trace);
-    let a = f.operand(a);
-    let limit = if a.is_double() { NORM_13 } else { NORM_7 };
-    let rank = a.ty().dims.len() as i64;
-    let column_sums = a.apply(stop_gradient).abs().reduce(ReduceOp::Sum, &[rank - 2], true);
-    let norm = column_sums.reduce(ReduceOp::Max, &[rank - 1], true);
+    let norm = norm_1(f.operand(a));
     let dims = norm.ty().dims;
     let [one, zero] = [1.0, 0.0].map(|value| norm.number(value).broadcast(&dims));
     let first = f.finish_all([norm, one, zero])?;
@@ -83,12 +86,6 @@ fn squared(trace: &mut Trace, a: NodeId, times: NodeId) -> Result<NodeId> {
     })?;
     let applied = |body| Applied { body, captures: &[] };
     Ok(while_bounded(trace, &applied(&goes_on), &applied(&square), &[a, times], SQUARINGS)?[0])
-}
-
-/// Whether any element is true.
-fn any(x: Expr) -> Expr {
-    let axes: Vec<i64> = (0..x.ty().dims.len() as i64).collect();
-    x.reduce(ReduceOp::Any, &axes, false)
 }
 
 /// Even and odd part of the numerator of order 7, divided so that both parts of a zero matrix are exact.

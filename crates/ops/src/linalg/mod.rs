@@ -1,5 +1,6 @@
 //! Matrix products, einsum, factorizations, norms and Fourier transforms.
 
+mod balancing;
 pub(super) mod batch;
 pub(super) mod decomposition;
 pub(super) mod decomposition_definitions;
