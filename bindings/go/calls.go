@@ -6437,8 +6437,10 @@ func (executable *Executable) RunHost(inputs [][]byte, outputs [][]byte) error {
 // has the program as portable StableHLO, the compiled code if the plugin can serialize it, and the captured values,
 // which are copied to the host. Neither group nor others can write to a new file. Symbolic links are followed.
 //
-// UNIMPLEMENTED for a program that calls kernels, which no file holds, and on a mesh, since a file states no shardings.
-// NOT_FOUND if the folder is missing; RESOURCE_EXHAUSTED if the disk is full.
+// On a mesh, the file also states the axes of the mesh and the shardings of the parameters and the captured values.
+//
+// UNIMPLEMENTED for a program that calls kernels, which no file holds. NOT_FOUND if the folder is missing;
+// RESOURCE_EXHAUSTED if the disk is full.
 func (executable *Executable) Save(path string) error {
 	var why *C.char
 	var s scratch
@@ -6456,16 +6458,17 @@ func (executable *Executable) Save(path string) error {
 
 // ExecutableLoad is lxla_executable_load.
 //
-// Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, or UNSPECIFIED, which is xla:0; it
-// need not be the device that it was compiled for. Nothing is compiled if the code in the file was made by this
+// Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, a mesh, or UNSPECIFIED, which is
+// xla:0; it need not be the device that it was compiled for. An executable of a mesh is for meshes with the same axes,
+// on any devices; an executable of one device is replicated on a mesh. Nothing is compiled if the code in the file was made by this
 // version of the library, for this plugin with these options and devices, and for this processor. Otherwise the
 // program in the file is compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
 //
 // The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
 // can write to it. Load files only from people whose programs you would run.
 //
-// INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, DATA_LOSS if it is
-// damaged, UNIMPLEMENTED for a mesh, FAILED_PRECONDITION while the thread traces.
+// INVALID_ARGUMENT, with the path, if the file is not an executable of this version of the format, or is for a mesh with
+// other axes; DATA_LOSS if it is damaged; FAILED_PRECONDITION while the thread traces.
 func ExecutableLoad(env *Env, device Device, path string) (*Executable, error) {
 	var why *C.char
 	var s scratch

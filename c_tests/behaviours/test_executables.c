@@ -312,7 +312,6 @@ TEST(x6_executables_of_meshes_split_what_constraints_state) {
                               (void *[]){host, &of_host}, (const size_t[]){sizeof host, sizeof of_host}, 2));
   CHECK(!memcmp(host, FIRST, sizeof host) && of_host == 10);
   EQUAL(counter(env, "UncachedCompile"), compiles);
-  REFUSED(lxla_executable_save(e, "/tmp/unused"), LXLA_UNIMPLEMENTED, "state no shardings");
   RELEASE(y, wrong);
   OK(lxla_executable_release(e));
   OK(lxla_computation_release(f));
@@ -449,6 +448,95 @@ TEST(x5_another_process_runs_a_saved_executable) {
   OK(lxla_executable_release(third));
   unlink(path);
   end(m);
+}
+
+// f(x, y) = (x * y + w, x + 1) on the mesh "a=2" of two devices, where a constraint splits x, and w is captured, split.
+static model new_model_on(lxla_env env, lxla_mesh mesh) {
+  model m = {.env = env};
+  OK(lxla_mesh_device(mesh, &m.device));
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(N), W, sizeof W, "a", &m.w));
+  lxla_tensor x = hole(env, m.device), y = hole(env, m.device), split;
+  OK(lxla_sharding_constraint(x, "a", &split));
+  lxla_tensor product = binary(MUL, split, y), results[] = {binary(ADD, product, m.w), scalar(ADD, split, 1)};
+  OK(lxla_computation_trace((lxla_tensor[]){x, y}, 2, results, 2, &m.f));
+  RELEASE(x, y, split, product, results[0], results[1]);
+  return m;
+}
+
+// Loads the file on a device of this process, checks the values on host memory and the shardings, and how often that
+// compiled.
+static void loads_on(lxla_env env, lxla_device device, uint64_t compiles, uint64_t recompiled, const char *sharding) {
+  compiles += counter(env, "UncachedCompile");
+  recompiled += counter(env, "ExecutableRecompiled");
+  lxla_executable loaded;
+  OK(lxla_executable_load(env, device, path, &loaded));
+  char *json;
+  OK(lxla_executable_describe(loaded, &json));
+  if (sharding) CHECK(strstr(json, sharding));
+  lxla_string_free(json);
+  float first[N], second[N];
+  const size_t sizes[] = {sizeof X, sizeof Y};
+  OK(lxla_executable_run_host(loaded, (const void *[]){X, Y}, sizes, 2, (void *[]){first, second}, sizes, 2));
+  CHECK(!memcmp(first, FIRST, sizeof first) && !memcmp(second, SECOND, sizeof second));
+  EQUAL(counter(env, "UncachedCompile"), compiles);
+  EQUAL(counter(env, "ExecutableRecompiled"), recompiled);
+  OK(lxla_executable_release(loaded));
+}
+
+// A file of a mesh is for meshes of the same axes on any devices; what is saved on one device is replicated on a mesh.
+TEST(x6_executables_of_meshes_are_saved_and_loaded) {
+  lxla_env_options options = default_options();
+  options.device_count = 3;
+  lxla_env env;
+  OK(lxla_env_create(&options, &env));
+  lxla_mesh mesh, turned, other;
+  OK(lxla_mesh_create(env, (const char *[]){"a"}, (int64_t[]){2}, 1, NULL, &mesh));
+  OK(lxla_mesh_create(env, (const char *[]){"a"}, (int64_t[]){2}, 1, (int32_t[]){2, 0}, &turned));
+  OK(lxla_mesh_create(env, (const char *[]){"b"}, (int64_t[]){2}, 1, NULL, &other));
+  lxla_device at_turned, at_other;
+  OK(lxla_mesh_device(turned, &at_turned));
+  OK(lxla_mesh_device(other, &at_other));
+  model m = new_model_on(env, mesh);
+  lxla_executable e = compiled(m.f, m.device, (size_t[]){0}, 1), loaded = {0};
+  saved(e);
+  in_child("", "a=2", 0, 0);
+  loads_on(env, m.device, 0, 0, "\"sharding\":\"a\"");
+  loads_on(env, at_turned, 1, 1, "\"sharding\":\"a\"");
+  REFUSED(lxla_executable_load(env, at_other, path, &loaded), LXLA_INVALID_ARGUMENT,
+          "device: the mesh b=2 given; the program is for the mesh a=2");
+  REFUSED(lxla_executable_load(env, XLA(0), path, &loaded), LXLA_INVALID_ARGUMENT,
+          "device: xla:0 given; the program is for the mesh a=2");
+  REFUSED(lxla_executable_load(env, CPU, path, &loaded), LXLA_INVALID_ARGUMENT, "device: cpu given");
+  // A loaded executable is saved again, and consumes the donated input.
+  OK(lxla_executable_load(env, m.device, path, &loaded));
+  OK(lxla_executable_save(loaded, path));
+  in_child("", "a=2", 0, 0);
+  lxla_tensor x, y = on(env, m.device, Y), out[2];
+  OK(lxla_tensor_from_host_sharded(mesh, LXLA_DTYPE_F32, DIMS(N), X, sizeof X, "a", &x));
+  REFUSED(lxla_executable_run(loaded, TENSORS(y, y), out, 2), LXLA_INVALID_ARGUMENT, "has the sharding \"-\"");
+  OK(lxla_executable_run(loaded, TENSORS(x, y), out, 2));
+  has(out[0], FIRST);
+  has(out[1], SECOND);
+  float values[N];
+  REFUSED(lxla_tensor_read(x, values, sizeof values), LXLA_FAILED_PRECONDITION, "donated to executable ");
+  RELEASE(x, y, out[0], out[1]);
+  OK(lxla_executable_release(loaded));
+  OK(lxla_executable_release(e));
+  RELEASE(m.w);
+  OK(lxla_computation_release(m.f));
+
+  model one = {.env = env, .device = XLA(0)};
+  fill(&one);
+  e = compiled(one.f, XLA(0), NULL, 0);
+  saved(e);
+  loads_on(env, m.device, 1, 1, "\"sharding\":\"-\"");
+  loads_on(env, XLA(0), 0, 0, NULL);
+  OK(lxla_executable_release(e));
+  unlink(path);
+  OK(lxla_mesh_release(mesh));
+  OK(lxla_mesh_release(turned));
+  OK(lxla_mesh_release(other));
+  end(one);
 }
 
 // A plugin may not serialize what it has loaded: code that comes from the disk cache is saved whole, too.

@@ -330,14 +330,14 @@ TEST(executables_keep_the_precision_of_their_compile) {
   OK(lxla_executable_compile(f, XLA(0), NULL, &e));
   set(env, "highest");
   OK(lxla_executable_save(e, FOLDER "/e"));
-  // The program stands behind two hashes and five numbers; the fourth is its size.
+  // The program stands behind two hashes and six numbers; the fifth is its size.
   static unsigned char bytes[1 << 20];
   FILE *file = fopen(FOLDER "/e", "rb");
   CHECK(file && fread(bytes, 1, sizeof bytes, file) > 200);
   fclose(file);
   uint64_t size;
-  memcpy(&size, bytes + 16 + 32 + 32 + 3 * 8, 8);
-  OK(lxla_computation_import(env, bytes + 16 + 32 + 32 + 5 * 8, size, NULL, &program));
+  memcpy(&size, bytes + 16 + 32 + 32 + 4 * 8, 8);
+  OK(lxla_computation_import(env, bytes + 16 + 32 + 32 + 6 * 8, size, NULL, &program));
   computation_has(program, TF32, 1);
   OK(lxla_executable_load(env, XLA(0), FOLDER "/e", &again));
   EQUAL(counter(env, "ExecutableRecompiled"), 0);

@@ -46,6 +46,18 @@ def case_compiled_functions_keep_the_shardings_of_their_arguments():
     assert float(got["sum"]) == a.sum()
     other = lx.shard(a, MESH, "-,-")
     raises(ValueError, lambda: step({"w": weights}, other), 'inputs[1]: it has the sharding "-,-"')
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "step.lxe")
+        step.save(path)
+        before = lx.counter("UncachedCompile")
+        loaded = lx.load_executable(path, device=MESH.device)
+        assert lx.counter("UncachedCompile") == before
+        assert [of["sharding"] for of in loaded.description["parameters"]] == ["-,-", "data,-"]
+        for got in (loaded(weights, x), loaded({"w": weights}, x)):
+            same(got[1], a @ w)
+            assert float(got[0]) == a.sum()
+        raises(ValueError, lambda: loaded(weights, other), 'inputs[1]: it has the sharding "-,-"')
+        raises(ValueError, lambda: lx.load_executable(path), "the program is for the mesh data=2,model=2")
 
 
 def case_arrays_on_a_mesh_have_whole_shapes_and_shardings():

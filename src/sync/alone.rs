@@ -14,7 +14,7 @@ use base::error::Result;
 use base::metrics::Counter;
 use base::stack::{SHALLOW, with_stack};
 use base::types::{Encoding, Scalar, TensorType};
-use engine::{Buffer, Execution, Signature, cpu};
+use engine::{Buffer, Execution, Partitions, Signature, cpu};
 use ir::{Precision, Program, Stage};
 use lowering::lower::Layout;
 use std::borrow::Cow;
@@ -66,8 +66,14 @@ impl Alone {
         let start = Instant::now();
         let Stage { program, donors, .. } = &*self.run.stage;
         let (values, outputs) = program.decode();
-        let outputs = outputs.iter().map(|&output| values[output].ty.clone()).collect();
-        let signature = Signature { parameters, outputs, donors: donors.clone(), partitions: None };
+        let outputs: Vec<TensorType> = outputs.iter().map(|&output| values[output].ty.clone()).collect();
+        // XLA chose the shardings of the outputs; the engine reads them from the code.
+        let partitions = self.layout.as_ref().map(|layout| Partitions {
+            mesh: layout.mesh.clone(),
+            parameters: layout.parameters[..parameters.len()].to_vec(),
+            outputs: vec![None; outputs.len()],
+        });
+        let signature = Signature { parameters, outputs, donors: donors.clone(), partitions };
         let job = self.job(owner);
         let executable = job.load(code, &signature)?;
         let encoding = self.encoding();
@@ -95,11 +101,14 @@ impl Alone {
     }
 }
 
-/// Digest of what the code of a program depends on besides the program: this library, the plugin, its options and
-/// devices, the processor.
+/// Digest of what the code of a program depends on besides the program and its layout: this library, the plugin, its
+/// options and devices, the devices of the mesh, the processor.
 pub fn key(owner: &Owner) -> Result<[u8; 32]> {
     let mut hasher = key::hasher(&owner.shared)?;
     hasher.update(cpu::features().as_bytes());
+    if let Some(mesh) = &owner.mesh {
+        hasher.update(format!("{mesh:?}").as_bytes());
+    }
     Ok(*hasher.finalize().as_bytes())
 }
 

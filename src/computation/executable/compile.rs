@@ -1,9 +1,9 @@
 //! Executables, and how computations become executables.
 
-use super::stored::{StoredCode, argument_types};
+use super::stored::{Stored, StoredCode, StoredLayout, argument_types};
 use crate::computation::Computation;
 use crate::device::{Compiled, Device, DeviceState, Owner, Place, device_of, release, scopes};
-use crate::device_data::{Hold, Name};
+use crate::device_data::{DeviceData, Hold, Name};
 use crate::sync::alone::{self, Alone};
 use crate::sync::{self, Materialized};
 use base::allocation::zeroed_bytes;
@@ -16,7 +16,7 @@ use engine::Buffer;
 use ir::{Body, Op, Precision, useful_donors};
 use lowering::interpret::Plan;
 use lowering::lower::Layout;
-use mesh::Sharding;
+use mesh::{MeshAxes, Sharding};
 use native::Array;
 use ops::mesh::stated_sharding;
 use std::sync::Arc;
@@ -89,32 +89,38 @@ impl Executable {
         Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
     }
 
-    /// The executable of a file. `stored` is its code, or why that must not be used; None if it has none.
-    pub(super) fn of_parts(
-        device: &'static Device,
-        body: Arc<Body>,
-        donated: &[usize],
-        captured: Vec<Array>,
-        stored: Option<std::result::Result<StoredCode, String>>,
-    ) -> Result<Executable> {
+    /// The executable of a file. The code of the file is not used if there is a reason to `distrust` it.
+    pub(super) fn of_stored(device: &'static Device, stored: Stored, distrust: Option<String>) -> Result<Executable> {
         scopes::refuse("the captured values are needed")?;
         let owner = device.open_owner()?;
-        check_loading(&owner)?;
-        let donated = flags("donated", donated, body.parameters().len())?;
+        let Stored { body, donated, captured, layout, code } = stored;
+        let layout = placed(&owner, &body, layout)?;
+        let donated = flags("donated", &donated, body.parameters().len())?;
         let precision = owner.shared.options.matmul_precision();
         let code = match owner.place {
             Place::Cpu => Code::Native { plan: plan_of(&body)?, captured },
             Place::Xla(_) | Place::Mesh(_) => {
-                let (compiled, stored) = load_or_compile(&owner, &body, &donated, precision, stored)?;
-                let captured = captured.into_iter().map(|array| {
-                    let hold = held(device, Materialized::Native(array))?;
-                    Ok(Captured { buffer: hold.data().buffer()?.clone(), _hold: hold })
+                let code = code.map(|code| distrust.map_or(Ok(code), Err));
+                let alone = alone_of(&body, &donated, layout.clone(), precision);
+                let (compiled, stored) = load_or_compile(&owner, &body, &alone, code)?;
+                let own = |i: usize| layout.as_ref().map(|layout| &layout.parameters[body.parameters().len() + i]);
+                let sent = captured.iter().enumerate().map(|(i, array)| {
+                    let data = DeviceData::ready(owner.transfer(array.ty(), array.bytes(), own(i))?);
+                    Ok(Captured { buffer: data.buffer()?.clone(), _hold: data.hold() })
                 });
-                let captured = captured.collect::<Result<_>>()?;
-                Code::Engine { captured, compiled: Arc::new(compiled), layout: None, stored }
+                let captured = sent.collect::<Result<_>>()?;
+                Code::Engine { captured, compiled: Arc::new(compiled), layout, stored }
             }
         };
         Ok(Executable { name: new_name(owner.place), device, owner, body, donated, code, precision })
+    }
+
+    /// On a mesh, the shardings of the parameters, then of the captured values.
+    pub(super) fn layout(&self) -> Option<&Layout> {
+        match &self.code {
+            Code::Native { .. } => None,
+            Code::Engine { layout, .. } => layout.as_ref(),
+        }
     }
 
     /// The captured values in host memory.
@@ -132,12 +138,12 @@ impl Executable {
 
     /// The code to be stored in a file; None if there is none, or the plugin cannot serialize it.
     pub(super) fn code_to_store(&self) -> Result<Option<StoredCode>> {
-        let Code::Engine { compiled, stored, .. } = &self.code else { return Ok(None) };
+        let Code::Engine { compiled, stored, layout, .. } = &self.code else { return Ok(None) };
         if let Some(stored) = stored {
             return Ok(Some(stored.clone()));
         }
         let code = match compiled.known.cost.is_from_disk {
-            true => alone_of(&self.body, &self.donated, None, self.precision).code(&self.owner),
+            true => alone_of(&self.body, &self.donated, layout.clone(), self.precision).code(&self.owner),
             false => compiled.executable.serialize(),
         };
         match code {
@@ -204,16 +210,23 @@ fn check_place(device: &'static Device, owner: &Owner, computation: &Computation
     Ok(())
 }
 
-/// Returns an error for a mesh: files state no shardings.
-fn check_loading(owner: &Owner) -> Result<()> {
-    match owner.place {
-        Place::Cpu | Place::Xla(_) => Ok(()),
-        Place::Mesh(_) => Err(error!(
-            Unimplemented,
-            "device: {} is a mesh; files of executables are for cpu and xla:N, compile the computation instead",
-            owner.place
-        )),
-    }
+/// Returns the layout of the program of a file on the device of an owner; an error if it is for other devices. A program
+/// for one device is replicated on a mesh.
+fn placed(owner: &Owner, body: &Body, stored: Option<StoredLayout>) -> Result<Option<Layout>> {
+    let wrong = |axes: &MeshAxes| {
+        let place = owner.mesh.as_ref().map_or(owner.place.to_string(), |mesh| format!("the mesh {}", mesh.axes));
+        Err(error!(InvalidArgument, "device: {place} given; the program is for the mesh {axes}"))
+    };
+    let parameters = match (&owner.mesh, stored) {
+        (None, None) => return Ok(None),
+        (Some(mesh), Some(stored)) if mesh.axes == stored.axes => stored.shardings,
+        (_, Some(stored)) => return wrong(&stored.axes),
+        (Some(_), None) => {
+            let types = argument_types(body, usize::MAX);
+            types.iter().map(|ty| Sharding::replicated(ty.dims.len())).collect()
+        }
+    };
+    Ok(owner.mesh.clone().map(|mesh| Layout { mesh, parameters, outputs: None }))
 }
 
 /// Returns the shardings of the parameters and of the captured values on a mesh. A parameter has the sharding of the
@@ -235,16 +248,14 @@ fn layout_of(owner: &Owner, body: &Body, captured: &[Hold]) -> Result<Option<Lay
 fn load_or_compile(
     owner: &Owner,
     body: &Body,
-    donated: &[bool],
-    precision: Precision,
+    alone: &Alone,
     stored: Option<std::result::Result<StoredCode, String>>,
 ) -> Result<(Compiled, Option<StoredCode>)> {
-    let alone = alone_of(body, donated, None, precision);
     let loaded = match stored {
         None => Err("the file has no compiled code".to_string()),
         Some(Err(reason)) => Err(reason),
         Some(Ok(code)) if code.key != alone::key(owner)? => {
-            Err("its code is for another plugin, processor or version of the library".to_string())
+            Err("its code is for other devices, or another plugin, processor or version of the library".to_string())
         }
         Some(Ok(code)) => {
             let types = argument_types(body, code.arguments);

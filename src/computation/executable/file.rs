@@ -1,7 +1,7 @@
 //! Executables are saved to files, and loaded.
 
 use super::compile::Executable;
-use super::stored::{MAGIC, Stored, StoredCode, read};
+use super::stored::{MAGIC, StoredCode, StoredLayout, read};
 use crate::device::Device;
 use base::error;
 use base::error::{Error, Result, quoted};
@@ -20,13 +20,6 @@ impl Executable {
         if self.body.kernels().any {
             return Err(error!(Unimplemented, "executable: it calls kernels of this process, which no file holds"));
         }
-        if self.owner.mesh.is_some() {
-            return Err(error!(
-                Unimplemented,
-                "executable: it is on {}, and files of executables state no shardings; export the computation instead",
-                self.owner.place
-            ));
-        }
         let captured = self.captured_arrays()?;
         let names = |prefix: &str, n: usize| (0..n).map(|i| format!("{prefix}{i}")).collect();
         let exported = Exported {
@@ -40,10 +33,12 @@ impl Executable {
         let code = self.code_to_store()?.unwrap_or_else(|| StoredCode { key: [0; 32], arguments: 0, bytes: [].into() });
         let StoredCode { key, arguments, bytes: code } = code;
         let donated: Vec<u64> = (0..).zip(&self.donated).filter(|(_, donated)| **donated).map(|(i, _)| i).collect();
-        let sizes = [self.parameters().len(), arguments, donated.len(), program.len(), code.len()];
+        let layout = self.layout().map(|layout| StoredLayout::text(&layout.mesh.axes, &layout.parameters));
+        let layout = layout.unwrap_or_default().into_bytes();
+        let sizes = [self.parameters().len(), arguments, donated.len(), layout.len(), program.len(), code.len()];
         let numbers = sizes.into_iter().map(|size| size as u64).chain(donated);
         let numbers: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
-        let mut parts = vec![&key[..], &numbers, &program, &code];
+        let mut parts = vec![&key[..], &numbers, &layout, &program, &code];
         parts.extend(captured.iter().map(Array::bytes));
         let mut hasher = blake3::Hasher::new();
         for part in &parts {
@@ -66,13 +61,9 @@ impl Executable {
         let named = |e: Error| e.context(format_args!("path: {}", quoted(&path.to_string_lossy())));
         let (mut file, metadata) = open_regular(path).map_err(|e| io_error(path, &e))?;
         let bytes = read_stated(path, &mut file, metadata.len(), |_| Ok(()))?;
-        let Stored { body, donated, captured, code } = read(&bytes).map_err(named)?;
+        let stored = read(&bytes).map_err(named)?;
         drop(bytes);
-        let code = code.map(|code| match distrust(&metadata) {
-            Some(reason) => Err(reason),
-            None => Ok(code),
-        });
-        Executable::of_parts(device, body, &donated, captured, code).map_err(named)
+        Executable::of_stored(device, stored, distrust(&metadata)).map_err(named)
     }
 }
 
