@@ -139,7 +139,7 @@ pub extern "C" fn lxla_executable_run_host(
         executable.check_sizes(input_sizes, output_sizes)?;
         outputs.check_each("outputs", output_sizes)?;
         let given = inputs.iter().zip(input_sizes).enumerate();
-        let given = given.map(|(i, (bytes, &size))| bytes.get(&format!("inputs[{i}]"), size));
+        let given = given.map(|(i, (bytes, &size))| bytes.get(format_args!("inputs[{i}]"), size));
         let results = executable.run_host(&given.collect::<Result<Vec<_>>>()?)?;
         outputs.write_each("outputs", output_sizes, |i, place| results.read(i, place))
     })

@@ -10,6 +10,7 @@
 use base::error;
 use base::error::{Error, Result};
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::fmt::Display;
 use std::marker::PhantomData;
 
 /// A value to read, or NULL.
@@ -118,7 +119,7 @@ impl<'a, T> List<'a, T> {
     /// Returns the values. `length` must be the argument or field that the header documents as their number. If it is
     /// 0, the pointer is ignored and may be NULL.
     #[inline]
-    pub fn get(self, name: &str, length: usize) -> Result<&'a [T]> {
+    pub fn get(self, name: impl Display, length: usize) -> Result<&'a [T]> {
         if length == 0 {
             return Ok(&[]);
         }
@@ -145,7 +146,7 @@ impl<'a> Text<'a> {
 
 impl<'a> Bytes<'a> {
     /// Returns the bytes, whose number is `size`, as [`List::get`].
-    pub fn get(self, name: &str, size: usize) -> Result<&'a [u8]> {
+    pub fn get(self, name: impl Display, size: usize) -> Result<&'a [u8]> {
         List(self.0.cast::<u8>(), PhantomData).get(name, size)
     }
 }
@@ -157,7 +158,7 @@ impl<'a> BytesMut<'a> {
     }
 
     /// Returns the bytes, whose number is `size`, as [`List::get`].
-    pub fn get(self, name: &str, size: usize) -> Result<&'a mut [u8]> {
+    pub fn get(self, name: impl Display, size: usize) -> Result<&'a mut [u8]> {
         if size == 0 {
             return Ok(&mut []);
         }
@@ -173,7 +174,7 @@ impl List<'_, BytesMut<'_>> {
     pub fn check_each(self, name: &str, sizes: &[usize]) -> Result<()> {
         let check = |(i, (bytes, &size)): (usize, (&BytesMut, &usize))| match size {
             0 => Ok(()),
-            size => check_range(&format!("{name}[{i}]"), bytes.0.cast::<u8>(), size),
+            size => check_range(format_args!("{name}[{i}]"), bytes.0.cast::<u8>(), size),
         };
         self.get(name, sizes.len())?.iter().zip(sizes).enumerate().try_for_each(check)
     }
@@ -296,8 +297,10 @@ impl OwnedText {
 }
 
 #[inline]
-fn check_range<T>(name: &str, start: *const T, length: usize) -> Result<()> {
-    check_pointer(name, start)?;
+fn check_range<T>(name: impl Display, start: *const T, length: usize) -> Result<()> {
+    if start.is_null() || !start.is_aligned() {
+        return Err(bad_pointer(&name.to_string(), start.cast(), align_of::<T>()));
+    }
     if length > isize::MAX as usize / size_of::<T>() {
         return Err(error!(InvalidArgument, "{name}: {length} elements are more than an address space holds"));
     }

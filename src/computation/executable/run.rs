@@ -14,6 +14,7 @@ use lowering::interpret::Plan;
 use lowering::lower::Layout;
 use native::Array;
 use smallvec::SmallVec;
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// Results of a run on host memory.
@@ -228,9 +229,9 @@ impl Executable {
     pub fn check_sizes(&self, inputs: &[usize], outputs: &[usize]) -> Result<()> {
         let lists = [("input", inputs, self.parameters()), ("output", outputs, self.results())];
         for (name, given, types) in lists {
-            check_count(&format!("n_{name}s"), given.len(), types.len())?;
+            check_count(format_args!("n_{name}s"), given.len(), types.len())?;
             for (i, (&size, ty)) in given.iter().zip(types).enumerate() {
-                check_size(&format!("{name}_sizes[{i}]"), size, ty)?;
+                check_size(format_args!("{name}_sizes[{i}]"), size, ty)?;
             }
         }
         Ok(())
@@ -266,14 +267,14 @@ impl Executable {
     }
 }
 
-fn check_count(name: &str, given: usize, wanted: usize) -> Result<()> {
+fn check_count(name: impl Display, given: usize, wanted: usize) -> Result<()> {
     if given != wanted {
         return Err(error!(InvalidArgument, "{name}: {given} given; want {wanted}"));
     }
     Ok(())
 }
 
-fn check_size(name: &str, given: usize, ty: &TensorType) -> Result<()> {
+fn check_size(name: impl Display, given: usize, ty: &TensorType) -> Result<()> {
     if given != ty.size_bytes() {
         return Err(error!(InvalidArgument, "{name}: {given} given; {ty} has {} bytes", ty.size_bytes()));
     }

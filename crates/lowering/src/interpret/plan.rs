@@ -12,6 +12,8 @@ use ir::{Instruction, Op, Program};
 use native::Array;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Largest number of elements of the arrays of a group: operations on larger ones are evaluated one by one, by several
 /// threads.
@@ -134,8 +136,8 @@ fn last_uses(function: &Function, steps: &[Step]) -> Vec<Vec<usize>> {
     of_steps
 }
 
-/// Assigns values to steps, in the order of the program. Groups that are not complete are open: each has another shape
-/// and dtype, and none reads a value of another one.
+/// Assigns values to steps. Groups that are not complete are open: each has another shape and dtype, and none reads a
+/// value of another one.
 struct Grouping<'a> {
     function: &'a Function<'static>,
     scalars: &'a [Option<Scalar>],
@@ -190,12 +192,45 @@ impl<'a> Grouping<'a> {
         made
     }
 
+    /// The values that are not copied, in an order in which each follows what it reads. Values that fit come as early as
+    /// possible and the others when there are none left, so that few groups have many members: a sum, which nothing but
+    /// an output reads, does not part the operations before it from those after it. Parameters keep their order.
+    fn order(&self) -> Vec<usize> {
+        let values = &self.function.values;
+        let mut missing: Vec<usize> = vec![0; values.len()];
+        self.readers.iter().flatten().for_each(|&reader| missing[reader] += 1);
+        let mut order = Vec::with_capacity(values.len());
+        let mut ready = [BinaryHeap::new(), BinaryHeap::new()];
+        let is_leaf = |at: usize| values[at].op == Op::Leaf;
+        for at in (0..values.len()).filter(|&at| !self.copied[at] && missing[at] == 0 && !is_leaf(at)) {
+            ready[usize::from(self.fits[at])].push(Reverse(at));
+        }
+        let mut leaves = (0..values.len()).filter(|&at| is_leaf(at));
+        // Draining the values that do not fit, or taking one that does.
+        let mut drains = false;
+        loop {
+            let next = match leaves.next() {
+                Some(leaf) => leaf,
+                None => {
+                    drains = (drains && !ready[0].is_empty()) || ready[1].is_empty();
+                    let Some(Reverse(at)) = ready[usize::from(!drains)].pop() else { return order };
+                    at
+                }
+            };
+            order.push(next);
+            for &reader in &self.readers[next] {
+                missing[reader] -= 1;
+                if missing[reader] == 0 {
+                    ready[usize::from(self.fits[reader])].push(Reverse(reader));
+                }
+            }
+        }
+    }
+
     fn steps(mut self) -> Vec<Step> {
         let function = self.function;
-        for (at, value) in function.values.iter().enumerate() {
-            if self.copied[at] {
-                continue;
-            }
+        for at in self.order() {
+            let value = &function.values[at];
             let read = self.read(at);
             let own = if self.fits[at] { self.open_group(value) } else { None };
             let others: Vec<usize> = read.iter().filter_map(|&read| self.group[read]).collect();
@@ -235,7 +270,8 @@ impl<'a> Grouping<'a> {
 
     /// Adds the step of an open group, or a step for each of its values if no function computes them.
     fn close(&mut self, group: usize) {
-        let members = std::mem::take(&mut self.open[group]);
+        let mut members = std::mem::take(&mut self.open[group]);
+        members.sort_unstable();
         members.iter().for_each(|&at| self.group[at] = None);
         match self.fused(&members) {
             Some(fused) => self.steps.push(Step::Fused(Box::new(fused))),

@@ -11,7 +11,8 @@ use base::error::Result;
 use base::types::TensorType;
 use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
-use std::ops::Range;
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut, Range};
 
 /// Size of a register: several registers fit in the L1 cache, and a short step on one takes a few times as long as its
 /// call.
@@ -22,8 +23,19 @@ const BYTES: usize = 4096;
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// Memory of all registers; those of small arrays are on the stack.
-type Lines = SmallVec<[Line; 32]>;
+/// Memory of all registers. A thread keeps that of its last function for the next one.
+struct Lines {
+    memory: Vec<Line>,
+    /// Lines of the registers, the first ones of the memory.
+    size: usize,
+}
+
+/// Largest number of lines that a thread keeps: 256 KiB.
+const KEPT: usize = 1 << 12;
+
+thread_local! {
+    static SPARE: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
 
 /// Number of steps from which several threads share a result of [`PARALLEL`] elements; fewer are bound by memory.
 const MANY_STEPS: usize = 16;
@@ -101,15 +113,47 @@ impl<'a, O: Element> Block<'a, '_, O> {
     }
 }
 
-/// Memory of `count` registers of `each` lines.
-fn registers(count: usize, each: usize) -> Result<Lines> {
-    let mut lines = Lines::new();
-    let size = count * each;
-    lines.try_reserve_exact(size).map_err(|_| {
-        error!(ResourceExhausted, "no host memory for the blocks of a function: {} bytes", size * size_of::<Line>())
-    })?;
-    lines.resize(size, Line::zeroed());
-    Ok(lines)
+impl Lines {
+    /// Memory of `count` registers of `each` lines. Each is written before it is read.
+    fn new(count: usize, each: usize) -> Result<Lines> {
+        let size = count * each;
+        let mut memory = SPARE.try_with(Cell::take).unwrap_or_default();
+        if memory.len() < size {
+            memory.try_reserve_exact(size - memory.len()).map_err(|_| {
+                error!(
+                    ResourceExhausted,
+                    "no host memory for the blocks of a function: {} bytes",
+                    size * size_of::<Line>()
+                )
+            })?;
+            memory.resize(size, Line::zeroed());
+        }
+        Ok(Lines { memory, size })
+    }
+}
+
+impl Deref for Lines {
+    type Target = [Line];
+
+    fn deref(&self) -> &[Line] {
+        &self.memory[..self.size]
+    }
+}
+
+impl DerefMut for Lines {
+    fn deref_mut(&mut self) -> &mut [Line] {
+        &mut self.memory[..self.size]
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if self.memory.len() <= KEPT {
+            let memory = std::mem::take(&mut self.memory);
+            // A thread that ends keeps none.
+            let _ = SPARE.try_with(|spare| spare.set(memory));
+        }
+    }
 }
 
 impl<T: Lane> Fused<T> {
@@ -165,7 +209,7 @@ impl<T: Lane> Fused<T> {
     ) -> Result<Block<'a, 'w, O>> {
         let lanes = (BYTES / size_of::<T>()).min(count).max(1);
         let each = (lanes * size_of::<T>()).div_ceil(size_of::<Line>());
-        let lines = registers(self.registers, each)?;
+        let lines = Lines::new(self.registers, each)?;
         let mut block = Block { inputs, lines, each, range: 0..lanes, result };
         for (register, work) in &self.repeated {
             let value = match work {
