@@ -2,9 +2,11 @@
 
 use super::array::Array;
 use super::element::{Element, by_width};
+use super::slices::Slices;
 use base::allocation::{copied, filled, with_room};
 use base::error::Result;
 use base::types::{DType, TensorType};
+use ir::DimensionNumbers;
 use rustc_hash::FxHashMap;
 
 /// Applies a computation of scalars elementwise to vectors of one length.
@@ -74,30 +76,46 @@ pub enum Known {
     Add,
 }
 
-/// Does what [`combine_at`] does with one array, in the order of the pairs; None if there is no kernel for the dtype.
-pub fn combine_known(x: &Array, updates: &Array, pairs: &[(usize, usize)], known: Known) -> Option<Result<Array>> {
-    fn each<T: Element>(
-        x: &Array,
-        updates: &Array,
-        pairs: &[(usize, usize)],
-        of: impl Fn(T, T) -> T,
-    ) -> Option<Result<Array>> {
-        let (old, updates) = (x.elements::<T>(), updates.elements::<T>());
-        Some(Array::write::<T>(x.ty(), |out| {
-            let all = out.repeat_mut(T::zeroed(), old.len());
-            all.copy_from_slice(old);
-            pairs.iter().for_each(|&(to, from)| all[to] = of(all[to], updates[from]));
-        }))
-    }
+/// Does what [`combine_at`] does with one array and the pairs of [`super::targets`]; None if there is no kernel for the
+/// dtype.
+pub fn combine_known(
+    x: &Array,
+    updates: &Array,
+    (numbers, indices): (&DimensionNumbers, &Array),
+    known: Known,
+) -> Option<Result<Array>> {
+    let each = Combining { x, updates, numbers, indices };
     if known == Known::Replace {
-        return by_width!(x.ty().dtype, T => each::<T>(x, updates, pairs, |_, update| update));
+        return by_width!(x.ty().dtype, T => each.with::<T>(|_, update| update));
     }
     match x.ty().dtype {
-        DType::F32 => each::<f32>(x, updates, pairs, |a, b| a + b),
-        DType::F64 => each::<f64>(x, updates, pairs, |a, b| a + b),
-        DType::S32 | DType::U32 => each::<u32>(x, updates, pairs, u32::wrapping_add),
-        DType::S64 | DType::U64 => each::<u64>(x, updates, pairs, u64::wrapping_add),
+        DType::F32 => each.with::<f32>(|a, b| a + b),
+        DType::F64 => each.with::<f64>(|a, b| a + b),
+        DType::S32 | DType::U32 => each.with::<u32>(u32::wrapping_add),
+        DType::S64 | DType::U64 => each.with::<u64>(u64::wrapping_add),
         _ => None,
+    }
+}
+
+/// Operands of [`combine_known`].
+struct Combining<'a> {
+    x: &'a Array,
+    updates: &'a Array,
+    numbers: &'a DimensionNumbers,
+    indices: &'a Array,
+}
+
+impl Combining<'_> {
+    fn with<T: Element>(&self, of: impl Fn(T, T) -> T) -> Option<Result<Array>> {
+        let (old, updates) = (self.x.elements::<T>(), self.updates.elements::<T>());
+        let slices = Slices::new(&self.x.ty().dims, &self.updates.ty().dims, self.numbers, self.indices);
+        Some(slices.and_then(|slices| {
+            Array::write::<T>(self.x.ty(), |out| {
+                let all = out.repeat_mut(T::zeroed(), old.len());
+                all.copy_from_slice(old);
+                slices.each_element(|to, from| all[to] = of(all[to], updates[from]));
+            })
+        }))
     }
 }
 

@@ -13,21 +13,29 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// Slices of an array, and their layout in the batched array: the output of gather or the updates of scatter.
-struct Slices<'a> {
-    /// Shape of the array; `steps` are its strides in elements.
-    dims: &'a [i64],
-    steps: SmallVec<[usize; 4]>,
-    /// Size of a slice along each axis of the array.
-    sizes: SmallVec<[i64; 4]>,
-    numbers: &'a DimensionNumbers,
-    indices: &'a Array,
+pub(super) struct Slices<'a> {
     /// The elements of `indices`. Values of u64 above `i64::MAX` become `i64::MAX`, which is out of range for every axis.
     starts: Cow<'a, [i64]>,
-    /// Visits all slices: offsets in `indices` and in the batched array.
-    batches: Walk<2>,
+    /// The axes of the array whose start an index vector states.
+    parts: SmallVec<[Part; 4]>,
+    /// Whether the slices are no larger than the array along the other axes.
+    fits: bool,
+    /// Visits all slices: offsets in `indices` and in the batched array, and of their place along the batching axes of
+    /// the array.
+    batches: Walk<3>,
     /// Visits the elements of one slice: offsets in the array and in the batched array, relative to the start of the
     /// slice.
     window: Walk<2>,
+}
+
+/// An axis of the array whose start an index vector states.
+struct Part {
+    /// Offset of the start in the index vector.
+    at: usize,
+    /// Stride of the axis, in elements.
+    step: usize,
+    /// Largest start with which a slice fits; negative if the slice is larger than the array.
+    last: i64,
 }
 
 /// Strides of `indices`, in elements. Axes of size 0 are treated as if their size were 1, so that different slices have
@@ -39,54 +47,80 @@ fn index_steps(indices: &Array) -> SmallVec<[usize; 4]> {
 
 impl<'a> Slices<'a> {
     /// Slices of an array of shape `dims`; `side` is the shape of the batched array.
-    fn new(dims: &'a [i64], side: &[i64], numbers: &'a DimensionNumbers, indices: &'a Array) -> Result<Slices<'a>> {
-        let (steps, side_steps) = (strides(dims), strides(side));
-        let index_steps = index_steps(indices);
+    pub fn new(dims: &[i64], side: &[i64], numbers: &DimensionNumbers, indices: &'a Array) -> Result<Slices<'a>> {
+        let (steps, side_steps, index_steps) = (strides(dims), strides(side), index_steps(indices));
         let window_axes = numbers.array_axes(dims.len());
-        let mut sizes = SmallVec::from_elem(1, dims.len());
+        let mut sizes: SmallVec<[i64; 4]> = SmallVec::from_elem(1, dims.len());
         for (&axis, &at) in window_axes.iter().zip(&numbers.window_dims) {
             sizes[axis] = side[at as usize];
         }
         let through = window_axes.iter().zip(&numbers.window_dims);
-        let window =
-            through.map(|(&axis, &at)| (side[at as usize] as usize, [steps[axis], side_steps[at as usize]])).collect();
+        let window = through.map(|(&axis, &at)| (side[at as usize] as usize, [steps[axis], side_steps[at as usize]]));
+        let batching_step = |axis: usize| {
+            let number = numbers.indices_batching_dims.iter().position(|&at| at as usize == axis);
+            number.map_or(0, |number| steps[numbers.batching_dims[number] as usize])
+        };
         let from = numbers.indices_axes(indices.ty().dims.len()).into_iter().zip(numbers.batch_axes(side.len()));
-        let batches = from.map(|(axis, at)| (side[at] as usize, [index_steps[axis], side_steps[at]])).collect();
-        let walk = |axes: Vec<(usize, [usize; 2])>| Walk::new(axes.into_iter());
-        let starts = starts(indices)?;
-        Ok(Slices { dims, steps, sizes, numbers, indices, starts, batches: walk(batches), window: walk(window) })
-    }
-
-    /// Calls `visit` with the start of each slice along each axis of the array, and its offset in the batched array.
-    fn each(&self, mut visit: impl FnMut(&[i64], usize)) {
-        let (index_dims, index_steps) = (&self.indices.ty().dims, index_steps(self.indices));
-        let step = index_steps.get(self.numbers.index_vector_dim as usize).copied().unwrap_or(0);
-        let mut start: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.dims.len());
-        self.batches.each(|[from, to]| {
-            for (number, &axis) in self.numbers.index_map.iter().enumerate() {
-                start[axis as usize] = self.starts[from + number * step];
-            }
-            for (&axis, &at) in self.numbers.batching_dims.iter().zip(&self.numbers.indices_batching_dims) {
-                start[axis as usize] = (from / index_steps[at as usize] % index_dims[at as usize] as usize) as i64;
-            }
-            visit(&start, to);
+        let batches =
+            from.map(|(axis, at)| (side[at] as usize, [index_steps[axis], side_steps[at], batching_step(axis)]));
+        let step = index_steps.get(numbers.index_vector_dim as usize).copied().unwrap_or(0);
+        let last = |axis: usize| dims[axis] - sizes[axis];
+        let parts = numbers.index_map.iter().enumerate().map(|(number, &axis)| {
+            let axis = axis as usize;
+            Part { at: number * step, step: steps[axis], last: last(axis) }
         });
+        Ok(Slices {
+            starts: starts(indices)?,
+            parts: parts.collect(),
+            fits: (0..dims.len()).all(|axis| last(axis) >= 0),
+            batches: Walk::new(batches),
+            window: Walk::new(window),
+        })
     }
 
-    /// Largest start along an axis with which a slice fits; negative if the slice is larger than the array.
-    fn last(&self, axis: usize) -> i64 {
-        self.dims[axis] - self.sizes[axis]
+    /// Calls `visit` with the offset of each slice in the array and in the batched array. Slices are moved so that they
+    /// lie within the array.
+    fn each_clamped(&self, mut visit: impl FnMut(usize, usize)) {
+        let start = |part: &Part, from: usize| self.starts[from + part.at].clamp(0, part.last) as usize * part.step;
+        match &self.parts[..] {
+            [part] => self.batches.each(|[from, to, first]| visit(first + start(part, from), to)),
+            parts => self.batches.each(|[from, to, first]| {
+                visit(first + parts.iter().map(|part| start(part, from)).sum::<usize>(), to);
+            }),
+        }
     }
 
-    /// Offset of the slice at `start`, clamped so that the slice lies within the array.
-    fn clamped(&self, start: &[i64]) -> usize {
-        (0..start.len()).map(|axis| start[axis].clamp(0, self.last(axis)) as usize * self.steps[axis]).sum()
+    /// Calls `visit` with the offset of each slice that lies within the array, in the array and in the batched array.
+    fn each_within(&self, mut visit: impl FnMut(usize, usize)) {
+        if !self.fits {
+            return;
+        }
+        let start = |part: &Part, from: usize| {
+            let start = self.starts[from + part.at];
+            (0..=part.last).contains(&start).then(|| start as usize * part.step)
+        };
+        match &self.parts[..] {
+            [part] => self.batches.each(|[from, to, first]| {
+                if let Some(start) = start(part, from) {
+                    visit(first + start, to);
+                }
+            }),
+            parts => self.batches.each(|[from, to, first]| {
+                if let Some(start) = parts.iter().map(|part| start(part, from)).sum::<Option<usize>>() {
+                    visit(first + start, to);
+                }
+            }),
+        }
     }
 
-    /// Offset of the slice at `start`; None if the slice does not lie within the array.
-    fn within(&self, start: &[i64]) -> Option<usize> {
-        let fits = (0..start.len()).all(|axis| (0..=self.last(axis)).contains(&start[axis]));
-        fits.then(|| self.clamped(start))
+    /// Calls `visit` for each element of the slices that lie within the array, with its offset in the array and in the
+    /// batched array.
+    pub fn each_element(&self, mut visit: impl FnMut(usize, usize)) {
+        if self.window.is_one() {
+            self.each_within(visit);
+        } else {
+            self.each_within(|first, from| self.window.each(|[to, at]| visit(first + to, from + at)));
+        }
     }
 }
 
@@ -116,22 +150,17 @@ pub fn gather(ty: &TensorType, numbers: &DimensionNumbers, x: &Array, indices: &
         let all = out.repeat_mut(T::zeroed(), ty.elements());
         let x = x.elements::<T>();
         if slices.window.is_one() {
-            return slices.each(|start, to| all[to] = x[slices.clamped(start)]);
+            return slices.each_clamped(|from, to| all[to] = x[from]);
         }
-        slices.each(|start, to| scatter(x, slices.clamped(start), all, to, &slices.window));
+        slices.each_clamped(|from, to| scatter(x, from, all, to, &slices.window));
     }))
 }
 
 /// Returns, for each element of the scatter updates of shape `side`, slice by slice, its offset in an array of shape
 /// `dims` and its offset in the updates. Omits all elements of slices that do not lie within the array.
 pub fn targets(dims: &[i64], side: &[i64], numbers: &DimensionNumbers, indices: &Array) -> Result<Vec<(usize, usize)>> {
-    let slices = Slices::new(dims, side, numbers, indices)?;
-    let mut targets = Vec::new();
-    slices.each(|start, from| {
-        if let Some(first) = slices.within(start) {
-            slices.window.each(|[to, at]| targets.push((first + to, from + at)));
-        }
-    });
+    let mut targets = with_room(side.iter().product::<i64>() as usize, "the places of updates")?;
+    Slices::new(dims, side, numbers, indices)?.each_element(|to, from| targets.push((to, from)));
     Ok(targets)
 }
 

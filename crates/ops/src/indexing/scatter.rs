@@ -155,13 +155,15 @@ pub(super) fn native_scatter(cx: &EvalContext) -> Result<Vec<Array>> {
     let ScatterAttributes { numbers, .. } = cx.attributes();
     let count = cx.bodies[0].results().len();
     let (indices, updates) = (cx.operands[count], cx.operands[count + 1]);
+    let place = (&numbers, indices);
+    if let Some(known) = known(&cx.bodies[0])
+        && let Some(made) = native::combine_known(cx.operands[0], updates, place, known)
+    {
+        return Ok(vec![made?]);
+    }
     let pairs = native::targets(&cx.operands[0].ty().dims, &updates.ty().dims, &numbers, indices)?;
     let captures = cx.arrays(2 * count + 1..cx.operands.len());
     let (arrays, updates) = (cx.arrays(0..count), cx.arrays(count + 1..2 * count + 1));
-    let known = known(&cx.bodies[0]).and_then(|known| native::combine_known(&arrays[0], &updates[0], &pairs, known));
-    if let Some(made) = known {
-        return Ok(vec![made?]);
-    }
     native::combine_at(&arrays, &updates, &pairs, &each(cx, 0, &captures))
 }
 
