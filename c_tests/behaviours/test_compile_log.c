@@ -106,15 +106,16 @@ TEST(attributes_and_constants_of_computations_are_constants) {
     OK(lxla_sync(&y[axis], 1));
   }
   COMPILED(env, 2, "\"cause\":\"constant\"", "\"operation\":\"reduce\"", "attributes");
+  lxla_computation c[2];
   for (int i = 0; i < 2; i++) {
     lxla_tensor p = placeholder(env, LXLA_DTYPE_F32, DIMS(2, 2)), doubled = scalar(MUL, p, 2 + i);
-    lxla_computation c = traced(TENSORS(p), TENSORS(doubled));
-    z[i] = called(c, &x, 1);
+    c[i] = traced(TENSORS(p), TENSORS(doubled));
+    z[i] = called(c[i], &x, 1);
     OK(lxla_sync(&z[i], 1));
-    OK(lxla_computation_release(c));
     RELEASE(p, doubled);
   }
   COMPILED(env, 4, "\"cause\":\"constant\"", "\"operation\":\"multiply\"", "\"value\":\"3.0\"", "\"before\":\"2.0\"");
+  for (int i = 0; i < 2; i++) OK(lxla_computation_release(c[i]));
   RELEASE(x, y[0], y[1], z[0], z[1]);
   OK(lxla_env_release(env));
 }

@@ -204,16 +204,33 @@ TEST(equal_traces_share_one_executable_and_constants_tell_them_apart) {
   lxla_tensor x = one(env, 3);
   float want[] = {10, 10, 11, 10};
   double c[] = {1, 1, 2, 1};
+  lxla_computation f[4];
   for (int i = 0; i < 4; i++) {
     lxla_tensor noise = one(env, 1), y;
-    lxla_computation f = square_plus(env, c[i]);
+    f[i] = square_plus(env, c[i]);
     RELEASE(noise);
-    y = called(f, &x, 1);
-    OK(lxla_computation_release(f));
+    y = called(f[i], &x, 1);
     EQUAL(value(y), want[i]);
     RELEASE(y);
   }
   EQUAL(counter(env, "UncachedCompile"), 2);
+  for (int i = 0; i < 4; i++) OK(lxla_computation_release(f[i]));
+  RELEASE(x);
+  OK(lxla_env_release(env));
+}
+
+// As grad(f)(x) in a loop, with a rate that changes: the computation of each iteration is called once.
+TEST(constants_of_computations_that_are_called_once_become_parameters) {
+  lxla_env env = new_env();
+  lxla_tensor x = one(env, 3);
+  for (int i = 0; i < 20; i++) {
+    lxla_computation f = square_plus(env, i / 3);
+    lxla_tensor y = called(f, &x, 1);
+    OK(lxla_computation_release(f));
+    EQUAL(value(y), 9 + i / 3);
+    RELEASE(y);
+  }
+  CHECK(counter(env, "UncachedCompile") <= 3);
   RELEASE(x);
   OK(lxla_env_release(env));
 }

@@ -1,6 +1,7 @@
 //! Traced computations: recorded once over placeholders, extracted from the trace, and applicable to tensors any number
 //! of times.
 
+mod calls;
 mod compare;
 mod control;
 mod effects;

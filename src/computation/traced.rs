@@ -1,5 +1,6 @@
 //! A traced computation and its application.
 
+use super::calls::Calls;
 use super::effects::{after_others, finish_applied, make_calls};
 use crate::device::scopes;
 use crate::device::{
@@ -37,6 +38,7 @@ pub struct Computation {
     brought: Mutex<Vec<(Home, Handles)>>,
     /// Names and kinds of the values of an imported program; None for computations that were traced or derived.
     names: Option<Arc<Names>>,
+    calls: Calls,
 }
 
 /// Number of an environment, and the device within it.
@@ -66,7 +68,17 @@ impl Computation {
         // Captured cpu values that do not depend on a placeholder are materialized here.
         let captures = Handles(finish_all(state, &captured)?);
         calls.keep(device);
-        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default(), names: None })
+        let calls = Calls::of(&body, home.map(|home| home.0));
+        Ok(Computation {
+            device,
+            body,
+            captures,
+            home,
+            owns_captures: false,
+            brought: Mutex::default(),
+            names: None,
+            calls,
+        })
     }
 
     /// Ends the scope of this thread, and extracts the computation of `results` from `params`, with all operations on
@@ -91,7 +103,17 @@ impl Computation {
         let captures = captures_of(device, captured)?;
         calls.keep(device);
         drop(scopes::end()?);
-        Ok(Computation { device, body, captures, home, owns_captures: false, brought: Mutex::default(), names: None })
+        let calls = Calls::of(&body, home.map(|home| home.0));
+        Ok(Computation {
+            device,
+            body,
+            captures,
+            home,
+            owns_captures: false,
+            brought: Mutex::default(),
+            names: None,
+            calls,
+        })
     }
 
     /// Ends the scope of this thread without a computation.
@@ -108,7 +130,17 @@ impl Computation {
             captures.0.push(sync::from_array(device, array)?);
         }
         let home = device.state().place();
-        Ok(Computation { device, body, captures, home, owns_captures: true, brought: Mutex::default(), names: None })
+        let calls = Calls::of(&body, home.map(|home| home.0));
+        Ok(Computation {
+            device,
+            body,
+            captures,
+            home,
+            owns_captures: true,
+            brought: Mutex::default(),
+            names: None,
+            calls,
+        })
     }
 
     /// Names the values of an imported program.
@@ -183,7 +215,8 @@ impl Computation {
     /// Creates a computation of the same place with another body and other captures.
     fn with(&self, body: Arc<Body>, captures: Handles) -> Computation {
         let Computation { device, home, owns_captures, .. } = *self;
-        Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None }
+        let calls = Calls::of(&body, home.map(|home| home.0));
+        Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None, calls }
     }
 
     /// Creates a computation whose captured values are those of each of several computations, in order.
@@ -205,7 +238,8 @@ impl Computation {
         let capturing = computations.iter().filter(|computation| computation.captured() > 0);
         let owns_captures = { capturing }.all(|computation| computation.owns_captures);
         let (device, home) = (first.device, first.home);
-        Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None })
+        let calls = Calls::of(&body, home.map(|home| home.0));
+        Ok(Computation { device, body, captures, home, owns_captures, brought: Mutex::default(), names: None, calls })
     }
 
     /// Returns the nodes of the captured values in the trace of the device on which the computation is applied.
@@ -277,7 +311,12 @@ impl Computation {
         after_others(&mut state, &[&self.body], &mut arguments)?;
         let captures = self.captures(&mut state)?;
         state.trace.check_room_for(self.results().len())?;
-        let results = control::call(&mut state.trace, &Applied { body: &self.body, captures: &captures }, &arguments)?;
+        let applied = Applied { body: &self.body, captures: &captures };
+        let is_inlined = !state.is_native() && self.calls.add();
+        let results = match is_inlined {
+            true => control::inline(&mut state.trace, &applied, &arguments)?,
+            false => control::call(&mut state.trace, &applied, &arguments)?,
+        };
         state.has_calls = true;
         finish_applied(state, &[&self.body], &results)
     }

@@ -70,6 +70,12 @@ pub fn call(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Resul
     Ok(through.into_iter().zip(made).map(|(through, made)| through.unwrap_or(made)).collect())
 }
 
+/// Records the operations of a body on arguments: the values of a [`call`], without one.
+pub fn inline(trace: &mut Trace, applied: &Applied, arguments: &[NodeId]) -> Result<Vec<NodeId>> {
+    check_arguments(trace, "args", arguments, applied.body.parameters(), "the computation")?;
+    trace.replay(applied.body, &[arguments, applied.captures].concat())
+}
+
 /// Records a loop: applies `body` to the loop-carried values, initially `init`, while `condition` returns true for
 /// them.
 pub fn while_loop(trace: &mut Trace, condition: &Applied, body: &Applied, init: &[NodeId]) -> Result<Vec<NodeId>> {

@@ -26,7 +26,8 @@ pub(super) mod ordered;
 pub(super) mod regions;
 
 pub use apply::{
-    Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes, branch, call, case, scan, while_loop,
+    Applied, CaseAttributes, IfAttributes, ScanAttributes, WhileAttributes, branch, call, case, inline, scan,
+    while_loop,
 };
 pub use barrier::{held_back, optimization_barrier};
 pub use bounded::while_bounded;
