@@ -19,6 +19,9 @@ use std::collections::BinaryHeap;
 /// threads.
 const MOST_ELEMENTS: usize = 1 << 15;
 
+/// Bytes by which the values in use may grow for larger groups: they stay in the caches of a processor.
+const MORE_BYTES: usize = 1 << 18;
+
 /// A program that is ready to run.
 pub struct Plan {
     function: Function<'static>,
@@ -192,10 +195,37 @@ impl<'a> Grouping<'a> {
         made
     }
 
-    /// The values that are not copied, in an order in which each follows what it reads. Values that fit come as early as
-    /// possible and the others when there are none left, so that few groups have many members: a sum, which nothing but
-    /// an output reads, does not part the operations before it from those after it. Parameters keep their order.
+    /// The values that are not copied, in an order in which each follows what it reads: an order with few groups, unless
+    /// it keeps more memory in use than the order of the program.
     fn order(&self) -> Vec<usize> {
+        let of_program: Vec<usize> = (0..self.copied.len()).filter(|&at| !self.copied[at]).collect();
+        let together = self.order_together();
+        if self.most_bytes(&together) <= self.most_bytes(&of_program) + MORE_BYTES { together } else { of_program }
+    }
+
+    /// The most bytes of values of which a later value in the order, or an output, reads one.
+    fn most_bytes(&self, order: &[usize]) -> usize {
+        let values = &self.function.values;
+        let mut place = vec![0; values.len()];
+        order.iter().enumerate().for_each(|(place_of, &at)| place[at] = place_of);
+        let mut freed = vec![0; order.len()];
+        for &at in order.iter().filter(|at| !self.function.outputs.contains(at)) {
+            let last = self.readers[at].iter().map(|&reader| place[reader]).max().unwrap_or(place[at]);
+            freed[last] += values[at].ty.size_bytes();
+        }
+        let (mut now, mut most) = (0_usize, 0);
+        for (&at, freed) in order.iter().zip(freed) {
+            now = now.saturating_add(values[at].ty.size_bytes());
+            most = most.max(now);
+            now = now.saturating_sub(freed);
+        }
+        most
+    }
+
+    /// An order in which values that fit come as early as possible and the others when there are none left, so that few
+    /// groups have many members: a sum, which nothing but an output reads, does not part the operations before it from
+    /// those after it. Parameters keep their order.
+    fn order_together(&self) -> Vec<usize> {
         let values = &self.function.values;
         let mut missing: Vec<usize> = vec![0; values.len()];
         self.readers.iter().flatten().for_each(|&reader| missing[reader] += 1);
@@ -499,6 +529,51 @@ mod tests {
             DType::F64 => x.elements().iter().map(|x: &f64| if x.is_nan() { 1 } else { x.to_bits() }).collect(),
             _ => x.bytes().iter().map(|&x| x.into()).collect(),
         }
+    }
+
+    /// The largest value, among `count` values, of 1 / (sum of squares of a scaled array of `elements`).
+    fn parts(count: usize, elements: i64) -> Plan {
+        let mut t = Trace::new();
+        let x = t.parameter(TensorType::new(DType::F32, &[elements]));
+        let mut most = None;
+        for i in 0..count {
+            let scale = ScalarValue::Float(1.0 + i as f64);
+            let y = elementwise::binary_scalar(&mut t, BinaryOp::Multiply, x, scale, false).unwrap();
+            let square = elementwise::binary(&mut t, BinaryOp::Multiply, y, y).unwrap();
+            let sum = reduction::reduce(&mut t, ReduceOp::Sum, square, &[0], false).unwrap();
+            let one = elementwise::unary(&mut t, UnaryOp::Rsqrt, sum).unwrap();
+            most = Some(match most {
+                None => one,
+                Some(most) => elementwise::binary(&mut t, BinaryOp::Maximum, most, one).unwrap(),
+            });
+        }
+        let segment = Workspace::default().linearize(&t, &[most.unwrap()]).segments(&t, usize::MAX).remove(0);
+        Plan::new(&segment.program, &t.scalars_at(&segment.scalars)).unwrap()
+    }
+
+    #[test]
+    fn large_parts_are_evaluated_one_after_the_other() {
+        // The steps that make an array of a part, and their most values in use.
+        let in_use = |plan: &Plan, elements: i64| {
+            let is_large = |&at: &usize| plan.function.values[at].ty.elements() == elements as usize;
+            let (mut now, mut most) = (0, 0);
+            for (step, unused) in plan.steps.iter().zip(&plan.last_uses) {
+                now += match step {
+                    Step::One(at) | Step::Empty(at) => usize::from(is_large(at)),
+                    Step::Fused(members) => members.outputs.iter().filter(|at| is_large(at)).count(),
+                };
+                most = most.max(now);
+                now -= unused.iter().filter(|at| is_large(at)).count();
+            }
+            most
+        };
+        for elements in [MOST_ELEMENTS as i64, 4 * MOST_ELEMENTS as i64] {
+            assert!(in_use(&parts(40, elements), elements) <= 4, "{elements}");
+        }
+        // Small ones are one function.
+        let plan = parts(40, 16);
+        let functions = plan.steps.iter().filter(|step| matches!(step, Step::Fused(_))).count();
+        assert_eq!((functions, in_use(&plan, 16)), (2, 41));
     }
 
     #[test]
