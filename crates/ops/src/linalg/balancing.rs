@@ -12,7 +12,7 @@ use ir::{NodeId, ReduceOp, Trace};
 /// Exponent of an element that does not count: of a zero, of a subnormal number, and of the diagonal.
 const NONE: f64 = -1e6;
 
-/// Largest number of steps. A chain of n elements takes about n^2 steps.
+/// Largest number of steps. A long chain of elements far from the diagonal's size takes more, and stays as it is.
 const STEPS: i64 = 1024;
 
 /// Records the 1-norms of matrices, `[..., 1, 1]`, as constants of derivatives.
@@ -54,8 +54,10 @@ pub(super) fn scaled<'f>(a: Expr<'f>, factors: [Expr<'f>; 2]) -> Expr<'f> {
 fn exponents(trace: &mut Trace, a: NodeId, limit: f64) -> Result<NodeId> {
     let f = Formula::new(trace);
     let a = f.operand(a);
-    let norm = norm_1(a);
-    let is_active = norm.gt(limit) & norm.lt(f64::INFINITY);
+    // A sum of finite elements may overflow.
+    let rank = a.ty().dims.len() as i64;
+    let size = a.apply(stop_gradient).abs().reduce(ReduceOp::Max, &[rank - 2, rank - 1], true);
+    let is_active = norm_1(a).gt(limit) & size.lt(f64::INFINITY);
     let sizes = a.on_diagonal().select(NONE, exponent(a.apply(stop_gradient).abs()));
     let mut dims = sizes.ty().dims;
     let n = dims.pop().expect("a matrix has two axes");
