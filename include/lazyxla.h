@@ -4354,9 +4354,10 @@ lxla_status lxla_executable_save(lxla_executable executable,
 /**
  * Loads an executable that `lxla_executable_save` wrote, for a device: xla:N, cpu, a mesh, or UNSPECIFIED, which is
  * xla:0; it need not be the device that it was compiled for. An executable of a mesh is for meshes with the same axes,
- * on any devices; an executable of one device is replicated on a mesh. Nothing is compiled if the code in the file was made by this
- * version of the library, for this plugin with these options and devices, and for this processor. Otherwise the
- * program in the file is compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log says why.
+ * on any devices; an executable of one device is replicated on a mesh. Nothing is compiled if the code in the file was
+ * made by this version of the library, for this plugin with these options and devices, and for this processor.
+ * Otherwise the program in the file is compiled: the counter `ExecutableRecompiled` counts it, and a warning in the log
+ * says why.
  *
  * The code is machine code: it is used only if the file belongs to this user or to root, and neither group nor others
  * can write to it. Load files only from people whose programs you would run.

@@ -93,9 +93,10 @@ def compile(
 ) -> Executable:
     """Compiles a function for a device and arguments of these types, as an object.
 
-    The device is the one of the arrays unless it is given; on a mesh, it takes arrays with the shardings of these. Arguments that are not arrays are constants, as in ``jit``;
-    so are the values of arrays that the function takes from outside. A call consumes the arrays of the positional
-    arguments ``donate_argnums`` unless something else holds their values.
+    The device is the one of the arrays unless it is given; on a mesh, it takes arrays with the shardings of these.
+    Arguments that are not arrays are constants, as in ``jit``; so are the values of arrays that the function takes from
+    outside. A call consumes the arrays of the positional arguments ``donate_argnums`` unless something else holds their
+    values.
 
     >>> import lazyxla as lx
     >>> double = lx.compile(lambda x: {"twice": 2 * x}, lx.ones(3))

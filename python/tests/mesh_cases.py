@@ -60,6 +60,25 @@ def case_compiled_functions_keep_the_shardings_of_their_arguments():
         raises(ValueError, lambda: lx.load_executable(path), "the program is for the mesh data=2,model=2")
 
 
+def case_loaded_steps_take_their_own_results():
+    """A result in the memory of a donated array has its sharding, also along axes of one device."""
+    for axes, sharding in (({"a": 4, "b": 1}, "a,b"), ({"a": 1}, "a,-"), ({"data": 2, "model": 2}, "model,data")):
+        mesh = lx.Mesh(axes, devices=[f"xla:{i}" for i in range(int(np.prod(list(axes.values()))))])
+        a = np.arange(32, dtype=np.float32).reshape(8, 4)
+        step = lx.compile(lambda x: x * 0.5, lx.shard(a, mesh, sharding), donate_argnums=(0,))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "step.lxe")
+            step.save(path)
+            loaded = lx.load_executable(path, device=mesh.device)
+        for each in (step, loaded):
+            x = first = lx.shard(a, mesh, sharding)
+            for _ in range(3):
+                x = each(x)
+                assert lx.sharding(x) == sharding
+            same(x, a / 8)
+            raises(RuntimeError, lambda: each(first), "donated to executable")  # noqa: B023
+
+
 def case_arrays_on_a_mesh_have_whole_shapes_and_shardings():
     a = random(1, (4, 6), "float64")
     for sharding in ("", "data,-", "-,model", "data,model", "data+model,-"):

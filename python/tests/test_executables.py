@@ -95,3 +95,17 @@ def test_memory_and_cost_are_told():
     assert native.cost["flops"] == 2 * 8 * 16 * 8 + 64
     assert repr(native).startswith("<executable ") and native.device == lx.device("cpu")
     raises(TypeError, lambda: lx.compile(3, x), "compile(): fun is a function")
+
+
+def test_what_sorts_and_has_run_is_saved_with_its_code():
+    """A plugin may not serialize a program that sorts, once it has run."""
+    x = np.float32([[3, 1], [2, 5]])
+    compiled = lx.compile(lambda x: lx.sort(x, axis=0), on(x, "xla"))
+    same(compiled(on(x, "xla")), np.sort(x, axis=0))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "sort.lxe")
+        compiled.save(path)
+        before = lx.counter("ExecutableRecompiled")
+        loaded = lx.load_executable(path)
+        same(loaded(on(x, "xla")), np.sort(x, axis=0))
+        assert lx.counter("ExecutableRecompiled") == before

@@ -66,15 +66,16 @@ impl Alone {
         let start = Instant::now();
         let Stage { program, donors, .. } = &*self.run.stage;
         let (values, outputs) = program.decode();
-        let outputs: Vec<TensorType> = outputs.iter().map(|&output| values[output].ty.clone()).collect();
-        // XLA chose the shardings of the outputs; the engine reads them from the code.
-        let partitions = self.layout.as_ref().map(|layout| Partitions {
-            mesh: layout.mesh.clone(),
-            parameters: layout.parameters[..parameters.len()].to_vec(),
-            outputs: vec![None; outputs.len()],
-        });
-        let signature = Signature { parameters, outputs, donors: donors.clone(), partitions };
+        let outputs = outputs.iter().map(|&output| values[output].ty.clone()).collect();
         let job = self.job(owner);
+        // On a mesh, which outputs have a sharding that the text states, as those in the memory of a donor.
+        let partitions = match &self.layout {
+            None => None,
+            Some(_) => job.lower(self.layout.as_ref())?.signature.partitions,
+        };
+        let partitions =
+            partitions.map(|all| Partitions { parameters: all.parameters[..parameters.len()].to_vec(), ..all });
+        let signature = Signature { parameters, outputs, donors: donors.clone(), partitions };
         let executable = job.load(code, &signature)?;
         let encoding = self.encoding();
         Ok(job.compiled(owner, &self.lookup(&encoding), executable, Vec::new(), (start, true, &Sizes::Fixed)))

@@ -142,12 +142,16 @@ impl Executable {
         if let Some(stored) = stored {
             return Ok(Some(stored.clone()));
         }
+        // A plugin may not serialize what it has loaded, nor, if it sorts, what has run.
+        let is_refused = |error: &Error| error.code == base::error::Code::Unimplemented;
         let code = match compiled.known.cost.is_from_disk {
-            true => alone_of(&self.body, &self.donated, layout.clone(), self.precision).code(&self.owner),
-            false => compiled.executable.serialize(),
+            true => None,
+            false => Some(compiled.executable.serialize()).filter(|code| !code.as_ref().is_err_and(is_refused)),
         };
+        let again = || alone_of(&self.body, &self.donated, layout.clone(), self.precision).code(&self.owner);
+        let code = code.unwrap_or_else(again);
         match code {
-            Err(error) if error.code == base::error::Code::Unimplemented => Ok(None),
+            Err(error) if is_refused(&error) => Ok(None),
             code => {
                 let arguments = compiled.executable.signature().parameters.len();
                 Ok(Some(StoredCode { key: alone::key(&self.owner)?, arguments, bytes: code?.into() }))

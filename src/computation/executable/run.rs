@@ -114,9 +114,6 @@ impl Executable {
                 self.held(inputs)?
             }
         };
-        if let Some(layout) = layout {
-            self.check_shardings(&holds, layout)?;
-        }
         let mut whole = Vec::new();
         for (i, hold) in holds.iter().enumerate() {
             let named = |e: Error| e.context(format_args!("inputs[{i}]"));
@@ -124,6 +121,9 @@ impl Executable {
             if alone::is_padded(&**buffer) {
                 whole.push((i, alone::whole(&self.owner, compiled, buffer).map_err(named)?));
             }
+        }
+        if let Some(layout) = layout {
+            self.check_shardings(&holds, layout)?;
         }
         let own = holds.iter().map(|hold| hold.data().buffer().map(|buffer| &**buffer));
         let mut buffers: SmallVec<[&dyn Buffer; 32]> = own.collect::<Result<_>>()?;

@@ -128,6 +128,9 @@ pub fn read(bytes: &[u8]) -> Result<Stored> {
     if n_parameters > types.len() || arguments > types.len() {
         return Err(damaged("its program has fewer parameters than it says"));
     }
+    if code_bytes > 0 && arguments < n_parameters {
+        return Err(damaged("its code has fewer arguments than its program has parameters"));
+    }
     let mut captured = Vec::with_capacity(types.len() - n_parameters);
     for ty in &types[n_parameters..] {
         captured.push(Array::from_bytes(ty, &bytes[next(ty.size_bytes())?])?);
@@ -185,6 +188,7 @@ mod tests {
         let code = stored.code.unwrap();
         assert_eq!((code.key, code.arguments, &code.bytes[..]), ([7; 32], 2, &[1, 2, 3][..]));
         assert_eq!(argument_types(&stored.body, code.arguments).len(), 2);
+        assert!(read(&file([1, 0, 1, 0, PROGRAM.len() as u64, 3], &[0], ["", PROGRAM])).is_err());
         for place in 0..NUMBERS {
             for wrong in [right[place] + 2, right[place] + 100, 1 << 32, u64::MAX / 8 + 2, u64::MAX] {
                 let mut numbers = right;
