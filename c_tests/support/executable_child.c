@@ -1,5 +1,5 @@
-// Loads an executable from the file that its first argument names, on the device of the second one (or on the mesh "a=2"
-// of the first two of three devices), runs it on host memory, and prints counters and the results: for
+// Loads an executable from the file that its first argument names, on the device of the second one (or on the mesh
+// "a=2" of the first two of three devices), runs it on host memory, and prints counters and the results: for
 // test_executables.c.
 #include "lazyxla.h"
 
@@ -40,10 +40,8 @@ int main(int argc, char **argv) {
   if (argc != 3) return 2;
   lxla_device device;
   lxla_executable executable;
-  if (strcmp(argv[2], "a=2") == 0)
-    device = mesh_of_two();
-  else
-    TRY(lxla_device_parse(argv[2], &device));
+  if (strcmp(argv[2], "a=2") == 0) device = mesh_of_two();
+  else TRY(lxla_device_parse(argv[2], &device));
   TRY(lxla_executable_load(env, device, argv[1], &executable));
   const float x[] = {1, 2, 3, 4}, y[] = {2, 2, 5, -1};
   float first[4], second[4];

@@ -134,6 +134,7 @@ def test_exponentials_of_badly_scaled_matrices():
 
 def test_derivatives_of_exponentials_of_badly_scaled_matrices():
     for device in DEVICES:
+
         def corner(a, above):
             zero, low = on(np.asarray(0.0), device), on(np.asarray(-2.0), device)
             rows = [lx.stack([a, above]), lx.stack([zero, low])]

@@ -18,7 +18,7 @@ pub(super) struct Slices<'a> {
     starts: Cow<'a, [i64]>,
     /// The axes of the array whose start an index vector states.
     parts: SmallVec<[Part; 4]>,
-    /// Whether the slices are no larger than the array along the other axes.
+    /// Whether a slice fits into the array.
     fits: bool,
     /// Visits all slices: offsets in `indices` and in the batched array, and of their place along the batching axes of
     /// the array.
