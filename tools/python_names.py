@@ -31,9 +31,10 @@ JAX = """
 ## JAX
 
 `jax.numpy` has the names of NumPy, which are listed above. `nn.gelu` is the exact function here, where JAX approximates
-it (`lx.nn.gelu(x, approximate=True)`). The names below, and `x.at[...]`, are the same in `lx`. A name of `jax`,
-`jax.numpy` or `jax.lax` is in `lx` itself; a name of `jax.tree`, `jax.nn`, `jax.random`, `jax.scipy.special` or
-`jax.scipy.linalg` is in the module of `lx` of that name:
+it (`lx.nn.gelu(x, approximate=True)`). Functions of Python's floats are float32, also beside float64: write
+`math.sqrt(5)` for `lx.sqrt(5.0)`. `random.randint` draws int64, unless `dtype=lx.int32`, JAX's default, is given. The
+names below, and `x.at[...]`, are the same in `lx`. A name of `jax`, `jax.numpy` or `jax.lax` is in `lx` itself; a name
+of `jax.tree`, `jax.nn`, `jax.random`, `jax.scipy.special` or `jax.scipy.linalg` is in the module of `lx` of that name:
 """
 TORCH = """
 ## PyTorch

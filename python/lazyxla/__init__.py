@@ -342,6 +342,7 @@ from ._polynomials import (
     roots,
     vander,
 )
+from ._segments import segment_max, segment_min, segment_prod, segment_sum
 from ._sets import (
     intersect1d,
     setdiff1d,
@@ -853,6 +854,10 @@ __all__ = [
     "scan",
     "scatter",
     "searchsorted",
+    "segment_max",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "select",
     "set_memory_callback",
     "setdiff1d",

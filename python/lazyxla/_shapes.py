@@ -233,13 +233,33 @@ def _reversed_axes(x: Array) -> Array:
     return _core.transpose(x, [*range(x.ndim)][::-1])
 
 
-def roll(x: Array, /, shift: int | Sequence[int], axis: Axis = None) -> Array:
-    """Returns x with elements shifted along axes; those beyond one end reenter at the other.
+def _rolled(x: Array, shifts: Sequence[Any], axes: Sequence[int]) -> Array:
+    """Returns x rolled by shifts that are arrays of one integer each, or ints."""
+    for shift, at in zip(shifts, normalized(axes, x.ndim), strict=True):
+        if isinstance(shift, Array) and (shift.shape != () or "integer" not in shift.dtype.kind):
+            raise TypeError(f"roll(): a shift is an integer, not an array of {shift.dtype.name}{list(shift.shape)}")
+        size = x.shape[at]
+        if size:
+            places = _core.arange(0, size, 1, _core.int64, x.device)
+            step = shift.astype(_core.int64, copy=False) if isinstance(shift, Array) else operator.index(shift)
+            x = _core.take(x, (places - step) % size, at)
+    return x
+
+
+def roll(x: Array, /, shift: int | Array | Sequence[int | Array], axis: Axis = None) -> Array:
+    """Returns x with elements shifted along axes; those beyond one end reenter at the other. A shift that is an array may
+    change without another compile.
 
     >>> import lazyxla as lx
     >>> lx.roll(lx.asarray([1, 2, 3]), 1).tolist()
     [3, 1, 2]
     """
+    shifts: list[Any] = [*shift] if isinstance(shift, (list, tuple)) else [shift]
+    if any(isinstance(each, Array) for each in shifts):
+        if axis is None:
+            return _core.reshape(_rolled(reshape(x, (-1,)), shifts, [0]), x.shape)
+        axes = integers(axis, "axes")
+        return _rolled(x, shifts * (len(axes) if len(shifts) == 1 else 1), axes)
     if axis is None:
         if not is_integer(shift):
             raise ValueError("several shifts need an axis for each")
