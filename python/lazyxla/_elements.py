@@ -24,6 +24,7 @@ from ._elementwise import (
     real,
     remainder,
     round,
+    signbit,
     sin,
     trunc,
     where,
@@ -153,7 +154,9 @@ def modf(x: Array, /) -> tuple[Array, Array]:
     """
     (x,) = real_floats("modf", x)
     whole = trunc(x)
-    return copysign(where(isinf(x), 0.0, x - whole), x), whole
+    # With the sign of x, and a slope of 1 at whole numbers, too.
+    part = where(signbit(x), -(trunc(x) - x), x - whole)
+    return where(isinf(x), copysign(0.0, x), part), whole
 
 
 def sinc(x: Array, /) -> Array:
@@ -206,7 +209,8 @@ def fmod(x1: Any, x2: Any, /) -> Array:
     x1, x2 = operands("fmod", x1, x2)
     if x1.dtype.kind == "complex floating" or x1.dtype == _core.bool:
         raise TypeError(f"fmod() takes real numbers, not {x1.dtype.name}")
-    return _core.binary(c.BINARY_REMAINDER, x1, x2, False, False)
+    found = _core.binary(c.BINARY_REMAINDER, x1, x2, False, False)
+    return where(x2 == 0, 0, found) if x1.dtype.kind in INTEGERS else found
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
@@ -328,7 +332,7 @@ def heaviside(x1: Any, x2: Any, /) -> Array:
     [0.0, 0.5, 1.0]
     """
     x1, x2 = real_floats("heaviside", x1, x2)
-    return where(isnan(x1), x1, where(x1 == 0, x2, where(x1 > 0, 1.0, 0.0)))
+    return where(isnan(x1), x1, where(x1 == 0, x2, (x1 > 0).astype(x1.dtype)))
 
 
 # Kinds of numbers.

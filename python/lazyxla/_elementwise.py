@@ -65,6 +65,8 @@ def _binary(
     """Makes a function of two operands; ``bools`` is its operation on arrays of bools, where it is another one."""
 
     def function(x1: Any, x2: Any, /) -> Array:
+        if kinds == ("bool",) and (hasattr(x1, "__array_interface__") or hasattr(x2, "__array_interface__")):
+            x1, x2 = operands(name, x1, x2)
         if kinds is not None:
             for x in (x1, x2):
                 if isinstance(x, Array) and x.dtype.kind not in kinds:

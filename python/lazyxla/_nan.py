@@ -8,13 +8,13 @@ from typing import Any
 from . import _core
 from ._core import Array
 from ._creation import asarray
-from ._elementwise import clip, floor, isnan, where
+from ._elementwise import clip, isnan, where
 from ._numerical import cumprod, cumsum
-from ._operands import in_floats
+from ._operands import in_floats, widened
 from ._reductions import all, argmax, argmin, sort, sum
 from ._shapes import Axis, expand_dims, moveaxis, reshape, take_along_axis
 from ._sizes import DTypeLike
-from ._statistics import last_axes
+from ._statistics import between, last_axes, places_between
 
 _FLOATS = ("real floating", "complex floating")
 
@@ -90,25 +90,15 @@ def nanquantile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear
     n = flat.shape[-1]
     if n == 0:
         raise ValueError("nanquantile() of no elements")
-    q = q.astype(x.dtype) if isinstance(q, Array) else asarray(q, dtype=x.dtype, device=x.device)
+    wide = widened(x).dtype
+    q = q.astype(wide) if isinstance(q, Array) else asarray(q, dtype=wide, device=x.device)
     ordered = sort(flat, axis=-1)
-    count = expand_dims(sum(~isnan(flat), axis=-1).astype(x.dtype), -1)
+    count = expand_dims(sum(~isnan(flat), axis=-1).astype(wide), -1)
     at = clip(clip(reshape(q, (-1,)), 0, 1) * (count - 1), 0, None)
-    below = floor(at)
-    share = at - below
+    below, weight = places_between("nanquantile", method, at)
     low = below.astype(_core.int64)
-    high = clip(low + (share > 0).astype(_core.int64), 0, n - 1)
-    first, second = (take_along_axis(ordered, place, axis=-1) for place in (low, high))
-    weights = {
-        "linear": share,
-        "lower": 0 * share,
-        "higher": where(share > 0, 1.0, share),
-        "nearest": where((share > 0.5) | ((share == 0.5) & (below % 2 == 1)), 1.0, 0 * share),
-        "midpoint": where(share > 0, 0.5, share),
-    }
-    if method not in weights:
-        raise ValueError(f"nanquantile(): method is one of {', '.join(weights)}, not {method!r}")
-    found = moveaxis(where(first == second, first, first + (second - first) * weights[method]), -1, 0)
+    first, second = (widened(take_along_axis(ordered, place, axis=-1)) for place in (low, clip(low + 1, 0, n - 1)))
+    found = moveaxis(between(first, second, weight).astype(x.dtype, copy=False), -1, 0)
     rest = found.shape[1:] if not keepdims else [1 if i in over else size for i, size in enumerate(x.shape)]
     return reshape(found, (*q.shape, *rest))
 

@@ -177,6 +177,8 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: Any = None) ->
     >>> lx.argwhere(lx.asarray([[0, 1], [2, 0]])).tolist()
     [[0, 1], [1, 0]]
     """
+    if x.ndim == 0:
+        return argwhere(reshape(x, (1,)), size=size, fill_value=fill_value)[:, :0]
     return _core.join(list(_core.nonzero(x) if size is None else places_of(x, size, fill_value)), 1, True)
 
 

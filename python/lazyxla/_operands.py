@@ -93,6 +93,11 @@ def real_floats(of: str, *values: Any) -> list[Array]:
     return found
 
 
+def widened(x: Array) -> Array:
+    """Returns floats of 16 bits and less as float32, in which formulas of them are computed."""
+    return x.astype(_core.float32) if x.dtype.kind == "real floating" and int(x.dtype.limits["bits"]) < 32 else x
+
+
 def select(condition: Array, x1: Any, x2: Any) -> Array:
     """Returns x1 where the condition holds and x2 elsewhere: arrays, or one array and a scalar."""
     a, b = operands("where", x1, x2)

@@ -11,7 +11,7 @@ from ._core import Array
 from ._creation import arange, asarray, linspace
 from ._dtypes import finfo
 from ._elementwise import abs, clip, conj, floor, isfinite, isinf, isnan, logical_and, sqrt, where
-from ._operands import in_floats, operands, real_floats
+from ._operands import in_floats, operands, real_floats, widened
 from ._reductions import all, any, max, mean, min, prod, searchsorted, sort, sum
 from ._shapes import (
     Axis,
@@ -160,7 +160,8 @@ def nanmean(x: Array, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     x = in_floats(x)
     if x.dtype.kind == "complex floating":
         raise TypeError(f"nanmean() takes real dtypes, not {x.dtype.name}")
-    return nansum(x, axis, keepdims=keepdims) / _count(x, axis, keepdims)
+    wide = widened(x)
+    return (nansum(wide, axis, keepdims=keepdims) / _count(wide, axis, keepdims)).astype(x.dtype, copy=False)
 
 
 def nanvar(x: Array, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
@@ -171,9 +172,12 @@ def nanvar(x: Array, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = 
     1.0
     """
     x = in_floats(x)
-    apart = x - nanmean(x, axis, keepdims=True)
-    count = _count(x, axis, keepdims) - ddof
-    return where(count > 0, nansum(apart * apart, axis, keepdims=keepdims) / count, math.nan)
+    wide = widened(x)
+    # The distance of an infinity is NaN, and stays.
+    apart = where(isnan(wide), 0.0, wide - nanmean(wide, axis, keepdims=True))
+    count = _count(wide, axis, keepdims) - ddof
+    found = where(count > 0, sum(apart * apart, axis=axis, keepdims=keepdims) / count, math.nan)
+    return found.astype(x.dtype, copy=False)
 
 
 def nanstd(x: Array, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
@@ -183,11 +187,37 @@ def nanstd(x: Array, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = 
     >>> lx.nanstd(lx.asarray([1.0, float("nan"), 3.0])).item()
     1.0
     """
-    found: Array = sqrt(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+    x = in_floats(x)
+    found: Array = sqrt(nanvar(widened(x), axis, ddof=ddof, keepdims=keepdims)).astype(x.dtype, copy=False)
     return found
 
 
 # Order statistics.
+
+_METHODS = "linear", "lower", "higher", "nearest", "midpoint"
+
+
+def places_between(of: str, method: str, at: Array) -> tuple[Array, Array]:
+    """Returns the largest whole numbers below places, and the weights of what follows."""
+    below = floor(at)
+    share = at - below
+    weights = {
+        "linear": share,
+        "lower": 0 * share,
+        "higher": where(share > 0, 1.0, share),
+        "nearest": where((share > 0.5) | ((share == 0.5) & (below % 2 == 1)), 1.0, 0 * share),
+        "midpoint": where(share > 0, 0.5, share),
+    }
+    if method not in weights:
+        raise ValueError(f"{of}(): method is one of {', '.join(_METHODS)}, not {method!r}")
+    return below, weights[method].astype(at.dtype)
+
+
+def between(first: Array, second: Array, weight: Array) -> Array:
+    """Returns what lies between two numbers: one of them for a weight of 0 or 1, and where both are equal."""
+    # A difference of numbers of different signs may overflow.
+    mixed = where((first < 0) & (second > 0), first * (1 - weight) + second * weight, first + (second - first) * weight)
+    return where((first == second) | (weight == 0), first, where(weight == 1, second, mixed))
 
 
 def last_axes(x: Array, axis: Axis) -> tuple[Array, list[int]]:
@@ -215,27 +245,14 @@ def quantile(x: Array, /, q: Any, axis: Axis = None, *, method: str = "linear", 
     n = flat.shape[-1]
     if n == 0:
         raise ValueError("quantile() of no elements")
-    q = q.astype(x.dtype) if isinstance(q, Array) else asarray(q, dtype=x.dtype, device=x.device)
+    wide = widened(x).dtype
+    q = q.astype(wide) if isinstance(q, Array) else asarray(q, dtype=wide, device=x.device)
     ordered = sort(flat, axis=-1)
-    at = clip(q, 0, 1) * (n - 1)
-    below = floor(at)
-    share = at - below
+    below, weight = places_between("quantile", method, reshape(clip(q, 0, 1) * (n - 1), (-1,)))
     low = below.astype(_core.int64)
-    high = clip(low + where(share > 0, 1, 0).astype(_core.int64), 0, n - 1)
-    first, second = (_core.take(ordered, reshape(place, (-1,)), ordered.ndim - 1) for place in (low, high))
-    share = reshape(share, (-1,))
-    weights = {
-        "linear": share,
-        "lower": 0 * share,
-        "higher": where(share > 0, 1.0, share),
-        "nearest": where((share > 0.5) | ((share == 0.5) & (reshape(below, (-1,)) % 2 == 1)), 1.0, 0 * share),
-        "midpoint": where(share > 0, 0.5, share),
-    }
-    if method not in weights:
-        raise ValueError(f"quantile(): method is one of {', '.join(weights)}, not {method!r}")
-    weight = weights[method].astype(x.dtype)
-    # Where both are equal, also infinite, their difference is not NaN.
-    found = where(first == second, first, first + (second - first) * weight)
+    places = low, clip(low + 1, 0, n - 1)
+    first, second = (widened(_core.take(ordered, place, ordered.ndim - 1)) for place in places)
+    found = between(first, second, weight).astype(x.dtype, copy=False)
     found = where(expand_dims(any(isnan(flat), axis=-1), -1), math.nan, found)
     found = moveaxis(found, -1, 0)
     rest = found.shape[1:] if not keepdims else [1 if at in over else size for at, size in enumerate(x.shape)]
