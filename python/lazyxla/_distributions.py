@@ -10,9 +10,10 @@ from typing import Any
 
 from . import _core
 from ._core import Array
-from ._creation import arange
+from ._creation import arange, asarray
 from ._dtypes import finfo
 from ._elementwise import exp, floor, log, log1p, maximum, sqrt, tan, where
+from ._matrices import with_hermitian_slopes
 from ._operands import in_floats
 from ._reductions import argmax, max
 from ._shapes import broadcast_shapes, broadcast_to, matmul
@@ -56,7 +57,52 @@ def _uniform(key: Array, shape: Sequence[int], dtype: Any, low: float = 0.0) -> 
     return _core.random_uniform(key, [*shape], dtype, low, 1.0)
 
 
-def randint(key: Array, shape: Shape, minval: int, maxval: int, dtype: DTypeLike = _core.int64) -> Array:
+def is_array(x: Any) -> bool:
+    """Returns whether a parameter is an array, of this package or of NumPy; a number of NumPy is a number."""
+    return isinstance(x, Array) or (hasattr(x, "__array_interface__") and x.shape != ())
+
+
+def _fitting(name: str, x: Any, shape: Sequence[int], dtype: Any, key: Array) -> Array:
+    """Returns a bound as an array of a dtype; an error unless it broadcasts to the shape."""
+    made = (x if isinstance(x, Array) else asarray(x, device=key.device)).astype(dtype, copy=False)
+    if broadcast_shapes(made.shape, shape) != tuple(shape):
+        raise ValueError(f"{name} of shape {made.shape} does not broadcast to shape {tuple(shape)}")
+    return made
+
+
+def uniform_between(key: Array, shape: Sequence[int], dtype: DTypeLike, minval: Any, maxval: Any) -> Array:
+    low = _fitting("uniform(): minval", minval, shape, dtype, key)
+    high = _fitting("uniform(): maxval", maxval, shape, dtype, key)
+    # Rounding may lead below the lower bound.
+    made: Array = maximum(low, _core.random_uniform(key, [*shape], dtype, 0.0, 1.0) * (high - low) + low)
+    return made
+
+
+def bernoulli_of(key: Array, p: Any, shape: Sequence[int] | None) -> Array:
+    chances = in_floats(p if isinstance(p, Array) else asarray(p, device=key.device))
+    sizes = chances.shape if shape is None else tuple(shape)
+    chances = _fitting("bernoulli(): p", chances, sizes, chances.dtype, key)
+    return _uniform(key, sizes, chances.dtype) < chances
+
+
+def integers_between(key: Array, shape: Sequence[int], dtype: _core.DType, low: Any, high: Any) -> Array:
+    from .random import bits, split
+
+    # Narrow integers are drawn as int32.
+    wide = dtype if int(dtype.limits["bits"]) >= 32 else _core.int32
+    first, end = (_fitting(f"integers(): {of}", x, shape, wide, key) for of, x in (("low", low), ("high", high)))
+    words = _core.uint64 if int(wide.limits["bits"]) == 64 else _core.uint32
+    keys = split(key)
+    upper, lower = bits(keys[0], shape, words), bits(keys[1], shape, words)
+    span = where(end > first, (end - first).astype(words), 1)
+    half = _core.full((), 1 << int(wide.limits["bits"]) // 2, words, key.device) % span
+    offset = (upper % span * (half * half % span) + lower % span) % span
+    return (first + offset.astype(wide)).astype(dtype, copy=False)
+
+
+def randint(
+    key: Array, shape: Shape, minval: int | Array, maxval: int | Array, dtype: DTypeLike = _core.int64
+) -> Array:
     """Returns integers from ``minval`` up to but excluding ``maxval``: ``integers`` with the arguments in JAX's order.
 
     >>> import lazyxla as lx
@@ -65,7 +111,8 @@ def randint(key: Array, shape: Shape, minval: int, maxval: int, dtype: DTypeLike
     """
     from .random import integers
 
-    return integers(key, operator.index(minval), operator.index(maxval), shape, dtype)
+    low, high = (x if is_array(x) else operator.index(x) for x in (minval, maxval))
+    return integers(key, low, high, shape, dtype)
 
 
 def rademacher(key: Array, shape: Shape = (), dtype: DTypeLike = _core.int64) -> Array:
@@ -257,9 +304,9 @@ def multivariate_normal(
     if broadcast_shapes(common, before) != before:
         raise ValueError(f"random.multivariate_normal(): parameters of {common} do not broadcast to shape {before}")
     if method == "cholesky":
-        factor = _core.cholesky(cov, True)
+        factor = _core.cholesky(with_hermitian_slopes(cov), True)
     elif method in ("eigh", "svd"):
-        values, vectors = _core.eigh(cov, True)
+        values, vectors = _core.eigh(with_hermitian_slopes(cov), True)
         factor = vectors * sqrt(maximum(values, 0.0))[..., None, :]
     else:
         raise ValueError(f"random.multivariate_normal(): method is 'cholesky', 'eigh' or 'svd', not {method!r}")

@@ -19,9 +19,12 @@ from ._tree import flatten, unflatten
 from ._ufuncs import cumulative_extreme
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
     """Repeats ``value = body_fun(i, value)`` for each i from ``lower`` on and below ``upper``, as one loop. Bounds that
-    are arrays may change without another compile; then there is forward mode only, as in ``while_loop``.
+    are arrays may change without another compile; then there is forward mode only, as in ``while_loop``. ``unroll``
+    changes nothing: XLA decides.
 
     >>> import lazyxla as lx
     >>> lx.fori_loop(0, 5, lambda i, total: total + i, 0).item()
@@ -62,9 +65,9 @@ def _bounds(lower: Any, upper: Any) -> list[Array]:
     return [x.astype(dtype, copy=False) for x in bounds]
 
 
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Returns the stacked results of ``f`` for each slice of ``xs`` along their first axis, one after the other: in less
-    memory than ``vmap``, which takes them all at once.
+    memory than ``vmap``, which takes them all at once. ``batch_size`` changes nothing.
 
     >>> import lazyxla as lx
     >>> lx.map(lambda x: x.sum() + 1, lx.asarray([[1, 2], [3, 4]])).tolist()

@@ -11,12 +11,46 @@ from typing import Any
 
 from . import _core
 from ._core import Array
+from ._creation import asarray
 from ._device import default_device
 from ._elementwise import clip
 from ._checks import a_function, kind_of
 from ._sizes import is_integer
 from ._trace import Traced, array_leaves, device_of, with_arrays
-from ._tree import Leaves, array_of, flatten
+from ._tree import Leaves, array_of, flatten, is_static, unflatten
+
+
+class _Promoted(Exception):
+    """Numbers of Python that a loop carries become arrays of other dtypes, by their places among the arrays."""
+
+    def __init__(self, dtypes: dict[int, _core.DType]) -> None:
+        self.dtypes = dtypes
+
+
+def _check_carried(of: str, before: Leaves, after: Leaves) -> None:
+    """Raises an error unless a loop carries trees of one structure and arrays of the same types; ``_Promoted`` if all
+    that differ are numbers before the loop."""
+    if not before.same_places(after):
+        raise TypeError(f"{of} changed its structure from {before.spec} to {after.spec}")
+    changed = before.differences(after)
+    if all(before.is_number[i] and a.shape == b.shape for i, (a, b) in changed.items()):
+        if changed:
+            raise _Promoted({i: b.dtype for i, (_, b) in changed.items()})
+        return
+    listed = [f"{before.path(i)} from {_type(a)} to {_type(b)}".strip() for i, (a, b) in changed.items()]
+    more = f", and {len(listed) - 3} more" if len(listed) > 3 else ""
+    raise TypeError(f"{of} changed {', '.join(listed[:3])}{more}: start with arrays of the types that it becomes")
+
+
+def _type(x: Array) -> str:
+    return f"{x.dtype.name}{list(x.shape)}"
+
+
+def _promote(first: Leaves, promoted: _Promoted) -> None:
+    """Gives numbers at the start of a loop the dtypes that they become."""
+    for i, dtype in promoted.dtypes.items():
+        first.arrays[i] = first.arrays[i].astype(dtype)
+        first.is_number[i] = False
 
 
 def scan(
@@ -26,11 +60,13 @@ def scan(
     length: int | None = None,
     *,
     reverse: bool = False,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """Repeats ``carry, y = fun(carry, x)`` for each slice x of ``xs`` along their first axis, as one loop.
 
     Returns the last carry and the stacked ``y``. Without ``xs``, ``fun`` gets None, and ``length`` is the number of
-    repetitions. The carry keeps its structure, shapes and dtypes.
+    repetitions. The carry keeps its structure, shapes and dtypes; a number of Python has the dtype that it becomes.
+    ``unroll`` changes nothing: XLA decides.
 
     >>> import lazyxla as lx
     >>> total, sums = lx.scan(lambda carry, x: (carry + x, carry + x), 0, lx.asarray([1, 2, 3]))
@@ -54,8 +90,6 @@ def scan(
     (count,) = lengths
     if count < 0:
         raise ValueError(f"scan(): length is at least 0, not {count}")
-    leaves, spec = flatten(((first.rebuild(carry), xs), {}))
-    likes = carry + [_core.placeholder(x.shape[1:], x.dtype, x.device) for x in arrays]
     structure: list[Leaves] = []
 
     def body(state: Any, x: Any) -> Any:
@@ -64,14 +98,19 @@ def scan(
             raise TypeError("the function of scan() returns a pair: the carry, and a result to stack or None")
         device = carry[0].device if carry else default_device()
         after = Leaves(pair[0], device)
-        types, found = ([(x.dtype.name, x.shape) for x in of.arrays] for of in (first, after))
-        if not first.same_places(after) or found != types:
-            raise TypeError(f"the carry changed from {types} in {first.spec} to {found} in {after.spec}")
+        _check_carried("scan(): the carry", first, after)
         ys = Leaves(pair[1], device)
         structure[:] = [ys]
         return [*after.arrays, *ys.arrays]
 
-    traced = Traced(body, leaves, spec, likes)
+    while True:
+        leaves, spec = flatten(((first.rebuild(carry), xs), {}))
+        likes = carry + [_core.placeholder(x.shape[1:], x.dtype, x.device) for x in arrays]
+        try:
+            traced = Traced(body, leaves, spec, likes)
+            break
+        except _Promoted as promoted:
+            _promote(first, promoted)
     outputs = _core.scan(traced.computation, carry, arrays, count, reverse)
     return first.rebuild(outputs[: len(carry)]), structure[0].rebuild(outputs[len(carry) :])
 
@@ -81,7 +120,7 @@ def while_loop(
 ) -> Any:
     """Repeats ``value = body_fun(value)`` as long as ``cond_fun(value)``, a bool of rank 0, is true.
 
-    The value keeps its structure, shapes and dtypes. Without ``max_iterations`` forward mode only: ``grad`` of it is an
+    The value keeps its structure, shapes and dtypes; a number of Python has the dtype that it becomes. Without ``max_iterations`` forward mode only: ``grad`` of it is an
     error. With it, the loop ends after so many iterations, has derivatives in both modes, and returns the value and
     whether it ended before the bound, a bool of rank 0. The backward pass takes time in proportion to the iterations
     that ran, and memory in proportion to the square root of the bound.
@@ -99,10 +138,15 @@ def while_loop(
     a_function(cond_fun, "while_loop", "cond_fun")
     a_function(body_fun, "while_loop", "body_fun")
     first = Leaves(init, device_of(init))
-    call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
-    condition, body = Traced(cond_fun, call, call_spec), Traced(body_fun, call, call_spec)
-    if not first.same_places(body.tree):
-        raise TypeError(f"the value changed its structure from {first.spec} to {body.tree.spec}")
+    while True:
+        call, call_spec = flatten(((first.rebuild(first.arrays),), {}))
+        body = Traced(body_fun, call, call_spec)
+        try:
+            _check_carried("while_loop(): the value", first, body.tree)
+            break
+        except _Promoted as promoted:
+            _promote(first, promoted)
+    condition = Traced(cond_fun, call, call_spec)
     if max_iterations is None:
         return first.rebuild(_core.while_loop(condition.computation, body.computation, first.arrays))
     *values, ended = _core.while_bounded(
@@ -114,7 +158,8 @@ def while_loop(
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Returns ``true_fun(*operands)`` if ``pred``, a bool of rank 0, is true, else ``false_fun(*operands)``.
 
-    Only the chosen one runs, with all that it computes from arrays that it closes over. Both return trees of one structure, with equal shapes and dtypes.
+    Only the chosen one runs, with all that it computes from arrays that it closes over. Both return trees of one
+    structure, with equal shapes and dtypes; a number of Python has the dtype that the other one has in its place.
 
     >>> import lazyxla as lx
     >>> lx.cond(lx.asarray(True), lambda x: x + 1, lambda x: x * 2, lx.asarray(5)).item()
@@ -125,13 +170,41 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if not isinstance(pred, (Array, bool, int, float, complex)) and not hasattr(pred, "__array_interface__"):
         raise TypeError(f"cond(): pred is a bool or an array of one, not {kind_of(pred)}")
     leaves, spec = array_leaves((operands, {}))
-    branches = [Traced(function, leaves, spec) for function in (true_fun, false_fun)]
-    if not branches[0].tree.same_places(branches[1].tree):
-        raise TypeError(f"the branches return {branches[0].tree.spec} and {branches[1].tree.spec}")
+    branches = _branches("cond", [true_fun, false_fun], leaves, spec)
     arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
     choice = array_of(pred, device_of(operands))
     outputs = _core.cond(choice, branches[0].computation, branches[1].computation, arrays)
     return branches[0].tree.rebuild(outputs)
+
+
+def _branches(of: str, functions: Sequence[Callable[..., Any]], leaves: list[Any], spec: Any) -> list[Traced]:
+    """Traces functions whose results have one structure. Numbers among the results of one have the dtypes of the arrays
+    in their places among the results of another one."""
+    traced = [Traced(function, leaves, spec) for function in functions]
+    first = traced[0].tree
+    for number, each in enumerate(traced):
+        if not first.same_places(each.tree):
+            raise TypeError(f"{of}(): branch 0 returns {first.spec}, and branch {number} {each.tree.spec}")
+    for i in range(len(first.arrays)):
+        known = [each.tree.arrays[i].dtype for each in traced if not each.tree.is_number[i]]
+        for number, each in enumerate(traced):
+            if known and each.tree.is_number[i] and each.tree.arrays[i].dtype != known[0]:
+                functions = [*functions]
+                functions[number] = _with_dtype(functions[number], i, known[0])
+                traced[number] = Traced(functions[number], leaves, spec)
+    return traced
+
+
+def _with_dtype(function: Callable[..., Any], number: int, dtype: _core.DType) -> Callable[..., Any]:
+    """Returns a function with another dtype of one of its results, a number."""
+
+    def converted(*operands: Any) -> Any:
+        results, spec = flatten(function(*operands))
+        place = [i for i, leaf in enumerate(results) if not is_static(leaf)][number]
+        results[place] = asarray(results[place], dtype=dtype, device=default_device())
+        return unflatten(spec, results)
+
+    return converted
 
 
 def _branch_number(index: Any, count: int, device: _core.Device) -> Array:
@@ -146,7 +219,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     """Returns ``branches[index](*operands)``, where ``index`` is an integer of rank 0. An index below 0 selects the
     first branch, one that is too large the last branch.
 
-    Only the chosen one runs, with all that it computes from arrays that it closes over. All return trees of one structure, with equal shapes and dtypes.
+    Only the chosen one runs, with all that it computes from arrays that it closes over. All return trees of one
+    structure, with equal shapes and dtypes; a number of Python has the dtype that another one has in its place.
 
     >>> import lazyxla as lx
     >>> lx.switch(1, [lx.sin, lambda x: x + 1, lambda x: x * 3], lx.asarray(2.0)).item()
@@ -161,10 +235,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not branches:
         raise ValueError("switch() takes at least one branch")
     leaves, spec = array_leaves((operands, {}))
-    traced = [Traced(function, leaves, spec) for function in branches]
-    for number, other in enumerate(traced):
-        if not traced[0].tree.same_places(other.tree):
-            raise TypeError(f"branch 0 returns {traced[0].tree.spec}, and branch {number} {other.tree.spec}")
+    traced = _branches("switch", branches, leaves, spec)
     arrays = [leaf for leaf in leaves if isinstance(leaf, Array)]
     choice = _branch_number(index, len(branches), device_of(operands))
     return traced[0].tree.rebuild(_core.switch(choice, [each.computation for each in traced], arrays))

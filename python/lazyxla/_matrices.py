@@ -11,9 +11,10 @@ from . import _constants as c
 from . import _core
 from ._core import Array
 from ._creation import arange, asarray
-from ._elementwise import conj
+from ._elementwise import conj, isfinite, where
 from ._operands import common_dtype, in_floats
-from ._shapes import matmul
+from ._shapes import matmul, matrix_transpose
+from ._trace import is_tracing
 
 
 class EigResult(NamedTuple):
@@ -108,6 +109,18 @@ def block_diag(*arrays: Any) -> Array:
     return _core.join(rows, 0, False)
 
 
+def with_hermitian_slopes(x: Array) -> Array:
+    """Returns a matrix of which one triangle is read: a traced one with slopes that are Hermitian, not all in that
+    triangle, so that descent keeps a matrix Hermitian."""
+    if not is_tracing() or x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return x
+    turned = matrix_transpose(x)
+    half = 0.5 * x + 0.5 * (conj(turned) if x.dtype.kind == "complex floating" else turned)
+    # The other triangle, which is not read, may have NaN.
+    half = where(isfinite(half), half, 0)
+    return _core.stop_gradient(x) + (half - _core.stop_gradient(half))
+
+
 def cho_factor(a: Array, /, lower: bool = False) -> tuple[Array, bool]:
     """Returns a Cholesky factor and whether it is the lower one, for ``cho_solve``, as in SciPy. The other triangle is
     zeros.
@@ -116,7 +129,7 @@ def cho_factor(a: Array, /, lower: bool = False) -> tuple[Array, bool]:
     >>> lx.linalg.cho_factor(lx.asarray([[4.0]]))[0].tolist()
     [[2.0]]
     """
-    return _core.cholesky(in_floats(a), lower), lower
+    return _core.cholesky(with_hermitian_slopes(in_floats(a)), lower), lower
 
 
 def cho_solve(c_and_lower: tuple[Array, bool], b: Array, /) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,20 @@ from ._device import default_device
 from ._tree import Leaves, flatten, unflatten
 
 FLOATS = ("real floating", "complex floating")
+
+
+class _Depth(threading.local):
+    """The number of functions that a thread is tracing."""
+
+    number = 0
+
+
+_depth = _Depth()
+
+
+def is_tracing() -> bool:
+    """Returns whether this thread traces a function."""
+    return _depth.number > 0
 
 
 def _ended(parameters: list[Array], results: list[Array]) -> tuple[Computation, list[Array], bool]:
@@ -69,6 +84,7 @@ class Traced:
         self.device = arrays[0].device if arrays else keep or default_device()
         inner = list(leaves)
         _core.begin_trace(None if keep is None else self.device, is_whole)
+        _depth.number += 1
         try:
             parameters = [_core.placeholder_like(like) for like in arrays]
             for place, parameter in zip(self.places, parameters, strict=True):
@@ -85,6 +101,8 @@ class Traced:
         except BaseException:
             _core.abandon_trace()
             raise
+        finally:
+            _depth.number -= 1
         self.count = len(self.results)
         self._derived: dict[Any, Any] = {}
         if keep is not None:

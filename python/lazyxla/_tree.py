@@ -83,6 +83,8 @@ class Leaves:
         self.statics = {i: leaf for i, leaf in enumerate(leaves) if is_static(leaf)}
         self.count = len(leaves)
         self.arrays = [array_of(leaf, device) for leaf in leaves if not is_static(leaf)]
+        # Numbers of Python have the dtype that other operands give them.
+        self.is_number = [type(leaf) in (int, float, complex) for leaf in leaves if not is_static(leaf)]
         self._template = _core.Template.of(tree) if is_plain(tree, leaves, self.spec) else None
 
     def rebuild(self, arrays: Sequence[Any]) -> Any:
@@ -91,6 +93,17 @@ class Leaves:
             return self._template.build(arrays)
         found = iter(arrays)
         return unflatten(self.spec, [self.statics[i] if i in self.statics else next(found) for i in range(self.count)])
+
+    def path(self, number: int) -> str:
+        """Returns where the tree has an array, as ``['a'][0]``; nothing for a tree that is an array."""
+        places = [i for i in range(self.count) if i not in self.statics]
+        path: str = self.spec.accessors()[places[number]].codify("")
+        return path
+
+    def differences(self, other: Leaves) -> dict[int, tuple[Array, Array]]:
+        """Returns the arrays that have another dtype or shape in another tree of the same structure, by their numbers."""
+        pairs = enumerate(zip(self.arrays, other.arrays, strict=True))
+        return {i: (a, b) for i, (a, b) in pairs if (a.dtype, a.shape) != (b.dtype, b.shape)}
 
     def same_places(self, other: Leaves) -> bool:
         """Returns whether two trees have one structure, and arrays at the same places."""

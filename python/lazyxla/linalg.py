@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _constants as c
 from . import _core
 from ._core import Array
-from ._matrices import block_diag, cho_factor, cho_solve, eig, eigvals, multi_dot, toeplitz
+from ._matrices import (
+    block_diag,
+    cho_factor,
+    cho_solve,
+    eig,
+    eigvals,
+    multi_dot,
+    toeplitz,
+    with_hermitian_slopes,
+)
+from ._elementwise import isnan, where
 from ._operands import in_floats
 from ._shapes import matmul, matrix_transpose, moveaxis, tensordot, vecdot
+from ._reductions import any as _any
 from ._reductions import sum as _sum
 from ._sizes import DTypeLike, integers, normalized
 
@@ -45,13 +57,14 @@ class SVDResult(NamedTuple):
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Returns Cholesky factors of Hermitian matrices; NaN where a matrix is not positive definite.
+    """Returns Cholesky factors of Hermitian matrices; NaN where a matrix is not positive definite. One triangle is
+    read; slopes are Hermitian, as in JAX.
 
     >>> import lazyxla as lx
     >>> lx.linalg.cholesky(lx.asarray([[4.0, 0.0], [0.0, 9.0]])).tolist()
     [[2.0, 0.0], [0.0, 3.0]]
     """
-    return _core.cholesky(x, not upper)
+    return _core.cholesky(with_hermitian_slopes(x), not upper)
 
 
 def cross(x1: Array, x2: Array, /, axis: int = -1) -> Array:
@@ -99,14 +112,15 @@ def _bools(square: Array) -> Array:
 
 
 def eigh(x: Array, /) -> EighResult:
-    """Returns eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices.
+    """Returns eigenvalues, ascending, and eigenvectors (columns) of Hermitian matrices. The lower triangle is read; slopes
+    are Hermitian, as in JAX.
 
     >>> import lazyxla as lx
     >>> values, vectors = lx.linalg.eigh(lx.asarray([[1.0, 0.0], [0.0, 2.0]]))
     >>> [round(value, 4) for value in values.tolist()]
     [1.0, 2.0]
     """
-    return EighResult(*_core.eigh(x, True))
+    return EighResult(*_core.eigh(with_hermitian_slopes(x), True))
 
 
 class SchurResult(NamedTuple):
@@ -145,17 +159,19 @@ def cond(x: Array, /, p: Any = None) -> Array:
     if p in (None, 2, -2):
         values = _core.singular_values(x)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+    found = matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+    # A singular matrix has no inverse.
+    return where(isnan(found) & ~_any(isnan(x), axis=(-2, -1)), math.inf, found)
 
 
 def eigvalsh(x: Array, /) -> Array:
-    """Returns eigenvalues of Hermitian matrices, ascending.
+    """Returns eigenvalues of Hermitian matrices, ascending. The lower triangle is read; slopes are Hermitian, as in JAX.
 
     >>> import lazyxla as lx
     >>> [round(value, 4) for value in lx.linalg.eigvalsh(lx.asarray([[1.0, 0.0], [0.0, 2.0]])).tolist()]
     [1.0, 2.0]
     """
-    return _core.eigh(x, True)[0]
+    return _core.eigh(with_hermitian_slopes(x), True)[0]
 
 
 def inv(x: Array, /) -> Array:

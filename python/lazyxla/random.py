@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from . import _core
 from ._core import Array
@@ -16,6 +16,10 @@ from ._device import on
 from ._checks import kind_of
 from ._creation import arange
 from ._distributions import (
+    bernoulli_of,
+    integers_between,
+    is_array,
+    uniform_between,
     cauchy,
     chisquare,
     dirichlet,
@@ -134,16 +138,23 @@ def bits(key: Array, shape: Shape = (), dtype: DTypeLike = _core.uint32) -> Arra
 
 
 def uniform(
-    key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32, minval: float = 0.0, maxval: float = 1.0
+    key: Array,
+    shape: Shape = (),
+    dtype: DTypeLike = _core.float32,
+    minval: float | Array = 0.0,
+    maxval: float | Array = 1.0,
 ) -> Array:
-    """Returns floats that are uniformly distributed from ``minval`` up to but excluding ``maxval``.
+    """Returns floats that are uniformly distributed from ``minval`` up to but excluding ``maxval``, numbers or arrays
+    that broadcast to the shape.
 
     >>> import lazyxla as lx
     >>> x = lx.random.uniform(lx.random.key(0), 1000, minval=2.0, maxval=3.0)
     >>> lx.all((x >= 2) & (x < 3)).item()
     True
     """
-    return _core.random_uniform(key, _shape(shape), dtype, minval, maxval)
+    if is_array(minval) or is_array(maxval):
+        return uniform_between(key, _shape(shape), dtype, minval, maxval)
+    return _core.random_uniform(key, _shape(shape), dtype, cast(float, minval), cast(float, maxval))
 
 
 def normal(key: Array, shape: Shape = (), dtype: DTypeLike = _core.float32) -> Array:
@@ -199,36 +210,55 @@ def truncated_normal(
     return _core.random_truncated_normal(key, _shape(shape), dtype, lower, upper)
 
 
-def bernoulli(key: Array, p: float = 0.5, shape: Shape = ()) -> Array:
-    """Returns bools that are true with probability ``p``.
+def bernoulli(key: Array, p: float | Array = 0.5, shape: Shape | None = None) -> Array:
+    """Returns bools that are true with probability ``p``, a number or an array. The shape is the one of ``p`` unless it is
+    given; ``p`` broadcasts to it.
 
     >>> import lazyxla as lx
     >>> lx.random.bernoulli(lx.random.key(0), 1.0, 2).tolist()
     [True, True]
     """
-    return _core.random_bernoulli(key, p, _shape(shape))
+    if is_array(p):
+        return bernoulli_of(key, p, None if shape is None else _shape(shape))
+    return _core.random_bernoulli(key, cast(float, p), _shape(() if shape is None else shape))
 
 
-def categorical(key: Array, logits: Array, axis: int = -1, shape: Shape = ()) -> Array:
+def categorical(key: Array, logits: Array, axis: int = -1, shape: Shape | None = None) -> Array:
     """Returns indices along an axis of ``logits`` with probabilities proportional to e^logits.
 
-    The result has the shape ``shape`` of independent draws, followed by that of the logits without the axis.
+    The result has the shape of the logits without the axis, or ``shape``, which ends with a shape to which that
+    broadcasts; the axes before it have independent draws.
 
     >>> import lazyxla as lx
     >>> lx.random.categorical(lx.random.key(0), lx.asarray([0.0, -lx.inf]), shape=3).tolist()
     [0, 0, 0]
     """
-    return _core.random_categorical(key, logits, axis, _shape(shape))
+    (at,) = normalized([axis], logits.ndim)
+    batch = (*logits.shape[:at], *logits.shape[at + 1 :])
+    sizes = batch if shape is None else _shape(shape)
+    before = len(sizes) - len(batch)
+    if before < 0 or any(of not in (1, size) for of, size in zip(batch, sizes[before:])):
+        raise ValueError(
+            f"random.categorical(): shape {sizes} does not end with the shape {batch} of the logits without axis {axis}"
+        )
+    if (own := sizes[before:]) != batch:
+        logits = _core.broadcast_to(logits, (*own[:at], logits.shape[at], *own[at:]))
+    return _core.random_categorical(key, logits, at, sizes[:before])
 
 
-def integers(key: Array, low: int, high: int, shape: Shape = (), dtype: DTypeLike = _core.int64) -> Array:
-    """Returns integers from ``low`` up to but excluding ``high``; those of ``jax.random.randint`` with this dtype.
+def integers(
+    key: Array, low: int | Array, high: int | Array, shape: Shape = (), dtype: DTypeLike = _core.int64
+) -> Array:
+    """Returns integers from ``low`` up to but excluding ``high``; those of ``jax.random.randint`` with this dtype. Bounds
+    that are arrays broadcast to the shape; where ``low`` is not below ``high``, the result is ``low``.
 
     >>> import lazyxla as lx
     >>> x = lx.random.integers(lx.random.key(0), -3, 3, 1000)
     >>> lx.unique_values(x).tolist()
     [-3, -2, -1, 0, 1, 2]
     """
+    if is_array(low) or is_array(high):
+        return integers_between(key, _shape(shape), _core.as_dtype(dtype), low, high)
     if not low < high:
         raise ValueError(f"integers() takes low < high, not {low} and {high}")
     limits = iinfo(dtype)
@@ -236,7 +266,7 @@ def integers(key: Array, low: int, high: int, shape: Shape = (), dtype: DTypeLik
         raise OverflowError(f"integers from {low} to {high - 1} do not fit {limits.dtype.name}")
     if high >= 2**63:
         raise OverflowError(f"high is at most {2**63 - 1}, not {high}: take bits()")
-    return _core.random_integers(key, low, high, _shape(shape), dtype)
+    return _core.random_integers(key, cast(int, low), cast(int, high), _shape(shape), dtype)
 
 
 def choice(
