@@ -3,6 +3,7 @@ numbers for a key, but for those of ``dirichlet`` with parameters below 1, and o
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Sequence
@@ -64,13 +65,17 @@ def is_array(x: Any) -> bool:
 
 def _fitting(name: str, x: Any, shape: Sequence[int], dtype: Any, key: Array) -> Array:
     """Returns a bound as an array of a dtype; an error unless it broadcasts to the shape."""
-    made = (x if isinstance(x, Array) else asarray(x, device=key.device)).astype(dtype, copy=False)
-    if broadcast_shapes(made.shape, shape) != tuple(shape):
-        raise ValueError(f"{name} of shape {made.shape} does not broadcast to shape {tuple(shape)}")
-    return made
+    given = x if isinstance(x, Array) else asarray(x, device=key.device)
+    if dtype.kind != "real floating" and "integer" not in given.dtype.kind:
+        raise TypeError(f"{name} is an integer or an array of integers, not of {given.dtype.name}")
+    after = shape[len(shape) - given.ndim :]
+    if given.ndim > len(shape) or builtins.any(of not in (1, size) for of, size in zip(given.shape, after)):
+        raise ValueError(f"{name} of shape {given.shape} does not broadcast to shape {tuple(shape)}")
+    return given.astype(dtype, copy=False)
 
 
 def uniform_between(key: Array, shape: Sequence[int], dtype: DTypeLike, minval: Any, maxval: Any) -> Array:
+    dtype = _core.as_dtype(dtype)
     low = _fitting("uniform(): minval", minval, shape, dtype, key)
     high = _fitting("uniform(): maxval", maxval, shape, dtype, key)
     # Rounding may lead below the lower bound.

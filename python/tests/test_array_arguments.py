@@ -23,6 +23,8 @@ def test_random_parameters_may_be_arrays():
             np.asarray(lx.random.bernoulli(key, 0.3, (100,))),
         )
         raises(ValueError, lambda: lx.random.bernoulli(key, chances, (4,)), "broadcast")  # noqa: B023
+        raises(ValueError, lambda: lx.random.uniform(key, (2,), minval=chances), "minval of shape (5,)")  # noqa: B023
+        raises(TypeError, lambda: lx.random.randint(key, (5,), 0, chances), "high is an integer")  # noqa: B023
         for name, bounds in (("int32", (-7, 50)), ("int64", (0, 3)), ("uint8", (3, 200)), ("int8", (-128, 127))):
             dtype = getattr(lx, name)
             low, high = (lx.asarray(each, dtype=dtype, device=device) for each in bounds)

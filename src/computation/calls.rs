@@ -20,8 +20,8 @@ const KNOWN: NonZeroUsize = NonZeroUsize::new(1024).expect("not 0");
 /// Largest number of bytes of a decoded program that is recorded again.
 const LARGEST: usize = 16 << 20;
 
-/// What is known of the scalars of computations that were called once, by the hash of their environment and of their
-/// program without scalars. Another program with the same hash is recorded again for nothing.
+/// The scalars of computations that were called once. The key hashes the environment and the program without its scalars;
+/// if two programs have one key, their operations are recorded again without need, and the values are the same.
 static SCALARS: LazyLock<Mutex<LruCache<u64, Scalars>>> = LazyLock::new(|| Mutex::new(LruCache::new(KNOWN)));
 
 enum Scalars {

@@ -84,7 +84,7 @@ pub struct Stored {
     pub donated: Vec<usize>,
     /// Values of the captures of the program.
     pub captured: Vec<Array>,
-    /// Where the program runs; None for one device.
+    /// Mesh and shardings of the program; None for a program of one device.
     pub layout: Option<StoredLayout>,
     /// Compiled code, if the file has any.
     pub code: Option<StoredCode>,

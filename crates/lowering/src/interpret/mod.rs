@@ -1,6 +1,7 @@
 //! Interprets programs on arrays in host memory, without XLA.
 
 mod fused;
+mod grouping;
 mod kept;
 mod places;
 mod plan;

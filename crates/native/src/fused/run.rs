@@ -23,7 +23,7 @@ const BYTES: usize = 4096;
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// Memory of all registers. A thread keeps that of its last function for the next one.
+/// Memory of all registers. A thread keeps the memory of its last function for the next function.
 struct Lines {
     memory: Vec<Line>,
     /// Lines of the registers, the first ones of the memory.

@@ -34,7 +34,8 @@ pub(super) fn balancing(trace: &mut Trace, a: NodeId, limit: f64) -> Result<[Nod
     let f = Formula::new(trace);
     let [a, exponents] = [a, exponents].map(|id| f.operand(id));
     let difference = exponents.as_row() - exponents.as_column();
-    // Two factors, since the whole one may be beyond the largest number. What has a larger exponent has no elements.
+    // Two factors, since their product may be beyond the largest number. Where the difference is beyond both, balanced
+    // elements are 0 or negligible.
     let largest = if a.is_double() { 1000.0 } else { 120.0 };
     let half = (difference * 0.5).floor().max(-largest).min(largest);
     let rest = (difference - half).max(-largest).min(largest);
