@@ -19,6 +19,15 @@ const PARALLEL: usize = 1 << 24;
 const LARGE_MATRIX: usize = 1 << 22;
 /// Number of bytes of such a matrix that a thread processes at a time.
 const PART_OF_MATRIX: usize = 1 << 20;
+/// Largest number of rows of a product that is divided among threads by rows, in [`PARTS_OF_PRODUCT`] parts.
+const ROWS_OF_MEDIUM: usize = 512;
+/// Largest number of bytes of the right operand of such a product: each part packs it anew.
+const BYTES_OF_MEDIUM: usize = 1 << 20;
+/// Number of parts of such a product. More than the threads of small machines, so that a thread that starts late has
+/// less to do.
+const PARTS_OF_PRODUCT: usize = 8;
+/// Least number of rows of such a part.
+const LEAST_ROWS: usize = 8;
 
 /// Sizes of a product of a `rows` x `depth` and a `depth` x `columns` matrix.
 #[derive(Clone, Copy)]
@@ -141,18 +150,22 @@ fn matrices(dims: &[i64], of_vector: [i64; 2]) -> (&[i64], [usize; 2]) {
     }
 }
 
-/// Multiplies floating-point matrices. A large matrix times a vector is limited by memory bandwidth: its rows are
-/// divided among threads, in parts that depend on the shape alone.
+/// Multiplies floating-point matrices. Two kinds of products are divided among threads by rows, in parts that depend on
+/// the shape alone: a large matrix times a vector, which is limited by memory bandwidth, and a product of a few hundred
+/// rows, for which the barriers between the threads of the crate `gemm` cost more than packing the right operand twice.
 fn gemm<T: Element>(shape: Shape, a: &[T], b: &[T], out: &mut [T], of: [T; 2]) {
-    let Shape { depth, columns, .. } = shape;
-    if columns == 1 && size_of_val(a) >= LARGE_MATRIX {
-        let rows = (PART_OF_MATRIX / size_of::<T>()).div_ceil(depth);
-        return each_piece(out, rows, &|start, out| {
-            let rows = out.len();
-            whole(Shape { rows, ..shape }, &a[start * depth..][..rows * depth], b, out, of);
-        });
-    }
-    whole(shape, a, b, out, of);
+    let Shape { rows, depth, columns } = shape;
+    let part = if columns == 1 && size_of_val(a) >= LARGE_MATRIX {
+        (PART_OF_MATRIX / size_of::<T>()).div_ceil(depth)
+    } else if is_large::<T>(shape) && rows <= ROWS_OF_MEDIUM && size_of_val(b) <= BYTES_OF_MEDIUM {
+        rows.div_ceil(PARTS_OF_PRODUCT).max(LEAST_ROWS)
+    } else {
+        return whole(shape, a, b, out, of);
+    };
+    each_piece(out, part * columns, &|start, out| {
+        let (start, rows) = (start / columns, out.len() / columns);
+        whole(Shape { rows, ..shape }, &a[start * depth..][..rows * depth], b, out, of);
+    });
 }
 
 /// Whether one product of elements of a type uses several threads.
