@@ -409,7 +409,7 @@ from ._shapes import (
     unstack,
     vecdot,
 )
-from ._rules import checkpoint, custom_jvp, custom_vjp, stop_gradient
+from ._rules import checkpoint, checkpoint_name, checkpoint_policies, custom_jvp, custom_vjp, stop_gradient
 from ._sizes import AxisError
 from ._statistics import (
     allclose,
@@ -575,6 +575,8 @@ __all__ = [
     "cdist",
     "ceil",
     "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "choose",
     "clip",
     "collectives",

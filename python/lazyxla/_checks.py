@@ -89,6 +89,22 @@ def _mistake(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     return None
 
 
+# How the message of a read in a function that is traced begins (src/error.rs), and arguments that make it needless.
+_TRACED = "a function that is traced"
+_SIZES = ("size", "length", "total_repeat_length")
+
+
+def _read_while_traced(function: Callable[..., Any], error: RuntimeError) -> str | None:
+    """Returns a message that names the function that reads a value, the outermost one that takes no functions."""
+    text = str(error)
+    at = text.find(_TRACED)
+    annotations = function.__annotations__
+    if at < 0 or " reads " not in text or any("Callable" in str(each) for each in annotations.values()):
+        return None
+    size = next((f"; give it {name}=, as in JAX" for name in _SIZES if name in annotations), "")
+    return f"{function.__name__}() reads values of its arguments{size}: {text[at:]}"
+
+
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a function that checks the types of its arguments after ``function`` has failed, and then raises a
     TypeError that names the argument. A call that succeeds is not checked."""
@@ -99,6 +115,11 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
+        except RuntimeError as error:
+            text = _read_while_traced(function, error)
+            if text is None:
+                raise
+            raise RuntimeError(text) from error
         except (AttributeError, TypeError, IndexError):
             text = _mistake(function, args, kwargs)
             floats = _in_floats(function, args, kwargs) if text is None else None
@@ -128,7 +149,8 @@ _OF_FLOATS = {
     "linalg": "cholesky cond det eigh eigvalsh expm inv lstsq matrix_norm matrix_rank norm pinv qr schur slogdet solve "
     "solve_triangular solve_tridiagonal svd svdvals vector_norm",
     "fft": "fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2 rfftn",
-    "nn": "elu gelu hard_sigmoid hard_swish log_sigmoid log_softmax logsumexp mish relu6 selu sigmoid silu softmax softplus",
+    "nn": "elu gelu hard_sigmoid hard_swish log_sigmoid mish relu6 selu sigmoid silu softplus",
+    "_softmax": "log_softmax logsumexp softmax",
 }
 _INTEGERS = ("bool", "signed integer", "unsigned integer")
 

@@ -325,26 +325,45 @@ def linspace(
         made = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
         count = num - 1 if endpoint else num
         return made, (stop - start) / count if count > 0 else float("nan")
-    if any(isinstance(end, Array) and end.ndim for end in (start, stop)):
-        return _spaced(start, stop, num, endpoint, dtype)
+    from ._trace import is_tracing
+
+    if any(getattr(end, "ndim", 0) or isinstance(end, (list, tuple)) for end in (start, stop)) or (
+        any(isinstance(end, Array) for end in (start, stop)) and is_tracing()
+    ):
+        return _spaced(start, stop, num, endpoint, dtype, device)
     start, stop = _plain(start), _plain(stop)
     kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
     return _core.linspace(start, stop, num, endpoint, kind, on(device))
 
 
-def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: DTypeLike | None) -> Array:
-    """Returns spaced numbers between arrays, of which the last ones are exact."""
-    from ._operands import in_floats, operands
+def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: DTypeLike | None, device: Any) -> Array:
+    """Returns spaced numbers between arrays, which are not read; the last ones are exact."""
+    from ._elementwise import floor
+    from ._operands import in_floats, operands, widened
+    from ._shapes import broadcast_shapes
 
-    first, last = (in_floats(each) for each in operands("linspace", start, stop))
-    first, last = first + 0 * last, last + 0 * first
-    count = num - 1 if endpoint else num
-    share = _core.arange(0, num, 1, first.dtype, first.device) / max(count, 1)
-    share = _core.reshape(share, [num] + [1] * first.ndim)
-    found = first + share * (last - first)
-    if endpoint and num > 1:
-        found[-1] = last
-    return found if dtype is None else found.astype(dtype)
+    count = operator.index(num)
+    if count < 0:
+        raise ValueError(f"linspace(): num: {count} given; want at least 0")
+    ends = [asarray(end, device=device) if isinstance(end, (list, tuple)) else end for end in (start, stop)]
+    first, last = (in_floats(each) for each in operands("linspace", *ends))
+    kind = first.dtype if dtype is None else dtype
+    shape = broadcast_shapes(first.shape, last.shape)
+    is_whole = _is_whole(kind)
+    wide = _core.float64 if is_whole or kind == _core.float64 else widened(first).dtype
+    first, last = (_core.broadcast_to(each.astype(wide, copy=False), shape) for each in (first, last))
+    if device is not None:
+        first, last = (each.to_device(device) for each in (first, last))
+    steps = max(count - 1 if endpoint else count, 1)
+    share = _core.arange(0, count, 1, wide, first.device) / steps
+    found = first + _core.reshape(share, [count] + [1] * first.ndim) * (last - first)
+    if endpoint and count > 1:
+        found = _core.join([found[:-1], _core.reshape(last, [1, *shape])], 0, False)
+    return (floor(found) if is_whole else found).astype(kind, copy=False)
+
+
+def _is_whole(dtype: DTypeLike) -> bool:
+    return _core.full((), 0, dtype, "cpu").dtype.kind in ("signed integer", "unsigned integer")
 
 
 def _diagonal(k: int) -> int:

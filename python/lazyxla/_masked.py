@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _core
 from ._core import Array
+from ._creation import asarray
 from ._operands import array_of, select
 
 
@@ -13,7 +14,7 @@ def masked(x: Array, where: Any, identity: Any) -> Array:
     """Returns x with an identity of a reduction in place of elements that do not count."""
     if where is None:
         return x
-    mask = array_of(where, x.device)
+    mask = asarray(where, device=x.device) if isinstance(where, (list, tuple)) else array_of(where, x.device)
     if mask is None or mask.dtype != _core.bool:
         kind = type(where).__name__ if mask is None else mask.dtype.name
         raise TypeError(f"where: an array of bools is wanted, not {kind}")

@@ -27,9 +27,12 @@ from ._sizes import DTypeLike, normalized
 # Interpolation and integrals.
 
 
-def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Array:
+def interp(
+    x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None, period: float | None = None
+) -> Array:
     """Returns the piecewise linear function through the points (xp, fp), xp ascending, at x. Outside of xp it is
-    ``left`` and ``right``, by default the first and the last of fp.
+    ``left`` and ``right``, by default the first and the last of fp. With ``period``, the function repeats itself, and xp
+    need not ascend.
 
     >>> import lazyxla as lx
     >>> lx.interp(lx.asarray([0.5, 3.0]), lx.asarray([0.0, 1.0]), lx.asarray([10.0, 20.0])).tolist()
@@ -40,6 +43,15 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     x, xp, fp = real_floats("interp", x, xp, fp)
     if xp.ndim != 1 or xp.shape != fp.shape or xp.shape[0] == 0:
         raise ValueError(f"interp(): xp and fp are of the shapes {xp.shape} and {fp.shape}; want vectors of one length")
+    if period is not None:
+        if period == 0:
+            raise ValueError("interp(): period is not 0")
+        period = builtins.abs(period)
+        x, xp = x % period, xp % period
+        order = argsort(xp)
+        xp, fp = take(xp, order), take(fp, order)
+        xp = _core.join([xp[-1:] - period, xp, xp[:1] + period], 0, False)
+        fp = _core.join([fp[-1:], fp, fp[:1]], 0, False)
     n = xp.shape[0]
     after = clip(searchsorted(xp, x, side="right"), 1, builtins.max(n - 1, 1))
     x0, x1, f0, f1 = (take(of, at, axis=0) for of in (xp, fp) for at in (after - 1, clip(after, 0, n - 1)))

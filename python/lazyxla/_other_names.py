@@ -99,8 +99,8 @@ NUMPY = {
 
 # With ``lx`` in place of ``jax``, ``jax.numpy``, ``jax.lax`` or ``jax.tree_util``.
 JAX_SAME = """
-    Array ShapeDtypeStruct bfloat16 block_until_ready checkpoint custom_jvp custom_vjp device_get device_put devices
-    eval_shape grad hessian jacfwd jacrev jit jvp linearize remat shard_map value_and_grad vjp vmap
+    Array ShapeDtypeStruct bfloat16 block_until_ready checkpoint checkpoint_policies custom_jvp custom_vjp device_get
+    device_put devices eval_shape grad hessian jacfwd jacrev jit jvp linearize remat shard_map value_and_grad vjp vmap
     associative_scan cond cummax cummin dynamic_index_in_dim dynamic_slice dynamic_slice_in_dim dynamic_update_slice
     fori_loop map rsqrt scan stop_gradient switch top_k while_loop
     tree.all tree.flatten tree.leaves tree.map tree.reduce tree.structure tree.transpose tree.unflatten
@@ -138,7 +138,8 @@ JAX = {
     "ops.segment_prod": "lx.segment_prod(x, index, n)",
     "ops.segment_sum": "lx.segment_sum(x, index, n)",
     "ops": "The functions themselves: lx.segment_sum(x, index, n)",
-    "flatten_util.ravel_pytree": "lx.concat([x.reshape(-1) for x in lx.tree.leaves(params)])",
+    "flatten_util.ravel_pytree": "lx.tree.ravel(params)",
+    "ad_checkpoint.checkpoint_name": "lx.checkpoint_name(x, 'name')",
     "lax.cumlogsumexp": "lx.associative_scan(lx.logaddexp, x)",
     "pmap": "lx.shard_map(f, mesh, in_shardings, out_shardings)",
     "random.binomial": "lx.sum(lx.random.bernoulli(key, p, (n,)))",

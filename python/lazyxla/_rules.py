@@ -37,24 +37,59 @@ _POLICIES = {
 }
 
 
-def checkpoint(fun: Callable[..., Any], *, save: str = "none") -> Callable[..., Any]:
+class checkpoint_policies:
+    """JAX's names of what the forward pass of ``checkpoint`` saves."""
+
+    everything_saveable = "all"
+    nothing_saveable = "none"
+    dots_saveable = checkpoint_dots = "dots"
+
+    @staticmethod
+    def save_only_these_names(*names: str) -> str | tuple[str, ...]:
+        """Returns the policy that saves the values with names of ``checkpoint_name``."""
+        return names or "none"
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Returns the arrays of a tree under a name, for ``checkpoint``, which saves them if it lists the name.
+
+    >>> import lazyxla as lx
+    >>> f = lx.checkpoint(lambda x: lx.sin(lx.checkpoint_name(lx.exp(x), "e")), save=("e",))
+    >>> round(lx.grad(f)(0.0).item(), 4)
+    0.5403
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"checkpoint_name(): name is a text that is not empty, not {name!r}")
+    return tree_map(lambda leaf: _core.checkpoint_name(leaf, name) if isinstance(leaf, Array) else leaf, x)
+
+
+def checkpoint(
+    fun: Callable[..., Any], *, save: str | Sequence[str] | None = None, policy: str | Sequence[str] | None = None
+) -> Callable[..., Any]:
     """Returns ``fun`` whose backward pass computes again what the forward pass does not save.
 
-    ``save`` is "none", "dots" (results of matrix products) or "all".
+    ``save`` is "none", "dots" (results of matrix products), "all", or a tuple of names of ``checkpoint_name``;
+    ``policy`` is another name for it, which JAX has, and takes one of ``checkpoint_policies``.
 
     >>> import lazyxla as lx
     >>> lx.grad(lx.checkpoint(lambda x: lx.sin(x) ** 2, save="none"))(0.0).item()
     0.0
     """
     a_function(fun, "checkpoint", "fun")
-    if save not in _POLICIES:
-        raise ValueError(f"save is one of {', '.join(_POLICIES)}, not {save!r}")
+    if save is not None and policy is not None:
+        raise TypeError("checkpoint(): save and policy are the same argument: give one of them")
+    chosen = next((each for each in (save, policy) if each is not None), "none")
+    names = [] if isinstance(chosen, str) else list(chosen) if isinstance(chosen, (tuple, list)) else None
+    if names is None or (not names and chosen not in _POLICIES) or not all(isinstance(each, str) for each in names):
+        known = ", ".join(_POLICIES)
+        raise ValueError(f"checkpoint(): save is one of {known}, or a tuple of names, not {chosen!r}")
+    kept = c.CHECKPOINT_SAVE_NAMED if names else _POLICIES[str(chosen)]
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = array_leaves((args, kwargs))
         traced = Traced(fun, leaves, spec)
-        return traced.tree.rebuild(call(leaves, traced.computation.checkpoint(_POLICIES[save])))
+        return traced.tree.rebuild(call(leaves, traced.computation.checkpoint(kept, names)))
 
     return Jit(checkpointed, None, fun.static) if isinstance(fun, Jit) else checkpointed
 

@@ -181,8 +181,17 @@ def matrix_transpose(x: Array, /) -> Array:
     return x.mT
 
 
-def repeat(x: Array, /, repeats: int | Sequence[int] | Array, axis: int | None = None) -> Array:
-    """Returns x with each element repeated. An array of numbers of repeats is read: the shape depends on it.
+def repeat(
+    x: Array,
+    /,
+    repeats: int | Sequence[int] | Array,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+) -> Array:
+    """Returns x with each element repeated. The sum of an array of numbers of repeats is read, since the shape depends on
+    it, unless ``total_repeat_length`` says how many elements to return, as in JAX: what is beyond is left out, and the
+    last element fills up.
 
     >>> import lazyxla as lx
     >>> lx.repeat(lx.asarray([1, 2]), 2).tolist()
@@ -194,7 +203,9 @@ def repeat(x: Array, /, repeats: int | Sequence[int] | Array, axis: int | None =
     if isinstance(repeats, Array):
         if repeats.dtype.kind not in ("signed integer", "unsigned integer"):
             raise TypeError(f"numbers of repeats are integers, not {repeats.dtype.name}")
-        repeats = repeats.tolist()
+        return _repeat_by_array(x, repeats, axis, total_repeat_length)
+    if total_repeat_length is not None:
+        return _repeat_by_array(x, _core.from_nested(repeats, _core.int64, x.device), axis, total_repeat_length)
     counts = integers(repeats, "numbers of repeats")
     if builtins.min(counts, default=0) < 0:
         raise ValueError(f"a number of repeats is not negative: {builtins.min(counts)}")
@@ -204,6 +215,27 @@ def repeat(x: Array, /, repeats: int | Sequence[int] | Array, axis: int | None =
         raise ValueError(f"{len(counts)} numbers of repeats for an axis of size {x.shape[axis]}")
     places = [i for i, count in enumerate(counts) for _ in range(count)]
     return _core.take(x, _core.from_nested(places, _core.int64, x.device), axis)
+
+
+def _repeat_by_array(x: Array, repeats: Array, axis: int, total: int | None) -> Array:
+    n = x.shape[axis]
+    if repeats.shape not in ((), (1,), (n,)):
+        raise ValueError(f"numbers of repeats of shape {list(repeats.shape)} for an axis of size {n}")
+    if n == 0 and not total:
+        return x.copy()
+    if n == 0:
+        raise ValueError(f"repeat(): an axis without elements has none to repeat {total} times")
+    ends = _core.cumulative(c.REDUCE_SUM, broadcast_to(repeats.astype(_core.int64), (n,)), 0)
+    if total is None:
+        least = _core.reduce(c.REDUCE_MIN, reshape(repeats, (-1,)).astype(_core.int64), [0], True)
+        least, total = _core.join([least, ends[-1:]], 0, False).tolist()
+        if least < 0:
+            raise ValueError(f"a number of repeats is not negative: {least}")
+    elif not is_integer(total) or total < 0:
+        raise ValueError(f"repeat(): total_repeat_length is a number of elements, not {total!r}")
+    places = _core.searchsorted(ends, _core.arange(0, total, 1, _core.int64, x.device), True)
+    # Beyond the sum of the numbers, the last element.
+    return _core.take(x, _core.binary(c.BINARY_MINIMUM, places, n - 1, False, False), axis)
 
 
 def reshape(x: Array, /, shape: Sequence[int], order: str = "C", *, copy: bool | None = None) -> Array:

@@ -325,10 +325,18 @@ def average(x: Array, /, axis: Axis = None, weights: Any = None, *, keepdims: bo
 
 
 def cov(
-    x: Array, y: Array | None = None, /, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+    x: Array,
+    y: Array | None = None,
+    /,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
 ) -> Array:
     """Returns the covariances of variables, the rows of x and of y, or their columns without ``rowvar``: sums of products
-    divided by the number of observations less ``ddof``, by default 1, or 0 with ``bias``.
+    divided by the number of observations less ``ddof``, by default 1, or 0 with ``bias``. ``fweights`` says how often
+    each observation counts, and ``aweights`` how much, as in NumPy.
 
     >>> import lazyxla as lx
     >>> lx.cov(lx.asarray([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]])).tolist()
@@ -340,11 +348,38 @@ def cov(
     rows = [reshape(each, (1, -1)) if each.ndim < 2 else each if rowvar else each.mT for each in rows]
     variables = _core.join(rows, 0, False) if len(rows) > 1 else rows[0]
     ddof = (0 if bias else 1) if ddof is None else ddof
-    apart = variables - mean(variables, axis=1, keepdims=True)
-    # An array, since Python's number may be 0: NumPy divides by it as well.
-    count = _core.full((), float(variables.shape[1] - ddof), variables.dtype, variables.device)
-    made = matmul(apart, conj(apart.mT)) / count
+    weights = _weights_of_observations(variables, fweights, aweights)
+    if weights is None:
+        apart = variables - mean(variables, axis=1, keepdims=True)
+        # An array, since Python's number may be 0: NumPy divides by it as well.
+        count = _core.full((), float(variables.shape[1] - ddof), variables.dtype, variables.device)
+        made = matmul(apart, conj(apart.mT)) / count
+    else:
+        total = sum(weights)
+        apart = variables - sum(variables * weights, axis=1, keepdims=True) / total
+        lost = ddof if aweights is None or ddof == 0 else ddof * sum(weights * _vector(aweights, weights)) / total
+        made = matmul(apart * weights, conj(apart.mT)) / (total - lost)
     return reshape(made, ()) if made.shape == (1, 1) else made
+
+
+def _vector(weights: Any, like: Array) -> Array:
+    return (
+        weights.astype(like.dtype) if isinstance(weights, Array) else asarray(weights, like.dtype, device=like.device)
+    )
+
+
+def _weights_of_observations(variables: Array, fweights: Any, aweights: Any) -> Array | None:
+    """Returns the product of the weights that are given, in a real dtype."""
+    like = _core.part(variables, False) if variables.dtype.kind == "complex floating" else variables
+    found = None
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is None:
+            continue
+        vector = _vector(weights, like)
+        if vector.shape != (variables.shape[1],):
+            raise ValueError(f"cov(): {name} has shape {list(vector.shape)}; want [{variables.shape[1]}]")
+        found = vector if found is None else found * vector
+    return found
 
 
 def corrcoef(x: Array, y: Array | None = None, /, *, rowvar: bool = True) -> Array:

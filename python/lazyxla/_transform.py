@@ -23,6 +23,7 @@ from . import _core
 from ._core import Array
 from ._jit import Jit
 from ._checks import a_function, kind_of
+from ._rules import stop_gradient
 from ._sizes import AxisError, integers, is_integer
 from ._trace import (
     Traced,
@@ -31,6 +32,7 @@ from ._trace import (
     device_of,
     differentiables,
     has_derivatives,
+    is_tracing,
     like_of,
     spread,
     with_arrays,
@@ -165,9 +167,30 @@ def _found(fun: Callable[..., Any], leaves: list[Any], spec: Any) -> Traced:
     return fun.find(*unflatten(spec, leaves))[0] if isinstance(fun, Jit) else Traced(fun, leaves, spec, is_whole=False)
 
 
-def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def _with_constant_aux(fun: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Returns a function whose pair of results has an auxiliary tree that derivatives treat as constant."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        found = fun(*args, **kwargs)
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise TypeError(f"{name}(): with has_aux, the function returns a pair: its results, and a tree of others")
+        return found[0], stop_gradient(found[1])
+
+    return called
+
+
+def _aux(fun: Callable[..., Any], leaves: list[Any], spec: Any) -> Any:
+    """Returns the auxiliary tree with the derivatives that an outer transformation takes of it."""
+    plain = _found(fun, leaves, spec)
+    return plain.call([leaf for leaf in leaves if isinstance(leaf, Array)])[1]
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Returns ``fun(*primals)``, and a function from cotangents of the result, in a tree of its structure, to a tuple
     of the gradients by each of ``primals``.
+
+    With ``has_aux``, ``fun`` returns a pair of what is differentiated and a tree of other results, which is the third
+    result here, as in JAX.
 
     >>> import lazyxla as lx
     >>> value, pullback = lx.vjp(lambda x: x**2, lx.asarray(3.0))
@@ -179,7 +202,8 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
     leaves, spec = flatten(primals)
     leaves = differentiables(leaves, "vjp()", device)
     call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-    traced = _found(fun, call_leaves, call_spec)
+    traced = _found(_with_constant_aux(fun, "vjp") if has_aux else fun, call_leaves, call_spec)
+    result_spec = traced.tree.spec.children()[0] if has_aux else traced.tree.spec
     arrays = [leaf for leaf in leaves if leaf is not None]
     wrt = list(range(len(arrays)))
     forward, backward, _ = traced.derived(lambda computation: computation.vjp(wrt), "vjp")
@@ -188,19 +212,24 @@ def vjp(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]
 
     def pullback(cotangents: Any) -> Any:
         given, given_spec = flatten(cotangents)
-        if given_spec != traced.tree.spec:
-            raise ValueError(f"cotangents {given_spec} for results {traced.tree.spec}")
+        if given_spec != result_spec:
+            raise ValueError(f"cotangents {given_spec} for results {result_spec}")
         given = [ct for i, ct in enumerate(given) if i not in traced.tree.statics]
-        used = [like_of(ct, y) for ct, y in zip(given, results, strict=True) if has_derivatives(y)]
+        used = [like_of(ct, y) for ct, y in zip(given, results) if has_derivatives(y)]
+        used += [zero_of(y) for y in results[len(given) :] if has_derivatives(y)]
         return unflatten(spec, spread(leaves, backward.call([*residuals, *used])))
 
-    return traced.tree.rebuild(results), pullback
+    found = traced.tree.rebuild(results)
+    if not has_aux:
+        return found, pullback
+    return found[0], pullback, _aux(fun, call_leaves, call_spec) if is_tracing() else found[1]
 
 
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> Any:
     """Returns ``fun(*primals)`` and its derivative in the direction of ``tangents``, in trees of one structure.
 
-    The tangent of a result of integers or bools is 0.
+    The tangent of a result of integers or bools is 0. With ``has_aux``, ``fun`` returns a pair of what is differentiated
+    and a tree of other results, which is the third result here, as in JAX.
 
     >>> import lazyxla as lx
     >>> value, slope = lx.jvp(lambda x: x**2, (3.0,), (1.0,))
@@ -217,7 +246,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     pairs = zip(directions, leaves, strict=True)
     directions = [like_of(tangent, leaf) for tangent, leaf in pairs if leaf is not None]
     call_leaves, call_spec = flatten((unflatten(spec, leaves), {}))
-    traced = _found(fun, call_leaves, call_spec)
+    traced = _found(_with_constant_aux(fun, "jvp") if has_aux else fun, call_leaves, call_spec)
     arrays = [leaf for leaf in leaves if leaf is not None]
     wrt = list(range(len(arrays)))
     outputs = traced.derived(lambda computation: computation.jvp(wrt), "jvp").call(
@@ -226,7 +255,10 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     n = traced.count
     found = iter(outputs[n:])
     slopes = [next(found) if has_derivatives(y) else zero_of(y) for y in outputs[:n]]
-    return traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
+    values, found_slopes = traced.tree.rebuild(outputs[:n]), traced.tree.rebuild(slopes)
+    if not has_aux:
+        return values, found_slopes
+    return values[0], found_slopes[0], _aux(fun, call_leaves, call_spec) if is_tracing() else values[1]
 
 
 def _zeros(x: Array, shape: tuple[int, ...]) -> Array:

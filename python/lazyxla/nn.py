@@ -42,6 +42,7 @@ from ._losses import (
 )
 from ._operands import in_floats, select
 from ._sizes import DTypeLike, integers, normalized
+from ._softmax import log_softmax, logsumexp, softmax
 from ._windows import avg_pool, batch_norm, batch_norm_inference, conv, dropout, max_pool
 
 __all__ = [
@@ -158,37 +159,6 @@ def glu(x: Array, /, axis: int = -1) -> Array:
         raise ValueError(f"glu(): axis {axis} has {x.shape[at]} elements; want an even number")
     a, b = _core.split(in_floats(x), [x.shape[at] // 2] * 2, at)
     return a * _core.unary(c.UNARY_LOGISTIC, b)
-
-
-def softmax(x: Array, /, axis: int = -1) -> Array:
-    """Returns e^x / sum(e^x) along an axis, without overflow in between.
-
-    >>> import lazyxla as lx
-    >>> lx.nn.softmax(lx.asarray([1.0, 1.0])).tolist()
-    [0.5, 0.5]
-    """
-    return _core.softmax(x, axis, False)
-
-
-def log_softmax(x: Array, /, axis: int = -1) -> Array:
-    """Returns the logarithm of ``softmax``.
-
-    >>> import lazyxla as lx
-    >>> [round(x, 4) for x in lx.nn.log_softmax(lx.asarray([1.0, 1.0])).tolist()]
-    [-0.6931, -0.6931]
-    """
-    return _core.softmax(x, axis, True)
-
-
-def logsumexp(x: Array, /, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Array:
-    """Returns log(sum(e^x)) over axes, without overflow in between.
-
-    >>> import lazyxla as lx
-    >>> lx.nn.logsumexp(lx.asarray([2.0, -lx.inf])).item()
-    2.0
-    """
-    axes = None if axis is None else integers(axis, "axes")
-    return _core.logsumexp(x, axes, keepdims)
 
 
 def layer_norm(

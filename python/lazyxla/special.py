@@ -10,8 +10,7 @@ from . import _core
 from ._core import Array
 from ._elementwise import abs, exp, floor, log, where
 from ._operands import in_floats, real_floats
-from .nn import log_softmax, softmax
-from .nn import logsumexp as _logsumexp
+from ._softmax import log_softmax, logsumexp, softmax
 
 __all__ = [
     "beta", "betaln", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "factorial", "gamma", "gammainc",
@@ -174,16 +173,6 @@ def logit(x: Array, /) -> Array:
     x = in_floats(x)
     found: Array = log(x) - _core.unary(c.UNARY_LOG_PLUS_ONE, -x)
     return found
-
-
-def logsumexp(x: Array, /, axis: Any = None, *, keepdims: bool = False) -> Array:
-    """Returns the logarithm of the sums of e^x over axes, without overflow; integers as float32.
-
-    >>> import lazyxla as lx
-    >>> round(lx.special.logsumexp(lx.asarray([1000.0, 1000.0])).item(), 3)
-    1000.693
-    """
-    return _logsumexp(in_floats(x), axis=axis, keepdims=keepdims)
 
 
 def xlogy(x: Any, y: Any, /) -> Array:

@@ -7,9 +7,13 @@ import builtins
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._tree import optree, tree_map as map
+from . import _core
+from ._core import Array
+from ._operands import promoted
+from ._trace import device_of
+from ._tree import array_of, optree, tree_map as map
 
-__all__ = ["all", "flatten", "leaves", "map", "reduce", "structure", "transpose", "unflatten"]
+__all__ = ["all", "flatten", "leaves", "map", "ravel", "reduce", "structure", "transpose", "unflatten"]
 
 
 def leaves(tree: Any, /, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -53,6 +57,42 @@ def structure(tree: Any, /, is_leaf: Callable[[Any], bool] | None = None) -> Any
     True
     """
     return optree().tree_structure(tree, is_leaf)
+
+
+def ravel(tree: Any, /) -> tuple[Array, Callable[[Any], Any]]:
+    """Returns the elements of all leaves as one vector, in the dtype that they promote to, and a function that makes a
+    tree of the structure, the shapes and the dtypes from such a vector: ``ravel_pytree`` of JAX.
+
+    >>> import lazyxla as lx
+    >>> flat, unravel = lx.tree.ravel({"a": lx.asarray([1.0, 2.0]), "b": 3.0})
+    >>> flat.tolist()
+    [1.0, 2.0, 3.0]
+    >>> unravel(2 * flat)["a"].tolist()
+    [2.0, 4.0]
+    """
+    found, structure = flatten(tree)
+    device = device_of(tree)
+    arrays = [array_of(leaf, device) for leaf in found]
+    shapes, dtypes = [x.shape for x in arrays], [x.dtype for x in arrays]
+    sizes, are_real = [x.size for x in arrays], [x.dtype.kind != "complex floating" for x in arrays]
+    if arrays:
+        flat = _core.join([_core.reshape(x, (x.size,)) for x in promoted(arrays)], 0, False)
+    else:
+        flat = _core.full((0,), 0, _core.float32, device)
+
+    def unravel(vector: Any) -> Any:
+        vector = array_of(vector, device)
+        if vector.shape != flat.shape:
+            raise ValueError(f"unravel(): a vector of shape {list(vector.shape)}; want {list(flat.shape)}")
+        parts = _core.split(vector, sizes, 0) if sizes else []
+        made = [_core.reshape(part, shape) for part, shape in zip(parts, shapes)]
+        reals = [
+            _core.part(x, False) if is_real and vector.dtype.kind == "complex floating" else x
+            for x, is_real in zip(made, are_real)
+        ]
+        return unflatten(structure, [x.astype(dtype) for x, dtype in zip(reals, dtypes)])
+
+    return flat, unravel
 
 
 _NONE = object()

@@ -134,11 +134,15 @@ impl Computation {
         })
     }
 
-    /// `policy` is one of the constants CHECKPOINT_*.
-    fn checkpoint(&self, py: Python<'_>, policy: i32) -> PyResult<Computation> {
+    /// `policy` is one of the constants CHECKPOINT_*; names are those of CHECKPOINT_SAVE_NAMED.
+    fn checkpoint(&self, py: Python<'_>, policy: i32, names: Vec<String>) -> PyResult<Computation> {
         let handle = self.handle;
-        // SAFETY: no names, and a writable output.
-        Computation::detached(py, move |out| unsafe { lxla_computation_checkpoint(handle, policy, null(), 0, out) })
+        let names = names.into_iter().map(CString::new).collect::<Result<Vec<CString>, _>>()?;
+        Computation::detached(py, move |out| {
+            let names: Vec<*const std::ffi::c_char> = names.iter().map(|name| name.as_ptr()).collect();
+            // SAFETY: a list of texts, which live until the call has returned, with its length, and a writable output.
+            unsafe { lxla_computation_checkpoint(handle, policy, names.as_ptr(), names.len(), out) }
+        })
     }
 
     fn with_jvp(&self, py: Python<'_>, jvp: &Computation) -> PyResult<Computation> {

@@ -9,6 +9,7 @@ use crate::scalar::Scalar;
 use crate::sys::*;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use std::ffi::CString;
 use std::ptr::null;
 
 /// A call with one result, of handles, numbers and lists that live until it has returned.
@@ -319,14 +320,22 @@ fn mask_count(py: Python<'_>, mask: &Array) -> PyResult<i64> {
 
 /// Values, indices, inverse, counts, and the number of distinct elements.
 #[pyfunction]
-fn unique(py: Python<'_>, x: &Array, size: i64) -> PyResult<[Array; 5]> {
+#[pyo3(signature = (x, size, fill=None))]
+fn unique(py: Python<'_>, x: &Array, size: i64, fill: Option<&Array>) -> PyResult<[Array; 5]> {
     let x = x.operand();
+    let fill = fill.map_or(lxla_tensor { id: 0 }, Array::operand);
     Array::several(py, move |out| {
         let at: *mut lxla_tensor = out.as_mut_ptr();
-        let none = lxla_tensor { id: 0 };
         // SAFETY: five outputs in one array.
-        unsafe { lxla_unique(x, size, none, LXLA_DTYPE_S64, at, at.add(1), at.add(2), at.add(3), at.add(4)) }
+        unsafe { lxla_unique(x, size, fill, LXLA_DTYPE_S64, at, at.add(1), at.add(2), at.add(3), at.add(4)) }
     })
+}
+
+/// The array under a name, which checkpoint policies list.
+#[pyfunction]
+fn checkpoint_name(py: Python<'_>, x: &Array, name: String) -> PyResult<Array> {
+    let (x, name) = (x.operand(), CString::new(name)?);
+    one!(py, |out| lxla_checkpoint_name(x, name.as_ptr(), out))
 }
 
 #[pyfunction]
@@ -439,7 +448,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         transpose
     );
     add!(module, flip, roll, squeeze, expand_dims, join, tile, repeat, slice_axis, pad, take, take_along_axis, nonzero);
-    add!(module, mask_count, value_of, unique, searchsorted, sort, argsort, topk, reduce, mean, variance, logsumexp);
+    add!(
+        module, checkpoint_name, mask_count, value_of, unique, searchsorted, sort, argsort, topk, reduce, mean,
+        variance, logsumexp
+    );
     add!(module, arg_extreme, cumulative, promote);
     Ok(())
 }

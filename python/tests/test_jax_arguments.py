@@ -77,3 +77,114 @@ def test_examples_of_jax_have_numpys_values():
         same(lx.polyint(on(np.float32([6, 2]), device), m=1), np.float32([3, 2, 0]))
     assert lx.reciprocal(0.0).item() == np.inf
     raises(ValueError, lambda: lx.take(x, 1, mode="fill"), "'fill'", "'wrap'")
+
+
+def test_distinct_elements_of_a_size_that_is_given_are_not_read():
+    for shape in ((1,), (7, 2), (33_000,)):
+        a = random(1, shape, "int32")
+        values, first, inverse, counts = np.unique(a, True, True, True)
+        for size in (1, len(values), len(values) + 3):
+            for device in DEVICES:
+                found = lx.jit(lambda x, size=size: lx.unique(x, True, True, True, size=size, fill_value=-77))(
+                    on(a, device)
+                )
+                lacking = max(size - len(values), 0)
+                same(found[0], np.append(values[:size], [-77] * lacking).astype("int32"))
+                same(found[1], np.append(first[:size], [first[0]] * lacking).astype("int64"))
+                same(found[2], inverse.reshape(shape))
+                same(found[3], np.append(counts[:size], [0] * lacking).astype("int64"))
+    rows = np.array([[3, 1], [1, 2], [3, 1]])
+    for device in DEVICES:
+        x = on(rows, device)
+        found = lx.jit(lambda x: lx.unique(x, True, True, True, axis=0, size=4))(x)
+        for mine, wanted in zip(found, ([[1, 2], [3, 1], [1, 2], [1, 2]], [1, 0, 1, 1], [1, 0, 1], [1, 2, 0, 0])):
+            assert mine.tolist() == wanted
+        assert lx.unique(x, return_counts=True, axis=0, size=1)[1].tolist() == [1]
+        assert lx.unique(x, axis=1, size=3, fill_value=7).tolist() == [[1, 3, 7], [2, 1, 7], [1, 3, 7]]
+    raises(ValueError, lambda: lx.unique(x, size=-1), "size", "-1")
+    raises(ValueError, lambda: lx.unique(lx.zeros(0), size=2), "fill_value")
+    raises(NotImplementedError, lambda: lx.unique(x, size=2, equal_nan=False), "equal_nan")
+
+
+def test_repeats_that_are_arrays_need_not_be_read():
+    for size in (1, 5, 33_000):
+        a, counts = random(1, (size, 2)), np.random.default_rng(2).integers(0, 3, size)
+        for device in DEVICES:
+            x, repeats = on(a, device), on(counts, device)
+            wanted = np.repeat(a, counts, 0)
+            same(lx.repeat(x, repeats, 0), wanted)
+            for total in (0, len(wanted), len(wanted) + 2):
+                found = lx.jit(lambda x, n, total=total: lx.repeat(x, n, 0, total_repeat_length=total))(x, repeats)
+                same(found, np.concatenate([wanted, a[-1:], a[-1:]])[:total])
+    same(lx.repeat(x, on(np.int32(2), device), 1), np.repeat(a, 2, 1))
+    raises(ValueError, lambda: lx.repeat(x, on(np.array([-1]), device), 0), "-1")
+    raises(ValueError, lambda: lx.repeat(x, on(np.array([1, 2]), device), 0), "[2]", "33000")
+
+
+def test_auxiliary_results_have_no_derivatives():
+    def f(x, y):
+        return {"r": x * y}, (x * 3, y.astype(lx.int32))
+
+    for device in DEVICES:
+        x, y = on(np.float32([1, np.inf]), device), on(np.float32([2, 5]), device)
+        for function in (f, lx.jit(f)):
+            value, pullback, aux = lx.vjp(function, x, y, has_aux=True)
+            assert value["r"].tolist() == [2, np.inf] and [each.tolist() for each in aux] == [[3, np.inf], [2, 5]]
+            by_x, by_y = pullback({"r": lx.ones_like(x)})
+            assert by_x.tolist() == [2, 5] and by_y.tolist() == [1, np.inf]
+            value, slope, aux = lx.jvp(function, (x, y), (y, x), has_aux=True)
+            assert slope["r"].tolist() == [5, np.inf] and aux[0].tolist() == [3, np.inf]
+            raises(ValueError, lambda: pullback((lx.ones_like(x), aux)), "cotangents")
+    raises(TypeError, lambda: lx.vjp(lambda x: x, x, has_aux=True), "vjp()", "pair")
+
+
+def test_trees_are_vectors_and_back():
+    for device in DEVICES:
+        tree = {"a": on(random(1, (2, 3)), device), "b": [on(np.int32([7]), device), on(np.zeros((0, 2), "f"), device)]}
+        flat, unravel = lx.tree.ravel(tree)
+        same(flat, np.append(random(1, (2, 3)).ravel(), 7).astype("float32"))
+        back = unravel(flat * 2)
+        same(back["a"], 2 * random(1, (2, 3)))
+        assert back["b"][0].dtype == lx.int32 and back["b"][0].tolist() == [14] and back["b"][1].shape == (0, 2)
+        slope = lx.grad(lambda v: lx.sum(unravel(v)["a"] ** 2))(flat)
+        same(slope, np.append(2 * random(1, (2, 3)).ravel(), 0).astype("float32"), 1e-6)
+        raises(ValueError, lambda: unravel(flat[:-1]), "[6]", "[7]")
+    assert lx.tree.ravel(())[0].shape == (0,)
+
+
+def test_policies_of_checkpoints_have_jaxs_names():
+    def f(x):
+        return lx.sin(lx.checkpoint_name(lx.exp(x), "grown"))
+
+    for device in DEVICES:
+        x = on(np.float32(0.5), device)
+        wanted = lx.grad(f)(x).item()
+        policies = lx.checkpoint_policies
+        for policy in (policies.nothing_saveable, policies.dots_saveable, policies.save_only_these_names("grown")):
+            same(lx.grad(lx.checkpoint(f, policy=policy))(x), np.float32(wanted), 1e-6)
+        same(lx.grad(lx.jit(lx.checkpoint(f, save=("grown", "other"))))(x), np.float32(wanted), 1e-6)
+    raises(ValueError, lambda: lx.checkpoint(f, save="some"), "'some'", "dots")
+    raises(TypeError, lambda: lx.checkpoint(f, save="all", policy="all"), "policy")
+    raises(TypeError, lambda: lx.checkpoint_name(x, ""), "name")
+
+
+def test_functions_that_read_in_a_traced_function_are_named():
+    x = lx.asarray([3.0, 1.0, 3.0])
+    for f, words in (
+        (lx.unique, ("unique()", "size=")),
+        (lambda x: lx.repeat(x, x.astype(lx.int32)), ("repeat()", "total_repeat_length=")),
+        (lx.setdiff1d, ("setdiff1d()",)),
+        (lambda x: lx.scan(lambda c, x: (c, lx.nonzero(x + c)), x, x), ("nonzero()", "size=")),
+    ):
+        raises(RuntimeError, lambda: lx.jit(lambda x: f(x, x) if f is lx.setdiff1d else f(x))(x), *words)
+    message = raises(RuntimeError, lambda: lx.jit(lambda x: lx.scan(lambda c, x: (c, float(x)), x, x))(x), "float(x)")
+    assert message is None or "scan()" not in str(message)
+
+
+def test_spaced_numbers_between_arrays_are_not_read():
+    for device in DEVICES:
+        x = on(np.float32([1, 3, 2]), device)
+        same(lx.jit(lambda x: lx.linspace(0, lx.max(x), 4))(x), np.linspace(0, 3, 4, dtype="f"), 1e-6)
+        same(lx.linspace(x, on(np.float32([7, 3, 4]), device), 2), np.float32([[1, 3, 2], [7, 3, 4]]))
+        assert lx.grad(lambda end: lx.sum(lx.linspace(0, end, 5)))(x[0]).item() == 2.5
+    assert lx.linspace(lx.asarray(1.0), 2, 0).tolist() == []

@@ -246,7 +246,7 @@ def test_errors_of_functions_of_numpy_name_what_is_wrong():
         (ValueError, lambda: lx.clip(x, 0, 1, a_max=2), "a_max"),
         (ValueError, lambda: lx.expand_dims(x, (0, 0)), "twice"),
         (ValueError, lambda: lx.reshape(x, (3, 1), order="K"), "'K'"),
-        (TypeError, lambda: lx.pad(x, 1, constant_values=(1, 2)), "constant_values", "tuple"),
+        (TypeError, lambda: lx.pad(x, 1, constant_values=(1, 2, 3)), "constant_values", "(1, 2, 3)"),
         (ValueError, lambda: lx.linalg.lstsq(lx.eye(2), x[:2], 0.1, rtol=0.1), "rcond and rtol"),
         (TypeError, lambda: lx.choose(x, [1, 2]), "choose()", "float32"),
     ]

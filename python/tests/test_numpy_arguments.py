@@ -1,7 +1,7 @@
 """Arrays of NumPy among the arguments of transformations, and in lists with arrays: as arrays of this package."""
 
 import numpy as np
-from common import DEVICES, on, raises, same
+from common import DEVICES, on, raises, random, same
 
 import lazyxla as lx
 
@@ -74,3 +74,20 @@ def test_places_of_any_dtype_and_shape_are_taken_as_in_numpy():
                     x.take(on(whole.astype(np.asarray(places).dtype if whole.size else int), device), 0, mode=mode),
                     wanted,
                 )
+
+
+def test_covariances_have_weights_and_interpolations_periods():
+    for size in (2, 9, 33_000):
+        a, b = random(1, (3, size), "float64"), random(2, (size,), "float64")
+        rng = np.random.default_rng(3)
+        often, much = rng.integers(1, 4, size), rng.random(size) + 0.1
+        for device in DEVICES:
+            x, y = on(a, device), on(b, device)
+            for given in ({"fweights": often}, {"aweights": much}, {"fweights": often, "aweights": much}):
+                for more in ({}, {"ddof": 0}, {"bias": True}):
+                    same(lx.cov(x, y, **given, **more), np.cov(a, b, **given, **more), 1e-9)
+            points, values = rng.permutation(5) * 50.0, rng.random(5)
+            given = (on(points, device), on(values, device))
+            same(lx.interp(3000 * y, *given, period=360), np.interp(3000 * b, points, values, period=360), 1e-9)
+    raises(ValueError, lambda: lx.cov(x, fweights=[1, 2]), "fweights", "[2]", "33000")
+    raises(ValueError, lambda: lx.interp(y, points, values, period=0), "period")
