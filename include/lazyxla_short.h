@@ -44,6 +44,9 @@ typedef struct {
   lxla_env env;
   lxla_device device;
   lx_error_fn failed;
+  /* Where the program calls the function that runs. */
+  const char *file;
+  int line;
   /* Tensors to release, and for each whether it is kept for the enclosing scope. */
   lxla_tensor *noted;
   char *kept;
@@ -58,12 +61,16 @@ static inline void lx_fail(const char *file, int line, lxla_status status, const
     lx_here.failed(status, message);
     return;
   }
-  fprintf(stderr, "%s:%d: %s: %s\n", file, line, lxla_status_name(status), message);
+  if (file) fprintf(stderr, "%s:%d: ", file, line);
+  fprintf(stderr, "%s: %s\n", lxla_status_name(status), message);
   exit(1);
 }
 
+/* The place of an error: within these headers, the call of the program; in the program, the line itself (places.h). */
+#define LX_PLACE_ lx_here.file, lx_here.line
+
 /* Calls a function of lazyxla.h. Returns whether it succeeded. */
-#define LX_TRY(call) lx_tried(__FILE__, __LINE__, (call))
+#define LX_TRY(call) lx_tried(LX_PLACE_, (call))
 
 static inline bool lx_tried(const char *file, int line, lxla_status status) {
   if (status != LXLA_OK) lx_fail(file, line, status, lxla_last_error_message());
@@ -84,7 +91,7 @@ static inline lxla_tensor lx_note(lxla_tensor x) {
     if (noted) here->noted = noted;
     void *kept = noted ? realloc(here->kept, room) : NULL;
     if (!kept) {
-      lx_fail(__FILE__, __LINE__, LXLA_RESOURCE_EXHAUSTED, "lx_note: no memory for a list of tensors");
+      lx_fail(LX_PLACE_, LXLA_RESOURCE_EXHAUSTED, "lx_note: no memory for a list of tensors");
       return x;
     }
     here->kept = kept;
@@ -153,10 +160,10 @@ static inline void lx_release_all(void) {
 }
 
 /* Notes the result of a function of lazyxla.h, whose last parameter is the output: LX_MAKE(lxla_softmax, x, -1) */
-#define LX_MAKE(function, ...)                                                                           \
-  __extension__({                                                                                        \
-    lxla_tensor lx_out_ = {0};                                                                           \
-    lx_tried(__FILE__, __LINE__, function(__VA_ARGS__, &lx_out_)) ? lx_note(lx_out_) : (lxla_tensor){0}; \
+#define LX_MAKE(function, ...)                                                                  \
+  __extension__({                                                                               \
+    lxla_tensor lx_out_ = {0};                                                                  \
+    lx_tried(LX_PLACE_, function(__VA_ARGS__, &lx_out_)) ? lx_note(lx_out_) : (lxla_tensor){0}; \
   })
 
 /* ---- Device and steps ---- */
@@ -273,7 +280,7 @@ static inline void lx_read_to(lxla_tensor x, int32_t dtype, void *data, size_t s
     char message[128];
     snprintf(message, sizeof message, "lx_read: the tensor is %s, the array %s; convert one of them",
              lxla_dtype_name(own), lxla_dtype_name(dtype));
-    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT, message);
+    lx_fail(LX_PLACE_, LXLA_INVALID_ARGUMENT, message);
     return;
   }
   LX_TRY(lxla_tensor_read(x, data, size));
@@ -296,6 +303,10 @@ static inline double lx_value(lxla_tensor x) {
   size_t size = 0;
   lxla_tensor wide = x;
   if (!LX_TRY(lxla_tensor_dtype(x, &dtype))) return 0;
+  if (dtype == LXLA_DTYPE_C64 || dtype == LXLA_DTYPE_C128) {
+    lx_fail(LX_PLACE_, LXLA_INVALID_ARGUMENT, "lx_value: the tensor is complex; want a real dtype, as of lxla_real");
+    return 0;
+  }
   bool is_plain = dtype == LXLA_DTYPE_PRED || dtype == LXLA_DTYPE_S8 || dtype == LXLA_DTYPE_U8 ||
                   (dtype >= LXLA_DTYPE_S32 && dtype <= LXLA_DTYPE_U8) || dtype == LXLA_DTYPE_U32 ||
                   dtype == LXLA_DTYPE_U64 || dtype == LXLA_DTYPE_F32 || dtype == LXLA_DTYPE_F64;
@@ -354,7 +365,7 @@ static inline lxla_tensor lx_number_like(double number, lxla_tensor x) {
 
 static inline bool lx_is_tensor_there(lx_operand a, lx_operand b) {
   if (a.is_number && b.is_number) {
-    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT, "two numbers given; want a tensor as one of the operands");
+    lx_fail(LX_PLACE_, LXLA_INVALID_ARGUMENT, "two numbers given; want a tensor as one of the operands");
   }
   return !(a.is_number && b.is_number);
 }
@@ -452,7 +463,7 @@ static inline lxla_tensor lx_reshape_to(lxla_tensor x, const int64_t *dims, size
   }
   if (free == rank) return LX_MAKE(lxla_reshape, x, dims, rank);
   if (others == 0 || count % others) {
-    lx_fail(__FILE__, __LINE__, LXLA_INVALID_ARGUMENT,
+    lx_fail(LX_PLACE_, LXLA_INVALID_ARGUMENT,
             "lx_reshape: one size is -1, and the product of the others does not divide the number of elements");
     return (lxla_tensor){0};
   }
@@ -499,5 +510,8 @@ static inline lxla_tensor lx_argmax(lxla_tensor x, int64_t axis) {
 
 #include "lazyxla_short/networks.h"
 #include "lazyxla_short/print.h"
+
+/* Last: */
+#include "lazyxla_short/places.h"
 
 #endif

@@ -143,7 +143,7 @@ TEST(copies_are_one_tensor_and_moves_leave_none) {
   CHECK(has<float>(x, {2}));
   CHECK(same.handle().id == x.handle().id);
   Tensor moved = std::move(x);
-  CHECK(!x && moved);
+  CHECK(!x.defined() && moved.defined());
   REFUSED(LXLA_INVALID_HANDLE, "lxla_tensor_rank", x.rank());
   x = moved + 1;
   CHECK(has<float>(x, {3}) && has<float>(moved, {2}));
@@ -151,7 +151,7 @@ TEST(copies_are_one_tensor_and_moves_leave_none) {
   x = alias;
   CHECK(has<float>(x, {3}));
   const Tensor adopted = Tensor::adopt(moved.release());
-  CHECK(!moved && has<float>(adopted, {2}));
+  CHECK(!moved.defined() && has<float>(adopted, {2}));
 }
 
 TEST(no_tensor_is_left_at_the_end_of_a_block) {

@@ -152,6 +152,28 @@ TEST(constants_are_numbers_for_the_functions_of_the_c_header) {
   CHECK(number == LXLA_UNARY_ABS && LXLA_UNARY_ABS == UNARY_ABS);
 }
 
+TEST(a_tensor_is_no_bool) {
+  REFUSED_BY_COMPILER(x ? 1 : 0);
+  REFUSED_BY_COMPILER(!x);
+  REFUSED_BY_COMPILER(x > 1 && x < 2);
+  ACCEPTED(x > 1);
+  ACCEPTED(1 == x);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor>() != 0), Tensor>);
+}
+
+TEST(a_number_that_a_double_rounds_is_refused) {
+  constexpr int64_t odd = (int64_t{1} << 53) + 1;
+  REFUSED(LXLA_INVALID_ARGUMENT, "9007199254740993 given", full({}, odd, LXLA_DTYPE_S64));
+  REFUSED(LXLA_INVALID_ARGUMENT, "-9007199254740993 given", Tensor::arange(-odd, 0));
+  REFUSED(LXLA_INVALID_ARGUMENT, "18446744073709551615 given", full({}, std::numeric_limits<uint64_t>::max()));
+  const Place here = cpu();
+  CHECK(full({}, int64_t{1} << 62, LXLA_DTYPE_S64, here).read<int64_t>()[0] == int64_t{1} << 62);
+  CHECK(full({}, std::numeric_limits<int64_t>::min(), LXLA_DTYPE_S64, here).read<int64_t>()[0] ==
+        std::numeric_limits<int64_t>::min());
+  CHECK(scalar(odd, LXLA_DTYPE_S64, here).read<int64_t>()[0] == odd);
+  REFUSED(LXLA_INVALID_ARGUMENT, "complex", value(array({std::complex<double>(1, 2)})));
+}
+
 TEST(the_log_callback_receives_messages_until_it_is_removed) {
   std::vector<std::string> messages;
   const auto record = [](int32_t, const char *message, void *user) {

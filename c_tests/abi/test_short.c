@@ -135,12 +135,22 @@ TEST(test_elements_and_shapes) { each(elements_and_shapes); }
 // --- Errors -------------------------------------------------------------------------------------------------------
 
 static int failures;
-static char said[256];
+static char said[256], place[256];
 static void failed(lxla_status status, const char *message) {
   (void)status;
   // Calls that take the result of a failed one fail as well.
-  if (!failures++) snprintf(said, sizeof said, "%s", message);
+  if (failures++) return;
+  snprintf(said, sizeof said, "%s", message);
+  snprintf(place, sizeof place, "%s:%d", lx_here.file, lx_here.line);
 }
+
+// The last error is told at a line of this file.
+static bool is_at(int line) {
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, "test_short.c:%d", line);
+  return strstr(place, wanted);
+}
+static lxla_tensor twice(lxla_tensor x) { return lx_mul(x, 2); }
 
 #define FAILS(call, words)                                                      \
   do {                                                                          \
@@ -157,6 +167,11 @@ static void errors(void) {
     lx_scope();
     lxla_tensor x = lx_zeros(2, 3);
     FAILS(lx_matmul(x, x), "lxla_matmul");
+    CHECK(is_at(__LINE__ - 1));
+    // The call that fails, not a call of its arguments.
+    FAILS(lx_matmul(twice(x), twice(x)), "lxla_matmul");
+    CHECK(is_at(__LINE__ - 1) && !lx_here.file);
+    FAILS(lx_value(lx_convert(lx_scalar(1), LXLA_DTYPE_C64)), "lx_value: the tensor is complex");
     FAILS(lx_add(1, 2), "want a tensor as one of the operands");
     FAILS(lx_reshape(x, 7), "lxla_reshape");
     FAILS(lx_reshape(x, 4, -1), "one size is -1");

@@ -33,6 +33,18 @@ template <class To> [[noreturn]] void refuse(const std::string &value) {
                                          std::to_string(std::numeric_limits<To>::lowest()) + ", " +
                                          std::to_string(std::numeric_limits<To>::max()) + "]");
 }
+
+// Whether a double has an integer: one of at most 53 bits, beside zeros at its end.
+template <class T> constexpr bool is_exact(T value) {
+  uintmax_t size = value < T{} ? uintmax_t{} - static_cast<uintmax_t>(value) : static_cast<uintmax_t>(value);
+  while (size != 0 && size % 2 == 0) size /= 2;
+  return size >> 53 == 0;
+}
+
+[[noreturn]] inline void refuse_rounded(const std::string &value) {
+  throw Error(LXLA_INVALID_ARGUMENT, "lazyxla: a number: " + value + " given, which a double rounds; want one that a " +
+                                         "double has, or full_exact, arange_exact or linspace_exact");
+}
 }  // namespace detail
 
 /// An integer as an argument: converts from the integer types of C++. INVALID_ARGUMENT for a number that does not fit.
@@ -52,12 +64,16 @@ using Int = Integer<int64_t>;    ///< An axis, an index, a step.
 using Int32 = Integer<int32_t>;  ///< A small number, as of a device.
 using Count = Integer<size_t>;   ///< How many there are.
 
-/// A number as an argument: converts from the integer and the floating types of C++.
+/// A number as an argument: converts from the integer and the floating types of C++. INVALID_ARGUMENT for an integer
+/// that a double rounds: full_exact, arange_exact and linspace_exact take these.
 class Real {
  public:
   /// Converts a number.
   template <class T, class = std::enable_if_t<detail::is_number<T>>>
-  constexpr Real(T value) noexcept : value_(static_cast<double>(value)) {}
+  constexpr Real(T value) : value_(static_cast<double>(value)) {
+    if constexpr (std::numeric_limits<T>::is_integer && std::numeric_limits<T>::digits > 53)
+      if (!detail::is_exact(value)) detail::refuse_rounded(std::to_string(value));
+  }
   constexpr operator double() const noexcept { return value_; }  ///< As lazyxla.h takes it.
 
  private:

@@ -9,19 +9,30 @@
 
 namespace lazyxla {
 
+namespace detail {
+// Parameters that take a place, and no braces: array({5.f}, {}) has dims.
+template <class At> using IsPlace = std::enable_if_t<std::is_convertible_v<const At &, Place>>;
+}  // namespace detail
+
 /// Creates a tensor of one axis from a list: array({1.f, 2.f}). The dtype follows the C++ type of the elements: int
 /// gives s32, double f64.
-template <class T> Tensor array(std::initializer_list<T> values, const Place &at = {}) {
+template <class T, class At = Place, class = detail::IsPlace<At>>
+Tensor array(std::initializer_list<T> values, const At &at) {
   return Tensor::from_host(std::vector<T>(values), {static_cast<int64_t>(values.size())}, at);
 }
+/// Creates a tensor of one axis from a list.
+template <class T> Tensor array(std::initializer_list<T> values) { return array(values, Place()); }
 /// Creates a tensor from a list of row-major elements: array({1.f, 2.f, 3.f, 4.f}, {2, 2}).
 template <class T> Tensor array(std::initializer_list<T> values, const Dims &dims, const Place &at = {}) {
   return Tensor::from_host(std::vector<T>(values), dims, at);
 }
 /// Creates a tensor of one axis from the elements of a vector.
-template <class T> Tensor array(const std::vector<T> &values, const Place &at = {}) {
+template <class T, class At = Place, class = detail::IsPlace<At>>
+Tensor array(const std::vector<T> &values, const At &at) {
   return Tensor::from_host(values, {static_cast<int64_t>(values.size())}, at);
 }
+/// Creates a tensor of one axis from the elements of a vector.
+template <class T> Tensor array(const std::vector<T> &values) { return array(values, Place()); }
 /// Creates a tensor from row-major elements.
 template <class T> Tensor array(const std::vector<T> &values, const Dims &dims, const Place &at = {}) {
   return Tensor::from_host(values, dims, at);
@@ -65,6 +76,10 @@ inline Tensor ones_like(const Tensor &x) { return full_like(x, 1); }
 inline Tensor scalar(Real value, const Place &at = {}) {
   return full({}, value, at);
 }  ///< Creates an f32 without axes.
+/// Creates a tensor without axes of a dtype, of a number that may be a 64-bit integer or complex.
+inline Tensor scalar(const Scalar &value, Dtype dtype, const Place &at = {}) {
+  return Tensor::full_exact({}, value, dtype, at);
+}
 /// Creates an f32 matrix of n rows with ones on the diagonal and zeros elsewhere.
 inline Tensor eye(Int n, const Place &at = {}) { return Tensor::eye(n, n, 0, LXLA_DTYPE_F32, at); }
 /// Creates f32 numbers: start, start + step, ..., up to but excluding stop.

@@ -68,8 +68,17 @@ inline Tensor compare_total_order(CompareOp op, const Tensor &l, const Tensor &r
   return Tensor::make<lxla_compare_total_order>(op, l.handle(), r.handle());
 }
 
-// members.hpp has functions for compare(). `==` and the other comparison operators are not overloaded, because they
-// would not return bool.
+// Operators for compare(), which members.hpp has as functions: gt(x, 1) is x > 1. They return pred for each element,
+// and no bool: `if (x > 1)` does not compile, `if (value(all(x > 1)))` does.
+#define LAZYXLA_COMPARE(name, code) \
+  template <class L, class R> detail::Result<L, R> name(const L &l, const R &r) { return compare(code, l, r); }
+LAZYXLA_COMPARE(operator==, LXLA_COMPARE_EQ)  ///< Whether elements are equal.
+LAZYXLA_COMPARE(operator!=, LXLA_COMPARE_NE)  ///< Whether elements differ.
+LAZYXLA_COMPARE(operator<, LXLA_COMPARE_LT)   ///< Whether elements of l are less.
+LAZYXLA_COMPARE(operator<=, LXLA_COMPARE_LE)  ///< Whether elements of l are less or equal.
+LAZYXLA_COMPARE(operator>, LXLA_COMPARE_GT)   ///< Whether elements of l are greater.
+LAZYXLA_COMPARE(operator>=, LXLA_COMPARE_GE)  ///< Whether elements of l are greater or equal.
+#undef LAZYXLA_COMPARE
 
 /// Selects on_true where pred is true, and on_false elsewhere.
 inline Tensor select(const Tensor &pred, const Tensor &on_true, const Tensor &on_false) {

@@ -4,6 +4,7 @@
 #define LAZYXLA_FUNCTION_HPP
 
 #include "control.hpp"
+#include "shape.hpp"
 #include "transform.hpp"
 
 #include <algorithm>
@@ -29,37 +30,8 @@ inline std::vector<Tensor> as_list(std::vector<Tensor> results) { return results
 template <size_t n> std::vector<Tensor> as_list(const std::array<Tensor, n> &results) {
   return {results.begin(), results.end()};
 }
-template <class A, class B> std::vector<Tensor> as_list(const std::pair<A, B> &results) {
-  return {results.first, results.second};
-}
-template <class... T> std::vector<Tensor> as_list(const std::tuple<T...> &results) {
-  return std::apply([](const auto &...each) { return std::vector<Tensor>{each...}; }, results);
-}
 
-// Traces a call with placeholders like the examples. Tensors that it creates without a place are on their device, in
-// their environment.
-template <class Call> Computation traced(const std::vector<Tensor> &examples, Call &&call) {
-  if (examples.empty())
-    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: no examples given; want one for each parameter");
-  const Scope within(examples[0].environment());
-  const UseDevice here(examples[0].device());
-  Tracing tracing(Place(examples[0].environment(), examples[0].device()));
-  std::vector<Tensor> params;
-  for (const Tensor &example : examples) params.push_back(example.placeholder_like());
-  const std::vector<Tensor> results = as_list(call(params));
-  for (size_t i = 0; i < params.size(); i++)
-    if (params[i].state() != LXLA_STATE_PLACEHOLDER)
-      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: the function changes its parameter " + std::to_string(i) +
-                                             " in place; want a new tensor, such as x + 1 in place of x += 1");
-  return tracing.end(params, results);
-}
-
-template <class F, size_t... at>
-auto called(F &f, const std::vector<Tensor> &args, std::index_sequence<at...>) {
-  return f(args[at]...);
-}
-
-// Arguments of a function that takes tensors and lists of tensors: appended to a list, and taken from it again.
+// Appends a tensor, or a list of tensors, to a list.
 inline void append(std::vector<Tensor> &all, const Tensor &one) { all.push_back(one); }
 inline void append(std::vector<Tensor> &all, const std::vector<Tensor> &list) {
   all.insert(all.end(), list.begin(), list.end());
@@ -69,6 +41,41 @@ template <class... A> std::vector<Tensor> flat(const A &...args) {
   (append(all, args), ...);
   return all;
 }
+template <class A, class B> std::vector<Tensor> as_list(const std::pair<A, B> &results) {
+  return flat(results.first, results.second);
+}
+template <class... T> std::vector<Tensor> as_list(const std::tuple<T...> &results) {
+  return std::apply([](const auto &...each) { return flat(each...); }, results);
+}
+
+// Traces a call with placeholders like the examples. Tensors that it creates without a place are on a device, in an
+// environment.
+template <class Call> Computation traced_at(const Place &at, const std::vector<Tensor> &examples, Call &&call) {
+  const Scope within(Environment::borrow(at.env));
+  const UseDevice here(at.device);
+  Tracing tracing(at);
+  std::vector<Tensor> params;
+  for (const Tensor &example : examples) params.push_back(example.placeholder_like());
+  const std::vector<Tensor> results = as_list(call(params));
+  for (size_t i = 0; i < params.size(); i++)
+    if (params[i].state() != LXLA_STATE_PLACEHOLDER)
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: the function changes its parameter " + std::to_string(i) +
+                                             " in place; want a new tensor, such as x + 1 in place of x += 1");
+  return tracing.end(params, results);
+}
+// Likewise on the device and in the environment of the examples.
+template <class Call> Computation traced(const std::vector<Tensor> &examples, Call &&call) {
+  if (examples.empty())
+    throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::trace: no examples given; want one for each parameter");
+  return traced_at(examples[0].place(), examples, call);
+}
+
+template <class F, size_t... at>
+auto called(F &f, const std::vector<Tensor> &args, std::index_sequence<at...>) {
+  return f(args[at]...);
+}
+
+// Arguments of a function that takes tensors and lists of tensors, taken from the list of all of them.
 using Position = std::vector<Tensor>::const_iterator;
 inline Tensor taken(Position &from, const Tensor &) { return *from++; }
 inline std::vector<Tensor> taken(Position &from, const std::vector<Tensor> &like) {
@@ -107,25 +114,34 @@ inline std::vector<int64_t> key_of(const std::vector<Tensor> &args) {
 
 template <class T> inline constexpr bool is_function = !std::is_base_of_v<Computation, std::decay_t<T>>;
 
-// The fewest tensors, one by one, with which a function can be called: up to 16.
+// The fewest tensors, one by one, with which a function can be called: up to 16, or 17 if there is no such number.
 template <class F, class... T> constexpr size_t arity() {
-  if constexpr (std::is_invocable_v<F &, const T &...> && sizeof...(T) > 0) return sizeof...(T);
-  else {
-    static_assert(sizeof...(T) < 16, "want a function of a std::vector<Tensor>, or of up to 16 tensors one by one");
-    return arity<F, T..., Tensor>();
-  }
+  if constexpr (std::is_invocable_v<F &, const T &...>) return sizeof...(T);
+  else if constexpr (sizeof...(T) < 16) return arity<F, T..., Tensor>();
+  else return sizeof...(T) + 1;
 }
 
-// Traces a function of a list, or of tensors one by one, for parameters of the types of the examples.
-template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &examples, const char *what) {
-  if constexpr (takes_list<F>) return traced(examples, f);
+// Traces a function of a list, or of tensors one by one, at a place, for parameters of the types of the examples.
+template <class F>
+Computation traced_for(const Place &at, F &&f, const std::vector<Tensor> &examples, const char *what) {
+  if constexpr (takes_list<F>) return traced_at(at, examples, f);
   else {
     constexpr size_t n = arity<std::remove_reference_t<F>>();
+    static_assert(n <= 16, "want a function of a std::vector<Tensor>, or of up to 16 tensors one by one");
     if (n != examples.size())
       throw Error(LXLA_INVALID_ARGUMENT, std::string("lazyxla::") + what + ": parameters: " + std::to_string(n) +
                                              " given; want " + std::to_string(examples.size()));
-    return traced(examples, [&](const auto &params) { return called(f, params, std::make_index_sequence<n>()); });
+    constexpr size_t known = n <= 16 ? n : 0;
+    return traced_at(at, examples,
+                     [&](const auto &params) { return called(f, params, std::make_index_sequence<known>()); });
   }
+}
+// Likewise on the device and in the environment of the examples.
+template <class F> Computation traced_for(F &&f, const std::vector<Tensor> &examples, const char *what) {
+  if (examples.empty())
+    throw Error(LXLA_INVALID_ARGUMENT,
+                std::string("lazyxla::") + what + ": no examples given; want one for each parameter");
+  return traced_for(examples[0].place(), f, examples, what);
 }
 }  // namespace detail
 
@@ -156,11 +172,11 @@ Bounded while_bounded(Cond &&cond, Body &&body, const std::vector<Tensor> &init,
   return while_bounded(detail::traced_for(cond, init, "while_bounded: cond"),
                        detail::traced_for(body, init, "while_bounded: body"), init, max_iterations);
 }
-/// Applies a function to args if pred is true, else another one.
+/// Applies a function to args if pred is true, else another one. Functions without parameters take none.
 template <class True, class False, class = std::enable_if_t<detail::is_function<True> && detail::is_function<False>>>
-std::vector<Tensor> cond(const Tensor &pred, True &&on_true, False &&on_false, const std::vector<Tensor> &args) {
-  return cond(pred, detail::traced_for(on_true, args, "cond: on_true"),
-              detail::traced_for(on_false, args, "cond: on_false"), args);
+std::vector<Tensor> cond(const Tensor &pred, True &&on_true, False &&on_false, const std::vector<Tensor> &args = {}) {
+  return cond(pred, detail::traced_for(pred.place(), on_true, args, "cond: on_true"),
+              detail::traced_for(pred.place(), on_false, args, "cond: on_false"), args);
 }
 /// Applies a function along the leading axis of xs, in reverse order if `reverse`: it takes the carry, then a slice of
 /// each of xs, and returns the next carry, then results. Returns the final carry and the stacked results.
@@ -175,6 +191,20 @@ std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(F &&f, const std::vecto
     examples.push_back(Tensor::placeholder({dims.begin() + (dims.empty() ? 0 : 1), dims.end()}, x.dtype(), x.place()));
   }
   return scan(detail::traced_for(f, examples, "scan: f"), init, xs, xs[0].dims()[0], reverse);
+}
+/// Applies a function `length` times: xs may be empty.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+std::pair<std::vector<Tensor>, std::vector<Tensor>> scan(F &&f, const std::vector<Tensor> &init,
+                                                         const std::vector<Tensor> &xs, Int length,
+                                                         Flag reverse = false) {
+  if (!xs.empty()) {
+    const Dims dims = xs[0].dims();
+    if (dims.empty() || dims[0] != length)
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::scan: length: " + std::to_string(length) +
+                                             " given; want the size of the leading axis of xs");
+    return scan(f, init, xs, reverse);
+  }
+  return scan(detail::traced_for(f, init, "scan: f"), init, xs, length, reverse);
 }
 /// A function that is traced at its first call with arguments of new types, and then called: what jit and
 /// value_and_grad of functions return. Tensors that it captures keep the values of the trace: pass what changes as
@@ -306,6 +336,49 @@ Function<detail::Gradients<std::decay_t<F>>> grad(F &&f, const VjpOptions &optio
   };
   using Whole = Function<std::decay_t<F>>;
   return jit(detail::Gradients<std::decay_t<F>>{Whole(std::forward<F>(f), transform)});
+}
+
+/// Returns the results of f, and their derivatives in the direction of the tangents: one for each of the primals of a
+/// float or complex dtype. f takes the primals as a list or one by one, and is traced in each call.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+std::pair<std::vector<Tensor>, std::vector<Tensor>> jvp(F &&f, const std::vector<Tensor> &primals,
+                                                        const std::vector<Tensor> &tangents) {
+  const Computation of = detail::traced_for(f, primals, "jvp");
+  const std::vector<Tensor> all = jvp(of)(detail::flat(primals, tangents));
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(of.results());
+  return {{all.begin(), middle}, {middle, all.end()}};
+}
+
+namespace detail {
+// Second derivatives of a function by its first argument: the derivatives of the gradient in all directions.
+template <class F> struct Hessian {
+  F f;
+  template <class... A, class = AreArguments<A...>, class = IsCallable<F, A...>> Tensor operator()(const A &...args) {
+    const std::vector<Tensor> all = flat(args...);
+    const Tensor &x = all[0];
+    const Computation value = traced(all, [&](const auto &params) { return called_like(f, params, args...); });
+    const Computation along = jvp(value_and_grad(value, by_first(1)), {0});
+    Dims sizes = x.dims(), axes(all.size(), -1), from(along.results(), 0);
+    const int64_t n = static_cast<int64_t>(x.size());
+    // The results themselves depend on no direction.
+    std::fill(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(value.results() + 1), -1);
+    sizes.insert(sizes.begin(), n), axes.push_back(0);
+    const Tensor directions = reshape(Tensor::eye(n, n, 0, x.dtype(), x.place()), sizes);
+    const std::vector<Tensor> found = vmap(along, axes, from, n)(flat(all, directions));
+    sizes.erase(sizes.begin());
+    Dims twice = sizes;
+    twice.insert(twice.end(), sizes.begin(), sizes.end());
+    return reshape(found.back(), twice);
+  }
+};
+template <class F> struct TakesList<Hessian<F>> : TakesList<F> {};
+}  // namespace detail
+
+/// Returns the function that returns the second derivatives of f by its first argument, a tensor: of the axes of the
+/// argument twice. f returns a float scalar.
+template <class F, class = std::enable_if_t<detail::is_function<F>>>
+Function<detail::Hessian<std::decay_t<F>>> hessian(F &&f) {
+  return jit(detail::Hessian<std::decay_t<F>>{std::forward<F>(f)});
 }
 
 /// Returns f over a batch: of the leading axis of all tensors, or of the axis that in_axes lists for each of them, -1

@@ -75,6 +75,11 @@ inline Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limi
   return Tensor::make<lxla_slice_assign>(x.handle(), starts.data(), limits.data(), steps, starts.size(),
                                          values.handle());
 }
+/// Replaces x[start : limit : stride] on each axis by a number. Strides default to 1.
+template <class V, class = std::enable_if_t<!detail::is_tensor<V> && detail::is_operand<V>>>
+Tensor slice_assign(const Tensor &x, const Dims &starts, const Dims &limits, const Dims &strides, const V &value) {
+  return slice_assign(x, starts, limits, strides, Tensor::full_exact({}, value, x.dtype(), x.place()));
+}
 /// Finds the elements of x that are not 0. Returns `size` indices for each axis, in row-major order and padded with
 /// `fill`, then the number of elements that are not 0.
 inline std::vector<Tensor> nonzero(const Tensor &x, Int size, Int fill = 0, Dtype index_dtype = LXLA_DTYPE_S64) {
@@ -90,9 +95,15 @@ inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, In
                                          Dtype index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_mask_select, 2>(x.handle(), mask.handle(), size, fill.handle(), index_dtype);
 }
-/// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order.
+/// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order. A list of one number
+/// for slices without axes is one slice: NumPy broadcasts it, and scalar(-1) here.
 inline Tensor mask_assign(const Tensor &x, const Tensor &mask, const Tensor &values) {
   return Tensor::make<lxla_mask_assign>(x.handle(), mask.handle(), values.handle());
+}
+/// Returns x with x[mask] = value, a number.
+template <class V, class = std::enable_if_t<!detail::is_tensor<V> && detail::is_operand<V>>>
+Tensor mask_assign(const Tensor &x, const Tensor &mask, const V &value) {
+  return mask_assign(x, mask, Tensor::full_exact({}, value, x.dtype(), x.place()));
 }
 
 /// Dimension numbers of gather, named as in lxla_gather_options.

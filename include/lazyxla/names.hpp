@@ -33,6 +33,9 @@ inline double value(const Tensor &x) {
     throw Error(LXLA_INVALID_ARGUMENT,
                 "lazyxla::value: a tensor of " + std::to_string(x.size()) + " elements given; want one element");
   switch (x.dtype()) {
+    case LXLA_DTYPE_C64:
+    case LXLA_DTYPE_C128:
+      throw Error(LXLA_INVALID_ARGUMENT, "lazyxla::value: a complex tensor given; want a real dtype, as of real(x)");
     case LXLA_DTYPE_PRED: return x.read<bool>()[0];
     case LXLA_DTYPE_S32: return x.read<int32_t>()[0];
     case LXLA_DTYPE_U32: return x.read<uint32_t>()[0];

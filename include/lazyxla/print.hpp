@@ -72,7 +72,7 @@ inline void write_axis(std::ostream &out, const Texts &elements, const Dims &dim
 /// Returns the type and the elements of a tensor as text; computes them first. Of more than 1000 elements, the middle
 /// of long axes is left out; of a tensor without a value, as in a trace, the type stands alone.
 inline std::string to_string(const Tensor &x) {
-  if (!x) return "no tensor";
+  if (!x.defined()) return "no tensor";
   const Dims dims = x.dims();
   std::ostringstream out;
   out << lxla_dtype_name(x.dtype()) << '[';

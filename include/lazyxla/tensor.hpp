@@ -60,8 +60,9 @@ class Tensor {
   template <auto call, class... Inputs> static Tensor make(Inputs... in) { return adopt(detail::get<call>(in...)); }
   /// Transfers the reference to the caller; this object then has none.
   lxla_tensor release() noexcept { return std::exchange(tensor_, lxla_tensor{}); }
-  lxla_tensor handle() const noexcept { return tensor_; }  ///< For calls of lazyxla.h. The reference stays here.
-  explicit operator bool() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
+  lxla_tensor handle() const noexcept { return tensor_; }    ///< For calls of lazyxla.h. The reference stays here.
+  bool defined() const noexcept { return tensor_.id != 0; }  ///< Whether this refers to a tensor.
+  explicit operator bool() const = delete;                   ///< value(x) != 0 reads an element; see also defined().
 
   /// Creates a tensor from row-major bytes.
   static Tensor from_bytes(const void *data, Count size_bytes, const Dims &dims, Dtype dtype, const Place &at = {}) {

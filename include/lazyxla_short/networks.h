@@ -20,7 +20,8 @@ static inline lxla_tensor lx_cross_entropy(lxla_tensor scores, lxla_tensor label
   if (!LX_TRY(lxla_tensor_rank(scores, &rank)) || !LX_TRY(lxla_tensor_dims(scores, dims, 64))) {
     return lx_keep((lxla_tensor){0});
   }
-  lxla_tensor is_class = LX_MAKE(lxla_binary, LXLA_BINARY_AND, lx_ge(at, 0), lx_lt(at, rank > 0 ? dims[rank - 1] : 0));
+  lxla_tensor is_class =
+      LX_MAKE(lxla_binary, LXLA_BINARY_AND, lx_ge(at, 0), lx_lt(at, (double)(rank > 0 ? dims[rank - 1] : 0)));
   return lx_keep(lx_neg(lx_mean(lx_where(is_class, picked, NAN))));
 }
 

@@ -81,12 +81,12 @@ static inline void lx_print_to(FILE *out, lxla_tensor x) {
   lxla_tensor wide = text.dtype == dtype ? x : lx_convert(x, text.dtype);
   char *data = malloc(count * text.size + 1);
   if (!data) {
-    lx_fail(__FILE__, __LINE__, LXLA_RESOURCE_EXHAUSTED, "lx_print: no memory for the elements");
+    lx_fail(LX_PLACE_, LXLA_RESOURCE_EXHAUSTED, "lx_print: no memory for the elements");
     return;
   }
   lxla_status status = lxla_tensor_read(wide, data, count * text.size);
   if (status != LXLA_OK && status != LXLA_FAILED_PRECONDITION) {
-    lx_tried(__FILE__, __LINE__, status);
+    lx_tried(LX_PLACE_, status);
     free(data);
     return;
   }

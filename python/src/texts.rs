@@ -104,7 +104,8 @@ const HINTS: &[(&str, &str)] = &[
     (" (lxla_computation_with_vmap)", ""),
     ("call lxla_mark_step", "call lx.step()"),
     (
-        "while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first",
+        "while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first, or do it outside of \
+         the function that is traced",
         "in a function that is traced (by jit, grad, vmap, scan, ...): do it outside, after the call",
     ),
     ("lxla_stop_gradient", "lx.stop_gradient"),

@@ -127,7 +127,8 @@ pub fn refuse(what: &str) -> Result<()> {
 pub(super) fn refused(what: &str) -> Error {
     error!(
         FailedPrecondition,
-        "{what} while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first"
+        "{what} while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first, or do it \
+         outside of the function that is traced"
     )
 }
 
