@@ -66,6 +66,37 @@ TEST(z1_a_size_that_changes_is_compiled_for_bounds) {
   OK(lxla_env_release(env));
 }
 
+// Programs that differ in an attribute alone have bounds of their own, also if they alternate from the start.
+TEST(z1_programs_of_other_attributes_have_their_own_bounds) {
+  lxla_env env = dynamic_env("powers");
+  for (int64_t n = 20; n <= 60; n++) {
+    lxla_tensor x = rows(env, n), sums[2], parts[2];
+    float got[2][60], halves[2][2 * 60];
+    for (int64_t axis = 0; axis < 2; axis++) {
+      OK(lxla_reduce(LXLA_REDUCE_SUM, x, &axis, 1, 0, &sums[axis]));
+      OK(lxla_tensor_read(sums[axis], got[axis], sizeof(float) * (size_t)(axis ? n : WIDTH)));
+      OK(lxla_slice_axis(x, 1, axis, axis + 2, 1, &parts[axis]));
+      OK(lxla_tensor_read(parts[axis], halves[axis], sizeof(float) * 2 * (size_t)n));
+    }
+    for (int j = 0; j < WIDTH; j++) {
+      double wanted = 0;
+      for (int64_t i = 0; i < n; i++) wanted += (double)((i * WIDTH + j) % 7 - 3);
+      EQUAL(got[0][j], wanted);
+    }
+    for (int64_t i = 0; i < n; i++) {
+      double wanted = 0;
+      for (int j = 0; j < WIDTH; j++) wanted += (double)((i * WIDTH + j) % 7 - 3);
+      EQUAL(got[1][i], wanted);
+      for (int j = 0; j < 4; j++) EQUAL(halves[j / 2][2 * i + j % 2], (double)((i * WIDTH + j / 2 + j % 2) % 7 - 3));
+    }
+    RELEASE(x, sums[0], sums[1], parts[0], parts[1]);
+  }
+  // Of each of four programs, the first size, then the bounds 32 and 64.
+  EQUAL(counter(env, "UncachedCompile"), 12);
+  EQUAL(counter(env, "DynamicCompile"), 8);
+  OK(lxla_env_release(env));
+}
+
 // A roll joins two parts, one of which shrinks when the other grows: no bound holds it.
 TEST(z1_a_part_that_shrinks_when_a_size_grows_is_whole) {
   const int64_t sizes[][2] = {{2, 3}, {4, 5}, {3, 4}, {7, 8}, {6, 9}, {5, 11}};

@@ -240,7 +240,8 @@ class Jit:
                 self._warn(
                     f"was called with more than {_MANY_KINDS} kinds of arguments, and is traced for each. Python's "
                     f"numbers and other arguments that are not arrays are constants: pass a number that changes as an "
-                    f"array, by lx.asarray. Each shape of an array is a kind; {_MOST_KINDS} kinds are kept"
+                    f"array, by lx.asarray. Each shape of an array is a kind, also if "
+                    f"dynamic_sizes compiles a program for many shapes; {_MOST_KINDS} kinds are kept"
                 )
             while len(self._kept) >= _MOST_KINDS and key not in self._kept:
                 pairs = self._kept.copy().items()

@@ -38,6 +38,32 @@ def run(loop):
     return values, lx.counter("UncachedCompile") - before
 
 
+# Programs that differ in attributes alone, in turns: each has bounds of its own.
+TURNS = {
+    "sums": lambda x: [lx.sum(x, axis=axis) for axis in (0, 1)],
+    "cumulative sums": lambda x: [lx.cumsum(x, axis=axis) for axis in (0, 1)],
+    "softmax": lambda x: [lx.nn.softmax(x, axis=axis) for axis in (0, 1)],
+    "parts": lambda x: lx.split(x, 3, axis=1),
+    "padded": lambda x: [lx.pad(x, ((0, 1), (0, 0))), lx.pad(x, ((0, 0), (1, 0)))],
+    "largest": lambda x: [lx.top_k(x, k)[0] for k in (1, 3)],
+    "rolled": lambda x: [lx.roll(x, k, axis=0) for k in (1, 2, 3)],
+    "shapes": lambda x: [lx.sum(x.reshape(-1, 2, 3), axis=1), lx.sum(x.reshape(-1, 3, 2), axis=1)],
+}
+
+
+def test_programs_that_differ_in_attributes_have_bounds_of_their_own():
+    for name, of in TURNS.items():
+        with options(dynamic_sizes=BOUNDS, dynamic_exact="false"):
+            before, programs = lx.counter("UncachedCompile"), 0
+            for n in [size for size in SIZES if size > 3]:
+                a = np.random.default_rng(n).integers(-9, 10, (n, 6)).astype("float32")
+                for found, wanted in zip(of(lx.asarray(a)), of(lx.asarray(a, device="cpu")), strict=True):
+                    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-6, err_msg=name)
+                    programs += n == SIZES[0]
+            # Of each program: its first size, at most one that was compared with others, and three bounds.
+            assert lx.counter("UncachedCompile") - before <= 5 * programs, name
+
+
 def test_loops_are_compiled_for_bounds_and_compute_the_same():
     for loop in LOOPS:
         # Programs for sizes would be found in the cache.

@@ -1,28 +1,32 @@
-//! Kinds of programs: programs that are equal but for sizes. A kind that was seen twice gets a pattern, and for each list
-//! of bounds a program that serves all sizes up to them.
+//! Kinds of programs: programs of the same operations. Two of a kind that are equal but for sizes get a pattern, and for
+//! each list of bounds a program that serves all sizes up to them.
 
 use super::memory::lru;
-use base::label::Label;
+use super::served::{Served, Serving, Stated};
 use base::types::Scalar;
-use ir::Program;
 use ir::sizes::{Guess, Pattern, Seen, Spread};
-use lowering::transform::{Masked, Refusal, mask};
+use ir::{Op, Program};
+use lowering::transform::Refusal;
 use lru::LruCache;
 use parking_lot::Mutex;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxBuildHasher;
+use std::cmp::Reverse;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of programs of a kind with which a new one is compared.
-const MOST_SEEN: usize = 4;
+/// Number of programs of a kind that a new one is compared with.
+const MOST_SEEN: usize = 64;
+/// Number of patterns of a kind. The one that was used last stays longest.
+const MOST_PATTERNS: usize = 32;
+/// Number of programs that a pattern is made of.
+const MOST_MEMBERS: usize = 4;
+/// Number of patterns and of programs that a new program is tried with.
+const MOST_TRIED: usize = 4;
 /// Number of patterns that may be made of a kind. After that, its programs are compiled for their sizes.
-const MOST_PATTERNS: usize = 8;
-
-/// Number of lists of sizes of a kind whose runs are counted.
-const MOST_COUNTED: usize = 4096;
+const MOST_MADE: usize = 128;
+/// Number of programs with sizes of their own in succession of which no pattern could be made. After that likewise.
+const MOST_FAILURES: usize = 8;
 
 /// The kinds of an environment, by the hash of what their programs have in common. Those used last are kept.
 pub struct Kinds {
@@ -33,107 +37,33 @@ pub struct Kinds {
     has_served: AtomicBool,
 }
 
-/// Programs that are equal but for sizes.
+/// Programs of the same operations, which differ in sizes and attributes. Several of them may be equal but for sizes, as
+/// are the sums over the rows of matrices, and then the sums over the columns.
 #[derive(Default)]
 struct Kind {
-    seen: Vec<Known>,
-    patterns: usize,
-    pattern: Option<Arc<Served>>,
+    /// Programs that were compiled for their sizes, the latest last.
+    seen: Vec<Arc<Known>>,
+    /// Patterns, the one that was used last in front.
+    groups: Vec<Group>,
+    made: usize,
+    failures: usize,
+    /// Why no pattern could be made of the last program.
+    refusal: Option<Refusal>,
 }
 
-/// A program that was compiled for its sizes.
+/// Programs that are equal but for sizes.
+struct Group {
+    members: Vec<Arc<Known>>,
+    served: Arc<Served>,
+}
+
+/// A program that was seen.
 struct Known {
     program: Program,
     spread: Spread,
     scalars: Vec<Scalar>,
-}
-
-/// A pattern, with its programs by the bounds of the variables.
-struct Served {
-    pattern: Pattern,
-    /// Bounds of the variables that the caller stated, or 0.
-    most: Vec<i64>,
-    programs: Mutex<FxHashMap<Vec<i64>, Attempt>>,
-    recurring: Mutex<FxHashMap<Vec<i64>, Arc<Recurring>>>,
-}
-
-/// A program for bounds, or why there is none.
-type Attempt = Result<Arc<Bounded>, Refusal>;
-
-/// The runs of a program for bounds with some sizes.
-#[derive(Default)]
-pub struct Recurring {
-    lost: AtomicU64,
-    is_asked: AtomicBool,
-}
-
-impl Recurring {
-    /// Adds the time that a run lost by computing padding.
-    pub fn add_lost(&self, time: Duration) {
-        self.lost.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// Whether the runs lost more time than the compile of a program for these sizes takes, which nobody has asked for.
-    pub fn deserves_own(&self, compile: Duration) -> bool {
-        u128::from(self.lost.load(Ordering::Relaxed)) > compile.as_nanos() && !self.is_asked.load(Ordering::Relaxed)
-    }
-
-    /// Says that the program for these sizes is asked for.
-    pub fn ask(&self) {
-        self.is_asked.store(true, Ordering::Relaxed);
-    }
-}
-
-/// An axis of a parameter that the caller states to change.
-pub struct Stated {
-    /// Index of the parameter.
-    pub parameter: usize,
-    /// Axis of the parameter.
-    pub axis: usize,
-    /// Largest size; 0 if it is not known.
-    pub bound: i64,
-}
-
-/// A program for bounds.
-pub struct Bounded {
-    /// The program, with the layouts of its parameters and outputs, and where its scalars come from.
-    pub masked: Masked,
-    /// The program, to be shared with the runs.
-    pub program: Arc<Program>,
-    /// Bounds of the variables.
-    pub bounds: Vec<i64>,
-    is_given_up: AtomicBool,
-}
-
-impl Bounded {
-    /// Serves no further program: it could not be compiled.
-    pub fn give_up(&self) {
-        self.is_given_up.store(true, Ordering::Relaxed);
-    }
-}
-
-/// How a program for bounds serves a program.
-pub struct Serving {
-    /// The program for bounds.
-    pub bounded: Arc<Bounded>,
-    /// Sizes of the variables.
-    pub sizes: Vec<i64>,
-    /// Values of its given scalars: the program's slots, then the scalars of its bodies. Scalars that changed
-    /// between programs vary.
-    pub given: Vec<Scalar>,
-    /// Whether the program for bounds was made now.
-    pub is_new: bool,
-    /// The runs with these sizes.
-    pub recurring: Arc<Recurring>,
-}
-
-impl Serving {
-    /// Share of the work that is done on padding, if the work is in proportion to each size.
-    pub fn waste(&self) -> f64 {
-        let filled =
-            self.sizes.iter().zip(&self.bounded.bounds).map(|(&size, &bound)| size as f64 / bound.max(1) as f64);
-        1.0 - filled.product::<f64>()
-    }
+    /// Sizes of the parameters.
+    sizes: Vec<i64>,
 }
 
 /// How a program is served.
@@ -191,129 +121,155 @@ impl Kind {
         stated: &[Stated],
     ) -> Service {
         if let Some(serving) = self.served(&spread, scalars, bound) {
-            return Service::Bounded(serving);
+            // What could not be compiled for bounds is not tried again by another pattern.
+            return if serving.is_usable() { Service::Bounded(serving) } else { Service::Alone };
         }
-        let known = Known { program: program.clone(), spread, scalars: scalars.to_vec() };
+        let known = Known::new(program.clone(), spread, scalars.to_vec());
         // A collision of hashes is another kind, which takes the place.
         if self.seen.iter().any(|seen| seen.spread.skeleton != known.spread.skeleton) {
             *self = Kind::default();
         }
-        self.add(known, bound, stated)
+        self.add(&Arc::new(known), bound, stated)
     }
 
-    /// Serves a program by the pattern.
-    fn served(&self, spread: &Spread, scalars: &[Scalar], bound: &impl Fn(i64) -> i64) -> Option<Serving> {
-        let served = self.pattern.as_ref()?;
-        let sizes = served.pattern.sizes(spread)?;
-        let (bounded, is_new) = served.program(&served.bounds(&sizes, bound));
-        let (given, recurring) = (served.pattern.given(spread, scalars), served.recurring(&sizes));
-        let bounded = bounded.ok().filter(|bounded| !bounded.is_given_up.load(Ordering::Relaxed));
-        bounded.map(|bounded| Serving { bounded, sizes, given, is_new, recurring })
+    /// Serves a program by one of the patterns.
+    fn served(&mut self, spread: &Spread, scalars: &[Scalar], bound: &impl Fn(i64) -> i64) -> Option<Serving> {
+        let served = |group: &Group| group.served.serve(spread, scalars, bound)?.ok();
+        let (at, serving) = self.groups.iter().enumerate().find_map(|(at, group)| Some((at, served(group)?)))?;
+        self.groups[..=at].rotate_right(1);
+        Some(serving)
     }
 
-    /// Adds a program that the pattern does not serve, and makes another pattern.
-    fn add(&mut self, known: Known, bound: &impl Fn(i64) -> i64, stated: &[Stated]) -> Service {
-        let is_seen = |seen: &Known| seen.program == known.program;
-        if self.seen.iter().any(is_seen) || self.patterns == MOST_PATTERNS {
+    /// Adds a program that no pattern serves, and makes a pattern of it and others.
+    fn add(&mut self, known: &Arc<Known>, bound: &impl Fn(i64) -> i64, stated: &[Stated]) -> Service {
+        if self.seen.iter().any(|seen| seen.program == known.program) {
             return Service::Alone;
         }
-        self.seen.push(known);
+        if self.made == MOST_MADE || self.failures == MOST_FAILURES {
+            return self.refusal.clone().map_or(Service::Alone, Service::Refused);
+        }
+        let has_new_sizes = known.sizes.is_empty() || self.seen.iter().any(|seen| seen.sizes != known.sizes);
+        let found = self.group(known, bound, stated);
+        self.seen.push(known.clone());
         if self.seen.len() > MOST_SEEN {
             self.seen.remove(0);
         }
-        let guesses: &[Guess] = match self.seen.len() {
-            1 if stated.is_empty() => return Service::Alone,
-            1 => &[Guess::Stated],
-            _ => &[Guess::Apart, Guess::Related],
-        };
-        self.patterns += 1;
+        match found {
+            Ok(serving) => {
+                (self.made, self.failures, self.refusal) = (self.made + 1, 0, None);
+                Service::Bounded(serving)
+            }
+            Err(refusal) => {
+                self.failures += usize::from(has_new_sizes && self.seen.len() > 1);
+                self.refusal = refusal.or(self.refusal.take());
+                self.refusal.clone().map_or(Service::Alone, Service::Refused)
+            }
+        }
+    }
+
+    /// Makes a pattern of a program and the members of a group, which it replaces; or else of the program and another
+    /// one, or of the program alone, if the caller states which axes change. The most similar programs come first.
+    fn group(
+        &mut self,
+        known: &Arc<Known>,
+        bound: &impl Fn(i64) -> i64,
+        stated: &[Stated],
+    ) -> Result<Serving, Option<Refusal>> {
         let mut refusal = None;
+        let distance = |group: &Group| group.members.iter().map(|member| member.distance(known)).min();
+        for at in nearest(self.groups.iter().map(|group| distance(group).unwrap_or(usize::MAX))) {
+            let mut members = self.groups[at].members.clone();
+            members.push(known.clone());
+            if members.len() > MOST_MEMBERS {
+                members.remove(0);
+            }
+            if let Some(serving) = self.made_of(members, &BY_COMPARISON, Some(at), bound, stated, &mut refusal) {
+                return Ok(serving);
+            }
+        }
+        for at in nearest(self.seen.iter().map(|seen| seen.distance(known))) {
+            let members = vec![self.seen[at].clone(), known.clone()];
+            if let Some(serving) = self.made_of(members, &BY_COMPARISON, None, bound, stated, &mut refusal) {
+                return Ok(serving);
+            }
+        }
+        if stated.is_empty() {
+            return Err(refusal);
+        }
+        let alone = vec![known.clone()];
+        self.made_of(alone, &[Guess::Stated], None, bound, stated, &mut refusal).ok_or(refusal)
+    }
+
+    /// Makes a pattern of programs, by which the last one is served, in the place of a group or as a new one. Notes the
+    /// first reason why there is none.
+    fn made_of(
+        &mut self,
+        members: Vec<Arc<Known>>,
+        guesses: &[Guess],
+        place: Option<usize>,
+        bound: &impl Fn(i64) -> i64,
+        stated: &[Stated],
+        refusal: &mut Option<Refusal>,
+    ) -> Option<Serving> {
         for &guess in guesses {
-            match self.attempt(guess, bound, stated) {
+            match pattern_of(&members, guess, bound, stated) {
                 Some(Ok((served, serving))) => {
-                    self.pattern = Some(Arc::new(served));
-                    return Service::Bounded(serving);
+                    if let Some(at) = place {
+                        self.groups.remove(at);
+                    }
+                    self.groups.insert(0, Group { members, served: Arc::new(served) });
+                    self.groups.truncate(MOST_PATTERNS);
+                    return Some(serving);
                 }
-                Some(Err(reason)) => refusal = refusal.or(Some(reason)),
+                Some(Err(reason)) => {
+                    refusal.get_or_insert(reason);
+                }
                 None => {}
             }
         }
-        refusal.map_or(Service::Alone, Service::Refused)
+        None
     }
+}
 
-    /// Makes a pattern of the programs seen, by which the last one is served. None if there is none.
-    fn attempt(
-        &self,
-        guess: Guess,
-        bound: &impl Fn(i64) -> i64,
-        stated: &[Stated],
-    ) -> Option<Result<(Served, Serving), Refusal>> {
-        let seen: Vec<Seen> = self.seen.iter().map(Known::seen).collect();
-        let last = self.seen.last()?;
-        let axes: Vec<(usize, usize)> = stated.iter().map(|stated| (stated.parameter, stated.axis)).collect();
-        let pattern = Pattern::fit(&seen, guess, &axes)?;
-        let sizes = pattern.sizes(&last.spread)?;
-        let served = Served::new(pattern, stated);
-        let (made, is_new) = served.program(&served.bounds(&sizes, bound));
-        Some(made.map(|bounded| {
-            let given = served.pattern.given(&last.spread, &last.scalars);
-            let recurring = served.recurring(&sizes);
-            (served, Serving { bounded, sizes, given, is_new, recurring })
-        }))
-    }
+/// How sizes of several programs are told apart.
+const BY_COMPARISON: [Guess; 2] = [Guess::Apart, Guess::Related];
+
+/// Makes a pattern of programs, by which the last one is served. None if there is none.
+fn pattern_of(
+    members: &[Arc<Known>],
+    guess: Guess,
+    bound: &impl Fn(i64) -> i64,
+    stated: &[Stated],
+) -> Option<Result<(Served, Serving), Refusal>> {
+    let seen: Vec<Seen> = members.iter().map(|member| member.seen()).collect();
+    let last = members.last()?;
+    let axes: Vec<(usize, usize)> = stated.iter().map(|stated| (stated.parameter, stated.axis)).collect();
+    let served = Served::new(Pattern::fit(&seen, guess, &axes)?, stated);
+    let serving = served.serve(&last.spread, &last.scalars, bound)?;
+    Some(serving.map(|serving| (served, serving)))
+}
+
+/// Places of the smallest distances, ascending; of equal ones, the latest first.
+fn nearest(distances: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut places: Vec<(usize, Reverse<usize>)> = distances.enumerate().map(|(at, far)| (far, Reverse(at))).collect();
+    places.sort_unstable();
+    places.into_iter().take(MOST_TRIED).map(|(_, Reverse(at))| at).collect()
 }
 
 impl Known {
+    fn new(program: Program, spread: Spread, scalars: Vec<Scalar>) -> Known {
+        let (values, _) = program.decode();
+        let leaves = values.iter().filter(|value| value.op == Op::Leaf);
+        let sizes = leaves.flat_map(|value| value.ty.dims.iter().copied()).collect();
+        Known { program, spread, scalars, sizes }
+    }
+
+    /// The number of sizes and attributes that differ between two programs of a kind.
+    fn distance(&self, other: &Known) -> usize {
+        self.spread.numbers.iter().zip(&other.spread.numbers).filter(|(a, b)| a != b).count()
+    }
+
     fn seen(&self) -> Seen<'_> {
         Seen { program: &self.program, spread: &self.spread, scalars: &self.scalars }
-    }
-}
-
-impl Served {
-    fn new(pattern: Pattern, stated: &[Stated]) -> Served {
-        let mut most = vec![0; pattern.template.variables];
-        for axis in stated {
-            if let Some(variable) = pattern.variable(axis.parameter, axis.axis) {
-                most[variable] = axis.bound;
-            }
-        }
-        Served { pattern, most, programs: Mutex::default(), recurring: Mutex::default() }
-    }
-
-    /// Bounds for these sizes: those that the caller stated, or else those that `bound` gives.
-    fn bounds(&self, sizes: &[i64], bound: &impl Fn(i64) -> i64) -> Vec<i64> {
-        let of = |(&size, &most): (&i64, &i64)| if size <= most { most } else { bound(size) };
-        sizes.iter().zip(&self.most).map(of).collect()
-    }
-
-    fn recurring(&self, sizes: &[i64]) -> Arc<Recurring> {
-        let mut all = self.recurring.lock();
-        if let Some(known) = all.get(sizes) {
-            return known.clone();
-        }
-        if all.len() == MOST_COUNTED {
-            all.clear();
-        }
-        all.entry(sizes.to_vec()).or_default().clone()
-    }
-
-    /// Returns the program for these bounds, and whether it was made now.
-    fn program(&self, bounds: &[i64]) -> (Attempt, bool) {
-        let mut programs = self.programs.lock();
-        if let Some(known) = programs.get(bounds) {
-            return (known.clone(), false);
-        }
-        // A fault of a rule is not a fault of the program, which runs for its sizes then.
-        let masked = catch_unwind(AssertUnwindSafe(|| mask(&self.pattern.template, bounds)));
-        let failed = |_| {
-            let reason = "a masking rule of one of its operations failed".to_string();
-            Err(Refusal { operation: "the program", label: Label::NONE, reason })
-        };
-        let made = masked.unwrap_or_else(failed).map(|masked| {
-            let program = Arc::new(masked.program.clone());
-            Arc::new(Bounded { masked, program, bounds: bounds.to_vec(), is_given_up: AtomicBool::new(false) })
-        });
-        programs.insert(bounds.to_vec(), made.clone());
-        (made, true)
     }
 }

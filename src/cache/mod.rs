@@ -4,7 +4,9 @@ mod disk;
 mod flight;
 mod kinds;
 mod memory;
+mod served;
 
 pub use disk::DiskCache;
-pub use kinds::{Bounded, Kinds, Recurring, Service, Serving, Stated};
+pub use kinds::{Kinds, Service};
 pub use memory::{Lookup, ProgramCache, Variant};
+pub use served::{Bounded, Recurring, Serving, Stated};
