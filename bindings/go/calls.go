@@ -4636,8 +4636,8 @@ func Inverse(a *Tensor) (*Tensor, error) {
 // Determinant is lxla_determinant.
 //
 // Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
-// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. The derivative is NaN where a matrix
-// is singular.
+// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. Derivatives are the cofactors, also
+// where a matrix is singular; they are NaN where so many pivots are 0 that products of their reciprocals overflow.
 func Determinant(a *Tensor) (*Tensor, error) {
 	var why *C.char
 	var outTensor C.lxla_tensor

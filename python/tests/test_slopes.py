@@ -138,3 +138,59 @@ def test_soft_sign_has_its_slope_at_any_size():
             x = lx.asarray([-np.inf, np.inf])
             assert lx.nn.soft_sign(x).tolist() == [-1, 1]
             assert lx.grad(lambda x: lx.sum(lx.nn.soft_sign(x)))(x).tolist() == [0, 0]
+
+
+def cofactors(a):
+    """Returns the derivatives of a determinant: determinants of minors."""
+    made, n = np.zeros_like(a), len(a)
+    for i in range(n):
+        for j in range(n):
+            minor = np.delete(np.delete(a, i, 0), j, 1)
+            made[i, j] = (-1) ** (i + j) * (np.linalg.det(minor) if n > 1 else 1)
+    return made
+
+
+def singular_matrices():
+    """Returns matrices of ranks from 0 to one less than their rows, and regular ones beside them."""
+    rng = np.random.default_rng(0)
+    made = (
+        [np.zeros((n, n)) for n in (1, 2, 5)] + [np.eye(n, k=1) for n in (2, 6, 10)] + [np.ones((n, n)) for n in (2, 9)]
+    )
+    made += [np.diag([0.0, 1, 2]), np.diag([1.0, 0, 2]), np.diag([0.0, 0, 2]), np.array([[0.0, 1], [0, 2]]), np.eye(4)]
+    for number in range(12):
+        a = rng.integers(-3, 4, (n := 2 + number % 5, n)).astype("float64")
+        a[:, rng.integers(n)] = 0
+        if number % 3 == 0:
+            a[rng.integers(n)] = a[0]
+        made.append(a)
+    return made
+
+
+def test_slopes_of_determinants_are_cofactors_of_singular_matrices_too():
+    for device in DEVICES:
+        dtypes = (("float32", 1e-4), ("float64", 1e-12), ("complex128", 1e-12))
+        for dtype, tolerance in dtypes if device == "cpu" else dtypes[:1]:
+            value_and_slope = lx.value_and_grad(
+                lambda x: lx.real(lx.linalg.det(x)) if x.dtype == lx.complex128 else lx.linalg.det(x)
+            )
+            matrices = singular_matrices()
+            for a in matrices if device == "cpu" else matrices[:14]:
+                value, slope = value_and_slope(lx.asarray(a.astype(dtype), device=device))
+                size = max(1, np.abs(a).max()) ** (len(a) - 1) * len(a)
+                np.testing.assert_allclose(np.asarray(slope), cofactors(a), rtol=0, atol=tolerance * size)
+                np.testing.assert_allclose(value.item(), np.linalg.det(a), rtol=0, atol=tolerance * size)
+        # Second derivatives, and a batch of both kinds.
+        a, h = np.array([[1.0, 2, 0], [2, 4, 0], [0, 0, 1]]), 1e-3
+        x = lx.asarray(a, device=device)
+        found = np.asarray(lx.hessian(lx.linalg.det)(x))
+        for i in range(3):
+            for j in range(3):
+                step = np.zeros((3, 3))
+                step[i, j] = h
+                wanted = (cofactors(a + step) - cofactors(a - step)) / (2 * h)
+                np.testing.assert_allclose(found[:, :, i, j], wanted, atol=1e-9)
+        batch = np.stack([a, np.eye(3), np.zeros((3, 3))])
+        slopes = lx.vmap(lx.grad(lx.linalg.det))(lx.asarray(batch, device=device))
+        np.testing.assert_allclose(np.asarray(slopes), [cofactors(each) for each in batch], atol=1e-12)
+        value, slope = lx.jvp(lx.linalg.det, (x,), (x,))
+        assert value.item() == 0 and abs(slope.item()) < 1e-12

@@ -37,6 +37,7 @@ pub const COMPOSED: &[&[Composed]] = &[
     random::discrete::COMPOSED,
     random::poisson::COMPOSED,
     random::gamma::COMPOSED,
+    linalg::determinant::COMPOSED,
     linalg::systems::COMPOSED,
     linalg::tridiagonal::COMPOSED,
     random::distributions::COMPOSED,

@@ -47,7 +47,7 @@ pub fn while_bounded(
     })?;
     let attributes = CustomAttributes {
         captured: vec![0, 0],
-        kind: CustomKind::Bounded,
+        kind: CustomKind::Substitute,
         applied: 0,
         checkpoint: Checkpoint::SaveAll,
     };

@@ -46,8 +46,8 @@ numbered! {
         Both = 5 => "vjp and jvp",
         // A checkpoint policy, and no rule: a call, whose derivative saves what the policy says.
         Checkpoint = 6 => "checkpoint",
-        // A loop with a bound (body 0), and loops of the same values that have derivatives (body 1).
-        Bounded = 7 => "derivative of another computation",
+        // A computation (body 0), and another one of the same values (body 1), whose derivatives it has.
+        Substitute = 7 => "derivative of another computation",
     }
 }
 
@@ -166,7 +166,7 @@ pub fn derivative_rules(body: &Body) -> FoundRules {
             };
             return FoundRules { vjp: of_outer(inner.vjp), jvp: of_outer(inner.jvp) };
         }
-        CustomKind::Plain | CustomKind::Bounded => [&[], &[]],
+        CustomKind::Plain | CustomKind::Substitute => [&[], &[]],
     };
     let [vjp, jvp] = numbers.map(|numbers| numbers.iter().map(|&number| rule(number)).collect());
     FoundRules { vjp, jvp }

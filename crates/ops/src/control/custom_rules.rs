@@ -46,7 +46,7 @@ pub fn jvp(site: &mut Site, tangents: &[Tangent]) -> Result<Forward> {
         CustomKind::Both => jvp_by_rule(site, tangents, 3),
         // The derivative is that of the computation, regardless of the captures of the batching rule.
         CustomKind::Vmap | CustomKind::Plain => jvp_of_taken(site, &attributes, tangents),
-        CustomKind::Bounded => jvp_of_body(site, 1, tangents),
+        CustomKind::Substitute => jvp_of_body(site, 1, tangents),
         CustomKind::Checkpoint => checkpoint_rules::jvp(site, tangents),
     }
 }
@@ -129,7 +129,7 @@ pub fn vjp(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) -> Result<V
         }
         CustomKind::Vjp | CustomKind::Both => vjp_by_backward_pass(site, cotangents, wanted),
         CustomKind::Jvp => vjp_by_transpose(site, cotangents, wanted),
-        CustomKind::Vmap | CustomKind::Plain | CustomKind::Bounded => vjp_of_computation(site, cotangents, wanted),
+        CustomKind::Vmap | CustomKind::Plain | CustomKind::Substitute => vjp_of_computation(site, cotangents, wanted),
         CustomKind::Checkpoint => checkpoint_rules::vjp(site, cotangents, wanted),
     }
 }
@@ -203,7 +203,7 @@ fn vjp_of_computation(site: &mut Site, cotangents: &[Tangent], wanted: &[bool]) 
     }
     let plain = CustomAttributes { kind: CustomKind::Plain, ..attributes.clone() };
     let (body, rule) = match attributes.kind {
-        CustomKind::Bounded => (site.bodies[1].clone(), site.bodies[0].clone()),
+        CustomKind::Substitute => (site.bodies[1].clone(), site.bodies[0].clone()),
         _ => (site.bodies[0].clone(), site.bodies[1].clone()),
     };
     let count = body.results().len();
@@ -246,7 +246,7 @@ pub fn batched(site: &mut Site, mapped: &[bool], size: i64) -> Result<Vec<(NodeI
     if attributes.kind == CustomKind::Checkpoint {
         return checkpoint_rules::batched(site, mapped, size);
     }
-    if attributes.kind == CustomKind::Bounded {
+    if attributes.kind == CustomKind::Substitute {
         return batched_together(site, attributes, mapped, size);
     }
     if attributes.kind == CustomKind::Plain {

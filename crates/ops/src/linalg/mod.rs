@@ -8,6 +8,7 @@ pub(super) mod decomposition_lower;
 pub(super) mod decomposition_rules;
 pub(super) mod definitions;
 pub(super) mod derivative;
+pub(super) mod determinant;
 pub(super) mod dot_general;
 pub(super) mod einsum;
 mod exponential;
@@ -30,6 +31,7 @@ pub(super) mod systems;
 pub(super) mod tridiagonal;
 
 pub use decomposition::{eig, eigh, lu, pinv, qr, schur, singular_values, svd};
+pub use determinant::{determinant, slogdet};
 pub use dot_general::{DotAxes, DotGeneralAttributes, dot_general, dot_general_with};
 pub use einsum::einsum;
 pub use exponential::matrix_exponential;
@@ -41,5 +43,5 @@ pub use norm::norm;
 #[doc(hidden)]
 pub use portable::swept;
 pub use ragged::ragged_dot;
-pub use systems::{determinant, inverse, lstsq, matrix_power, matrix_rank, slogdet, solve};
+pub use systems::{inverse, lstsq, matrix_power, matrix_rank, solve};
 pub use tridiagonal::tridiagonal_solve;

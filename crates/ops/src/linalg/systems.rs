@@ -1,28 +1,25 @@
-//! Functions composed of decompositions: linear systems, determinants, least squares and powers.
+//! Functions composed of decompositions: linear systems, least squares and powers.
 
 use super::decomposition::{self, Matrices, lu, pinv, singular_values};
 use super::derivative::product;
 use super::lu_solve;
-use crate::creation::constants::iota;
 use crate::creation::masks::eye;
 use crate::definition::Composed;
 use crate::elementwise::convert::convert;
-use crate::elementwise::formula::{Expr, Formula, record, widened};
+use crate::elementwise::formula::{Expr, record, widened};
 use crate::infer::{common_dtype_of, places_dtype};
 use crate::shape::axes::broadcast_to;
 use crate::shape::rearrange::{expand_dims, squeeze};
 use base::error;
 use base::error::Result;
-use base::types::{DType, TensorType, broadcast};
-use ir::{NodeId, ReduceOp, Trace, UnaryOp};
+use base::types::{DType, broadcast};
+use ir::{NodeId, ReduceOp, Trace};
 
-const DTYPES: &str = "floats, 8-bit floats, complex numbers";
+pub(super) const DTYPES: &str = "floats, 8-bit floats, complex numbers";
 
 /// Table entries of the composed operations.
 pub(crate) const COMPOSED: &[Composed] = &[
     Composed { name: "singular_values", function: "lxla_singular_values", dtypes: DTYPES },
-    Composed { name: "determinant", function: "lxla_determinant", dtypes: DTYPES },
-    Composed { name: "slogdet", function: "lxla_slogdet", dtypes: DTYPES },
     Composed { name: "lstsq", function: "lxla_lstsq", dtypes: DTYPES },
     Composed { name: "matrix_rank", function: "lxla_matrix_rank", dtypes: DTYPES },
     Composed { name: "matrix_power", function: "lxla_matrix_power", dtypes: DTYPES },
@@ -63,43 +60,6 @@ pub fn inverse(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
     let [factors, _, permutation] = lu(trace, a)?;
     let x = lu_solve::inverted(trace, factors, permutation);
     Ok(convert(trace, x, of.dtype))
-}
-
-/// The diagonal of the upper factor, as a function of its number of exchanged rows: 1 or -1.
-fn diagonal_and_parity(trace: &mut Trace, a: NodeId) -> Result<(NodeId, NodeId)> {
-    let wide = widened(trace.node(a).dtype);
-    let a = convert(trace, a, wide);
-    let [factors, pivots, _] = lu(trace, a)?;
-    let n = *trace.ty(pivots).dims.last().expect("pivots are vectors");
-    let places = iota(trace, &TensorType::new(DType::S32, &[n]), 0)?;
-    let f = Formula::new(trace);
-    let [factors, pivots, places] = [factors, pivots, places].map(|id| f.operand(id));
-    let last = pivots.ty().dims.len() as i64 - 1;
-    let exchanges = pivots.ne(places).convert(DType::S32).reduce(ReduceOp::Sum, &[last], false);
-    let parity = (exchanges % 2i64).eq(0i64).select(factors.number(1.0), factors.number(-1.0));
-    f.finish_all([factors.diagonal(), parity]).map(|[diagonal, parity]| (diagonal, parity))
-}
-
-/// Records the determinants of square matrices.
-pub fn determinant(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
-    let of = Matrices::square("determinant", "a", &trace.ty(a))?;
-    let (diagonal, parity) = diagonal_and_parity(trace, a)?;
-    record(trace, [diagonal, parity], |[diagonal, parity]| {
-        let last = diagonal.ty().dims.len() as i64 - 1;
-        (diagonal.reduce(ReduceOp::Product, &[last], false) * parity).convert(of.dtype)
-    })
-}
-
-/// Records the sign (or phase) and the logarithm of the absolute value of determinants.
-pub fn slogdet(trace: &mut Trace, a: NodeId) -> Result<[NodeId; 2]> {
-    let of = Matrices::square("slogdet", "a", &trace.ty(a))?;
-    let (diagonal, parity) = diagonal_and_parity(trace, a)?;
-    let f = Formula::new(trace);
-    let [diagonal, parity] = [diagonal, parity].map(|id| f.operand(id));
-    let last = diagonal.ty().dims.len() as i64 - 1;
-    let sign = diagonal.unary(UnaryOp::Sign).reduce(ReduceOp::Product, &[last], false) * parity;
-    let log = diagonal.abs().log().reduce(ReduceOp::Sum, &[last], false);
-    f.finish_all([sign.convert(of.dtype), log.convert(of.dtype.real())])
 }
 
 /// Records the least-squares solution of `a x = b` with the smallest norm.
