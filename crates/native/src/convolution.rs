@@ -1,4 +1,5 @@
-//! Convolutions as matrix products (im2col): the kernel times a matrix of the input's windows.
+//! Convolutions as matrix products (im2col): the kernel times a matrix of the input's windows. Those of few output
+//! features add products without such a matrix.
 
 use super::array::Array;
 use super::convert::convert;
@@ -9,9 +10,15 @@ use super::walk::strides;
 use base::allocation::{collected, filled, with_room};
 use base::error::Result;
 use base::types::{DType, TensorType, count};
+use std::ops::Range;
 
 /// Maximum number of window elements that are gathered at a time, unless one window has more.
-const WINDOWS: usize = 1 << 20;
+const WINDOWS: usize = 1 << 18;
+/// Number of output features of a group up to which products are added one by one: a matrix of windows would be read
+/// only as often.
+const FEW_FEATURES: usize = 4;
+/// Number of windows whose products are added at a time: the sums stay in the first cache.
+const DIRECT_WINDOWS: usize = 1 << 13;
 
 /// Purpose of the allocations, for error messages.
 const PURPOSE: &str = "the windows of a convolution";
@@ -55,7 +62,7 @@ struct Groups {
     batch: usize,
 }
 
-/// Computes the convolution for a block of windows at a time, with the images and groups in parallel.
+/// Computes the convolution for a block of windows at a time, in parallel.
 fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAxis], groups: Groups) -> Result<Array> {
     let (images, features) = (ty.dims[0] as usize, ty.dims[1] as usize);
     let group_count = groups.feature * groups.batch;
@@ -73,47 +80,40 @@ fn whole<T: Factor>(ty: &TensorType, x: &Array, kernel: &Array, axes: &[WindowAx
         if all.is_empty() {
             return Ok(());
         }
-        let at_once = (WINDOWS / depth.max(1)).clamp(1, windows.count);
-        for start in (0..windows.count).step_by(at_once) {
-            let columns = at_once.min(windows.count - start);
-            let places = windows.places(start, columns)?;
-            let part = |number: usize| {
-                let (image, group) = (number / group_count, number % group_count);
-                let windows = laid_out(input(image, group), kernel_features, &places)?;
-                let mut product = filled(T::zeroed(), rows * columns, PURPOSE)?;
-                let kernel = &kernel[group * rows * depth..][..rows * depth];
-                T::product(Shape { rows, depth, columns }, kernel, &windows, &mut product);
-                Ok(product)
-            };
-            let parts = try_collect(images * group_count, &part)?;
-            let lines =
-                all.chunks_exact_mut(windows.count).zip(parts.iter().flat_map(|part| part.chunks_exact(columns)));
+        let is_direct = rows <= FEW_FEATURES && windows.are_dense() && are_finite(kernel);
+        let blocks = windows.blocks(if is_direct { DIRECT_WINDOWS } else { WINDOWS / depth.max(1) });
+        let part = |number: usize| {
+            let (at, block) = (number / blocks.len(), &blocks[number % blocks.len()]);
+            let (image, group) = (at / group_count, at % group_count);
+            let (x, kernel) = (input(image, group), &kernel[group * rows * depth..][..rows * depth]);
+            let mut product = filled(T::zeroed(), rows * block.columns(), PURPOSE)?;
+            if is_direct {
+                windows.add_products(x, kernel, kernel_features, block, &mut product);
+            } else {
+                let laid_out = windows.laid_out(x, kernel_features, block)?;
+                T::product(Shape { rows, depth, columns: block.columns() }, kernel, &laid_out, &mut product);
+            }
+            Ok(product)
+        };
+        let parts = try_collect(images * group_count * blocks.len(), &part)?;
+        for (number, part) in parts.iter().enumerate() {
+            let (at, block) = (number / blocks.len(), &blocks[number % blocks.len()]);
+            let of_image = all[at * rows * windows.count..].chunks_exact_mut(windows.count);
+            let (start, columns) = (block.start(windows.width()), block.columns());
+            let lines = of_image.zip(part.chunks_exact(columns));
             lines.for_each(|(all, part)| all[start..][..columns].copy_from_slice(part));
         }
         Ok(())
     })
 }
 
-/// Gathers windows into a matrix: one row for each feature and kernel element, one column for each window.
-fn laid_out<T: Factor>(x: &[T], features: usize, places: &[Vec<Option<usize>>]) -> Result<Vec<T>> {
-    let (size, columns) = (x.len() / features.max(1), places[0].len());
-    let mut windows = with_room(features * places.len() * columns, PURPOSE)?;
-    for feature in 0..features {
-        let x = &x[feature * size..][..size];
-        for places in places {
-            windows.extend(places.iter().map(|place| place.map_or(T::zeroed(), |place| x[place])));
-        }
-    }
-    Ok(windows)
-}
-
 /// The windows of one feature of an image.
 struct Windows {
-    /// Number of elements of the kernel for one feature; at least one.
-    taps: usize,
     /// Number of windows.
     count: usize,
-    axes: Vec<Axis>,
+    /// All axes but the last one.
+    outer: Vec<Axis>,
+    last: LastAxis,
 }
 
 /// The windows along one spatial axis.
@@ -125,38 +125,162 @@ struct Axis {
     places: Vec<Option<usize>>,
 }
 
+/// The windows along the last axis: for each kernel element, the windows in which it reads an element.
+struct LastAxis {
+    windows: usize,
+    runs: Vec<Run>,
+}
+
+/// Windows at equal distances that read elements at equal distances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    window: usize,
+    window_step: usize,
+    element: usize,
+    element_step: usize,
+    count: usize,
+}
+
+/// Windows that are computed at a time: of some lines along the last axis, the same part.
+struct Block {
+    lines: Range<usize>,
+    part: Range<usize>,
+}
+
+impl Block {
+    fn columns(&self) -> usize {
+        self.lines.len() * self.part.len()
+    }
+
+    /// Number of the first window. The parts of several lines are whole lines.
+    fn start(&self, width: usize) -> usize {
+        self.lines.start * width + self.part.start
+    }
+}
+
 impl Windows {
     fn new(x: &[i64], kernel: &[i64], out: &[i64], axes: &[WindowAxis]) -> Result<Windows> {
         let steps = strides(&x[2..]);
         let axis = |i: usize| Axis::new(&axes[i], x[2 + i], kernel[2 + i], out[2 + i], steps[i]);
-        let axes = (0..axes.len()).map(axis).collect::<Result<_>>()?;
-        Ok(Windows { taps: count(&kernel[2..]), count: count(&out[2..]), axes })
+        let (outer, last) = match axes.len().checked_sub(1) {
+            None => (Vec::new(), LastAxis::of_point()),
+            Some(last) => {
+                let outer = (0..last).map(axis).collect::<Result<_>>()?;
+                (outer, LastAxis::new(&axes[last], x[2 + last], kernel[2 + last], out[2 + last])?)
+            }
+        };
+        Ok(Windows { count: count(&out[2..]), outer, last })
     }
 
-    /// For each kernel element, the offsets of the input elements that it reads in `columns` windows from `start` on;
-    /// None where it reads a zero.
-    fn places(&self, start: usize, columns: usize) -> Result<Vec<Vec<Option<usize>>>> {
-        let place = |tap: usize, window: usize| {
-            let (mut tap, mut window, mut place) = (tap, window, 0);
-            for axis in self.axes.iter().rev() {
-                place += axis.places[tap % axis.taps * axis.windows + window % axis.windows]?;
-                (tap, window) = (tap / axis.taps, window / axis.windows);
-            }
-            Some(place)
-        };
-        let mut places = with_room(self.taps, PURPOSE)?;
-        for tap in 0..self.taps {
-            places.push(collected((start..start + columns).map(|window| place(tap, window)), PURPOSE)?);
-        }
-        Ok(places)
+    /// Number of windows along the last axis.
+    fn width(&self) -> usize {
+        self.last.windows
     }
+
+    /// Divides the windows into blocks of about this many.
+    fn blocks(&self, most: usize) -> Vec<Block> {
+        let (width, most) = (self.width(), most.max(1));
+        let lines = self.count / width.max(1);
+        if width <= most {
+            let at_once = most / width.max(1);
+            let block = |start: usize| Block { lines: start..lines.min(start + at_once), part: 0..width };
+            return (0..lines).step_by(at_once).map(block).collect();
+        }
+        let of_line = |line: usize| {
+            let block = move |start: usize| Block { lines: line..line + 1, part: start..width.min(start + most) };
+            (0..width).step_by(most).map(block)
+        };
+        (0..lines).flat_map(of_line).collect()
+    }
+
+    /// Calls `visit` with the number of a kernel element, the column of a block at which a run begins, its elements, and
+    /// the run: for all runs of a block, of one feature.
+    fn each_run<'x, T>(&self, x: &'x [T], block: &Block, mut visit: impl FnMut(usize, usize, &'x [T], Run)) {
+        let outer_taps: usize = self.outer.iter().map(|axis| axis.taps).product();
+        let parts: Vec<Option<Run>> = self.last.runs.iter().map(|run| run.clipped(&block.part)).collect();
+        for outer_tap in 0..outer_taps {
+            for (line, number) in block.lines.clone().enumerate() {
+                let Some(place) = self.outer_place(outer_tap, number) else { continue };
+                for (tap, run) in parts.iter().enumerate() {
+                    let Some(run) = *run else { continue };
+                    let elements = &x[place + run.element..][..(run.count - 1) * run.element_step + 1];
+                    let column = line * block.part.len() + run.window - block.part.start;
+                    visit(outer_tap * parts.len() + tap, column, elements, run);
+                }
+            }
+        }
+    }
+
+    /// Offset of the line of the input that a kernel element reads in a line of windows; None if it reads zeros.
+    fn outer_place(&self, mut tap: usize, mut line: usize) -> Option<usize> {
+        let mut place = 0;
+        for axis in self.outer.iter().rev() {
+            place += axis.places[tap % axis.taps * axis.windows + line % axis.windows]?;
+            (tap, line) = (tap / axis.taps, line / axis.windows);
+        }
+        Some(place)
+    }
+
+    /// Number of elements of the kernel for one feature.
+    fn taps(&self) -> usize {
+        self.outer.iter().map(|axis| axis.taps).product::<usize>() * self.last.runs.len()
+    }
+
+    /// Gathers windows into a matrix: one row for each feature and kernel element, one column for each window.
+    fn laid_out<T: Factor>(&self, x: &[T], features: usize, block: &Block) -> Result<Vec<T>> {
+        let (taps, columns) = (self.taps(), block.columns());
+        let mut windows = filled(T::zeroed(), features * taps * columns, PURPOSE)?;
+        for (x, rows) in features_of(x, features).zip(windows.chunks_exact_mut((taps * columns).max(1))) {
+            self.each_run(x, block, |tap, column, elements, run| {
+                let row = &mut rows[tap * columns + column..];
+                if run.is_dense() {
+                    row[..run.count].copy_from_slice(elements);
+                } else {
+                    let elements = elements.iter().step_by(run.element_step);
+                    row.iter_mut().step_by(run.window_step).zip(elements).for_each(|(row, &x)| *row = x);
+                }
+            });
+        }
+        Ok(windows)
+    }
+
+    /// Whether adjacent windows along the last axis read adjacent elements.
+    fn are_dense(&self) -> bool {
+        self.last.runs.iter().all(Run::is_dense)
+    }
+
+    /// Adds the products of dense windows with each row of the kernel, of one row for each output feature, without
+    /// gathering them.
+    fn add_products<T: Factor>(&self, x: &[T], kernel: &[T], features: usize, block: &Block, out: &mut [T]) {
+        let (taps, columns) = (self.taps(), block.columns());
+        for (feature, x) in features_of(x, features).enumerate() {
+            let depth = features * taps;
+            self.each_run(x, block, |tap, column, elements, run| {
+                for (out, kernel) in out.chunks_exact_mut(columns).zip(kernel.chunks_exact(depth)) {
+                    let (out, factor) = (&mut out[column..], kernel[feature * taps + tap]);
+                    T::add_multiple(factor, elements, &mut out[..run.count]);
+                }
+            });
+        }
+    }
+}
+
+/// Whether products with 0 are 0: the zeros of the padding need not be multiplied.
+fn are_finite<T: Factor>(kernel: &[T]) -> bool {
+    let mut sum = [T::zeroed()];
+    kernel.iter().for_each(|&factor| T::add_multiple(factor, &[T::zeroed()], &mut sum));
+    sum[0] == T::zeroed()
+}
+
+/// The features of an image, one after the other; none if they have no elements.
+fn features_of<T>(x: &[T], features: usize) -> impl Iterator<Item = &[T]> {
+    x.chunks_exact((x.len() / features.max(1)).max(1)).take(features)
 }
 
 impl Axis {
     fn new(window: &WindowAxis, size: i64, taps: i64, windows: i64, step: usize) -> Result<Axis> {
         let place = |tap: i64, number: i64| {
-            let tap = if window.reversed { taps - 1 - tap } else { tap };
-            let at = number * window.stride + tap * window.kernel_dilation - window.low;
+            let at = number * window.stride + window.offset(tap, taps);
             let element = at / window.input_dilation;
             let is_element = at >= 0 && at % window.input_dilation == 0 && element < size;
             is_element.then(|| element as usize * step)
@@ -165,6 +289,69 @@ impl Axis {
         places.extend((0..taps).flat_map(|tap| (0..windows).map(move |number| place(tap, number))));
         Ok(Axis { taps: taps as usize, windows: windows as usize, places })
     }
+}
+
+impl WindowAxis {
+    /// Where a kernel element of the first window is, in the dilated input.
+    fn offset(&self, tap: i64, taps: i64) -> i64 {
+        (if self.reversed { taps - 1 - tap } else { tap }) * self.kernel_dilation - self.low
+    }
+}
+
+impl LastAxis {
+    fn new(window: &WindowAxis, size: i64, taps: i64, windows: i64) -> Result<LastAxis> {
+        let run = |tap: i64| Run::new(window.stride, window.input_dilation, window.offset(tap, taps), size, windows);
+        Ok(LastAxis {
+            windows: windows as usize,
+            runs: collected((0..taps as usize).map(|tap| run(tap as i64)), PURPOSE)?,
+        })
+    }
+
+    /// The axis of one window of one element, for convolutions without spatial axes.
+    fn of_point() -> LastAxis {
+        LastAxis { windows: 1, runs: vec![Run { window: 0, window_step: 1, element: 0, element_step: 1, count: 1 }] }
+    }
+}
+
+impl Run {
+    /// The windows `i` for which `i * stride + offset` is a multiple of the dilation, whose quotient is below `size`.
+    fn new(stride: i64, dilation: i64, offset: i64, size: i64, windows: i64) -> Run {
+        let shared = gcd(stride, dilation);
+        let (window_step, element_step) = (dilation / shared, stride / shared);
+        let none = Run { window: 0, window_step: 1, element: 0, element_step: 1, count: 0 };
+        // The first window whose element is not before the input.
+        let first = (-offset).max(0).div_euclid(stride) + i64::from((-offset).max(0) % stride != 0);
+        let candidates = first..first.saturating_add(window_step).min(windows);
+        let Some(window) = candidates.into_iter().find(|i| (i * stride + offset) % dilation == 0) else { return none };
+        let element = (window * stride + offset) / dilation;
+        if element >= size {
+            return none;
+        }
+        let count = ((windows - 1 - window) / window_step).min((size - 1 - element) / element_step) + 1;
+        let [window, window_step, element, element_step, count] =
+            [window, window_step, element, element_step, count].map(|number| number as usize);
+        Run { window, window_step, element, element_step, count }
+    }
+
+    /// The windows in a range; None if there are none.
+    fn clipped(&self, part: &Range<usize>) -> Option<Run> {
+        let skipped = part.start.saturating_sub(self.window).div_ceil(self.window_step);
+        let end = part.end.saturating_sub(self.window).div_ceil(self.window_step).min(self.count);
+        (skipped < end).then(|| Run {
+            window: self.window + skipped * self.window_step,
+            element: self.element + skipped * self.element_step,
+            count: end - skipped,
+            ..*self
+        })
+    }
+
+    fn is_dense(&self) -> bool {
+        self.window_step == 1 && self.element_step == 1
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
@@ -200,6 +387,47 @@ mod tests {
         assert_eq!(features.unwrap().elements::<i32>(), [0, 100, 20, 300]);
         let images = convolution(&TensorType::new(DType::S32, &[2, 2]), &counted(&[4, 1]), &kernel, &[], [1, 2]);
         assert_eq!(images.unwrap().elements::<i32>(), [0, 200, 10, 300]);
+    }
+
+    #[test]
+    fn runs_are_the_elements_that_windows_read() {
+        for size in 0..6 {
+            for (stride, input_dilation, low) in
+                (1..4).flat_map(|a| (1..4).flat_map(move |b| (-2..4).map(move |c| (a, b, c))))
+            {
+                let axis = WindowAxis { stride, low, input_dilation, kernel_dilation: 2, reversed: low % 2 == 0 };
+                let (taps, windows) = (3, 7);
+                let places = Axis::new(&axis, size, taps, windows, 1).unwrap().places;
+                let runs = LastAxis::new(&axis, size, taps, windows).unwrap().runs;
+                for part in [0..7, 2..5, 3..3, 6..7] {
+                    let mut found = vec![None; places.len()];
+                    for (tap, run) in runs.iter().enumerate() {
+                        let run = run.clipped(&part);
+                        let each = run.iter().flat_map(|run| (0..run.count).map(move |i| (run, i)));
+                        for (run, i) in each {
+                            let window = run.window + i * run.window_step;
+                            found[tap * windows as usize + window] = Some(run.element + i * run.element_step);
+                        }
+                    }
+                    let in_part = |(at, place): (usize, Option<usize>)| place.filter(|_| part.contains(&(at % 7)));
+                    let wanted: Vec<Option<usize>> = places.iter().copied().enumerate().map(in_part).collect();
+                    assert_eq!(found, wanted, "{axis:?} of {size}, {part:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn products_with_padding_are_zeros_of_finite_kernels_only() {
+        let padded = WindowAxis { low: 1, ..PLAIN };
+        let x = array(&[1, 1, 2], &[1f32, 2.0]);
+        let ty = TensorType::new(DType::F32, &[1, 1, 3]);
+        let run = |kernel: [f32; 2]| {
+            let kernel = array(&[1, 1, 2], &kernel);
+            convolution(&ty, &x, &kernel, &[padded], [1, 1]).unwrap().elements::<f32>().to_vec()
+        };
+        assert_eq!(run([10.0, 1.0]), [1.0, 12.0, 20.0]);
+        assert!(run([f32::INFINITY, 1.0])[0].is_nan() && run([1.0, f32::NAN])[2].is_nan());
     }
 
     #[test]

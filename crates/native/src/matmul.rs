@@ -44,27 +44,54 @@ pub struct Shape {
 pub trait Factor: Element {
     /// Multiplies two row-major matrices and writes the row-major product to `out`, which must be filled with zeros.
     fn product(shape: Shape, a: &[Self], b: &[Self], out: &mut [Self]);
+    /// Adds a multiple of `x` to `out`, elementwise.
+    fn add_multiple(factor: Self, x: &[Self], out: &mut [Self]);
 }
 
 macro_rules! factors {
-    ($($T:ty: $product:expr),* $(,)?) => {
+    ($($T:ty: $product:expr, $add_product:expr);* $(;)?) => {
         $(impl Factor for $T {
             fn product(shape: Shape, a: &[$T], b: &[$T], out: &mut [$T]) {
                 $product(shape, a, b, out)
+            }
+
+            fn add_multiple(factor: $T, x: &[$T], out: &mut [$T]) {
+                multiples(factor, x, out, $add_product)
             }
         })*
     };
 }
 
 factors! {
-    f32: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
-    f64: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]),
+    f32: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]), |sum: f32, a, b| sum + a * b;
+    f64: |shape, a, b, out| gemm(shape, a, b, out, [0.0, 1.0]), |sum: f64, a, b| sum + a * b;
     Complex<f32>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
+        |sum: Complex<f32>, a, b| sum + a * b;
     Complex<f64>: |shape, a, b, out| gemm(shape, a, b, out, [Complex::ZERO, Complex::ONE]),
-    u8: |shape, a, b, out| integers(shape, a, b, out, |sum: u8, a, b| sum.wrapping_add(a.wrapping_mul(b))),
-    u16: |shape, a, b, out| integers(shape, a, b, out, |sum: u16, a, b| sum.wrapping_add(a.wrapping_mul(b))),
-    u32: |shape, a, b, out| integers(shape, a, b, out, |sum: u32, a, b| sum.wrapping_add(a.wrapping_mul(b))),
-    u64: |shape, a, b, out| integers(shape, a, b, out, |sum: u64, a, b| sum.wrapping_add(a.wrapping_mul(b))),
+        |sum: Complex<f64>, a, b| sum + a * b;
+    u8: |shape, a, b, out| integers(shape, a, b, out, u8_sum), u8_sum;
+    u16: |shape, a, b, out| integers(shape, a, b, out, u16_sum), u16_sum;
+    u32: |shape, a, b, out| integers(shape, a, b, out, u32_sum), u32_sum;
+    u64: |shape, a, b, out| integers(shape, a, b, out, u64_sum), u64_sum;
+}
+
+macro_rules! sums {
+    ($($name:ident: $T:ty),*) => {
+        $(#[inline(always)]
+        fn $name(sum: $T, a: $T, b: $T) -> $T {
+            sum.wrapping_add(a.wrapping_mul(b))
+        })*
+    };
+}
+
+sums!(u8_sum: u8, u16_sum: u16, u32_sum: u32, u64_sum: u64);
+
+/// Adds a multiple of elements, with the widest vector instructions.
+fn multiples<T: Copy>(factor: T, x: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T) {
+    wide(
+        #[inline(always)]
+        || out.iter_mut().zip(x).for_each(|(out, &x)| *out = add_product(*out, factor, x)),
+    );
 }
 
 /// Evaluates an expression with `$T` defined as the [`Factor`] of a dtype other than pred, f16 and bf16.
