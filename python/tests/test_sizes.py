@@ -78,3 +78,25 @@ def test_loops_are_compiled_for_bounds_and_compute_the_same():
         for a, b in zip(found, wanted, strict=True):
             assert a.shape == b.shape and a.dtype == b.dtype
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5, err_msg=loop.__name__)
+
+
+def test_parts_are_joined_whole_if_their_sizes_are_sizes_of_other_axes():
+    def check(found, wanted):
+        np.testing.assert_array_equal(np.asarray(found), wanted)
+
+    for bounds in ("buckets", "powers", "128,256"):
+        with options(dynamic_sizes=bounds, dynamic_exact="false"):
+            for n, m in ((40, 33), (70, 40), (50, 60), (8, 100), (100, 8), (16, 16), (17, 3)):
+                a, b = np.ones((n + m, n), "float32"), np.full((n + m, m), 2, "float32")
+                check(lx.concat([lx.asarray(a), lx.asarray(b)], axis=1), np.concatenate([a, b], 1))
+            for n in (8, 6, 40, 100, 90, 12, 5, 7, 3, 33):
+                a = np.random.default_rng(n).standard_normal((n, 2 * n)).astype("float32")
+                x, square = lx.asarray(a), lx.asarray(a[:, :n].copy())
+                check(lx.roll(square, n // 2, axis=0), np.roll(a[:, :n], n // 2, 0))
+                check(lx.fft.fftshift(square), np.fft.fftshift(a[:, :n]))
+                check(lx.concat([x, lx.flip(x)]), np.concatenate([a, np.flip(a)]))
+                check(lx.concat([-x[:, n:], x[:, :n]], axis=1), np.concatenate([-a[:, n:], a[:, :n]], 1))
+                check(
+                    lx.stack([square, square.T], axis=1).reshape(2 * n, n),
+                    np.stack([a[:, :n], a[:, :n].T], 1).reshape(2 * n, n),
+                )

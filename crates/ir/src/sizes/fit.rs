@@ -238,8 +238,10 @@ impl Fitter<'_> {
         for instruction in instructions {
             let hints = hints(&instruction, &values);
             let mut dims = SmallVec::new();
-            for _ in 0..instruction.ty.dims.len() {
-                dims.push(self.dim(&hints)?);
+            for axis in 0..instruction.ty.dims.len() {
+                let own = joined(&instruction, &values, axis);
+                let all: Vec<Form> = own.into_iter().chain(hints.iter().cloned()).collect();
+                dims.push(self.dim(&all)?);
             }
             let mut known = dims.to_vec();
             known.extend(hints);
@@ -420,6 +422,19 @@ impl Fitter<'_> {
 fn numbers_of(value: &Instruction) -> usize {
     let of_body = |body: &Arc<Body>| body.decode().0.iter().map(numbers_of).sum::<usize>();
     value.ty.dims.len() + value.words.len() + value.bodies.iter().map(of_body).sum::<usize>()
+}
+
+/// Returns the form of an axis of a concatenation: the sum of the operands' dimensions along the axis that is joined. Other
+/// forms may have the same values by chance.
+fn joined(instruction: &Instruction, values: &[SizedValue], axis: usize) -> Option<Form> {
+    if instruction.op != Op::Concatenate {
+        return None;
+    }
+    let mut dims = instruction.operands.iter().map(|&operand| values[operand].dims[axis].clone());
+    match instruction.words[..] {
+        [joined] if joined == axis as i64 => dims.map(Some).reduce(|a, b| a?.plus(&b?))?,
+        _ => dims.next(),
+    }
 }
 
 /// Returns forms that dimensions of a value are likely to have: the dimensions of its operands; for a reshape also

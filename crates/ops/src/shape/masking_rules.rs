@@ -278,7 +278,11 @@ pub(super) fn concatenated(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
         let nodes = site.nodes();
         return one(site.record(&nodes)?, layouts);
     }
-    let (dtype, dims) = (site.value.instruction.ty.dtype, site.recorder.dims(&site.value.dims)?);
+    let (dtype, mut dims) = (site.value.instruction.ty.dtype, site.recorder.dims(&site.value.dims)?);
+    // An update that does not fit is moved to fit. The bound of the result may be less than the sum of the parts' bounds,
+    // if its size is a variable of its own.
+    let (bound, parts) = (dims[axis], (0..site.operands.len()).map(|number| site.operand_ty(number).dims[axis]));
+    dims[axis] = bound.max(parts.sum());
     let mut all = constant(&mut site.recorder.trace, &dims, placeholder(dtype));
     let zero = site.recorder.size(&Form::constant(0))?;
     let mut offset = Form::constant(0);
@@ -289,6 +293,11 @@ pub(super) fn concatenated(site: &mut PaddedSite) -> Outcome<Vec<Made>> {
         let part = convert(trace, operand.node, dtype);
         all = dynamic_update_slice(trace, all, part, &starts)?;
         offset = offset.plus(&operand.dims[axis]).ok_or_else(|| refused("a size overflows"))?;
+    }
+    if dims[axis] > bound {
+        dims[axis] = bound;
+        let (none, steps) = (vec![0; dims.len()], vec![1; dims.len()]);
+        all = slice(&mut site.recorder.trace, all, &none, &dims, &steps)?;
     }
     one(all, layouts)
 }
