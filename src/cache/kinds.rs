@@ -25,7 +25,8 @@ const MOST_MEMBERS: usize = 4;
 const MOST_TRIED: usize = 4;
 /// Number of patterns that may be made of a kind. After that, its programs are compiled for their sizes.
 const MOST_MADE: usize = 128;
-/// Number of programs with sizes of their own in succession of which no pattern could be made. After that likewise.
+/// Number of similar programs with sizes of their own of which no pattern could be made. After that, likewise, others like
+/// them.
 const MOST_FAILURES: usize = 8;
 
 /// The kinds of an environment, by the hash of what their programs have in common. Those used last are kept.
@@ -42,12 +43,17 @@ pub struct Kinds {
 #[derive(Default)]
 struct Kind {
     /// Programs that were compiled for their sizes, the latest last.
-    seen: Vec<Arc<Known>>,
+    seen: Vec<Sighting>,
     /// Patterns, the one that was used last in front.
     groups: Vec<Group>,
     made: usize,
+}
+
+/// A program that was compiled for its sizes.
+struct Sighting {
+    known: Arc<Known>,
+    /// Number of programs like this one, with sizes of their own, of which no pattern could be made, and why.
     failures: usize,
-    /// Why no pattern could be made of the last program.
     refusal: Option<Refusal>,
 }
 
@@ -126,7 +132,7 @@ impl Kind {
         }
         let known = Known::new(program.clone(), spread, scalars.to_vec());
         // A collision of hashes is another kind, which takes the place.
-        if self.seen.iter().any(|seen| seen.spread.skeleton != known.spread.skeleton) {
+        if self.seen.iter().any(|seen| seen.known.spread.skeleton != known.spread.skeleton) {
             *self = Kind::default();
         }
         self.add(&Arc::new(known), bound, stated)
@@ -142,29 +148,30 @@ impl Kind {
 
     /// Adds a program that no pattern serves, and makes a pattern of it and others.
     fn add(&mut self, known: &Arc<Known>, bound: &impl Fn(i64) -> i64, stated: &[Stated]) -> Service {
-        if self.seen.iter().any(|seen| seen.program == known.program) {
+        if self.seen.iter().any(|seen| seen.known.program == known.program) {
             return Service::Alone;
         }
-        if self.made == MOST_MADE || self.failures == MOST_FAILURES {
-            return self.refusal.clone().map_or(Service::Alone, Service::Refused);
+        let like = self.seen.iter().rev().min_by_key(|seen| seen.known.distance(known));
+        let has_new_sizes = known.sizes.is_empty() || like.is_some_and(|like| like.known.sizes != known.sizes);
+        let (mut failures, mut refusal) = like.map_or((0, None), |like| (like.failures, like.refusal.clone()));
+        let mut service = None;
+        if self.made < MOST_MADE && failures < MOST_FAILURES {
+            match self.group(known, bound, stated) {
+                Ok(serving) => {
+                    (self.made, failures, refusal) = (self.made + 1, 0, None);
+                    service = Some(Service::Bounded(serving));
+                }
+                Err(reason) => {
+                    failures += usize::from(has_new_sizes && !self.seen.is_empty());
+                    refusal = reason.or(refusal);
+                }
+            }
         }
-        let has_new_sizes = known.sizes.is_empty() || self.seen.iter().any(|seen| seen.sizes != known.sizes);
-        let found = self.group(known, bound, stated);
-        self.seen.push(known.clone());
+        self.seen.push(Sighting { known: known.clone(), failures, refusal: refusal.clone() });
         if self.seen.len() > MOST_SEEN {
             self.seen.remove(0);
         }
-        match found {
-            Ok(serving) => {
-                (self.made, self.failures, self.refusal) = (self.made + 1, 0, None);
-                Service::Bounded(serving)
-            }
-            Err(refusal) => {
-                self.failures += usize::from(has_new_sizes && self.seen.len() > 1);
-                self.refusal = refusal.or(self.refusal.take());
-                self.refusal.clone().map_or(Service::Alone, Service::Refused)
-            }
-        }
+        service.unwrap_or_else(|| refusal.map_or(Service::Alone, Service::Refused))
     }
 
     /// Makes a pattern of a program and the members of a group, which it replaces; or else of the program and another
@@ -187,8 +194,8 @@ impl Kind {
                 return Ok(serving);
             }
         }
-        for at in nearest(self.seen.iter().map(|seen| seen.distance(known))) {
-            let members = vec![self.seen[at].clone(), known.clone()];
+        for at in nearest(self.seen.iter().map(|seen| seen.known.distance(known))) {
+            let members = vec![self.seen[at].known.clone(), known.clone()];
             if let Some(serving) = self.made_of(members, &BY_COMPARISON, None, bound, stated, &mut refusal) {
                 return Ok(serving);
             }
