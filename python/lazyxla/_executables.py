@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _core
-from ._checks import a_function
+from ._checks import a_function, kind_of
 from ._core import Array
 from ._device import on
 from ._jit import Jit
-from ._trace import Traced, array_leaves
-from ._tree import Leaves, array_of, flatten, unflatten
+from ._trace import Traced, array_leaves, is_tracing
+from ._tree import Leaves, array_of, flatten, is_static, unflatten
 
 
 class Executable:
@@ -34,12 +34,23 @@ class Executable:
         leaves, spec = flatten((args, kwargs))
         if self._spec is not None and spec != self._spec:
             raise TypeError(f"{self!r} was compiled for arguments of the structure {self._spec}, not {spec}")
-        arrays = [array_of(leaf, self._device) for leaf in self._given(leaves)]
+        given = self._given(leaves)
+        if (other := next((leaf for leaf in given if is_static(leaf)), self)) is not self:
+            raise TypeError(f"{self!r} takes arrays and numbers, not {kind_of(other)}")
+        arrays = [array_of(leaf, self._device) for leaf in given]
         if len(arrays) != (wanted := len(self._described["parameters"])):
             raise TypeError(f"{self!r} takes {wanted} arrays, not {len(arrays)}")
         # A copy on the same device would hold the value of a donated array.
         moved = [x if x.device == self._device else x.to_device(self._device) for x in arrays]
-        results = self._of.run(moved, self._count)
+        try:
+            results = self._of.run(moved, self._count)
+        except RuntimeError as error:
+            if not is_tracing():
+                raise
+            raise RuntimeError(
+                f"{self!r} computes values at once: it cannot be called on arrays of a function that is traced (by jit, "
+                f"grad, vmap, scan, ...), and derivatives do not pass through it. Call the function that it was compiled from"
+            ) from error
         if self._tree is not None:
             return self._tree.rebuild(results)
         return results[0] if len(results) == 1 else tuple(results)

@@ -13,12 +13,17 @@ def _dtype_name(array: Any) -> str:
     """Returns the name of an ndarray's dtype in this package; TypeError for text, objects, dates, records."""
     name = getattr(array.dtype, "name", "")
     typestr = array.__array_interface__["typestr"]
-    if typestr[1] in _KINDS:
+    # The dtypes of ml_dtypes have letters of others: float8_e5m2 is "f1".
+    if not _is_dtype(name) and typestr[1] in _KINDS:
         bits = "" if typestr[1] == "b" else str(8 * int(typestr[2:]))
         name = _KINDS[typestr[1]] + bits
-    if not hasattr(_core, name) or not isinstance(getattr(_core, name), _core.DType):
+    if not _is_dtype(name):
         raise TypeError(f"arrays of dtype {array.dtype!r} are not supported; convert it by astype")
     return name
+
+
+def _is_dtype(name: str) -> bool:
+    return isinstance(getattr(_core, name, None), _core.DType)
 
 
 def _refuse_masked(values: Any) -> None:

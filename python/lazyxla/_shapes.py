@@ -13,7 +13,7 @@ from . import _core
 from ._checks import kind_of
 from ._core import Array
 from ._operands import array_like, promoted
-from ._sizes import AxisError, integers, is_integer, normalized
+from ._sizes import AxisError, DTypeLike, integers, is_integer, normalized
 
 Axis = int | Sequence[int] | None
 
@@ -472,23 +472,38 @@ def diff(x: Array, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append
 # Products.
 
 
-def matmul(x1: Array, x2: Array, /) -> Array:
-    """Returns matrix products, as ``x1 @ x2``; batch axes broadcast.
+def _preferred(arrays: Sequence[Array], dtype: DTypeLike | None) -> list[Array]:
+    """Returns operands in the dtype in which JAX sums products, if it is given."""
+    return [x if dtype is None else x.astype(dtype, copy=False) for x in arrays]
+
+
+def matmul(x1: Array, x2: Array, /, *, preferred_element_type: DTypeLike | None = None) -> Array:
+    """Returns matrix products, as ``x1 @ x2``; batch axes broadcast. Products and sums have the dtype
+    ``preferred_element_type``, if it is given: of int8, say, int32 does not wrap.
 
     >>> import lazyxla as lx
     >>> lx.matmul(lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 1])).tolist()
     [3, 7]
     """
+    x1, x2 = _preferred((x1, x2), preferred_element_type)
     return _core.matmul(x1, x2)
 
 
-def tensordot(x1: Array, x2: Array, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
-    """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them.
+def tensordot(
+    x1: Array,
+    x2: Array,
+    /,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+    *,
+    preferred_element_type: DTypeLike | None = None,
+) -> Array:
+    """Returns sums of products over pairs of axes: the last and first ``axes``, or two lists of them, as ``matmul``.
 
     >>> import lazyxla as lx
     >>> lx.tensordot(lx.asarray([1, 2]), lx.asarray([3, 4]), axes=1).item()
     11
     """
+    x1, x2 = _preferred((x1, x2), preferred_element_type)
     if isinstance(axes, (tuple, list)):
         pairs = (normalized(integers(axes[0]), x1.ndim), normalized(integers(axes[1]), x2.ndim))
     else:
@@ -517,12 +532,14 @@ def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     return _core.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
 
 
-def einsum(equation: str, *arrays: Array, optimize: Any = True) -> Array:
-    """Returns the sum of products that an equation describes, as ``numpy.einsum``. The library chooses the order of the
-    products; ``optimize`` may be given, as for NumPy, and changes nothing.
+def einsum(
+    equation: str, *arrays: Array, optimize: Any = True, preferred_element_type: DTypeLike | None = None
+) -> Array:
+    """Returns the sum of products that an equation describes, as ``numpy.einsum``, in a dtype as ``matmul``. The library
+    chooses the order of the products; ``optimize`` may be given, as for NumPy, and changes nothing.
 
     >>> import lazyxla as lx
     >>> lx.einsum("ij,j->i", lx.asarray([[1, 2], [3, 4]]), lx.asarray([1, 10])).tolist()
     [21, 43]
     """
-    return _core.einsum(equation, promoted(arrays))
+    return _core.einsum(equation, promoted(_preferred(arrays, preferred_element_type)))

@@ -103,6 +103,7 @@ const HINTS: &[(&str, &str)] = &[
     ("lxla_computation_with_vjp", "lx.custom_vjp"),
     (" (lxla_computation_with_vmap)", ""),
     ("call lxla_mark_step", "call lx.step()"),
+    ("take a snapshot before the run to keep the value", "take x.copy() before the run to keep the value"),
     (
         "while this thread traces a computation: call lxla_tracing_end or lxla_tracing_abandon first, or do it outside of \
          the function that is traced",

@@ -109,3 +109,19 @@ def test_what_sorts_and_has_run_is_saved_with_its_code():
         loaded = lx.load_executable(path)
         same(loaded(on(x, "xla")), np.sort(x, axis=0))
         assert lx.counter("ExecutableRecompiled") == before
+
+
+def test_executables_say_where_they_cannot_be_called():
+    add = lx.compile(lambda x: x + 1, lx.ones(3))
+    x = lx.ones(3)
+    calls = (
+        lambda: lx.jit(lambda x: add(x))(x),
+        lambda: lx.grad(lambda x: lx.sum(add(x)))(x),
+        lambda: lx.vmap(add)(lx.ones((2, 3))),
+        lambda: lx.jvp(add, (x,), (x,)),
+    )
+    for call in calls:
+        raises(RuntimeError, call, "traced", "Call the function that it was compiled from")
+    assert lx.grad(lambda y: lx.sum(y * add(x)))(x).tolist() == [2, 2, 2]
+    raises(TypeError, lambda: add(None), "takes arrays", "None")
+    raises(TypeError, lambda: add("a"), "takes arrays", "str")

@@ -103,3 +103,16 @@ def test_casts_are_those_of_numpy_and_promotions_those_of_jax():
         for b in ("int8", "uint8", "float32", "uint2" if a == "int2" else "int2"):
             raises(TypeError, lambda a=a, b=b: lx.result_type(a, b), a, b, "convert")
             raises(TypeError, lambda a=a, b=b: lx.ones(2, dtype=a) + lx.ones(2, dtype=b), a, b, "convert")
+
+
+def test_arrays_of_every_dtype_of_ml_dtypes_come_back():
+    try:
+        import ml_dtypes
+    except ImportError:
+        return
+    for name in ("bfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3b11fnuz", "int4", "uint4"):
+        if hasattr(ml_dtypes, name):
+            a = np.asarray([1, 2, 3]).astype(getattr(ml_dtypes, name))
+            x = lx.asarray(a, device="cpu")
+            assert x.dtype == getattr(lx, name) and np.asarray(x).dtype == a.dtype
+            assert np.asarray(x).astype("float32").tolist() == [1, 2, 3]

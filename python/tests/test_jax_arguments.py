@@ -121,7 +121,7 @@ def test_repeats_that_are_arrays_need_not_be_read():
     raises(ValueError, lambda: lx.repeat(x, on(np.array([1, 2]), device), 0), "[2]", "33000")
 
 
-def test_auxiliary_results_have_no_derivatives():
+def test_auxiliary_results_have_derivatives_of_outer_transformations_only():
     def f(x, y):
         return {"r": x * y}, (x * 3, y.astype(lx.int32))
 
@@ -136,6 +136,18 @@ def test_auxiliary_results_have_no_derivatives():
             assert slope["r"].tolist() == [5, np.inf] and aux[0].tolist() == [3, np.inf]
             raises(ValueError, lambda: pullback((lx.ones_like(x), aux)), "cotangents")
     raises(TypeError, lambda: lx.vjp(lambda x: x, x, has_aux=True), "vjp()", "pair")
+    # An outer transformation differentiates them.
+    for device in DEVICES:
+        x, one = on(np.float32(2), device), on(np.float32(1), device)
+        for g in (lambda x: (x * x, x * x * x), lx.jit(lambda x: (x * x, x * x * x))):
+            assert lx.grad(lambda x: lx.vjp(g, x, has_aux=True)[2])(x).item() == 12
+            assert lx.grad(lambda x: lx.jvp(g, (x,), (one,), has_aux=True)[2])(x).item() == 12
+            assert (
+                lx.jit(lx.grad(lambda x: lx.vjp(g, x, has_aux=True)[1](one)[0] * lx.vjp(g, x, has_aux=True)[2]))(
+                    x
+                ).item()
+                == 64
+            )
 
 
 def test_trees_are_vectors_and_back():
@@ -149,6 +161,10 @@ def test_trees_are_vectors_and_back():
         slope = lx.grad(lambda v: lx.sum(unravel(v)["a"] ** 2))(flat)
         same(slope, np.append(2 * random(1, (2, 3)).ravel(), 0).astype("float32"), 1e-6)
         raises(ValueError, lambda: unravel(flat[:-1]), "[6]", "[7]")
+        flat, unravel = lx.tree.ravel([on(np.float32([1, 2]), device), on(np.complex64([1j]), device)])
+        back = unravel(flat)
+        same(back[0], np.float32([1, 2]))
+        same(back[1], np.complex64([1j]))
     assert lx.tree.ravel(())[0].shape == (0,)
 
 
@@ -188,3 +204,22 @@ def test_spaced_numbers_between_arrays_are_not_read():
         same(lx.linspace(x, on(np.float32([7, 3, 4]), device), 2), np.float32([[1, 3, 2], [7, 3, 4]]))
         assert lx.grad(lambda end: lx.sum(lx.linspace(0, end, 5)))(x[0]).item() == 2.5
     assert lx.linspace(lx.asarray(1.0), 2, 0).tolist() == []
+    for ends in ((-3.0, -5.0), ([-3.0], [-5.0])):
+        made = lx.linspace(lx.asarray(ends[0], device="cpu"), lx.asarray(ends[1], device="cpu"), 4, dtype=lx.int32)
+        same(made, np.linspace(*ends, 4, dtype="int32"))
+    assert lx.linspace(lx.asarray(0.0), 0.1, 2, dtype=lx.float64).tolist() == [0, 0.1]
+    assert lx.linspace(lx.asarray(0.0), 1.0, 3, device="cpu").device == lx.Device("cpu")
+    same(lx.linspace(np.array([0.0, 1]), [2, 3], 3, device="cpu").astype("float64"), np.linspace([0, 1], [2, 3], 3))
+    raises(ValueError, lambda: lx.linspace(lx.asarray([0.0]), 1, -1), "-1")
+
+
+def test_products_are_summed_in_the_dtype_that_is_preferred():
+    a = np.full((2, 2), 100, "int8")
+    for device in DEVICES:
+        x = on(a, device)
+        same(lx.matmul(x, x, preferred_element_type=lx.int32), np.full((2, 2), 20_000, "int32"))
+        same(lx.einsum("ij,kj->ik", x, x, preferred_element_type="int32"), np.full((2, 2), 20_000, "int32"))
+        same(lx.tensordot(x, x, axes=1, preferred_element_type=lx.float32), np.full((2, 2), 20_000, "float32"))
+        same(x @ x, a @ a)
+        few = lx.asarray([[7, 7], [7, 7]], dtype="int4", device=device)
+        assert lx.matmul(few, few, preferred_element_type=lx.int32).tolist() == [[98, 98], [98, 98]]
