@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, overload
 
+from . import _constants as c
 from . import _core
 from ._core import Array, DType
 from ._checks import kind_of
@@ -325,11 +326,7 @@ def linspace(
         made = linspace(start, stop, num, endpoint, dtype=dtype, device=device)
         count = num - 1 if endpoint else num
         return made, (stop - start) / count if count > 0 else float("nan")
-    from ._trace import is_tracing
-
-    if any(getattr(end, "ndim", 0) or isinstance(end, (list, tuple)) for end in (start, stop)) or (
-        any(isinstance(end, Array) for end in (start, stop)) and is_tracing()
-    ):
+    if any(isinstance(end, (Array, list, tuple)) or getattr(end, "ndim", 0) for end in (start, stop)):
         return _spaced(start, stop, num, endpoint, dtype, device)
     start, stop = _plain(start), _plain(stop)
     kind = dtype or (_core.complex64 if isinstance(start, complex) or isinstance(stop, complex) else _core.float32)
@@ -338,28 +335,29 @@ def linspace(
 
 def _spaced(start: Any, stop: Any, num: int, endpoint: bool, dtype: DTypeLike | None, device: Any) -> Array:
     """Returns spaced numbers between arrays, which are not read; the last ones are exact."""
-    from ._elementwise import floor
     from ._operands import in_floats, operands, widened
-    from ._shapes import broadcast_shapes
 
     count = operator.index(num)
     if count < 0:
         raise ValueError(f"linspace(): num: {count} given; want at least 0")
-    ends = [asarray(end, device=device) if isinstance(end, (list, tuple)) else end for end in (start, stop)]
-    first, last = (in_floats(each) for each in operands("linspace", *ends))
-    kind = first.dtype if dtype is None else dtype
-    shape = broadcast_shapes(first.shape, last.shape)
+    is_list = [isinstance(end, (list, tuple)) or bool(getattr(end, "ndim", 0)) for end in (start, stop)]
+    ends = [asarray(end, device=device) if made else end for end, made in zip((start, stop), is_list)]
+    common = in_floats(operands("linspace", *ends)[0])
+    kind = common.dtype if dtype is None else dtype
     is_whole = _is_whole(kind)
-    wide = _core.float64 if is_whole or kind == _core.float64 else widened(first).dtype
-    first, last = (_core.broadcast_to(each.astype(wide, copy=False), shape) for each in (first, last))
+    wide = _core.float64 if is_whole or kind == _core.float64 else widened(common).dtype
+    # Numbers beside the arrays take the wide dtype, too.
+    first, last = operands("linspace", *(x.astype(wide, copy=False) if isinstance(x, Array) else x for x in ends))
     if device is not None:
         first, last = (each.to_device(device) for each in (first, last))
     steps = max(count - 1 if endpoint else count, 1)
     share = _core.arange(0, count, 1, wide, first.device) / steps
-    found = first + _core.reshape(share, [count] + [1] * first.ndim) * (last - first)
+    apart = last - first
+    found = first + _core.reshape(share, [count] + [1] * apart.ndim) * apart
     if endpoint and count > 1:
-        found = _core.join([found[:-1], _core.reshape(last, [1, *shape])], 0, False)
-    return (floor(found) if is_whole else found).astype(kind, copy=False)
+        exact = _core.broadcast_to(last, (1, *apart.shape))
+        found = _core.join([found[:-1], exact], 0, False)
+    return (_core.unary(c.UNARY_FLOOR, found) if is_whole else found).astype(kind, copy=False)
 
 
 def _is_whole(dtype: DTypeLike) -> bool:

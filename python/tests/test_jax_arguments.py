@@ -208,6 +208,8 @@ def test_spaced_numbers_between_arrays_are_not_read():
         made = lx.linspace(lx.asarray(ends[0], device="cpu"), lx.asarray(ends[1], device="cpu"), 4, dtype=lx.int32)
         same(made, np.linspace(*ends, 4, dtype="int32"))
     assert lx.linspace(lx.asarray(0.0), 0.1, 2, dtype=lx.float64).tolist() == [0, 0.1]
+    large = 2**40 + 1
+    assert lx.linspace(lx.asarray(0), lx.asarray(large), 3, dtype=lx.int64).tolist() == [0, 2**39, large]
     assert lx.linspace(lx.asarray(0.0), 1.0, 3, device="cpu").device == lx.Device("cpu")
     same(lx.linspace(np.array([0.0, 1]), [2, 3], 3, device="cpu").astype("float64"), np.linspace([0, 1], [2, 3], 3))
     raises(ValueError, lambda: lx.linspace(lx.asarray([0.0]), 1, -1), "-1")
