@@ -2674,7 +2674,7 @@ lxla_status lxla_inverse(lxla_tensor a,
 /**
  * Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
  * the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. Derivatives are the cofactors, also
- * where a matrix is singular; they are NaN where so many pivots are 0 that products of their reciprocals overflow.
+ * where a matrix is singular; where products of pivots overflow, they are infinite or NaN.
  */
 lxla_status lxla_determinant(lxla_tensor a,
                              lxla_tensor *out_tensor);

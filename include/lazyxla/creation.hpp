@@ -10,7 +10,7 @@
 namespace lazyxla {
 
 namespace detail {
-// Parameters that take a place, and no braces: array({5.f}, {}) has dims.
+// Enables a parameter for a place. Braces do not convert to it, so that {} in array({5.f}, {}) is a list of sizes.
 template <class At> using IsPlace = std::enable_if_t<std::is_convertible_v<const At &, Place>>;
 }  // namespace detail
 
@@ -76,7 +76,7 @@ inline Tensor ones_like(const Tensor &x) { return full_like(x, 1); }
 inline Tensor scalar(Real value, const Place &at = {}) {
   return full({}, value, at);
 }  ///< Creates an f32 without axes.
-/// Creates a tensor without axes of a dtype, of a number that may be a 64-bit integer or complex.
+/// Creates a tensor of rank 0 and a dtype from a number, which may be a 64-bit integer or complex.
 inline Tensor scalar(const Scalar &value, Dtype dtype, const Place &at = {}) {
   return Tensor::full_exact({}, value, dtype, at);
 }

@@ -374,8 +374,8 @@ template <class F> struct Hessian {
 template <class F> struct TakesList<Hessian<F>> : TakesList<F> {};
 }  // namespace detail
 
-/// Returns the function that returns the second derivatives of f by its first argument, a tensor: of the axes of the
-/// argument twice. f returns a float scalar.
+/// Returns the function that returns the Hessian of f by its first argument, a tensor, in a list of one tensor: its
+/// dims are the dims of the argument, twice. f returns a float scalar, or a float scalar first.
 template <class F, class = std::enable_if_t<detail::is_function<F>>>
 Function<detail::Hessian<std::decay_t<F>>> hessian(F &&f) {
   return jit(detail::Hessian<std::decay_t<F>>{std::forward<F>(f)});

@@ -95,8 +95,8 @@ inline std::array<Tensor, 2> mask_select(const Tensor &x, const Tensor &mask, In
                                          Dtype index_dtype = LXLA_DTYPE_S64) {
   return detail::these<lxla_mask_select, 2>(x.handle(), mask.handle(), size, fill.handle(), index_dtype);
 }
-/// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order. A list of one number
-/// for slices without axes is one slice: NumPy broadcasts it, and scalar(-1) here.
+/// Returns x with x[mask] = values; values broadcast to a slice, or are slices in row-major order. Values of shape [1]
+/// for a mask of all axes are one slice, where NumPy broadcasts them: give a number or a tensor of rank 0 instead.
 inline Tensor mask_assign(const Tensor &x, const Tensor &mask, const Tensor &values) {
   return Tensor::make<lxla_mask_assign>(x.handle(), mask.handle(), values.handle());
 }

@@ -10,6 +10,7 @@ from typing import Any
 from . import _core
 from ._checks import kind_of
 from ._core import Array
+from ._dtypes import can_cast
 from ._elementwise import floor, round
 from ._operands import array_like
 from ._reductions import max, mean, min
@@ -117,7 +118,7 @@ _PLACES: dict[str, Callable[[int, int], int]] = {
 
 
 def _odd(x: Array, axis: int, low: int, high: int, mode: str) -> Array:
-    """Reflects at most all elements at a time: the next reflection is of what was made."""
+    """Pads by at most as many elements as the axis has, then pads the result, until the widths are reached."""
     while low or high:
         n = x.shape[axis]
         most = n - 1 if mode == "reflect" else n
@@ -149,9 +150,20 @@ def _with_constants(x: Array, widths: list[tuple[int, int]], values: Any, name: 
 
 
 def _filled(x: Array, axis: int, n: int, value: Any, name: str) -> Array:
-    if not isinstance(value, Array):
+    if not isinstance(value, Array) or not _fits(value, x):
+        # A number is read from an array whose dtype has numbers that x's dtype lacks, to refuse these.
         return _core.full(_block(x, axis, n), _constant(x, value, name), x.dtype, x.device)
-    return broadcast_to(reshape(array_like(value, x).astype(x.dtype, copy=False), ()), _block(x, axis, n))
+    return broadcast_to(reshape(_beside(value, x).astype(x.dtype, copy=False), ()), _block(x, axis, n))
+
+
+def _beside(value: Array, x: Array) -> Array:
+    return value if value.device == x.device else value.to_device(x.device)
+
+
+def _fits(value: Array, x: Array) -> bool:
+    """Returns whether the dtype of x has the numbers of a value, rounded if x has floats and the value is an integer."""
+    is_whole = value.dtype.kind not in ("real floating", "complex floating")
+    return can_cast(value.dtype, x.dtype) or (is_whole and x.dtype.kind in ("real floating", "complex floating"))
 
 
 def _constant(x: Array, value: Any, name: str) -> Any:
@@ -161,6 +173,10 @@ def _constant(x: Array, value: Any, name: str) -> Any:
         raise TypeError(f"pad(): {name} is {value}, which {x.dtype.name} cannot represent")
     if x.dtype == _core.bool and value in (0, 1):
         value = builtins.bool(value)
+    elif isinstance(value, float) and x.dtype.kind not in ("real floating", "complex floating"):
+        if not value.is_integer():
+            raise ValueError(f"pad(): {name}: {value} cannot be represented in {x.dtype.name}")
+        value = int(value)
     _core.scalar_like(value, x)
     return value
 
@@ -168,7 +184,7 @@ def _constant(x: Array, value: Any, name: str) -> Any:
 def _ramp(x: Array, axis: int, n: int, is_first: bool, end: Any) -> Array:
     _with_elements(x, axis, "linear_ramp")
     edge = _slice(x, axis, 0, 1) if is_first else _slice(x, axis, x.shape[axis] - 1, x.shape[axis])
-    end = reshape(end, ()) if isinstance(end, Array) else end
+    end = reshape(_beside(end, x), ()) if isinstance(end, Array) else end
     along = [n if at == axis else 1 for at in range(x.ndim)]
     steps = reshape(_core.from_nested([i if is_first else n - 1 - i for i in range(n)], _core.int64, x.device), along)
     if x.dtype.kind in ("real floating", "complex floating"):

@@ -76,7 +76,7 @@ def logsumexp(
     x, factors = operands("logsumexp", in_floats(x), 1.0 if b is None else b)
     dtype, is_complex = x.dtype, x.dtype.kind == "complex floating"
     x, factors = widened(masked(x, where, -math.inf)), widened(factors)
-    # What is multiplied by 0 does not count, even if its exponential is infinite or NaN.
+    # An element whose factor is 0 does not count, even if its exponential is infinite or NaN.
     x = select(factors == 0, -math.inf, x)
     largest = _core.stop_gradient(max(_core.part(x, False) if is_complex else x, axis=axes, keepdims=True))
     largest = select(isfinite(largest), largest, 0.0)

@@ -134,7 +134,8 @@ impl Computation {
         })
     }
 
-    /// `policy` is one of the constants CHECKPOINT_*; names are those of CHECKPOINT_SAVE_NAMED.
+    /// `policy` is one of the constants CHECKPOINT_*; `names` are the names that
+    /// CHECKPOINT_SAVE_NAMED saves, and empty for other policies.
     fn checkpoint(&self, py: Python<'_>, policy: i32, names: Vec<String>) -> PyResult<Computation> {
         let handle = self.handle;
         let names = names.into_iter().map(CString::new).collect::<Result<Vec<CString>, _>>()?;

@@ -38,6 +38,19 @@ def test_modes_have_numpys_values():
     assert lx.pad(lx.asarray([7]), 1, "empty").tolist() == [0, 7, 0]
     for a in (np.uint64([2**63 + 4096, 3]), np.int64([-(2**62), 2**62])):
         same(lx.pad(on(a, "cpu"), 2, "linear_ramp"), np.pad(a, 2, "linear_ramp"))
+    for value, device in ((3.0, "xla:0"), (3, "cpu")):
+        made = lx.pad(
+            lx.ones(1, device="cpu" if device == "xla:0" else "xla:0"),
+            1,
+            constant_values=lx.asarray(value, device=device),
+        )
+        assert made.tolist() == [3, 1, 3]
+    small = lx.ones(1, dtype=lx.int8, device="cpu")
+    assert lx.pad(small, 1, value=lx.asarray(3, device="cpu")).tolist() == [3, 1, 3]
+    raises(OverflowError, lambda: lx.pad(small, 1, value=lx.asarray(300, device="cpu")), "300")
+    for value in (0.5, lx.asarray(0.5, device="cpu"), (0.5, 1)):
+        raises(ValueError, lambda: lx.pad(small, 1, value=value), "0.5", "int8")
+    assert lx.pad(small, 1, value=(3.0, 2)).tolist() == [3, 1, 2]
     pair = lx.pad(lx.asarray([1.0], device="cpu"), 1, value=lx.asarray([3.0, 4.0], device="cpu"))
     assert pair.tolist() == [3, 1, 4]
     nan = np.float32([np.nan, 1, 2])

@@ -15,18 +15,19 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of programs of a kind that a new one is compared with.
+/// Number of programs of a kind that a new program is compared with.
 const MOST_SEEN: usize = 64;
-/// Number of patterns of a kind. The one that was used last stays longest.
+/// Number of patterns that a kind keeps: those used last.
 const MOST_PATTERNS: usize = 32;
 /// Number of programs that a pattern is made of.
 const MOST_MEMBERS: usize = 4;
 /// Number of patterns and of programs that a new program is tried with.
 const MOST_TRIED: usize = 4;
-/// Number of patterns that may be made of a kind. After that, its programs are compiled for their sizes.
+/// Number of patterns that may be made of a kind. After that, programs that no pattern serves are compiled for their
+/// sizes.
 const MOST_MADE: usize = 128;
-/// Number of similar programs with sizes of their own of which no pattern could be made. After that, likewise, others like
-/// them.
+/// Number of similar programs, of different sizes, for which no pattern was found. After that, no pattern is looked for
+/// if a program is most like one of them.
 const MOST_FAILURES: usize = 8;
 
 /// The kinds of an environment, by the hash of what their programs have in common. Those used last are kept.
@@ -38,8 +39,8 @@ pub struct Kinds {
     has_served: AtomicBool,
 }
 
-/// Programs of the same operations, which differ in sizes and attributes. Several of them may be equal but for sizes, as
-/// are the sums over the rows of matrices, and then the sums over the columns.
+/// Programs of the same operations, which differ in sizes and attributes: for example, sums over the rows of matrices and
+/// sums over their columns, each for several sizes. Programs that differ in sizes only form a group.
 #[derive(Default)]
 struct Kind {
     /// Programs that were compiled for their sizes, the latest last.
@@ -52,8 +53,9 @@ struct Kind {
 /// A program that was compiled for its sizes.
 struct Sighting {
     known: Arc<Known>,
-    /// Number of programs like this one, with sizes of their own, of which no pattern could be made, and why.
+    /// Number of failures so far to find a pattern for this program and for programs like it.
     failures: usize,
+    /// Why the last attempt failed.
     refusal: Option<Refusal>,
 }
 
@@ -127,7 +129,7 @@ impl Kind {
         stated: &[Stated],
     ) -> Service {
         if let Some(serving) = self.served(&spread, scalars, bound) {
-            // What could not be compiled for bounds is not tried again by another pattern.
+            // A program for bounds that failed to compile is not made again from another pattern.
             return if serving.is_usable() { Service::Bounded(serving) } else { Service::Alone };
         }
         let known = Known::new(program.clone(), spread, scalars.to_vec());

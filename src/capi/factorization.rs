@@ -247,7 +247,7 @@ pub extern "C" fn lxla_inverse(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> 
 
 /// Records the determinants of the square matrices in the last two axes of `a`, `[...]`: the product of the diagonal of
 /// the upper LU factor, which may overflow; see `lxla_slogdet`. It is 1 for n 0. Derivatives are the cofactors, also
-/// where a matrix is singular; they are NaN where so many pivots are 0 that products of their reciprocals overflow.
+/// where a matrix is singular; where products of pivots overflow, they are infinite or NaN.
 #[unsafe(no_mangle)]
 pub extern "C" fn lxla_determinant(a: lxla_tensor, out_tensor: Out<lxla_tensor>) -> lxla_status {
     guard_into("lxla_determinant", out_tensor.named("out_tensor"), || {

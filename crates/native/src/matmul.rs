@@ -20,9 +20,10 @@ const LARGE_MATRIX: usize = 1 << 22;
 /// Number of bytes of such a matrix that a thread processes at a time.
 const PART_OF_MATRIX: usize = 1 << 20;
 /// Largest number of rows of a product that is divided among threads by rows, in [`PARTS_OF_PRODUCT`] parts.
-const ROWS_OF_MEDIUM: usize = 512;
-/// Largest number of bytes of the right operand of such a product: each part packs it anew.
-const BYTES_OF_MEDIUM: usize = 1 << 20;
+const ROWS_OF_MEDIUM: usize = 256;
+/// Largest number of bytes of the right operand of such a product. Each part packs the operand again, which takes up to a
+/// fifth of the time of one thread.
+const BYTES_OF_MEDIUM: usize = 1 << 19;
 /// Number of parts of such a product. More than the threads of small machines, so that a thread that starts late has
 /// less to do.
 const PARTS_OF_PRODUCT: usize = 8;
@@ -44,7 +45,7 @@ pub struct Shape {
 pub trait Factor: Element {
     /// Multiplies two row-major matrices and writes the row-major product to `out`, which must be filled with zeros.
     fn product(shape: Shape, a: &[Self], b: &[Self], out: &mut [Self]);
-    /// Adds a multiple of `x` to `out`, elementwise.
+    /// Adds `factor * x` to `out`, elementwise.
     fn add_multiple(factor: Self, x: &[Self], out: &mut [Self]);
 }
 
@@ -86,7 +87,7 @@ macro_rules! sums {
 
 sums!(u8_sum: u8, u16_sum: u16, u32_sum: u32, u64_sum: u64);
 
-/// Adds a multiple of elements, with the widest vector instructions.
+/// Adds `factor * x` to `out`, elementwise, with AVX2 if the processor has it.
 fn multiples<T: Copy>(factor: T, x: &[T], out: &mut [T], add_product: impl Fn(T, T, T) -> T) {
     wide(
         #[inline(always)]

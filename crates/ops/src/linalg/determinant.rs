@@ -19,7 +19,7 @@ pub(crate) const COMPOSED: &[Composed] = &[
     Composed { name: "slogdet", function: "lxla_slogdet", dtypes: DTYPES },
 ];
 
-/// Units of the largest element by which a pivot that is 0 differs from the pivot that derivatives are taken at.
+/// Multiple of epsilon times the largest element that replaces a pivot of 0 in derivatives.
 const UNITS: f64 = 16.0;
 
 /// Whether an even (1) or an odd number (-1) of rows is exchanged, as numbers like the factors.
@@ -67,9 +67,10 @@ pub fn determinant(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
 /// Records the determinants of wide matrices, whose derivatives are the cofactors, also of singular matrices.
 ///
 /// The derivative of the upper factor divides by the pivots. Where a pivot is 0, a constant is added to the matrix that
-/// makes it some units of the largest element, about the error of a factorization: cofactors are polynomials of the
-/// elements, and change as little. The upper factor of the first factorization may have more zeros on its diagonal than
-/// its rank lacks, as the matrix of a shift; its transpose is factorized again, which exchanges columns.
+/// replaces the pivot by a number of the size of a factorization's rounding error; cofactors are polynomials of the
+/// elements, and change by about as much. The upper factor may have more zeros on its diagonal than its rank is short of
+/// n, as the upper factor of a shift matrix has. So the transpose of the upper factor is factorized again, which exchanges
+/// columns.
 fn away_from_zero(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
     let constant = stop_gradient(trace, a)?;
     let [first, first_pivots, rows] = lu(trace, constant)?;
@@ -94,11 +95,12 @@ fn away_from_zero(trace: &mut Trace, a: NodeId) -> Result<NodeId> {
     let found = found * rows * columns;
     let last = is_zero.ty().dims.len() as i64 - 1;
     let is_singular = is_zero.reduce(ReduceOp::Any, &[last], false);
-    // The value is 0.
+    // The value of the determinant of a singular matrix is 0.
     f.finish(is_singular.select(found - found.apply(stop_gradient), found))
 }
 
-/// What a pivot that is 0 becomes: [`UNITS`] of the largest element, in a column.
+/// Returns the number that replaces a pivot of 0: [`UNITS`] times the epsilon of the dtype times the largest element of
+/// the matrix. The result has one number for each matrix, `[..., 1]`.
 fn step(a: Expr) -> Expr {
     let limits = float_limits(a.dtype().real()).expect("the limits of a float");
     let rank = a.ty().dims.len() as i64;
