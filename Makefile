@@ -167,7 +167,8 @@ test-stablehlo: build $(JAX_STAMP)
 
 # What continuous integration runs beside `make test`: on the release library, as XLA compiles for users, the tests with
 # label `numbers` or `release`, and the long tests that take less than some minutes; all random programs of the Rust
-# tests.
+# tests. Where a test has every operation in every dtype, a third of the dtypes, another one in each commit.
+test-landing: export LXLA_TEST_TURN ?= $(shell git rev-list --count HEAD 2> /dev/null || echo 0)
 test-landing: build $(JAX_STAMP)
 	$(CTEST) --test-dir $(TREE) --output-on-failure -j $(JOBS) -L '^(long|numbers|release)$$' -LE '^(longest|part)$$'
 	cargo test --test oracle $(addprefix --test ,$(COMPILING_TESTS))

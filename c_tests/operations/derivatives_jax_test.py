@@ -46,7 +46,7 @@ from derivatives_jax_functions import BINARY, FUNCTIONS
 from derivatives_jax_linalg import FURTHER, SYSTEMS, further
 from ops_cases import Case, World, array_of, plain, release
 from ops_test import SUBJECTS, described
-from ops_values import DTYPES, NAMES, dtypes, kind, real
+from ops_values import DTYPES, NAMES, dtypes, in_turn, kind, real
 
 # Allowed errors in units of the dtype's epsilon, relative to the size of an element. A rule takes several operations,
 # each of which may be off by some units (ULPS of ops_test.py), and so does JAX's. The size is the largest of the
@@ -493,7 +493,7 @@ def unknown(operations):
 def check_all(native, place, operations, count):
     """Yields failures of operations."""
     for operation in operations:
-        for name in dtypes(operation.takes):
+        for name in in_turn(operation.name, dtypes(operation.takes)):
             for case in cases_of(operation, name):
                 try:
                     found = [*check_case(native, place, operation, name, case, count)]

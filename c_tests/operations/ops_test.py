@@ -42,7 +42,7 @@ from ops_scalars import scalars
 from ops_shape import shape
 from ops_sorting import ordered
 from ops_sorting_unique import distinct
-from ops_values import DTYPES, NAMES, dtypes, kind
+from ops_values import DTYPES, NAMES, dtypes, in_turn, kind
 
 SUBJECTS = [
     elementwise,
@@ -474,7 +474,8 @@ def main():
     operations = [operation for operation in known if operation.name.startswith(" ".join(arguments[1:]))]
     if not operations:
         sys.exit(f"no operation begins with {' '.join(arguments[1:])!r}")
-    chosen = one_of_each_kind if "--some" in sys.argv else lambda operation: dtypes(operation.takes)
+    every = lambda operation: in_turn(operation.name, dtypes(operation.takes))
+    chosen = one_of_each_kind if "--some" in sys.argv else every
     started = time.time()
     # Runs two halves in parallel: most of the time goes into compiling, which XLA does on one processor.
     with ThreadPoolExecutor(2) as pool:
