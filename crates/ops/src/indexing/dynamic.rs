@@ -8,6 +8,7 @@ use ir::{NodeId, Op, Trace, attributes};
 use crate::creation::constants::nothing;
 
 use crate::indexing::dimension_numbers;
+use crate::indexing::overlaps::{kept_apart, reads_other_shape};
 
 use base::types::{DType, Dims, Kind, TensorType, element_count, normalize_axis};
 
@@ -133,8 +134,11 @@ fn with_starts(e: &mut Emitter, operands: &[usize], arrays: usize, sizes: &[i64]
 pub(super) fn lower_dynamic_update_slice(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let sizes = e.values[value.operands[1]].ty.dims.clone();
-    let (names, types) = with_starts(e, &value.operands, 2, &sizes);
+    let of_update = e.values[value.operands[1]].ty.clone();
+    let (mut names, types) = with_starts(e, &value.operands, 2, &of_update.dims);
+    if e.platform == "cpu" && reads_other_shape(e, at) {
+        names[1] = kept_apart(e, &names[1], &of_update);
+    }
     emit!(
         e,
         "    {name} = stablehlo.dynamic_update_slice {} : ({}) -> {}",

@@ -11,6 +11,7 @@ pub(super) mod dynamic;
 pub(super) mod gather;
 pub(super) mod gather_masking_rules;
 pub(super) mod masking_rules;
+mod overlaps;
 pub(super) mod scatter;
 pub(super) mod scatter_derivative;
 pub(super) mod segment;
