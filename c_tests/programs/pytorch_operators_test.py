@@ -177,6 +177,7 @@ DERIVATIVES = [
     ("a norm", {"x": f32(3, 4)}, "linalg_vector_norm.default", {"self": "x"}, 5, [0.6, 0.8]),
     ("the deviation of a constant", {"x": ZERO + 2}, "std.dim", {"self": "x", "dim": [1]}, [0, 0], ZERO),
     ("a power", {"x": f32(0, -2)}, "pow.Tensor_Scalar", {"self": "x", "exponent": 3}, [0, -8], [0, 12]),
+    ("chances of 0 and 1", {"x": f32(0, 1, 0, 1, 0.5), "t": f32(0, 1, 1, 0, 1)}, "binary_cross_entropy.default", {"self": "x", "target": "t", "reduction": 0}, [0, 0, 100, 100, np.log(2)], [0, 0, -1e12, 1e12, -2]),
     ("the absolute value", {"x": f32(-1, 0, 2)}, "abs.default", {"self": "x"}, [1, 0, 2], [-1, 0, 1]),
     ("embedding", {"x": f32([1], [2], [3]), "i": s64(2, 1, 2)}, "embedding.default", {"weight": "x", "indices": "i", "padding_idx": 1}, [[3], [2], [3]], [[0], [0], [2]]),
     ("index", {"x": f32(1, 2, 3), "i": s64(-1, 0)}, "index.Tensor", {"self": "x", "indices": ["i"]}, [3, 1], [1, 0, 1]),

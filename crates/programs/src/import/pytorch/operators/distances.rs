@@ -8,7 +8,7 @@ use super::elementwise::{number_like, scaled};
 use super::reductions::reduced;
 use base::error;
 use base::error::Result;
-use base::types::{ScalarValue, normalize_axis};
+use base::types::{DType, ScalarValue, normalize_axis};
 use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
 use ops::control::stop_gradient;
 use ops::elementwise::formula::record;
@@ -138,27 +138,41 @@ fn divergence<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     finished(call, each)
 }
 
-/// `-(target log(self) + (1 - target) log(1 - self))`, with logarithms of at least -100.
+/// `-(target log(self) + (1 - target) log(1 - self))`, with logarithms of at least -100. The slope is
+/// `(self - target) / max(self (1 - self), 1e-12)`, which is finite at 0 and 1.
 fn cross_entropy_of_two<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let [x, target] = call.promoted(["self", "target"], true)?;
     let weight = call.optional_tensor("weight")?;
     let trace = call.trace();
-    let logs = |trace: &mut Trace, p: NodeId| -> Result<NodeId> {
+    let (least, most) = if trace.node(x).dtype == DType::F16 { (6e-8, 65504.0) } else { (1e-12, 1e12) };
+    let product = record(trace, [x], |[x]| x * (1.0 - x))?;
+    let is_limit = compare_scalar(trace, CompareOp::Lt, product, ScalarValue::Float(least), false)?;
+    // No infinite slope is multiplied by 0.
+    let half = number_like(trace, x, 0.5)?;
+    let inside = select(trace, is_limit, half, x)?;
+    let regular = entropy_of_two(trace, inside, target)?;
+    let fixed = stop_gradient(trace, x)?;
+    let at_limit = entropy_of_two(trace, fixed, target)?;
+    let fixed_target = stop_gradient(trace, target)?;
+    let line = record(trace, [x, fixed, fixed_target], |[x, fixed, target]| (x - fixed) * ((fixed - target) * most))?;
+    let at_limit = binary(trace, BinaryOp::Add, at_limit, line)?;
+    let mut each = select(trace, is_limit, at_limit, regular)?;
+    if let Some(weight) = weight {
+        each = binary(trace, BinaryOp::Multiply, each, weight)?;
+    }
+    finished(call, each)
+}
+
+fn entropy_of_two(trace: &mut Trace, x: NodeId, target: NodeId) -> Result<NodeId> {
+    let log = |trace: &mut Trace, p: NodeId| -> Result<NodeId> {
         let log = unary(trace, UnaryOp::Log, p)?;
         let is_low = compare_scalar(trace, CompareOp::Lt, log, ScalarValue::Float(-100.0), false)?;
         let least = number_like(trace, log, -100.0)?;
         select(trace, is_low, least, log)
     };
     let other = complement(trace, x)?;
-    let (yes, no) = (logs(trace, x)?, logs(trace, other)?);
-    let rest = complement(trace, target)?;
-    let (yes, no) = (binary(trace, BinaryOp::Multiply, target, yes)?, binary(trace, BinaryOp::Multiply, rest, no)?);
-    let sum = binary(trace, BinaryOp::Add, yes, no)?;
-    let mut each = unary(trace, UnaryOp::Negate, sum)?;
-    if let Some(weight) = weight {
-        each = binary(trace, BinaryOp::Multiply, each, weight)?;
-    }
-    finished(call, each)
+    let (yes, no) = (log(trace, x)?, log(trace, other)?);
+    record(trace, [target, yes, no], |[target, yes, no]| -(target * yes + (1.0 - target) * no))
 }
 
 /// `e^input - target input`, or `input - target log(input + eps)`.
