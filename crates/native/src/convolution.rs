@@ -319,10 +319,18 @@ impl Run {
         let shared = gcd(stride, dilation);
         let (window_step, element_step) = (dilation / shared, stride / shared);
         let none = Run { window: 0, window_step: 1, element: 0, element_step: 1, count: 0 };
-        // The first window whose element is not before the input.
+        // The first window whose place is not before the input.
         let first = (-offset).max(0).div_euclid(stride) + i64::from((-offset).max(0) % stride != 0);
-        let candidates = first..first.saturating_add(window_step).min(windows);
-        let Some(window) = candidates.into_iter().find(|i| (i * stride + offset) % dilation == 0) else { return none };
+        if offset % shared != 0 {
+            return none;
+        }
+        // i * element_step = -offset / shared, modulo window_step.
+        let inverse = i128::from(inverse(element_step % window_step, window_step));
+        let window = i128::from(-offset / shared) * inverse - i128::from(first);
+        let window = first.saturating_add(window.rem_euclid(i128::from(window_step)) as i64);
+        if window >= windows {
+            return none;
+        }
         let element = (window * stride + offset) / dilation;
         if element >= size {
             return none;
@@ -354,6 +362,16 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// The number by which a product with `a` is 1, modulo a number that shares no factor with `a`: by Euclid's algorithm.
+fn inverse(a: i64, modulus: i64) -> i64 {
+    let (mut rest, mut next) = ((modulus, 0), (a, 1));
+    while next.0 != 0 {
+        let quotient = rest.0 / next.0;
+        (rest, next) = (next, (rest.0 - quotient * next.0, rest.1 - quotient * next.1));
+    }
+    rest.1.rem_euclid(modulus)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{array, counted};
@@ -366,6 +384,14 @@ mod tests {
         let kernel = array(&[1, 1, kernel.len() as i64], kernel);
         let ty = TensorType::new(DType::S32, &[1, 1, windows]);
         convolution(&ty, &x, &kernel, &[axis], [1, 1]).unwrap().elements().to_vec()
+    }
+
+    #[test]
+    fn runs_in_large_steps() {
+        // 3 i - 1 is 1 and 4 times 2^40 + 1.
+        let run = Run::new(3, (1 << 40) + 1, -1, 5, 1 << 60);
+        assert_eq!((run.window * 3 - 1, run.element), ((1 << 40) + 1, 1));
+        assert_eq!((run.count, run.element_step), (2, 3));
     }
 
     #[test]
@@ -393,7 +419,7 @@ mod tests {
     fn runs_are_the_elements_that_windows_read() {
         for size in 0..6 {
             for (stride, input_dilation, low) in
-                (1..4).flat_map(|a| (1..4).flat_map(move |b| (-2..4).map(move |c| (a, b, c))))
+                (1..8).flat_map(|a| (1..8).flat_map(move |b| (-2..4).map(move |c| (a, b, c))))
             {
                 let axis = WindowAxis { stride, low, input_dilation, kernel_dilation: 2, reversed: low % 2 == 0 };
                 let (taps, windows) = (3, 7);
