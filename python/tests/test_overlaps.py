@@ -20,6 +20,28 @@ def test_a_part_written_from_elements_that_it_overlaps():
         same(lx.jit(written)(x), want, 0)
 
 
+def test_a_function_of_one_array_in_two_shapes():
+    written = lx.jit(lambda y, x: y.at[1].set(x[0][2:5] * 2))
+    want = BASE.reshape(5, 3).copy()
+    want[1] = BASE[0, 2:5] * 2
+    for device in DEVICES:
+        x = on(BASE, device)
+        y = x.reshape(5, 3)
+        same(written(y, x), want, 0)
+        y = x.reshape(5, 3)
+        same(lx.jit(lambda: y.at[1].set(x[0][2:5] * 2))(), want, 0)
+
+
+def test_large_parts_of_many_dtypes():
+    for dtype in ("bool", "uint8", "float16", "int64", "complex128"):
+        base = (np.arange(240000) % 5).astype(dtype).reshape(3, 80000)
+        want = base.reshape(6, 40000).copy()
+        want[1] = base[0, 39999:79999]
+        for device in DEVICES:
+            x = on(base, device)
+            same(x.reshape(6, 40000).at[1].set(x[0][39999:79999]), want, 0)
+
+
 def test_a_part_written_twice():
     def written(x):
         y = x.reshape(5, 3)

@@ -1,41 +1,51 @@
-//! Updates that read the array that they are written to by another shape.
+//! Updates that read their array in another shape.
 
 use crate::elementwise::fold_barrier::{with_zero, zero_of_all};
 use crate::emit::{Emitter, emit, mlir};
 use base::types::TensorType;
 use ir::Op;
 use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
 
-/// Most values that are looked at for one update.
+/// Most values that are looked at for one update, the nearest ones first.
 const MOST: usize = 256;
 
-/// Returns whether the update of a `dynamic_update_slice` may read elements of the array that it is written to by
+/// Returns whether the update of a `dynamic_update_slice` may read elements of the array that it is written to, in
 /// another shape or order of axes, as `y.at[1].set(x[0, 2:5])` does if `y` is `x.reshape(5, 3)`. XLA's CPU backend
 /// computes such updates in the memory of the array, element by element, and reads what it has written.
 pub fn reads_other_shape(e: &Emitter, at: usize) -> bool {
     let operands = &e.instruction(at).operands;
     let (array, update) = (operands[0], operands[1]);
-    let (source, is_turned) = source(e, array);
-    let (mut open, mut seen) = (vec![update], FxHashSet::default());
-    while let Some(value) = open.pop() {
+    let (mut open, mut seen) = (VecDeque::from([update]), FxHashSet::default());
+    while let Some(value) = open.pop_front() {
         if value == array || !seen.insert(value) {
             continue;
         }
-        let (own, own_turned) = self::source(e, value);
-        let is_other = is_turned || own_turned || e.instruction(value).ty.dims != e.instruction(array).ty.dims;
-        if own == source && is_other {
+        if is_other_form(e, array, value) {
             return true;
         }
         if seen.len() > MOST {
-            return source != array;
+            return source(e, array).0 != array;
         }
         open.extend(e.instruction(value).operands.iter());
     }
     false
 }
 
-/// Returns the value whose memory an array may share: behind reshapes, transposes and updates. Whether there was a
-/// transpose, too.
+/// Returns whether a value may be an array in another shape or order of axes. The caller of a function may pass one
+/// array in two shapes.
+fn is_other_form(e: &Emitter, array: usize, value: usize) -> bool {
+    let [(a, a_is_turned), (b, b_is_turned)] = [array, value].map(|position| source(e, position));
+    let [array, value, a_value, b_value] = [array, value, a, b].map(|position| e.instruction(position));
+    if a == b {
+        return a_is_turned || b_is_turned || array.ty.dims != value.ty.dims;
+    }
+    let are_passed = e.is_called && a_value.op == Op::Leaf && b_value.op == Op::Leaf;
+    are_passed && a_value.ty.elements() == b_value.ty.elements() && a_value.ty.dims != b_value.ty.dims
+}
+
+/// Returns the value whose memory an array may share, and whether its axes were transposed since: XLA reshapes,
+/// transposes, reinterprets and updates arrays in their memory.
 fn source(e: &Emitter, mut position: usize) -> (usize, bool) {
     let mut is_turned = false;
     loop {
@@ -49,8 +59,8 @@ fn source(e: &Emitter, mut position: usize) -> (usize, bool) {
     }
 }
 
-/// Writes a copy of an update that XLA computes whole before it writes any of it: the value of a loop that runs once,
-/// which XLA can neither prove nor fuse.
+/// Writes an identity of an update that XLA neither removes nor fuses, so that the update is computed whole before any
+/// of it is written: a loop that runs once, which XLA cannot know.
 pub fn kept_apart(e: &mut Emitter, update: &str, ty: &TensorType) -> String {
     let (text, number) = (mlir(ty), "tensor<ui32>");
     let zero = zero_of_all(e, &[(update.to_string(), ty)], 0);
