@@ -70,14 +70,14 @@ fn on_the_way(from: DType, to: DType) -> Option<DType> {
 pub(super) fn lower(e: &mut Emitter, at: usize) {
     let value = e.instruction(at);
     let name = e.name_of(at);
-    let x = value.operands[0];
-    let (x, from) = (e.name(x), e.values[x].ty.clone());
+    let position = value.operands[0];
+    let (x, from) = (e.name(position), e.values[position].ty.clone());
     if from.dtype.is_subbyte() || value.ty.dtype.is_subbyte() {
         return subbyte::lower_convert(e, at);
     }
     let (from_text, to_text) = (mlir(&from), mlir(&value.ty));
     if from.dtype.kind() != Kind::Complex || value.ty.dtype.kind() == Kind::Complex {
-        e.convert_into(&name, &x, &from, value.ty.dtype);
+        e.convert_value(&name, position, value.ty.dtype);
     } else if value.ty.dtype == DType::Pred {
         let zero = e.constant(&from, 0);
         emit!(e, "    {name} = stablehlo.compare NE, {x}, {zero}, FLOAT : ({from_text}, {from_text}) -> {to_text}");

@@ -1,13 +1,33 @@
-//! Conversions to another dtype, rounded once and safe from XLA's simplifier. XLA converts f64 and integers of 32 and 64 bits to narrow floats by way of
-//! f32, and rounds twice. Here the number in f32 is rounded to odd: toward 0, with the last bit set if anything was lost.
-//! Rounding it again gives the nearest narrow float (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums",
-//! 2008).
+//! Conversions to another dtype, rounded once and safe from XLA's simplifier. XLA converts f64 and integers of 32 and 64
+//! bits to narrow floats by way of f32, and rounds twice. Here the number in f32 is rounded to odd: toward 0, with the
+//! last bit set if anything was lost. Rounding it again gives the nearest narrow float (Boldo and Melquiond, "Emulation of
+//! FMA and correctly rounded sums", 2008).
 
 use super::emitter::Emitter;
 use super::{emit, mlir};
 use base::types::{DType, Kind, TensorType};
+use ir::Op;
 
 impl Emitter<'_> {
+    /// Converts the value at `position` to a dtype. The result gets this name.
+    pub fn convert_value(&mut self, name: &str, position: usize, dtype: DType) {
+        let (x, from) = (self.name(position), self.values[position].ty.clone());
+        if !self.loses_rounding(position, dtype) {
+            return self.convert_into(name, &x, &from, dtype);
+        }
+        let wide = self.convert(&x, &from, dtype);
+        let ty = TensorType { dtype, dims: from.dims };
+        emit!(self, "    {name} = stablehlo.reduce_precision {wide}, format = e8m7 : {}", mlir(&ty));
+    }
+
+    /// Whether XLA may sum the f32 of which a bf16 was rounded, and not the bf16. XLA computes bf16 in f32, and its CPU
+    /// backend passes the conversions to bf16 and back to YNNPACK with a sum, which drops them both.
+    fn loses_rounding(&self, position: usize, dtype: DType) -> bool {
+        let value = self.instruction(position);
+        let is_computed = value.op != Op::Leaf || self.is_called;
+        self.platform == "cpu" && value.ty.dtype == DType::BF16 && dtype == DType::F32 && is_computed
+    }
+
     /// Converts `x`, of type `from`, to a dtype. Returns the name of the result.
     pub fn convert(&mut self, x: &str, from: &TensorType, dtype: DType) -> String {
         let made = self.temporary();

@@ -262,9 +262,9 @@ impl<'a> Emitter<'a> {
         let mut name = self.name(position);
         let mut from = self.values[position].ty.clone();
         if from.dtype != ty.dtype {
-            let to = TensorType { dtype: ty.dtype, dims: from.dims.clone() };
-            name = self.convert(&name, &from, ty.dtype);
-            from = to;
+            name = self.temporary();
+            self.convert_value(&name, position, ty.dtype);
+            from.dtype = ty.dtype;
         }
         if from.dims != ty.dims {
             let wide = self.temporary();
