@@ -36,6 +36,16 @@ static void extents(void) {
   lxla_tensor image = F32S(DIMS(1, 1, 2), 2, 3), kernel = F32S(DIMS(1, 1, 2), 5, 11), tap = F32S(DIMS(1, 1, 1), 5);
   lxla_computation sum = of_two(ADD, F32);
   refused = 0;
+  for (int e = 30; e < 36; e++) {
+    // No array between the windows and their gradients is stored.
+    const int64_t far[] = {(int64_t)1 << e}, near[] = {-far[0]}, one[] = {1};
+    lxla_window_options w = {.struct_size = sizeof w, .rank = 1, .window_dimensions = one};
+    w.base_dilations = far, w.strides = far;
+    compare(lxla_reduce_window(sum, &x, &zero, 1, &w, &out), out, x, 1, 2, (float[]){2, 3}, (float[]){1, 1});
+    w.strides = NULL, w.low = near, w.high = one;
+    compare(lxla_reduce_window(sum, &x, &zero, 1, &w, &out), out, x, 1, 2, (float[]){3, 0}, (float[]){0, 1});
+  }
+  EQUAL(refused, 0);
   // XLA stores some arrays in between: of these sizes a machine has enough memory, or surely not.
   const int exponents[] = {20, 21, 40, 47, 52, 57, 58, 59, 60, 61, 62};
   for (size_t i = 0; i < sizeof exponents / sizeof *exponents; i++) {

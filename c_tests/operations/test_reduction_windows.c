@@ -191,9 +191,19 @@ static void cuts(void) {
   HAS_F32(out, DIMS(4), 10, 110, 210, 310);
   w = window(1, two);
   w.low = (int64_t[]){-1}, w.high = one, w.base_dilations = two;  // 1 _ 2 _ 3 _ 4, first one cut, one padded
-  OK(lxla_reduce_window(add, &x, &ten, 1, &w, &out));
-  HAS_F32(out, DIMS(6), 22, 22, 23, 23, 24, 24);
-  w.base_dilations = NULL;
+  lxla_tensor zero = at(F32, 0);
+  OK(lxla_reduce_window(add, &x, &zero, 1, &w, &out));
+  HAS_F32(out, DIMS(6), 2, 2, 3, 3, 4, 4);
+  // An extent of 2^33 between elements that are cut.
+  w.low = (int64_t[]){-1}, w.high = (int64_t[]){INT64_C(-2147483648)}, w.base_dilations = (int64_t[]){1ll << 31};
+  w.strides = (int64_t[]){(1ll << 31) - 1};
+  OK(lxla_reduce_window(add, &x, &zero, 1, &w, &out));
+  HAS_F32(out, DIMS(3), 0, 2, 3);
+  w.low = (int64_t[]){-(3ll << 31) - 1}, w.high = (int64_t[]){5}, w.strides = NULL;
+  OK(lxla_reduce_window(add, &x, &zero, 1, &w, &out));
+  HAS_F32(out, DIMS(4), 0, 0, 0, 0);
+  w = window(1, two);
+  w.low = (int64_t[]){-1}, w.high = one;
   OK(lxla_select_and_scatter(at_least, add, x, three, ten, &w, &out));
   HAS_F32(out, DIMS(4), 10, 10, 110, 510);
   w.low = (int64_t[]){-5}, w.high = (int64_t[]){3};
@@ -204,7 +214,7 @@ static void cuts(void) {
   REFUSED(lxla_select_and_scatter(at_least, add, x, out, ten, &w, &got), BAD,
           "low, high: -5 and 3 remove more elements than axis 0 of f32[4] has");
   DONE(add, at_least);
-  RELEASE(x, ten, three, out);
+  RELEASE(x, ten, zero, three, out);
 }
 
 static void selections(void) {

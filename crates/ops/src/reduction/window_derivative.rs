@@ -107,27 +107,40 @@ fn spread_over_windows(trace: &mut Trace, cotangent: NodeId, x: &TensorType, win
         let sums = window_sum(trace, wide, &turned)?;
         return Ok(convert(trace, sums, x.dtype));
     }
-    let counts = trace.ty(cotangent).dims;
-    let dilated = |count: i64, step: i64| (count - 1) * step + 1;
-    let (mut low, mut high, mut between) = (Vec::new(), Vec::new(), Vec::new());
-    for ((window, &dim), &count) in windows.iter().zip(&x.dims).zip(&counts) {
-        let span = dilated(window.size, window.dilation);
-        let before = span - window.low - 1;
-        low.push(before);
-        high.push(dilated(dim, window.base_dilation) + span - 1 - dilated(count, window.stride) - before);
-        between.push(window.stride - 1);
-    }
     let wide = convert(trace, cotangent, sum_dtype(x.dtype));
-    let padded = pad_scalar(trace, wide, ScalarValue::Signed(0), &low, &high, &between)?;
-    let swapped = |window: &Window| Window {
-        size: window.size,
-        stride: window.base_dilation,
-        dilation: window.dilation,
-        ..Window::ONE
+    let swapped = turned(x, &trace.ty(wide).dims, windows);
+    let sums = if is_mostly_padding(x, &trace.ty(wide).dims, &swapped) {
+        window_sum(trace, wide, &swapped)?
+    } else {
+        // A padding of its own is faster: XLA's CPU backend checks the bounds of padded windows for each element.
+        let of = |field: fn(&Window) -> i64| swapped.iter().map(field).collect::<Vec<i64>>();
+        let (low, high, between) = (of(|w| w.low), of(|w| w.high), of(|w| w.base_dilation - 1));
+        let padded = pad_scalar(trace, wide, ScalarValue::Signed(0), &low, &high, &between)?;
+        let plain = swapped.iter().map(|window| Window { low: 0, high: 0, base_dilation: 1, ..*window });
+        window_sum(trace, padded, &plain.collect::<Vec<Window>>())?
     };
-    let swapped: Vec<Window> = windows.iter().map(swapped).collect();
-    let sums = window_sum(trace, padded, &swapped)?;
     Ok(convert(trace, sums, x.dtype))
+}
+
+/// The windows over the cotangents of `windows`, of which each has the cotangents of the windows that contain one
+/// element of `x`. `counts` is the number of windows along each axis.
+fn turned(x: &TensorType, counts: &[i64], windows: &[Window]) -> Vec<Window> {
+    let dilated = |count: i64, step: i64| (count - 1) * step + 1;
+    let turned = |((window, &dim), &count): ((&Window, &i64), &i64)| {
+        let span = dilated(window.size, window.dilation);
+        let low = span - window.low - 1;
+        let high = dilated(dim, window.base_dilation) + span - 1 - dilated(count, window.stride) - low;
+        Window { stride: window.base_dilation, base_dilation: window.stride, low, high, ..*window }
+    };
+    windows.iter().zip(&x.dims).zip(counts).map(turned).collect()
+}
+
+/// Whether an array of these windows would have many more elements with padding than it and the result have.
+fn is_mostly_padding(x: &TensorType, counts: &[i64], windows: &[Window]) -> bool {
+    let padded: f64 =
+        windows.iter().zip(counts).map(|(window, &count)| window.padded(count).unwrap_or(0) as f64).product();
+    let elements = x.elements() as f64 + counts.iter().map(|&count| count as f64).product::<f64>();
+    padded > 65536.0 + 8.0 * elements
 }
 
 /// Recognizes a cumulative reduction: returns the axis, and whether it starts at the end of the axis; without an axis

@@ -11,7 +11,8 @@ use crate::emit::{Emitter, Reducer, identity, mlir};
 use crate::infer::check_extents;
 use crate::reduction::reduce;
 use crate::reduction::reduce_with::{check_reducer, operands};
-use crate::shape::slicing::pad;
+use crate::shape::axes::broadcast_to;
+use crate::shape::slicing::slice;
 use base::error;
 use base::error::Result;
 use base::types::{DType, Dims, Scalar, TensorType, element_count, normalize_axis};
@@ -64,29 +65,44 @@ pub fn reduce_window(
         return types.iter().map(empty).collect();
     }
     if windows.iter().any(Window::cuts) {
-        return without_padding(trace, body, arrays, inits, &windows);
+        return of_what_is_left(trace, body, arrays, inits, &windows, &dims);
     }
     let operands = [arrays, inits, body.captures].concat();
     let results: Vec<TensorType> = types.iter().map(|ty| TensorType { dtype: ty.dtype, dims: dims.clone() }).collect();
     Ok(trace.application(Op::ReduceWindow, &operands, &ReduceWindowAttributes { windows }, &[body.body], &results))
 }
 
-/// Records a reduce_window with padding as a pad and a reduce_window without padding: XLA's simplifier crashes on
-/// windows of one element with negative padding.
-fn without_padding(
+/// Records a reduce_window whose padding removes elements, as a reduce_window of the other elements: XLA's simplifier
+/// crashes on windows of one element with negative padding. `dims` is the number of windows along each axis.
+fn of_what_is_left(
     trace: &mut Trace,
     body: &Applied,
     arrays: &[NodeId],
     inits: &[NodeId],
     windows: &[Window],
+    dims: &[i64],
 ) -> Result<Vec<NodeId>> {
-    let of = |field: fn(&Window) -> i64| windows.iter().map(field).collect::<Vec<i64>>();
-    let (low, high, between) = (of(|w| w.low), of(|w| w.high), of(|w| w.base_dilation - 1));
-    let pairs = arrays.iter().zip(inits);
-    let padded =
-        pairs.map(|(&x, &init)| pad(trace, x, init, &low, &high, &between)).collect::<Result<Vec<NodeId>>>()?;
-    let plain = windows.iter().map(|window| Window { low: 0, high: 0, base_dilation: 1, ..*window });
-    reduce_window(trace, body, &padded, inits, &plain.collect::<Vec<Window>>())
+    let from = trace.ty(arrays[0]).dims;
+    // Elements that lie outside of the padded array, at the start and at the end.
+    let removed = |padding: i64, window: &Window| {
+        let places = i128::from(padding.min(0).unsigned_abs());
+        (places + i128::from(window.base_dilation) - 1) / i128::from(window.base_dilation)
+    };
+    let (mut starts, mut limits, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for (window, &dim) in windows.iter().zip(&from) {
+        let [start, end] = [window.low, window.high].map(|padding| removed(padding, window));
+        if start + end >= i128::from(dim) {
+            return inits.iter().map(|&init| broadcast_to(trace, init, dims)).collect();
+        }
+        let [start, end] = [start as i64, end as i64];
+        let of = |padding: i64, removed: i64| padding + removed * window.base_dilation;
+        starts.push(start);
+        limits.push(dim - end);
+        left.push(Window { low: of(window.low, start), high: of(window.high, end), ..*window });
+    }
+    let steps = vec![1; from.len()];
+    let cut = arrays.iter().map(|&x| slice(trace, x, &starts, &limits, &steps)).collect::<Result<Vec<NodeId>>>()?;
+    reduce_window(trace, body, &cut, inits, &left)
 }
 
 /// Returns the windows, without ineffective dilations and with strides capped (larger ones might overflow XLA's
