@@ -40,6 +40,23 @@ impl DeviceState {
         (self.is_lazy() || self.waits(id)).then(|| self.value_of(id))
     }
 
+    /// [`DeviceState::pending_value`] of each of several results. What the results of one operation depend on is searched
+    /// once: a loop may carry thousands of values.
+    pub fn pending_values(&self, ids: &[NodeId]) -> Vec<Option<Value>> {
+        if self.is_lazy() || scopes::number() != 0 || self.not_native == 0 {
+            return ids.iter().map(|&id| self.pending_value(id)).collect();
+        }
+        let mut last: Option<(NodeId, bool)> = None;
+        let value = |&id: &NodeId| {
+            let node = self.trace.node(id);
+            let source = if node.op == Op::Result { self.trace.operands(node)[0] } else { id };
+            let waits = last.filter(|(of, _)| *of == source).map_or_else(|| self.waits(source), |(_, waits)| waits);
+            last = Some((source, waits));
+            waits.then(|| self.value_of(id))
+        };
+        ids.iter().map(value).collect()
+    }
+
     /// Value of the result of a call, and its shape, if an equal call has recorded one operation on small arrays of the
     /// same types: it need not be recorded again.
     #[inline(always)]

@@ -111,8 +111,8 @@ pub fn finish_all(mut state: Locked, ids: &[NodeId]) -> Result<Vec<TensorHandle>
     // Results that wait become tensors first, which keeps their nodes while the others are evaluated without the lock.
     let mut waiting = Vec::new();
     let mut others = Vec::new();
-    for (i, &id) in ids.iter().enumerate() {
-        match state.pending_value(id) {
+    for (i, value) in state.pending_values(ids).into_iter().enumerate() {
+        match value {
             Some(value) => waiting.push((i, value)),
             None => others.push(i),
         }
