@@ -56,6 +56,14 @@ def unique_of(x: Array, *names: str, equal_nan: bool = False) -> UniqueAll:
 
 
 def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
+    if _core.is_for_the_host(x):
+        # A sort on the device takes longer than the way to the host and back, and is compiled for each size.
+        on_host = _unique_of(x.to_device("cpu"), names, equal_nan)
+        moved = {name: getattr(on_host, name) for name in names}
+        for name, result in moved.items():
+            is_inverse = name == "inverse_indices"
+            moved[name] = result.to_device(x.device) if is_inverse else _core.copy_sized(result, x)
+        return on_host._replace(**moved)
     nans = 0
     if x.dtype.kind in ("real floating", "complex floating"):
         nans = _core.mask_count(_core.unary(c.UNARY_IS_NAN, x))
@@ -75,7 +83,7 @@ def _unique_of(x: Array, names: Sequence[str], equal_nan: bool) -> UniqueAll:
     _core.compute([*(found[i] for i in wanted), found[4]], False, False)
     inverse, n = found[2], int(found[4])
     # The inverse has the shape of x.
-    values, indices, counts = (_core.first_elements(found[i], n) if i in wanted else found[i] for i in (0, 1, 3))
+    values, indices, counts = (found[i][:n] if i in wanted else found[i] for i in (0, 1, 3))
     return UniqueAll(values, indices, inverse, counts)
 
 
@@ -106,10 +114,10 @@ def _unique_with_nan(x: Array, nans: int) -> UniqueAll:
     ones = _core.full((nans,), 1, _core.int64, x.device)
     order = _core.cumulative(c.REDUCE_SUM, is_nan.astype(_core.int64), 0) + (n - 1)
     return UniqueAll(
-        concat([_core.first_elements(values, n), take(flat, places)]),
-        concat([_core.first_elements(indices, n), places]),
+        concat([values[:n], take(flat, places)]),
+        concat([indices[:n], places]),
         _core.reshape(_core.select(is_nan, order, inverse), x.shape),
-        concat([_core.first_elements(counts, n), ones]),
+        concat([counts[:n], ones]),
     )
 
 

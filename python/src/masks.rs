@@ -36,19 +36,21 @@ pub fn places(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
     indices.iter().map(|bytes| sized(device, LXLA_DTYPE_S64, bytes, bytes.len() / 8, elements)).collect()
 }
 
-/// Returns the first elements of an array of rank 1, which is read, in an array whose size changes.
+/// Whether the host finds the distinct elements of an array faster than its device, which is not `cpu`.
 #[pyfunction]
-fn first_elements(py: Python<'_>, x: &Array, count: usize) -> PyResult<Array> {
-    let (dtype, device) = (x.dtype()?, x.device()?);
-    let elements = x.dims()?.iter().product::<i64>();
-    if device.kind != LXLA_DEVICE_XLA || !is_for_host(device, elements) {
-        let handle = x.operand();
-        // SAFETY: a writable output.
-        return Array::detached(py, move |out| unsafe { lxla_slice_axis(handle, 0, 0, count as i64, 1, out) });
-    }
+fn is_for_the_host(x: &Array) -> PyResult<bool> {
+    let (device, elements) = (x.device()?, x.dims()?.iter().product::<i64>());
+    Ok(device.kind == LXLA_DEVICE_XLA && is_for_host(device, elements))
+}
+
+/// Copies an array of rank 1 on `cpu` to the device of `like`, as an array whose size changes: it depends on the elements
+/// of `like`, whose number is its bound.
+#[pyfunction]
+fn copy_sized(py: Python<'_>, x: &Array, like: &Array) -> PyResult<Array> {
+    let (device, elements) = (like.device()?, like.dims()?.iter().product::<i64>());
+    step_uses(py, device)?;
     let bytes = host::read(py, x)?;
-    let size = bytes.len() / elements.max(1) as usize;
-    sized(device, dtype, &bytes[..count * size], count, elements)
+    sized(device, x.dtype()?, &bytes, x.dims()?[0] as usize, elements)
 }
 
 /// Whether the host finds the places in an array of a device with this number of elements.
@@ -148,5 +150,6 @@ fn searched(py: Python<'_>, mask: &Array) -> PyResult<Vec<Array>> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(first_elements, module)?)
+    module.add_function(wrap_pyfunction!(is_for_the_host, module)?)?;
+    module.add_function(wrap_pyfunction!(copy_sized, module)?)
 }
