@@ -5,6 +5,7 @@ import pytorch_cases_elements as elements
 import pytorch_cases_further as further
 import pytorch_cases_layers as layers
 import pytorch_cases_models as models
+import pytorch_cases_places as places
 
 # Numbers of free sizes: pytorch_test.py has the first one.
 ELSEWHERE = ("sym_size.int", "sym_numel.default")
@@ -27,6 +28,7 @@ def cases():
         layers.without_draws,
         layers.recurrent,
         further.functions,
+        further.numbers_beside_halves,
         further.distances,
         further.rearrangements,
         models.pools,
@@ -44,7 +46,7 @@ def cases():
         for i, (name, calls) in enumerate(group()):
             if calls:
                 yield f"{name} {group.__name__} {i}", name, calls, False
-    for group in (models.bags, models.views, models.remaining, models.regions):
+    for group in (models.bags, models.views, models.remaining, models.regions, places.places):
         for name, function, calls in group():
             yield f"{name} {group.__name__}", function, calls, False
     for i, (name, calls) in enumerate(layers.draws()):

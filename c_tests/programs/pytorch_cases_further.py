@@ -53,6 +53,20 @@ def functions():
     yield "lerp_.Tensor", [call(normal(3, 4), other(3, 4), torch.sigmoid(normal(3, 4)))]
 
 
+def numbers_beside_halves():
+    """PyTorch computes sums, products and quotients with numbers in f32, and infinities of numbers that are too large."""
+    for dtype in (torch.float16, torch.bfloat16):
+        x, tensor = normal(4, 5, dtype=dtype), fixed(torch.tensor(0.3))
+        numbers = (0.3, 3, -1e9, 1e-9, 100000)
+        for name in ("add", "sub", "mul", "div"):
+            yield f"{name}.Tensor", [call(x, number) for number in numbers] + [call(x, tensor)]
+        yield "rsub.Scalar", [call(x, number) for number in numbers]
+        yield "add.Tensor", [call(x, other(4, 5).to(dtype), alpha=0.3), call(x, 0.3, alpha=3)]
+        for name in ("gt", "le", "eq"):
+            yield f"{name}.Scalar", [call(x, number) for number in numbers]
+        yield "where.ScalarOther", [call(x > 0, x, number) for number in (-1e9, 1e9, 0.3)]
+
+
 def distances():
     p, q = torch.softmax(normal(3, 4), 1), torch.softmax(other(3, 4), 1)
     for reduction in (0, 1, 2):

@@ -3,8 +3,10 @@
 use super::tensors::TensorId;
 use base::error;
 use base::error::{Result, quoted};
-use base::types::DType;
+use base::types::{DType, ScalarValue};
+use ir::{BinaryOp, NodeId, Trace};
 use lazyxla_pytorch::{Argument, Element, Graph, Symbolic};
+use ops::elementwise::binary_scalar;
 use rustc_hash::FxHashMap;
 
 /// A value of a graph: a tensor, or what is known when the program is imported.
@@ -16,6 +18,8 @@ pub enum Value<'p> {
     Int(i64),
     Float(f64),
     Complex(f64, f64),
+    /// A number that the program computes.
+    Computed(Number),
     Text(&'p str),
     Dtype(DType),
     List(Vec<Value<'p>>),
@@ -24,6 +28,30 @@ pub enum Value<'p> {
     Absent(&'static str),
     /// A device, a layout or a memory format, which change no value.
     Ignored,
+}
+
+/// A number that the program computes: an element of a tensor, and what is added to it. Integers are s64.
+#[derive(Clone, Copy, Debug)]
+pub struct Number {
+    /// The element, of rank 0.
+    pub node: NodeId,
+    /// What is added to an integer.
+    pub plus: i64,
+}
+
+impl Number {
+    /// Records the number as a tensor of rank 0.
+    pub fn record(self, trace: &mut Trace) -> Result<NodeId> {
+        match self.plus {
+            0 => Ok(self.node),
+            plus => binary_scalar(trace, BinaryOp::Add, self.node, ScalarValue::Signed(plus), false),
+        }
+    }
+
+    /// How much it is above another number; None if that depends on data.
+    pub fn above(self, other: Number) -> Option<i64> {
+        if self.node == other.node { self.plus.checked_sub(other.plus) } else { None }
+    }
 }
 
 impl Value<'_> {
@@ -36,6 +64,7 @@ impl Value<'_> {
             Value::Int(_) => "an integer",
             Value::Float(_) => "a float",
             Value::Complex(..) => "a complex number",
+            Value::Computed(_) => "a number that depends on data",
             Value::Text(_) => "a text",
             Value::Dtype(_) => "a dtype",
             Value::List(_) => "a list",

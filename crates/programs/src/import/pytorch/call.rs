@@ -1,6 +1,6 @@
 //! An operator with its arguments, as the functions of the table see it.
 
-use super::arguments::{Value, signature};
+use super::arguments::{Number, Value, signature};
 use super::promotion::{Operand, promoted};
 use super::recorder::Recorder;
 use super::tensors::{Sight, TensorId, View};
@@ -63,7 +63,18 @@ impl<'r, 'p> Call<'r, 'p> {
         if let Value::Absent(result) = value {
             return Err(error!(Unimplemented, "its argument {name} is {result} of another operator"));
         }
+        if let Value::Computed(_) = value {
+            return Err(error!(Unimplemented, "its argument {name} is {}; want {wanted}", value.kind()));
+        }
         Err(error!(InvalidArgument, "its argument {name} is {}; want {wanted}", value.kind()))
+    }
+
+    /// A number that the program computes; None for other arguments.
+    pub fn computed(&self, name: &str) -> Option<Number> {
+        match self.value(name) {
+            Value::Computed(number) => Some(*number),
+            _ => None,
+        }
     }
 
     /// A tensor, which is not read.
@@ -252,30 +263,57 @@ impl<'r, 'p> Call<'r, 'p> {
 
     /// Arguments that are tensors or numbers, in the dtype to which PyTorch promotes them. `floats`: at least f32.
     pub fn promoted<const N: usize>(&mut self, names: [&str; N], floats: bool) -> Result<[NodeId; N]> {
+        Ok(self.promoted_in(names, floats, false)?.0)
+    }
+
+    /// Arguments as [`Call::promoted`], and the dtype of the result. Beside a number or a tensor of rank 0, f16 and bf16
+    /// are f32: PyTorch computes sums, products and quotients with them in f32, and rounds the result.
+    pub fn promoted_for_arithmetic<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        floats: bool,
+    ) -> Result<([NodeId; N], DType)> {
+        self.promoted_in(names, floats, true)
+    }
+
+    fn promoted_in<const N: usize>(
+        &mut self,
+        names: [&str; N],
+        floats: bool,
+        widens: bool,
+    ) -> Result<([NodeId; N], DType)> {
         let mut given = Vec::with_capacity(N);
         for name in names {
-            given.push(match number_of(self.value(name)) {
-                Some(number) => Err(number),
-                None => Ok(self.tensor(name)?),
+            given.push(match (self.value(name), number_of(self.value(name))) {
+                (_, Some((dtype, number))) => (Operand::Number(dtype), Err(number)),
+                (&Value::Computed(number), _) => {
+                    let node = number.record(self.trace())?;
+                    (Operand::Number(number_dtype(self.dtype_of(node))), Ok(node))
+                }
+                _ => {
+                    let node = self.tensor(name)?;
+                    let (dtype, is_scalar) = (self.dtype_of(node), self.ty(node).dims.is_empty());
+                    (if is_scalar { Operand::Scalar(dtype) } else { Operand::Tensor(dtype) }, Ok(node))
+                }
             });
         }
-        let kind = |operand: &std::result::Result<NodeId, (DType, ScalarValue)>| match operand {
-            Ok(node) if self.ty(*node).dims.is_empty() => Operand::Scalar(self.dtype_of(*node)),
-            Ok(node) => Operand::Tensor(self.dtype_of(*node)),
-            Err((dtype, _)) => Operand::Number(*dtype),
-        };
-        let mut dtype = promoted(&given.iter().map(kind).collect::<Vec<_>>())?;
+        let mut dtype = promoted(&given.iter().map(|(operand, _)| *operand).collect::<Vec<_>>())?;
         if floats && !matches!(dtype.kind(), Kind::Float | Kind::Float8 | Kind::Complex) {
             dtype = DType::F32;
         }
+        let result = dtype;
+        let has_number = given.iter().any(|(operand, _)| !matches!(operand, Operand::Tensor(_)));
+        if widens && has_number && matches!(dtype, DType::F16 | DType::BF16) {
+            dtype = DType::F32;
+        }
         let mut nodes = [NodeId(0); N];
-        for (place, operand) in nodes.iter_mut().zip(given) {
+        for (place, (_, operand)) in nodes.iter_mut().zip(given) {
             *place = match operand {
                 Ok(node) => convert(self.trace(), node, dtype),
-                Err((_, value)) => scalar(self.trace(), dtype, wrapped(value, dtype))?,
+                Err(value) => scalar(self.trace(), dtype, beside(value, dtype))?,
             };
         }
-        Ok(nodes)
+        Ok((nodes, result))
     }
 
     /// The tensor `self` as floats: integers and bools become f32.
@@ -295,8 +333,31 @@ fn number_of(value: &Value) -> Option<(DType, ScalarValue)> {
     })
 }
 
-/// An integer beside tensors of a narrower dtype: PyTorch keeps its low bits.
-fn wrapped(value: ScalarValue, dtype: DType) -> ScalarValue {
+/// The dtype that PyTorch gives a number, of the dtype of the tensor whose element it is.
+fn number_dtype(dtype: DType) -> DType {
+    match dtype.kind() {
+        Kind::Float | Kind::Float8 => DType::F32,
+        Kind::Complex => DType::C64,
+        Kind::Pred => DType::Pred,
+        _ => DType::S64,
+    }
+}
+
+/// A number beside tensors of a narrower dtype: PyTorch keeps the low bits of an integer, and makes an infinity of a
+/// number that a float cannot hold.
+pub fn beside(value: ScalarValue, dtype: DType) -> ScalarValue {
+    // The least magnitudes that are rounded to infinity: above the largest float by half of its last place.
+    let least = match dtype {
+        DType::F16 => 65520.0,
+        DType::BF16 => (2.0 - 0.5f64.powi(8)) * 2f64.powi(127),
+        DType::F32 => (2.0 - 0.5f64.powi(24)) * 2f64.powi(127),
+        _ => f64::INFINITY,
+    };
+    if let Some(real) = value.real()
+        && real.abs() >= least
+    {
+        return ScalarValue::Float(f64::INFINITY.copysign(real));
+    }
     let ScalarValue::Signed(whole) = value else { return value };
     ScalarValue::Signed(match dtype {
         DType::U8 => whole as u8 as i64,

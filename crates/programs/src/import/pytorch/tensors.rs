@@ -3,13 +3,13 @@
 
 use base::error;
 use base::error::Result;
-use base::types::{DType, TensorType};
+use base::types::{DType, ScalarValue, TensorType};
 use ir::{NodeId, Trace};
 use ops::control::stop_gradient;
-use ops::creation::iota;
+use ops::creation::{full, iota};
 use ops::elementwise::formula::record;
 use ops::elementwise::{complex, convert, imag, real};
-use ops::indexing::{slice_assign, take};
+use ops::indexing::{dynamic_slice, dynamic_update_slice, slice_assign, take};
 use ops::shape::{broadcast_to, reshape, slice, stack, transpose};
 
 /// A tensor of a graph.
@@ -31,6 +31,8 @@ pub enum View {
     Sliced { axis: usize, start: i64, stop: i64, step: i64 },
     /// One element of an axis, without the axis.
     Selected { axis: usize, index: i64 },
+    /// `size` elements of an axis from a computed place on, or one without the axis.
+    Part { axis: usize, start: NodeId, size: i64, keeps_axis: bool },
     /// The base, broadcast.
     Expanded(Vec<i64>),
     /// Windows of `size` elements along an axis, `step` apart, as a new last axis.
@@ -179,6 +181,17 @@ impl View {
                 dims.remove(*axis);
                 reshape(trace, row, &dims)
             }
+            View::Part { axis, start, size, keeps_axis } => {
+                let mut sizes = trace.ty(base).dims.to_vec();
+                sizes[*axis] = *size;
+                let starts = starts_of(trace, sizes.len(), *axis, *start)?;
+                let part = dynamic_slice(trace, base, &starts, &sizes)?;
+                if *keeps_axis {
+                    return Ok(part);
+                }
+                sizes.remove(*axis);
+                reshape(trace, part, &sizes)
+            }
             View::Unfolded { axis, size, step } => unfolded(trace, base, *axis, *size, *step),
             View::Complex => {
                 let [re, im] = [0, 1].map(|part| View::Selected { axis: trace.ty(base).dims.len() - 1, index: part });
@@ -193,7 +206,7 @@ impl View {
     }
 
     /// Records a base whose view has a new value.
-    fn put(&self, trace: &mut Trace, base: NodeId, value: NodeId) -> Result<NodeId> {
+    pub fn put(&self, trace: &mut Trace, base: NodeId, value: NodeId) -> Result<NodeId> {
         let ty = trace.ty(base);
         let own = match self {
             View::Complex if ty.dtype == DType::F64 => DType::C128,
@@ -225,11 +238,24 @@ impl View {
                 let row = reshape(trace, value, &dims)?;
                 slice_assign(trace, base, &starts, &limits, &steps, row)
             }
+            View::Part { axis, start, size, .. } => {
+                let mut dims = ty.dims.to_vec();
+                dims[*axis] = *size;
+                let part = reshape(trace, value, &dims)?;
+                let starts = starts_of(trace, dims.len(), *axis, *start)?;
+                dynamic_update_slice(trace, base, part, &starts)
+            }
             View::Unfolded { .. } => Err(error!(Unimplemented, "a write to windows that unfold made")),
             View::Complex => View::Real.of(trace, value),
             View::Real => View::Complex.of(trace, value),
         }
     }
+}
+
+/// The starts of a part of an array: `start` on an axis, 0 on the others.
+fn starts_of(trace: &mut Trace, rank: usize, axis: usize, start: NodeId) -> Result<Vec<NodeId>> {
+    let zero = full(trace, &TensorType::new(trace.node(start).dtype, &[]), ScalarValue::Signed(0))?;
+    Ok((0..rank).map(|other| if other == axis { start } else { zero }).collect())
 }
 
 /// Records windows of `size` elements along an axis, as a new last axis.
@@ -256,7 +282,6 @@ fn window(trace: &Trace, x: NodeId, axis: usize, start: i64, stop: i64, step: i6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::types::ScalarValue;
     use ir::take_closed_body;
     use native::Array;
     use ops::elementwise::binary_scalar;

@@ -60,7 +60,11 @@ fn record<'p>(recorder: &mut Recorder, graph: &'p Graph, node: &'p Node, scope: 
         region(recorder, scope, values)?
     } else if let Some(symbolic) = operators::symbolic(name) {
         let values: Vec<Value> = given.into_iter().map(|(_, value)| value).collect();
-        symbolic(&values).ok_or_else(|| error!(Unimplemented, "arguments of these kinds"))?
+        let made = match values.iter().any(|value| matches!(value, Value::Computed(_))) {
+            true => operators::computed(&mut recorder.trace, name, &values)?,
+            false => symbolic(&values),
+        };
+        made.ok_or_else(|| error!(Unimplemented, "arguments of these kinds"))?
     } else {
         operator(recorder, graph, node, name, given)?
     };

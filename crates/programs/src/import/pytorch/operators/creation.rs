@@ -1,7 +1,7 @@
 //! New tensors.
 
 use super::super::arguments::Value;
-use super::super::call::Call;
+use super::super::call::{Call, beside};
 use super::super::operator::{Operator, operator};
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
@@ -28,9 +28,14 @@ pub(super) const TABLE: &[Operator] = &[
         made(call, dtype, &size, value)
     }),
     operator(&["scalar_tensor.default"], "s dtype=none layout=none device=none pin_memory=none", |call| {
-        let (_, value) = call.number("s")?;
         let dtype = call.dtype("dtype")?.unwrap_or(DType::F32);
-        made(call, dtype, &[], value)
+        if let Some(number) = call.computed("s") {
+            let node = number.record(call.trace())?;
+            let node = convert(call.trace(), node, dtype);
+            return Ok(call.made(node));
+        }
+        let (_, value) = call.number("s")?;
+        made(call, dtype, &[], beside(value, dtype))
     }),
     operator(&["zeros_like.default", "empty_like.default"], LIKE, |call| filled_like(call, ScalarValue::Signed(0))),
     operator(&["ones_like.default"], LIKE, |call| filled_like(call, ScalarValue::Signed(1))),

@@ -25,13 +25,10 @@ pub(super) const TABLE: &[Operator] = &[
         added(call, ["other", "self"], BinaryOp::Subtract)
     }),
     operator(&["mul.Tensor", "mul.Scalar", "mul_.Tensor", "mul_.Scalar"], "self other", |call| {
-        two(call, false, |trace, a, b| match trace.node(a).dtype {
-            DType::Pred => binary(trace, BinaryOp::And, a, b),
-            _ => binary(trace, BinaryOp::Multiply, a, b),
-        })
+        arithmetic(call, false, BinaryOp::Multiply)
     }),
     operator(&["div.Tensor", "div.Scalar", "div_.Tensor", "div_.Scalar", "true_divide.Tensor"], "self other", |call| {
-        two(call, true, |trace, a, b| binary(trace, BinaryOp::Divide, a, b))
+        arithmetic(call, true, BinaryOp::Divide)
     }),
     operator(&["add.out"], "self other alpha=1 out", |call| {
         let made = added(call, ["self", "other"], BinaryOp::Add)?;
@@ -42,11 +39,11 @@ pub(super) const TABLE: &[Operator] = &[
         written(call, made)
     }),
     operator(&["mul.out"], "self other out", |call| {
-        let made = two(call, false, |trace, a, b| binary(trace, BinaryOp::Multiply, a, b))?;
+        let made = arithmetic(call, false, BinaryOp::Multiply)?;
         written(call, made)
     }),
     operator(&["div.out"], "self other out", |call| {
-        let made = two(call, true, |trace, a, b| binary(trace, BinaryOp::Divide, a, b))?;
+        let made = arithmetic(call, true, BinaryOp::Divide)?;
         written(call, made)
     }),
     operator(
@@ -290,6 +287,16 @@ fn two<'p>(
     Ok(call.made(made))
 }
 
+/// `self (op) other`. The product of bools is their and.
+fn arithmetic<'p>(call: &mut Call<'_, 'p>, floats: bool, op: BinaryOp) -> Result<Value<'p>> {
+    let ([a, b], result) = call.promoted_for_arithmetic(["self", "other"], floats)?;
+    let op = if result == DType::Pred { BinaryOp::And } else { op };
+    let trace = call.trace();
+    let made = binary(trace, op, a, b)?;
+    let made = convert(trace, made, result);
+    Ok(call.made(made))
+}
+
 /// The angle of a point, with derivative 0 at the origin.
 fn atan2(trace: &mut Trace, y: NodeId, x: NodeId) -> Result<NodeId> {
     let zero = ScalarValue::Float(0.0);
@@ -307,9 +314,12 @@ fn atan2(trace: &mut Trace, y: NodeId, x: NodeId) -> Result<NodeId> {
 /// `a (op) alpha b`. The sum of bools is their or.
 fn added<'p>(call: &mut Call<'_, 'p>, names: [&str; 2], op: BinaryOp) -> Result<Value<'p>> {
     let (_, alpha) = call.number("alpha")?;
-    let [a, mut b] = call.promoted(names, false)?;
-    let dtype = call.dtype_of(a);
+    let ([mut a, mut b], result) = call.promoted_for_arithmetic(names, false)?;
     let trace = call.trace();
+    if alpha.real() != Some(1.0) && matches!(result, DType::F16 | DType::BF16) {
+        [a, b] = [a, b].map(|node| convert(trace, node, DType::F32));
+    }
+    let dtype = trace.node(a).dtype;
     if alpha.real() != Some(1.0) {
         let alpha = scalar(trace, dtype, alpha)?;
         b = match dtype {
@@ -323,12 +333,13 @@ fn added<'p>(call: &mut Call<'_, 'p>, names: [&str; 2], op: BinaryOp) -> Result<
         (_, op) => op,
     };
     let made = binary(trace, op, a, b)?;
+    let made = convert(trace, made, result);
     Ok(call.made(made))
 }
 
 fn divide_by_mode<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     match call.value("rounding_mode") {
-        Value::None => two(call, true, |trace, a, b| binary(trace, BinaryOp::Divide, a, b)),
+        Value::None => arithmetic(call, true, BinaryOp::Divide),
         Value::Text("floor") => floor_divide(call),
         Value::Text("trunc") => two(call, false, |trace, a, b| {
             let quotient = binary(trace, BinaryOp::Divide, a, b)?;
@@ -360,11 +371,14 @@ fn compared<'p>(call: &mut Call<'_, 'p>, op: CompareOp) -> Result<Value<'p>> {
 
 /// Powers that PyTorch computes by other functions, whose derivatives at 0 differ from a power's.
 fn power_by_number<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let (_, exponent) = call.number("exponent")?;
+    let exponent = match call.computed("exponent") {
+        Some(_) => None,
+        None => call.number("exponent")?.1.real(),
+    };
     let [x, power] = call.promoted(["self", "exponent"], false)?;
     let is_float = call.dtype_of(x).is_float();
     let trace = call.trace();
-    let made = match exponent.real() {
+    let made = match exponent {
         Some(1.0) => x,
         Some(2.0) => binary(trace, BinaryOp::Multiply, x, x)?,
         Some(3.0) => {

@@ -1,6 +1,6 @@
 //! Reads and writes at places that tensors hold. Negative indices count from the end.
 
-use super::super::arguments::Value;
+use super::super::arguments::{Number, Value};
 use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use base::error;
@@ -20,6 +20,7 @@ pub(super) const TABLE: &[Operator] = &[
         let made = index(call.trace(), x, &indices)?;
         Ok(call.made(made))
     }),
+    operator(&["item.default", "_local_scalar_dense.default"], "self", item),
     operator(&["index_put.default", "index_put_.default"], "self indices values accumulate=false", put),
     operator(&["index_select.default"], "self dim index", |call| {
         let (x, at) = (call.tensor("self")?, call.tensor("index")?);
@@ -58,8 +59,6 @@ pub(super) const TABLE: &[Operator] = &[
         let made = index_combine(trace, ScatterOp::Copy, x, axis as i64, at, source)?;
         Ok(call.made(made))
     }),
-    operator(&["slice_scatter.default"], "self src dim=0 start=none end=none step=1", slice_scatter),
-    operator(&["select_scatter.default"], "self src dim index", select_scatter),
     operator(&["one_hot.default"], "self num_classes=-1", |call| {
         let (x, classes) = (call.tensor("self")?, call.int("num_classes")?);
         if classes < 1 {
@@ -71,6 +70,17 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["tril.default", "tril_.default"], "self diagonal=0", |call| triangle(call, creation::tril)),
     operator(&["triu.default", "triu_.default"], "self diagonal=0", |call| triangle(call, creation::triu)),
 ];
+
+/// The element of a tensor of one, as a number that the program computes.
+fn item<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let x = call.tensor("self")?;
+    let dtype = call.dtype_of(x);
+    let trace = call.trace();
+    let x = if dtype.is_integer() { convert(trace, x, DType::S64) } else { x };
+    let x = reshape(trace, x, &[])?;
+    let node = stop_gradient(trace, x)?;
+    Ok(Value::Computed(Number { node, plus: 0 }))
+}
 
 /// The indices of `index` and `index_put`; UNIMPLEMENTED for masks, of which the number of places depends on data.
 fn places(call: &mut Call) -> Result<Vec<Option<NodeId>>> {
@@ -235,37 +245,6 @@ fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
         source = binary(trace, BinaryOp::Multiply, source, alpha)?;
     }
     let made = index_combine(trace, op, x, axis, at, source)?;
-    Ok(call.made(made))
-}
-
-fn slice_scatter<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let (x, source) = (call.tensor("self")?, call.tensor("src")?);
-    let mut limits = call.dims(x);
-    let axis = call.axis("dim", limits.len())?;
-    let size = limits[axis];
-    let cut = |value: i64| (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size);
-    let start = cut(call.optional_int("start")?.unwrap_or(0));
-    let stop = cut(call.optional_int("end")?.unwrap_or(i64::MAX)).max(start);
-    let (mut starts, mut steps) = (vec![0; limits.len()], vec![1; limits.len()]);
-    (starts[axis], limits[axis], steps[axis]) = (start, stop, call.int("step")?);
-    let trace = call.trace();
-    let source = convert(trace, source, trace.node(x).dtype);
-    let made = if start == stop { x } else { slice_assign(trace, x, &starts, &limits, &steps, source)? };
-    Ok(call.made(made))
-}
-
-fn select_scatter<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let (x, source) = (call.tensor("self")?, call.tensor("src")?);
-    let mut limits = call.dims(x);
-    let axis = call.axis("dim", limits.len())?;
-    let at = call.int("index")?;
-    let at = if at < 0 { at + limits[axis] } else { at };
-    let mut starts = vec![0; limits.len()];
-    (starts[axis], limits[axis]) = (at, at + 1);
-    let trace = call.trace();
-    let source = convert(trace, source, trace.node(x).dtype);
-    let source = expand_dims(trace, source, &[axis as i64])?;
-    let made = slice_assign(trace, x, &starts, &limits, &vec![1; starts.len()], source)?;
     Ok(call.made(made))
 }
 

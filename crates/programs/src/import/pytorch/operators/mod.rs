@@ -19,6 +19,7 @@ mod indexing;
 mod losses;
 mod matrices;
 mod normalization;
+mod parts;
 mod pooling;
 mod products;
 mod random;
@@ -30,7 +31,7 @@ mod sampling;
 mod shapes;
 mod symbolic;
 
-pub use symbolic::symbolic;
+pub use symbolic::{computed, symbolic};
 
 use super::operator::Operator;
 use base::error::quoted;
@@ -38,7 +39,7 @@ use lazyxla_pytorch::Node;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-const TABLES: [&[Operator]; 26] = [
+const TABLES: [&[Operator]; 27] = [
     activations::TABLE,
     attention::TABLE,
     convolution::TABLE,
@@ -57,6 +58,7 @@ const TABLES: [&[Operator]; 26] = [
     indexing::TABLE,
     losses::TABLE,
     normalization::TABLE,
+    parts::TABLE,
     pooling::TABLE,
     products::TABLE,
     random::TABLE,
@@ -128,8 +130,7 @@ pub fn is_in_place(name: &str) -> bool {
 
 /// Why an operator that the table lacks is not supported.
 pub fn reason(name: &str) -> &'static str {
-    const BY_DATA: [&str; 7] =
-        ["nonzero", "item", "_local_scalar_dense", "unique", "masked_select", "unique_dim", "unique2"];
+    const BY_DATA: [&str; 5] = ["nonzero", "unique", "masked_select", "unique_dim", "unique2"];
     let base = name.split('.').next().unwrap_or(name).trim_start_matches('_');
     match () {
         () if BY_DATA.iter().any(|known| known.trim_start_matches('_') == base) => {

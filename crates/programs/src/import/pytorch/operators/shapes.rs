@@ -30,16 +30,6 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["expand.default"], "self size implicit=false", expand),
     operator(&["expand_as.default"], "self other", expand_as),
     operator(&["broadcast_to.default"], "self size", expand),
-    operator(&["slice.Tensor"], "self dim=0 start=none end=none step=1", slice),
-    operator(&["narrow.default"], "self dim start length", narrow),
-    operator(&["select.int"], "self dim index", select),
-    operator(
-        &["split.Tensor", "split.sizes", "split_with_sizes.default"],
-        "self split_size=none split_sizes=none dim=0",
-        split,
-    ),
-    operator(&["chunk.default"], "self chunks dim=0", chunk),
-    operator(&["unbind.int"], "self dim=0", unbind),
     operator(&["alias.default", "lift_fresh.default", "view.dtype"], "self dtype=none", alias),
     operator(&["detach.default", "detach_.default"], "self", detach),
     operator(&["contiguous.default"], "self memory_format=none", contiguous),
@@ -77,7 +67,7 @@ pub(super) const TABLE: &[Operator] = &[
 ];
 
 /// The sizes of `self`.
-fn sizes(call: &mut Call) -> Result<Vec<i64>> {
+pub(super) fn sizes(call: &mut Call) -> Result<Vec<i64>> {
     let x = call.tensor("self")?;
     Ok(call.dims(x))
 }
@@ -211,111 +201,6 @@ fn expand_as<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let other = call.tensor("other")?;
     let dims = call.dims(other);
     call.viewed("self", View::Expanded(dims), Sight::Certain)
-}
-
-/// A bound of a slice: negative ones count from the end, others are cut to the axis.
-fn bound(value: i64, size: i64) -> i64 {
-    (if value < 0 { value.saturating_add(size) } else { value }).clamp(0, size)
-}
-
-fn slice<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    let size = *dims.get(axis).ok_or_else(|| error!(InvalidArgument, "a slice of a tensor of rank 0"))?;
-    let start = bound(call.optional_int("start")?.unwrap_or(0), size);
-    let stop = bound(call.optional_int("end")?.unwrap_or(i64::MAX), size).max(start);
-    let step = call.int("step")?;
-    if step < 1 {
-        return Err(error!(InvalidArgument, "step {step}; want at least 1"));
-    }
-    call.viewed("self", View::Sliced { axis, start, stop, step }, Sight::Certain)
-}
-
-fn narrow<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    let start = bound(call.int("start")?, dims[axis]);
-    let stop = bound(start.saturating_add(call.int("length")?), dims[axis]);
-    call.viewed("self", View::Sliced { axis, start, stop, step: 1 }, Sight::Certain)
-}
-
-fn select<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    let size = dims.get(axis).copied().unwrap_or(0);
-    let index = call.int("index")?;
-    let index = if index < 0 { index + size } else { index };
-    if !(0..size).contains(&index) {
-        return Err(error!(InvalidArgument, "index {index} of an axis of {size} elements"));
-    }
-    call.viewed("self", View::Selected { axis, index }, Sight::Certain)
-}
-
-/// Views of parts of an axis.
-fn parts<'p>(call: &mut Call<'_, 'p>, axis: usize, sizes: &[i64]) -> Result<Value<'p>> {
-    let (mut start, mut made) = (0, Vec::new());
-    for &size in sizes {
-        let stop = start + size;
-        made.push(call.viewed("self", View::Sliced { axis, start, stop, step: 1 }, Sight::Certain)?);
-        start = stop;
-    }
-    Ok(Value::List(made))
-}
-
-/// An operator may have this many results: a small file can ask for many.
-const MOST_PARTS: i64 = 1 << 16;
-
-fn check_parts(count: i64) -> Result<()> {
-    match count <= MOST_PARTS {
-        true => Ok(()),
-        false => Err(error!(Unimplemented, "{count} results; want at most {MOST_PARTS}")),
-    }
-}
-
-/// The sizes of parts of `each` elements.
-fn equal_parts(size: i64, each: i64) -> Result<Vec<i64>> {
-    let each = each.max(1);
-    let count = if size > 0 { (size - 1) / each + 1 } else { 1 };
-    check_parts(count)?;
-    Ok((0..count).map(|part| each.min(size - part * each)).collect())
-}
-
-fn split<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    let given = match call.value("split_size") {
-        Value::None => call.value("split_sizes"),
-        given => given,
-    };
-    let parts_of = match given {
-        Value::Int(each) => equal_parts(dims[axis], *each)?,
-        _ if matches!(call.value("split_size"), Value::None) => call.ints("split_sizes")?,
-        _ => call.ints("split_size")?,
-    };
-    if parts_of.iter().any(|&part| part < 0) || parts_of.iter().sum::<i64>() != dims[axis] {
-        return Err(error!(InvalidArgument, "parts {parts_of:?} of an axis of {} elements", dims[axis]));
-    }
-    parts(call, axis, &parts_of)
-}
-
-fn chunk<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    let chunks = call.int("chunks")?.max(1);
-    if dims[axis] == 0 {
-        check_parts(chunks)?;
-        return parts(call, axis, &vec![0; chunks as usize]);
-    }
-    let each = (dims[axis] - 1) / chunks + 1;
-    parts(call, axis, &equal_parts(dims[axis], each)?)
-}
-
-fn unbind<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    let dims = sizes(call)?;
-    let axis = call.axis("dim", dims.len())?;
-    check_parts(dims[axis])?;
-    let one = |index| call.viewed("self", View::Selected { axis, index }, Sight::Certain);
-    (0..dims[axis]).map(one).collect::<Result<Vec<Value>>>().map(Value::List)
 }
 
 fn alias<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {

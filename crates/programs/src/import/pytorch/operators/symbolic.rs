@@ -1,6 +1,12 @@
-//! Numbers that programs compute from sizes. Sizes are known when a program is imported.
+//! Numbers that programs compute from sizes, which are known when a program is imported, and from elements of tensors,
+//! which are not.
 
-use super::super::arguments::Value;
+use super::super::arguments::{self, Value};
+use base::error::Result;
+use base::types::{DType, ScalarValue, TensorType};
+use ir::{BinaryOp, CompareOp, NodeId, Trace};
+use ops::creation::full;
+use ops::elementwise::{binary, compare, convert, select};
 
 /// Computes an operator of numbers; None for arguments that it does not take.
 type Compute = fn(&[Value]) -> Option<Value<'static>>;
@@ -54,6 +60,13 @@ fn compared(values: &[Value], holds: fn(std::cmp::Ordering) -> bool) -> Option<V
     Some(Value::Bool(holds(ordering)))
 }
 
+fn logical(values: &[Value], of: fn(bool, bool) -> bool) -> Option<Value<'static>> {
+    match values {
+        [Value::Bool(a), Value::Bool(b)] => Some(Value::Bool(of(*a, *b))),
+        _ => None,
+    }
+}
+
 fn floor_div(a: i64, b: i64) -> Option<i64> {
     let quotient = a.checked_div(b)?;
     Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
@@ -101,18 +114,112 @@ pub fn symbolic(name: &str) -> Option<Compute> {
         "gt" => |values| compared(values, std::cmp::Ordering::is_gt),
         "le" => |values| compared(values, std::cmp::Ordering::is_le),
         "lt" => |values| compared(values, std::cmp::Ordering::is_lt),
+        "and_" => |values| logical(values, |a, b| a && b),
+        "or_" => |values| logical(values, |a, b| a || b),
         "ceil" => |values| one_float(values, |value| whole(value.ceil())),
         "floor" => |values| one_float(values, |value| whole(value.floor())),
         "trunc" | "torch.sym_int" => |values| one_float(values, |value| whole(value.trunc())),
         "torch.sym_float" => |values| one_float(values, Value::Float),
         "torch.sym_max" => |values| arithmetic(values, |a, b| Some(a.max(b)), f64::max),
         "torch.sym_min" => |values| arithmetic(values, |a, b| Some(a.min(b)), f64::min),
+        "torch.sym_ite" => |values| match values {
+            [Value::Bool(holds), Value::Int(yes), Value::Int(no)] => Some(Value::Int(if *holds { *yes } else { *no })),
+            _ => None,
+        },
         "torch.sym_not" => |values| match values {
             [Value::Bool(value)] => Some(Value::Bool(!value)),
             _ => None,
         },
         _ => return None,
     })
+}
+
+/// The name of an operator of numbers without its module.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("_operator.").or_else(|| name.strip_prefix("torch.sym_")).unwrap_or(name)
+}
+
+/// Records an operator of numbers of which some depend on data; None for operators that it does not record.
+pub fn computed<'p>(trace: &mut Trace, name: &str, values: &[Value<'p>]) -> Result<Option<Value<'p>>> {
+    use Value::{Computed, Int};
+    let of = |node| Ok(Some(Computed(arguments::Number { node, plus: 0 })));
+    match (plain(name), values) {
+        ("add", [Computed(number), Int(more)] | [Int(more), Computed(number)]) => return moved(trace, *number, *more),
+        ("sub", [Computed(number), Int(less)]) => return moved(trace, *number, less.wrapping_neg()),
+        ("sub", [Computed(a), Computed(b)]) if a.above(*b).is_some() => return Ok(a.above(*b).map(Int)),
+        ("neg", [Computed(number)]) => {
+            let node = number.record(trace)?;
+            let zero = full(trace, &trace.ty(node), ScalarValue::Signed(0))?;
+            return of(binary(trace, BinaryOp::Subtract, zero, node)?);
+        }
+        ("not", [Computed(number)]) => return of(compare_to_false(trace, number.node)?),
+        _ => {}
+    }
+    if let ("ite", [Computed(number), yes, no]) = (plain(name), values) {
+        let (Some(yes), Some(no)) = (recorded(trace, yes)?, recorded(trace, no)?) else { return Ok(None) };
+        let [yes, no] = alike(trace, yes, no)?;
+        return of(select(trace, number.node, yes, no)?);
+    }
+    let [a, b] = values else { return Ok(None) };
+    let (Some(a), Some(b)) = (recorded(trace, a)?, recorded(trace, b)?) else { return Ok(None) };
+    let [a, b] = alike(trace, a, b)?;
+    let arithmetic = match plain(name) {
+        "add" => Some(BinaryOp::Add),
+        "sub" => Some(BinaryOp::Subtract),
+        "mul" => Some(BinaryOp::Multiply),
+        "max" => Some(BinaryOp::Maximum),
+        "min" => Some(BinaryOp::Minimum),
+        "and_" => Some(BinaryOp::And),
+        "or_" => Some(BinaryOp::Or),
+        _ => None,
+    };
+    let comparison = match plain(name) {
+        "eq" => Some(CompareOp::Eq),
+        "ne" => Some(CompareOp::Ne),
+        "ge" => Some(CompareOp::Ge),
+        "gt" => Some(CompareOp::Gt),
+        "le" => Some(CompareOp::Le),
+        "lt" => Some(CompareOp::Lt),
+        _ => None,
+    };
+    match (arithmetic, comparison) {
+        (Some(op), _) => of(binary(trace, op, a, b)?),
+        (_, Some(op)) => of(compare(trace, op, a, b)?),
+        _ => Ok(None),
+    }
+}
+
+/// A computed number and an integer. The integer is added later, so that the distance of two such numbers is known.
+fn moved<'p>(trace: &mut Trace, number: arguments::Number, by: i64) -> Result<Option<Value<'p>>> {
+    if !trace.node(number.node).dtype.is_integer() {
+        let sum = arguments::Number { node: number.node, plus: by }.record(trace)?;
+        return Ok(Some(Value::Computed(arguments::Number { node: sum, plus: 0 })));
+    }
+    let plus = number.plus.checked_add(by);
+    Ok(plus.map(|plus| Value::Computed(arguments::Number { node: number.node, plus })))
+}
+
+/// Records a number as a tensor of rank 0; None for other values.
+fn recorded(trace: &mut Trace, value: &Value) -> Result<Option<NodeId>> {
+    let (dtype, value) = match *value {
+        Value::Computed(number) => return number.record(trace).map(Some),
+        Value::Int(value) => (DType::S64, ScalarValue::Signed(value)),
+        Value::Bool(value) => (DType::Pred, ScalarValue::Signed(value.into())),
+        Value::Float(value) => (DType::F32, ScalarValue::Float(value)),
+        _ => return Ok(None),
+    };
+    full(trace, &TensorType::new(dtype, &[]), value).map(Some)
+}
+
+/// Converts two numbers to their common dtype.
+fn alike(trace: &mut Trace, a: NodeId, b: NodeId) -> Result<[NodeId; 2]> {
+    let dtype = trace.node(a).dtype.promote(trace.node(b).dtype)?;
+    Ok([a, b].map(|node| convert(trace, node, dtype)))
+}
+
+fn compare_to_false(trace: &mut Trace, node: NodeId) -> Result<NodeId> {
+    let no = full(trace, &trace.ty(node), ScalarValue::Signed(0))?;
+    compare(trace, CompareOp::Eq, node, no)
 }
 
 #[cfg(test)]
