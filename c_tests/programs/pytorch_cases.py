@@ -6,6 +6,8 @@ import pytorch_cases_further as further
 import pytorch_cases_layers as layers
 import pytorch_cases_models as models
 import pytorch_cases_places as places
+import pytorch_cases_signals as signals
+import pytorch_cases_statistics as statistics
 
 # Numbers of free sizes: pytorch_test.py has the first one.
 ELSEWHERE = ("sym_size.int", "sym_numel.default")
@@ -41,12 +43,30 @@ def cases():
         models.frequencies,
         models.matrices,
         models.further,
+        statistics.compositions,
+        statistics.order_statistics,
+        statistics.special_functions,
+        signals.windows,
+        signals.integrals,
+        signals.further_distances,
+        signals.further_places,
+        signals.further_products,
+        signals.margins,
+        signals.solvers,
     )
     for group in groups:
         for i, (name, calls) in enumerate(group()):
             if calls:
-                yield f"{name} {group.__name__} {i}", name, calls, False
-    for group in (models.bags, models.views, models.remaining, models.regions, places.places):
+                shown = name if isinstance(name, str) else name.__name__
+                yield f"{shown} {group.__name__} {i}", name, calls, False
+    for group in (
+        models.bags,
+        models.views,
+        models.remaining,
+        models.regions,
+        places.places,
+        statistics.seen_otherwise,
+    ):
         for name, function, calls in group():
             yield f"{name} {group.__name__}", function, calls, False
     for i, (name, calls) in enumerate(layers.draws()):

@@ -342,6 +342,29 @@ def draws():
         yield f"{name}.default", [call(x), call(x, dtype=torch.float64)]
     yield "randint.low", [call(1, 5, [2, 3]), call(1, 5, [2], dtype=torch.int32)]
     yield "randint.default", [call(5, [2, 3]), call(5, [2], dtype=torch.float32)]
+    yield "randint_like.default", [call(x, 5)]
+    yield "randint_like.low_dtype", [call(x, 2, 5)]
+    yield "randperm.default", [call(5), call(3, dtype=torch.int32), call(0)]
+    p = x.sigmoid()
+    yield "bernoulli.default", [call(p)]
+    yield "bernoulli.p", [call(x, 0.3)]
+    yield "bernoulli.Tensor", [call(x, p)]
+    yield "bernoulli_.float", [call(x, 0.3)]
+    yield "bernoulli_.Tensor", [call(x, p)]
+    for name in ("uniform_", "normal_", "exponential_", "cauchy_", "log_normal_"):
+        yield f"{name}.default", [call(x)]
+    for name in ("uniform", "normal_functional", "exponential", "cauchy", "log_normal"):
+        yield f"{name}.default", [call(x)]
+    yield "geometric.default", [call(x, 0.3)]
+    yield "normal.float_float", [call(1.0, 2.0, [3, 4])]
+    yield "normal.Tensor_float", [call(x, 2.0)]
+    yield "normal.float_Tensor", [call(1.0, p)]
+    yield "normal.Tensor_Tensor", [call(x, p)]
+    for name in ("poisson", "_standard_gamma", "_sample_dirichlet"):
+        yield f"{name}.default", [call(fixed(p))]
+    yield "multinomial.default", [call(p, 2), call(p[0], 3), call(p, 7, True), call(p[0], 5, True)]
+    for name in ("alpha_dropout", "feature_alpha_dropout"):
+        yield f"{name}.default", [call(normal(2, 3, 4), 0.5, True)]
     for name in ("empty.memory_format",):
         yield name, [call([2, 3])]
     yield "empty_like.default", [call(x)]
@@ -350,6 +373,8 @@ def draws():
 
 def without_draws():
     x = normal(3, 4)
+    for name in ("alpha_dropout", "feature_alpha_dropout"):
+        yield f"{name}.default", [call(x, 0.5, False), call(x, 0.0, True), call(fixed(x), 1.0, True)]
     for name in ("dropout", "dropout_", "feature_dropout", "native_dropout"):
         yield f"{name}.default", [call(x, 0.5, False), call(x, 0.0, True), call(x, 1.0, True)]
 

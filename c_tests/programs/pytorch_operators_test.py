@@ -260,6 +260,60 @@ def test_programs_of_operators_are_pytorchs(env):
         assert not bad, "\n".join(bad)
 
 
+COUNT = 40_000
+HALF = np.full(COUNT, 0.5, np.float32)
+
+# Operators of a tensor of zeros, their other arguments, and the mean and the variance of what they draw.
+DRAWN = [
+    ("bernoulli.p", {"p": 0.3}, 0.3, 0.21),
+    ("uniform.default", {"from": -1.0, "to": 3.0}, 1.0, 16 / 12),
+    ("normal_functional.default", {"mean": 2.0, "std": 3.0}, 2.0, 9.0),
+    ("exponential.default", {"lambd": 2.0}, 0.5, 0.25),
+    ("geometric.default", {"p": 0.25}, 4.0, 12.0),
+    ("log_normal.default", {"mean": 0.0, "std": 0.5}, np.exp(0.125), (np.exp(0.25) - 1) * np.exp(0.25)),
+    ("randint_like.low_dtype", {"low": 2, "high": 6}, 3.5, 1.25),
+]
+# Operators of a tensor of 1/2.
+DRAWN_BY_HALVES = [
+    ("bernoulli.default", {}, 0.5, 0.25),
+    ("poisson.default", {}, 0.5, 0.5),
+    ("_standard_gamma.default", {}, 0.5, 0.5),
+    ("normal.Tensor_float", {"std": 2.0}, 0.5, 4.0),
+    ("alpha_dropout.default", {"p": 0.4, "train": True}, None, None),
+]
+
+
+def drawn(env, device, x, target, given):
+    first = {"normal.Tensor_float": "mean", "alpha_dropout.default": "input"}.get(target, "self")
+    model = model_of(env, device, archive({"x": x}, one(target, {first: "x", **given}), ("y",)))
+    (made,) = model.call([x, np.array([7, 5])])
+    ok(lxla.lib.lxla_computation_release(model.imported))
+    return np.asarray(made, np.float64)
+
+
+def test_draws_have_the_means_and_variances_of_their_distributions(env):
+    for device in (lxla.cpu(), lxla.xla()):
+        cases = [(np.zeros_like(HALF), row) for row in DRAWN] + [(HALF, row) for row in DRAWN_BY_HALVES]
+        for x, (target, given, mean, variance) in cases:
+            made = drawn(env, device, x, target, given)
+            if mean is None:  # two values, which alpha dropout makes of one
+                assert len(np.unique(made)) == 2, target
+                assert abs((made == made.max()).mean() - 0.6) < 0.02, target
+                continue
+            error = 5 * np.sqrt(variance / COUNT)
+            assert abs(made.mean() - mean) < error, f"{target}: mean {made.mean()} instead of {mean}"
+            # The largest fourth moment here is 24 for a variance of 1.
+            assert abs(made.var() / variance - 1) < 5 * np.sqrt(40 / COUNT), f"{target}: variance {made.var()}"
+        for again in (False, True):
+            chances = np.tile(f32(1, 0, 3), (10_000, 1))
+            given = {"num_samples": 2, "replacement": again}
+            made = drawn(env, device, chances, "multinomial.default", given)
+            assert set(np.unique(made)) == {0, 2}
+            shares = (made == 2).mean()
+            assert abs(shares - (0.75 if again else 0.5)) < 0.02, shares
+            assert again or (made[:, 0] != made[:, 1]).all()
+
+
 def test_rows_that_attend_to_nothing_are_0(env):
     r = np.random.default_rng(5)
     q, k, v = (r.standard_normal((1, 2, 3, 4)).astype(np.float32) for _ in range(3))

@@ -75,6 +75,20 @@ impl Value<'_> {
     }
 }
 
+impl Value<'_> {
+    /// The value in messages: a number, a text or the first of a list; otherwise its kind.
+    pub fn shown(&self) -> String {
+        match self {
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => value.to_string(),
+            Value::Float(value) => value.to_string(),
+            Value::Text(text) => quoted(text).to_string(),
+            Value::List(list) => list.iter().take(8).map(Value::shown).collect::<Vec<String>>().join(", "),
+            other => other.kind().to_string(),
+        }
+    }
+}
+
 /// Values of a graph by name.
 pub type Scope<'p> = FxHashMap<&'p str, Value<'p>>;
 

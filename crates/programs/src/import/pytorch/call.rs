@@ -231,7 +231,7 @@ impl<'r, 'p> Call<'r, 'p> {
     pub fn refuse_unless(&self, name: &str, holds: bool) -> Result<()> {
         match holds {
             true => Ok(()),
-            false => Err(error!(Unimplemented, "its argument {name} has a value that is not supported")),
+            false => Err(error!(Unimplemented, "its argument {name} is {}", self.value(name).shown())),
         }
     }
 

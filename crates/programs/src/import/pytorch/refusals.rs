@@ -60,5 +60,10 @@ pub fn unsupported(graph: &Graph) -> Option<Error> {
     });
     let listed = listed.collect::<Vec<String>>().join("; ");
     let more = if all.len() > MOST { format!("; and {} more", all.len() - MOST) } else { String::new() };
-    Some(error!(Unimplemented, "the program has {} operators that are not supported: {listed}{more}", all.len()))
+    let advice = "; `program.run_decompositions()` before `torch.export.save` replaces some operators by others";
+    Some(error!(
+        Unimplemented,
+        "the program has {} operators that are not supported: {listed}{more}{advice}",
+        all.len()
+    ))
 }

@@ -68,7 +68,7 @@ fn record<'p>(recorder: &mut Recorder, graph: &'p Graph, node: &'p Node, scope: 
     } else {
         operator(recorder, graph, node, name, given)?
     };
-    if name == operators::DETACHED
+    if operators::is_seen_otherwise(name)
         && let Some(Argument::Tensor(first)) = node.inputs.first().map(|input| &input.argument)
     {
         scope.insert(first, made.clone());
@@ -89,7 +89,7 @@ fn operator<'p>(
     let is_contiguous = matches!(first, Some(Argument::Tensor(name)) if is_contiguous(graph, name));
     let mut call = Call::new(recorder, operator.arguments, given, is_contiguous)?;
     let made = (operator.record)(&mut call)?;
-    if !operators::is_in_place(name) {
+    if !operators::writes(name) {
         return Ok(made);
     }
     let written = call.id("self")?;

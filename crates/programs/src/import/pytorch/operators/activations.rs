@@ -3,6 +3,7 @@
 use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
+use super::compositions::record as another;
 use super::elementwise::{is_greater, number_like, scaled, with_number};
 use base::error;
 use base::error::Result;
@@ -13,27 +14,34 @@ use ops::nn::{ActivationOp, activation};
 use ops::shape::{reshape, split_equally};
 
 pub(super) const TABLE: &[Operator] = &[
-    operator(&["relu.default", "relu_.default"], "self", |call| of_self(call, relu)),
-    operator(&["relu6.default", "relu6_.default"], "self", |call| {
-        of_self(call, |trace, x| activation(trace, ActivationOp::Relu6, x))
-    }),
-    operator(&["silu.default", "silu_.default"], "self", |call| {
-        of_self(call, |trace, x| activation(trace, ActivationOp::Silu, x))
-    }),
-    operator(&["mish.default", "mish_.default"], "self", |call| {
-        of_self(call, |trace, x| activation(trace, ActivationOp::Mish, x))
-    }),
-    operator(&["selu.default", "selu_.default"], "self", |call| {
-        of_self(call, |trace, x| activation(trace, ActivationOp::Selu, x))
-    }),
+    operator(&["relu.default"], "self", |call| of_self(call, relu)),
+    operator(&["relu6.default"], "self", |call| of_self(call, |trace, x| activation(trace, ActivationOp::Relu6, x))),
+    operator(&["silu.default"], "self", |call| of_self(call, |trace, x| activation(trace, ActivationOp::Silu, x))),
+    operator(&["mish.default"], "self", |call| of_self(call, |trace, x| activation(trace, ActivationOp::Mish, x))),
+    operator(&["selu.default"], "self", |call| of_self(call, |trace, x| activation(trace, ActivationOp::Selu, x))),
     operator(&["log_sigmoid.default"], "self", |call| {
         of_self(call, |trace, x| activation(trace, ActivationOp::LogSigmoid, x))
     }),
-    operator(&["gelu.default", "gelu_.default"], "self approximate='none'", gelu),
-    operator(&["hardswish.default", "hardswish_.default"], "self", |call| of_self(call, hard_swish)),
-    operator(&["hardsigmoid.default", "hardsigmoid_.default"], "self", |call| of_self(call, hard_sigmoid)),
-    operator(&["leaky_relu.default", "leaky_relu_.default"], "self negative_slope=0.01", leaky_relu),
-    operator(&["elu.default", "elu_.default"], "self alpha=1 scale=1 input_scale=1", elu),
+    operator(&["gelu.default"], "self approximate='none'", gelu),
+    operator(&["hardswish.default"], "self", |call| of_self(call, hard_swish)),
+    operator(&["hardsigmoid.default"], "self", |call| of_self(call, hard_sigmoid)),
+    operator(&["leaky_relu.default"], "self negative_slope=0.01", leaky_relu),
+    operator(&["rrelu.default"], "self lower=0.125 upper=0.3333333333333333 training=false generator=none", |call| {
+        call.refuse_unless("training", !call.bool("training")?)?;
+        let slope = (call.float("lower")? + call.float("upper")?) / 2.0;
+        let given = [("self", call.value("self").clone()), ("negative_slope", Value::Float(slope))];
+        another(call, "leaky_relu.default", given)
+    }),
+    operator(
+        &["rrelu_with_noise_functional.default"],
+        "self noise lower=0.125 upper=0.3333333333333333 training=false generator=none",
+        |call| {
+            let given = ["self", "lower", "upper", "training"].map(|name| (name, call.value(name).clone()));
+            let made = another(call, "rrelu.default", given)?;
+            Ok(Value::List(vec![made, call.value("noise").clone()]))
+        },
+    ),
+    operator(&["elu.default"], "self alpha=1 scale=1 input_scale=1", elu),
     operator(&["celu.default"], "self alpha=1", celu),
     operator(&["softplus.default"], "self beta=1 threshold=20", softplus),
     operator(&["threshold.default"], "self threshold value", threshold),

@@ -9,24 +9,12 @@ use ir::{BinaryOp, CompareOp, NodeId};
 use ops::elementwise::{binary, compare, select};
 
 pub(super) const TABLE: &[Operator] = &[
-    operator(
-        &["clamp.default", "clamp_.default", "clip.default", "clamp.Tensor", "clamp_.Tensor", "clip.Tensor"],
-        "self min=none max=none",
-        |call| clamp(call, "min", "max"),
-    ),
-    operator(
-        &["clamp_min.default", "clamp_min_.default", "clamp_min.Tensor", "clamp_min_.Tensor"],
-        "self min",
-        |call| clamp(call, "min", "max"),
-    ),
-    operator(
-        &["clamp_max.default", "clamp_max_.default", "clamp_max.Tensor", "clamp_max_.Tensor"],
-        "self max",
-        |call| clamp(call, "min", "max"),
-    ),
-    operator(&["hardtanh.default", "hardtanh_.default"], "self min_val=-1 max_val=1", |call| {
-        clamp(call, "min_val", "max_val")
+    operator(&["clamp.default", "clip.default", "clamp.Tensor", "clip.Tensor"], "self min=none max=none", |call| {
+        clamp(call, "min", "max")
     }),
+    operator(&["clamp_min.default", "clamp_min.Tensor"], "self min", |call| clamp(call, "min", "max")),
+    operator(&["clamp_max.default", "clamp_max.Tensor"], "self max", |call| clamp(call, "min", "max")),
+    operator(&["hardtanh.default"], "self min_val=-1 max_val=1", |call| clamp(call, "min_val", "max_val")),
 ];
 
 /// Limits a tensor. At a bound and beyond it the derivative is 0.

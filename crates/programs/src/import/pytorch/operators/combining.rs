@@ -19,12 +19,8 @@ use ops::reduction::reduce;
 use ops::shape::{broadcast_to, expand_dims, reshape, slice, slice_axis};
 
 pub(super) const TABLE: &[Operator] = &[
-    operator(&["scatter_reduce.two", "scatter_reduce_.two"], "self dim index src reduce include_self=true", scattered),
-    operator(
-        &["index_reduce.default", "index_reduce_.default"],
-        "self dim index source reduce include_self=true",
-        combined,
-    ),
+    operator(&["scatter_reduce.two"], "self dim index src reduce include_self=true", scattered),
+    operator(&["index_reduce.default"], "self dim index source reduce include_self=true", combined),
     operator(&["embedding_bag.default", "embedding_bag.padding_idx"], BAGS, |call| {
         // A negative row counts from the end.
         let padding = call.optional_int("padding_idx")?;

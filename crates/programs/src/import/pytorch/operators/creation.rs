@@ -7,6 +7,7 @@ use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType};
 use ops::creation::{arange, eye, full, linspace};
 use ops::elementwise::convert;
+use ops::elementwise::formula::record;
 
 pub(super) const TABLE: &[Operator] = &[
     operator(
@@ -57,11 +58,32 @@ pub(super) const TABLE: &[Operator] = &[
             new_filled(call, value)
         },
     ),
-    operator(&["fill.Scalar", "fill_.Scalar"], "self value", |call| {
+    operator(&["fill.Scalar"], "self value", |call| {
         let value = call.number("value")?.1;
         filled_like(call, value)
     }),
-    operator(&["zero.default", "zero_.default"], "self", |call| filled_like(call, ScalarValue::Signed(0))),
+    operator(&["fill.Tensor"], "self value", |call| {
+        let (x, value) = (call.tensor("self")?, call.tensor("value")?);
+        let ty = call.ty(x);
+        let value = convert(call.trace(), value, ty.dtype);
+        let made = ops::shape::broadcast_to(call.trace(), value, &ty.dims)?;
+        Ok(call.made(made))
+    }),
+    operator(
+        &["logspace.default"],
+        "start end steps base=10.0 dtype=none layout=none device=none pin_memory=none",
+        |call| {
+            let ends = [call.number("start")?.1, call.number("end")?.1];
+            let (dtype, steps) = (call.dtype("dtype")?.unwrap_or(DType::F32), call.int("steps")?);
+            let base = call.float("base")?;
+            let trace = call.trace();
+            let powers = linspace(trace, DType::F64, ends, steps, true)?;
+            let made = record(trace, [powers], |[powers]| powers.number(base).power(powers))?;
+            let made = convert(trace, made, dtype);
+            Ok(call.made(made))
+        },
+    ),
+    operator(&["zero.default"], "self", |call| filled_like(call, ScalarValue::Signed(0))),
     operator(&["arange.default"], "end dtype=none layout=none device=none pin_memory=none", counted),
     operator(&["arange.start"], "start end dtype=none layout=none device=none pin_memory=none", counted),
     operator(&["arange.start_step"], "start end step=1 dtype=none layout=none device=none pin_memory=none", counted),

@@ -4,16 +4,20 @@ use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
 use super::activations::complement;
-use super::elementwise::{number_like, scaled};
-use super::reductions::reduced;
+use super::compositions::triangle_places;
+use super::elementwise::number_like;
+use super::reductions::{norm_over, reduced};
 use base::error;
 use base::error::Result;
-use base::types::{DType, ScalarValue, normalize_axis};
-use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use base::types::{DType, ScalarValue, TensorType, normalize_axis};
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, ScatterOp, Trace, UnaryOp};
 use ops::control::stop_gradient;
+use ops::creation::full;
 use ops::elementwise::formula::record;
 use ops::elementwise::{binary, compare_scalar, select, unary};
+use ops::indexing::{index_combine, take};
 use ops::reduction::reduce;
+use ops::shape::{expand_dims, reshape};
 
 pub(super) const TABLE: &[Operator] = &[
     operator(&["kl_div.default"], "self target reduction=1 log_target=false", divergence),
@@ -36,12 +40,71 @@ pub(super) const TABLE: &[Operator] = &[
         let made = cosine(call.trace(), a, b, axis - rank as i64, floor)?;
         Ok(call.made(made))
     }),
+    operator(&["cdist.default", "_cdist_forward.default"], "x1 x2 p=2 compute_mode=none", |call| {
+        let [a, b] = call.promoted(["x1", "x2"], true)?;
+        let p = call.float("p")?;
+        let trace = call.trace();
+        let (a, b) = (expand_dims(trace, a, &[-2])?, expand_dims(trace, b, &[-3])?);
+        let difference = binary(trace, BinaryOp::Subtract, a, b)?;
+        let made = norm_over(trace, difference, p, &[-1], false)?;
+        Ok(call.made(made))
+    }),
+    operator(&["pdist.default", "_pdist_forward.default"], "self p=2", |call| {
+        let (x, p) = (call.floats("self")?, call.float("p")?);
+        let &[count, _] = &call.dims(x)[..] else {
+            return Err(error!(InvalidArgument, "distances of {}", call.ty(x)));
+        };
+        let trace = call.trace();
+        let places = triangle_places(trace, [count, count], 1, true)?;
+        let (a, b) = (take(trace, x, places[0], 0)?, take(trace, x, places[1], 0)?);
+        let difference = binary(trace, BinaryOp::Subtract, a, b)?;
+        let made = norm_over(trace, difference, p, &[-1], false)?;
+        Ok(call.made(made))
+    }),
+    operator(&["dist.default"], "self other p=2", |call| {
+        let ([a, b], p) = (call.promoted(["self", "other"], true)?, call.float("p")?);
+        let trace = call.trace();
+        let difference = binary(trace, BinaryOp::Subtract, a, b)?;
+        let count = trace.ty(difference).dims.iter().product();
+        let flat = reshape(trace, difference, &[count])?;
+        let made = norm_over(trace, flat, p, &[-1], false)?;
+        Ok(call.made(made))
+    }),
+    operator(&["renorm.default"], "self p dim maxnorm", |call| {
+        let (x, p, most) = (call.floats("self")?, call.float("p")?, call.float("maxnorm")?);
+        let rank = call.dims(x).len();
+        let axis = call.axis("dim", rank)? as i64;
+        let axes: Vec<i64> = (0..rank as i64).filter(|&other| other != axis).collect();
+        let trace = call.trace();
+        let size = norm_over(trace, x, p, &axes, true)?;
+        let made =
+            record(trace, [x, size], |[x, size]| x * size.gt(most).select(size.number(most) / (size + 1e-7), 1.0))?;
+        Ok(call.made(made))
+    }),
+    operator(&["embedding_renorm.default"], "self indices max_norm norm_type", |call| {
+        let (x, at) = (call.tensor("self")?, call.tensor("indices")?);
+        let (most, p) = (call.float("max_norm")?, call.float("norm_type")?);
+        let &[rows, _] = &call.dims(x)[..] else {
+            return Err(error!(InvalidArgument, "rows of {}", call.ty(x)));
+        };
+        let count = call.dims(at).iter().product();
+        let trace = call.trace();
+        let at = reshape(trace, at, &[count])?;
+        let unused = full(trace, &TensorType::new(DType::Pred, &[rows]), ScalarValue::Signed(0))?;
+        let used = full(trace, &TensorType::new(DType::Pred, &[count]), ScalarValue::Signed(1))?;
+        let is_used = index_combine(trace, ScatterOp::Copy, unused, 0, at, used)?;
+        let is_used = expand_dims(trace, is_used, &[1])?;
+        let size = norm_over(trace, x, p, &[1], true)?;
+        let made = record(trace, [x, size, is_used], |[x, size, is_used]| {
+            (is_used & size.gt(most)).select(x * (size.number(most) / (size + 1e-7)), x)
+        })?;
+        Ok(call.made(made))
+    }),
     operator(&["pairwise_distance.default"], "x1 x2 p=2 eps=1e-06 keepdim=false", |call| {
         let [a, b] = call.promoted(["x1", "x2"], true)?;
         let (p, shift, keep) = (call.float("p")?, call.float("eps")?, call.bool("keepdim")?);
-        call.refuse_unless("p", p == 2.0)?;
         let trace = call.trace();
-        let made = distance(trace, a, b, shift, keep)?;
+        let made = distance_by(trace, [a, b], shift, p, keep)?;
         Ok(call.made(made))
     }),
     operator(
@@ -51,11 +114,13 @@ pub(super) const TABLE: &[Operator] = &[
             let [anchor, positive, negative] = call.promoted(["anchor", "positive", "negative"], true)?;
             let (p, shift, margin, swap) =
                 (call.float("p")?, call.float("eps")?, call.float("margin")?, call.bool("swap")?);
-            call.refuse_unless("p", p == 2.0)?;
-            call.refuse_unless("swap", !swap)?;
             let trace = call.trace();
-            let near = distance(trace, anchor, positive, shift, false)?;
-            let far = distance(trace, anchor, negative, shift, false)?;
+            let near = distance_by(trace, [anchor, positive], shift, p, false)?;
+            let mut far = distance_by(trace, [anchor, negative], shift, p, false)?;
+            if swap {
+                let other = distance_by(trace, [positive, negative], shift, p, false)?;
+                far = binary(trace, BinaryOp::Minimum, far, other)?;
+            }
             let difference = binary(trace, BinaryOp::Subtract, near, far)?;
             let each = above(trace, difference, margin)?;
             finished(call, each)
@@ -179,7 +244,6 @@ fn entropy_of_two(trace: &mut Trace, x: NodeId, target: NodeId) -> Result<NodeId
 fn poisson<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let [x, target] = call.promoted(["input", "target"], true)?;
     let (is_log, full, shift) = (call.bool("log_input")?, call.bool("full")?, call.float("eps")?);
-    call.refuse_unless("full", !full)?;
     let trace = call.trace();
     let (rate, log) = match is_log {
         true => (unary(trace, UnaryOp::Exponential, x)?, x),
@@ -190,7 +254,16 @@ fn poisson<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
         }
     };
     let product = binary(trace, BinaryOp::Multiply, target, log)?;
-    let each = binary(trace, BinaryOp::Subtract, rate, product)?;
+    let mut each = binary(trace, BinaryOp::Subtract, rate, product)?;
+    if full {
+        // Stirling's approximation of the logarithm of the factorial.
+        each = record(trace, [each, target], |[each, target]| {
+            let is_large = target.gt(1.0);
+            let count = is_large.select(target, 1.0);
+            let term = count * count.log() - count + (count * (2.0 * std::f64::consts::PI)).log() * 0.5;
+            each + is_large.select(term, 0.0)
+        })?;
+    }
     finished(call, each)
 }
 
@@ -211,22 +284,13 @@ fn cosine(trace: &mut Trace, a: NodeId, b: NodeId, axis: i64, floor: f64) -> Res
     reduce(trace, ReduceOp::Sum, product, &[axis], false)
 }
 
-/// The norm over the last axis of `a - b + shift`; its derivative is 0 where the norm is 0.
-fn distance(trace: &mut Trace, a: NodeId, b: NodeId, shift: f64, keep: bool) -> Result<NodeId> {
+/// The norm over the last axis of `a - b + shift`, whose derivative at 0 is 0.
+fn distance_by(trace: &mut Trace, [a, b]: [NodeId; 2], shift: f64, p: f64, keep: bool) -> Result<NodeId> {
     let difference = binary(trace, BinaryOp::Subtract, a, b)?;
-    let rank = trace.ty(difference).dims.len();
-    if rank == 0 {
+    if trace.ty(difference).dims.is_empty() {
         return Err(error!(Unimplemented, "a distance of numbers"));
     }
     let shift = number_like(trace, difference, shift)?;
     let moved = binary(trace, BinaryOp::Add, difference, shift)?;
-    let squares = binary(trace, BinaryOp::Multiply, moved, moved)?;
-    let sum = reduce(trace, ReduceOp::Sum, squares, &[-1], keep)?;
-    let is_zero = compare_scalar(trace, CompareOp::Eq, sum, ScalarValue::Float(0.0), false)?;
-    let one = number_like(trace, sum, 1.0)?;
-    let safe = select(trace, is_zero, one, sum)?;
-    let root = unary(trace, UnaryOp::Sqrt, safe)?;
-    let zero = scaled(trace, sum, 0.0)?;
-    let zero = stop_gradient(trace, zero)?;
-    select(trace, is_zero, zero, root)
+    norm_over(trace, moved, p, &[-1], keep)
 }

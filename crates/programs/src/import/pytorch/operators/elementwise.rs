@@ -15,19 +15,15 @@ use ops::elementwise::{
 use ops::shape::broadcast_to;
 
 pub(super) const TABLE: &[Operator] = &[
-    operator(&["add.Tensor", "add.Scalar", "add_.Tensor", "add_.Scalar"], "self other alpha=1", |call| {
-        added(call, ["self", "other"], BinaryOp::Add)
-    }),
-    operator(&["sub.Tensor", "sub.Scalar", "sub_.Tensor", "sub_.Scalar"], "self other alpha=1", |call| {
+    operator(&["add.Tensor", "add.Scalar"], "self other alpha=1", |call| added(call, ["self", "other"], BinaryOp::Add)),
+    operator(&["sub.Tensor", "sub.Scalar"], "self other alpha=1", |call| {
         added(call, ["self", "other"], BinaryOp::Subtract)
     }),
     operator(&["rsub.Scalar", "rsub.Tensor"], "self other alpha=1", |call| {
         added(call, ["other", "self"], BinaryOp::Subtract)
     }),
-    operator(&["mul.Tensor", "mul.Scalar", "mul_.Tensor", "mul_.Scalar"], "self other", |call| {
-        arithmetic(call, false, BinaryOp::Multiply)
-    }),
-    operator(&["div.Tensor", "div.Scalar", "div_.Tensor", "div_.Scalar", "true_divide.Tensor"], "self other", |call| {
+    operator(&["mul.Tensor", "mul.Scalar"], "self other", |call| arithmetic(call, false, BinaryOp::Multiply)),
+    operator(&["div.Tensor", "div.Scalar", "true_divide.Tensor"], "self other", |call| {
         arithmetic(call, true, BinaryOp::Divide)
     }),
     operator(&["add.out"], "self other alpha=1 out", |call| {
@@ -46,17 +42,11 @@ pub(super) const TABLE: &[Operator] = &[
         let made = arithmetic(call, true, BinaryOp::Divide)?;
         written(call, made)
     }),
-    operator(
-        &["div.Tensor_mode", "div.Scalar_mode", "div_.Tensor_mode", "div_.Scalar_mode"],
-        "self other rounding_mode=none",
-        divide_by_mode,
-    ),
+    operator(&["div.Tensor_mode", "div.Scalar_mode"], "self other rounding_mode=none", divide_by_mode),
     operator(&["floor_divide.default", "floor_divide.Scalar", "floor_divide_.Tensor"], "self other", floor_divide),
-    operator(
-        &["remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", "remainder_.Scalar"],
-        "self other",
-        |call| two(call, false, |trace, a, b| binary_function(trace, BinaryFunction::Modulo, a, b)),
-    ),
+    operator(&["remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"], "self other", |call| {
+        two(call, false, |trace, a, b| binary_function(trace, BinaryFunction::Modulo, a, b))
+    }),
     operator(&["fmod.Tensor", "fmod.Scalar"], "self other", |call| {
         two(call, false, |trace, a, b| binary(trace, BinaryOp::Remainder, a, b))
     }),
@@ -75,8 +65,8 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["bitwise_xor.Tensor", "bitwise_xor.Scalar", "__xor__.Tensor", "__xor__.Scalar"], "self other", |call| {
         two(call, false, |trace, a, b| binary(trace, BinaryOp::Xor, a, b))
     }),
-    operator(&["logical_and.default", "logical_and_.default"], "self other", |call| logical(call, BinaryOp::And)),
-    operator(&["logical_or.default", "logical_or_.default"], "self other", |call| logical(call, BinaryOp::Or)),
+    operator(&["logical_and.default"], "self other", |call| logical(call, BinaryOp::And)),
+    operator(&["logical_or.default"], "self other", |call| logical(call, BinaryOp::Or)),
     operator(&["logical_xor.default"], "self other", |call| logical(call, BinaryOp::Xor)),
     operator(&["eq.Tensor", "eq.Scalar"], "self other", |call| compared(call, CompareOp::Eq)),
     operator(&["ne.Tensor", "ne.Scalar"], "self other", |call| compared(call, CompareOp::Ne)),
@@ -94,13 +84,13 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["logaddexp.default"], "self other", |call| {
         two(call, true, |trace, a, b| binary_function(trace, BinaryFunction::Logaddexp, a, b))
     }),
-    operator(&["exp.default", "exp_.default"], "self", |call| of_floats(call, UnaryOp::Exponential)),
+    operator(&["exp.default"], "self", |call| of_floats(call, UnaryOp::Exponential)),
     operator(&["expm1.default"], "self", |call| of_floats(call, UnaryOp::ExponentialMinusOne)),
-    operator(&["log.default", "log_.default"], "self", |call| of_floats(call, UnaryOp::Log)),
+    operator(&["log.default"], "self", |call| of_floats(call, UnaryOp::Log)),
     operator(&["log1p.default"], "self", |call| of_floats(call, UnaryOp::LogPlusOne)),
-    operator(&["sigmoid.default", "sigmoid_.default"], "self", |call| of_floats(call, UnaryOp::Logistic)),
-    operator(&["tanh.default", "tanh_.default"], "self", |call| of_floats(call, UnaryOp::Tanh)),
-    operator(&["sqrt.default", "sqrt_.default"], "self", |call| of_floats(call, UnaryOp::Sqrt)),
+    operator(&["sigmoid.default"], "self", |call| of_floats(call, UnaryOp::Logistic)),
+    operator(&["tanh.default"], "self", |call| of_floats(call, UnaryOp::Tanh)),
+    operator(&["sqrt.default"], "self", |call| of_floats(call, UnaryOp::Sqrt)),
     operator(&["rsqrt.default"], "self", |call| of_floats(call, UnaryOp::Rsqrt)),
     operator(&["sin.default"], "self", |call| of_floats(call, UnaryOp::Sine)),
     operator(&["cos.default"], "self", |call| of_floats(call, UnaryOp::Cosine)),
@@ -125,10 +115,8 @@ pub(super) const TABLE: &[Operator] = &[
         let made = over(call.trace(), 1.0, x)?;
         Ok(call.made(made))
     }),
-    operator(&["neg.default", "neg_.default"], "self", |call| {
-        of_self(call, |trace, x| unary(trace, UnaryOp::Negate, x))
-    }),
-    operator(&["abs.default", "abs_.default"], "self", |call| of_self(call, |trace, x| unary(trace, UnaryOp::Abs, x))),
+    operator(&["neg.default"], "self", |call| of_self(call, |trace, x| unary(trace, UnaryOp::Negate, x))),
+    operator(&["abs.default"], "self", |call| of_self(call, |trace, x| unary(trace, UnaryOp::Abs, x))),
     operator(&["sign.default", "sgn.default"], "self", |call| of_self(call, sign)),
     operator(&["floor.default"], "self", |call| rounded(call, |trace, x| unary(trace, UnaryOp::Floor, x))),
     operator(&["ceil.default"], "self", |call| rounded(call, |trace, x| unary(trace, UnaryOp::Ceil, x))),
@@ -149,7 +137,7 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["isinf.default"], "self", |call| {
         of_self(call, |trace, x| unary_function(trace, UnaryFunction::IsInf, x))
     }),
-    operator(&["logical_not.default", "logical_not_.default"], "self", |call| {
+    operator(&["logical_not.default"], "self", |call| {
         of_self(call, |trace, x| {
             let x = convert(trace, x, DType::Pred);
             unary(trace, UnaryOp::Not, x)
@@ -157,12 +145,8 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["bitwise_not.default"], "self", |call| of_self(call, |trace, x| unary(trace, UnaryOp::Not, x))),
     operator(&["where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"], "condition self other", choose),
-    operator(
-        &["masked_fill.Scalar", "masked_fill.Tensor", "masked_fill_.Scalar", "masked_fill_.Tensor"],
-        "self mask value",
-        masked_fill,
-    ),
-    operator(&["lerp.Scalar", "lerp.Tensor", "lerp_.Scalar", "lerp_.Tensor"], "self end weight", |call| {
+    operator(&["masked_fill.Scalar", "masked_fill.Tensor"], "self mask value", masked_fill),
+    operator(&["lerp.Scalar", "lerp.Tensor"], "self end weight", |call| {
         let [a, b, weight] = call.promoted(["self", "end", "weight"], false)?;
         let trace = call.trace();
         let difference = binary(trace, BinaryOp::Subtract, b, a)?;
@@ -170,12 +154,8 @@ pub(super) const TABLE: &[Operator] = &[
         let made = binary(trace, BinaryOp::Add, a, part)?;
         Ok(call.made(made))
     }),
-    operator(&["addcmul.default", "addcmul_.default"], "self tensor1 tensor2 value=1", |call| {
-        third(call, BinaryOp::Multiply)
-    }),
-    operator(&["addcdiv.default", "addcdiv_.default"], "self tensor1 tensor2 value=1", |call| {
-        third(call, BinaryOp::Divide)
-    }),
+    operator(&["addcmul.default"], "self tensor1 tensor2 value=1", |call| third(call, BinaryOp::Multiply)),
+    operator(&["addcdiv.default"], "self tensor1 tensor2 value=1", |call| third(call, BinaryOp::Divide)),
     operator(
         &["_to_copy.default", "to.dtype", "to.dtype_layout", "to.device", "to.other", "to.prim_Device"],
         "self dtype=none layout=none device=none pin_memory=none non_blocking=false copy=false memory_format=none \
@@ -187,7 +167,7 @@ pub(super) const TABLE: &[Operator] = &[
         let dtype = call.dtype_of(other);
         cast_view(call, dtype)
     }),
-    operator(&["copy.default", "copy_.default"], "self src non_blocking=false", |call| {
+    operator(&["copy.default"], "self src non_blocking=false", |call| {
         let (x, source) = (call.tensor("self")?, call.tensor("src")?);
         let (dtype, dims) = (call.dtype_of(x), call.dims(x));
         let source = cast(call.trace(), source, dtype)?;

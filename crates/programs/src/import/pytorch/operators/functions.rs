@@ -10,6 +10,7 @@ use base::error::Result;
 use base::types::{DType, Kind, ScalarValue, float_limits, integer_limits};
 use ir::{BinaryFunction, BinaryOp, CompareOp, NodeId, Trace, UnaryFunction, UnaryOp};
 use ops::control::stop_gradient;
+use ops::elementwise::formula::record;
 use ops::elementwise::{binary, binary_function, compare, compare_scalar, convert, select, unary, unary_function};
 
 pub(super) const TABLE: &[Operator] = &[
@@ -127,8 +128,13 @@ fn nan_to_num<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 
 /// `log(x / (1 - x))`, of x between eps and 1 - eps if eps is given.
 fn logit<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
-    call.refuse_unless("eps", call.optional_float("eps")?.is_none())?;
+    let eps = call.optional_float("eps")?;
     of_floats(call, |trace, x| {
+        // At the bounds, and beyond, the derivative is 0.
+        let x = match eps {
+            Some(eps) => record(trace, [x], |[x]| x.lt(eps).select(eps, x.gt(1.0 - eps).select(1.0 - eps, x)))?,
+            None => x,
+        };
         let minus = unary(trace, UnaryOp::Negate, x)?;
         let (log, other) = (unary(trace, UnaryOp::Log, x)?, unary(trace, UnaryOp::LogPlusOne, minus)?);
         let inside = binary(trace, BinaryOp::Subtract, log, other)?;

@@ -5,14 +5,17 @@ use super::super::call::{Call, scalar};
 use super::super::operator::{Operator, operator};
 use base::error;
 use base::error::Result;
-use base::types::{DType, ScalarValue, TensorType};
-use ir::{BinaryOp, CompareOp, NodeId, ScatterOp, Trace};
+use base::types::{DType, ScalarValue, TensorType, broadcast};
+use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, ScatterOp, Trace};
 use ops::control::stop_gradient;
 use ops::creation;
-use ops::creation::{full, one_hot};
+use ops::creation::{full, iota, one_hot};
+use ops::elementwise::formula::record;
 use ops::elementwise::{binary, compare_scalar, convert, select};
-use ops::indexing::{index, index_combine, index_put, scatter_along, slice_assign, take, take_along_axis};
-use ops::shape::{broadcast_to, expand_dims, reshape, slice};
+use ops::indexing::{index, index_combine, index_put, nonzero, scatter_along, slice_assign, take, take_along_axis};
+use ops::reduction::cumulative;
+use ops::shape::{broadcast_to, expand_dims, reshape, slice, stack};
+use ops::sorting::searchsorted;
 
 pub(super) const TABLE: &[Operator] = &[
     operator(&["index.Tensor"], "self indices", |call| {
@@ -21,7 +24,7 @@ pub(super) const TABLE: &[Operator] = &[
         Ok(call.made(made))
     }),
     operator(&["item.default", "_local_scalar_dense.default"], "self", item),
-    operator(&["index_put.default", "index_put_.default"], "self indices values accumulate=false", put),
+    operator(&["index_put.default"], "self indices values accumulate=false", put),
     operator(&["index_select.default"], "self dim index", |call| {
         let (x, at) = (call.tensor("self")?, call.tensor("index")?);
         let axis = call.axis("dim", call.dims(x).len())? as i64;
@@ -38,18 +41,60 @@ pub(super) const TABLE: &[Operator] = &[
     }),
     operator(&["embedding.default"], "weight indices padding_idx=-1 scale_grad_by_freq=false sparse=false", embedding),
     operator(&["gather.default"], "self dim index sparse_grad=false", gather),
-    operator(&["scatter.src", "scatter_.src"], "self dim index src", |call| scattered(call, ScatterOp::Copy)),
-    operator(&["scatter.value", "scatter_.value"], "self dim index value", |call| scattered(call, ScatterOp::Copy)),
-    operator(&["scatter_add.default", "scatter_add_.default"], "self dim index src", |call| {
-        scattered(call, ScatterOp::Sum)
+    operator(&["scatter.src"], "self dim index src", |call| scattered(call, ScatterOp::Copy)),
+    operator(&["scatter.value"], "self dim index value", |call| scattered(call, ScatterOp::Copy)),
+    operator(&["scatter.reduce"], "self dim index src reduce", scattered_by_name),
+    operator(&["scatter.value_reduce"], "self dim index value reduce", scattered_by_name),
+    operator(&["masked_scatter.default"], "self mask source", masked_scatter),
+    operator(&["fill_diagonal_.default"], "self fill_value wrap=false", fill_diagonal),
+    operator(&["repeat_interleave.Tensor"], "repeats output_size=none", |call| {
+        let repeats = call.tensor("repeats")?;
+        let made = repeated_places(call, repeats)?;
+        Ok(call.made(made))
     }),
-    operator(&["index_add.default", "index_add_.default"], "self dim index source alpha=1", |call| {
-        combined(call, ScatterOp::Sum)
+    operator(&["repeat_interleave.self_Tensor"], "self repeats dim=none output_size=none", |call| {
+        let (mut x, mut repeats) = (call.tensor("self")?, call.tensor("repeats")?);
+        let dims = call.dims(x);
+        let axis = match call.value("dim") {
+            Value::None => {
+                x = reshape(call.trace(), x, &[dims.iter().product()])?;
+                0
+            }
+            _ => call.axis("dim", dims.len())?,
+        };
+        let size = call.dims(x)[axis];
+        repeats = broadcast_to(call.trace(), repeats, &[size])?;
+        let places = repeated_places(call, repeats)?;
+        let made = take(call.trace(), x, places, axis as i64)?;
+        Ok(call.made(made))
     }),
-    operator(&["index_copy.default", "index_copy_.default"], "self dim index source", |call| {
-        combined(call, ScatterOp::Copy)
+    operator(&["nonzero_static.default"], "self size fill_value=-1", |call| {
+        let (x, size, fill) = (call.tensor("self")?, call.int("size")?, call.int("fill_value")?);
+        let rank = call.dims(x).len();
+        let trace = call.trace();
+        let columns = if rank == 0 { Vec::new() } else { nonzero(trace, x, size, fill, DType::S64)? };
+        // The number of places comes last.
+        let made = match &columns[..rank] {
+            [] => full(trace, &TensorType::new(DType::S64, &[size, 0]), ScalarValue::Signed(0))?,
+            columns => stack(trace, columns, 1)?,
+        };
+        Ok(call.made(made))
     }),
-    operator(&["index_fill.int_Scalar", "index_fill_.int_Scalar"], "self dim index value", |call| {
+    operator(&["index_fill.int_Tensor"], "self dim index value", |call| {
+        let (x, at, value) = (call.tensor("self")?, call.tensor("index")?, call.tensor("value")?);
+        let mut ty = call.ty(x);
+        let axis = call.axis("dim", ty.dims.len())?;
+        ty.dims[axis] = call.dims(at).iter().product();
+        let trace = call.trace();
+        let value = convert(trace, value, ty.dtype);
+        let source = broadcast_to(trace, value, &ty.dims)?;
+        let made = index_combine(trace, ScatterOp::Copy, x, axis as i64, at, source)?;
+        Ok(call.made(made))
+    }),
+    operator(&["scatter_add.default"], "self dim index src", |call| scattered(call, ScatterOp::Sum)),
+    operator(&["index_add.default"], "self dim index source alpha=1", |call| combined(call, ScatterOp::Sum)),
+    operator(&["index_copy.default"], "self dim index source", |call| combined(call, ScatterOp::Copy)),
+    operator(&["index_fill.int_Scalar"], "self dim index value", |call| {
         let (x, at, value) = (call.tensor("self")?, call.tensor("index")?, call.number("value")?.1);
         let mut ty = call.ty(x);
         let axis = call.axis("dim", ty.dims.len())?;
@@ -67,8 +112,8 @@ pub(super) const TABLE: &[Operator] = &[
         let made = one_hot(call.trace(), x, classes, -1, DType::S64)?;
         Ok(call.made(made))
     }),
-    operator(&["tril.default", "tril_.default"], "self diagonal=0", |call| triangle(call, creation::tril)),
-    operator(&["triu.default", "triu_.default"], "self diagonal=0", |call| triangle(call, creation::triu)),
+    operator(&["tril.default"], "self diagonal=0", |call| triangle(call, creation::tril)),
+    operator(&["triu.default"], "self diagonal=0", |call| triangle(call, creation::triu)),
 ];
 
 /// The element of a tensor of one, as a number that the program computes.
@@ -246,6 +291,78 @@ fn combined<'p>(call: &mut Call<'_, 'p>, op: ScatterOp) -> Result<Value<'p>> {
     }
     let made = index_combine(trace, op, x, axis, at, source)?;
     Ok(call.made(made))
+}
+
+fn scattered_by_name<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    match call.text("reduce")? {
+        "add" => scattered(call, ScatterOp::Sum),
+        "multiply" => scattered(call, ScatterOp::Product),
+        other => Err(error!(InvalidArgument, "reduce is {other}; want add or multiply")),
+    }
+}
+
+/// The elements of `source` in order at the places of a mask.
+fn masked_scatter<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, mask, source) = (call.tensor("self")?, call.tensor("mask")?, call.tensor("source")?);
+    let dims = broadcast(&call.dims(x), &call.dims(mask));
+    let dims = dims.ok_or_else(|| error!(InvalidArgument, "a mask of {} for {}", call.ty(mask), call.ty(x)))?;
+    let (count, given) = (dims.iter().product::<i64>(), call.dims(source).iter().product::<i64>());
+    let trace = call.trace();
+    let (x, mask) = (broadcast_to(trace, x, &dims)?, broadcast_to(trace, mask, &dims)?);
+    if count == 0 || given == 0 {
+        return Ok(call.made(x));
+    }
+    let flat = reshape(trace, mask, &[count])?;
+    let counted = convert(trace, flat, DType::S64);
+    let places = cumulative(trace, ReduceOp::Sum, counted, 0, false)?;
+    let places = record(trace, [places], |[places]| (places - 1).max(0).min(given - 1))?;
+    let source = reshape(trace, source, &[given])?;
+    let taken = take(trace, source, places, 0)?;
+    let taken = reshape(trace, taken, &dims)?;
+    let made = select(trace, mask, taken, x)?;
+    Ok(call.made(made))
+}
+
+/// A number on the main diagonal of a matrix, or of an array of equal axes.
+fn fill_diagonal<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let x = call.tensor("self")?;
+    let (ty, value, wraps) = (call.ty(x), call.number("fill_value")?.1, call.bool("wrap")?);
+    let dims = &ty.dims;
+    if dims.len() < 2 || dims.len() > 2 && dims.iter().any(|&size| size != dims[0]) {
+        return Err(error!(InvalidArgument, "the diagonal of {ty}"));
+    }
+    let trace = call.trace();
+    let places = TensorType { dtype: DType::S64, dims: dims.clone() };
+    let first = iota(trace, &places, 0)?;
+    let mut holds = None;
+    for axis in 1..dims.len() {
+        let other = iota(trace, &places, axis as i64)?;
+        let period = dims[1] + 1;
+        let equal = record(trace, [first, other], |[first, other]| match wraps && dims.len() == 2 {
+            // Below a square, the diagonal starts again after one row.
+            true => (first - first / period * period).eq(other),
+            false => first.eq(other),
+        })?;
+        holds = Some(match holds {
+            None => equal,
+            Some(before) => binary(trace, BinaryOp::And, before, equal)?,
+        });
+    }
+    let value = scalar(trace, ty.dtype, value)?;
+    let made = select(trace, holds.expect("at least two axes"), value, x)?;
+    Ok(call.made(made))
+}
+
+/// Places of which each occurs as often as `repeats` says. Their number, `output_size`, is known beforehand.
+fn repeated_places(call: &mut Call, repeats: NodeId) -> Result<NodeId> {
+    let Some(size) = call.optional_int("output_size")? else {
+        return Err(error!(Unimplemented, "repeats by a tensor without output_size: the size depends on data"));
+    };
+    let trace = call.trace();
+    let repeats = convert(trace, repeats, DType::S64);
+    let ends = cumulative(trace, ReduceOp::Sum, repeats, 0, false)?;
+    let places = iota(trace, &TensorType::new(DType::S64, &[size]), 0)?;
+    searchsorted(trace, ends, places, true, DType::S64)
 }
 
 fn triangle<'p>(call: &mut Call<'_, 'p>, record: fn(&mut Trace, NodeId, i64) -> Result<NodeId>) -> Result<Value<'p>> {

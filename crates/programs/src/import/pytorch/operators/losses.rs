@@ -8,12 +8,14 @@ use super::elementwise::{number_like, scaled};
 use super::reductions::{reduced, sum_all};
 use base::error;
 use base::error::Result;
-use base::types::{DType, ScalarValue};
+use base::types::{DType, ScalarValue, TensorType};
 use ir::{BinaryOp, CompareOp, NodeId, ReduceOp, Trace, UnaryOp};
+use ops::creation::iota;
+use ops::elementwise::formula::record;
 use ops::elementwise::{binary, compare_scalar, convert, select, unary};
 use ops::indexing::{take, take_along_axis};
 use ops::nn::{ActivationOp, activation, log_softmax};
-use ops::reduction::reduce;
+use ops::reduction::{cumulative, reduce};
 use ops::shape::{expand_dims, reshape, squeeze};
 
 pub(super) const TABLE: &[Operator] = &[
@@ -69,6 +71,8 @@ pub(super) const TABLE: &[Operator] = &[
         "self target weight=none pos_weight=none reduction=1",
         with_logits,
     ),
+    operator(&["multi_margin_loss.default"], "self target p=1 margin=1 weight=none reduction=1", multi_margin),
+    operator(&["multilabel_margin_loss.default"], "self target reduction=1", multilabel_margin),
 ];
 
 fn finished<'p>(call: &mut Call<'_, 'p>, each: NodeId) -> Result<Value<'p>> {
@@ -251,4 +255,78 @@ fn of_probabilities<'p>(call: &mut Call<'_, 'p>, logs: NodeId, target: NodeId, a
     let sum = reduce(trace, ReduceOp::Sum, product, &[axis], false)?;
     let each = unary(trace, UnaryOp::Negate, sum)?;
     finished(call, each)
+}
+
+/// Rows of classes: a single row without the axis of rows has one here.
+fn rows_of(call: &mut Call, name: &str) -> Result<NodeId> {
+    let x = call.tensor(name)?;
+    match call.dims(x)[..] {
+        [_, _] => Ok(x),
+        [classes] => reshape(call.trace(), x, &[1, classes]),
+        _ => Err(error!(InvalidArgument, "its argument {name} is {}; want rows of classes", call.ty(x))),
+    }
+}
+
+/// Records the mean or the sum of losses of rows, or the losses; of a single row without an axis, its loss.
+fn of_rows<'p>(call: &mut Call<'_, 'p>, losses: NodeId, name: &str) -> Result<Value<'p>> {
+    let (x, reduction) = (call.tensor(name)?, call.int("reduction")?);
+    let is_single = call.dims(x).len() < 2;
+    let trace = call.trace();
+    let each = if is_single { reshape(trace, losses, &[])? } else { losses };
+    let made = reduced(trace, each, reduction)?;
+    Ok(call.made(made))
+}
+
+/// The mean over classes of what the other classes come nearer to the right one than by a margin, to the power `p`.
+fn multi_margin<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, target) = (rows_of(call, "self")?, call.tensor("target")?);
+    let (p, margin, weight) = (call.float("p")?, call.float("margin")?, call.optional_tensor("weight")?);
+    call.refuse_unless("p", p == 1.0 || p == 2.0)?;
+    let (rows, classes) = (call.dims(x)[0], call.dims(x)[1]);
+    let trace = call.trace();
+    let target = reshape(trace, target, &[rows, 1])?;
+    let right = take_along_axis(trace, x, target, 1)?;
+    let places = iota(trace, &TensorType::new(DType::S64, &[rows, classes]), 1)?;
+    let target = convert(trace, target, DType::S64);
+    let mut each = record(trace, [x, right, places, target], |[x, right, places, target]| {
+        let near = x - right + margin;
+        // At the margin the derivative is 0, as in PyTorch.
+        let near = (near.gt(0.0) & places.ne(target)).select(near, 0.0);
+        if p == 2.0 { near * near } else { near }
+    })?;
+    if let Some(weight) = weight {
+        let weights = take(trace, weight, target, 0)?;
+        each = binary(trace, BinaryOp::Multiply, each, weights)?;
+    }
+    let sums = reduce(trace, ReduceOp::Sum, each, &[1], false)?;
+    let losses = record(trace, [sums], |[sums]| sums / classes as f64)?;
+    of_rows(call, losses, "self")
+}
+
+/// The mean over classes of what the wrong classes come nearer to each right one than by 1. The right classes of a row
+/// are listed up to the first -1.
+fn multilabel_margin<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, target) = (rows_of(call, "self")?, rows_of(call, "target")?);
+    let (rows, classes) = (call.dims(x)[0], call.dims(x)[1]);
+    let trace = call.trace();
+    let is_end = record(trace, [target], |[target]| target.lt(0).convert(DType::S64))?;
+    let ends = cumulative(trace, ReduceOp::Sum, is_end, 1, false)?;
+    let counts = record(trace, [ends], |[ends]| ends.eq(0))?;
+    let places = record(trace, [target], |[target]| target.max(0))?;
+    let right = take_along_axis(trace, x, places, 1)?;
+    // Axes: rows, right classes, all classes.
+    let all = TensorType::new(DType::S64, &[rows, classes, classes]);
+    let numbers = iota(trace, &all, 2)?;
+    let [right, counts, places] = [right, counts, places].map(|node| expand_dims(trace, node, &[-1]));
+    let (right, counts, places) = (right?, counts?, places?);
+    let same = record(trace, [numbers, places, counts], |[numbers, places, counts]| numbers.eq(places) & counts)?;
+    let is_right = reduce(trace, ReduceOp::Any, same, &[1], true)?;
+    let others = expand_dims(trace, x, &[1])?;
+    let each = record(trace, [right, others, counts, is_right], |[right, others, counts, is_right]| {
+        let near = others - right + 1.0;
+        (near.gt(0.0) & counts & !is_right).select(near, 0.0)
+    })?;
+    let sums = reduce(trace, ReduceOp::Sum, each, &[1, 2], false)?;
+    let losses = record(trace, [sums], |[sums]| sums / classes as f64)?;
+    of_rows(call, losses, "self")
 }

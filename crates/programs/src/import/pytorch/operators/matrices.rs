@@ -3,7 +3,9 @@
 use super::super::arguments::Value;
 use super::super::call::Call;
 use super::super::operator::{Operator, operator};
+use super::compositions::record as another;
 use super::elementwise::cast;
+use super::solvers::error_of;
 use base::error;
 use base::error::Result;
 use base::types::{DType, ScalarValue, TensorType, normalize_axis};
@@ -37,8 +39,10 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["linalg_inv.default"], "A", |call| of_matrices(call, "A", inverse)),
     operator(&["inverse.default"], "self", |call| of_matrices(call, "self", inverse)),
     operator(&["linalg_inv_ex.default"], "A check_errors=false", |call| {
+        let x = call.tensor("A")?;
         let made = of_matrices(call, "A", inverse)?;
-        Ok(with_absent(made, &["the errors"]))
+        let error = error_of(call.trace(), x)?;
+        Ok(Value::List(vec![made, call.made(error)]))
     }),
     operator(&["linalg_det.default"], "A", |call| of_matrices(call, "A", determinant)),
     operator(&["det.default"], "self", |call| of_matrices(call, "self", determinant)),
@@ -50,6 +54,29 @@ pub(super) const TABLE: &[Operator] = &[
         let x = call.tensor("A")?;
         let made = slogdet(call.trace(), x)?;
         Ok(Value::List(made.map(|node| call.made(node)).into()))
+    }),
+    operator(&["slogdet.default"], "self", |call| {
+        let x = call.tensor("self")?;
+        let made = slogdet(call.trace(), x)?;
+        Ok(Value::List(made.map(|node| call.made(node)).into()))
+    }),
+    operator(&["svd.default"], "self some=true compute_uv=true", |call| {
+        let (x, some, with_vectors) = (call.tensor("self")?, call.bool("some")?, call.bool("compute_uv")?);
+        call.refuse_unless("compute_uv", with_vectors)?;
+        let trace = call.trace();
+        let [u, values, vh] = svd(trace, x, !some)?;
+        let v = adjoint(trace, vh)?;
+        Ok(Value::List([u, values, v].map(|node| call.made(node)).into()))
+    }),
+    operator(&["cross.default"], "self other dim=none", |call| {
+        let x = call.tensor("self")?;
+        let dim = match call.optional_int("dim")? {
+            Some(dim) => Some(dim),
+            None => call.dims(x).iter().position(|&size| size == 3).map(|axis| axis as i64),
+        };
+        let dim = dim.ok_or_else(|| error!(InvalidArgument, "no axis of 3 elements"))?;
+        let given = ["self", "other"].map(|name| (name, call.value(name).clone()));
+        another(call, "linalg_cross.default", given.into_iter().chain([("dim", Value::Int(dim))]))
     }),
     operator(&["_linalg_slogdet.default"], "A", |call| {
         let x = call.tensor("A")?;
@@ -88,11 +115,14 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["linalg_svdvals.default"], "A driver=none", |call| of_matrices(call, "A", singular_values)),
     operator(&["linalg_qr.default"], "A mode='reduced'", |call| {
         let (x, mode) = (call.tensor("A")?, call.text("mode")?);
-        let made = qr(call.trace(), x, mode == "complete")?;
-        call.refuse_unless("mode", mode != "r")?;
-        Ok(Value::List(made.map(|node| call.made(node)).into()))
+        let [mut q, r] = qr(call.trace(), x, mode == "complete")?;
+        if mode == "r" {
+            let none = TensorType::new(call.dtype_of(r), &[0]);
+            q = full(call.trace(), &none, ScalarValue::Signed(0))?;
+        }
+        Ok(Value::List(vec![call.made(q), call.made(r)]))
     }),
-    operator(&["linalg_pinv.default"], "self rcond hermitian=false", |call| {
+    operator(&["linalg_pinv.default"], "self rcond=1e-15 hermitian=false", |call| {
         let rtol = call.float("rcond")?;
         of_matrices(call, "self", |trace, x| pinv(trace, x, rtol))
     }),

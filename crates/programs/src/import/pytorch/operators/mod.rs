@@ -1,12 +1,13 @@
 //! The table of operators: an operator is one entry with its overloads, its arguments with their defaults, and the
 //! function that records it. In-place overloads, whose names end in `_`, have the entry of the others: the recorder
-//! writes the result.
+//! writes the result. Operators with several names have the entry of one.
 
 mod activations;
 mod attention;
 mod clamping;
 mod combining;
 mod complex_numbers;
+mod compositions;
 mod convolution;
 mod creation;
 mod diagonals;
@@ -16,8 +17,10 @@ mod extremes;
 mod fourier;
 mod functions;
 mod indexing;
+mod integrals;
 mod losses;
 mod matrices;
+mod names;
 mod normalization;
 mod parts;
 mod pooling;
@@ -29,7 +32,11 @@ mod reductions;
 mod resizing;
 mod sampling;
 mod shapes;
+mod solvers;
+mod special;
+mod statistics;
 mod symbolic;
+mod windows;
 
 pub use symbolic::{computed, symbolic};
 
@@ -39,7 +46,7 @@ use lazyxla_pytorch::Node;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-const TABLES: [&[Operator]; 27] = [
+const TABLES: [&[Operator]; 33] = [
     activations::TABLE,
     attention::TABLE,
     convolution::TABLE,
@@ -51,11 +58,13 @@ const TABLES: [&[Operator]; 27] = [
     complex_numbers::TABLE,
     clamping::TABLE,
     combining::TABLE,
+    compositions::TABLE,
     creation::TABLE,
     distances::TABLE,
     elementwise::TABLE,
     functions::TABLE,
     indexing::TABLE,
+    integrals::TABLE,
     losses::TABLE,
     normalization::TABLE,
     parts::TABLE,
@@ -67,6 +76,10 @@ const TABLES: [&[Operator]; 27] = [
     reductions::TABLE,
     resizing::TABLE,
     shapes::TABLE,
+    special::TABLE,
+    solvers::TABLE,
+    statistics::TABLE,
+    windows::TABLE,
 ];
 
 /// Checks of what the exporter knew, and annotations: they change no value.
@@ -79,8 +92,23 @@ const IGNORED: [&str; 6] = [
     "sym_constrain_range.default",
 ];
 
-/// Returns the entry of an overload.
+/// Returns the entry of an overload: its own, that of the operator whose result it writes, or that of its other name.
 pub fn find(name: &str) -> Option<&'static Operator> {
+    let plain = |base: &str, overload: &str| {
+        let base = names::canonical(base);
+        // Other names have one overload where their operators have several.
+        let others: &[&str] = if overload == "default" { &["int", "Tensor"] } else { &[] };
+        [overload].iter().chain(others).find_map(|overload| entry(&format!("{base}.{overload}")))
+    };
+    entry(name).or_else(|| {
+        let (base, overload) = name.split_once('.')?;
+        let functional = if is_in_place(name) { base.strip_suffix('_') } else { None };
+        plain(functional.unwrap_or(base), overload)
+    })
+}
+
+/// Returns the entry that lists an overload.
+fn entry(name: &str) -> Option<&'static Operator> {
     static FOUND: OnceLock<FxHashMap<&'static str, &'static Operator>> = OnceLock::new();
     let all = || TABLES.iter().flat_map(|table| table.iter());
     let by_name = || all().flat_map(|operator| operator.names.iter().map(move |&name| (name, operator))).collect();
@@ -115,17 +143,22 @@ pub fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
 }
 
-/// The operator that changes how its first argument is differentiated, not its value: the argument's name stands for
-/// the result from there on.
-pub const DETACHED: &str = "detach_.default";
+/// Whether an operator changes how its first argument is seen or differentiated, not its elements: the argument's name
+/// stands for the result from there on.
+pub fn is_seen_otherwise(name: &str) -> bool {
+    const ALL: [&str; 7] = ["detach_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"];
+    name.split('.').next().is_some_and(|base| ALL.contains(&base))
+}
 
-/// Whether an operator writes its first argument.
-pub fn is_in_place(name: &str) -> bool {
-    if name == DETACHED {
-        return false;
-    }
+/// Whether the name of an operator is an in-place one.
+fn is_in_place(name: &str) -> bool {
     let base = name.split('.').next().unwrap_or(name);
     base.ends_with('_') && !base.starts_with("__")
+}
+
+/// Whether an operator writes its first argument.
+pub fn writes(name: &str) -> bool {
+    is_in_place(name) && !is_seen_otherwise(name)
 }
 
 /// Why an operator that the table lacks is not supported.
@@ -161,6 +194,9 @@ mod tests {
             }
         }
         assert!(seen.len() > 300, "{}", seen.len());
-        assert!(is_in_place("add_.Tensor") && !is_in_place("__and__.Tensor") && !is_in_place("add.Tensor"));
+        assert!(writes("add_.Tensor") && !writes("__and__.Tensor") && !writes("add.Tensor") && !writes("squeeze_.dim"));
+        let same = |a: &str, b: &str| std::ptr::eq(find(a).unwrap(), find(b).unwrap());
+        assert!(same("add_.Tensor", "add.Tensor") && same("multiply_.Tensor", "mul.Tensor"));
+        assert!(same("arccos.default", "acos.default") && find("arccos_.Tensor").is_none());
     }
 }

@@ -54,7 +54,7 @@ fn place(trace: &mut Trace, number: Number, size: i64) -> Result<NodeId> {
 }
 
 /// The axis `dim` and its size.
-fn axis_of(call: &mut Call) -> Result<(usize, i64)> {
+pub(super) fn axis_of(call: &mut Call) -> Result<(usize, i64)> {
     let dims = sizes(call)?;
     let axis = call.axis("dim", dims.len())?;
     let size = dims.get(axis).ok_or_else(|| error!(InvalidArgument, "a part of a tensor of rank 0"))?;

@@ -6,10 +6,10 @@ use super::super::operator::{Operator, operator};
 use super::super::tensors::{Sight, View};
 use base::error;
 use base::error::Result;
-use base::types::{DType, Dims, ScalarValue, broadcast};
-use ir::{CompareOp, NodeId, ReduceOp, Trace};
+use base::types::{DType, Dims, Kind, ScalarValue, broadcast};
+use ir::{CompareOp, NodeId, ReduceOp, Trace, UnaryFunction};
 use ops::creation::eye;
-use ops::elementwise::{compare_scalar, convert, select};
+use ops::elementwise::{compare_scalar, convert, select, unary_function};
 use ops::indexing::{take, take_along_axis};
 use ops::reduction::reduce;
 use ops::shape::{broadcast_to, concatenate, expand_dims, reshape, transpose};
@@ -25,16 +25,8 @@ pub(super) const TABLE: &[Operator] = &[
         let count = call.dims(x).iter().product();
         call.viewed("self", View::Reshaped(vec![count]), sight)
     }),
-    operator(&["mT.default", "matrix_H.default", "adjoint.default"], "self", |call| {
-        let x = call.tensor("self")?;
-        let rank = call.dims(x).len();
-        if rank < 2 || call.dtype_of(x).kind() == base::types::Kind::Complex {
-            return Err(error!(Unimplemented, "matrices of {}", call.ty(x)));
-        }
-        let mut axes: Vec<i64> = (0..rank as i64).collect();
-        axes.swap(rank - 2, rank - 1);
-        call.viewed("self", View::Transposed(axes), Sight::Certain)
-    }),
+    operator(&["mT.default"], "self", |call| matrix_transpose(call, false)),
+    operator(&["mH.default", "matrix_H.default", "adjoint.default"], "self", |call| matrix_transpose(call, true)),
     operator(&["tensor_split.sections"], "self sections dim=0", |call| {
         let x = call.tensor("self")?;
         let dims = call.dims(x);
@@ -140,17 +132,25 @@ pub(super) const TABLE: &[Operator] = &[
         let made = on_diagonal(call.trace(), x, offset)?;
         Ok(call.made(made))
     }),
-    operator(&["inner.default"], "self other", |call| {
-        let [a, b] = call.promoted(["self", "other"], false)?;
-        if call.dims(a).len() != 2 || call.dims(b).len() != 2 {
-            return Err(error!(Unimplemented, "of {} and {}", call.ty(a), call.ty(b)));
-        }
-        let trace = call.trace();
-        let turned = transpose(trace, b, &[1, 0])?;
-        let made = ops::linalg::matmul(trace, a, turned)?;
-        Ok(call.made(made))
-    }),
 ];
+
+/// The transpose of matrices, a view; complex numbers are conjugated, and then it is a copy.
+fn matrix_transpose<'p>(call: &mut Call<'_, 'p>, conjugate: bool) -> Result<Value<'p>> {
+    let x = call.tensor("self")?;
+    let rank = call.dims(x).len();
+    if rank < 2 {
+        return Err(error!(InvalidArgument, "matrices of {}", call.ty(x)));
+    }
+    let mut axes: Vec<i64> = (0..rank as i64).collect();
+    axes.swap(rank - 2, rank - 1);
+    if !conjugate || call.dtype_of(x).kind() != Kind::Complex {
+        return call.viewed("self", View::Transposed(axes), Sight::Certain);
+    }
+    let trace = call.trace();
+    let turned = transpose(trace, x, &axes)?;
+    let made = unary_function(trace, UnaryFunction::Conj, turned)?;
+    Ok(call.made(made))
+}
 
 fn common_shape(a: &[i64], b: &[i64]) -> Result<Dims> {
     broadcast(a, b).ok_or_else(|| error!(InvalidArgument, "sizes {a:?} and {b:?} do not broadcast"))
@@ -179,12 +179,16 @@ fn broadcast_tensors<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 /// Coordinates of a grid, which are copies here: PyTorch's are views that a program may not write.
 fn grid<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let nodes = call.tensors("tensors")?;
-    call.refuse_unless("indexing", call.text("indexing")? == "ij")?;
-    let dims: Vec<i64> = nodes.iter().map(|&node| call.dims(node).iter().product()).collect();
+    let indexing = call.text("indexing")?;
+    call.refuse_unless("indexing", matches!(indexing, "ij" | "xy"))?;
+    // With `xy`, the first two axes are swapped.
+    let place = |axis: usize| if indexing == "xy" && axis < 2 && nodes.len() > 1 { 1 - axis } else { axis };
+    let mut dims: Vec<i64> = vec![1; nodes.len()];
+    nodes.iter().enumerate().for_each(|(i, &node)| dims[place(i)] = call.dims(node).iter().product());
     let mut made = Vec::new();
-    for (axis, node) in nodes.into_iter().enumerate() {
+    for (i, &node) in nodes.iter().enumerate() {
         let mut own = vec![1; dims.len()];
-        own[axis] = dims[axis];
+        own[place(i)] = dims[place(i)];
         let trace = call.trace();
         let line = reshape(trace, node, &own)?;
         let whole = broadcast_to(trace, line, &dims)?;

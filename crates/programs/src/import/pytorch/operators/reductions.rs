@@ -235,15 +235,24 @@ pub(super) fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>
     if !dtype.is_float() {
         return Err(error!(Unimplemented, "a norm of {dtype}"));
     }
-    let trace = call.trace();
+    let made = norm_over(call.trace(), x, order, &axes, keep)?;
+    Ok(call.made(made))
+}
+
+/// Records norms of floats over axes, of any order.
+pub(super) fn norm_over(trace: &mut Trace, x: NodeId, order: f64, axes: &[i64], keep: bool) -> Result<NodeId> {
+    let dtype = trace.node(x).dtype;
     let x = convert(trace, x, if dtype == DType::F64 { dtype } else { DType::F32 });
+    let over = |trace: &mut Trace, op: ReduceOp, x: NodeId| {
+        if axes.is_empty() { Ok(x) } else { reduce(trace, op, x, axes, keep) }
+    };
     let sized = |trace: &mut Trace, op: ReduceOp| -> Result<NodeId> {
         let size = unary(trace, UnaryOp::Abs, x)?;
-        if axes.is_empty() { Ok(size) } else { reduce(trace, op, size, &axes, keep) }
+        over(trace, op, size)
     };
     let made = if order == 2.0 {
         let squares = binary(trace, BinaryOp::Multiply, x, x)?;
-        let sum = if axes.is_empty() { squares } else { reduce(trace, ReduceOp::Sum, squares, &axes, keep)? };
+        let sum = over(trace, ReduceOp::Sum, squares)?;
         root(trace, sum)?
     } else if order == 1.0 {
         sized(trace, ReduceOp::Sum)?
@@ -253,11 +262,10 @@ pub(super) fn norm<'p>(call: &mut Call<'_, 'p>, order: &str) -> Result<Value<'p>
         sized(trace, ReduceOp::Min)?
     } else {
         let powers = powers_of_sizes(trace, x, order)?;
-        let sum = if axes.is_empty() { powers } else { reduce(trace, ReduceOp::Sum, powers, &axes, keep)? };
+        let sum = over(trace, ReduceOp::Sum, powers)?;
         if order == 0.0 { sum } else { power_but_of_0(trace, sum, 1.0 / order)? }
     };
-    let made = convert(trace, made, dtype);
-    Ok(call.made(made))
+    Ok(convert(trace, made, dtype))
 }
 
 /// The absolute values to the power of an order. The order 0 counts what is not 0.

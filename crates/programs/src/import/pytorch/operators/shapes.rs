@@ -8,8 +8,9 @@ use super::super::tensors::{Sight, View};
 use base::error;
 use base::error::Result;
 use base::types::{ScalarValue, normalize_axis};
-use ir::NodeId;
+use ir::{NodeId, ReduceOp};
 use ops::elementwise::convert;
+use ops::reduction::reduce;
 use ops::shape;
 
 pub(super) const TABLE: &[Operator] = &[
@@ -28,10 +29,22 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["t.default", "numpy_T.default"], "self", reversed),
     operator(&["movedim.int"], "self source destination", move_axis),
     operator(&["expand.default"], "self size implicit=false", expand),
+    operator(&["sum_to_size.default"], "self size", |call| {
+        let (x, size) = (call.tensor("self")?, call.ints("size")?);
+        let dims = call.dims(x);
+        let lead = dims.len().checked_sub(size.len());
+        let lead = lead.ok_or_else(|| error!(InvalidArgument, "size {size:?} of {}", call.ty(x)))?;
+        let is_summed = |&axis: &usize| axis < lead || size[axis - lead] != dims[axis];
+        let axes: Vec<i64> = (0..dims.len()).filter(is_summed).map(|axis| axis as i64).collect();
+        let trace = call.trace();
+        let sum = if axes.is_empty() { x } else { reduce(trace, ReduceOp::Sum, x, &axes, false)? };
+        let made = shape::reshape(trace, sum, &size)?;
+        Ok(call.made(made))
+    }),
     operator(&["expand_as.default"], "self other", expand_as),
     operator(&["broadcast_to.default"], "self size", expand),
     operator(&["alias.default", "lift_fresh.default", "view.dtype"], "self dtype=none", alias),
-    operator(&["detach.default", "detach_.default"], "self", detach),
+    operator(&["detach.default"], "self", detach),
     operator(&["contiguous.default"], "self memory_format=none", contiguous),
     operator(
         &["clone.default", "lift_fresh_copy.default", "alias_copy.default", "detach_copy.default"],
