@@ -90,6 +90,14 @@ def further_places():
         ],
     )
     yield "index_fill.int_Tensor", [call(x, 1, s64(0, 3), torch.tensor(2.0))]
+    yield (
+        "bincount.default",
+        [call(s64(0, 2, 2, 4), minlength=5), call(s64(1, 0, 1), fixed(f32(0.5, 2, 3)), 3), call(s64(1), s64(2), 4)],
+    )
+    yield "embedding_renorm.default", [call(fixed(normal(5, 3) * 2), s64(0, 3, 3), 1.0, 2.0)]
+    yield "lift_fresh.default", [call(x)]
+    yield "to.prim_Device", [call(x, torch.device("cpu"))]
+    yield "meshgrid.default", [call([normal(3), normal(2)])]
     yield "fill.Tensor", [call(x, torch.tensor(2.5))]
     yield "logspace.default", [call(0, 2, 5), call(-1.0, 1.0, 4, 2.0), call(1, 3, 1)]
     yield "sum_to_size.default", [call(normal(2, 3, 4), [3, 1]), call(normal(2, 3), [2, 3]), call(normal(2, 3), [1])]
@@ -174,6 +182,14 @@ def solvers():
     yield "linalg_tensorsolve.default", [call(general(6, 6).reshape(2, 3, 6), normal(2, 3))]
     yield "linalg_tensorinv.default", [call(general(6, 6).reshape(2, 3, 6)), call(general(4, 4).reshape(4, 2, 2), 1)]
     yield "linalg_vander.default", [call(normal(4)), call(normal(2, 3), N=2)]
+    yield "vander.default", [call(fixed(s64(1, 2, 3))), call(fixed(normal(3)), 2, True)]
+    reflectors, factors = torch.geqrf(normal(4, 3))
+    yield (
+        "linalg_householder_product.default",
+        [call(reflectors, factors), call(reflectors[:, :2].contiguous(), factors[:2])],
+    )
+    yield "orgqr.default", [call(reflectors, factors)]
+    yield "lu_solve.default", [call(normal(3, 2), packed, places)]
     yield "pinverse.default", [call(a), call(tall)]
     yield "slogdet.default", [call(a)]
     yield "linalg_qr.default", [call(fixed(a), "r"), call(fixed(tall), "r")]

@@ -61,6 +61,7 @@ def compositions():
     c = torch.view_as_complex(normal(3, 4, 2))
     for name in ("mH", "adjoint"):
         yield f"{name}.default", [call(c), call(normal(2, 3))]
+    yield "matrix_H.default", [call(c)]
     yield "unsafe_chunk.default", [call(normal(5), 2)]
     for name in ("swapdims", "swapaxes"):
         yield f"{name}.default", [call(y, 0, -1)]
@@ -182,6 +183,8 @@ def special_functions():
     for name in ("polygamma", "special_polygamma"):
         yield f"{name}.default", [call(n, f32(0.5, 1.0, 2.5, 10.0)) for n in (0, 1, 2, 3)]
     yield "special_zeta.default", [call(fixed(f32(2.0, 3.5)), fixed(f32(1.0, 2.5)))]
+    yield "special_zeta.self_scalar", [call(2.5, fixed(f32(1.0, 2.5)))]
+    yield "special_zeta.other_scalar", [call(fixed(f32(2.0, 3.5)), 1.0)]
     for name in ("igamma", "igammac", "special_gammainc", "special_gammaincc"):
         yield f"{name}.default", [call(fixed(f32(0.5, 1.0, 3.0, 10.0)), f32(0.2, 1.0, 4.0, 9.0))]
     for name in ("mvlgamma", "special_multigammaln"):

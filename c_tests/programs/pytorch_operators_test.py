@@ -223,6 +223,8 @@ VALUES = [
     ("where", {"x": s64(1, 2), "c": np.array([True, False])}, "where.ScalarOther", {"condition": "c", "self": "x", "other": 0.5}, f32(1, 0.5)),
     ("casts that wrap", {"x": f32(300, -1, 2.9)}, "to.dtype", {"self": "x", "dtype": Dtype("uint8")}, np.array([44, 255, 2], np.uint8)),
     ("a cast to bools", {"x": f32(0.5, 0, NAN)}, "to.dtype", {"self": "x", "dtype": Dtype("bool")}, np.array([True, False, True])),
+    ("an image of whole numbers", {"x": np.array([[[[10, 21], [30, 44]]]], np.uint8)}, "upsample_bilinear2d.vec", {"input": "x", "output_size": [3, 3], "align_corners": False, "scale_factors": None}, np.array([[[[10, 16, 21], [20, 27, 33], [30, 37, 44]]]], np.uint8)),
+    ("counts without larger numbers", {"x": s64(0, 2, 2, 9)}, "bincount.default", {"self": "x", "minlength": 4}, s64(1, 0, 2, 0)),
     ("round", {"x": f32(0.5, 1.5, -0.5)}, "round.default", {"self": "x"}, f32(0, 2, 0)),
     ("argmax", {"x": TIES}, "argmax.default", {"self": "x"}, np.int64(1)),
     ("cumsum of integers", {"x": np.array([1, 2], np.int32)}, "cumsum.default", {"self": "x", "dim": 0}, s64(1, 3)),

@@ -7,7 +7,7 @@ use super::elementwise::{number_like, scaled, with_number};
 use super::pooling::along_axis;
 use base::error;
 use base::error::Result;
-use base::types::{DType, TensorType};
+use base::types::{DType, TensorType, integer_limits};
 use ir::{BinaryOp, NodeId, ReduceOp, Trace, UnaryOp};
 use ops::creation::iota;
 use ops::elementwise::formula::{Expr, record};
@@ -135,7 +135,13 @@ fn resized<'p>(
     let (mut x, factors) = image_and_factors(call)?;
     let dims = call.dims(x);
     let given = call.optional_ints("output_size")?;
-    for (axis, &from) in dims.iter().enumerate().skip(2) {
+    // Whole numbers are rounded after each axis: PyTorch begins with the last one.
+    let mut axes: Vec<usize> = (2..dims.len()).collect();
+    if call.dtype_of(x).is_integer() {
+        axes.reverse();
+    }
+    for axis in axes {
+        let from = dims[axis];
         let i = axis - 2;
         let factor = factors.as_ref().and_then(|factors| factors.get(i).copied().flatten());
         let to = match (&given, factor) {
@@ -188,7 +194,11 @@ fn weighted(trace: &mut Trace, x: NodeId, weight: NodeId, axis: usize) -> Result
     let dtype = trace.node(x).dtype;
     let wide = if dtype == DType::F64 { dtype } else { DType::F32 };
     let (weight, x) = (convert(trace, weight, wide), convert(trace, x, wide));
-    let made = along_axis(trace, x, weight, axis)?;
+    let mut made = along_axis(trace, x, weight, axis)?;
+    if let Some(limits) = integer_limits(dtype) {
+        let (least, most) = (limits.min as f64, limits.max as f64);
+        made = record(trace, [made], |[made]| (made + 0.5).floor().max(least).min(most))?;
+    }
     Ok(convert(trace, made, dtype))
 }
 

@@ -51,6 +51,10 @@ pub(super) const TABLE: &[Operator] = &[
         "self memory_format=none",
         copy,
     ),
+    operator(&["prims.copy_strided.default"], "a stride", |call| {
+        let x = call.tensor("a")?;
+        Ok(call.made(x))
+    }),
     operator(&["cat.default", "concat.default"], "tensors dim=0", cat),
     operator(&["stack.default"], "tensors dim=0", stack),
     operator(&["flip.default"], "self dims", flip),

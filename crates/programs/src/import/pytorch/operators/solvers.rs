@@ -13,6 +13,7 @@ use ops::creation::{eye, full, iota, tril, triu};
 use ops::elementwise::formula::record;
 use ops::elementwise::{compare, convert};
 use ops::indexing::take_along_axis;
+use ops::linalg::lapack::householder_product;
 use ops::linalg::{eig, lu, singular_values, solve, triangular_solve};
 use ops::reduction::reduce;
 use ops::shape::{broadcast_to, expand_dims, reshape, slice_axis};
@@ -83,23 +84,43 @@ pub(super) const TABLE: &[Operator] = &[
         let made = reshape(trace, made, &[rest, lead].concat())?;
         Ok(call.made(made))
     }),
-    operator(&["linalg_vander.default"], "x N=none", |call| {
-        let x = call.floats("x")?;
-        let count = match call.optional_int("N")? {
-            Some(count) => count,
-            None => *call.dims(x).last().unwrap_or(&0),
-        };
-        call.refuse_unless("N", (1..=1 << 12).contains(&count))?;
-        let trace = call.trace();
-        let mut columns = vec![full(trace, &trace.ty(x), ScalarValue::Signed(1))?];
-        for _ in 1..count {
-            let last = columns[columns.len() - 1];
-            columns.push(record(trace, [last, x], |[last, x]| last * x)?);
-        }
-        let made = ops::shape::stack(trace, &columns, -1)?;
+    operator(&["linalg_vander.default"], "x N=none", |call| powers(call, true)),
+    operator(&["vander.default"], "x N=none increasing=false", |call| {
+        let increasing = call.bool("increasing")?;
+        powers(call, increasing)
+    }),
+    operator(&["linalg_householder_product.default"], "input tau", |call| {
+        let (packed, factors) = (call.tensor("input")?, call.tensor("tau")?);
+        let made = householder_product(call.trace(), packed, factors)?;
+        Ok(call.made(made))
+    }),
+    operator(&["orgqr.default"], "self input2", |call| {
+        let (packed, factors) = (call.tensor("self")?, call.tensor("input2")?);
+        let made = householder_product(call.trace(), packed, factors)?;
         Ok(call.made(made))
     }),
 ];
+
+/// The powers of numbers from 0 on, along a new last axis.
+fn powers<'p>(call: &mut Call<'_, 'p>, increasing: bool) -> Result<Value<'p>> {
+    let x = call.tensor("x")?;
+    let count = match call.optional_int("N")? {
+        Some(count) => count,
+        None => *call.dims(x).last().unwrap_or(&0),
+    };
+    call.refuse_unless("N", (1..=1 << 12).contains(&count))?;
+    let trace = call.trace();
+    let mut columns = vec![full(trace, &trace.ty(x), ScalarValue::Signed(1))?];
+    for _ in 1..count {
+        let last = columns[columns.len() - 1];
+        columns.push(record(trace, [last, x], |[last, x]| last * x)?);
+    }
+    if !increasing {
+        columns.reverse();
+    }
+    let made = ops::shape::stack(trace, &columns, -1)?;
+    Ok(call.made(made))
+}
 
 /// Packed factors, the pivots of LAPACK, counted from 1, and the first zero on the diagonal, counted from 1.
 fn factored<'p>(call: &mut Call<'_, 'p>, results: usize) -> Result<Value<'p>> {

@@ -80,6 +80,7 @@ pub(super) const TABLE: &[Operator] = &[
         searched(call, "boundaries")
     }),
     operator(&["histc.default"], "self bins=100 min=0 max=0", histogram),
+    operator(&["bincount.default"], "self weights=none minlength=0", counts),
     operator(&["isin.Tensor_Tensor"], "elements test_elements assume_unique=false invert=false", |call| {
         is_in(call, "elements", "test_elements")
     }),
@@ -388,6 +389,27 @@ fn histogram<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let ones = full(trace, &TensorType::new(dtype, &[count]), ScalarValue::Signed(1))?;
     let counts = segment_reduce(trace, ReduceOp::Sum, ones, place, bins + 1)?;
     let made = slice_axis(trace, counts, 0, 0, bins, 1)?;
+    Ok(call.made(made))
+}
+
+/// How often each number below `minlength` occurs, or the sums of their weights. PyTorch's result is longer if there are
+/// larger numbers: its size depends on data. Here they are not counted.
+fn counts<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
+    let (x, weights, count) = (call.tensor("self")?, call.optional_tensor("weights")?, call.int("minlength")?);
+    if count < 1 {
+        return Err(error!(Unimplemented, "counts without minlength: their number depends on data"));
+    }
+    let size = call.dims(x).iter().product();
+    let trace = call.trace();
+    let places = convert(trace, x, DType::S64);
+    let places = reshape(trace, places, &[size])?;
+    let each = match weights {
+        // Sums of weights are f64, but of f32 weights f32.
+        Some(weights) if matches!(trace.node(weights).dtype, DType::F32 | DType::F64) => weights,
+        Some(weights) => convert(trace, weights, DType::F64),
+        None => full(trace, &TensorType::new(DType::S64, &[size]), ScalarValue::Signed(1))?,
+    };
+    let made = segment_reduce(trace, ReduceOp::Sum, each, places, count)?;
     Ok(call.made(made))
 }
 
