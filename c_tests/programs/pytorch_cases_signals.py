@@ -95,8 +95,6 @@ def further_places():
         [call(s64(0, 2, 2, 4), minlength=5), call(s64(1, 0, 1), fixed(f32(0.5, 2, 3)), 3), call(s64(1), s64(2), 4)],
     )
     yield "embedding_renorm.default", [call(fixed(normal(5, 3) * 2), s64(0, 3, 3), 1.0, 2.0)]
-    yield "lift_fresh.default", [call(x)]
-    yield "to.prim_Device", [call(x, torch.device("cpu"))]
     yield "meshgrid.default", [call([normal(3), normal(2)])]
     yield "fill.Tensor", [call(x, torch.tensor(2.5))]
     yield "logspace.default", [call(0, 2, 5), call(-1.0, 1.0, 4, 2.0), call(1, 3, 1)]

@@ -3,9 +3,11 @@
 Each program is an archive that this file writes. Values and derivatives are what PyTorch documents or computes, above
 all where the library's own operations differ: at bounds, for equal elements, at 0, for integers and for views."""
 
+import collections
 import ctypes
 import json
 import os
+import random
 import sys
 import zipfile
 from ctypes import byref, c_size_t
@@ -15,11 +17,11 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../abi"))
 import ctypes_test as lxla
 import numpy as np
-from ctypes_test import UNIMPLEMENTED, Computation, ok, refused, text
+from ctypes_test import INVALID_ARGUMENT, UNIMPLEMENTED, Computation, ok, refused, text
 from header import types
 from programs import imported
-from pytorch_records import differences, load_records
-from pytorch_test import DATA, Model, read
+from pytorch_records import archive_of, differences, load_records
+from pytorch_test import DATA, Model, damaged, imported_or_refused, read
 
 SCALAR_TYPES = {"uint8": 1, "int32": 4, "int64": 5, "float32": 7, "float64": 8, "bool": 12}
 NAN, INF = float("nan"), float("inf")
@@ -60,7 +62,7 @@ def graph_of(inputs, nodes, outputs, types_of=()):
     made = []
     for target, given, results in nodes:
         named = given.items() if isinstance(given, dict) else (("", value) for value in given)
-        target = target if target.startswith(("higher_order.", "_operator.")) else f"aten.{target}"
+        target = target if target.startswith(("higher_order.", "_operator.", "prims.")) else f"aten.{target}"
         made.append({
             "target": target if target.startswith("_") else f"torch.ops.{target}",
             "inputs": [{"name": name, "arg": argument(value), "kind": 1} for name, value in named],
@@ -225,6 +227,10 @@ VALUES = [
     ("a cast to bools", {"x": f32(0.5, 0, NAN)}, "to.dtype", {"self": "x", "dtype": Dtype("bool")}, np.array([True, False, True])),
     ("an image of whole numbers", {"x": np.array([[[[10, 21], [30, 44]]]], np.uint8)}, "upsample_bilinear2d.vec", {"input": "x", "output_size": [3, 3], "align_corners": False, "scale_factors": None}, np.array([[[[10, 16, 21], [20, 27, 33], [30, 37, 44]]]], np.uint8)),
     ("counts without larger numbers", {"x": s64(0, 2, 2, 9)}, "bincount.default", {"self": "x", "minlength": 4}, s64(1, 0, 2, 0)),
+    ("a median that is infinite", {"x": f32(INF, 1, INF)}, "median.default", {"self": "x"}, np.float32(INF)),
+    ("a constant", {"x": f32(1, 2)}, "lift_fresh.default", {"self": "x"}, f32(1, 2)),
+    ("another device", {"x": f32(1, 2)}, "to.prim_Device", {"self": "x", "dtype": Dtype("float64")}, np.array([1.0, 2.0])),
+    ("a copy with strides", {"x": f32(1, 2)}, "prims.copy_strided.default", {"a": "x", "stride": [1]}, f32(1, 2)),
     ("round", {"x": f32(0.5, 1.5, -0.5)}, "round.default", {"self": "x"}, f32(0, 2, 0)),
     ("argmax", {"x": TIES}, "argmax.default", {"self": "x"}, np.int64(1)),
     ("cumsum of integers", {"x": np.array([1, 2], np.int32)}, "cumsum.default", {"self": "x", "dim": 0}, s64(1, 3)),
@@ -252,14 +258,33 @@ def test_values_are_pytorchs(env):
             close(name, got, want)
 
 
+def stored_programs():
+    """The programs that pytorch_survey.py stored: a third of them if LXLA_TEST_TURN has a number, as that of a commit."""
+    records = load_records(DATA / "operators.jsonl.xz")
+    assert len(records) >= 1900, len(records)
+    turn = os.environ.get("LXLA_TEST_TURN")
+    return records[int(turn) % 3 :: 3] if turn else records
+
+
 def test_programs_of_operators_are_pytorchs(env):
     """Results, changed inputs and gradients that pytorch_survey.py took from PyTorch."""
-    records = load_records(DATA / "operators.jsonl.xz")
-    assert len(records) >= 1300, len(records)
+    records = stored_programs()
     # Compiling all for the plugin's device would take minutes; the survey does.
     for device, chosen in ((lxla.cpu(), records), (lxla.xla(), records[::16])):
         bad = [f"{record['name']}: {line}" for record in chosen for line in differences(env, device, record)]
         assert not bad, "\n".join(bad)
+
+
+def test_damaged_operators_are_refused(env):
+    """Programs of operators with other numbers, names and arguments are imported, or refused with a reason."""
+    r = random.Random(5)
+    counts = collections.Counter()
+    model = "p/models/model.json"
+    for record in stored_programs():
+        for _ in range(2):
+            entries = {**record["entries"], model: damaged(record["entries"][model], r)}
+            counts[imported_or_refused(env, archive_of({**record, "entries": entries}), record["name"])] += 1
+    assert min(counts[0], counts[INVALID_ARGUMENT], counts[UNIMPLEMENTED]) > 50, counts
 
 
 COUNT = 40_000

@@ -154,6 +154,10 @@ pub fn pad_scalar(
 }
 
 fn infer_slice(x: &TensorType, starts: &[i64], limits: &[i64], strides: &[i64]) -> Result<Dims> {
+    let rank = x.dims.len();
+    if [starts.len(), limits.len(), strides.len()] != [rank; 3] {
+        return Err(error!(InvalidArgument, "starts, limits: {} numbers for {x}, of rank {rank}", limits.len()));
+    }
     let mut dims = Dims::new();
     for (axis, &dim) in x.dims.iter().enumerate() {
         let (start, limit, stride) = (starts[axis], limits[axis], strides[axis]);

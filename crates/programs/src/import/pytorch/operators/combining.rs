@@ -145,6 +145,9 @@ fn words(call: &mut Call, padding: Option<i64>) -> Result<Words> {
     let (&[words], &[bags]) = (&call.dims(at)[..], &call.dims(offsets)[..]) else {
         return Err(error!(Unimplemented, "indices of {} and offsets of {}", call.ty(at), call.ty(offsets)));
     };
+    if call.dims(table).len() != 2 {
+        return Err(error!(InvalidArgument, "rows of {}", call.ty(table)));
+    }
     let bags = if call.bool("include_last_offset")? { bags - 1 } else { bags };
     let trace = call.trace();
     let offsets = slice_axis(trace, offsets, 0, 0, bags, 1)?;

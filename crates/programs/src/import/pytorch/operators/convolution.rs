@@ -44,7 +44,12 @@ const TRANSPOSED: &str = "input weight bias=none stride=[1] padding=[0] output_p
 
 /// A number for each spatial axis, of a list that may have one for all.
 pub fn for_axes(call: &Call, name: &str, spatial: usize) -> Result<Vec<i64>> {
+    // Sums and products of the numbers with sizes must not overflow.
+    const MOST: u64 = 1 << 31;
     let list = call.ints(name)?;
+    if let Some(number) = list.iter().find(|number| number.unsigned_abs() > MOST) {
+        return Err(error!(InvalidArgument, "its argument {name} has the number {number}; want at most 2^31"));
+    }
     match list.len() {
         1 => Ok(vec![list[0]; spatial]),
         count if count == spatial => Ok(list),
@@ -115,7 +120,8 @@ fn plain<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> {
         Value::Text("valid") => (vec![0; spatial], vec![0; spatial]),
         Value::Text("same") => {
             let sizes = call.dims(weight);
-            let totals = dilation.iter().zip(&sizes[2..]).map(|(dilation, size)| dilation * (size - 1));
+            let sizes = sizes.get(2..).unwrap_or_default();
+            let totals = dilation.iter().zip(sizes).map(|(dilation, size)| dilation.saturating_mul(size - 1));
             let totals: Vec<i64> = totals.collect();
             (totals.iter().map(|total| total / 2).collect(), totals.iter().map(|total| total - total / 2).collect())
         }
@@ -149,8 +155,9 @@ fn transposed<'p>(call: &mut Call<'_, 'p>, spatial: usize) -> Result<Value<'p>> 
     let exchanged = reshape(trace, exchanged, &[&[groups * outputs, inputs], kernel].concat())?;
     let spatial_axes: Vec<i64> = (2..2 + spatial as i64).collect();
     let reversed = reverse(trace, exchanged, &spatial_axes)?;
-    let low: Vec<i64> = (0..spatial).map(|i| dilation[i] * (kernel[i] - 1) - padding[i]).collect();
-    let high: Vec<i64> = low.iter().zip(&more).map(|(low, more)| low + more).collect();
+    let low: Vec<i64> =
+        (0..spatial).map(|i| dilation[i].saturating_mul(kernel[i] - 1).saturating_sub(padding[i])).collect();
+    let high: Vec<i64> = low.iter().zip(&more).map(|(low, more)| low.saturating_add(*more)).collect();
     let strides = vec![1; spatial];
     let options =
         ConvolutionOptions { lhs_dilation: Some(&holes), ..options(&strides, &low, &high, &dilation, groups) };

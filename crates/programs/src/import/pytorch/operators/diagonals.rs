@@ -112,8 +112,9 @@ fn unfold<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
 fn as_strided<'p>(call: &mut Call<'_, 'p>) -> Result<Value<'p>> {
     let x = call.tensor("self")?;
     let (own, size, stride) = (call.dims(x), call.ints("size")?, call.ints("stride")?);
+    let count = |sizes: &[i64]| sizes.iter().fold(1i64, |count, &size| count.saturating_mul(size));
     let is_whole = call.optional_int("storage_offset")?.unwrap_or(0) == 0
-        && size.iter().product::<i64>() == own.iter().product::<i64>()
+        && count(&size) == count(&own)
         && size.len() == stride.len();
     let mut wanted = 1i64;
     let is_row_major = size.iter().zip(&stride).rev().all(|(&size, &stride)| {

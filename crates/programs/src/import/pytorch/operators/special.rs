@@ -114,7 +114,7 @@ pub(super) const TABLE: &[Operator] = &[
     operator(&["isclose.default"], "self other rtol=1e-05 atol=1e-08 equal_nan=false", is_close),
     operator(&["round.decimals"], "self decimals=0", |call| {
         let decimals = call.int("decimals")?;
-        call.refuse_unless("decimals", decimals.abs() <= 30)?;
+        call.refuse_unless("decimals", decimals.unsigned_abs() <= 30)?;
         of(call, |trace, x| {
             // As PyTorch, which multiplies or divides by the power of 10 that is exact.
             let power = 10f64.powi(decimals.unsigned_abs() as i32);

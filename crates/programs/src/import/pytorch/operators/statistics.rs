@@ -243,10 +243,10 @@ fn middle_of_all<'p>(call: &mut Call<'_, 'p>, without_nan: bool) -> Result<Value
     let is_nan = unary_function(trace, UnaryFunction::IsNan, fixed)?;
     let found = record(trace, [flat, fixed, median, is_nan], |[flat, fixed, median, is_nan]| {
         let equals = fixed.eq(median) | (is_nan & median.ne(median));
-        let share = equals.select(flat - fixed, 0.0).reduce(ReduceOp::Sum, &[0], true);
+        let share = (equals & fixed.is_finite()).select(flat - fixed, 0.0).reduce(ReduceOp::Sum, &[0], true);
         let count = equals.convert(fixed.dtype()).reduce(ReduceOp::Sum, &[0], true);
         // The change of the median by its gradient; its value is the median itself.
-        median.ne(median).select(median, median + share / count)
+        median.is_finite().select(median + share / count, median)
     })?;
     let made = reshape(trace, found, &[])?;
     Ok(call.made(made))
